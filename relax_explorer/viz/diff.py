@@ -18,6 +18,7 @@ GLYPHS = {
     "removed": "-",
     "changed": "~",
     "type": "t",
+    "kind": "k",
     "renamed": "r",
     "moved": ">",
     "same": " ",

@@ -71,8 +71,9 @@ def _session(module: IRModule) -> None:
             made = graph(stage.module, name)
             made.dot()
             made.scoped(60).terminal(80)
-        for mode in ("marks", "only"):
-            rows.stage_rows(session, stage, mode)
+        for mode in ("inline", "only"):
+            rows.text_rows(session, stage, mode, True)
+            list(rows.compact_rows(session, stage, mode, frozenset()))
     last = session.stages[-1]
     list(diff.lines(session.diff(0, last.number)))
     for name, fn in last.module.relax_functions.items():

@@ -16,7 +16,7 @@ from relax_explorer.core.session.pairing import common_run
 from tests.perf.generate import renamed, transformer
 
 VECTOR = 'R.Tensor((4,), "float32")'
-NOTHING = {"added": 0, "removed": 0, "changed": 0, "type": 0, "renamed": 0, "moved": 0}
+NOTHING = {"added": 0, "removed": 0, "changed": 0, "type": 0, "kind": 0, "renamed": 0, "moved": 0}
 
 
 def _read(text: str) -> IRModule:

@@ -62,7 +62,7 @@ async def settled(pilot: Any, app: Explorer) -> None:
 
 def gutters(app: Explorer) -> dict[str, str]:
     rows = app.query_one("#debug_ir", LineView).rows
-    return {row.text.split()[0].rstrip(":"): row.gutter for row in rows if row.gutter != " "}
+    return {row.text.split()[1]: row.gutter for row in rows if row.gutter != " "}
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])

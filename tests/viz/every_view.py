@@ -26,8 +26,10 @@ def show(path: Path, pipeline: str = "default", histories: int = 5) -> int:
                 made = graph(stage.module, name)
                 assert made.dot()
                 made.scoped(200).terminal(100)
-        for mode in ("marks", "only", "plain"):
-            assert rows.stage_rows(session, stage, mode)
+        for mode in ("inline", "only", "off"):
+            assert rows.text_rows(session, stage, mode, False)
+            table = rows.compact_rows(session, stage, mode, frozenset(stage.module.functions))
+            assert table[:]  # writes every row
     last = session.stages[-1]
     list(diff.lines(session.diff(0, last.number)))
     for name, fn in last.module.relax_functions.items():

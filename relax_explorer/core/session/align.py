@@ -23,7 +23,7 @@ from relax_explorer.core.syntax.printer import FunctionPrinter
 from relax_explorer.core.syntax.printer_expr import Constants, ExprText
 from relax_explorer.core.tir.stmt import PrimFunc
 
-KINDS = ("added", "removed", "changed", "type", "renamed", "moved", "same")
+KINDS = ("added", "removed", "changed", "type", "kind", "renamed", "moved", "same")
 
 
 Unit = e.Binding | Line
@@ -62,7 +62,7 @@ class ModuleDiff:
 
     @property
     def stat(self) -> dict[str, int]:
-        """Counts of added, removed, changed, type, renamed and moved bindings."""
+        """Counts of added, removed, changed, type, kind, renamed and moved bindings; `kind` is DataflowVar or Var."""
         return {kind: sum(fn.count(kind) for fn in self.functions) for kind in KINDS if kind != "same"}
 
     @property
@@ -203,8 +203,10 @@ class _Kinds:
             return "same"
         if not self.same_value(a.value, b.value):
             return "changed"
-        if not self._same_info(a.var, b.var) or type(a.var) is not type(b.var):
+        if not self._same_info(a.var, b.var):
             return "type"
+        if type(a.var) is not type(b.var):
+            return "kind"
         return "same" if name_of(a) == name_of(b) else "renamed"
 
     def _same_info(self, a: e.Var | None, b: e.Var | None) -> bool:

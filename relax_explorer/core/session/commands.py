@@ -164,9 +164,15 @@ def _format(*choices: str) -> Argument:
 COMMANDS: tuple[Command, ...] = (
     Command(
         "tui",
-        "Open the explorer on a file: step passes and evaluation, see graphs.",
+        "Open the explorer on a file, or a folder of stages: step passes and evaluation, see graphs.",
         (
-            Argument("input", "a TVMScript file", "source", required=False, metavar="[INPUT]"),
+            Argument(
+                "input",
+                "a TVMScript file, or a folder of numbered stages",
+                "source",
+                required=False,
+                metavar="[INPUT]",
+            ),
             PASSES,
             Argument(
                 "--screen",
@@ -176,6 +182,16 @@ COMMANDS: tuple[Command, ...] = (
                 choices=("passes", "debug", "graph", "problems", "home"),
             ),
             PROFILE,
+            FUNCTION,
+            RUN_INPUT,
+            SHAPE,
+            Argument(
+                "--theme",
+                "the colours: dark, light, classic (green and red), mono (none), or auto (mono with NO_COLOR, else dark)",
+                "choice",
+                "auto",
+                choices=("auto", "dark", "light", "classic", "mono"),
+            ),
         ),
         ("relax-explorer model.py", "relax-explorer tui model.py --passes CanonicalizeBindings,LegalizeOps"),
     ),

@@ -58,6 +58,11 @@ class Session:
         session.run_all()
         return session
 
+    @property
+    def total(self) -> int:
+        """The number of the last stage, which may not have run yet."""
+        return len(self.pipeline)
+
     # -- stages ---------------------------------------------------------------------------------------------------
 
     def advance(self) -> Snapshot | None:

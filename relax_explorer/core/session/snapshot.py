@@ -10,7 +10,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.passes.contract import Rewrite
 from relax_explorer.core.passes.properties import phase
 from relax_explorer.core.program.module import IRModule
-from relax_explorer.core.syntax.doc import Printed
+from relax_explorer.core.syntax.doc import Line, Printed
 from relax_explorer.core.syntax.placed import placed
 from relax_explorer.core.syntax.printer import printed_module
 
@@ -26,20 +26,27 @@ class Snapshot:
     problems: tuple[Diagnostic, ...] = ()
     rewrites: tuple[Rewrite, ...] = ()
     seconds: float = 0.0
+    text: str = ""  # of a recorded stage that can't be read; its module is empty
 
     @cached_property
     def printed(self) -> Printed:
         """The printed module, with the IR node of each line. Constant data is omitted."""
+        if self.text:
+            return Printed([Line(line) for line in self.text.split("\n")])
         return printed_module(self.module, metadata=False)
 
     @cached_property
     def printed_short(self) -> Printed:
         """Like `printed`, without the StructInfo of bindings, for views that show it elsewhere."""
+        if self.text:
+            return self.printed
         return printed_module(self.module, metadata=False, annotate=False)
 
     @cached_property
     def located(self) -> tuple[Diagnostic, ...]:
         """The problems. Generated nodes get places in the text of this stage."""
+        if self.text:
+            return self.problems
         return placed(self.problems, self.printed, f"stage {self.number} {self.made_by}")
 
     @cached_property

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import click
 
 from relax_explorer.core.codes import CODES
 from relax_explorer.core.codes import passes as pass_codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure, ParseError
+from relax_explorer.core.session.dumps import dumped
+from relax_explorer.core.session.inputs import CallInputs
+from relax_explorer.core.session.recorded import RecordedSession
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.ui import directories
@@ -17,19 +21,27 @@ from relax_explorer.ui.cli import output
 from relax_explorer.ui.cli.comparing import bisect, compare, validate
 from relax_explorer.ui.cli.debug import debug
 from relax_explorer.ui.cli.explain import explain
-from relax_explorer.ui.cli.run import run
+from relax_explorer.ui.cli.run import lengths_given, run, sources_by_name
 from relax_explorer.ui.files import STANDARD_OUTPUT, Target
 
 
-def open_session(path: str, passes: str | None) -> Session:
-    """Open a session on a file and run its pipeline. Errors in the program are reported and raised."""
-    session = Session(output.read(path), passes or (), path, directories.kernel_cache())
+def open_session(path: str, passes: str | None, usual: str = "") -> Session:
+    """Open a session on a file and run its pipeline, or on a folder of stages. Errors in a program are reported and raised."""
+    session = _session(path, passes, usual)
     session.run_all()
     said = output.of_passes(session)
     if any(item.code is pass_codes.BAD_OPTION for item in said):
         raise Failure(*said)
     output.report(said)
     return session
+
+
+def _session(path: str, passes: str | None, usual: str) -> Session:
+    if not Path(path).is_dir():
+        return Session(output.read(path), passes or usual or (), path, directories.kernel_cache())
+    if passes:
+        raise click.UsageError("a folder holds stages that were recorded; --passes takes one file")
+    return RecordedSession(dumped(path), path, directories.kernel_cache())
 
 
 def chosen(session: Session, stage: str | None) -> Snapshot:
@@ -40,21 +52,25 @@ def chosen(session: Session, stage: str | None) -> Snapshot:
         raise click.UsageError(str(error.args[0])) from None
 
 
-def tui(input: str | None, passes: str | None, screen: str, profile: str = "spec") -> int:
+def tui(
+    input: str | None, passes: str | None, screen: str, profile: str, func: str | None, input_: tuple[str, ...], shape: tuple[str, ...],
+    theme: str,
+) -> int:  # fmt: skip
     """Open the explorer."""
     if not sys.stdout.isatty():
         output.say("the explorer needs a terminal; `relax-explorer show FILE` prints the same", err=True)
         return output.USAGE
     from relax_explorer.ui.tui.app import run_app
 
-    return run_app(input, passes or "default", screen, profile)
+    call = CallInputs(func or "", sources_by_name(input_), lengths_given(shape))
+    return run_app(input, passes or "default", screen, profile, call, theme)
 
 
 def show(
     input: str, passes: str | None, stage: str | None, func: str | None, dialect: str, format: str
 ) -> int:
     """Print a module."""
-    if passes is None and stage is None:
+    if passes is None and stage is None and not Path(input).is_dir():
         module = output.read(input)
     else:
         module = chosen(open_session(input, passes), stage).module
@@ -176,7 +192,7 @@ def diff(a: str, b: str | None, passes: str | None, between: str | None, style: 
         difference = diff_modules(normalize_with(output.read(a))[0], normalize_with(output.read(b))[0])
         names = (a, b)
     else:
-        session = open_session(a, passes or "default")
+        session = open_session(a, passes, "default")
         first, _, second = (between or f"0..{len(session.stages) - 1}").partition("..")
         left, right = chosen(session, first or "0"), chosen(session, second or None)
         difference = session.diff(left.number, right.number)
@@ -208,7 +224,7 @@ def who(input: str, var: str, passes: str | None, func: str | None, format: str)
     """Print the history of a variable."""
     from relax_explorer.ui.cli.diff_output import print_history
 
-    session = open_session(input, passes or "default")
+    session = open_session(input, passes, "default")
     try:
         found = session.who(var, func or "")
     except KeyError as error:

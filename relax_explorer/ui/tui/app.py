@@ -9,6 +9,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
+from relax_explorer.core.session.inputs import CallInputs
 from relax_explorer.ui.tui.graphing import Graphing
 
 PATIENCE = 1.0  # seconds to wait for work after the screen is closed
@@ -19,10 +20,11 @@ class Explorer(Graphing):
 
 
 def run_app(
-    path: str | None, pipeline: str = "default", screen: str = "passes", profile: str = "spec"
-) -> int:
+    path: str | None, pipeline: str = "default", screen: str = "passes", profile: str = "spec", call: CallInputs | None = None,
+    theme: str = "auto",
+) -> int:  # fmt: skip
     """Open the explorer and return the exit status: 70 after an internal error. The terminal is restored."""
-    app = Explorer(path, pipeline, screen, profile)
+    app = Explorer(path, pipeline, screen, profile, call, theme)
     workers = ThreadPoolExecutor()
     loop = asyncio.new_event_loop()  # asyncio.run would wait for work that cannot be cancelled
     loop.set_default_executor(workers)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from relax_explorer.core.exec.breakpoints import Breakpoint
 from relax_explorer.core.exec.shape_origins import origin
-from relax_explorer.core.ir import expr as e
 from relax_explorer.core.session.debug_session import DebugSession, Inside
 from relax_explorer.core.session.snapshot import Snapshot
-from relax_explorer.ui.tui.rows import ghost
+from relax_explorer.ui.tui.rows import TableRows
 from relax_explorer.ui.tui.widgets.line_view import Row
 from relax_explorer.viz.debug_text import breakpoint_text, inside_text, place_text, value_text, watch_text
+from relax_explorer.viz.ir_table import IrTable
 
 MOST = 200  # rows of values
 
@@ -20,49 +21,60 @@ MOST = 200  # rows of values
 class DebugView:
     """All rows of the debug pane at one position; made in the thread that moves the debugger."""
 
-    lines: tuple[Row, ...]
+    lines: Sequence[Row]
     values: tuple[Row, ...]
     watches: tuple[Row, ...]
     points: tuple[Row, ...]  # breakpoints and calls
+    now: int = 0  # the row of the next binding or the last store
 
 
-def debug_view(stage: Snapshot, session: DebugSession) -> DebugView:
-    """The rows at the current position."""
+def debug_view(stage: Snapshot, session: DebugSession, tables: dict[str, IrTable]) -> DebugView:
+    """The rows at the current position. `tables` keeps the tables of the functions of the stage."""
+    name = shown_function(stage, session)
+    if name not in tables:
+        tables[name] = IrTable(stage, name, None if name else ())
+    lines = debug_rows(stage, session, tables[name])
     return DebugView(
-        tuple(debug_rows(stage, session)),
+        lines,
         tuple(value_rows(session)),
         tuple(watch_rows(session)),
         tuple(point_rows(session)),
+        _now(session, lines),
     )
 
 
-def debug_rows(stage: Snapshot, session: DebugSession) -> list[Row]:
-    """The text of the function that runs: ▶ now, ● ◆ ○ breakpoint, with a condition, disabled, ✓ done in this call, · not done."""
+def _now(session: DebugSession, lines: TableRows) -> int:
+    """The row of the next binding or of the last store; the last row after the end."""
+    walk = session.debugger.inside
+    node = session.debugger.next_binding if walk is None else walk.stored
+    row = None if node is None else lines.row_of(node)
+    return row if row is not None else 0 if walk is not None else len(lines) - 1
+
+
+def debug_rows(stage: Snapshot, session: DebugSession, table: IrTable) -> TableRows:
+    """The function that runs: ▶ now, ● ◆ ○ breakpoint, with a condition, disabled, ✓ done in this call, · not done.
+
+    `table` is that of the function.
+    """
     debugger, walk = session.debugger, session.debugger.inside
     if walk is not None:
-        own = [line for line in stage.printed_short.lines if line.function == walk.name]
-        marked = next((n for n, line in enumerate(own) if line.node is walk.stored), 0)
-        return [
-            Row(line.text, "▶" if n == marked else " ", line.node, line.function)
-            for n, line in enumerate(own)
-        ]
+        return TableRows(table, marks={id(walk.stored): "▶"})
     frame, now = debugger.frame, debugger.next_binding
-    done = {
-        at.binding
-        for at in frame.plan.code[: frame.pc]
-        if at.binding and frame.registers[at.target] is not None
-    }
-    marks = {binding: _mark(item) for item in debugger.breakpoints for binding in item.bindings}
-    rows = []
-    for line in stage.printed_short.lines:
-        if line.function != frame.name and frame.name in stage.module.functions:
-            continue
-        gutter = " "
-        if isinstance(line.node, (e.VarBinding, e.MatchCast)):
-            passed = "✓" if line.node in done else "·"
-            gutter = "▶" if line.node is now else marks.get(line.node, passed)
-        rows.append(Row(line.text, gutter, line.node, line.function, ghost(line.node)))
-    return rows
+    marks = {id(place.node): "·" for place in table.places if place.kind == "binding"}
+    for at in frame.plan.code[: frame.pc]:
+        if at.binding and frame.registers[at.target] is not None:
+            marks[id(at.binding)] = "✓"
+    marks |= {id(binding): _mark(item) for item in debugger.breakpoints for binding in item.bindings}
+    if now is not None:
+        marks[id(now)] = "▶"
+    return TableRows(table, marks=marks)
+
+
+def shown_function(stage: Snapshot, session: DebugSession) -> str:
+    """The function to show: the PrimFunc that is walked, else the one that runs; all if that is nested in another."""
+    walk = session.debugger.inside
+    name = walk.name if walk is not None else session.debugger.frame.name
+    return name if name in stage.module.functions else ""
 
 
 def _mark(point: Breakpoint) -> str:

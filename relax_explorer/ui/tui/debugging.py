@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from textual import work
 from textual.message import Message
@@ -12,7 +13,8 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.session.debug_commands import execute
 from relax_explorer.core.session.debug_motions import to
 from relax_explorer.core.session.debug_session import Answer, DebugSession, open_debug_session
-from relax_explorer.core.session.inputs import made_inputs
+from relax_explorer.core.session.inputs import CallInputs, from_npz, made_inputs
+from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.ui.tui.debug_rows import DebugView, debug_view
 from relax_explorer.ui.tui.messages import WorkFailed
 from relax_explorer.ui.tui.stages import Stages
@@ -45,14 +47,17 @@ class Debugging(Stages):
         """Make inputs, and stop before the first binding. Breakpoints and watches of the run before stay."""
         assert self.session is not None  # the caller checked this
         stage = self.session.stages[self.selection.stage]
-        fn = stage.module.functions.get(stage.entry)
+        name = self._to_run(stage)
+        fn = stage.module.functions.get(name)
         lost: list[str] = []
         try:
             if type(fn) is not e.Function:
-                self.say("the module has no Relax function to run")
+                self.say(f"the module has no Relax function {name or 'to run'}")
                 return
-            values, made_up = made_inputs(fn, {})
-            debugger = self.session.debug(stage.entry, values, stage.number, BUDGET)
+            is_asked = name == (self.call.function or stage.entry)
+            given = self.call if is_asked else CallInputs()
+            values, made_up = _values(fn, given)
+            debugger = self.session.debug(name, values, stage.number, BUDGET)
             self.debugging = open_debug_session(self.session, debugger, stage.number)
             if self.left is not None:
                 lost = self.debugging.take_over(self.left)
@@ -60,21 +65,29 @@ class Debugging(Stages):
             self.post_message(WorkFailed(failure.diagnostics))
             return
         self.left = None
-        self.paint_debugger(debug_view(stage, self.debugging))
+        self.tables = {}
+        self.paint_debugger(debug_view(stage, self.debugging, self.tables))
         if lost:
             self.say(f"breakpoints without a place here: {', '.join(lost)}")
         elif made_up:
             self.say(f"inputs made up: {made_up}")
 
+    def _to_run(self, stage: Snapshot) -> str:
+        """The function of `--func`, else the one under the cursor, else the entry."""
+        if self.call.function:
+            return self.call.function
+        function = self.selection.function
+        return function if type(stage.module.functions.get(function)) is e.Function else stage.entry
+
     def paint_debugger(self, view: DebugView, is_moved: bool = True) -> None:
         """Show the text with its marks, the values, and the breakpoints, watches and calls. A move puts the cursor on the next binding."""
-        now = next((n for n, row in enumerate(view.lines) if row.gutter == "▶"), len(view.lines) - 1)
+        now = view.now
         self.query_one("#debug_ir", LineView).show(view.lines, now if is_moved else None)
         is_narrow = not self.query_one("#values").display or not self.query_one("#points").display
         watches = view.watches[:3] if is_narrow else ()
         self.query_one("#values", LineView).show((*view.values[:1], *watches, *view.values[1:]), 0)
         self.query_one("#points", LineView).show((*view.watches, *view.points), 0)
-        if is_moved and view.lines:
+        if is_moved and len(view.lines):
             row = view.lines[now]
             is_binding = isinstance(row.node, (e.VarBinding, e.MatchCast))
             self.selection.binding = row.node if is_binding else None
@@ -101,7 +114,7 @@ class Debugging(Stages):
                 return
             answer = work(session)
             assert self.session is not None  # a debugging session needs one
-            view = debug_view(self.session.stages[self.selection.stage], session)
+            view = debug_view(self.session.stages[self.selection.stage], session, self.tables)
         self.post_message(DebuggerAnswered(session, answer, view))
 
     def on_debugger_answered(self, message: DebuggerAnswered) -> None:
@@ -228,6 +241,14 @@ class Debugging(Stages):
             self.say("select a binding first")
         else:
             self.drive(lambda session: _toggled(session, binding))
+
+
+def _values(fn: e.Function, given: CallInputs) -> tuple[list[Any], str]:
+    """The inputs of a run, and a note of what was made up. One .npz without a name holds all."""
+    first = given.sources.get("0", "")
+    if len(given.sources) == 1 and first.endswith(".npz"):
+        return from_npz(fn, first), ""
+    return made_inputs(fn, given.sources, given.shape)
 
 
 def _toggled(session: DebugSession, binding: e.Binding) -> Answer:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, overload
 
 from relax_explorer.core.check.origin import origin
 from relax_explorer.core.diagnostics import Diagnostic
@@ -14,8 +15,10 @@ from relax_explorer.ui.tui.selection import Selection
 from relax_explorer.ui.tui.widgets.line_view import Row
 from relax_explorer.viz.diff import GLYPHS, unit_node
 from relax_explorer.viz.diff import lines as diff_lines
+from relax_explorer.viz.ir_table import IrTable, TableRow
 from relax_explorer.viz.problem import render
 from relax_explorer.viz.short import short_info
+from relax_explorer.viz.table_diff import UNMARKED, TableDiff
 from relax_explorer.viz.visible import visible
 
 
@@ -25,25 +28,106 @@ def ghost(node: Any) -> str:
     return "" if var is None or var.name == "_" else visible(short_info(var.struct_info), 36)
 
 
-def stage_rows(session: Session, stage: Snapshot, mode: str, density: str = "ghost") -> list[Row]:
-    """The text of a stage.
+class TableRows(Sequence[Row]):
+    """The rows of a table for a view, each made when it is drawn. `marks` are glyphs of nodes, by identity."""
 
-    `density` is ghost (StructInfo at the right), full (as TVMScript writes it) or none; `mode` is marks (changes against the
-    stage before in the gutter), only (changes alone), or plain.
+    def __init__(
+        self, table: IrTable, diff: TableDiff | None = None, marks: Mapping[int, str] | None = None
+    ) -> None:
+        self.table, self.diff, self.marks = table, diff, marks or {}
+        self._rows: dict[int, Row] = {}
+
+    def __len__(self) -> int:
+        return len(self.table if self.diff is None else self.diff)
+
+    @overload
+    def __getitem__(self, number: int) -> Row: ...
+    @overload
+    def __getitem__(self, number: slice) -> list[Row]: ...
+    def __getitem__(self, number: int | slice) -> Row | list[Row]:
+        if isinstance(number, slice):
+            return [self[n] for n in range(*number.indices(len(self)))]
+        row = self._rows.get(number)
+        if row is None:
+            row = self._rows[number] = self._made(number)
+        return row
+
+    def _made(self, number: int) -> Row:
+        if self.diff is not None:
+            marked = self.diff[number]
+            return _row(marked.row, marked.glyph, marked.is_old)
+        shown = self.table[number]
+        return _row(shown, self.marks.get(id(shown.place.node), " ") if shown.place.kind != "else" else " ")
+
+    def row_of(self, node: object) -> int | None:
+        """The row that shows a node; None if there is none."""
+        number = self.table.row_of.get(id(node))
+        return number if number is None or self.diff is None else self.diff.row_of(number)
+
+    def row_called(self, function: str, name: str) -> int | None:
+        """The row of the binding of a variable of a function."""
+        for number, place in enumerate(self.table.places):
+            var = getattr(place.node, "var", None)
+            if (
+                place.kind == "binding"
+                and var is not None
+                and var.name == name
+                and place.function == function
+            ):
+                return number if self.diff is None else self.diff.row_of(number)
+        return None
+
+    def start_of(self, function: str) -> int:
+        """The first row of a function; 0 if it has none."""
+        for number, place in enumerate(self.table.places):
+            if place.function == function:
+                return number if self.diff is None else self.diff.row_of(number)
+        return 0
+
+    def changes(self) -> list[int]:
+        """The first row of each run of changed rows."""
+        return [] if self.diff is None else self.diff.changes()
+
+
+def _row(shown: TableRow, glyph: str, is_old: bool = False) -> Row:
+    node = None if is_old else shown.place.node
+    return Row(shown.text, glyph, node, shown.place.function, visible(shown.info, 48), shown.pieces)
+
+
+def compact_rows(session: Session, stage: Snapshot, mode: str, opened: frozenset[str]) -> TableRows:
+    """A stage as a table. `mode` is inline (changes against the stage before, with removed rows), only (changes alone), or off.
+
+    `opened` are the kernels with all lines. A kernel that changed shows all of them too.
     """
+    if mode == "off" or not stage.number:
+        return TableRows(IrTable(stage, opened=opened))
+    diff = session.diff(stage.number - 1, stage.number)
+    changed = {fn.name for fn in diff.functions if fn.status == "changed"}
+    table = IrTable(stage, opened=opened | changed)
+    before = IrTable(session.stages[stage.number - 1], opened=opened | changed)
+    return TableRows(table, TableDiff(before, table, diff, mode == "only"))
+
+
+def text_rows(session: Session, stage: Snapshot, mode: str, is_full: bool) -> list[Row]:
+    """The text of a stage as TVMScript: with StructInfo as written if `is_full`, else at the right. `mode` as in `compact_rows`."""
     if mode == "only" and stage.number:
         found = diff_lines(session.diff(stage.number - 1, stage.number))
         return [Row(line.text, line.glyph, line.binding) for line in found] or [Row("nothing changed")]
     marks: dict[Any, str] = {}
-    if mode == "marks" and stage.number:
+    if mode == "inline" and stage.number:
         for fn in session.diff(stage.number - 1, stage.number).functions:
             for pair in fn.pairs:
-                if pair.b is not None and pair.kind not in ("same", "renamed"):
+                if pair.b is not None and pair.kind not in UNMARKED:
                     marks[unit_node(fn.new[pair.b])] = GLYPHS[pair.kind]
-    printed = stage.printed if density == "full" else stage.printed_short
-    shown = density == "ghost"
+    printed = stage.printed if is_full else stage.printed_short
     return [
-        Row(line.text, marks.get(line.node, " "), line.node, line.function, ghost(line.node) if shown else "")
+        Row(
+            line.text,
+            marks.get(line.node, " "),
+            line.node,
+            line.function,
+            "" if is_full else ghost(line.node),
+        )
         for line in printed.lines
     ]
 

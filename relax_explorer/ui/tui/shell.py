@@ -26,13 +26,17 @@ from relax_explorer.core.diagnostics import Diagnostic
 from relax_explorer.core.exec.debugger import Debugger
 from relax_explorer.core.session.commands import command
 from relax_explorer.core.session.debug_session import DebugSession
+from relax_explorer.core.session.inputs import CallInputs
 from relax_explorer.core.session.session import Session
 from relax_explorer.ui import directories
 from relax_explorer.ui.tui import keys
 from relax_explorer.ui.tui.selection import Selection
+from relax_explorer.ui.tui.themes import chosen_theme, textual_theme
 from relax_explorer.ui.tui.widgets.choice_list import ChoiceList
 from relax_explorer.ui.tui.widgets.command_input import CommandInput
-from relax_explorer.ui.tui.widgets.line_view import LineView, Row
+from relax_explorer.ui.tui.widgets.line_view import STEP, LineView, Row
+from relax_explorer.viz.ir_table import IrTable
+from relax_explorer.viz.tokens import THEMES, Tokens
 from relax_explorer.viz.visible import visible
 
 SMALLEST = (60, 16)
@@ -95,9 +99,14 @@ class Shell(App[int]):
     ]
 
     def __init__(
-        self, path: str | None, pipeline: str = "default", screen: str = "passes", profile: str = "spec"
-    ) -> None:
+        self, path: str | None, pipeline: str = "default", screen: str = "passes", profile: str = "spec", call: CallInputs | None = None,
+        theme: str = "auto",
+    ) -> None:  # fmt: skip
         super().__init__()
+        self.call = call or CallInputs()
+        self.tokens = chosen_theme(theme)
+        for tokens in THEMES.values():
+            self.register_theme(textual_theme(tokens))
         self.path, self.pipeline, self.profile = path, pipeline, profile
         self.first_pane = screen if path is not None else "home"
         self.pane = "home"
@@ -107,8 +116,10 @@ class Shell(App[int]):
             None  # the last one, whose breakpoints and watches the next one takes
         )
         self.selection = Selection()
-        self.diff_mode = "marks"
-        self.density = "ghost"
+        self.diff_mode = "inline"
+        self.density = "compact"
+        self.opened: set[str] = set()  # kernels with all lines
+        self.tables: dict[str, IrTable] = {}  # of the functions of the stage that is debugged
         self.moves_cancelled = 0  # number of cancellations: moves requested earlier are skipped
         self._driving = Lock()  # one debugger move at a time, in the order of the keys
         self.radius = 0  # 0: the whole graph
@@ -151,6 +162,7 @@ class Shell(App[int]):
     def on_mount(self) -> None:
         """Fill the home pane and start reading the file."""
         self.is_composed = True
+        self.use_theme(self.tokens)
         for line in self.query(Input):
             line.display = False
         home = self.query_one("#home", OptionList)
@@ -165,6 +177,18 @@ class Shell(App[int]):
                 sent = getattr(signal, name)
                 loop.add_signal_handler(sent, partial(self.exit, 128 + sent))
         self.started()
+
+    def use_theme(self, tokens: Tokens) -> None:
+        """Draw everything in a theme."""
+        self.tokens, self.theme = tokens, tokens.name
+        for view in self.query(LineView):
+            view.recolor(tokens)
+        self.paint_header()
+
+    def do_next_theme(self) -> None:
+        names = list(THEMES)
+        self.use_theme(THEMES[names[(names.index(self.tokens.name) + 1) % len(names)]])
+        self.say(f"theme {self.tokens.name}")
 
     def on_resize(self, event: Resize) -> None:
         """Adapt to the new size. It may arrive before the panes exist; then nothing happens."""
@@ -198,7 +222,7 @@ class Shell(App[int]):
             text.append(f"  {number} {pane.title()}", style="reverse" if pane == self.pane else "dim")
         if self.session is not None:
             stage = self.session.stages[self.selection.stage]
-            total = len(self.session.pipeline)
+            total = self.session.total
             text.append(f"  stage {stage.number}/{total} ", style="bold")
             text.append(visible(stage.made_by, 30))
         self.query_one("#header", Static).update(text)
@@ -368,10 +392,10 @@ class Shell(App[int]):
         self.view.move(len(self.view.rows) - 1)
 
     def do_left(self) -> None:
-        self.view.scroll_relative(x=-8, animate=False, force=True)
+        self.view.side(-STEP)
 
     def do_right(self) -> None:
-        self.view.scroll_relative(x=8, animate=False, force=True)
+        self.view.side(STEP)
 
 
 def _sample_title(path: Path) -> str:

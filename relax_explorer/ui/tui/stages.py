@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import chain
+
 from rich.text import Text
 from textual import work
 from textual.widgets import Input, OptionList, Static
@@ -12,8 +15,11 @@ from relax_explorer.core.check import problems
 from relax_explorer.core.codes import internal
 from relax_explorer.core.diagnostics import Diagnostic, Failure, ParseError
 from relax_explorer.core.ir import expr as e
+from relax_explorer.core.session.recorded import RecordedSession, recorded
 from relax_explorer.core.session.session import Session
+from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.core.syntax.load import load
+from relax_explorer.core.tir.stmt import PrimFunc
 from relax_explorer.ui import directories
 from relax_explorer.ui.crash import write_report
 from relax_explorer.ui.tui import rows
@@ -21,7 +27,9 @@ from relax_explorer.ui.tui.messages import CursorMoved, SessionOpened, StageAdde
 from relax_explorer.ui.tui.selection import Selection
 from relax_explorer.ui.tui.shell import Shell
 from relax_explorer.ui.tui.widgets.line_view import LineView, Row
-from relax_explorer.viz.visible import visible
+from relax_explorer.viz.stage_line import stage_line
+
+RAIL = 34  # cells of a line in the list of stages
 
 
 class Stages(Shell):
@@ -42,7 +50,7 @@ class Stages(Shell):
     def open(self, path: str) -> None:
         """Read a file and run its pipeline in a worker."""
         try:
-            session = Session(load(path), self.pipeline, path, directories.kernel_cache(), self.profile)
+            session = self._session(path)
         except ParseError as failure:
             self.post_message(WorkFailed(problems(failure, self.profile)))
             return
@@ -50,8 +58,16 @@ class Stages(Shell):
             self.post_message(WorkFailed(failure.diagnostics))
             return
         self.post_message(SessionOpened(session, path))
-        while session.advance() is not None:
-            self.post_message(StageAdded(len(session.stages) - 1))
+        while (stage := session.advance()) is not None:
+            if stage.changed:
+                session.diff(stage.number - 1, stage.number)  # here, since it takes long for large modules
+            self.post_message(StageAdded(stage.number))
+
+    def _session(self, path: str) -> Session:
+        stages = recorded(path)
+        if stages:
+            return RecordedSession(stages, path, directories.kernel_cache(), self.profile)
+        return Session(load(path), self.pipeline, path, directories.kernel_cache(), self.profile)
 
     def on_session_opened(self, message: SessionOpened) -> None:
         """Show the first stage."""
@@ -69,19 +85,13 @@ class Stages(Shell):
         if self.session is None:
             return
         stage = self.session.stages[message.number]
-        mark = "✗" if any(p.is_error for p in stage.problems) else "●" if stage.changed else "○"
         stages = self.query_one("#stages", OptionList)
         if stages.option_count == message.number:
-            stages.add_option(
-                Option(
-                    Text(
-                        f"{mark} {stage.number} {visible(stage.made_by, 24)}",
-                        no_wrap=True,
-                        overflow="ellipsis",
-                    ),
-                    id=str(stage.number),
-                )
+            diff = (
+                self.session.diff(stage.number - 1, stage.number) if stage.number and stage.changed else None
             )
+            line = stage_line(stage, diff, RAIL)
+            stages.add_option(Option(Text(line, no_wrap=True, overflow="ellipsis"), id=str(stage.number)))
 
     def on_work_failed(self, message: WorkFailed) -> None:
         """Show the reason. The last good state stays."""
@@ -121,27 +131,8 @@ class Stages(Shell):
         moved = number != self.selection.stage
         self.selection.stage = max(0, min(number, len(self.session.stages) - 1))
         stage = self.session.stages[self.selection.stage]
-        shown = rows.stage_rows(self.session, stage, self.diff_mode, self.density)
-        cursor = next(
-            (n for n, row in enumerate(shown) if row.node is not None and row.node is self.selection.binding),
-            None,
-        )
-        if cursor is None and self.selection.variable:
-            name = self.selection.variable
-            cursor = next(
-                (
-                    n
-                    for n, row in enumerate(shown)
-                    if isinstance(row.node, (e.VarBinding, e.MatchCast))
-                    and row.node.var is not None
-                    and row.node.var.name == name
-                ),
-                None,
-            )
-        if cursor is None:
-            cursor = next((n for n, row in enumerate(shown) if row.gutter != " "), None) if moved else None
-        if cursor is None:
-            cursor = next((n for n, row in enumerate(shown) if row.function == stage.entry), 0)
+        shown = self.stage_rows(stage)
+        cursor = self._cursor_in(shown, stage, moved)
         view = self.query_one("#ir", LineView)
         view.show(shown, cursor)
         view.move(cursor)
@@ -149,6 +140,33 @@ class Stages(Shell):
             self.stop_running()
             self.debugging, self.left = None, self.debugging or self.left
         self.paint_header()
+
+    def stage_rows(self, stage: Snapshot) -> Sequence[Row]:
+        """The rows of a stage in the chosen density."""
+        assert self.session is not None  # the caller checked this
+        if self.density == "compact":
+            return rows.compact_rows(self.session, stage, self.diff_mode, frozenset(self.opened))
+        return rows.text_rows(self.session, stage, self.diff_mode, self.density == "full")
+
+    def _cursor_in(self, shown: Sequence[Row], stage: Snapshot, moved: bool) -> int:
+        """The row to put the cursor on: the same binding, the same variable, the first change, or the entry."""
+        if isinstance(shown, rows.TableRows):
+            found = shown.row_of(self.selection.binding) if self.selection.binding is not None else None
+            if found is None and self.selection.variable:
+                found = shown.row_called(self.selection.function, self.selection.variable)
+            changes = shown.changes() if found is None and moved else []
+            return found if found is not None else changes[0] if changes else shown.start_of(stage.entry)
+        same = (
+            n for n, row in enumerate(shown) if row.node is not None and row.node is self.selection.binding
+        )
+        named = (n for n, row in enumerate(shown) if self._has_variable(row))
+        changed = (n for n, row in enumerate(shown) if moved and row.gutter != " ")
+        entry = (n for n, row in enumerate(shown) if row.function == stage.entry)
+        return next(chain(same, named, changed, entry), 0)
+
+    def _has_variable(self, row: Row) -> bool:
+        var = row.node.var if isinstance(row.node, (e.VarBinding, e.MatchCast)) else None
+        return var is not None and bool(self.selection.variable) and var.name == self.selection.variable
 
     def on_cursor_moved(self, message: CursorMoved) -> None:
         """Move the selection to the cursor."""
@@ -196,22 +214,63 @@ class Stages(Shell):
             stages.focus()
 
     def do_cycle_diff(self) -> None:
-        order = ["marks", "only", "plain"]
+        order = ["inline", "only", "off"]
         self.diff_mode = order[(order.index(self.diff_mode) + 1) % 3]
-        self.say(
-            {"marks": "changes are marked", "only": "only what changed", "plain": "no marks"}[self.diff_mode]
-        )
+        said = {"inline": "changes are marked", "only": "only what changed", "off": "no marks"}
+        self.say(said[self.diff_mode])
         self.show_stage(self.selection.stage)
 
     def do_cycle_types(self) -> None:
-        order = ["ghost", "full", "none"]
+        order = ["compact", "ghost", "full"]
         self.density = order[(order.index(self.density) + 1) % 3]
-        self.say(
-            {"ghost": "StructInfo at the right", "full": "StructInfo as written", "none": "no StructInfo"}[
-                self.density
-            ]
-        )
+        said = {
+            "compact": "compact",
+            "ghost": "TVMScript, StructInfo at the right",
+            "full": "TVMScript as written",
+        }
+        self.say(said[self.density])
         self.show_stage(self.selection.stage)
+
+    def do_fold(self) -> None:
+        row = self.view.rows[self.view.cursor] if len(self.view.rows) else None
+        stage = None if self.session is None else self.session.stages[self.selection.stage]
+        if row is None or stage is None or type(stage.module.functions.get(row.function)) is not PrimFunc:
+            self.say("only kernels fold; select a line of one")
+            return
+        self.opened ^= {row.function}
+        self.selection.binding, self.selection.function = None, row.function
+        self._refold(row.function)
+
+    def do_fold_all(self) -> None:
+        if self.session is None:
+            return
+        functions = self.session.stages[self.selection.stage].module.functions
+        kernels = {name for name, fn in functions.items() if type(fn) is PrimFunc}
+        self.opened = set() if self.opened else kernels
+        self._refold(self.selection.function)
+
+    def _refold(self, function: str) -> None:
+        self.show_stage(self.selection.stage)
+        shown = self.view.rows
+        if isinstance(shown, rows.TableRows) and self.selection.binding is None:
+            self.view.move(shown.start_of(function))
+
+    def _change_by(self, step: int) -> None:
+        shown = self.view.rows
+        starts = shown.changes() if isinstance(shown, rows.TableRows) else _marked_runs(shown)
+        ahead = [n for n in starts if (n > self.view.cursor if step > 0 else n < self.view.cursor)]
+        if ahead:
+            target = ahead[0] if step > 0 else ahead[-1]
+            self.view.move(target)
+            self.say(f"change {starts.index(target) + 1} of {len(starts)}")
+        else:
+            self.say("no further change in this stage" if starts else "this stage shows no change")
+
+    def do_next_in_stage(self) -> None:
+        self._change_by(1)
+
+    def do_previous_in_stage(self) -> None:
+        self._change_by(-1)
 
     def do_who(self) -> None:
         if self.session is None or not self.selection.variable:
@@ -288,3 +347,8 @@ class Stages(Shell):
         self.query_one("#problems", LineView).show(
             shown or [Row("no problems" if self.session is not None else "no program is open")], 0
         )
+
+
+def _marked_runs(shown: Sequence[Row]) -> list[int]:
+    """The first row of each run of rows with a mark."""
+    return [n for n, row in enumerate(shown) if row.gutter != " " and (not n or shown[n - 1].gutter == " ")]

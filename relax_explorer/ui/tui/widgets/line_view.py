@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from rich.segment import Segment
@@ -15,34 +16,25 @@ from textual.strip import Strip
 
 from relax_explorer.ui.tui.messages import CursorMoved
 from relax_explorer.viz.lexer import highlight
+from relax_explorer.viz.tokens import DARK, GLYPH_ROLES, Tokens
 from relax_explorer.viz.visible import visible
 
 MAX_WIDTH = 2000
-_STYLES: dict[str, Style] = {
-    "comment": Style(dim=True),
-    "keyword": Style(color="#cc79a7"),
-    "string": Style(color="#e69f00"),
-    "number": Style(color="#e69f00"),
-    "decorator": Style(color="#cc79a7"),
-    "module": Style(dim=True),
-    "operator": Style(color="#56b4e9", bold=True),
-    "function": Style(color="#f0e442", bold=True),
-    "type": Style(color="#35b18c"),
-    "punctuation": Style(dim=True),
-}
-_GUTTERS: dict[str, Style] = {
-    "+": Style(color="#56b4e9", bold=True),
-    "-": Style(color="#e69f00", bold=True),
-    "~": Style(color="#cc79a7", bold=True),
-    "t": Style(color="#35b18c", bold=True),
-    ">": Style(color="#56b4e9"),
-    "▶": Style(color="#f0e442", bold=True),
-    "✓": Style(dim=True),
-    "●": Style(color="#ff7a45", bold=True),
-}
-_PLAIN = Style()
-_CURSOR = Style(reverse=True)
-_MORE = Style(dim=True)
+STEP = 8  # columns of a scroll to the side
+
+
+@lru_cache(maxsize=512)
+def style(tokens: Tokens, role: str) -> Style:
+    """The style of a role in a theme."""
+    token = tokens.role(role)
+    return Style(
+        color=token.color or None,
+        bgcolor=token.ground or None,
+        bold=token.bold or None,
+        dim=token.dim or None,
+        underline=token.underline or None,
+        strike=token.strike or None,
+    )
 
 
 def _cut(strip: Strip, left: int, width: int, style: Style) -> Strip:
@@ -50,18 +42,19 @@ def _cut(strip: Strip, left: int, width: int, style: Style) -> Strip:
     if strip.cell_length - left <= width:
         return strip.crop(left).extend_cell_length(width, style)
     kept = strip.crop(left, left + max(0, width - 1)).extend_cell_length(max(0, width - 1), style)
-    return Strip.join([kept, Strip([Segment("…", _MORE + style)])])
+    return Strip.join([kept, Strip([Segment("…", style)])])
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One line: gutter glyph, text, its IR node, its function."""
+    """One line: gutter glyph, text, its IR node, its function. `pieces` (role, text) colour the text."""
 
     text: str
     gutter: str = " "
     node: Any = None
     function: str = ""
-    ghost: str = ""  # shown dim at the right edge if there is room
+    ghost: str = ""  # shown at the right edge if there is room
+    pieces: tuple[tuple[str, str], ...] = ()
 
 
 class LineView(ScrollView, can_focus=True, inherit_bindings=False):
@@ -75,14 +68,14 @@ class LineView(ScrollView, can_focus=True, inherit_bindings=False):
         self.rows: Sequence[Row] = ()
         self.cursor = 0
         self.colored = colored
+        self.tokens = DARK
         self._strips: dict[tuple[int, bool], Strip] = {}
 
     def show(self, rows: Sequence[Row], cursor: int | None = None) -> None:
         """Show other lines. Without `cursor` the cursor stays."""
         self.rows = rows
         self._strips.clear()
-        widest = min(max((len(row.text) for row in rows), default=0) + 3, MAX_WIDTH)
-        self.virtual_size = Size(widest, len(rows))
+        self.virtual_size = Size(MAX_WIDTH, len(rows))  # to measure all rows would write them all
         self.cursor = max(0, min(self.cursor if cursor is None else cursor, len(rows) - 1))
         self._follow()
         self.refresh()
@@ -101,6 +94,19 @@ class LineView(ScrollView, can_focus=True, inherit_bindings=False):
     def page(self, pages: int) -> None:
         """Move by whole pages."""
         self.move(self.cursor + pages * max(1, self.lines_shown - 1))
+
+    def side(self, columns: int) -> None:
+        """Scroll to the side, as far as a visible line goes."""
+        top = int(self.scroll_offset.y)
+        widest = max([len(row.text) for row in self.rows[top : top + self.lines_shown]], default=0)
+        end = max(0, widest + STEP - self.size.width)
+        self.scroll_to(x=max(0, min(end, int(self.scroll_offset.x) + columns)), animate=False, force=True)
+
+    def recolor(self, tokens: Tokens) -> None:
+        """Draw in another theme."""
+        self.tokens = tokens
+        self._strips.clear()
+        self.refresh()
 
     @property
     def lines_shown(self) -> int:
@@ -136,34 +142,44 @@ class LineView(ScrollView, can_focus=True, inherit_bindings=False):
         width = self.scrollable_content_region.width
         if number >= len(self.rows):
             return Strip.blank(width, self.rich_style)
-        strip = self._strip(number, number == self.cursor)
-        base = self._base(number == self.cursor)
+        is_cursor = number == self.cursor
+        strip, base = self._strip(number, is_cursor), self._base(is_cursor)
         ghost = self.rows[number].ghost
         room = width - len(ghost) - 1 if ghost and len(ghost) < width // 2 else width
         shown = _cut(strip, int(x), room, base)
         if room < width:
-            shown = Strip.join(
-                [shown, Strip([Segment(f" {ghost}", Style(dim=True, color="#35b18c") + base)])]
-            )
+            shown = Strip.join([shown, Strip([Segment(f" {ghost}", style(self.tokens, "dimension") + base)])])
         return shown.apply_style(self.rich_style)
 
-    def _base(self, selected: bool) -> Style:
-        return _CURSOR if selected and self.has_focus_within else Style(bold=True) if selected else _PLAIN
+    def _base(self, is_cursor: bool) -> Style:
+        """The ground of a line. Without colours the cursor line is bold."""
+        if not is_cursor:
+            return Style()
+        if self.tokens.cursor:
+            return Style(bgcolor=self.tokens.cursor, bold=self.has_focus_within or None)
+        return Style(bold=True)
 
-    def _strip(self, number: int, selected: bool) -> Strip:
-        strip = self._strips.get((number, selected))
+    def _strip(self, number: int, is_cursor: bool) -> Strip:
+        strip = self._strips.get((number, is_cursor))
         if strip is None:
             if len(self._strips) > 4000:
                 self._strips.clear()
-            strip = self._strips[number, selected] = Strip(self._segments(self.rows[number], selected))
+            strip = self._strips[number, is_cursor] = Strip(self._segments(self.rows[number], is_cursor))
         return strip
 
-    def _segments(self, row: Row, selected: bool) -> list[Segment]:
-        base = _CURSOR if selected else _PLAIN
-        text = visible(row.text, MAX_WIDTH)
-        segments = [Segment(f"{row.gutter} ", _GUTTERS.get(row.gutter, _PLAIN) + base)]
+    def _segments(self, row: Row, is_cursor: bool) -> list[Segment]:
+        base, tokens = self._base(is_cursor), self.tokens
+        mark = Segment("▌" if is_cursor else " ", Style(color=tokens.focus or None) + base)
+        segments = [
+            mark,
+            Segment(f"{row.gutter} ", style(tokens, GLYPH_ROLES.get(row.gutter, "text")) + base),
+        ]
         if not self.colored:
-            return [*segments, Segment(text, base)]
-        return segments + [
-            Segment(piece, _STYLES.get(role, _PLAIN) + base) for role, piece in highlight(text)
+            return [*segments, Segment(visible(row.text, MAX_WIDTH), base)]
+        if row.gutter == "-" and row.pieces:
+            return [*segments, Segment(visible(row.text, MAX_WIDTH), style(tokens, "removed") + base)]
+        pieces = row.pieces or highlight(visible(row.text, MAX_WIDTH))
+        return [
+            *segments,
+            *[Segment(visible(text, MAX_WIDTH), style(tokens, role) + base) for role, text in pieces],
         ]

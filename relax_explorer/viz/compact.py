@@ -1,0 +1,234 @@
+"""Expressions in the compact notation of tables: `@kernel(x)` for a `call_tir`, operators without `R.`, default attributes left out.
+
+The result is pieces, texts with roles. A role is the class of an operation (`op_class`), or var, number, string, keyword,
+attribute, function, dimension, or muted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from relax_explorer.core import ops
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.attrs import Attrs
+from relax_explorer.core.ir.prim_text import quoted
+from relax_explorer.core.syntax.dialects import NEW
+from relax_explorer.core.syntax.names import Names
+from relax_explorer.core.syntax.printer_expr import Constants, ExprText
+from relax_explorer.viz.op_class import OpClass, of_operator, of_packed
+from relax_explorer.viz.short import short_info
+
+Piece = tuple[str, str]  # role, text
+DEEPEST = 12  # calls inside calls; deeper ones are `…`
+MOST = 100  # elements of a list
+_COMMA: Piece = ("muted", ", ")
+_KERNELS = frozenset(
+    {
+        "relax.call_tir",
+        "relax.call_tir_inplace",
+        "relax.call_tir_with_grad",
+        "relax.call_dps_packed",
+        "relax.dist.call_tir_local_view",
+        "relax.vm.call_tir_dyn",
+    }
+)
+_CALLING = {
+    "relax.call_pure_packed": "pure ",
+    "relax.call_inplace_packed": "in place ",
+    "relax.call_builtin_with_ctx": "ctx ",
+    "relax.invoke_closure": "",
+    "relax.invoke_pure_closure": "",
+    "relax.make_closure": "closure ",
+}
+
+
+def role(kind: OpClass) -> str:
+    """The role of an operation's name."""
+    return kind.name.lower()
+
+
+class Compact:
+    """Writes expressions of one function. `names` gives its variables their names."""
+
+    def __init__(self, names: Names) -> None:
+        self.names = names
+        self.text = ExprText(names, NEW, Constants())
+
+    def binding(self, binding: e.Binding) -> list[Piece]:
+        """The right side of a binding. A function and an `if` show their first line."""
+        if isinstance(binding, e.MatchCast):
+            head: list[Piece] = [("keyword", "match_cast"), ("muted", "(")]
+            info = ("dimension", short_info(binding.struct_info))
+            return [*head, *self.expr(binding.value), _COMMA, info, ("muted", ")")]
+        return self.expr(binding.value)
+
+    def expr(self, expr: e.Expr, depth: int = 0) -> list[Piece]:
+        """An expression."""
+        if depth > DEEPEST:
+            return [("muted", "…")]
+        return _RULES[type(expr)](self, expr, depth)
+
+    def listed(self, exprs: Sequence[e.Expr], depth: int) -> list[Piece]:
+        """Expressions with commas between them."""
+        pieces: list[Piece] = []
+        for number, expr in enumerate(exprs):
+            if number:
+                pieces.append(_COMMA)
+            if number == MOST:
+                pieces.append(("muted", f"… {len(exprs) - MOST} more"))
+                break
+            pieces += self.expr(expr, depth + 1)
+        return pieces
+
+    def called(self, name: Piece, args: Sequence[e.Expr], depth: int, attrs: str = "") -> list[Piece]:
+        """`name(args, attrs)`. `attrs` begins with a comma."""
+        inner = self.listed(args, depth)
+        tail = [("attribute", attrs if inner else attrs.removeprefix(", "))] if attrs else []
+        return [name, ("muted", "("), *inner, *tail, ("muted", ")")]
+
+
+def own_attributes(call: e.Call) -> Attrs:
+    """The attributes of a call that differ from the defaults that its operator declares."""
+    declared = ops.find(call.op.name) if type(call.op) is e.OpRef else None
+    if declared is None or not call.attrs:
+        return call.attrs
+    defaults = {
+        parameter.name: parameter.default for parameter in declared.attributes if not parameter.required
+    }
+    return Attrs(
+        [(name, value) for name, value in call.attrs.items() if not _is_default(name, value, defaults)]
+    )
+
+
+def _is_default(name: str, value: Any, defaults: dict[str, Any]) -> bool:
+    if name not in defaults:
+        return False
+    default = defaults[name]
+    return value is default or (type(value) is type(default) and bool(value == default))
+
+
+def _call(out: Compact, call: e.Call, depth: int) -> list[Piece]:
+    op = call.op
+    if type(op) is e.OpRef:
+        return _operator(out, call, op.name, depth)
+    attrs = out.text.attrs(call.attrs, op) if call.attrs else ""
+    return out.called(_callee(out, op), call.args, depth, attrs)
+
+
+def _callee(out: Compact, callee: e.Expr) -> Piece:
+    if type(callee) is e.GlobalVar:
+        return "call", f"@{callee.name}"
+    if type(callee) is e.ExternFunc:
+        return role(of_packed(callee.name)), quoted(callee.name)
+    if isinstance(callee, e.Var):
+        return "call", out.names[callee]
+    return "call", "".join([text for _, text in out.expr(callee, DEEPEST)])
+
+
+def _operator(out: Compact, call: e.Call, name: str, depth: int) -> list[Piece]:
+    kept = own_attributes(call)
+    attrs = out.text.attrs(kept, call.op) if kept else ""
+    if name in _KERNELS and len(call.args) >= 2:
+        return _kernel(out, call, attrs, depth)
+    if name in _CALLING and call.args:
+        head: list[Piece] = [("keyword", _CALLING[name])] if _CALLING[name] else []
+        return [*head, *out.called(_callee(out, call.args[0]), _spread(call.args[1:]), depth, attrs)]
+    return out.called((role(of_operator(name)), name.removeprefix("relax.")), call.args, depth, attrs)
+
+
+def _kernel(out: Compact, call: e.Call, attrs: str, depth: int) -> list[Piece]:
+    return out.called(_callee(out, call.args[0]), _spread(call.args[1:]), depth, attrs)
+
+
+def _spread(args: Sequence[e.Expr]) -> list[e.Expr]:
+    """The arguments of a kernel: the fields of its tuple, then the values of its shape variables."""
+    spread: list[e.Expr] = []
+    for arg in args:
+        if type(arg) is e.Tuple:
+            spread += arg.fields
+        elif type(arg) is e.ShapeExpr and arg is not args[0]:
+            spread += [e.PrimValue(value) for value in arg.values]
+        else:
+            spread.append(arg)
+    return spread
+
+
+def _tuple(out: Compact, expr: e.Tuple, depth: int) -> list[Piece]:
+    end = ",)" if len(expr.fields) == 1 else ")"
+    return [("muted", "("), *out.listed(expr.fields, depth), ("muted", end)]
+
+
+def _field(out: Compact, expr: e.TupleGetItem, depth: int) -> list[Piece]:
+    return [*out.expr(expr.tuple, depth + 1), ("muted", "["), ("number", str(expr.index)), ("muted", "]")]
+
+
+def _constant(out: Compact, expr: e.Constant, depth: int) -> list[Piece]:
+    data = expr.data
+    if data is not None and data.ndim == 0:
+        value = data[()]
+        is_float = data.dtype.kind not in "biu"
+        return [("number", f"{float(value):.6g}" if is_float else str(value))]
+    return [("keyword", "const "), ("dimension", short_info(expr.struct_info))]
+
+
+def _shape(out: Compact, expr: e.ShapeExpr, depth: int) -> list[Piece]:
+    return [("muted", "["), ("dimension", out.text.prim.listed(expr.values)), ("muted", "]")]
+
+
+def _if(out: Compact, expr: e.If, depth: int) -> list[Piece]:
+    return [("keyword", "if "), *out.expr(expr.condition, depth + 1)]
+
+
+def _function(out: Compact, fn: e.Function, depth: int) -> list[Piece]:
+    return signature(out, "function", fn)
+
+
+def signature(out: Compact, name: str, fn: e.Function) -> list[Piece]:
+    """`name(x: (n, 4) f32, …)`, with `impure` behind it."""
+    pieces: list[Piece] = [("function", name), ("muted", "(")]
+    for number, param in enumerate(fn.params):
+        if number:
+            pieces.append(_COMMA)
+        pieces += [("var", out.names[param]), ("muted", ": "), ("dimension", short_info(param.struct_info))]
+    pieces.append(("muted", ")"))
+    if fn.pure is False:
+        pieces.append(("keyword", " impure"))
+    return pieces
+
+
+def _sequence(out: Compact, expr: e.SeqExpr, depth: int) -> list[Piece]:
+    return (
+        [("muted", "…; "), *out.expr(expr.body, depth + 1)] if expr.blocks else out.expr(expr.body, depth + 1)
+    )
+
+
+_RULES: dict[type, Callable[[Compact, Any, int], list[Piece]]] = {
+    e.Var: lambda out, x, depth: [("var", out.names[x])],
+    e.DataflowVar: lambda out, x, depth: [("var", out.names[x])],
+    e.GlobalVar: lambda out, x, depth: [("call", f"@{x.name}")],
+    e.ExternFunc: lambda out, x, depth: [_callee(out, x)],
+    e.OpRef: lambda out, x, depth: [(role(of_operator(x.name)), x.name.removeprefix("relax."))],
+    e.Constant: _constant,
+    e.ShapeExpr: _shape,
+    e.PrimValue: lambda out, x, depth: [("dimension", out.text.prim.write(x.value))],
+    e.StringImm: lambda out, x, depth: [("string", quoted(x.value))],
+    e.DataTypeImm: lambda out, x, depth: [("string", str(x.value))],
+    e.Tuple: _tuple,
+    e.TupleGetItem: _field,
+    e.Call: _call,
+    e.If: _if,
+    e.Function: _function,
+    e.SeqExpr: _sequence,
+}
+
+
+def plain(pieces: Sequence[Piece]) -> str:
+    """The text of pieces."""
+    return "".join([text for _, text in pieces])
+
+
+def info_piece(info: s.StructInfo | None) -> Piece:
+    """StructInfo as a piece."""
+    return "dimension", short_info(info)

@@ -1,0 +1,254 @@
+"""A stage as a table: number, variable, operation, StructInfo; one row for a binding, and rows for heads, blocks and kernels.
+
+Relax functions come first, then kernels, each folded into one row. Rows are written when they are read, so that a table of
+100,000 bindings is made at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Union, overload
+
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.session.snapshot import Snapshot
+from relax_explorer.core.syntax.doc import Line
+from relax_explorer.core.syntax.names import Names
+from relax_explorer.core.tir.buffer import Buffer
+from relax_explorer.core.tir.stmt import PrimFunc
+from relax_explorer.viz.compact import Compact, Piece, plain, signature
+from relax_explorer.viz.lexer import highlight
+from relax_explorer.viz.short import short_dims, short_dtype, short_info
+
+WIDEST_NAME = 24
+_INDENT = "    "
+_NESTED: Piece = ("muted", "│ ")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What a row shows: its kind (head, block, binding, else, result, return, kernel, text, blank), its node, and where."""
+
+    kind: str
+    node: e.Binding | e.Function | e.BindingBlock | e.Expr | object | None
+    function: str
+    depth: int = 0
+    number: int = 0  # of a binding, from 1
+    text: str = ""  # of a line of a kernel
+
+
+@dataclass(frozen=True, slots=True)
+class TableRow:
+    """One row: pieces (role, text) from the left, and StructInfo for the right edge."""
+
+    place: Place
+    pieces: tuple[Piece, ...]
+    info: str = ""
+
+    @property
+    def text(self) -> str:
+        """The row without its StructInfo."""
+        return plain(self.pieces)
+
+
+class IrTable(Sequence[TableRow]):
+    """The rows of a stage, or of one of its functions. `opened` are the kernels with all lines; None opens all."""
+
+    def __init__(self, stage: Snapshot, function: str = "", opened: Collection[str] | None = ()) -> None:
+        self.stage, self.function, self.opened = stage, function, opened
+        self.places: list[Place] = []
+        self._rows: dict[int, TableRow] = {}
+        self._writers: dict[str, _Writer] = {}
+        printed = stage.printed_short
+        lines: dict[str, list[Line]] = {}
+        if stage.text:
+            self.places = [Place("text", None, "", text=line.text) for line in printed.lines]
+        for line in printed.lines:
+            if line.function and (not function or line.function == function):
+                lines.setdefault(line.function, []).append(line)
+        functions = stage.module.functions
+        for name in sorted(lines, key=lambda name: type(functions.get(name)) is not e.Function):  # stable
+            if self.places and (
+                type(functions.get(name)) is e.Function or not self._is_folded(len(self) - 1)
+            ):
+                self.places.append(Place("blank", None, ""))
+            self._add(name, lines[name])
+
+    def _is_folded(self, row: int) -> bool:
+        return self.places[row].kind == "kernel"
+
+    def _add(self, name: str, lines: list[Line]) -> None:
+        fn = self.stage.module.functions.get(name)
+        if type(fn) is not e.Function:
+            if type(fn) is PrimFunc and self.opened is not None and name not in self.opened:
+                self.places.append(Place("kernel", fn, name, number=len(lines)))
+                return
+            cut = len(_INDENT)
+            self.places += [Place("text", line.node, name, text=line.text[cut:]) for line in lines]
+            return
+        self.places += outline(name, fn)
+        bindings = [place.node for place in self.places if place.kind == "binding" and place.function == name]
+        names = self.stage.printed_short.names.get(name) or Names()
+        self._writers[name] = _Writer(names, name, bindings)
+
+    def width_of(self, function: str) -> int:
+        """The width of the column with the names of a function's variables."""
+        return self._writers[function].width if function in self._writers else 0
+
+    @cached_property
+    def row_of(self) -> dict[int, int]:
+        """The row of each node, by its identity: the first that shows it."""
+        found: dict[int, int] = {}
+        for number, place in enumerate(self.places):
+            if place.node is not None and place.kind != "else":
+                found.setdefault(id(place.node), number)
+        return found
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    @overload
+    def __getitem__(self, number: int) -> TableRow: ...
+    @overload
+    def __getitem__(self, number: slice) -> list[TableRow]: ...
+    def __getitem__(self, number: int | slice) -> TableRow | list[TableRow]:
+        if isinstance(number, slice):
+            return [self[n] for n in range(*number.indices(len(self)))]
+        row = self._rows.get(number)
+        if row is None:
+            row = self._rows[number] = self._written(self.places[number])
+        return row
+
+    def _written(self, place: Place) -> TableRow:
+        if place.kind == "blank":
+            return TableRow(place, ())
+        if place.kind == "text":
+            return TableRow(place, highlight(place.text))
+        if place.kind == "kernel":
+            return _kernel_row(place)
+        return self._writers[place.function].row(place)
+
+
+class _Writer:
+    """Writes the rows of one function, with its columns."""
+
+    def __init__(self, names: Names, name: str, bindings: Sequence[object]) -> None:
+        self.names, self.name = names, name
+        self.compact = Compact(names)
+        self.digits = max(len(str(len(bindings))), 2)
+        shown = [len(names[var]) for item in bindings if (var := getattr(item, "var", None)) is not None]
+        self.width = min(max(shown, default=1), WIDEST_NAME)
+
+    def row(self, place: Place) -> TableRow:
+        bars = (_NESTED,) * place.depth
+        pieces, info = _KINDS[place.kind](self, place)
+        return TableRow(place, (*self._number(place), *bars, *pieces), info)
+
+    def _number(self, place: Place) -> tuple[Piece, ...]:
+        if place.kind == "head" and not place.depth:
+            return ()
+        number = str(place.number) if place.number else ""
+        return (("muted", f"{number:>{self.digits}} "),)
+
+    def _head(self, place: Place) -> tuple[list[Piece], str]:
+        fn = place.node
+        assert isinstance(fn, e.Function)  # the outline says so
+        pieces = signature(self.compact, self.name, fn)
+        if fn.is_private:
+            pieces.append(("keyword", " private"))
+        return pieces, f"→ {short_info(fn.ret_struct_info)}"
+
+    def _block(self, place: Place) -> tuple[list[Piece], str]:
+        return [("muted", "dataflow")], ""
+
+    def _binding(self, place: Place) -> tuple[list[Piece], str]:
+        binding = place.node
+        assert isinstance(binding, (e.VarBinding, e.MatchCast))  # the outline says so
+        var = binding.var
+        name = "_" if var is None else self.names[var]
+        info = "" if var is None or name == "_" else short_info(var.struct_info)
+        left: list[Piece] = [("var", f"{name:<{self.width}}"), ("muted", " = ")]
+        return [*left, *self.compact.binding(binding)], info
+
+    def _else(self, place: Place) -> tuple[list[Piece], str]:
+        return [("keyword", "else")], ""
+
+    def _result(self, place: Place) -> tuple[list[Piece], str]:
+        node = place.node.body if isinstance(place.node, e.SeqExpr) else place.node
+        assert isinstance(node, e.Expr)  # the outline says so
+        word = "return " if place.kind == "return" else "→ "
+        return [("keyword", word), *self.compact.expr(node)], short_info(node.struct_info)
+
+
+_KINDS = {
+    "head": _Writer._head,
+    "block": _Writer._block,
+    "binding": _Writer._binding,
+    "else": _Writer._else,
+    "result": _Writer._result,
+    "return": _Writer._result,
+}
+
+
+_Step = Union[Place, Iterator["_Step"]]  # noqa: UP007  # an alias that names itself
+
+
+def outline(name: str, fn: e.Function) -> Iterator[Place]:
+    """The places of a function, in the order of its text; nested functions and branches to any depth."""
+    number = 0
+    stack: list[Iterator[_Step]] = [_function(name, fn, 0)]
+    while stack:
+        item = next(stack[-1], None)
+        if item is None:
+            stack.pop()
+        elif isinstance(item, Place):
+            if item.kind == "binding":
+                number += 1
+                item = Place("binding", item.node, name, item.depth, number)
+            yield item
+        else:
+            stack.append(item)
+
+
+def _function(name: str, fn: e.Function, depth: int) -> Iterator[_Step]:
+    if not depth:
+        yield Place("head", fn, name)
+    yield _sequence(name, fn.body, depth, "return")
+
+
+def _sequence(name: str, body: e.Expr, depth: int, last: str) -> Iterator[_Step]:
+    if isinstance(body, e.SeqExpr):
+        for block in body.blocks:
+            if type(block) is e.DataflowBlock:
+                yield Place("block", block, name, depth)
+            for binding in block.bindings:
+                yield Place("binding", binding, name, depth)
+                if isinstance(binding, e.VarBinding):
+                    yield _inner(name, binding, depth + 1)
+    yield Place(last, body, name, depth)
+
+
+def _inner(name: str, binding: e.VarBinding, depth: int) -> Iterator[_Step]:
+    value = binding.value
+    if isinstance(value, e.Function):
+        yield _sequence(name, value.body, depth, "return")
+    elif isinstance(value, e.If):
+        yield _sequence(name, value.true_branch, depth, "result")
+        yield Place("else", binding, name, depth - 1)
+        yield _sequence(name, value.false_branch, depth, "result")
+
+
+def _kernel_row(place: Place) -> TableRow:
+    fn = place.node
+    assert isinstance(fn, PrimFunc)  # the table says so
+    pieces: list[Piece] = [("call", f"@{place.function}"), ("muted", "(")]
+    names = Names()
+    for number, param in enumerate(fn.params):
+        pieces += [("muted", ", ")] if number else []
+        pieces.append(("var", names[param]))
+        if isinstance(param, Buffer):
+            dims = tuple([dim.value if isinstance(dim, p.IntImm) else dim for dim in param.shape])
+            pieces += [("muted", ": "), ("dimension", f"{short_dims(dims)} {short_dtype(param.dtype.name)}")]
+    return TableRow(place, (*pieces, ("muted", ")")), f"kernel, {place.number} lines")

@@ -1,0 +1,203 @@
+"""A stage as a table with its changes against the stage before: marks, removed rows in place, and the pieces that differ."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from typing import overload
+
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.session.align import FunctionDiff, ModuleDiff, Unit
+from relax_explorer.core.syntax.doc import Line
+from relax_explorer.viz.compact import Piece
+from relax_explorer.viz.diff import GLYPHS
+from relax_explorer.viz.ir_table import IrTable, Place, TableRow
+
+CONTEXT = 2
+UNMARKED = frozenset({"same", "renamed"})  # kinds of change without a mark
+
+
+@dataclass(frozen=True, slots=True)
+class MarkedRow:
+    """A row with the glyph of its change. `is_old` marks a row of the stage before."""
+
+    row: TableRow
+    glyph: str = " "
+    is_old: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """A row to show: its number in the new or the old table, and for a changed row the number of its old row."""
+
+    kind: str
+    number: int
+    is_old: bool = False
+    before: int | None = None
+    skipped: int = 0  # unchanged rows that this one stands for
+
+
+class TableDiff(Sequence[MarkedRow]):
+    """The rows of a new table, with the removed rows of the old one between them."""
+
+    def __init__(self, old: IrTable, new: IrTable, diff: ModuleDiff, only: bool = False) -> None:
+        self.old, self.new = old, new
+        plan = _Plan(old, new)
+        for fn in diff.functions:
+            plan.add(fn)
+        self._shown = list(plan.rows())
+        if only:
+            self._shown = list(_changed(self._shown))
+
+    def __len__(self) -> int:
+        return len(self._shown)
+
+    @overload
+    def __getitem__(self, number: int) -> MarkedRow: ...
+    @overload
+    def __getitem__(self, number: slice) -> list[MarkedRow]: ...
+    def __getitem__(self, number: int | slice) -> MarkedRow | list[MarkedRow]:
+        if isinstance(number, slice):
+            return [self[n] for n in range(*number.indices(len(self)))]
+        shown = self._shown[number]
+        if shown.skipped:
+            text = f"… {shown.skipped} unchanged"
+            return MarkedRow(TableRow(Place("blank", None, ""), (("muted", text),)))
+        if shown.is_old:
+            row = self.old[shown.number]
+            return MarkedRow(_unnumbered(row, self.new.width_of(row.place.function)), GLYPHS["removed"], True)
+        row = self.new[shown.number]
+        if shown.before is not None:
+            row = _compared(self.old[shown.before], row)
+        return MarkedRow(row, GLYPHS[shown.kind] if shown.kind not in UNMARKED else " ")
+
+    def changes(self) -> list[int]:
+        """The first row of each run of changed rows."""
+        marked = [shown.kind not in UNMARKED for shown in self._shown]
+        return [n for n, is_marked in enumerate(marked) if is_marked and not (n and marked[n - 1])]
+
+    def row_of(self, number: int) -> int:
+        """The row that shows this row of the new table; the last one before it if it is not shown."""
+        rows = [n for n, shown in enumerate(self._shown) if not shown.is_old and shown.number <= number]
+        return rows[-1] if rows else 0
+
+
+class _Plan:
+    def __init__(self, old: IrTable, new: IrTable) -> None:
+        self.old, self.new = old, new
+        self.kinds: dict[int, tuple[str, int | None]] = {}  # kind and old row of rows of the new table
+        self.removed: dict[int, list[int]] = {}  # old rows that stand before a row of the new table
+        self.tail: list[int] = []
+        self.starts = _starts(old), _starts(new)
+
+    def add(self, fn: FunctionDiff) -> None:
+        """Take the pairs of one function."""
+        first = self.starts[1].get(fn.name)
+        if fn.status == "removed":
+            self.tail += [self.starts[0][fn.name]] if fn.name in self.starts[0] else []
+        elif fn.status == "added" and first is not None:
+            self.kinds[first] = ("added", None)
+        elif fn.status == "changed" and first is not None and self.new.places[first].kind == "kernel":
+            self.kinds[first] = ("changed", None)
+            return
+        if fn.status != "removed":
+            self._pairs(fn)
+
+    def _pairs(self, fn: FunctionDiff) -> None:
+        waiting: list[int] = []
+        for pair in fn.pairs:
+            before = None if pair.a is None else self._row(0, fn, pair.a)
+            after = None if pair.b is None else self._row(1, fn, pair.b)
+            if after is None:
+                waiting += [] if before is None else [before]
+                continue
+            if waiting:
+                self.removed[after] = [*self.removed.get(after, ()), *waiting]
+                waiting = []
+            self.kinds[after] = (pair.kind, before if pair.kind in ("changed", "type") else None)
+        last = self._last(fn.name)
+        if waiting and last is not None:
+            self.removed[last] = [*self.removed.get(last, ()), *waiting]
+
+    def _row(self, side: int, fn: FunctionDiff, number: int) -> int | None:
+        table = (self.old, self.new)[side]
+        units: Sequence[Unit] = (fn.old, fn.new)[side]
+        unit = units[number]
+        if not isinstance(unit, Line):
+            return table.row_of.get(id(unit))
+        start = self.starts[side].get(fn.name)
+        if start is not None and table.places[start].kind == "text":
+            return start + number
+        return table.row_of.get(id(unit.node))
+
+    def _last(self, name: str) -> int | None:
+        fn = self.new.stage.module.functions.get(name)
+        return self.new.row_of.get(id(fn.body)) if isinstance(fn, e.Function) else self.starts[1].get(name)
+
+    def rows(self) -> Iterator[_Shown]:
+        """The rows in the order of the new table; removed functions at the end."""
+        for number in range(len(self.new)):
+            yield from [_Shown("removed", gone, True) for gone in self.removed.get(number, ())]
+            kind, before = self.kinds.get(number, ("same", None))
+            yield _Shown(kind, number, before=before)
+        yield from [_Shown("removed", gone, True) for gone in self.tail]
+
+
+def _starts(table: IrTable) -> dict[str, int]:
+    """The first row of each function."""
+    starts: dict[str, int] = {}
+    for number, place in enumerate(table.places):
+        if place.function:
+            starts.setdefault(place.function, number)
+    return starts
+
+
+def _changed(rows: list[_Shown]) -> Iterator[_Shown]:
+    """The changed rows with some rows around them; runs of other rows become one row."""
+    near = bytearray(len(rows))
+    for number, row in enumerate(rows):
+        if row.kind not in UNMARKED:
+            for other in range(max(0, number - CONTEXT), min(len(rows), number + CONTEXT + 1)):
+                near[other] = 1
+    skipped = 0
+    for row, is_near in zip(rows, near, strict=True):
+        if not is_near:
+            skipped += 1
+            continue
+        if skipped:
+            yield _Shown("same", row.number, skipped=skipped)
+            skipped = 0
+        yield row
+    if skipped:
+        yield _Shown("same", len(rows), skipped=skipped)
+
+
+def _unnumbered(row: TableRow, width: int) -> TableRow:
+    """A row of the stage before, without its number, which would mislead, and in the columns of the new stage."""
+    if row.place.kind != "binding":
+        return row
+    _, text = row.pieces[0]
+    at = 1 + row.place.depth
+    role, name = row.pieces[at]
+    named = (role, f"{name.rstrip():<{width}}")
+    pieces = (("muted", " " * len(text)), *row.pieces[1:at], named, *row.pieces[at + 1 :])
+    return TableRow(row.place, pieces, row.info)
+
+
+def _compared(old: TableRow, new: TableRow) -> TableRow:
+    """A row in which pieces that differ are marked: `old→new` where one piece replaces one."""
+    head = 1 if new.place.number and old.place.number else 0  # numbers of rows always differ
+    left, right = old.pieces[head:], new.pieces[head:]
+    pieces: list[Piece] = list(new.pieces[:head])
+    before, after = [text.rstrip() for _, text in left], [text.rstrip() for _, text in right]
+    matcher = SequenceMatcher(None, before, after, False)
+    for tag, i0, i1, j0, j1 in matcher.get_opcodes():
+        if tag == "equal":
+            pieces += right[j0:j1]
+        elif tag == "replace" and i1 - i0 == j1 - j0 == 1:
+            pieces += [("old", left[i0][1].rstrip()), ("muted", "→"), ("new", right[j0][1])]
+        else:
+            pieces += [("new", text) for _, text in right[j0:j1]]
+    info = new.info if new.info == old.info or not old.info else f"{old.info} → {new.info}"
+    return TableRow(new.place, tuple(pieces), info)

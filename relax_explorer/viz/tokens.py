@@ -1,0 +1,133 @@
+"""The colours of the terminal by meaning: four themes, each with the same tokens. Views name tokens, never colours.
+
+Every text token has a contrast of at least 4.5:1 on the ground and on the cursor row (WCAG 2.1, 1.4.3; tests/viz/test_tokens.py). The
+hues follow Okabe and Ito (2008). A glyph repeats what a colour says, so that the mono theme loses nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """The look of one meaning. An empty colour is that of the terminal."""
+
+    color: str = ""
+    ground: str = ""
+    bold: bool = False
+    dim: bool = False
+    underline: bool = False
+    strike: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tokens:
+    """A theme: its grounds, and the look of each role of a piece, glyph or label."""
+
+    name: str
+    dark: bool
+    ground: str
+    panel: str
+    cursor: str
+    border: str
+    focus: str
+    roles: Mapping[str, Token] = field(default_factory=dict)
+
+    def role(self, name: str) -> Token:
+        """The look of a role. An unknown role looks like plain text."""
+        return self.roles.get(name, self.roles["text"])
+
+
+GLYPH_ROLES: Mapping[str, str] = {
+    "+": "added",
+    "-": "removed",
+    "~": "new",
+    "t": "dimension",
+    "k": "muted",
+    ">": "muted",
+    "▶": "now",
+    "✓": "muted",
+    "·": "muted",
+    "●": "breakpoint",
+    "◆": "breakpoint",
+    "○": "breakpoint",
+    "✗": "breakpoint",
+    "*": "new",
+}
+"""The roles of the glyphs in gutters."""
+
+
+def _roles(colors: Mapping[str, str], added: str, removed: str) -> dict[str, Token]:
+    """The roles from the colours of the table; `added` and `removed` are grounds."""
+    plain = {name: Token(color) for name, color in colors.items()}
+    return plain | {
+        "number": plain["muted"],
+        "punctuation": plain["muted"],
+        "module": plain["muted"],
+        "comment": plain["muted"],
+        "attribute": plain["muted"],
+        "keyword": Token(colors["call"]),
+        "decorator": Token(colors["call"]),
+        "string": Token(colors["reduce"]),
+        "type": plain["dimension"],
+        "operator": Token(colors["matmul"]),
+        "function": Token(colors["text"], bold=True),
+        "var": plain["text"],
+        "name": plain["text"],
+        "other": plain["text"],
+        "added": Token(colors["added"], added, bold=True),
+        "removed": Token(colors["removed"], removed, bold=True),
+        "old": Token(colors["muted"], strike=True),
+        "new": Token(colors["call"], underline=True, bold=True),
+        "now": Token(colors["memory"], bold=True),
+        "breakpoint": Token(colors["effect"], bold=True),
+        "nan": Token(colors["effect"], bold=True),
+        "title": Token(colors["text"], bold=True),
+    }
+
+
+_DARK_COLORS = {
+    "text": "#d7dce2", "muted": "#8f9ba9", "dimension": "#7fb8a4", "matmul": "#56b4e9", "elementwise": "#35b18c", "reduce": "#e69f00",
+    "shape": "#a7b3c0", "call": "#d58fb5", "memory": "#f0e442", "effect": "#ff7a45", "added": "#7cc4f0", "removed": "#f0b040",
+}  # fmt: skip
+_LIGHT_COLORS = {
+    "text": "#1b1f24", "muted": "#5b6672", "dimension": "#2f6b57", "matmul": "#005f96", "elementwise": "#00694d", "reduce": "#8a5a00",
+    "shape": "#4f5b67", "call": "#8d3f6c", "memory": "#6b6400", "effect": "#a84600", "added": "#005f96", "removed": "#8a5a00",
+}  # fmt: skip
+
+DARK = Tokens(
+    "rxe-dark",
+    True,
+    "#101418",
+    "#161b21",
+    "#22303f",
+    "#39424e",
+    "#56b4e9",
+    _roles(_DARK_COLORS, "#0f2a3d", "#35260c"),
+)
+LIGHT = Tokens(
+    "rxe-light",
+    False,
+    "#ffffff",
+    "#f4f6f8",
+    "#dcebf7",
+    "#c8d0d8",
+    "#0072b2",
+    _roles(_LIGHT_COLORS, "#e2f1fb", "#fdf1dc"),
+)
+CLASSIC = Tokens(
+    "rxe-classic", True, DARK.ground, DARK.panel, DARK.cursor, DARK.border, DARK.focus,
+    _roles(_DARK_COLORS | {"added": "#7ee787", "removed": "#ff9d96"}, "#0f2d1a", "#3d1517"),
+)  # fmt: skip
+MONO = Tokens(
+    "rxe-mono", True, "", "", "", "", "",
+    {
+        "text": Token(), "muted": Token(dim=True), "number": Token(dim=True), "attribute": Token(dim=True), "punctuation": Token(dim=True),
+        "added": Token(bold=True), "removed": Token(dim=True), "old": Token(dim=True, strike=True), "new": Token(underline=True),
+        "now": Token(bold=True), "breakpoint": Token(bold=True), "nan": Token(bold=True), "title": Token(bold=True),
+        "function": Token(bold=True), "comment": Token(dim=True),
+    },
+)  # fmt: skip
+THEMES: Mapping[str, Tokens] = {theme.name: theme for theme in (DARK, LIGHT, CLASSIC, MONO)}
