@@ -7,7 +7,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from relax_explorer.ui.tui import shell
+from relax_explorer.ui.tui.safety import SAFE
 from tests.cli.test_injection import SINKS, into, reached
 from tests.support.injection import PAYLOADS, PLACES, program, unsafe
 from tests.ui.test_injection import seen
@@ -17,7 +17,7 @@ def main() -> int:
     """Print the payloads that get through; their number is the exit status."""
     tried = failed = 0
     with tempfile.TemporaryDirectory() as folder:
-        shell._SAFE.enabled = False  # the panes themselves are tested
+        SAFE.enabled = False  # the panes themselves are tested
         file, other = Path(folder, "p.py"), Path(folder, "other.py")
         other.write_bytes(program("comment", ""))
         for place in PLACES:

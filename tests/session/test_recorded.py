@@ -133,7 +133,7 @@ def test_changes_between_stages_of_a_folder_as_json(folder: Path) -> None:
 async def test_the_explorer_opens_a_folder(folder: Path) -> None:
     app = Explorer(str(folder))
     async with app.run_test(size=(120, 40)) as pilot:
-        await wait(pilot, lambda: app.session is not None and len(app.session.stages) == 4)
+        await wait(pilot, lambda: app.state.session is not None and len(app.state.session.stages) == 4)
         assert "stage 0/3" in screen_text(app)
         await pilot.press("right_square_bracket")
         await pilot.pause()

@@ -10,6 +10,7 @@ from textual import events
 from textual.widgets import Input
 
 from relax_explorer.ui.tui.app import Explorer
+from relax_explorer.ui.tui.dialogs.popup import Popup
 from relax_explorer.ui.tui.widgets.command_input import CommandInput
 from relax_explorer.ui.tui.widgets.line_view import LineView
 from tests.ui.test_explorer import screen_text, wait
@@ -40,28 +41,28 @@ def program(tmp_path: Path) -> str:
 
 
 async def opened(app: Explorer, pilot: Any) -> None:
-    await wait(pilot, lambda: app.session is not None)
+    await wait(pilot, lambda: app.state.session is not None)
     await pilot.press("2")
-    await wait(pilot, lambda: app.debugging is not None)
+    await wait(pilot, lambda: app.state.run is not None)
 
 
 async def typed(pilot: Any, app: Explorer, text: str, key: str = "colon") -> None:
     """Type behind a key that opens the `:` line, and wait for the answer."""
     await pilot.press(key)
     await wait(pilot, lambda: app.focused is not None and app.focused.id == "command")
-    line = app.query_one("#command", CommandInput)
+    line = app.frame.query_one("#command", CommandInput)
     line.value += text
     await pilot.press("enter")
     await settled(pilot, app)
 
 
 async def settled(pilot: Any, app: Explorer) -> None:
-    await app.workers.wait_for_complete()
+    await wait(pilot, lambda: app.jobs.is_idle)
     await pilot.pause()
 
 
 def gutters(app: Explorer) -> dict[str, str]:
-    rows = app.query_one("#debug_ir", LineView).rows
+    rows = app.frame.query_one("#debug_ir", LineView).rows
     return {row.text.split()[1]: row.gutter for row in rows if row.gutter != " "}
 
 
@@ -78,23 +79,24 @@ async def test_breakpoints_watches_and_the_cursor(program: str, size: tuple[int,
         await pilot.press("B")
         await pilot.pause(0.1)
         assert "condition 1 " in screen_text(app)
-        app.query_one("#command", CommandInput).value += "min(w) < 99"
+        app.frame.query_one("#command", CommandInput).value += "min(w) < 99"
         await pilot.press("enter")
         await settled(pilot, app)
         assert gutters(app)["w"] == "◆"
         await pilot.press("c")
         await settled(pilot, app)
-        assert app.debugger.event.binding.var.name == "w"
+        assert app.run_control.session.debugger.event.binding.var.name == "w"
         assert "breakpoint 1 (w if min(w) < 99), hit 1" in screen_text(app)
         assert "* 1: max(w) = " in screen_text(app)
-        if size[0] < 100:
-            assert "w if min(w) < 99, 1 hit" not in screen_text(app)
-            await pilot.press("v")
-        assert "1: w if min(w) < 99, 1 hit" in screen_text(app)
+        is_narrow = size[0] < 100
+        assert ("w if min(w) < 99, 1 hit" in screen_text(app)) is not is_narrow
+        await pilot.press(*["v", "v"] * is_narrow)
         assert "0 main, 8: p = R.print" in screen_text(app)
+        await pilot.press(*["v"] * is_narrow)
+        assert "1: w if min(w) < 99, 1 hit" in screen_text(app)
         await pilot.press("C")
         await settled(pilot, app)
-        assert app.debugger.position == 0
+        assert app.run_control.session.debugger.position == 0
         assert "1: w if min(w) < 99, 0 hits" in screen_text(app)
         await pilot.press("j", "j", "b")
         await settled(pilot, app)
@@ -108,10 +110,10 @@ async def test_to_the_cursor_and_back(program: str) -> None:
         await opened(app, pilot)
         await pilot.press("j", "j", "full_stop")
         await settled(pilot, app)
-        assert app.debugger.event.binding.var.name == "w"
+        assert app.run_control.session.debugger.event.binding.var.name == "w"
         await pilot.press("k", "k", "comma")
         await settled(pilot, app)
-        assert app.debugger.event.binding.var.name == "z"
+        assert app.run_control.session.debugger.event.binding.var.name == "z"
 
 
 async def test_the_command_line(program: str) -> None:
@@ -120,22 +122,22 @@ async def test_the_command_line(program: str) -> None:
         await opened(app, pilot)
         await typed(pilot, app, "break fn:double if k == 4")
         await typed(pilot, app, "run")
-        assert app.debugger.frame.shape_vars == {"k": 4}
+        assert app.run_control.session.debugger.frame.shape_vars == {"k": 4}
         assert "| printed" in screen_text(app)
         await typed(pilot, app, "info frames")
-        assert app.current == "popup"
+        assert isinstance(app.screen, Popup)
         await pilot.press("escape")
         await typed(pilot, app, "brek y")
         assert "there is no command 'brek'; did you mean break" in screen_text(app)
         await pilot.press("colon", "up", "up", "enter")  # info frames
         await settled(pilot, app)
-        assert app.current == "popup"
+        assert isinstance(app.screen, Popup)
         await pilot.press("escape", "colon", "escape")
-        assert app.focused is app.query_one("#debug_ir")
+        assert app.focused is app.frame.query_one("#debug_ir")
         await typed(pilot, app, "last-change a")
-        assert app.debugger.event.kind == "enter"
+        assert app.run_control.session.debugger.event.kind == "enter"
         await typed(pilot, app, "quit")
-        assert app.pane == "passes"
+        assert app.screen_name == "passes"
 
 
 async def test_keys_typed_at_once_behind_the_key_that_opens_a_line_are_its_text(program: str) -> None:
@@ -150,8 +152,8 @@ async def test_keys_typed_at_once_behind_the_key_that_opens_a_line_are_its_text(
             for key in keys:
                 app.post_message(events.Key("space" if key == " " else key, key if len(key) == 1 else None))
             await pilot.pause(0.2)
-            assert app.query_one(line, Input).value == {"#command": "break w", "#search": "qj2d"}[line]
-            assert app.current == "debug"
+            assert app.frame.query_one(line, Input).value == {"#command": "break w", "#search": "qj2d"}[line]
+            assert app.screen is app.frame
             await pilot.press("escape")
         assert app.view.cursor == start + 1
 
@@ -160,21 +162,29 @@ async def test_breakpoints_and_watches_survive_a_restart_and_another_stage(progr
     app = Explorer(program, "LegalizeOps")
     async with app.run_test(size=(120, 40)) as pilot:
         await opened(app, pilot)
-        await wait(pilot, lambda: len(app.session.stages) == 2)
+        await wait(pilot, lambda: len(app.state.session.stages) == 2)
         for command in ("break b if k > 2", "break op:concat", "break if max > 1e9", "watch k", "disable 1"):
             await typed(pilot, app, command)
-            if app.current == "popup":
+            if isinstance(app.screen, Popup):
                 await pilot.press("escape")
-        first = app.debugging
+        first = app.run_control.session
         await pilot.press("s", "r")
         await settled(pilot, app)
-        assert app.debugging is not first
-        assert [point.text for point in app.debugger.breakpoints] == ["b", "op:concat", "max > 1e9"]
-        assert [point.is_enabled for point in app.debugger.breakpoints] == [False, True, True]
-        assert len(app.debugging.watches) == 1
+        assert app.run_control.session is not first
+        assert [point.text for point in app.run_control.session.debugger.breakpoints] == [
+            "b",
+            "op:concat",
+            "max > 1e9",
+        ]
+        assert [point.is_enabled for point in app.run_control.session.debugger.breakpoints] == [
+            False,
+            True,
+            True,
+        ]
+        assert len(app.run_control.session.watches) == 1
         await pilot.press("1", "right_square_bracket", "2")
         await settled(pilot, app)
-        assert [point.text for point in app.debugger.breakpoints] == ["b", "max > 1e9"]
+        assert [point.text for point in app.run_control.session.debugger.breakpoints] == ["b", "max > 1e9"]
         assert "without a place here: op:concat" in screen_text(app)
 
 
@@ -208,7 +218,9 @@ async def test_a_prim_func_is_entered_by_the_command_line(tmp_path: Path) -> Non
         assert "i = 0" in shown
         assert "j = 1" in shown
         assert (
-            next(row.text for row in app.query_one("#debug_ir", LineView).rows if row.gutter == "▶").strip()
+            next(
+                row.text for row in app.frame.query_one("#debug_ir", LineView).rows if row.gutter == "▶"
+            ).strip()
             == "B[v, w] = A[v, w] * T.float32(2.0)"
         )
         await pilot.press("s")

@@ -63,20 +63,20 @@ def program(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 async def test_escape_cancels_and_a_step_goes_on(program: str) -> None:
     app = Explorer(program, "")
     async with app.run_test(size=(80, 24)) as pilot:
-        await wait(pilot, lambda: app.session is not None)
+        await wait(pilot, lambda: app.state.session is not None)
         await pilot.press("2", "c", "c", "s")
         await pilot.pause(0.5)
-        assert app._driving.locked()
+        assert not app.jobs.is_idle
         await pilot.press("escape")
-        await wait(pilot, lambda: not app._driving.locked(), 10)
+        await wait(pilot, lambda: app.jobs.is_idle, 10)
         await wait(pilot, lambda: "cancelled" in screen_text(app), 10)
         await pilot.pause(0.3)
-        assert not app._driving.locked()  # work requested earlier is not started
-        assert app.debugger is not None
+        assert app.jobs.is_idle  # work requested earlier is not started
+        assert app.state.run is not None
         if "recursion" in program:
-            position = app.debugger.position
+            position = app.run_control.session.debugger.position
             await pilot.press("s")
-            await wait(pilot, lambda: app.debugger.position == position + 1, 10)
+            await wait(pilot, lambda: app.run_control.session.debugger.position == position + 1, 10)
 
 
 def running(program: str) -> Terminal:
@@ -116,7 +116,7 @@ def test_work_that_nothing_can_end_does_not_keep_the_process(tmp_path: Path) -> 
     """A user's packed function, or a pass, may never return."""
     script = tmp_path / "stuck.py"
     script.write_text(
-        "import sys, time\nfrom relax_explorer.ui.tui.app import run_app\nfrom relax_explorer.ui.tui.stages import Session\n"
+        "import sys, time\nfrom relax_explorer.ui.tui.app import run_app\nfrom relax_explorer.ui.tui.stage_control import Session\n"
         "Session.advance = lambda self: time.sleep(600)\nsys.exit(run_app(sys.argv[1]))\n"
     )
     program = tmp_path / "p.py"

@@ -38,36 +38,40 @@ async def test_the_llama_module_from_end_to_end(size: tuple[int, int]) -> None:
     async with app.run_test(size=size) as pilot:
         await wait(
             pilot,
-            lambda: app.session is not None and len(app.session.stages) == len(app.session.pipeline) + 1,
+            lambda: (
+                app.state.session is not None
+                and len(app.state.session.stages) == len(app.state.session.pipeline) + 1
+            ),
         )
-        assert app.session is not None
+        assert app.state.session is not None
         assert "forward(" in screen_text(app)
         assert "(b * s,) i32" in screen_text(app)
-        changing = [stage.number for stage in app.session.changing()]
+        changing = [stage.number for stage in app.state.session.changing()]
         for number in changing[1:]:
             await pilot.press("right_square_bracket")
-            assert app.selection.stage == number
-        assert app.session.stages[app.selection.stage].made_by in screen_text(app)
+            assert app.state.selection.stage == number
+        assert app.state.session.stages[app.state.selection.stage].made_by in screen_text(app)
         for number in reversed(changing[:-1]):
             await pilot.press("left_square_bracket")
-            assert app.selection.stage == number
+            assert app.state.selection.stage == number
         await pilot.press("3")
-        graph = app.query_one("#graph", LineView)
+        graph = app.frame.query_one("#graph", LineView)
         await wait(pilot, lambda: len(graph.rows) > 20)
         assert any("matmul" in row.text for row in graph.rows)
         await pilot.press("2")
-        await wait(pilot, lambda: app.debugger is not None)
+        await wait(pilot, lambda: app.state.run is not None)
         for count in (1, 2, 3):
             await pilot.press("s")
-            await wait(pilot, lambda count=count: app.debugger.position == count)
-        await wait(pilot, lambda: "reshape1 = (3, 3, 32) f32" in screen_text(app))
-        assert "b = 3, s = 3" in screen_text(app)
+            await wait(pilot, lambda count=count: app.run_control.session.debugger.position == count)
+        await wait(pilot, lambda: "▶ reshape1" in screen_text(app))
+        assert "b = 3" in screen_text(app)
+        assert "(3, 3, 32) f32" in screen_text(app)
         for count in (2, 1):
             await pilot.press("S")
-            await wait(pilot, lambda count=count: app.debugger.position == count)
+            await wait(pilot, lambda count=count: app.run_control.session.debugger.position == count)
         await wait(pilot, lambda: "step 1" in screen_text(app))
-        assert "reshape = (9,) i32" in screen_text(app)
-        assert "reshape1 = (3, 3, 32)" not in screen_text(app)
+        assert "▶ reshape " in screen_text(app)
+        assert "(3, 3, 32) f32" not in screen_text(app)
 
 
 async def test_a_file_that_cannot_be_read_keeps_what_is_open(tmp_path: Path) -> None:
@@ -75,11 +79,11 @@ async def test_a_file_that_cannot_be_read_keeps_what_is_open(tmp_path: Path) -> 
     bad.write_text("@I.ir_module\nclass M:\n    @R.function\n    def main(x: R.Tensor((2,")
     app = Explorer(str(DATA / "mlp" / "00_input.py"))
     async with app.run_test(size=(80, 24)) as pilot:
-        await wait(pilot, lambda: app.session is not None)
-        before = app.session
-        app.open(str(bad))
+        await wait(pilot, lambda: app.state.session is not None)
+        before = app.state.session
+        app.stage_control.open(str(bad))
         await wait(pilot, lambda: "RX0007" in screen_text(app))
-        assert app.session is before
+        assert app.state.session is before
         await pilot.press("escape")
         assert "forward(" in screen_text(app)
 
@@ -91,7 +95,7 @@ async def test_hostile_text_does_not_reach_the_terminal(tmp_path: Path) -> None:
     )
     app = Explorer(str(path), "")
     async with app.run_test(size=(80, 24)) as pilot:
-        await wait(pilot, lambda: app.session is not None)
+        await wait(pilot, lambda: app.state.session is not None)
         text = screen_text(app)
         assert "\x1b" not in text
         assert "[bold]" in text
@@ -100,10 +104,10 @@ async def test_hostile_text_does_not_reach_the_terminal(tmp_path: Path) -> None:
 async def test_help_lists_every_key_and_search_finds() -> None:
     app = Explorer(LLAMA)
     async with app.run_test(size=(80, 60)) as pilot:
-        await wait(pilot, lambda: app.session is not None)
+        await wait(pilot, lambda: app.state.session is not None)
         await pilot.press("question_mark")
-        shown = [row.text for row in app.query_one("#popup", LineView).rows]
-        assert all(any(action.description in line for line in shown) for action in keys.actions_of("passes"))
+        shown = [row.text for row in app.screen.query_one("#popup", LineView).rows]
+        assert all(any(key.description in line for line in shown) for key in keys.keys_of("passes"))
         await pilot.press("escape", "slash", *"softmax", "enter")
         assert "softmax" in app.view.rows[app.view.cursor].text
 
@@ -111,12 +115,12 @@ async def test_help_lists_every_key_and_search_finds() -> None:
 async def test_the_history_of_a_value() -> None:
     app = Explorer(LLAMA, "LegalizeOps")
     async with app.run_test(size=(100, 30)) as pilot:
-        await wait(pilot, lambda: app.session is not None and len(app.session.stages) == 2)
-        view = app.query_one("#ir", LineView)
+        await wait(pilot, lambda: app.state.session is not None and len(app.state.session.stages) == 2)
+        view = app.frame.query_one("#ir", LineView)
         view.move(next(n for n, row in enumerate(view.rows) if row.text.split()[1:2] == ["rms_norm"]))
         await pilot.pause()
         await pilot.press("w")
-        shown = [row.text for row in app.query_one("#popup", LineView).rows]
+        shown = [row.text for row in app.screen.query_one("#popup", LineView).rows]
         assert any(" = LegalizeOps" in line and "call_tir" in line for line in shown)
 
 
@@ -127,14 +131,14 @@ async def test_a_small_terminal_is_told_so() -> None:
         assert "needs 60×16" in screen_text(app)
 
 
-def test_the_table_of_keys_is_complete() -> None:
-    for pane in sorted({pane for action in keys.ACTIONS for pane in action.panes}):
-        pressed = [action.key for action in keys.actions_of(pane)]
-        assert len(pressed) == len(set(pressed)), pane
-        assert len(keys.hints(pane)) <= 5
-    for action in keys.ACTIONS:
-        assert action.description
-        assert hasattr(Explorer, f"do_{action.name}"), action.name
+@pytest.mark.parametrize("screen", keys.SCREENS)
+def test_the_table_of_keys_is_complete(screen: str) -> None:
+    pressed = [key.key for key in keys.keys_of(screen)]
+    assert len(pressed) == len(set(pressed))
+    for key in keys.keys_of(screen):
+        assert key.description
+        name = key.action.partition("(")[0]
+        assert hasattr(Explorer.MODES[screen], f"action_{name}"), name
 
 
 def test_importing_costs_nothing_and_the_first_frame_needs_no_numba() -> None:
@@ -149,7 +153,11 @@ def test_importing_costs_nothing_and_the_first_frame_needs_no_numba() -> None:
 async def opened(app: Explorer, pilot: object) -> None:
     """Wait for the last stage."""
     await wait(
-        pilot, lambda: app.session is not None and len(app.session.stages) == len(app.session.pipeline) + 1
+        pilot,
+        lambda: (
+            app.state.session is not None
+            and len(app.state.session.stages) == len(app.state.session.pipeline) + 1
+        ),
     )
 
 
@@ -157,7 +165,7 @@ async def test_the_cursor_is_always_in_sight() -> None:
     app = Explorer(LLAMA)
     async with app.run_test(size=(80, 24)) as pilot:
         await opened(app, pilot)
-        view = app.query_one("#ir", LineView)
+        view = app.frame.query_one("#ir", LineView)
         for key in ("right_square_bracket", "G", "g", "pagedown", "down", "up", "end"):
             await pilot.press(key)
             await pilot.pause()
@@ -172,13 +180,13 @@ async def test_keys_move_the_text_that_is_shown_not_the_pane_below() -> None:
     app = Explorer(LLAMA)
     async with app.run_test(size=(80, 24)) as pilot:
         await opened(app, pilot)
-        before = app.query_one("#ir", LineView).cursor
+        before = app.frame.query_one("#ir", LineView).cursor
         await pilot.press("question_mark", "j", "down", "slash", *"Quit", "enter")
-        popup = app.query_one("#popup", LineView)
+        popup = app.screen.query_one("#popup", LineView)
         assert "Quit" in popup.rows[popup.cursor].text
-        assert app.query_one("#ir", LineView).cursor == before
+        assert app.frame.query_one("#ir", LineView).cursor == before
         await pilot.press("q")
-        assert app.current == "passes"
+        assert app.screen is app.frame
 
 
 async def test_a_lowered_stage_is_stepped_with_its_marks() -> None:
@@ -186,15 +194,18 @@ async def test_a_lowered_stage_is_stepped_with_its_marks() -> None:
     async with app.run_test(size=(80, 24)) as pilot:
         await wait(
             pilot,
-            lambda: app.session is not None and len(app.session.stages) == len(app.session.pipeline) + 1,
+            lambda: (
+                app.state.session is not None
+                and len(app.state.session.stages) == len(app.state.session.pipeline) + 1
+            ),
         )
-        assert app.session is not None
-        lowered = next(stage for stage in app.session.stages if stage.made_by.startswith("LegalizeOps"))
-        while app.selection.stage < lowered.number:
+        assert app.state.session is not None
+        lowered = next(stage for stage in app.state.session.stages if stage.made_by.startswith("LegalizeOps"))
+        while app.state.selection.stage < lowered.number:
             await pilot.press("right_square_bracket")
         assert "call_tir" in lowered.module.script()
         await pilot.press("2")
-        await wait(pilot, lambda: app.debugger is not None)
+        await wait(pilot, lambda: app.state.run is not None)
         await pilot.press("s")
         await wait(pilot, lambda: "✓" in screen_text(app))
         assert "▶" in screen_text(app)
@@ -205,12 +216,15 @@ async def test_the_selection_moves_over_statements_of_kernels() -> None:
     async with app.run_test(size=(100, 40)) as pilot:
         await wait(
             pilot,
-            lambda: app.session is not None and len(app.session.stages) == len(app.session.pipeline) + 1,
+            lambda: (
+                app.state.session is not None
+                and len(app.state.session.stages) == len(app.state.session.pipeline) + 1
+            ),
         )
-        assert app.session is not None
-        number = next(stage.number for stage in app.session.stages if stage.made_by == "LegalizeOps")
-        app.show_stage(number)
-        view = app.query_one("#ir", LineView)
+        assert app.state.session is not None
+        number = next(stage.number for stage in app.state.session.stages if stage.made_by == "LegalizeOps")
+        app.stage_control.show(number)
+        view = app.frame.query_one("#ir", LineView)
         assert any(row.text.startswith("@matmul(") and row.ghost.startswith("kernel") for row in view.rows)
         await pilot.press("Z")
         loops = [n for n, row in enumerate(view.rows) if row.text.strip().startswith("for ")]
@@ -218,7 +232,7 @@ async def test_the_selection_moves_over_statements_of_kernels() -> None:
         for number in loops[:3]:
             view.move(number)
             await pilot.pause()
-            assert app.selection.binding is None
+            assert app.state.selection.binding is None
             assert view.rows[number].node is not None
         await pilot.press("right_square_bracket")
         await pilot.press("left_square_bracket")

@@ -8,8 +8,9 @@ import pytest
 from rich.text import Text
 from textual.widgets import Static
 
-from relax_explorer.ui.tui import shell
 from relax_explorer.ui.tui.app import Explorer
+from relax_explorer.ui.tui.dialogs.popup import Popup
+from relax_explorer.ui.tui.safety import SAFE
 from relax_explorer.ui.tui.widgets.line_view import LineView
 from tests.support.injection import LATER, SHORT, program, unsafe
 from tests.ui.test_explorer import screen_text, wait
@@ -43,22 +44,25 @@ async def seen(path: Path) -> tuple[str, str]:
         await wait(
             pilot,
             lambda: (
-                app.current == "popup"
-                or (app.session is not None and len(app.session.stages) == len(app.session.pipeline) + 1)
+                isinstance(app.screen, Popup)
+                or (
+                    app.state.session is not None
+                    and len(app.state.session.stages) == len(app.state.session.pipeline) + 1
+                )
             ),
         )
-        view = app.query_one("#ir", LineView)
+        view = app.frame.query_one("#ir", LineView)
         for number in range(len(view.rows)):
             view.move(number)
             await pilot.pause(0)
-            details.append(str(app.query_one("#details", Static).content))
+            details.append(str(app.frame.query_one("#details_text", Static).content))
         screens.append(screen_text(app))
         for key in KEYS:
             await pilot.press(key)
             await pilot.pause()
             screens.append(screen_text(app))
-            screens.append(app.notice if unsafe(str(app.query_one("#footer", Static).content)) else "")
-        await app.workers.wait_for_complete()
+            screens.append(app.notice if unsafe(str(app.frame.query_one("#footer", Static).content)) else "")
+        await wait(pilot, lambda: app.jobs.is_idle)
         await pilot.pause()
         screens.append(screen_text(app))
     return "".join(screens), "\n".join(details)
@@ -77,7 +81,7 @@ SOME = (
 
 @pytest.mark.parametrize("place", SOME)  # `python -m tests.cli.injection` tries all
 async def test_no_payload_reaches_a_pane(place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shell._SAFE, "enabled", False)
+    monkeypatch.setattr(SAFE, "enabled", False)
     path = tmp_path / "p.py"
     path.write_bytes(program(place, LATER if program(place, "") == program(place, "\ud800") else SHORT))
     screens, details = await seen(path)
@@ -91,8 +95,8 @@ async def test_a_pane_that_forgets_is_filtered(tmp_path: Path) -> None:
     path.write_bytes(program("string", "a"))
     app = Explorer(str(path))
     async with app.run_test(size=(100, 30)) as pilot:
-        await wait(pilot, lambda: app.session is not None)
-        app.query_one("#details", Static).update(Text("[\x9b\u202e\u2028]"))
+        await wait(pilot, lambda: app.state.session is not None)
+        app.frame.query_one("#details_text", Static).update(Text("[\x9b\u202e\u2028]"))
         await pilot.pause()
         assert "[" in screen_text(app)
         assert not unsafe(screen_text(app))

@@ -75,7 +75,7 @@ async def test_inputs_that_were_made_up_are_said(tmp_path: Path) -> None:
     path.write_text('@R.function\ndef main(x: R.Tensor(("n",), "float32")):\n    return x\n')
     app = Explorer(str(path))
     async with app.run_test(size=(100, 24)) as pilot:
-        await wait(pilot, lambda: app.session is not None)
+        await wait(pilot, lambda: app.state.session is not None)
         await pilot.press("2", "r")
         await wait(pilot, lambda: "inputs made up: n = 3, x by randn:0" in screen_text(app))
 
@@ -88,7 +88,7 @@ async def test_the_profile_of_the_explorer(tmp_path: Path, profile: str, said: b
     )
     app = Explorer(str(path), profile=profile)
     async with app.run_test(size=(100, 24)) as pilot:
-        await wait(pilot, lambda: app.session is not None)
+        await wait(pilot, lambda: app.state.session is not None)
         await pilot.press("4")
         await pilot.pause()
         assert ("RX0116" in screen_text(app)) is said

@@ -131,8 +131,11 @@ async def test_the_debugger_starts_the_function_under_the_cursor(program: str) -
     async with app.run_test(size=(100, 30)) as pilot:
         await opened(app, pilot)
         await pilot.press("right_curly_bracket", "j", "2")
-        await wait(pilot, lambda: app.debugger is not None)
-        assert app.debugger.frames[0].function is app.session.stages[0].module["second"]
+        await wait(pilot, lambda: app.state.run is not None)
+        assert (
+            app.run_control.session.debugger.frames[0].function
+            is app.state.session.stages[0].module["second"]
+        )
 
 
 async def test_the_call_given_on_the_command_line(program: str, tmp_path: Path) -> None:
@@ -140,13 +143,16 @@ async def test_the_call_given_on_the_command_line(program: str, tmp_path: Path) 
     call = CallInputs("second", sources_by_name((f"x={tmp_path / 'x.npy'}",)), lengths_given(()))
     app = Explorer(program, "", "debug", call=call)
     async with app.run_test(size=(100, 30)) as pilot:
-        await wait(pilot, lambda: app.debugger is not None)
-        assert app.debugger.frames[0].function is app.session.stages[0].module["second"]
+        await wait(pilot, lambda: app.state.run is not None)
+        assert (
+            app.run_control.session.debugger.frames[0].function
+            is app.state.session.stages[0].module["second"]
+        )
         assert "n = 3" in screen_text(app)
 
 
 async def test_a_length_given_on_the_command_line(program: str) -> None:
     app = Explorer(program, "", "debug", call=CallInputs("", {}, lengths_given(("n=5",))))
     async with app.run_test(size=(100, 30)) as pilot:
-        await wait(pilot, lambda: app.debugger is not None)
+        await wait(pilot, lambda: app.state.run is not None)
         assert "n = 5" in screen_text(app)

@@ -8,9 +8,9 @@ from typing import Any
 
 from relax_explorer.core.session.bisect import Bisection
 from relax_explorer.core.session.compare import Comparison, Pairing, Verdict
-from relax_explorer.core.session.difference import Delta
 from relax_explorer.core.session.validate import Row
 from relax_explorer.ui.cli import output
+from relax_explorer.viz.pair_table import distance_text, pair_names, pair_state
 from relax_explorer.viz.visible import fit, visible
 
 _WIDTH = 80
@@ -78,26 +78,7 @@ def print_first(verdict: Verdict) -> None:
 
 
 def _say_pair(pair: Pairing, indent: str = "  ") -> None:
-    names = [visible(item.name, 40) if item is not None else "-" for item in (pair.a, pair.b)]
-    text = names[0] if names[0] == names[1] else f"{names[0]} | {names[1]}"
-    if pair.delta is None:
-        state = "only in A" if pair.b is None else "only in B" if pair.a is None else "not kept"
-    else:
-        state = distance_text(pair.delta)
-    output.say(f"{indent}{text}: {state}{f' [{pair.by}]' if pair.by else ''}")
-
-
-def distance_text(apart: Delta) -> str:
-    """The distance of two values in one or two lines."""
-    if apart.equal:
-        return f"equal, max |Δ| {apart.max_abs:.3g}" if apart.max_abs else "equal"
-    if apart.reason != "values":
-        return f"DIFFERENT, {visible(apart.reason, 200)}"
-    index = ", ".join(map(str, apart.index))
-    return (
-        f"DIFFERENT, max |Δ| {apart.max_abs:.3g}, {apart.max_ulp} ulp, cos {apart.cosine:.6f}; "
-        f"{apart.count} of {apart.size}, first [{index}]: A {apart.left}, B {apart.right}"
-    )
+    output.say(f"{indent}{pair_names(pair)}: {pair_state(pair)}{f' [{pair.by}]' if pair.by else ''}")
 
 
 def _say_bounds(verdicts: Sequence[Verdict]) -> None:

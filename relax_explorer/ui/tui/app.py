@@ -1,22 +1,335 @@
-"""The explorer: panes over one session and one selection. Work runs in workers, which answer with messages."""
+"""The explorer: screens over one frozen state. Only the app replaces the state; screens draw it, and jobs work for it."""
 
 from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import sys
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Sequence
+from dataclasses import fields as dataclass_fields
+from dataclasses import replace
+from functools import partial
+from typing import Any, ClassVar
 
+from textual.app import App
+from textual.filter import LineFilter
+from textual.reactive import reactive
+
+from relax_explorer.core.diagnostics import Diagnostic
+from relax_explorer.core.ir import expr as e
 from relax_explorer.core.session.inputs import CallInputs
-from relax_explorer.ui.tui.graphing import Graphing
+from relax_explorer.ui.tui import keys, rows
+from relax_explorer.ui.tui.debug_rows import RunView
+from relax_explorer.ui.tui.dialogs.inputs_dialog import Inputs
+from relax_explorer.ui.tui.dialogs.popup import Popup
+from relax_explorer.ui.tui.jobs import JobFailed, Jobs, JobTold
+from relax_explorer.ui.tui.palette_commands import KeyCommands
+from relax_explorer.ui.tui.pictures import Pictures
+from relax_explorer.ui.tui.run_control import RunControl
+from relax_explorer.ui.tui.safety import SAFE
+from relax_explorer.ui.tui.screens.compare_screen import CompareScreen
+from relax_explorer.ui.tui.screens.debug_screen import DebugScreen
+from relax_explorer.ui.tui.screens.graph_screen import GraphScreen
+from relax_explorer.ui.tui.screens.home_screen import HomeScreen
+from relax_explorer.ui.tui.screens.passes_screen import PassesScreen
+from relax_explorer.ui.tui.screens.problems_screen import ProblemsScreen
+from relax_explorer.ui.tui.screens.screen_frame import Frame
+from relax_explorer.ui.tui.selection import Options, Selection
+from relax_explorer.ui.tui.stage_control import StageControl
+from relax_explorer.ui.tui.state import State
+from relax_explorer.ui.tui.themes import chosen_theme, textual_theme
+from relax_explorer.ui.tui.typed import command_line
+from relax_explorer.ui.tui.widgets.line_view import LineView, Row
+from relax_explorer.viz.tokens import THEMES, Tokens
 
 PATIENCE = 1.0  # seconds to wait for work after the screen is closed
+TICK = 0.25  # seconds between looks at what runs
 
 
-class Explorer(Graphing):
-    """The application: the shell with all panes."""
+class Explorer(App[int]):
+    """The application. `state` is what the screens show."""
+
+    CSS_PATH = "explorer.tcss"
+    TITLE = "relax-explorer"
+    COMMANDS: ClassVar[set[Any]] = {KeyCommands}
+    MODES = {  # noqa: RUF012  # as Textual declares it
+        "passes": PassesScreen, "debug": DebugScreen, "graph": GraphScreen, "problems": ProblemsScreen, "compare": CompareScreen,
+        "home": HomeScreen,
+    }  # fmt: skip
+    state: reactive[State] = reactive(State(), init=False)
+
+    def __init__(
+        self, path: str | None, pipeline: str = "default", screen: str = "passes", profile: str = "spec", call: CallInputs | None = None,
+        theme: str = "auto",
+    ) -> None:  # fmt: skip
+        self.tokens = chosen_theme(theme)  # first, since Textual asks for its colours
+        super().__init__()
+        self.asked = path or ""  # the program named on the command line
+        self.first_screen = screen if path is not None else "home"
+        self.screen_name = self.first_screen
+        for tokens in THEMES.values():
+            self.register_theme(textual_theme(tokens))
+        self.history: list[str] = []  # of the `:` line
+        self.notice = ""
+        self.starts = True  # False while a screen is shown whose work is started by someone else
+        self.follows = False  # True if the next view of the run moves the cursor
+        self._shown_notice = ""
+        self.jobs = Jobs(self)
+        self.run_control = RunControl(self, call or CallInputs())
+        self.stage_control = StageControl(self, self.run_control, pipeline, profile)
+        self.pictures = Pictures(self, self.stage_control, self.run_control)
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        """Filters for all output. Screens escape their text; this catches omissions."""
+        return [*super().get_line_filters(), *([SAFE] if SAFE.enabled else [])]
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        """The variables of the style sheet, before a theme is chosen."""
+        return textual_theme(self.tokens).variables
+
+    def on_mount(self) -> None:
+        """Show the first screen, and start reading the program."""
+        self.theme = self.tokens.name
+        self.switch_mode(self.first_screen)
+        self.set_interval(TICK, self._tick)
+        loop = asyncio.get_running_loop()
+        for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"):
+            if hasattr(signal, name):
+                # Without this the process would end with the terminal in the alternate screen.
+                sent = getattr(signal, name)
+                loop.add_signal_handler(sent, partial(self.exit, 128 + sent))
+        if self.asked:
+            self.stage_control.open(self.asked)
+
+    def _tick(self) -> None:
+        """Name what runs for long. Nothing is drawn while nothing runs."""
+        said = self.jobs.notice()
+        if said != self._shown_notice:
+            self._shown_notice = said
+            self.draw_bars()
+
+    # -- the state ------------------------------------------------------------------------------------------------
+
+    def change(self, **fields: object) -> None:
+        """Replace fields of the state."""
+        held = {field.name: getattr(self.state, field.name) for field in dataclass_fields(State)}
+        self.state = State(**{**held, **fields})
+
+    def select(self, selection: Selection) -> None:
+        """Select a place. An equal selection changes nothing."""
+        if selection != self.state.selection:
+            self.change(selection=selection)
+
+    def show_with(self, **options: object) -> None:
+        """Replace options of what is shown."""
+        held = {field.name: getattr(self.state.options, field.name) for field in dataclass_fields(Options)}
+        self.change(options=Options(**{**held, **options}))
+
+    def moved(self, view: RunView, is_move: bool) -> None:
+        """Show a position of the run. A move selects the next binding."""
+        self.follows = is_move
+        selection = self.state.selection
+        if is_move and len(view.lines):
+            row = view.lines[view.now]
+            binding = row.node if isinstance(row.node, (e.VarBinding, e.MatchCast)) else None
+            selection = replace(selection, binding=binding, function=row.function or selection.function)
+        self.change(run=view, selection=selection)
+        self.follows = False
+
+    @property
+    def running(self) -> e.Binding | None:
+        """The next binding of the run, if it is in the selected stage."""
+        view = self.state.run
+        return view.node if view is not None and view.stage == self.state.selection.stage else None
+
+    @property
+    def value_width(self) -> int:
+        """The cells of a row in the table of values."""
+        return max(40, self.size.width - 5)
+
+    def opened(self) -> None:
+        """Go on where the user waits for the program."""
+        if self.screen_name == "debug":
+            self.run_control.ensure()
+        elif self.screen_name == "compare":
+            self.pictures.compare()
+
+    # -- screens --------------------------------------------------------------------------------------------------
+
+    @property
+    def frame(self) -> Frame:
+        """The current screen, below any popup."""
+        found = next(screen for screen in reversed(self.screen_stack) if isinstance(screen, Frame))
+        assert isinstance(found, Frame)  # each mode has one
+        return found
+
+    @property
+    def view(self) -> LineView:
+        """The lines that keys move: of the popup, or of the screen."""
+        return self.screen.view if isinstance(self.screen, (Frame, Popup)) else self.frame.view
+
+    def show_screen(self, name: str, starts: bool = True) -> None:
+        """Show a screen; the selection stays. `starts` lets the screen start its work."""
+        if self.state.session is None and not self.asked and name not in ("home", "problems"):
+            name = "home"
+        while len(self.screen_stack) > 1:
+            self.pop_screen()
+        self.screen_name, self.starts = name, starts
+        self.notice = ""
+        self.switch_mode(name)
+        self.call_later(self._shown)
+
+    def _shown(self) -> None:
+        self.starts = True
+        self.draw_bars()
+
+    def show_rows(
+        self, title: str, shown: Sequence[Row], cursor: int = 0, chosen: Callable[[Row], None] | None = None
+    ) -> None:
+        """Show lines over the screen; Enter on one calls `chosen`."""
+
+        def done(row: Row | None) -> None:
+            if row is not None and chosen is not None:
+                chosen(row)
+
+        self.push_screen(Popup(title, shown, cursor, chosen is not None), done)
+
+    def show_text(self, title: str, lines: Sequence[str]) -> None:
+        """Show text over the screen."""
+        self.show_rows(title, [Row(line) for line in lines])
+
+    def show_failures(self, found: tuple[Diagnostic, ...]) -> None:
+        """Show why some work failed. Problems keeps it; the last good state stays."""
+        self.change(failures=found)
+        shown = [row for item in found for row in rows.problem_rows(item)]
+        self.show_rows("1 problem" if len(found) == 1 else f"{len(found)} problems", shown)
+
+    def show_help(self, screen: str) -> None:
+        """Show all keys; `/` searches them."""
+        shown = [Row(f"{label:<22} {text}") for label, text in keys.help_lines(screen)]
+        self.show_rows(f"Keys of {screen.title()}; ctrl+p searches actions", shown)
+
+    def ask_inputs(self) -> None:
+        """Ask for the inputs of the run, then start it."""
+        stage, name = self.state.stage, self.run_control.function()
+        fn = stage.module.functions.get(name) if stage is not None else None
+        if not isinstance(fn, e.Function):
+            self.say("no function is selected")
+            return
+
+        def done(call: CallInputs | None) -> None:
+            if call is not None:
+                self.run_control.with_inputs(name, call)
+
+        self.push_screen(Inputs(name, fn, self.run_control.given(name)), done)
+
+    def say(self, text: str) -> None:
+        """Show a notice in the footer until the next key."""
+        self.notice = text
+        self.draw_bars()
+
+    def draw_bars(self) -> None:
+        """Draw header and footer of the current screen."""
+        if self.is_running and isinstance(self.screen, (Frame, Popup)):
+            self.frame.draw_bars()
+
+    def ask(self, text: str) -> None:
+        """Open the `:` line with a text."""
+        self.frame.ask(text)
+
+    async def act(self, action: str) -> None:
+        """Run an action of the current screen, for the palette."""
+        await self.run_action(action, self.frame)
+
+    def cancel(self) -> None:
+        """Cancel what runs."""
+        was_busy = not self.jobs.is_idle
+        self.run_control.cancel()
+        self.pictures.interrupt.cancel()
+        for lane in ("graph", "export", "history", "search"):
+            self.jobs.drop(lane)
+        if was_busy:
+            self.say("cancelling …")
+        elif self.notice:
+            self.say("")
+
+    def leave(self) -> None:
+        """End the explorer."""
+        self.exit(0)
+
+    def exit(self, *arguments: Any, **named: Any) -> None:
+        """Cancel running work, then end the application."""
+        self.run_control.cancel()
+        self.pictures.interrupt.cancel()
+        super().exit(*arguments, **named)
+
+    # -- small actions --------------------------------------------------------------------------------------------
+
+    def next_density(self) -> None:
+        """Compact, with StructInfo at the right, as written."""
+        order = ["compact", "typed", "written"]
+        said = {
+            "compact": "compact",
+            "typed": "TVMScript, StructInfo at the right",
+            "written": "TVMScript as written",
+        }
+        density = order[(order.index(self.state.options.density) + 1) % 3]
+        self.say(said[density])
+        self.show_with(density=density)
+
+    def next_use(self) -> None:
+        """Go to the next reader of the selected value; behind the last one, back to its definition."""
+        state = self.state
+        stage = state.stage
+        found = rows.uses(stage, state.selection) if stage is not None else []
+        if len(found) < 2:
+            self.say("nothing reads this value" if found else "select a binding first")
+            return
+        self.stage_control.go_to(state.selection.stage, state.selection.function, found[1])
+        self.say(f"read by {len(found) - 1}; ctrl+o goes back")
+
+    def copied(self, text: str) -> None:
+        """Copy a text to the clipboard of the terminal, and tell it."""
+        self.copy_to_clipboard(text)
+        self.say(f"copied: {text}")
+
+    def action_copy_command(self) -> None:
+        """Copy the command line that shows the same."""
+        text = command_line(self)
+        self.copy_to_clipboard(text)
+        self.say(text)
+
+    def use_theme(self, tokens: Tokens) -> None:
+        """Draw everything in a theme."""
+        self.tokens, self.theme = tokens, tokens.name
+        for screen in self.screen_stack:
+            for view in screen.query(LineView):
+                view.recolor(tokens)
+        self.say(f"theme {tokens.name}")
+
+    def action_next_theme(self) -> None:
+        """Draw everything in the next theme."""
+        names = list(THEMES)
+        self.use_theme(THEMES[names[(names.index(self.tokens.name) + 1) % len(names)]])
+
+    # -- jobs -----------------------------------------------------------------------------------------------------
+
+    def on_job_told(self, message: JobTold) -> None:
+        """Take a result of a job, unless newer work replaced it."""
+        is_wanted = self.jobs.ended(message.job) if message.is_end else not message.job.is_stale
+        if is_wanted:
+            message.then()
+        if message.is_end:
+            self._tick()
+            self.draw_bars()
+
+    def on_job_failed(self, message: JobFailed) -> None:
+        """Show why a job failed."""
+        if self.jobs.ended(message.job):
+            self.show_failures(message.diagnostics)
 
 
 def run_app(
@@ -25,26 +338,23 @@ def run_app(
 ) -> int:  # fmt: skip
     """Open the explorer and return the exit status: 70 after an internal error. The terminal is restored."""
     app = Explorer(path, pipeline, screen, profile, call, theme)
-    workers = ThreadPoolExecutor()
-    loop = asyncio.new_event_loop()  # asyncio.run would wait for work that cannot be cancelled
-    loop.set_default_executor(workers)
-    result = app.run(loop=loop)
-    workers.shutdown(wait=False, cancel_futures=True)
+    result = app.run(
+        loop=asyncio.new_event_loop()
+    )  # asyncio.run would wait for work that cannot be cancelled
     status = result or 0
     if app.return_code and not result:
         sys.stderr.write("relax-explorer: the explorer failed; the session's file is untouched\n")
         status = 70
-    _leave_work(status)
+    _leave_work(app, status)
     return status
 
 
-def _leave_work(status: int) -> None:
-    """Exit the process at once if some work does not stop. Python would wait for its thread."""
+def _leave_work(app: Explorer, status: int) -> None:
+    """Exit the process at once if some work does not stop, since Python can't end with threads inside compiled code."""
     end = time.monotonic() + PATIENCE
-    for thread in threading.enumerate():
-        if thread is not threading.current_thread() and not thread.daemon:
-            thread.join(max(0.0, end - time.monotonic()))
-    if time.monotonic() >= end:
+    while any(job.is_working for job in app.jobs.all_jobs) and time.monotonic() < end:
+        threading.Event().wait(0.02)
+    if any(job.is_working for job in app.jobs.all_jobs):
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(status)

@@ -1,46 +1,114 @@
-"""The rows of the debug pane: text with marks, values, and breakpoints, watches and calls. They need no terminal."""
+"""What the debug screen shows at one position: the program with marks, and tables of values, shapes, calls and breakpoints.
+
+A RunView is made in the thread that moves the debugger. Nothing else reads the debugger, so no screen sees a half-done step.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import overload
 
 from relax_explorer.core.exec.breakpoints import Breakpoint
 from relax_explorer.core.exec.shape_origins import origin
+from relax_explorer.core.exec.shape_panel import shape_panel
+from relax_explorer.core.exec.values import Value
+from relax_explorer.core.ir import expr as e
 from relax_explorer.core.session.debug_session import DebugSession, Inside
 from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.ui.tui.rows import TableRows
 from relax_explorer.ui.tui.widgets.line_view import Row
-from relax_explorer.viz.debug_text import breakpoint_text, inside_text, place_text, value_text, watch_text
+from relax_explorer.viz.debug_text import breakpoint_text, place_text, watch_text
 from relax_explorer.viz.ir_table import IrTable
+from relax_explorer.viz.shape_text import check_line, constraint_line
+from relax_explorer.viz.value_table import value_head, value_row
+from relax_explorer.viz.visible import visible
 
-MOST = 200  # rows of values
+MOST = 200  # rows of a table
+NAME = 16  # cells of a name in the table of values
+LONG = 3_000  # rows of a function from which on constraints are not listed, since they mention every binding
 
 
 @dataclass(frozen=True, slots=True)
-class DebugView:
-    """All rows of the debug pane at one position; made in the thread that moves the debugger."""
+class RunView:
+    """One position of a run: where it is, and the rows of all tables."""
 
-    lines: Sequence[Row]
-    values: tuple[Row, ...]
+    stage: int
+    function: str
+    position: int
+    last: int  # the last step that was reached so far
+    now: int  # the row of the next binding or the last store
+    node: e.Binding | None  # the next binding
+    next: str
+    shapes_line: str
+    lines: TableRows
+    values: ValueRows
+    shapes: tuple[Row, ...]
+    calls: tuple[Row, ...]
+    points: tuple[Row, ...]
     watches: tuple[Row, ...]
-    points: tuple[Row, ...]  # breakpoints and calls
-    now: int = 0  # the row of the next binding or the last store
+    hits: tuple[int, ...] = ()  # positions of the hits of breakpoints
+    is_done: bool = False
 
 
-def debug_view(stage: Snapshot, session: DebugSession, tables: dict[str, IrTable]) -> DebugView:
-    """The rows at the current position. `tables` keeps the tables of the functions of the stage."""
+class ValueRows(Sequence[Row]):
+    """The table of values for one width. A row reads its array when it is drawn."""
+
+    def __init__(self, items: Sequence[tuple[str, Value, str]], width: int = 74) -> None:
+        self.items, self.width = items, width
+        longest = max([len(name) for name, _, _ in items[:MOST]], default=NAME)
+        self.name_width = min(max(longest, 6), NAME)
+        self._rows: dict[int, Row] = {}
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    @overload
+    def __getitem__(self, number: int) -> Row: ...
+    @overload
+    def __getitem__(self, number: slice) -> list[Row]: ...
+    def __getitem__(self, number: int | slice) -> Row | list[Row]:
+        if isinstance(number, slice):
+            return [self[n] for n in range(*number.indices(len(self)))]
+        row = self._rows.get(number)
+        if row is None:
+            name, value, mark = self.items[number]
+            text = value_row(name, value, self.width, self.name_width)
+            row = self._rows[number] = Row(text, mark, value, name)
+        return row
+
+    def of_width(self, width: int) -> ValueRows:
+        """The same values in rows of another width."""
+        return self if width == self.width else ValueRows(self.items, width)
+
+    @property
+    def head(self) -> str:
+        """The titles of the columns."""
+        return value_head(self.width, self.name_width)
+
+
+def run_view(
+    stage: Snapshot, session: DebugSession, tables: dict[str, IrTable], last: int, width: int
+) -> RunView:
+    """The view of the current position. `tables` keeps the tables of the functions of the stage."""
+    debugger = session.debugger
     name = shown_function(stage, session)
     if name not in tables:
         tables[name] = IrTable(stage, name, None if name else ())
-    lines = debug_rows(stage, session, tables[name])
-    return DebugView(
-        lines,
-        tuple(value_rows(session)),
-        tuple(watch_rows(session)),
-        tuple(point_rows(session)),
-        _now(session, lines),
-    )
+    lines = marked_lines(session, tables[name])
+    place = session.place_of(0)
+    values = ValueRows(_values(session), width)
+    for number in range(
+        min(len(values), 16)
+    ):  # here, so that the first screen of arrays is not read by the UI thread
+        values[number]
+    hits = {at for item in debugger.breakpoints for at in item.hits}
+    return RunView(
+        stage.number, debugger.frame.name, debugger.position, max(last, debugger.position), _now(session, lines), debugger.next_binding,
+        "the run is over" if debugger.done else visible(place_text(place, session.frames[0])), _shapes_line(session), lines, values,
+        tuple(_shape_rows(session, len(lines))), tuple(_call_rows(session)), tuple(_point_rows(session)), tuple(_watch_rows(session)),
+        tuple(sorted(hits)), debugger.done,
+    )  # fmt: skip
 
 
 def _now(session: DebugSession, lines: TableRows) -> int:
@@ -51,11 +119,8 @@ def _now(session: DebugSession, lines: TableRows) -> int:
     return row if row is not None else 0 if walk is not None else len(lines) - 1
 
 
-def debug_rows(stage: Snapshot, session: DebugSession, table: IrTable) -> TableRows:
-    """The function that runs: ▶ now, ● ◆ ○ breakpoint, with a condition, disabled, ✓ done in this call, · not done.
-
-    `table` is that of the function.
-    """
+def marked_lines(session: DebugSession, table: IrTable) -> TableRows:
+    """The function that runs: ▶ now, ● ◆ ○ breakpoint, with a condition, disabled, ✓ done in this call, · not done."""
     debugger, walk = session.debugger, session.debugger.inside
     if walk is not None:
         return TableRows(table, marks={id(walk.stored): "▶"})
@@ -81,52 +146,81 @@ def _mark(point: Breakpoint) -> str:
     return "○" if not point.is_enabled else "●" if point.condition is None else "◆"
 
 
-def _inside_rows(session: DebugSession, at: Inside) -> list[Row]:
-    """The last store of a PrimFunc, what it read, the loops, and the values of all names."""
-    rows = [Row(f"step {session.debugger.position}   {inside_text(at)}")]
-    rows += [Row(f"from {name} = {value_text(value)}", "▶") for name, value in at.operands]
-    values = session.frames[0].values.items()
-    return [*rows, *[Row(f"{name} = {value_text(value)}") for name, value in reversed(values)]][:MOST]
-
-
-def value_rows(session: DebugSession) -> list[Row]:
-    """The last step, the shape variables, and the values of the frame, the newest first."""
+def _values(session: DebugSession) -> list[tuple[str, Value, str]]:
+    """Names, values and marks: the result, the value just bound, then the values of the frame, the newest first."""
     debugger, place = session.debugger, session.place_of(0)
     if isinstance(place, Inside):
-        return _inside_rows(session, place)
-    shapes = ", ".join(f"{name} = {value}" for name, value in debugger.frame.shape_vars.items())
-    depth = " ▸ ".join(frame.name for frame in debugger.frames[-4:]) or "returned"
-    rows = [Row(f"step {debugger.position}   {depth}   {shapes}")]
+        found = [(name, value, "▶") for name, value in place.operands]
+        return [*found, *[(name, value, " ") for name, value in reversed(session.frames[0].values.items())]]
     event, newest = debugger.event, ""
+    rows: list[tuple[str, Value, str]] = []
     if debugger.done:
-        rows.append(Row(f"result: {value_text(debugger.result)}", "▶"))
+        rows.append(("result", debugger.result, "▶"))
     elif event.kind in ("bind", "return") and event.binding is not None and event.binding.var is not None:
         newest = event.binding.var.name
-        rows.append(Row(f"{newest} = {value_text(event.value)}", "▶"))
-    frame = debugger.frame
-    rows += [Row(f"{var.name} = {value} ← {origin(frame, var)}") for var, value in frame.dims.items()]
-    values = list(frame.values.items())
-    rows += [Row(f"{name} = {value_text(value)}") for name, value in reversed(values) if name != newest]
-    return rows[:MOST]
+        rows.append((newest, event.value, "▶"))
+    values = list(debugger.frame.values.items())
+    return [*rows, *[(name, value, " ") for name, value in reversed(values) if name != newest]]
 
 
-def watch_rows(session: DebugSession) -> list[Row]:
-    """The watches with their values; * marks those that changed."""
+def _shapes_line(session: DebugSession) -> str:
+    shapes = session.debugger.frame.shape_vars.items()
+    return visible(", ".join(f"{name} = {value}" for name, value in shapes), 120)
+
+
+def _shape_rows(session: DebugSession, size: int) -> list[Row]:
+    """Shape variables with their origins, what mentions them, and the checks."""
+    if session.debugger.inside is not None:
+        place = session.place_of(0)
+        loops = place.loops if isinstance(place, Inside) else {}
+        return [Row(visible(f"{name} = {value}"), " ") for name, value in loops.items()]
+    if size > LONG:
+        frame = session.debugger.frame
+        return [
+            Row(visible(f"{var.name} = {value} ← {origin(frame, var)}")) for var, value in frame.dims.items()
+        ]
+    panel = shape_panel(session.debugger)
+    rows: list[Row] = []
+    for variable in panel.variables:
+        rows.append(Row(visible(str(variable))))
+        rows += [Row(visible(f"    {line}")) for line in variable.before]
+        own = [item for item in variable.constraints if item.dimension != variable.name or item.count > 1]
+        rows += [
+            Row(visible(f"  {constraint_line(item)}"), "✗" if item.holds is False else " ")
+            for item in own[:6]
+        ]
+    rows += [Row(visible(check_line(item, False))) for item in panel.checks]
+    return rows[:MOST] or [Row(f"{visible(panel.function)} has no shape variables")]
+
+
+def _call_rows(session: DebugSession) -> list[Row]:
+    """The open calls, innermost first."""
     return [
-        Row(watch_text(item, value, missing), "*" if item.is_changed else " ")
-        for item, value, missing in session.watched()
+        Row(
+            visible(f"{level} {frame.name}, {place_text(session.place_of(level), frame)}"),
+            ">" if level == session.level else " ",
+        )
+        for level, frame in enumerate(session.frames[:50])
     ]
 
 
-def point_rows(session: DebugSession) -> list[Row]:
-    """The breakpoints with their hits up to here, and the open calls, innermost first."""
+def _point_rows(session: DebugSession) -> list[Row]:
+    """The breakpoints with their hits up to here."""
     debugger = session.debugger
     stops = debugger.stops
-    rows = [
-        Row(breakpoint_text(item, debugger.hits_of(item)), "▶" if item in stops else _mark(item))
+    return [
+        Row(
+            visible(breakpoint_text(item, debugger.hits_of(item))),
+            "▶" if item in stops else _mark(item),
+            item.number,
+        )
         for item in debugger.breakpoints
     ]
-    for level, frame in enumerate(session.frames[:50]):
-        place = place_text(session.place_of(level), frame)
-        rows.append(Row(f"{level} {frame.name}, {place}", ">" if level == session.level else " "))
-    return rows
+
+
+def _watch_rows(session: DebugSession) -> list[Row]:
+    """The watches with their values; * marks those that changed."""
+    return [
+        Row(visible(watch_text(item, value, missing)), "*" if item.is_changed else " ")
+        for item, value, missing in session.watched()
+    ]

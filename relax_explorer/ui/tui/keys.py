@@ -1,134 +1,182 @@
-"""The table of all keys. Bindings, footer hints and help come from it. Lower case goes forward, UPPER CASE back."""
+"""The table of all keys. Bindings, footer, help and palette come from it. Lower case goes forward, UPPER CASE back.
+
+A key's action is the method `action_NAME` of the screen, or of the app.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from textual.binding import Binding, BindingType
+
 
 @dataclass(frozen=True, slots=True)
-class Action:
-    """The action of a key on `panes` (on all when empty; `popup` is a text over a pane). `hint` is its word in the footer."""
+class Key:
+    """The action of a key on `screens` (on all when empty). `hint` is its word in the footer."""
 
     key: str
-    name: str
+    action: str
     description: str
-    panes: tuple[str, ...] = ()
+    screens: tuple[str, ...] = ()
     hint: str = ""
     shown: str = ""
 
     @property
     def label(self) -> str:
         """The key as shown to users."""
-        return self.shown or self.key
+        return self.shown or _SHOWN.get(self.key, self.key)
 
 
-_IR = ("passes", "debug", "graph", "problems", "popup")
-_TEXT = ("passes", "graph", "problems", "popup")  # in debug, n and N move the debugger
-ACTIONS: tuple[Action, ...] = (
-    Action("1", "show_passes", "Passes: stages and what each changed"),
-    Action("2", "show_debug", "Debug: evaluation step by step"),
-    Action("3", "show_graph", "Graph: the dataflow graph"),
-    Action("4", "show_problems", "Problems: errors and warnings"),
-    Action("0", "show_home", "Home: samples and recent files"),
-    Action("question_mark", "help", "All keys", hint="help", shown="?"),
-    Action("q", "back", "Back; from Passes quit"),
-    Action("ctrl+q", "quit", "Quit"),
-    Action("escape", "cancel", "Cancel what is running, close what is open", shown="Esc"),
-    Action("T", "next_theme", "Next theme: dark, light, classic, mono"),
-    Action("Y", "copy_command", "Copy the command line that shows the same"),
-    Action("j", "down", "Next line", _IR),
-    Action("k", "up", "Previous line", _IR),
-    Action("down", "down", "Next line", _IR),
-    Action("up", "up", "Previous line", _IR),
-    Action("pagedown", "page_down", "One page down", _IR, shown="PageDown"),
-    Action("pageup", "page_up", "One page up", _IR, shown="PageUp"),
-    Action("ctrl+d", "page_down", "One page down", _IR),
-    Action("ctrl+u", "page_up", "One page up", _IR),
-    Action("g", "top", "First line", _IR),
-    Action("home", "top", "First line", _IR, shown="Home"),
-    Action("end", "bottom", "Last line", _IR, shown="End"),
-    Action("G", "bottom", "Last line", _IR),
-    Action("h", "left", "Scroll left", _IR),
-    Action("l", "right", "Scroll right", _IR),
-    Action("left", "left", "Scroll left", _IR),
-    Action("right", "right", "Scroll right", _IR),
-    Action("right_curly_bracket", "next_function", "Next function", ("passes",), shown="}"),
-    Action("left_curly_bracket", "previous_function", "Previous function", ("passes",), shown="{"),
-    Action(
-        "right_square_bracket",
-        "next_change",
-        "Next stage that changed the module",
-        ("passes", "graph"),
-        "next",
-        "]",
+_SHOWN = {
+    "question_mark": "?", "slash": "/", "colon": ":", "escape": "Esc", "tab": "Tab", "shift+tab": "shift+Tab", "enter": "Enter",
+    "pagedown": "PageDown", "pageup": "PageUp", "home": "Home", "end": "End", "right_curly_bracket": "}", "left_curly_bracket": "{",
+    "right_square_bracket": "]", "left_square_bracket": "[", "alt+right_square_bracket": "alt+]", "alt+left_square_bracket": "alt+[",
+    "full_stop": ".", "comma": ",", "circumflex_accent": "^", "dollar_sign": "$", "percent_sign": "%", "plus": "+", "minus": "-",
+    "f3": "F3", "shift+f3": "shift+F3", "f5": "F5", "f9": "F9", "f10": "F10", "f11": "F11", "shift+f11": "shift+F11",
+    "less_than_sign": "<", "greater_than_sign": ">", "asterisk": "*", "equals_sign": "=",
+}  # fmt: skip
+_IR = ("passes", "debug")
+_STAGES = ("passes", "graph", "problems", "compare")  # in debug, another stage would end the run
+KEYS: tuple[Key, ...] = (
+    Key("1", "show('passes')", "Passes: stages and what each changed"),
+    Key("2", "show('debug')", "Debug: evaluation step by step"),
+    Key("3", "show('graph')", "Graph: the dataflow graph"),
+    Key("4", "show('problems')", "Problems: errors and warnings of all stages"),
+    Key("5", "show('compare')", "Compare: the values of two stages"),
+    Key("0", "show('home')", "Home: recent files and samples"),
+    Key(
+        "right_square_bracket", "stage(1, True)", "Next stage that changed the module", _STAGES, "next stage"
     ),
-    Action(
-        "left_square_bracket",
-        "previous_change",
-        "Previous stage that changed the module",
-        ("passes", "graph"),
-        "prev",
-        "[",
+    Key("left_square_bracket", "stage(-1, True)", "Previous stage that changed the module", _STAGES),
+    Key("alt+right_square_bracket", "stage(1, False)", "Next stage", _STAGES),
+    Key("alt+left_square_bracket", "stage(-1, False)", "Previous stage", _STAGES),
+    Key("c", "change(1)", "Next change in this stage", ("passes",), "change"),
+    Key("C", "change(-1)", "Previous change in this stage", ("passes",)),
+    Key("d", "diff", "Changes in place, only what changed, or none", ("passes",), "diff"),
+    Key("w", "who", "Who changed this value: its history; Enter goes to a stage", ("passes",), "who"),
+    Key("r", "debug_here", "Debug the function under the cursor", ("passes", "graph"), "debug"),
+    Key("t", "density", "Compact, TVMScript with StructInfo at the right, or as written", _IR),
+    Key("z", "fold", "Open or fold the kernel", ("passes",)),
+    Key("Z", "fold_all", "Open or fold all kernels", ("passes",)),
+    Key("U", "unchanged", "Show or hide stages that changed nothing", ("passes",)),
+    Key("i", "details", "Show or hide the details", ("passes",)),
+    Key("right_curly_bracket", "function(1)", "Next function", ("passes",)),
+    Key("left_curly_bracket", "function(-1)", "Previous function", ("passes",)),
+    Key("percent_sign", "uses", "The next use of this value, then its definition", _IR),
+    Key("s", "run('step')", "Step: the next binding, into calls", ("debug",), "step"),
+    Key("S", "run('reverse-step')", "Step back", ("debug",), "back"),
+    Key("n", "run('next')", "Next binding, over calls", ("debug",), "next"),
+    Key("N", "run('reverse-next')", "Back over calls", ("debug",)),
+    Key("c", "run('continue')", "Run to a breakpoint or the end", ("debug",), "run"),
+    Key("C", "run('reverse-continue')", "Back to a breakpoint or the start", ("debug",)),
+    Key("b", "breakpoint", "Set or clear a breakpoint on the selected binding", ("debug",), "break"),
+    Key("B", "condition", "Edit the condition of the breakpoint on the selected binding", ("debug",)),
+    Key("i", "inspect", "Inspect the selected value: elements, numbers, NaN places", ("debug",), "inspect"),
+    Key("I", "inputs", "Inputs of the run: files, sources, lengths", ("debug",), "inputs"),
+    Key("o", "run('finish')", "Run until the function returns", ("debug",)),
+    Key("O", "run('reverse-finish')", "Back to before the function was entered", ("debug",)),
+    Key("e", "run('into')", "Into the PrimFunc that is called, store by store", ("debug",)),
+    Key("E", "run('reverse-into')", "Back, store by store", ("debug",)),
+    Key("full_stop", "to_cursor(False)", "Run to the selected binding", ("debug",)),
+    Key("comma", "to_cursor(True)", "Back to the selected binding", ("debug",)),
+    Key("circumflex_accent", "run('goto start')", "To the first step", ("debug",)),
+    Key("dollar_sign", "run('goto end')", "To the last step", ("debug",)),
+    Key("greater_than_sign", "run('step')", "One step forward", ("debug",)),
+    Key("less_than_sign", "run('reverse-step')", "One step back", ("debug",)),
+    Key("a", "ask('watch ')", "Watch an expression", ("debug",)),
+    Key("x", "blame", "Where the NaN or infinity of the selected value came from", ("debug",)),
+    Key("v", "lower", "Next table: values, shapes, calls, breakpoints", ("debug",)),
+    Key("r", "restart", "Start again", ("debug",)),
+    Key("f5", "run('continue')", "Run to a breakpoint or the end", ("debug",)),
+    Key("f9", "breakpoint", "Set or clear a breakpoint on the selected binding", ("debug",)),
+    Key("f10", "run('next')", "Next binding, over calls", ("debug",)),
+    Key("f11", "run('step')", "Step: the next binding, into calls", ("debug",)),
+    Key("shift+f11", "run('finish')", "Run until the function returns", ("debug",)),
+    Key("w", "who", "Who changed this value: its history; Enter goes to a stage", ("debug",)),
+    Key("plus", "radius(1)", "A wider neighbourhood of the selected binding", ("graph",), "wider"),
+    Key("minus", "radius(-1)", "A narrower neighbourhood", ("graph",), "narrower"),
+    Key("a", "whole", "The whole graph", ("graph",), "all"),
+    Key("e", "export", "Write the graph as SVG", ("graph",), "SVG"),
+    Key("b", "other_stage", "Choose the stage to compare with", ("compare",), "other stage"),
+    Key("d", "worst", "The pair of values that differs most", ("compare",), "worst"),
+    Key("c", "difference(1)", "Next pair of values that differs", ("compare",), "difference"),
+    Key("C", "difference(-1)", "Previous pair of values that differs", ("compare",)),
+    Key(
+        "enter", "enter", "Go to what the line shows", ("passes", "debug", "problems", "compare", "home"), ""
     ),
-    Action("alt+right_square_bracket", "next_stage", "Next stage", ("passes", "graph"), shown="alt+]"),
-    Action("alt+left_square_bracket", "previous_stage", "Previous stage", ("passes", "graph"), shown="alt+["),
-    Action("tab", "toggle_list", "Show or hide the list of stages", ("passes",), shown="Tab"),
-    Action("c", "next_in_stage", "Next change in this stage", ("passes",), "change"),
-    Action("C", "previous_in_stage", "Previous change in this stage", ("passes",)),
-    Action("d", "cycle_diff", "Changes in place, only what changed, or none", ("passes",), "diff"),
-    Action("t", "cycle_types", "Compact, TVMScript with StructInfo at the right, or as written", ("passes",)),
-    Action("z", "fold", "Open or fold the kernel", ("passes",)),
-    Action("Z", "fold_all", "Open or fold all kernels", ("passes",)),
-    Action("w", "who", "Who changed this value: its history", ("passes",), "who"),
-    Action("slash", "search", "Find text", (*_TEXT, "debug"), "find", "/"),
-    Action("n", "next_match", "Next match", _TEXT),
-    Action("N", "previous_match", "Previous match", _TEXT),
-    Action("f3", "next_match", "Next match", ("debug",), shown="F3"),
-    Action("shift+f3", "previous_match", "Previous match", ("debug",), shown="shift+F3"),
-    Action("s", "step", "Step: the next binding, into calls", ("debug",), "step"),
-    Action("S", "back_step", "Step back", ("debug",), "back"),
-    Action("n", "next", "Next binding, over calls", ("debug",), "next"),
-    Action("N", "back_next", "Back over calls", ("debug",)),
-    Action("o", "finish", "Run until the function returns", ("debug",)),
-    Action("O", "back_finish", "Back to before the function was entered", ("debug",)),
-    Action("c", "continue", "Run to a breakpoint or the end", ("debug",), "run"),
-    Action("C", "back_continue", "Back to the last breakpoint, or the start", ("debug",)),
-    Action("b", "breakpoint", "Set or clear a breakpoint on the selected binding", ("debug",)),
-    Action("B", "condition", "Edit the condition of the breakpoint on the selected binding", ("debug",)),
-    Action("a", "watch", "Watch an expression", ("debug",)),
-    Action("full_stop", "to_cursor", "Run to the selected binding", ("debug",), shown="."),
-    Action("comma", "back_to_cursor", "Back to the selected binding", ("debug",), shown=","),
-    Action(
-        "colon",
-        "command",
-        "Type a command of the debugger, such as break y if n > 3 (help lists them)",
-        ("debug",),
-        shown=":",
-    ),
-    Action("v", "cycle_values", "Values, or breakpoints, watches and calls", ("debug",)),
-    Action("r", "restart", "Start again", ("debug",)),
-    Action("circumflex_accent", "first_step", "To the first step", ("debug",), shown="^"),
-    Action("dollar_sign", "last_step", "To the last step", ("debug",), shown="$"),
-    Action("plus", "wider", "A wider neighbourhood", ("graph",), "wider", "+"),
-    Action("minus", "narrower", "A narrower neighbourhood", ("graph",), shown="-"),
-    Action("a", "all", "The whole graph", ("graph",), "all"),
-    Action("e", "export", "Write the graph as SVG", ("graph",), "export"),
+    Key("slash", "search", "Find text; op:, ty:, var: narrow it, all: searches every stage", (), "find"),
+    Key("n", "match(1)", "Next match", ("passes", "graph", "problems", "compare", "home", "popup")),
+    Key("N", "match(-1)", "Previous match", ("passes", "graph", "problems", "compare", "home", "popup")),
+    Key("f3", "match(1)", "Next match"),
+    Key("shift+f3", "match(-1)", "Previous match"),
+    Key("colon", "ask('')", "Type a command; Tab completes it", (), "command"),
+    Key("question_mark", "help", "All keys", (), "help"),
+    Key("ctrl+o", "jump(-1)", "Back to the place before the last jump"),
+    Key("alt+o", "jump(1)", "Forward again"),
+    Key("tab", "next_pane", "Next pane; the list of stages in a narrow terminal"),
+    Key("shift+tab", "previous_pane", "Previous pane"),
+    Key("j", "down", "Next line"),
+    Key("k", "up", "Previous line"),
+    Key("down", "down", "Next line"),
+    Key("up", "up", "Previous line"),
+    Key("ctrl+d", "page(1)", "One page down"),
+    Key("ctrl+u", "page(-1)", "One page up"),
+    Key("pagedown", "page(1)", "One page down"),
+    Key("pageup", "page(-1)", "One page up"),
+    Key("g", "top", "First line"),
+    Key("G", "bottom", "Last line"),
+    Key("home", "top", "First line"),
+    Key("end", "bottom", "Last line"),
+    Key("h", "side(-1)", "Scroll left"),
+    Key("l", "side(1)", "Scroll right"),
+    Key("left", "side(-1)", "Scroll left"),
+    Key("right", "side(1)", "Scroll right"),
+    Key("y", "copy", "Copy the selected line"),
+    Key("Y", "copy_command", "Copy the command line that shows the same"),
+    Key("T", "next_theme", "Next theme: dark, light, classic, mono"),
+    Key("escape", "cancel", "Cancel what runs, close what is open"),
+    Key("q", "back", "Back; from Passes quit"),
+    Key("ctrl+q", "quit", "Quit"),
 )
-OF_LISTS = frozenset({"up", "down", "pageup", "pagedown", "home", "end"})  # a focused list takes these
+SCREENS = ("passes", "debug", "graph", "problems", "compare", "home")
+POPUP = (
+    "down", "up", "page(1)", "page(-1)", "top", "bottom", "side(1)", "side(-1)", "search", "match(1)", "match(-1)", "copy",
+    "copy_command", "next_theme", "quit",
+)  # fmt: skip
+"""The actions that a popup has too; Esc, q and Enter close it."""
 
 
-def actions_of(pane: str) -> list[Action]:
-    """The actions of a pane."""
-    return [action for action in ACTIONS if not action.panes or pane in action.panes]
+def keys_of(screen: str) -> list[Key]:
+    """The keys of a screen, its own first."""
+    if screen == "popup":
+        return [key for key in KEYS if key.action in POPUP and (not key.screens or screen in key.screens)]
+    own = [key for key in KEYS if screen in key.screens]
+    return own + [key for key in KEYS if not key.screens]
 
 
-def find(pane: str, key: str) -> Action | None:
-    """The action of a key on a pane, or None."""
-    return next((action for action in actions_of(pane) if action.key == key), None)
+def bindings(screen: str) -> list[BindingType]:
+    """The keys of a screen for Textual. They come before the focused widget, since a key may move the focus for those behind it."""
+    return [
+        Binding(key.key, key.action, key.description, show=False, priority=True) for key in keys_of(screen)
+    ]
 
 
-def hints(pane: str) -> list[Action]:
-    """The actions in the footer of a pane, at most five."""
-    own = [action for action in ACTIONS if action.hint and pane in action.panes]
-    shared = [action for action in ACTIONS if action.hint and not action.panes]
-    return (own[:4] + shared)[:5]
+def hints(screen: str) -> tuple[list[Key], list[Key]]:
+    """The keys in the footer: those of the screen, and those of all screens."""
+    return [key for key in KEYS if key.hint and screen in key.screens], [
+        key for key in KEYS if key.hint and not key.screens
+    ]
+
+
+def help_lines(screen: str) -> list[tuple[str, str]]:
+    """Keys with descriptions: those of the screen, an empty line, those of all screens; one line for keys that do the same."""
+    own = [key for key in KEYS if screen in key.screens]
+    shared = [key for key in KEYS if not key.screens]
+    return [*_grouped(own), ("", ""), *_grouped(shared)]
+
+
+def _grouped(found: list[Key]) -> list[tuple[str, str]]:
+    labels: dict[str, list[str]] = {}
+    for key in found:
+        labels.setdefault(key.description, []).append(key.label)
+    return [(" ".join(names), description) for description, names in labels.items()]

@@ -1,14 +1,15 @@
-"""The rows of the panes: text with gutters. They are made from snapshots and need no terminal."""
+"""The rows of the screens: text with gutters. They are made from snapshots and need no terminal."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Any, overload
 
 from relax_explorer.core.check.origin import origin
 from relax_explorer.core.diagnostics import Diagnostic
 from relax_explorer.core.ir import expr as e
-from relax_explorer.core.ir.facts import facts
+from relax_explorer.core.ir.facts import Facts, facts
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.ui.tui.selection import Selection
@@ -89,9 +90,62 @@ class TableRows(Sequence[Row]):
         return [] if self.diff is None else self.diff.changes()
 
 
+def cursor_in(shown: Sequence[Row], stage: Snapshot, selection: Selection, moved: bool) -> int:
+    """The row to put the cursor on: the same binding, the same variable, the first change if the stage is another one, or the entry."""
+    if isinstance(shown, TableRows):
+        found = shown.row_of(selection.binding) if selection.binding is not None else None
+        if found is None and selection.variable:
+            found = shown.row_called(selection.function, selection.variable)
+        changes = shown.changes() if found is None and moved else []
+        start = selection.function if selection.function in stage.module.functions else stage.entry
+        return found if found is not None else changes[0] if changes else shown.start_of(start)
+    same = (n for n, row in enumerate(shown) if row.node is not None and row.node is selection.binding)
+    named = (n for n, row in enumerate(shown) if selection.variable and _variable(row) == selection.variable)
+    changed = (n for n, row in enumerate(shown) if moved and row.gutter != " ")
+    entry = (n for n, row in enumerate(shown) if row.function == stage.entry)
+    return next(chain(same, named, changed, entry), 0)
+
+
+def _variable(row: Row) -> str:
+    var = row.node.var if isinstance(row.node, (e.VarBinding, e.MatchCast)) else None
+    return "" if var is None else str(var.name)
+
+
+def marked_runs(shown: Sequence[Row]) -> list[int]:
+    """The first row of each run of rows with a mark."""
+    if isinstance(shown, TableRows):
+        return shown.changes()
+    marked = [row.gutter != " " for row in shown]
+    return [n for n, is_marked in enumerate(marked) if is_marked and not (n and marked[n - 1])]
+
+
+def function_starts(shown: Sequence[Row]) -> list[int]:
+    """The first row of each function."""
+    names = (
+        [place.function for place in shown.table.places]
+        if isinstance(shown, TableRows) and shown.diff is None
+        else [row.function for row in shown]
+    )
+    return [n for n, name in enumerate(names) if name and (n == 0 or names[n - 1] != name)]
+
+
+def uses(stage: Snapshot, selection: Selection) -> list[e.Binding]:
+    """The definition of the selected variable, and the bindings that read it, in order."""
+    fn, binding = stage.module.functions.get(selection.function), selection.binding
+    if type(fn) is not e.Function or binding is None or binding.var is None:
+        return []
+    derived = facts(fn)
+    return [binding, *[derived.bindings[n] for n in derived.users(binding.var) if n < len(derived.bindings)]]
+
+
 def _row(shown: TableRow, glyph: str, is_old: bool = False) -> Row:
     node = None if is_old else shown.place.node
     return Row(shown.text, glyph, node, shown.place.function, visible(shown.info, 48), shown.pieces)
+
+
+def table_of(stage: Snapshot) -> IrTable:
+    """The table of a stage with all lines of its kernels."""
+    return IrTable(stage, opened=None)
 
 
 def compact_rows(session: Session, stage: Snapshot, mode: str, opened: frozenset[str]) -> TableRows:
@@ -149,30 +203,72 @@ def detail_lines(session: Session, stage: Snapshot, selection: Selection) -> lis
     binding = selection.binding
     var = getattr(binding, "var", None)
     fn = stage.module.functions.get(selection.function)
-    if var is None or type(fn) is not e.Function:
+    if binding is None or var is None or type(fn) is not e.Function:
         problems = [visible(f"{p.code} {p.message}") for p in stage.problems[:3]]
         return [visible(f"{stage.made_by}: {stage.phase}, {stage.seconds * 1000:.0f} ms"), *problems]
     derived = facts(fn)
-    users = [derived.bindings[n].var for n in derived.users(var) if n < len(derived.bindings)]
-    names = ", ".join(user.name for user in users[:6] if user is not None) or (
-        "the result" if derived.users(var) else "nothing"
-    )
+    number = derived.number.get(binding)
     kind = "DataflowVar" if isinstance(var, e.DataflowVar) else "Var"
-    lines = [f"{var.name}: {var.struct_info}", f"{kind} of {selection.function}, read by {names}"]
-    if binding is not None:
-        lines.append(origin(binding))
+    lines = [
+        f"{var.name}: {var.struct_info}",
+        f"{kind} #{0 if number is None else number + 1} of {selection.function}, read by {_readers(derived, var)}",
+    ]
+    if number is not None:
+        read = [_numbered(derived, item) for item in derived.operands[number]]
+        lines.append(f"reads {', '.join(read)}" if read else "reads nothing")
+    lines += [*_merged(stage, binding), origin(binding)]
     return [visible(line) for line in lines]
+
+
+def _readers(derived: Facts, var: e.Var) -> str:
+    users = derived.users(var)
+    named = [
+        _numbered(derived, item.var)
+        for n in users[:6]
+        if n < len(derived.bindings) and (item := derived.bindings[n]).var
+    ]
+    more = [f"{len(users) - 6} more"] if len(users) > 6 else []
+    result = ["the result"] if users and users[-1] == len(derived.bindings) else []
+    return ", ".join([*named, *more, *result]) or "nothing"
+
+
+def _numbered(derived: Facts, var: e.Var) -> str:
+    number = derived.defs.get(var)
+    return (
+        f"{var.name} #{number + 1}"
+        if number is not None
+        else f"{var.name} (parameter)"
+        if var in derived.params
+        else var.name
+    )
+
+
+def _merged(stage: Snapshot, binding: e.Binding) -> list[str]:
+    """What the pass of this stage made the binding from, if that was recorded."""
+    for rewrite in stage.rewrites:
+        if binding in rewrite.after and len(rewrite.before) > 1:
+            names = [item.var.name for item in rewrite.before if item.var is not None]
+            return [f"merged from {', '.join(names)} by {stage.made_by}"]
+    return []
 
 
 def history_rows(session: Session, selection: Selection) -> list[Row]:
     """The history of the selected variable."""
     from relax_explorer.core.session.provenance import history
 
+    if selection.binding is None:
+        return []
     found = history(session.stages, selection.stage, selection.function, selection.binding)
     rows = []
+    before: tuple[e.Binding, ...] | None = None
     for trace in found:
         text = "gone" if trace.gone else "; ".join(_binding_text(b) for b in trace.bindings)
-        rows.append(Row(f"{trace.stage:3} {trace.mark} {trace.made_by:<24} {text}"))
+        changed = before is not None and set(before) != set(trace.bindings)
+        mark = "▌" if trace.stage == selection.stage else "~" if changed else " "
+        place = (trace.stage, trace.bindings[0] if trace.bindings else None)
+        line = visible(f"{trace.stage:3} {trace.mark} {trace.made_by:<24} {text}")
+        rows.append(Row(line, mark, place, selection.function))
+        before = trace.bindings
     return rows
 
 

@@ -28,4 +28,5 @@ def textual_theme(tokens: Tokens) -> Theme:
         panel=tokens.panel or PLAIN,
         foreground=tokens.role("text").color or PLAIN,
         dark=tokens.dark,
+        variables={"border": tokens.border or PLAIN, "muted": tokens.role("muted").color or PLAIN},
     )

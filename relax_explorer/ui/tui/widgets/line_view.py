@@ -14,7 +14,7 @@ from textual.geometry import Size
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from relax_explorer.ui.tui.messages import CursorMoved
+from relax_explorer.ui.tui.widgets.line_messages import CursorMoved, RowChosen
 from relax_explorer.viz.lexer import highlight
 from relax_explorer.viz.tokens import DARK, GLYPH_ROLES, Tokens
 from relax_explorer.viz.visible import visible
@@ -87,9 +87,27 @@ class LineView(ScrollView, can_focus=True, inherit_bindings=False):
         self._follow()
         for line in {old, new}:
             self.refresh_line(line)
-        if tell and self.rows:
-            row = self.rows[new]
-            self.post_message(CursorMoved(self.id or "", row.node, row.function))
+        if tell and len(self.rows):
+            self.post_message(CursorMoved(self.id or "", new))
+
+    @property
+    def row(self) -> Row | None:
+        """The row under the cursor."""
+        return self.rows[self.cursor] if len(self.rows) else None
+
+    @property
+    def row_node(self) -> object:
+        """The IR node of the row under the cursor."""
+        row = self.row
+        return None if row is None else row.node
+
+    def centre(self) -> None:
+        """Scroll the line under the cursor to the middle, if it is near an edge."""
+        height, top = self.lines_shown, int(self.scroll_offset.y)
+        if not top + 2 <= self.cursor < top + height - 3:
+            self.scroll_to(
+                y=max(0, min(self.cursor - height // 3, len(self.rows) - height)), animate=False, force=True
+            )
 
     def page(self, pages: int) -> None:
         """Move by whole pages."""
@@ -99,7 +117,7 @@ class LineView(ScrollView, can_focus=True, inherit_bindings=False):
         """Scroll to the side, as far as a visible line goes."""
         top = int(self.scroll_offset.y)
         widest = max([len(row.text) for row in self.rows[top : top + self.lines_shown]], default=0)
-        end = max(0, widest + STEP - self.size.width)
+        end = max(0, widest + STEP - self.scrollable_content_region.width)
         self.scroll_to(x=max(0, min(end, int(self.scroll_offset.x) + columns)), animate=False, force=True)
 
     def recolor(self, tokens: Tokens) -> None:
@@ -118,8 +136,15 @@ class LineView(ScrollView, can_focus=True, inherit_bindings=False):
         self._follow()
 
     def on_click(self, event: Click) -> None:
-        """Put the cursor on the clicked line."""
-        self.move(int(self.scroll_offset.y) + event.y)
+        """Put the cursor on the clicked line; a click on the line under it chooses the line."""
+        place = event.get_content_offset(self)
+        if place is None:
+            return
+        line = int(self.scroll_offset.y) + place.y
+        if line == self.cursor and len(self.rows):
+            self.post_message(RowChosen(self.id or "", line))
+        elif line < len(self.rows):
+            self.move(line)
 
     def _follow(self) -> None:
         height = self.lines_shown
@@ -159,6 +184,22 @@ class LineView(ScrollView, can_focus=True, inherit_bindings=False):
             return Style(bgcolor=self.tokens.cursor, bold=self.has_focus_within or None)
         return Style(bold=True)
 
+    @property
+    def _is_active(self) -> bool:
+        """True for the view with the focus, and for the one that a dialog covers or a line below interrupts."""
+        focused = self.screen.focused
+        return focused is self or not isinstance(focused, LineView)
+
+    def on_focus(self) -> None:
+        """Mark the cursor."""
+        self._strips.clear()
+        self.refresh()
+
+    def on_blur(self) -> None:
+        """Unmark the cursor, if another view took the focus."""
+        self._strips.clear()
+        self.refresh()
+
     def _strip(self, number: int, is_cursor: bool) -> Strip:
         strip = self._strips.get((number, is_cursor))
         if strip is None:
@@ -169,7 +210,9 @@ class LineView(ScrollView, can_focus=True, inherit_bindings=False):
 
     def _segments(self, row: Row, is_cursor: bool) -> list[Segment]:
         base, tokens = self._base(is_cursor), self.tokens
-        mark = Segment("▌" if is_cursor else " ", Style(color=tokens.focus or None) + base)
+        mark = Segment(
+            "▌" if is_cursor and self._is_active else " ", Style(color=tokens.focus or None) + base
+        )
         segments = [
             mark,
             Segment(f"{row.gutter} ", style(tokens, GLYPH_ROLES.get(row.gutter, "text")) + base),

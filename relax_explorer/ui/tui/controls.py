@@ -1,0 +1,18 @@
+"""The app as its screens and its `:` line see it: the host with its controls."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from relax_explorer.ui.tui.host import Host
+from relax_explorer.ui.tui.pictures import Pictures
+from relax_explorer.ui.tui.run_control import RunControl
+from relax_explorer.ui.tui.stage_control import StageControl
+
+
+class Controls(Host, Protocol):
+    """Stages, the run, and what is drawn in jobs."""
+
+    stage_control: StageControl
+    run_control: RunControl
+    pictures: Pictures

@@ -1,0 +1,154 @@
+"""The dialog for the inputs of a run: a source for each parameter, a length for each shape variable."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from rich.text import Text
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.screen import ModalScreen
+from textual.widgets import Input, Static
+
+from relax_explorer.core.diagnostics import Failure
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.walk import info_vars
+from relax_explorer.core.session.inputs import CallInputs, made_inputs
+from relax_explorer.viz.short import short_info, short_value
+from relax_explorer.viz.visible import fit, visible
+
+HELP = (
+    " zeros  ones  arange  randn:SEED  a number  FILE.npy  FILE.npz   ·   Tab next  Enter runs  Esc cancels"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A line of the dialog: `key` is a parameter or a shape variable."""
+
+    key: str
+    kind: str  # parameter or length
+    info: str
+    value: str
+    hint: str
+
+
+def fields_of(fn: e.Function, given: CallInputs) -> list[Field]:
+    """The lines for a function: shape variables first, since the other values follow from them."""
+    variables = dict.fromkeys(
+        var.name for param in fn.params for var in info_vars(param.struct_info or s.OBJECT)
+    )
+    lengths = [Field(name, "length", "length", str(given.shape.get(name, "")), "3") for name in variables]
+    sources = [
+        Field(
+            param.name,
+            "parameter",
+            short_info(param.struct_info),
+            given.sources.get(param.name, given.sources.get(str(n), "")),
+            "randn:0",
+        )
+        for n, param in enumerate(fn.params)
+    ]
+    return [*lengths, *sources]
+
+
+def call_of(function: str, fields: Sequence[Field], typed: Mapping[int, str]) -> CallInputs:
+    """What was typed, as inputs of a call. Raises ValueError for a length that is no number."""
+    sources, shape = {}, {}
+    for number, field in enumerate(fields):
+        text = typed.get(number, "").strip()
+        if not text:
+            continue
+        if field.kind == "parameter":
+            sources[field.key] = text
+        elif text.isdecimal() and len(text) < 10:
+            shape[field.key] = int(text)
+        else:
+            raise ValueError(f"{field.key} = {text!r}: a length is a number such as 3")
+    return CallInputs(function, sources, shape)
+
+
+class Inputs(ModalScreen[CallInputs | None]):
+    """Asks for inputs; what is left empty is made up, and the dialog says how."""
+
+    BINDINGS = [  # noqa: RUF012  # as Textual declares it
+        Binding("escape", "close", "Close", show=False, priority=True),
+        Binding("down", "app.focus_next", show=False, priority=True),
+        Binding("up", "app.focus_previous", show=False, priority=True),
+    ]
+
+    def __init__(self, name: str, fn: e.Function, given: CallInputs) -> None:
+        super().__init__()
+        self.function_name, self.fn = name, fn
+        self.fields = fields_of(fn, given)
+
+    def compose(self) -> ComposeResult:
+        """A line for each field, and a line that tells what would be run."""
+        width = max([len(field.key) for field in self.fields], default=4)
+        with Vertical(id="inputs_frame"):
+            with VerticalScroll(id="fields", can_focus=False):
+                for number, field in enumerate(self.fields):
+                    with Horizontal(classes="field"):
+                        yield Static(
+                            Text(
+                                f" {fit(visible(field.key), 24):<{min(width, 24)}} {fit(visible(field.info), 26):<26} "
+                            )
+                        )
+                        yield Input(field.value, placeholder=field.hint, id=f"field_{number}", compact=True)
+            yield Static(id="preview", markup=False)
+            yield Static(Text(HELP, style="dim", no_wrap=True, overflow="ellipsis"), id="inputs_help")
+
+    def on_mount(self) -> None:
+        """Title the frame."""
+        frame = self.query_one("#inputs_frame")
+        frame.border_title = f"Inputs of {visible(self.function_name)}".replace("[", "\\[")
+        inputs = self.query(Input)
+        if inputs:
+            inputs.first().focus()
+        self._preview()
+
+    def _typed(self) -> dict[int, str]:
+        return {number: line.value for number, line in enumerate(self.query(Input))}
+
+    def _preview(self) -> None:
+        """Tell what the inputs would be, or why there are none."""
+        try:
+            call = call_of(self.function_name, self.fields, self._typed())
+            values, made_up = made_inputs(self.fn, call.sources, call.shape, most=1 << 28)
+        except ValueError as error:
+            text = str(error)
+        except Failure as failure:
+            item = failure.diagnostics[0]
+            text = f"{item.message}{'; ' + item.help if item.help else ''}"
+        else:
+            shown = [
+                f"{param.name} {short_value(value, 24)}"
+                for param, value in zip(self.fn.params, values, strict=True)
+            ]
+            text = f"made up: {made_up}" if made_up else "all inputs are given"
+            text = f"{text}\n {', '.join(shown[:4])}{', …' if len(shown) > 4 else ''}"
+        lines = [f" {visible(line, 300)}" for line in text.split("\n")[:2]]
+        shown_text = Text("\n".join(lines), no_wrap=True, overflow="ellipsis")
+        self.query_one("#preview", Static).update(shown_text)
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Tell what the inputs are now."""
+        self._preview()
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Run with these inputs, if they can be made."""
+        try:
+            call = call_of(self.function_name, self.fields, self._typed())
+            made_inputs(self.fn, call.sources, call.shape)
+        except (ValueError, Failure):
+            self._preview()
+            self.app.bell()
+            return
+        self.dismiss(call)
+
+    def action_close(self) -> None:
+        """Leave the inputs as they were."""
+        self.dismiss(None)

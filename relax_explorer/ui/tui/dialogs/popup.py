@@ -1,0 +1,69 @@
+"""Lines over a screen: help, histories, values, problems. Enter returns the line under the cursor, Esc nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+
+from relax_explorer.ui.tui import keys
+from relax_explorer.ui.tui.screens.moving import Moving
+from relax_explorer.ui.tui.widgets.command_input import BarInput
+from relax_explorer.ui.tui.widgets.line_messages import RowChosen
+from relax_explorer.ui.tui.widgets.line_view import LineView, Row
+
+
+class Popup(Moving, ModalScreen["Row | None"]):
+    """A list of lines in a frame. Searching and scrolling work as on the screens."""
+
+    BINDINGS = [  # noqa: RUF012  # as Textual declares it
+        *keys.bindings("popup"),
+        Binding("escape", "close", "Close", show=False, priority=True),
+        Binding("q", "close", "Close", show=False, priority=True),
+        Binding("enter", "choose", "Go to the line", show=False, priority=True),
+    ]
+
+    def __init__(self, title: str, rows: Sequence[Row], cursor: int = 0, chooses: bool = False) -> None:
+        super().__init__()
+        self._title, self._rows, self._cursor, self._chooses = title, rows, cursor, chooses
+
+    def compose(self) -> ComposeResult:
+        """The frame with its lines, and the search line."""
+        with Vertical(id="popup_frame"):
+            yield LineView("popup", colored=False)
+            yield BarInput(id="search", placeholder="find text")
+
+    def on_mount(self) -> None:
+        """Fill the list."""
+        frame = self.query_one("#popup_frame")
+        frame.border_title = self._title.replace("[", "\\[")
+        frame.border_subtitle = "Enter goes there · Esc closes" if self._chooses else "/ finds · Esc closes"
+        view = self.query_one("#popup", LineView)
+        view.recolor(self.tokens)
+        view.show(self._rows, self._cursor)
+        view.move(self._cursor, tell=False)
+        view.focus()
+
+    @property
+    def view(self) -> LineView:
+        """The list."""
+        return self.query_one("#popup", LineView)
+
+    def action_close(self) -> None:
+        """Close the search line, or the popup."""
+        if isinstance(self.focused, BarInput):
+            self.view.focus()
+        else:
+            self.dismiss(None)
+
+    def action_choose(self) -> None:
+        """Return the line under the cursor."""
+        self.dismiss(self.view.row if self._chooses else None)
+
+    def on_row_chosen(self, message: RowChosen) -> None:
+        """A click on the line under the cursor chooses it."""
+        if self._chooses:
+            self.action_choose()

@@ -1,0 +1,108 @@
+"""What the parts of the explorer ask of the app, so that none of them needs the app itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from textual.geometry import Size
+
+from relax_explorer.core.diagnostics import Diagnostic
+from relax_explorer.core.ir import expr as e
+from relax_explorer.ui.tui.debug_rows import RunView
+from relax_explorer.ui.tui.jobs import Jobs
+from relax_explorer.ui.tui.selection import Selection
+from relax_explorer.ui.tui.state import State
+from relax_explorer.ui.tui.widgets.line_view import Row
+from relax_explorer.viz.tokens import Tokens
+
+
+class Host(Protocol):
+    """The app as its controls see it: the state, and ways to change and to show it."""
+
+    state: State
+    jobs: Jobs
+    tokens: Tokens
+    notice: str
+    screen_name: str
+    asked: str
+    starts: bool
+    follows: bool
+    history: list[str]
+
+    @property
+    def size(self) -> Size:
+        """The cells of the terminal."""
+
+    @property
+    def running(self) -> e.Binding | None:
+        """The next binding of the run, if it is in the selected stage."""
+
+    @property
+    def value_width(self) -> int:
+        """The cells of a row in the table of values."""
+
+    def change(self, **fields: object) -> None:
+        """Replace fields of the state."""
+
+    def select(self, selection: Selection) -> None:
+        """Select a place."""
+
+    def show_with(self, **options: object) -> None:
+        """Replace options of what is shown."""
+
+    def moved(self, view: RunView, is_move: bool) -> None:
+        """Show a position of the run."""
+
+    def opened(self) -> None:
+        """Go on where the user waits for the program."""
+
+    def show_screen(self, name: str, starts: bool = True) -> None:
+        """Show a screen."""
+
+    def show_rows(
+        self, title: str, shown: Sequence[Row], cursor: int = 0, chosen: Callable[[Row], None] | None = None
+    ) -> None:
+        """Show lines over the screen."""
+
+    def show_text(self, title: str, lines: Sequence[str]) -> None:
+        """Show text over the screen."""
+
+    def show_help(self, screen: str) -> None:
+        """Show all keys."""
+
+    def show_failures(self, found: tuple[Diagnostic, ...]) -> None:
+        """Show why some work failed."""
+
+    def ask(self, text: str) -> None:
+        """Open the `:` line with a text."""
+
+    def ask_inputs(self) -> None:
+        """Ask for the inputs of the run."""
+
+    def say(self, text: str) -> None:
+        """Show a notice in the footer."""
+
+    def use_theme(self, tokens: Tokens) -> None:
+        """Draw everything in a theme."""
+
+    def next_density(self) -> None:
+        """Show the program in the next density."""
+
+    def next_use(self) -> None:
+        """Go to the next reader of the selected value."""
+
+    def copied(self, text: str) -> None:
+        """Copy a text to the clipboard."""
+
+    def cancel(self) -> None:
+        """Cancel what runs."""
+
+    def leave(self) -> None:
+        """End the explorer."""
+
+    def action_copy_command(self) -> None:
+        """Copy the command line that shows the same."""
+
+    def action_next_theme(self) -> None:
+        """Draw everything in the next theme."""

@@ -1,0 +1,232 @@
+"""What takes a while to show: graphs, histories, comparisons, and searches through all stages. Each is a job."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from relax_explorer.core.exec.interrupt import Cancelled, Interrupt
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.session.compare import compare, links_between
+from relax_explorer.core.session.dumps import Stage
+from relax_explorer.core.session.inputs import CallInputs
+from relax_explorer.core.session.samples import samples_of
+from relax_explorer.core.session.session import Session
+from relax_explorer.core.syntax.doc import Line
+from relax_explorer.ui import directories
+from relax_explorer.ui.files import CannotWrite, target
+from relax_explorer.ui.tui import rows
+from relax_explorer.ui.tui.host import Host
+from relax_explorer.ui.tui.jobs import Job
+from relax_explorer.ui.tui.run_control import RunControl
+from relax_explorer.ui.tui.search import found_in
+from relax_explorer.ui.tui.stage_control import StageControl
+from relax_explorer.ui.tui.state import Compared, State
+from relax_explorer.ui.tui.widgets.line_view import Row
+from relax_explorer.viz.visible import visible
+
+if TYPE_CHECKING:
+    from relax_explorer.viz.drawing import Drawing
+
+MOST_NODES = 200
+MOST_FOUND = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class GraphText:
+    """A graph as lines, the line of the selected node, and remarks."""
+
+    title: str
+    lines: tuple[str, ...]
+    selected: int
+    notes: tuple[str, ...]
+
+
+def graph_of(state: State, running: e.Binding | None) -> Drawing:
+    """The graph of the selected function, with what the stage changed, the next binding of the run, and the selected binding."""
+    from relax_explorer.viz.ir_graph import graph
+
+    session, stage = state.session, state.stage
+    assert session is not None  # the callers checked this
+    assert stage is not None
+    relax = stage.module.relax_functions
+    name = state.selection.function if state.selection.function in relax else stage.entry
+    changed = [unit for fn in session.diff(stage.number - 1, stage.number).functions for pair in fn.pairs
+               if pair.b is not None and pair.kind in ("added", "changed", "type")
+               and not isinstance(unit := fn.new[pair.b], Line)] if stage.number and stage.changed else []  # fmt: skip
+    drawing = graph(stage.module, name, changed, running, state.selection.binding)
+    selected = next(
+        (node.id for node in drawing.nodes if "selected" in {str(mark) for mark in node.marks}), None
+    )
+    if state.options.radius and selected is not None:
+        drawing = drawing.neighbourhood(selected, state.options.radius)
+    return drawing.scoped(MOST_NODES)
+
+
+def graph_text(state: State, running: e.Binding | None, width: int) -> GraphText:
+    """The graph as text for a terminal."""
+    drawing = graph_of(state, running)
+    lines = tuple(drawing.terminal(width).split("\n"))
+    mark = next(
+        (f"* {node.title}" for node in drawing.nodes if "selected" in {str(mark) for mark in node.marks}), ""
+    )
+    selected = next((n for n, line in enumerate(lines) if mark and visible(mark)[:20] in line), 0)
+    return GraphText(drawing.title, lines, selected, tuple(drawing.notes))
+
+
+class Pictures:
+    """The jobs that draw, trace, compare and search."""
+
+    def __init__(self, app: Host, stages: StageControl, run: RunControl) -> None:
+        self.app, self.stages, self.run = app, stages, run
+        self.interrupt = Interrupt()
+
+    def export(self) -> None:
+        """Write the graph as SVG into the folder where the explorer was started."""
+        state, running = self.app.state, self.app.running
+        if state.session is None:
+            return
+
+        def work(job: Job) -> str:
+            drawing = graph_of(state, running)
+            name = f"{Path(state.path or 'graph').stem}-{drawing.title}-{state.selection.stage}.svg"
+            try:
+                goal = target(name)
+                picture = drawing.draw("svg")
+                goal.write(picture.data)
+            except CannotWrite as error:
+                return str(error)
+            return f"wrote {name}, laid out by {picture.engine}"
+
+        self.app.jobs.start("export", "drawing the SVG", work, self.app.say)
+
+    def history(self) -> None:
+        """Show the history of the selected value; a line leads to its stage."""
+        session, selection = self.app.state.session, self.app.state.selection
+        if session is None or not selection.variable:
+            self.app.say("select a binding first")
+            return
+
+        def work(job: Job) -> list[Row]:
+            return rows.history_rows(session, selection)
+
+        def done(found: list[Row]) -> None:
+            here = next((n for n, row in enumerate(found) if row.node[0] == selection.stage), 0)
+            self.app.show_rows(f"History of {visible(selection.variable)}", found, here, self._to_trace)
+
+        self.app.jobs.start("history", f"tracing {selection.variable}", work, done)
+
+    def _to_trace(self, row: Row) -> None:
+        if isinstance(row.node, tuple):
+            stage, binding = row.node
+            self.stages.go_to(stage, row.function, binding)
+            self.app.show_screen("passes")
+
+    def who(self, name: str) -> None:
+        """Show the history of a variable by name, from this stage or one before."""
+        if self.stages.go_to_variable(name):
+            self.history()
+            return
+        session = self.app.state.session
+        for stage in reversed(session.stages if session is not None else []):
+            if self.stages.go_to_variable(name, stage.number):
+                self.history()
+                return
+        self.app.say(f"no stage has a variable {name!r}")
+
+    # -- compare --------------------------------------------------------------------------------------------------
+
+    def compare(self, other: int | None = None) -> None:
+        """Run the function in another stage and in this one on the same inputs, and compare all values.
+
+        The other stage is the one compared last, else the last one before this one that changed the module.
+        """
+        state = self.app.state
+        session, here = state.session, state.selection.stage
+        if session is None:
+            return
+        other = self._other(session) if other is None else other
+        if other == here:
+            self.app.say("the stages are the same; b chooses another one, ] goes on")
+            return
+        a, b = min(other, here), max(other, here)
+        name = self.run.function()
+        given, interrupt = self.run.given(name), Interrupt()
+        self.interrupt = interrupt
+
+        def work(job: Job) -> Compared | None:
+            return _compared(session, (a, b), name, given, interrupt)
+
+        def done(compared: Compared | None) -> None:
+            if compared is None:
+                self.app.say("cancelled")
+            else:
+                self.app.change(compared=compared)
+
+        self.app.jobs.start("compare", f"comparing stages {a} and {b}", work, done)
+
+    def _other(self, session: Session) -> int:
+        """The stage compared last, else the last one before the selected stage that changed the module."""
+        state = self.app.state
+        here = state.selection.stage
+        if state.compared is not None and state.compared.a != here:
+            return state.compared.a
+        return max([stage.number for stage in session.stages[:here] if stage.changed], default=0)
+
+    # -- search ---------------------------------------------------------------------------------------------------
+
+    def search_everywhere(self, text: str) -> None:
+        """Find a text in all stages; equal stages are searched once."""
+        session = self.app.state.session
+        if session is None:
+            return
+
+        def work(job: Job) -> list[Row]:
+            return list(_all_matches(session, text, job))[:MOST_FOUND]
+
+        def done(found: list[Row]) -> None:
+            if found:
+                self.app.show_rows(
+                    f"{len(found)} lines with {visible(text)} in all stages", found, 0, self._to_match
+                )
+            else:
+                self.app.say(f"no stage has {visible(text)}")
+
+        self.app.jobs.start("search", f"searching {text}", work, done)
+
+    def _to_match(self, row: Row) -> None:
+        stage, binding = row.node
+        self.stages.go_to(stage, row.function, binding)
+        self.app.show_screen("passes")
+
+
+def _compared(
+    session: Session, numbers: tuple[int, int], name: str, given: CallInputs, interrupt: Interrupt
+) -> Compared | None:
+    """Run a function in two stages on one sample; None if it was cancelled."""
+    a, b = [session.stages[number] for number in numbers]
+    samples = samples_of(a.module, name, 1, given.sources, given.shape)
+    sides = [Stage(item.number, item.made_by, item.module, session.filename) for item in (a, b)]
+    try:
+        result = compare(
+            sides[0], sides[1], name, samples, links=links_between(session.stages, *numbers),
+            cache=directories.kernel_cache(), everything=True, interrupt=interrupt,
+        )  # fmt: skip
+    except Cancelled:
+        return None
+    return Compared(*numbers, result)
+
+
+def _all_matches(session: Session, text: str, job: Job) -> list[Row]:
+    found: list[Row] = []
+    for stage in list(session.stages):
+        if job.is_stale or len(found) > MOST_FOUND:
+            break
+        if not stage.changed:
+            continue
+        for row in found_in(rows.TableRows(rows.table_of(stage)), text):
+            node = row.node if isinstance(row.node, (e.VarBinding, e.MatchCast)) else None
+            line = f"{stage.number:>3} {stage.made_by[:18]:<18} {row.text.strip()}"
+            found.append(Row(visible(line), " ", (stage.number, node), row.function, row.ghost))
+    return found

@@ -1,0 +1,66 @@
+"""The stages as rows of a list, or as one line for a narrow terminal."""
+
+from __future__ import annotations
+
+from relax_explorer.core.session.align import ModuleDiff
+from relax_explorer.core.session.session import Session
+from relax_explorer.core.session.snapshot import Snapshot
+from relax_explorer.ui.tui.state import State
+from relax_explorer.ui.tui.widgets.line_view import Row
+from relax_explorer.viz.stage_line import stage_line
+from relax_explorer.viz.visible import columns, fit
+
+
+def rail_rows(state: State, width: int) -> list[Row]:
+    """A row for each stage. Runs of stages that changed nothing become one row, unless they are asked for or selected."""
+    session = state.session
+    if session is None:
+        return []
+    rows: list[Row] = []
+    quiet: list[Snapshot] = []
+    for stage in session.stages[: state.stages]:
+        is_quiet = not stage.changed and not stage.problems and stage.number != state.selection.stage
+        if is_quiet and not state.options.shows_unchanged:
+            quiet.append(stage)
+            continue
+        rows += _folded(quiet)
+        quiet = []
+        rows.append(Row(stage_line(stage, _diff(session, stage), width), " ", stage.number))
+    return [*rows, *_folded(quiet)]
+
+
+def _folded(quiet: list[Snapshot]) -> list[Row]:
+    if not quiet:
+        return []
+    first, last = quiet[0].number, quiet[-1].number
+    if first == last:
+        return [Row(f"○ {first} {quiet[0].made_by}", " ", first)]
+    return [Row(f"○ {first}–{last} ({len(quiet)} unchanged)", " ", first)]
+
+
+def _diff(session: Session, stage: Snapshot) -> ModuleDiff | None:
+    return session.diff(stage.number - 1, stage.number) if stage.number and stage.changed else None
+
+
+def strip_text(state: State, width: int) -> str:
+    """The stage in the middle of its neighbours that changed the module: `‹ 3 A +1 │▌4 B ~2 │ 5 C ›`."""
+    session, here = state.session, state.stage
+    if session is None or here is None:
+        return ""
+    known = session.stages[: state.stages]
+    before = [item for item in known[: here.number] if item.changed][-1:]
+    after = [item for item in known[here.number + 1 :] if item.changed][:1]
+    room = max(12, (width - 10) // (1 + len(before) + len(after)))
+    middle = f"▌{stage_line(here, _diff(session, here), room).removeprefix('● ').removeprefix('○ ')}"
+    parts = [
+        *[_short(session, item, room) for item in before],
+        middle,
+        *[_short(session, item, room) for item in after],
+    ]
+    left, right = "‹" if before else " ", "›" if after else " "
+    text = f" {left} {' │ '.join(parts)} {right}"
+    return fit(text, width) if columns(text) > width else text
+
+
+def _short(session: Session, stage: Snapshot, room: int) -> str:
+    return stage_line(stage, _diff(session, stage), room).removeprefix("● ")

@@ -1,0 +1,248 @@
+"""The run of the debug screen: its inputs, its commands, its answers. One lane moves the debugger; only its views come out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from relax_explorer.core.diagnostics import Diagnostic
+from relax_explorer.core.exec.values import Value
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.session.debug_commands import execute
+from relax_explorer.core.session.debug_motions import to
+from relax_explorer.core.session.debug_session import Answer, DebugSession, open_debug_session
+from relax_explorer.core.session.inputs import CallInputs, from_npz, made_inputs
+from relax_explorer.ui.tui.debug_rows import RunView, run_view
+from relax_explorer.ui.tui.host import Host
+from relax_explorer.ui.tui.jobs import Job
+from relax_explorer.viz.debug_text import answer_lines, stop_notice
+from relax_explorer.viz.ir_table import IrTable
+from relax_explorer.viz.value_page import value_page
+
+Work = Callable[[DebugSession], Answer]
+BUDGET = 512 << 20  # bytes of recorded values; older ones are computed again
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """An answer with the view of the position behind it."""
+
+    answer: Answer
+    view: RunView
+    is_over: bool
+
+
+class RunControl:
+    """Starts runs and moves them. All work on the debugger happens in the lane `run`, in the order of the keys."""
+
+    def __init__(self, app: Host, call: CallInputs) -> None:
+        self.app, self.call = app, call
+        self.calls: dict[str, CallInputs] = {}  # what the user said for each function
+        self.session: DebugSession | None = None
+        self.left: DebugSession | None = (
+            None  # the last one, whose breakpoints and watches the next one takes
+        )
+        self.cancelled = 0  # number of cancellations: moves requested earlier are skipped
+        self._tables: dict[str, IrTable] = {}
+        self._tried: tuple[Any, ...] = ()  # a start that failed is not tried again by itself
+
+    # -- start and end --------------------------------------------------------------------------------------------
+
+    def function(self) -> str:
+        """The function to run: that of `--func`, else the one under the cursor, else the entry."""
+        stage = self.app.state.stage
+        if self.call.function or stage is None:
+            return self.call.function
+        chosen = self.app.state.selection.function
+        return chosen if type(stage.module.functions.get(chosen)) is e.Function else stage.entry
+
+    def given(self, function: str) -> CallInputs:
+        """What the user said of the inputs of a function."""
+        stage = self.app.state.stage
+        entry = self.call.function or ("" if stage is None else stage.entry)
+        return self.calls.get(function) or (self.call if function == entry else CallInputs())
+
+    def ensure(self) -> None:
+        """Start a run if there is none, unless the same start failed before."""
+        state = self.app.state
+        start = (id(state.session), state.selection.stage, self.function(), self.given(self.function()))
+        if self.session is None and state.session is not None and start != self._tried:
+            self._tried = start
+            self.start()
+
+    def start(self) -> None:
+        """Make inputs, and stop before the first binding. Breakpoints and watches of the run before stay."""
+        state, name = self.app.state, self.function()
+        session, stage = state.session, state.stage
+        if session is None or stage is None:
+            return
+        fn = stage.module.functions.get(name)
+        if type(fn) is not e.Function:
+            self.app.say(f"the module has no Relax function {name or 'to run'}")
+            return
+        given, left, width = self.given(name), self.session or self.left, self.app.value_width
+        tables: dict[str, IrTable] = {}
+
+        def work(job: Job) -> tuple[DebugSession, RunView, str]:
+            values, made_up = _values(fn, given)
+            debugger = session.debug(name, values, stage.number, BUDGET)
+            opened = open_debug_session(session, debugger, stage.number)
+            lost = opened.take_over(left) if left is not None else []
+            said = (
+                f"breakpoints without a place here: {', '.join(lost)}"
+                if lost
+                else f"inputs made up: {made_up}; I changes them"
+                if made_up
+                else ""
+            )
+            return opened, run_view(stage, opened, tables, 0, width), said
+
+        def done(result: tuple[DebugSession, RunView, str]) -> None:
+            self.session, view, said = result
+            self._tables, self.left = tables, None
+            self.app.change(run=view)
+            if said:
+                self.app.say(said)
+
+        self.stop()
+        self.app.jobs.start("run", f"starting {name}", work, done)
+
+    def stop(self) -> None:
+        """Cancel the present move and all waiting moves, and leave the run. Its breakpoints are kept for the next one."""
+        self.cancel()
+        self.app.jobs.drop("run")
+        self.left, self.session = self.session or self.left, None
+        if self.app.state.run is not None:
+            self.app.change(run=None)
+
+    def restart(self) -> None:
+        """Start again."""
+        self._tried = ()
+        self.start()
+
+    def with_inputs(self, function: str, call: CallInputs) -> None:
+        """Start again with other inputs."""
+        self.calls[function] = call
+        self.restart()
+
+    def cancel(self) -> None:
+        """Cancel the present move and all waiting moves."""
+        self.cancelled += 1
+        if self.session is not None:
+            self.session.debugger.interrupt.cancel()
+
+    # -- commands -------------------------------------------------------------------------------------------------
+
+    def typed(self, text: str) -> None:
+        """Execute a command line of the debugger."""
+        self.drive(lambda session: execute(session, text), text)
+
+    def drive(self, work: Work, name: str = "moving") -> None:
+        """Execute a command after all earlier ones."""
+        session, stage, asked = self.session, self.app.state.stage, self.cancelled
+        if session is None or stage is None:
+            self.app.say("no run; r starts one")
+            return
+        tables, width = self._tables, self.app.value_width
+        last = 0 if self.app.state.run is None else self.app.state.run.last
+
+        def drive(job: Job) -> Answered | None:
+            session.debugger.interrupt.clear()
+            if asked != self.cancelled:  # after clear(), so that a cancellation in between is noticed
+                return None
+            answer = work(session)
+            return Answered(answer, run_view(stage, session, tables, last, width), session.is_over)
+
+        def done(answered: Answered | None) -> None:
+            if answered is not None and session is self.session:
+                session.is_over = False
+                self._answered(answered)
+
+        self.app.jobs.start("run", name, drive, done, replaces=False)
+
+    def _answered(self, answered: Answered) -> None:
+        """Show the new position, and tell what the picture does not show."""
+        answer, view = answered.answer, answered.view
+        self.app.moved(view, answer.kind == "stop")
+        if answered.is_over:
+            self.stop()
+            self._tried = ()
+            self.app.show_screen("passes")
+        elif answer.kind == "refused":
+            problem = answer.problems[0]
+            self.app.say(f"{problem.message}; {problem.help}" if problem.help else problem.message)
+        elif answer.kind == "stop" and answer.problems:
+            self.app.show_failures(tuple[Diagnostic, ...](answer.problems))
+        elif answer.kind == "stop":
+            self.app.say(
+                "cancelled; s continues from here"
+                if answer.data["reason"] == "cancelled"
+                else stop_notice(answer.data)
+            )
+        elif answer.kind == "page":
+            self.app.show_text(answer.data["title"], answer.data["lines"])
+        else:
+            self._tell(answer)
+
+    def _tell(self, answer: Answer) -> None:
+        """One line in the footer, more over the screen."""
+        lines = answer_lines(answer)
+        if len(lines) == 1:
+            self.app.say(lines[0])
+        elif answer.kind == "watches":  # the screen shows them
+            self.app.say(lines[-1].strip() if lines else "")
+        elif lines:
+            self.app.show_text(answer.kind, lines)
+
+    # -- what keys do ---------------------------------------------------------------------------------------------
+
+    def to(self, binding: e.Binding, is_back: bool) -> None:
+        """Run to a binding, or back to it."""
+        self.drive(lambda session: to(session, session.places.at(binding), is_back), "running to the cursor")
+
+    def toggle(self, binding: e.Binding) -> None:
+        """Delete the breakpoint at a binding, or set one there."""
+
+        def toggled(session: DebugSession) -> Answer:
+            point = session.at(binding)
+            if point is not None:
+                return execute(session, f"delete {point.number}")
+            added = session.debugger.add(session.places.at(binding))
+            return Answer("breakpoint", {"breakpoint": added, "hits": session.debugger.hits_of(added)})
+
+        self.drive(toggled)
+
+    def condition(self, binding: e.Binding) -> None:
+        """Ask for the condition of the breakpoint at a binding; set one first if there is none."""
+        asked: list[str] = []
+
+        def found(session: DebugSession) -> Answer:
+            point = session.at(binding) or session.debugger.add(session.places.at(binding))
+            held = point.condition.text if point.condition is not None else ""
+            asked.append(f"condition {point.number} {held}")
+            return Answer("nothing")
+
+        self.drive(found)
+        self.app.jobs.start(
+            "run",
+            "condition",
+            lambda job: None,
+            lambda _: self.app.ask(asked[0]) if asked else None,
+            replaces=False,
+        )
+
+    def inspect(self, name: str, value: Value) -> None:
+        """Show a value on a page of its own."""
+        self.drive(
+            lambda session: Answer("page", {"title": name, "lines": value_page(name, value)}),
+            f"reading {name}",
+        )
+
+
+def _values(fn: e.Function, given: CallInputs) -> tuple[list[Any], str]:
+    """The inputs of a run, and a note of what was made up. One .npz without a name holds all."""
+    first = given.sources.get("0", "")
+    if len(given.sources) == 1 and first.endswith(".npz"):
+        return from_npz(fn, first), ""
+    return made_inputs(fn, given.sources, given.shape)

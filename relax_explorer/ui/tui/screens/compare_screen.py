@@ -1,0 +1,160 @@
+"""The compare screen: the values of two stages on the same inputs, pair by pair, and where they first differ."""
+
+from __future__ import annotations
+
+from rich.text import Text
+from textual.app import ComposeResult
+from textual.widgets import Static
+
+from relax_explorer.core.session.compare import Pairing, Side, Verdict
+from relax_explorer.ui.tui import keys
+from relax_explorer.ui.tui.screens.passes_screen import ahead
+from relax_explorer.ui.tui.screens.screen_frame import Frame
+from relax_explorer.ui.tui.state import Compared, State
+from relax_explorer.ui.tui.widgets.line_messages import CursorMoved, RowChosen
+from relax_explorer.ui.tui.widgets.line_view import LineView, Row
+from relax_explorer.viz.pair_table import pair_detail, pair_row, verdict_line
+from relax_explorer.viz.stage_line import stage_line
+from relax_explorer.viz.visible import visible
+
+
+class CompareScreen(Frame):
+    """A row for each pair of values; `≠` differs, `=` is equal, `a` and `b` are in one stage only."""
+
+    BINDINGS = keys.bindings("compare")
+    name_ = "compare"
+    panes = ("pairs",)
+
+    def compose_body(self) -> ComposeResult:
+        """The verdict, the pairs, the selected pair."""
+        yield Static(id="verdict", markup=False)
+        yield LineView("pairs", colored=False)
+        yield Static(id="pair", markup=False)
+
+    def draw(self, state: State, old: State) -> None:
+        """Draw the comparison."""
+        compared = state.compared
+        if state.session is None or compared is None:
+            text = (
+                "no program is open"
+                if state.session is None
+                else "comparing …"
+                if self.explorer.jobs.running
+                else "no comparison; b chooses a stage"
+            )
+            self.query_one("#pairs", LineView).show([Row(text)], 0)
+            self.query_one("#verdict", Static).update(Text(""))
+        elif compared is not old.compared:
+            self._draw_pairs(state, compared)
+
+    def _draw_pairs(self, state: State, compared: Compared) -> None:
+        assert state.session is not None  # the caller checked this
+        verdict = compared.result.verdicts[0]
+        names = [
+            f"{number} {visible(state.session.stages[number].made_by, 40)}"
+            for number in (compared.a, compared.b)
+        ]
+        width = self.app.size.width - 6
+        rows = [Row(pair_row(pair, width), _glyph(pair), pair) for pair in verdict.pairs]
+        view = self.query_one("#pairs", LineView)
+        view.show(rows or [Row("no values to compare")], _first(verdict))
+        view.centre()
+        view.border_title = f"A {names[0]}  ↔  B {names[1]}".replace("[", "\\[")
+        wrong = sum(not pair.equal and pair.delta is not None for pair in verdict.pairs)
+        view.border_subtitle = f"{wrong} of {len(verdict.pairs)} pairs differ"
+        self.query_one("#verdict", Static).update(
+            Text(f" A {names[0]}   B {names[1]}   {verdict_line(verdict)}", no_wrap=True)
+        )
+        self._draw_pair()
+
+    def _draw_pair(self) -> None:
+        row = self.query_one("#pairs", LineView).row
+        lines = pair_detail(row.node) if row is not None and isinstance(row.node, Pairing) else []
+        self.query_one("#pair", Static).update(Text("\n".join(lines), no_wrap=True, overflow="ellipsis"))
+
+    def on_cursor_moved(self, message: CursorMoved) -> None:
+        """Show the pair under the cursor."""
+        self._draw_pair()
+
+    def on_row_chosen(self, message: RowChosen) -> None:
+        """A click on the line under the cursor."""
+        self.action_enter()
+
+    def resumed(self) -> None:
+        """Compare with the stage before, if nothing was compared yet."""
+        state = self.explorer.state
+        held = state.compared
+        if (
+            self.explorer.starts
+            and state.session is not None
+            and (held is None or state.selection.stage not in (held.a, held.b))
+        ):
+            self.explorer.pictures.compare()
+
+    def action_stage(self, step: int, changing: bool) -> None:
+        super().action_stage(step, changing)
+        self.explorer.pictures.compare()
+
+    def action_other_stage(self) -> None:
+        """Choose a stage from a list."""
+        session = self.explorer.state.session
+        if session is None:
+            return
+        rows = [Row(stage_line(stage, None, 70), " ", stage.number) for stage in session.stages]
+        self.explorer.show_rows(
+            "Compare with stage", rows, 0, lambda row: self.explorer.pictures.compare(row.node)
+        )
+
+    def action_enter(self) -> None:
+        """Go to the binding of the pair, in stage B."""
+        row, compared = self.query_one("#pairs", LineView).row, self.explorer.state.compared
+        if row is None or compared is None or not isinstance(row.node, Pairing):
+            return
+        side: Side | None = row.node.b or row.node.a
+        stage = compared.b if row.node.b is not None else compared.a
+        if side is not None and self.explorer.stage_control.go_to_variable(side.name, stage):
+            self.explorer.show_screen("passes")
+        else:
+            self.explorer.say("this value has no binding")
+
+    def _differing(self) -> list[int]:
+        rows = self.query_one("#pairs", LineView).rows
+        return [n for n, row in enumerate(rows) if row.gutter == "≠"]
+
+    def action_difference(self, step: int) -> None:
+        view = self.query_one("#pairs", LineView)
+        target = ahead(self._differing(), view.cursor, step)
+        if target is None:
+            self.explorer.say("no further pair that differs" if self._differing() else "all pairs are equal")
+        else:
+            view.move(target)
+
+    def action_worst(self) -> None:
+        view = self.query_one("#pairs", LineView)
+        found = self._differing()
+        if found:
+            view.move(max(found, key=lambda n: view.rows[n].node.delta.max_abs))
+        else:
+            self.explorer.say("all pairs are equal")
+
+
+def _glyph(pair: Pairing) -> str:
+    if pair.delta is None:
+        return "a" if pair.b is None else "b" if pair.a is None else "?"
+    return "=" if pair.equal else "≠"
+
+
+def _first(verdict: Verdict) -> int:
+    """The row of the first pair that differs, else 0."""
+    first = verdict.first
+    for number, pair in enumerate(verdict.pairs):
+        if (
+            first is not None
+            and first.b is not None
+            and pair.b is not None
+            and (pair.b.function, pair.b.name) == (first.b.function, first.b.name)
+        ):
+            return number
+    return next(
+        (number for number, pair in enumerate(verdict.pairs) if not pair.equal and pair.delta is not None), 0
+    )

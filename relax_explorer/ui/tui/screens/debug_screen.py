@@ -1,0 +1,257 @@
+"""The debug screen: the program with its marks, and tables of values, shapes, calls and breakpoints over a timeline."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from rich.text import Text
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.events import Click
+from textual.widgets import Static
+
+from relax_explorer.core.ir import expr as e
+from relax_explorer.ui.tui import keys
+from relax_explorer.ui.tui.debug_rows import RunView
+from relax_explorer.ui.tui.screens.screen_frame import Frame
+from relax_explorer.ui.tui.state import State
+from relax_explorer.ui.tui.timeline import step_at, timeline
+from relax_explorer.ui.tui.widgets.line_messages import CursorMoved, RowChosen
+from relax_explorer.ui.tui.widgets.line_view import LineView, Row
+from relax_explorer.viz.visible import fit, visible
+
+LOWER = ("values", "shapes", "calls", "points")
+
+
+class Timeline(Static):
+    """The steps of the run; a click goes to a step."""
+
+    def on_click(self, event: Click) -> None:
+        """Go to the step under the pointer."""
+        screen = self.screen
+        if isinstance(screen, DebugScreen):
+            screen.to_cell(event.x)
+
+
+class DebugScreen(Frame):
+    """Lower-case keys go forward, UPPER-CASE keys back."""
+
+    BINDINGS = keys.bindings("debug")
+    name_ = "debug"
+    panes = ("debug_ir", "values", "shapes", "calls", "points")
+
+    def compose_body(self) -> ComposeResult:
+        """The program, the tables, the next binding, the timeline."""
+        yield LineView("debug_ir")
+        with Vertical(id="side"):
+            yield LineView("shapes", colored=False)
+            yield LineView("calls", colored=False)
+            yield LineView("points", colored=False)
+        with Vertical(id="values_box"):
+            yield Static(id="tabs", markup=False)
+            yield LineView("values", colored=False)
+        yield Static(id="next", markup=False)
+        yield Timeline(id="timeline", markup=False)
+
+    def prepare(self) -> None:
+        """Title the tables."""
+        for name, title in (("shapes", "Shapes"), ("calls", "Calls"), ("points", "Breakpoints and watches")):
+            self.query_one(f"#{name}").border_title = title
+        self.query_one("#points").border_subtitle = "b breaks · a watches"
+
+    def fit(self) -> None:
+        """In a narrow terminal one table at a time stands below the program."""
+        super().fit()
+        lower = self.explorer.state.options.lower
+        for name in LOWER:
+            self.query_one(f"#{name}").display = not self.is_narrow or name == lower
+        self.query_one("#side").display = not self.is_narrow or lower != "values"
+        self.query_one("#values").display = not self.is_narrow or lower == "values"
+        self.query_one("#values_box").set_class(self.is_narrow and lower != "values", "-tabs-only")
+
+    # -- drawing --------------------------------------------------------------------------------------------------
+
+    def draw(self, state: State, old: State) -> None:
+        """Draw the view of the run."""
+        if state.options.lower != old.options.lower:
+            self.fit()
+        view = state.run
+        if view is None:
+            self._draw_nothing(state)
+        elif view is not old.run or state.options != old.options:
+            self._draw_run(view, old.run)
+
+    def _draw_nothing(self, state: State) -> None:
+        text = "starting …" if self.explorer.jobs.running else "no run; r starts one, I chooses the inputs"
+        for name in self.panes:
+            self.query_one(f"#{name}", LineView).show([], 0)
+        self.query_one("#debug_ir", LineView).show([Row(text)], 0)
+        self.query_one("#debug_ir").border_title = ""
+        for name in ("tabs", "next", "timeline"):
+            self.query_one(f"#{name}", Static).update(Text(""))
+
+    def _draw_run(self, view: RunView, old: RunView | None) -> None:
+        ir = self.query_one("#debug_ir", LineView)
+        is_moved = (
+            old is None or (view.position, view.now) != (old.position, old.now) or self.explorer.follows
+        )
+        ir.show(view.lines, view.now if is_moved else None)
+        if is_moved:
+            ir.centre()
+        ir.border_title = visible(view.function).replace("[", "\\[")
+        width = max(
+            40, self.query_one("#values", LineView).scrollable_content_region.width or self.app.size.width
+        )
+        values = view.values.of_width(width - 3)
+        watches = view.watches if self.is_narrow else ()
+        self.query_one("#values", LineView).show([*watches[:3], *values] if watches else values, 0)
+        self.query_one("#values").border_title = values.head.replace("[", "\\[")
+        self.query_one("#shapes", LineView).show(view.shapes, 0)
+        self.query_one("#calls", LineView).show(view.calls, 0)
+        self.query_one("#points", LineView).show((*view.watches, *view.points) or (Row("none yet"),), 0)
+        self._draw_lines(view)
+
+    def _draw_lines(self, view: RunView) -> None:
+        """The tabs, the next binding, and the timeline."""
+        width = self.app.size.width
+        self.query_one("#tabs", Static).update(Text(self._tabs(view, width), no_wrap=True))
+        following = fit(f" next {view.next}" if not view.is_done else f" {view.next}", width - 1)
+        self.query_one("#next", Static).update(Text(following, no_wrap=True))
+        self.query_one("#timeline", Static).update(Text(timeline(view, width), no_wrap=True))
+
+    def _tabs(self, view: RunView, width: int) -> str:
+        counts = {
+            "values": len(view.values),
+            "shapes": len(view.shapes),
+            "calls": len(view.calls),
+            "points": len(view.points),
+        }
+        titles = {"values": "Values", "shapes": "Shapes", "calls": "Calls", "points": "Breaks"}
+        lower = self.explorer.state.options.lower
+        parts = [
+            f"[{titles[name]} {counts[name]}]" if name == lower else f" {titles[name]} {counts[name]} "
+            for name in LOWER
+        ]
+        shapes = f"   {view.shapes_line}" if view.shapes_line else ""
+        return fit(f" {''.join(parts)} v next table{shapes}", width - 1)
+
+    def position(self, state: State) -> str:
+        """The stage and the step."""
+        view = state.run
+        text = super().position(state)
+        return text if view is None else f"step {view.position}  {text}"
+
+    # -- selecting ------------------------------------------------------------------------------------------------
+
+    def on_cursor_moved(self, message: CursorMoved) -> None:
+        """Select what the cursor is on."""
+        if message.view != "debug_ir":
+            return
+        row = self.query_one("#debug_ir", LineView).row
+        if row is not None:
+            binding = row.node if isinstance(row.node, (e.VarBinding, e.MatchCast)) else None
+            selection = self.explorer.state.selection
+            self.explorer.select(
+                replace(selection, binding=binding, function=row.function or selection.function)
+            )
+
+    def on_row_chosen(self, message: RowChosen) -> None:
+        """A click on the line under the cursor."""
+        self.action_enter()
+
+    def _selected(self) -> e.Binding | None:
+        row = self.query_one("#debug_ir", LineView).row
+        if row is not None and isinstance(row.node, (e.VarBinding, e.MatchCast)):
+            return row.node
+        self.explorer.say("select a binding first")
+        return None
+
+    def _value(self) -> tuple[str, object] | None:
+        """The value under the cursor: of the table, or of the selected binding."""
+        view = self.explorer.state.run
+        if view is None:
+            return None
+        row = self.query_one("#values", LineView).row if self.view.id == "values" else None
+        name = row.function if row is not None else self._name_of_line()
+        found = {name: value for name, value, _ in reversed(view.values.items)}
+        is_next = name not in found and self._selected_node() is view.node
+        if view.values.items and (
+            not name or is_next or view.is_done
+        ):  # the cursor waits on a binding without a value
+            return view.values.items[0][:2]
+        if name not in found:
+            self.explorer.say(f"{visible(name)} has no value yet" if name else "no value is selected")
+            return None
+        return name, found[name]
+
+    def _selected_node(self) -> object:
+        row = self.query_one("#debug_ir", LineView).row
+        return None if row is None else row.node
+
+    def _name_of_line(self) -> str:
+        row = self.query_one("#debug_ir", LineView).row
+        var = getattr(row.node, "var", None) if row is not None else None
+        return "" if var is None else str(var.name)
+
+    # -- actions --------------------------------------------------------------------------------------------------
+
+    def action_run(self, text: str) -> None:
+        self.explorer.run_control.typed(text)
+
+    def to_cell(self, cell: int) -> None:
+        """Go to the step of a cell of the timeline."""
+        view = self.explorer.state.run
+        if view is not None:
+            self.action_run(f"goto {step_at(cell, view, self.app.size.width)}")
+
+    def action_to_cursor(self, is_back: bool) -> None:
+        binding = self._selected()
+        if binding is not None:
+            self.explorer.run_control.to(binding, is_back)
+
+    def action_breakpoint(self) -> None:
+        binding = self._selected()
+        if binding is not None:
+            self.explorer.run_control.toggle(binding)
+
+    def action_condition(self) -> None:
+        binding = self._selected()
+        if binding is not None:
+            self.explorer.run_control.condition(binding)
+
+    def action_enter(self) -> None:
+        if self.view.id == "values":
+            self.action_inspect()
+        elif self.view.id == "debug_ir":
+            self.action_breakpoint()
+
+    def action_inspect(self) -> None:
+        found = self._value()
+        if found is not None:
+            self.explorer.run_control.inspect(*found)
+
+    def action_blame(self) -> None:
+        view = self.explorer.state.run
+        found = self._value() if view is not None else None
+        if found is not None:
+            self.explorer.run_control.typed("blame" if found[0] == "result" else f"blame {found[0]}")
+
+    def action_inputs(self) -> None:
+        self.explorer.ask_inputs()
+
+    def action_restart(self) -> None:
+        self.explorer.run_control.restart()
+
+    def action_lower(self) -> None:
+        lower = self.explorer.state.options.lower
+        self.explorer.show_with(lower=LOWER[(LOWER.index(lower) + 1) % len(LOWER)])
+        if not self.is_narrow:
+            self.set_focus(self.query_one(f"#{self.explorer.state.options.lower}"))
+
+    def action_uses(self) -> None:
+        self.explorer.next_use()
+
+    def resumed(self) -> None:
+        """Start a run if there is none."""
+        if self.explorer.starts:
+            self.explorer.run_control.ensure()

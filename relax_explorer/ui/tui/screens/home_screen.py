@@ -1,0 +1,80 @@
+"""The home screen: recent files, samples, and how to bring a build."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from textual.app import ComposeResult
+
+from relax_explorer.ui import directories, recent
+from relax_explorer.ui.tui import keys
+from relax_explorer.ui.tui.screens.screen_frame import Frame
+from relax_explorer.ui.tui.state import State
+from relax_explorer.ui.tui.widgets.line_messages import RowChosen
+from relax_explorer.ui.tui.widgets.line_view import LineView, Row
+from relax_explorer.viz.visible import visible
+
+
+class HomeScreen(Frame):
+    """Files to open; Enter opens one."""
+
+    BINDINGS = keys.bindings("home")
+    name_ = "home"
+    panes = ("home",)
+
+    def compose_body(self) -> ComposeResult:
+        """The list."""
+        yield LineView("home", colored=False)
+
+    def draw(self, state: State, old: State) -> None:
+        """List the files once, and again when another program was opened."""
+        view = self.query_one("#home", LineView)
+        if not len(view.rows) or state.path != old.path:
+            found = list(home_rows())
+            view.show(
+                found,
+                next(n for n, row in enumerate(found) if row.node is not None)
+                if any(row.node for row in found)
+                else 0,
+            )
+            view.border_title = "Relax Explorer"
+            view.border_subtitle = "Enter opens · :open PATH · ? keys"
+
+    def on_row_chosen(self, message: RowChosen) -> None:
+        """A click on the line under the cursor."""
+        self.action_enter()
+
+    def action_enter(self) -> None:
+        row = self.query_one("#home", LineView).row
+        if row is not None and row.node is not None:
+            self.explorer.stage_control.open(str(row.node))
+
+    def action_back(self) -> None:
+        if self.explorer.state.session is None:
+            self.explorer.leave()
+        else:
+            super().action_back()
+
+
+def home_rows() -> Iterator[Row]:
+    """Recent files, samples, and how to record a build."""
+    known = recent.recent()
+    if known:
+        yield Row("Recent", "#")
+        yield from [Row(f"  {visible(path, 200)}", " ", path) for path in known[:5]]
+        yield Row("")
+    yield Row("Samples", "#")
+    for sample in directories.samples():
+        yield Row(f"  {sample.stem:<24} {visible(_title(sample), 100)}", " ", str(sample))
+    yield Row("")
+    yield Row("Your build", "#")
+    yield Row("  rxe FILE.py            a module in TVMScript; passes run on it here")
+    yield Row("  rxe FOLDER             numbered stages: 00_input.py, 01_LegalizeOps.py, …")
+    yield Row("  mod.script()           prints a stage in Python; show_meta=True keeps its constants")
+
+
+def _title(path: Path) -> str:
+    """The first comment of a sample."""
+    first = path.read_text(encoding="utf-8").splitlines()[:1] if path.is_file() else []
+    return first[0].lstrip("# ") if first else ""

@@ -1,0 +1,249 @@
+"""The passes screen: the stages, the program with its changes, and the details of the selected value."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from rich.text import Text
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.widgets import Static
+
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.tir.stmt import PrimFunc
+from relax_explorer.ui.tui import keys, rows
+from relax_explorer.ui.tui.rail import rail_rows, strip_text
+from relax_explorer.ui.tui.screens.screen_frame import Frame, table_text
+from relax_explorer.ui.tui.state import State
+from relax_explorer.ui.tui.widgets.line_messages import CursorMoved, RowChosen
+from relax_explorer.ui.tui.widgets.line_view import LineView, Row
+from relax_explorer.viz.stage_line import change_counts
+from relax_explorer.viz.visible import visible
+
+RAIL = 31  # cells of a line in the list of stages
+
+
+class PassesScreen(Frame):
+    """Stages at the left, the program in the middle, details below it or at the right."""
+
+    BINDINGS = keys.bindings("passes")
+    name_ = "passes"
+    panes = ("ir", "stages")
+
+    def compose_body(self) -> ComposeResult:
+        """The list of stages, a strip for narrow terminals, the program, the details."""
+        yield Static(id="strip", markup=False)
+        yield LineView("stages", colored=False)
+        yield LineView("ir")
+        with Vertical(id="details"):
+            yield Static(id="details_text", markup=False)
+
+    def fit(self) -> None:
+        """The list of stages is a drawer in a narrow terminal."""
+        super().fit()
+        stages = self.query_one("#stages")
+        stages.display = not self.is_narrow or self.focused is stages
+        self.query_one("#strip").display = self.is_narrow
+        self.query_one("#details").display = self.explorer.state.options.shows_details
+
+    # -- drawing --------------------------------------------------------------------------------------------------
+
+    def draw(self, state: State, old: State) -> None:
+        """Draw what changed: the list, the program, or only the details."""
+        if state.session is None:
+            self.query_one("#ir", LineView).show(
+                [Row(f"reading {visible(state.path or self.explorer.asked)} …")], 0
+            )
+            return
+        is_other = state.session is not old.session or state.selection.stage != old.selection.stage
+        if is_other or state.options != old.options:
+            self._draw_program(state, is_other)
+            state = self.explorer.state  # it may have selected the first change
+        elif (
+            state.selection.binding is not old.selection.binding
+            or state.selection.function != old.selection.function
+        ):
+            self._follow(state)
+        if is_other or state.stages != old.stages or state.options != old.options:
+            self._draw_stages(state)
+        if state.options.shows_details != old.options.shows_details:
+            self.fit()
+        self._draw_details(state)
+
+    def _draw_program(self, state: State, is_other: bool) -> None:
+        session, stage = state.session, state.stage
+        assert session is not None  # the caller checked this
+        assert stage is not None
+        if state.options.density == "compact":
+            shown: Sequence[Row] = rows.compact_rows(session, stage, state.options.diff, state.options.opened)
+        else:
+            shown = rows.text_rows(session, stage, state.options.diff, state.options.density == "written")
+        view = self.query_one("#ir", LineView)
+        cursor = rows.cursor_in(shown, stage, state.selection, is_other)
+        view.show(shown, cursor)
+        view.centre()
+        counts = (
+            change_counts(session.diff(stage.number - 1, stage.number))
+            if stage.number and stage.changed
+            else ""
+        )
+        view.border_title = _escaped(f"{stage.number} {visible(stage.made_by, 60)}  {counts}")
+        if is_other and state.selection.binding is not view.row_node:
+            self._select_row(view.cursor)
+
+    def _follow(self, state: State) -> None:
+        """Put the cursor on the selection, if something else moved it."""
+        view, stage, selection = self.query_one("#ir", LineView), state.stage, state.selection
+        assert stage is not None  # there is a program
+        is_here = (
+            view.row_node is selection.binding
+            if selection.binding is not None
+            else view.row is None or view.row.function in ("", selection.function)
+        )
+        if not is_here:
+            view.move(rows.cursor_in(view.rows, stage, selection, False), tell=False)
+
+    def _draw_stages(self, state: State) -> None:
+        session = state.session
+        assert session is not None  # the caller checked this
+        found = rail_rows(state, RAIL)
+        here = next((n for n, row in enumerate(found) if row.node == state.selection.stage), 0)
+        view = self.query_one("#stages", LineView)
+        view.show(found, here)
+        changed = sum(stage.changed for stage in session.stages[1 : state.stages])
+        view.border_title = f"{changed} of {state.stages - 1} changed"
+        view.border_subtitle = "U shows all"
+        self.query_one("#strip", Static).update(Text(strip_text(state, self.app.size.width), no_wrap=True))
+
+    def _draw_details(self, state: State) -> None:
+        session, stage = state.session, state.stage
+        assert session is not None  # the caller checked this
+        assert stage is not None
+        lines = rows.detail_lines(session, stage, state.selection)
+        place = " ▸ ".join(part for part in (state.selection.function, state.selection.variable) if part)
+        self.query_one("#details").border_title = _escaped(visible(place or stage.made_by))
+        self.query_one("#details_text", Static).update(table_text(lines))
+
+    # -- selecting ------------------------------------------------------------------------------------------------
+
+    def on_cursor_moved(self, message: CursorMoved) -> None:
+        """Select what the cursor is on."""
+        if message.view == "ir":
+            self._select_row(message.line)
+
+    def _select_row(self, line: int) -> None:
+        view, selection = self.query_one("#ir", LineView), self.explorer.state.selection
+        if not len(view.rows):
+            return
+        row = view.rows[min(line, len(view.rows) - 1)]
+        binding = row.node if isinstance(row.node, (e.VarBinding, e.MatchCast)) else None
+        self.explorer.select(replace(selection, binding=binding, function=row.function or selection.function))
+
+    def on_row_chosen(self, message: RowChosen) -> None:
+        """A click on the line under the cursor."""
+        if message.view == "stages":
+            self.action_enter()
+
+    def action_enter(self) -> None:
+        view = self.view
+        if view.id == "stages" and view.row is not None:
+            number = int(view.row.node)
+            self.set_focus(self.query_one("#ir"))
+            self.fit()
+            self.explorer.stage_control.show(number)
+        elif (
+            view.row is not None and view.row.gutter != "-" and isinstance(self._function(view.row), PrimFunc)
+        ):
+            self.action_fold()
+        else:
+            self.action_details()
+
+    def action_next_pane(self) -> None:
+        self.query_one("#stages").display = True
+        super().action_next_pane()
+        self.fit()
+
+    def action_previous_pane(self) -> None:
+        self.action_next_pane()
+
+    def action_cancel(self) -> None:
+        if self.focused is self.query_one("#stages"):
+            self.set_focus(self.query_one("#ir"))
+            self.fit()
+        else:
+            super().action_cancel()
+
+    def action_back(self) -> None:
+        if self.focused is self.query_one("#stages"):
+            self.action_cancel()
+        else:
+            self.explorer.leave()
+
+    # -- moving ---------------------------------------------------------------------------------------------------
+
+    def action_change(self, step: int) -> None:
+        view = self.query_one("#ir", LineView)
+        starts = rows.marked_runs(view.rows)
+        target = ahead(starts, view.cursor, step)
+        if target is not None:
+            view.move(target)
+            self.explorer.say(f"change {starts.index(target) + 1} of {len(starts)}")
+        else:
+            self.explorer.say("no further change in this stage" if starts else "this stage shows no change")
+
+    def action_function(self, step: int) -> None:
+        view = self.query_one("#ir", LineView)
+        target = ahead(rows.function_starts(view.rows), view.cursor, step)
+        if target is not None:
+            view.move(target)
+
+    def action_uses(self) -> None:
+        self.explorer.next_use()
+
+    # -- showing --------------------------------------------------------------------------------------------------
+
+    def action_diff(self) -> None:
+        order = ["inline", "only", "off"]
+        said = {"inline": "changes are marked", "only": "only what changed", "off": "no marks"}
+        mode = order[(order.index(self.explorer.state.options.diff) + 1) % 3]
+        self.explorer.say(said[mode])
+        self.explorer.show_with(diff=mode)
+
+    def action_unchanged(self) -> None:
+        shown = not self.explorer.state.options.shows_unchanged
+        self.explorer.show_with(shows_unchanged=shown)
+
+    def action_details(self) -> None:
+        self.explorer.show_with(shows_details=not self.explorer.state.options.shows_details)
+
+    def _function(self, row: Row | None) -> object:
+        stage = self.explorer.state.stage
+        return None if row is None or stage is None else stage.module.functions.get(row.function)
+
+    def action_fold(self) -> None:
+        row = self.query_one("#ir", LineView).row
+        if row is None or not isinstance(self._function(row), PrimFunc):
+            self.explorer.say("only kernels fold; select a line of one")
+            return
+        self.explorer.select(replace(self.explorer.state.selection, binding=None, function=row.function))
+        self.explorer.show_with(opened=self.explorer.state.options.opened ^ {row.function})
+
+    def action_fold_all(self) -> None:
+        stage = self.explorer.state.stage
+        if stage is not None:
+            kernels = frozenset(name for name, fn in stage.module.functions.items() if type(fn) is PrimFunc)
+            self.explorer.show_with(opened=frozenset() if self.explorer.state.options.opened else kernels)
+
+    def action_debug_here(self) -> None:
+        self.explorer.show_screen("debug")
+
+
+def ahead(starts: list[int], cursor: int, step: int) -> int | None:
+    """The next of some lines in a direction."""
+    found = [n for n in starts if (n > cursor if step > 0 else n < cursor)]
+    return (found[0] if step > 0 else found[-1]) if found else None
+
+
+def _escaped(text: str) -> str:
+    return text.replace("[", "\\[")

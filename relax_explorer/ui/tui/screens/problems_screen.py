@@ -1,0 +1,91 @@
+"""The problems screen: errors and warnings of all stages, each with its place; Enter goes there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from textual.app import ComposeResult
+
+from relax_explorer.core.session.snapshot import Snapshot
+from relax_explorer.core.source import Span
+from relax_explorer.ui.tui import keys, rows
+from relax_explorer.ui.tui.screens.screen_frame import Frame
+from relax_explorer.ui.tui.state import State
+from relax_explorer.ui.tui.widgets.line_messages import RowChosen
+from relax_explorer.ui.tui.widgets.line_view import LineView, Row
+
+
+class ProblemsScreen(Frame):
+    """A list of problems, each with excerpt, notes and hint."""
+
+    BINDINGS = keys.bindings("problems")
+    name_ = "problems"
+    panes = ("problems",)
+
+    def compose_body(self) -> ComposeResult:
+        """The list."""
+        yield LineView("problems", colored=False)
+
+    def draw(self, state: State, old: State) -> None:
+        """List everything again when stages or failures were added."""
+        if (state.session, state.stages, state.failures) != (
+            old.session,
+            old.stages,
+            old.failures,
+        ) or state.session is None:
+            view = self.query_one("#problems", LineView)
+            view.show(list(problem_list(state)), 0)
+            view.border_title = "Problems of all stages"
+            view.border_subtitle = "Enter goes to the place"
+
+    def on_row_chosen(self, message: RowChosen) -> None:
+        """A click on the line under the cursor."""
+        self.action_enter()
+
+    def action_enter(self) -> None:
+        row = self.view.row
+        if row is None or not isinstance(row.node, tuple):
+            self.explorer.say("this line has no place")
+            return
+        number, function, binding = row.node
+        self.explorer.stage_control.go_to(number, function, binding)
+        self.explorer.show_screen("passes")
+
+
+def problem_list(state: State) -> Iterator[Row]:
+    """Failures of work, remarks on the pipeline, then the problems of each stage."""
+    for item in state.failures:
+        yield from rows.problem_rows(item)
+    if state.session is None:
+        if not state.failures:
+            yield Row("no program is open; 0 shows samples")
+        return
+    for note in state.session.notes:
+        yield from rows.problem_rows(note)
+    found = state.session.problems
+    for stage, problem in found:
+        place = _place(stage, problem.span)
+        for row in rows.problem_rows(problem, f"stage {stage.number} {stage.made_by}"):
+            yield Row(row.text, row.gutter, place)
+    if not (found or state.failures or state.session.notes):
+        yield Row(
+            f"no problems in {state.stages} stages; checked: syntax, well-formedness, StructInfo, purity, contracts of passes"
+        )
+
+
+def _place(stage: Snapshot, span: Span | None) -> tuple[int, str, object]:
+    """The stage of a problem, and the function and binding at its line, if the text of the stage has the line."""
+    if span is None:
+        return stage.number, stage.entry, None
+    from relax_explorer.core.ir.walk import bindings
+
+    for name, fn in stage.module.relax_functions.items():
+        for binding in bindings(fn):
+            own = getattr(binding, "span", None)
+            if own is not None and own.source is span.source and own.line <= span.line <= own.end_line:
+                return stage.number, name, binding
+    lines = stage.printed.lines
+    if span.line <= len(lines):
+        line = lines[span.line - 1]
+        return stage.number, line.function or stage.entry, line.node if hasattr(line.node, "var") else None
+    return stage.number, stage.entry, None

@@ -1,0 +1,266 @@
+"""The frame of a screen: header, body, lines for commands and searches, footer. Each screen draws the state of the app in its body."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import ClassVar
+
+from rich.text import Text
+from textual.app import ComposeResult
+from textual.containers import Container
+from textual.events import Resize, ScreenResume
+from textual.widgets import Input, Static
+
+from relax_explorer.ui.tui import keys
+from relax_explorer.ui.tui.screens.moving import Moving
+from relax_explorer.ui.tui.state import State
+from relax_explorer.ui.tui.typed import completions, execute_typed
+from relax_explorer.ui.tui.widgets.command_input import BarInput, CommandInput
+from relax_explorer.ui.tui.widgets.line_view import LineView
+from relax_explorer.viz.visible import columns, fit, visible
+
+SMALLEST = (60, 16)
+NARROW = 100  # cells from which on panes stand side by side, in frames
+WIDE = 140
+
+
+class Frame(Moving):
+    """A screen called `name`. `panes` are the ids of its views in the order of Tab; the first has the focus at the start."""
+
+    HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012  # as Textual declares it
+        (0, "-narrow"),
+        (NARROW, "-normal"),
+        (WIDE, "-wide"),
+    ]
+    AUTO_FOCUS = ""  # the first pane takes the focus
+    name_: ClassVar[str] = ""
+    panes: ClassVar[tuple[str, ...]] = ()
+
+    def compose(self) -> ComposeResult:
+        """Header, body, input lines, footer."""
+        yield Static(id="header", markup=False)
+        with Container(id="body"):
+            yield from self.compose_body()
+        yield BarInput(id="search", placeholder="find text; op:matmul, ty:(n,, var:lv, all: in every stage")
+        yield CommandInput(self.explorer.history, self._completions, "command")
+        yield Static(id="footer", markup=False)
+
+    def compose_body(self) -> ComposeResult:
+        """The views of the screen."""
+        raise NotImplementedError
+
+    def on_mount(self) -> None:
+        """Watch the state; take the focus."""
+        self._drawn: State | None = None
+        self._before: LineView | None = None
+        for view in self.query(LineView):
+            view.recolor(self.tokens)
+        if self.panes:
+            self.query_one(f"#{self.panes[0]}").focus()
+        self.watch(self.app, "state", self._state_changed, init=False)
+        self.prepare()
+        self.fit()
+        self._draw()
+
+    def prepare(self) -> None:
+        """Title the views, once."""
+
+    def _state_changed(self, state: State) -> None:
+        if self.is_current:
+            self._draw()
+
+    def on_screen_resume(self, event: ScreenResume) -> None:
+        """Draw what changed while another screen was shown."""
+        if hasattr(self, "_drawn"):
+            self.fit()
+            self._draw()
+        self.resumed()
+
+    def resumed(self) -> None:
+        """Start the work that the screen needs."""
+
+    def _draw(self) -> None:
+        state = self.explorer.state
+        old, self._drawn = self._drawn, state
+        if old is not state:
+            self.draw(state, old if old is not None else State())
+        self.draw_bars()
+
+    def redraw(self) -> None:
+        """Draw everything again, for another size."""
+        self._drawn = None
+        self._draw()
+
+    def draw(self, state: State, old: State) -> None:
+        """Draw what differs between two states."""
+        raise NotImplementedError
+
+    # -- bars -----------------------------------------------------------------------------------------------------
+
+    def on_resize(self, event: Resize) -> None:
+        """Adapt to another size. It may arrive before the views exist; then nothing happens."""
+        if hasattr(self, "_drawn"):
+            self.fit()
+            self.redraw()
+
+    def fit(self) -> None:
+        """Show or hide views for the present size."""
+        self.query_one("#body").display = not self.is_small
+        if self.focused is None and not self.is_small and self.panes:  # the focus was lost while nothing was shown
+            self.set_focus(self.query_one(f"#{self.panes[0]}"))
+
+    @property
+    def is_small(self) -> bool:
+        """True if the terminal is too small for anything but a message."""
+        return self.app.size.width < SMALLEST[0] or self.app.size.height < SMALLEST[1]
+
+    @property
+    def is_narrow(self) -> bool:
+        """True if one view at a time has room."""
+        return self.app.size.width < NARROW
+
+    def draw_bars(self) -> None:
+        """Draw header and footer."""
+        if self.is_small:
+            text = f"needs {SMALLEST[0]}×{SMALLEST[1]}; the same data: relax-explorer show …"
+            self.query_one("#header", Static).update(Text(text))
+            self.query_one("#footer", Static).update(Text(""))
+            return
+        self.query_one("#header", Static).update(self._header())
+        self.query_one("#footer", Static).update(self._footer())
+
+    def _header(self) -> Text:
+        state, width = self.explorer.state, self.app.size.width
+        name = Path(state.path).name if state.path else "relax-explorer"
+        left = Text(f" {visible(name, 24)}  ", style="bold")
+        for number, screen in enumerate(("passes", "debug", "graph", "problems", "compare"), 1):
+            word = f"{number} {screen.title()}" if not self.is_narrow or screen == self.name_ else str(number)
+            left.append(
+                f"[{word}]" if screen == self.name_ else f" {word} ",
+                style="bold" if screen == self.name_ else "dim",
+            )
+        right = self.position(state)
+        room = width - columns(left.plain) - 1
+        right = fit(right, max(0, room))
+        left.append(" " * max(0, room - columns(right)))
+        left.append(right)
+        return left
+
+    def position(self, state: State) -> str:
+        """What stands at the right of the header: the stage."""
+        stage = state.stage
+        if stage is None or state.session is None:
+            return ""
+        wrong = len(state.session.problems)
+        text = f"stage {stage.number}/{state.session.total} {visible(stage.made_by, 30)}"
+        return f"{wrong} problem{'s' * (wrong > 1)}  {text}" if wrong and not self.is_narrow else text
+
+    def _footer(self) -> Text:
+        said = self.explorer.jobs.notice() or self.explorer.notice
+        width = self.app.size.width
+        if said:
+            return Text(f" {fit(visible(said, 300), width - 2)}")
+        own, shared = keys.hints(self.name_)
+        right = "  ".join(f"{key.label} {key.hint}" for key in shared)
+        room, left = width - columns(right) - 3, ""
+        for key in own:
+            hint = f" {key.label} {key.hint} "
+            if columns(left) + columns(hint) <= room:
+                left += hint
+        return Text(f"{left}{' ' * (width - columns(left) - columns(right) - 1)}{right}", style="dim")
+
+    # -- panes ----------------------------------------------------------------------------------------------------
+
+    @property
+    def view(self) -> LineView:
+        """The view with the focus, else the first one."""
+        return (
+            self.focused
+            if isinstance(self.focused, LineView)
+            else self.query_one(f"#{self.panes[0]}", LineView)
+        )
+
+    @property
+    def view_before(self) -> LineView:
+        """The view that had the focus before a line was typed."""
+        return (
+            self._before
+            if self._before is not None and self._before.is_mounted
+            else self.query_one(f"#{self.panes[0]}", LineView)
+        )
+
+    def _pane_by(self, step: int) -> None:
+        shown = [name for name in self.panes if self.query_one(f"#{name}").display]
+        here = self.view.id or ""
+        place = shown.index(here) if here in shown else 0
+        self.set_focus(self.query_one(f"#{shown[(place + step) % len(shown)]}"))
+
+    def action_next_pane(self) -> None:
+        self._pane_by(1)
+
+    def action_previous_pane(self) -> None:
+        self._pane_by(-1)
+
+    # -- lines ----------------------------------------------------------------------------------------------------
+
+    def ask(self, text: str) -> None:
+        """Open the `:` line with a text."""
+        self._before = self.view
+        self.query_one("#command", CommandInput).begin(text)
+
+    def action_ask(self, text: str) -> None:
+        self.ask(text)
+
+    def action_search(self) -> None:
+        self._before = self.view
+        super().action_search()
+
+    def submitted(self, event: Input.Submitted) -> None:
+        """Execute the command, or find the text."""
+        if event.input.id != "command":
+            super().submitted(event)
+            return
+        line = self.query_one("#command", CommandInput)
+        line.remember(event.value)
+        self.set_focus(self.view_before)
+        execute_typed(self.explorer, event.value)
+
+    def _completions(self, text: str) -> list[str]:
+        found = completions(self.explorer.state, self.name_ == "debug", text)
+        if len(found) > 1:
+            self.explorer.say("  ".join(item.rpartition(" ")[2] or item.strip() for item in found))
+        return found
+
+    # -- actions of all screens -----------------------------------------------------------------------------------
+
+    def action_show(self, screen: str) -> None:
+        self.explorer.show_screen(screen)
+
+    def action_help(self) -> None:
+        self.explorer.show_help(self.name_)
+
+    def action_jump(self, by: int) -> None:
+        self.explorer.stage_control.jump(by)
+
+    def action_stage(self, step: int, changing: bool) -> None:
+        self.explorer.stage_control.by(step, changing)
+
+    def action_who(self) -> None:
+        self.explorer.pictures.history()
+
+    def action_density(self) -> None:
+        self.explorer.next_density()
+
+    def action_cancel(self) -> None:
+        if isinstance(self.focused, Input):
+            self.set_focus(self.view_before)
+        else:
+            self.explorer.cancel()
+
+    def action_back(self) -> None:
+        self.explorer.show_screen("passes" if self.explorer.state.session is not None else "home")
+
+
+def table_text(lines: list[str]) -> Text:
+    """Lines that a Static shows as they are, cut at its width."""
+    return Text("\n".join(lines), no_wrap=True, overflow="ellipsis")

@@ -1,0 +1,133 @@
+"""The stages of the open program: reading files, running passes, and moving from stage to stage and place to place."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.session.recorded import RecordedSession, recorded
+from relax_explorer.core.session.session import Session
+from relax_explorer.core.session.snapshot import Snapshot
+from relax_explorer.core.syntax.load import load
+from relax_explorer.ui import directories, recent
+from relax_explorer.ui.tui.host import Host
+from relax_explorer.ui.tui.jobs import Job
+from relax_explorer.ui.tui.run_control import RunControl
+from relax_explorer.ui.tui.selection import Selection
+from relax_explorer.ui.tui.state import State
+
+MOST_JUMPS = 100
+
+
+class StageControl:
+    """Opens programs and moves the selection."""
+
+    def __init__(self, app: Host, run: RunControl, pipeline: str, profile: str) -> None:
+        self.app, self.run, self.pipeline, self.profile = app, run, pipeline, profile
+        self._jumps: list[Selection] = []
+        self._at = 0  # the place among the jumps; len(_jumps) is the present one
+
+    # -- opening --------------------------------------------------------------------------------------------------
+
+    def open(self, path: str) -> None:
+        """Read a file or a folder of stages, and run the pipeline of a file. What is open stays until the new program is read."""
+
+        def work(job: Job) -> None:
+            session = self._session(path)
+            job.tell(lambda: self._opened(session, path))
+            while not job.is_stale and (stage := session.advance()) is not None:
+                if stage.changed:
+                    session.diff(
+                        stage.number - 1, stage.number
+                    )  # here, since it takes long for large modules
+                job.tell(lambda: self._grown(session))
+
+        self.app.jobs.start("session", f"reading {path}", work, lambda _: None)
+
+    def _session(self, path: str) -> Session:
+        stages = recorded(path)
+        if stages:
+            return RecordedSession(stages, path, directories.kernel_cache(), self.profile)
+        return Session(load(path), self.pipeline, path, directories.kernel_cache(), self.profile)
+
+    def _opened(self, session: Session, path: str) -> None:
+        self.run.stop()
+        self._jumps, self._at = [], 0
+        recent.remember(path)
+        first = session.stages[0]
+        self.app.state = State(
+            path, session, len(session.stages), Selection(0, first.entry), self.app.state.options
+        )
+        if self.app.screen_name == "home":
+            self.app.show_screen("passes")
+        self.app.opened()
+
+    def _grown(self, session: Session) -> None:
+        if session is self.app.state.session:
+            self.app.change(stages=len(session.stages))
+
+    # -- moving ---------------------------------------------------------------------------------------------------
+
+    def show(self, number: int) -> None:
+        """Show a stage. The selected binding is found again by identity or name."""
+        state = self.app.state
+        if state.session is None:
+            return
+        number = max(0, min(number, len(state.session.stages) - 1))
+        if number != state.selection.stage:
+            self.run.stop()
+            self.app.select(replace(self.app.state.selection, stage=number))
+
+    def by(self, step: int, changing: bool) -> None:
+        """Show the next stage in a direction, or the next that changed the module."""
+        state = self.app.state
+        if state.session is None:
+            return
+        number = state.selection.stage + step
+        while 0 <= number < len(state.session.stages):
+            if not changing or state.session.stages[number].changed:
+                self.show(number)
+                return
+            number += step
+        self.app.say("no further stage" if not changing else "no further stage that changed the module")
+
+    def go_to(self, stage: int, function: str, binding: e.Binding | None = None) -> None:
+        """Jump to a place; `jump` leads back."""
+        del self._jumps[self._at :]
+        self._jumps = [*self._jumps[-MOST_JUMPS:], self.app.state.selection]
+        self._at = len(self._jumps)
+        self._select(Selection(stage, function, binding))
+
+    def go_to_variable(self, name: str, stage: int | None = None) -> bool:
+        """Jump to the binding of a variable: in the selected function, else in any. False if the stage has none."""
+        state = self.app.state
+        number = state.selection.stage if stage is None else stage
+        if state.session is None or not 0 <= number < len(state.session.stages):
+            return False
+        for function in _functions(state.session.stages[number], state.selection.function):
+            found = state.session.stages[number].binding(function, name)
+            if found is not None:
+                self.go_to(number, function, found)
+                return True
+        return False
+
+    def jump(self, by: int) -> None:
+        """Back to where the last jump began, or forward again."""
+        if self._at == len(self._jumps) and by < 0:
+            self._jumps.append(self.app.state.selection)
+        target = self._at + by
+        if not 0 <= target < len(self._jumps):
+            self.app.say("no place to go back to" if by < 0 else "no place to go forward to")
+            return
+        self._at = target
+        self._select(self._jumps[target])
+
+    def _select(self, selection: Selection) -> None:
+        if selection.stage != self.app.state.selection.stage:
+            self.run.stop()
+        self.app.select(selection)
+
+
+def _functions(stage: Snapshot, first: str) -> list[str]:
+    names = [name for name, fn in stage.module.functions.items() if type(fn) is e.Function]
+    return sorted(names, key=lambda name: name != first)

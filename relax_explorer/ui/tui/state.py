@@ -1,0 +1,40 @@
+"""What the explorer shows: frozen values. Only the app replaces them; screens draw them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from relax_explorer.core.diagnostics import Diagnostic
+from relax_explorer.core.session.compare import Comparison
+from relax_explorer.core.session.session import Session
+from relax_explorer.core.session.snapshot import Snapshot
+from relax_explorer.ui.tui.debug_rows import RunView
+from relax_explorer.ui.tui.selection import Options, Selection
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """A comparison of two stages: their numbers and the result."""
+
+    a: int
+    b: int
+    result: Comparison
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """Everything the screens show. `stages` is the number of stages that exist, since a session grows while passes run."""
+
+    path: str = ""
+    session: Session | None = None
+    stages: int = 0
+    selection: Selection = field(default_factory=Selection)
+    options: Options = field(default_factory=Options)
+    run: RunView | None = None
+    compared: Compared | None = None
+    failures: tuple[Diagnostic, ...] = ()  # of the last work that failed
+
+    @property
+    def stage(self) -> Snapshot | None:
+        """The selected stage; None without a session."""
+        return None if self.session is None else self.session.stages[self.selection.stage]

@@ -1,0 +1,31 @@
+"""The steps of a run as one line: done, now, not yet; breakpoints that hit."""
+
+from __future__ import annotations
+
+from relax_explorer.ui.tui.debug_rows import RunView
+
+
+def timeline(view: RunView, width: int) -> str:
+    """`━━━╻━▶┄┄┄ step 6 of 12`, at most `width` cells. The end is the last step that was reached so far."""
+    label = f" step {view.position} of {view.last}{'' if view.is_done else '+'} "
+    cells = max(1, width - len(label) - 1)
+    now = column(view.position, view.last, cells)
+    line = ["━" if n < now else "┄" for n in range(cells)]
+    for hit in view.hits:
+        if hit <= view.last:
+            line[column(hit, view.last, cells)] = "●"
+    line[now] = "▶"
+    return f" {''.join(line)}{label}"
+
+
+def column(position: int, last: int, cells: int) -> int:
+    """The cell of a step."""
+    return 0 if last <= 0 else min(cells - 1, position * (cells - 1) // last)
+
+
+def step_at(cell: int, view: RunView, width: int) -> int:
+    """The step that a cell of the line shows."""
+    label = f" step {view.position} of {view.last}{'' if view.is_done else '+'} "
+    cells = max(1, width - len(label) - 1)
+    place = max(0, min(cells - 1, cell - 1))
+    return 0 if cells == 1 else round(place * view.last / (cells - 1))

@@ -1,0 +1,210 @@
+"""The commands of the `:` line: those of the explorer, and behind them all commands of the debugger."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.session.commands import command
+from relax_explorer.core.session.debug_commands import DEBUG_COMMANDS
+from relax_explorer.ui.tui.controls import Controls
+from relax_explorer.ui.tui.state import State
+from relax_explorer.viz.tokens import THEMES
+
+Handler = Callable[[Controls, str], None]
+MOST = 12  # completions
+
+
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """One command: its name, its arguments, one sentence, and its function."""
+
+    name: str
+    arguments: str
+    doc: str
+    handler: Handler
+
+
+def _open(app: Controls, text: str) -> None:
+    if text:
+        app.stage_control.open(str(Path(text).expanduser()))
+    else:
+        app.say("open takes a file or a folder of stages")
+
+
+def _stage(app: Controls, text: str) -> None:
+    session = app.state.session
+    if session is None:
+        app.say("no program is open")
+        return
+    try:
+        found = session.stage(text)
+    except KeyError as error:
+        app.say(str(error.args[0]))
+        return
+    app.stage_control.go_to(found.number, app.state.selection.function, app.state.selection.binding)
+    app.show_screen("passes")
+
+
+def _go(app: Controls, text: str) -> None:
+    state = app.state
+    stage = state.stage
+    if stage is not None and text in stage.module.functions:
+        app.stage_control.go_to(stage.number, text)
+    elif not app.stage_control.go_to_variable(text):
+        app.say(f"this stage has no function and no variable {text!r}")
+        return
+    if app.screen_name not in ("passes", "graph"):
+        app.show_screen("passes")
+
+
+def _who(app: Controls, text: str) -> None:
+    if text:
+        app.pictures.who(text)
+    else:
+        app.pictures.history()
+
+
+def _all(app: Controls, text: str) -> None:
+    app.pictures.search_everywhere(text)
+
+
+def _compare(app: Controls, text: str) -> None:
+    session = app.state.session
+    number: int | None = None
+    if text and session is not None:
+        try:
+            number = session.stage(text).number
+        except KeyError as error:
+            app.say(str(error.args[0]))
+            return
+    app.show_screen("compare", starts=False)
+    app.pictures.compare(number)
+
+
+def _inputs(app: Controls, text: str) -> None:
+    app.show_screen("debug", starts=False)
+    app.ask_inputs()
+
+
+def _theme(app: Controls, text: str) -> None:
+    name = f"rxe-{text}"
+    if name in THEMES:
+        app.use_theme(THEMES[name])
+    else:
+        app.say(f"themes are {', '.join(item.removeprefix('rxe-') for item in THEMES)}")
+
+
+def _commands(app: Controls, text: str) -> None:
+    lines = [f"{item.name} {item.arguments}".ljust(28) + item.doc for item in TYPED]
+    lines += ["", "In the debugger:", *[f"{item.usage:<28}{item.doc}" for item in DEBUG_COMMANDS]]
+    app.show_text("Commands of the : line", lines)
+
+
+def _exit(app: Controls, text: str) -> None:
+    app.leave()
+
+
+TYPED: tuple[Typed, ...] = (
+    Typed("open", "PATH", "Open a file, or a folder of stages.", _open),
+    Typed("stage", "N|PASS", "Show a stage.", _stage),
+    Typed("go", "NAME", "Go to a function or a variable.", _go),
+    Typed("who", "[NAME]", "Show which stages changed a value.", _who),
+    Typed("all", "TEXT", "Find a text in all stages.", _all),
+    Typed("compare", "[N|PASS]", "Compare the values of this stage with those of another one.", _compare),
+    Typed("inputs", "", "Choose the inputs of the run.", _inputs),
+    Typed("theme", "NAME", "Draw in another theme.", _theme),
+    Typed("commands", "", "List the commands of this line.", _commands),
+    Typed("exit", "", "Leave the explorer.", _exit),
+)
+_BY_NAME = {item.name: item for item in TYPED}
+
+
+def execute_typed(app: Controls, text: str) -> None:
+    """Run a command line. What the explorer does not know goes to the debugger, which needs a run."""
+    word, _, rest = text.strip().partition(" ")
+    own = _BY_NAME.get(word)
+    if not word:
+        return
+    if own is not None:
+        own.handler(app, rest.strip())
+    elif app.screen_name == "debug":
+        app.run_control.typed(text)
+    else:
+        near = [item.name for item in TYPED if item.name.startswith(word)]
+        hint = (
+            f"did you mean {near[0]}?"
+            if near
+            else "`commands` lists them; commands of the debugger work in Debug"
+        )
+        app.say(f"there is no command {word!r}; {hint}")
+
+
+def completions(state: State, is_debug: bool, text: str) -> list[str]:
+    """The texts that complete the last word: commands, then names of stages, functions, variables and files."""
+    head, _, last = text.rpartition(" ")
+    if not head:
+        names = [item.name for item in TYPED] + ([item.name for item in DEBUG_COMMANDS] if is_debug else [])
+        return [f"{name} " for name in dict.fromkeys(names) if name.startswith(last)][:MOST]
+    word = head.split(" ", 1)[0]
+    return [f"{head} {name}" for name in _arguments(state, word, last) if name.startswith(last)][:MOST]
+
+
+def _arguments(state: State, word: str, last: str) -> Sequence[str]:
+    if word == "open":
+        return _paths(last)
+    if word == "theme":
+        return [name.removeprefix("rxe-") for name in THEMES]
+    stage = state.stage
+    if state.session is None or stage is None:
+        return []
+    if word in ("stage", "compare"):
+        return list(dict.fromkeys(item.made_by for item in state.session.stages))
+    functions = [name for name in stage.module.functions if word == "go"]
+    fn = stage.module.functions.get(state.run.function if state.run is not None else state.selection.function)
+    variables = _variables(fn) if type(fn) is e.Function else []
+    return [*functions, *variables]
+
+
+def _variables(fn: e.Function) -> list[str]:
+    from relax_explorer.core.ir.walk import bindings
+
+    names = [param.name for param in fn.params] + [
+        item.var.name for item in bindings(fn) if item.var is not None
+    ]
+    return list(dict.fromkeys(names))
+
+
+def _paths(text: str) -> list[str]:
+    folder, slash, _ = text.rpartition("/")
+    place = Path(folder + slash).expanduser() if slash else Path()
+    try:
+        found = sorted(place.iterdir())
+    except OSError:
+        return []
+    return [
+        f"{folder}{slash}{item.name}{'/' if item.is_dir() else ''}"
+        for item in found
+        if item.suffix in ("", ".py", ".txt")
+    ]
+
+
+def command_line(app: Controls) -> str:
+    """The command line that shows what the screen shows."""
+    state, screen = app.state, app.screen_name
+    names = {"debug": "debug", "graph": "graph", "problems": "check", "compare": "compare", "home": "tui"}
+    own = command(names.get(screen, "show"))
+    session, stage = state.session, state.stage
+    from_passes = session is not None and bool(session.pipeline)
+    path = state.path
+    values: dict[str, object] = {
+        "input": path or None, "inputs": path or None, "a": path or None, "func": state.selection.function or None,
+        "passes": app.stage_control.pipeline if from_passes else None,
+    }  # fmt: skip
+    if stage is not None and screen in ("passes", "graph"):
+        values["stage"] = str(stage.number)
+    if screen == "compare" and state.compared is not None and not from_passes:
+        values["a"], values["b"] = f"{path}@{state.compared.a}", f"{path}@{state.compared.b}"
+    return own.text(values)

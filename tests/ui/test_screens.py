@@ -1,0 +1,390 @@
+"""What the screens of the explorer do: comparing, inputs, inspecting, typed commands, searches, jumps, the rail and the timeline."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.widgets import Input
+
+from relax_explorer.ui import recent
+from relax_explorer.ui.tui.app import Explorer
+from relax_explorer.ui.tui.debug_rows import RunView
+from relax_explorer.ui.tui.dialogs.inputs_dialog import Inputs
+from relax_explorer.ui.tui.dialogs.popup import Popup
+from relax_explorer.ui.tui.timeline import step_at, timeline
+from relax_explorer.ui.tui.typed import completions
+from relax_explorer.ui.tui.widgets.command_input import CommandInput
+from relax_explorer.ui.tui.widgets.line_view import LineView
+from tests.ui.test_explorer import LLAMA, screen_text, wait
+
+FIRST = """@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor(("n", 3), "float32")) -> R.Tensor((3, "n"), "float32"):
+        n = T.int64()
+        with R.dataflow():
+            a = R.exp(x)
+            b = R.permute_dims(a, axes=[1, 0])
+            c = R.add(b, R.const(1.0, "float32"))
+            R.output(c)
+        return c
+
+    @R.function
+    def other(x: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
+        d = R.sqrt(x)
+        return d
+"""
+SECOND = FIRST.replace("R.exp(x)", "R.sin(x)")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> str:
+    """Three stages; the last one changed a value."""
+    place = tmp_path / "dumps"
+    place.mkdir()
+    for name, text in {"00_input": FIRST, "01_Same": FIRST, "02_Wrong": SECOND}.items():
+        (place / f"{name}.py").write_text(text)
+    return str(place)
+
+
+async def idle(pilot: Any, app: Explorer) -> None:
+    await pilot.pause()
+    await wait(pilot, lambda: app.jobs.is_idle)
+    await pilot.pause()
+
+
+async def press(pilot: Any, app: Explorer, *keys: str) -> None:
+    """Press keys one by one, each after the work of the one before."""
+    for key in keys:
+        await pilot.press(key)
+        await idle(pilot, app)
+
+
+async def typed(pilot: Any, app: Explorer, text: str, key: str = "colon") -> None:
+    await pilot.press(key)
+    line = app.screen.query_one("#command" if key == "colon" else "#search", Input)
+    assert app.focused is line
+    line.value = text
+    await press(pilot, app, "enter")
+
+
+def under_cursor(app: Explorer) -> str:
+    row = app.view.row
+    return "" if row is None else row.text
+
+
+# -- compare --------------------------------------------------------------------------------------------------------
+
+
+async def test_compare_names_the_first_value_that_differs_and_leads_to_it(folder: str) -> None:
+    app = Explorer(folder)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await idle(pilot, app)
+        await press(pilot, app, "right_square_bracket", "5")
+        assert "A 0 input" in screen_text(app)
+        assert "B 2 Wrong" in screen_text(app)
+        assert "DIFFERENT, out0 differs; first in a" in screen_text(app)
+        assert under_cursor(app).split()[0] == "a"
+        assert app.view.row.gutter == "≠"
+        await press(pilot, app, "c")
+        assert under_cursor(app).split()[0] == "b"
+        await press(pilot, app, "C", "enter")
+        assert app.screen_name == "passes"
+        assert (app.state.selection.stage, app.state.selection.variable) == (2, "a")
+
+
+async def test_compare_takes_another_stage_and_the_inputs_of_the_run(folder: str) -> None:
+    app = Explorer(folder)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await idle(pilot, app)
+        await press(pilot, app, "2", "I")
+        app.screen.query(Input).first().value = "5"
+        await press(pilot, app, "enter")
+        await typed(pilot, app, "stage Wrong")
+        await press(pilot, app, "5", "b", "j", "enter")
+        assert app.state.compared is not None
+        assert (app.state.compared.a, app.state.compared.b) == (1, 2)
+        assert app.state.compared.result.verdicts[0].sample == "n = 5, seed 0"
+        assert not app.state.compared.result.equal
+
+
+async def test_a_stage_is_not_compared_with_itself(folder: str) -> None:
+    app = Explorer(folder)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await idle(pilot, app)
+        await press(pilot, app, "5")
+        assert "the stages are the same" in screen_text(app)
+        assert app.state.compared is None
+
+
+# -- inputs and values ----------------------------------------------------------------------------------------------
+
+
+async def test_the_inputs_dialog_tells_what_it_makes_up_and_refuses_what_is_wrong(folder: str) -> None:
+    app = Explorer(folder)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await idle(pilot, app)
+        await press(pilot, app, "2", "I")
+        assert isinstance(app.screen, Inputs)
+        assert "made up: n = 3, x by randn:0" in screen_text(app)
+        length, source = app.screen.query(Input)
+        length.value = "many"
+        await press(pilot, app, "enter")
+        assert isinstance(app.screen, Inputs)
+        assert "a length is a number" in screen_text(app)
+        length.value, source.value = "4", "ones"
+        await pilot.pause()
+        assert "all inputs are given" in screen_text(app)
+        await press(pilot, app, "enter")
+        assert app.screen is app.frame
+        assert "n = 4" in screen_text(app)
+        assert app.run_control.session.debugger.frame.values["x"].tolist() == [[1.0] * 3] * 4
+        await press(pilot, app, "I")
+        assert [line.value for line in app.screen.query(Input)] == ["4", "ones"]
+        await press(pilot, app, "escape")
+        assert app.screen is app.frame
+
+
+async def test_a_value_is_inspected_on_a_page_of_its_own(folder: str) -> None:
+    app = Explorer(folder)
+    async with app.run_test(size=(100, 30)) as pilot:
+        await idle(pilot, app)
+        await press(pilot, app, "2", "s", "i")
+        assert isinstance(app.screen, Popup)
+        shown = screen_text(app)
+        assert "a: (3, 3) f32, 9 elements, 36 bytes" in shown
+        assert "nan 0" in shown
+        await press(pilot, app, "escape", "s", "k", "k", "i")
+        assert "a: (3, 3) f32" in screen_text(app) or "has no value" in screen_text(app)
+
+
+async def test_the_table_of_values_follows_the_run(folder: str) -> None:
+    app = Explorer(folder)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await idle(pilot, app)
+        await press(pilot, app, "2", "s", "s")
+        values = app.frame.query_one("#values", LineView)
+        assert [row.text.split()[0] for row in values.rows] == ["b", "a", "x"]
+        assert values.rows[0].gutter == "▶"
+        await press(pilot, app, "S")
+        assert [row.text.split()[0] for row in values.rows] == ["a", "x"]
+
+
+async def test_a_failed_start_is_told_once(tmp_path: Path) -> None:
+    path = tmp_path / "p.py"
+    path.write_text(FIRST)
+    app = Explorer(str(path), "")
+    async with app.run_test(size=(100, 30)) as pilot:
+        await idle(pilot, app)
+        await press(pilot, app, "2", "I")
+        app.screen.query(Input)[1].value = str(tmp_path / "none.npy")
+        await press(pilot, app, "enter")
+        assert isinstance(app.screen, Inputs)
+        assert "none.npy" in screen_text(app)
+
+
+# -- typed commands and searches ------------------------------------------------------------------------------------
+
+
+async def test_commands_work_on_every_screen(folder: str) -> None:
+    app = Explorer(folder)
+    async with app.run_test(size=(100, 30)) as pilot:
+        await idle(pilot, app)
+        await typed(pilot, app, "go d")
+        assert (app.state.selection.function, app.state.selection.variable) == ("other", "d")
+        await press(pilot, app, "4")
+        await typed(pilot, app, "stage 2")
+        assert (app.screen_name, app.state.selection.stage) == ("passes", 2)
+        await typed(pilot, app, "stage 7")
+        assert "no stage '7'" in screen_text(app)
+        await typed(pilot, app, "theme light")
+        assert app.theme == "rxe-light"
+        await typed(pilot, app, "brek a")
+        assert "there is no command 'brek'" in screen_text(app)
+        await typed(pilot, app, "compare 0")
+        assert app.screen_name == "compare"
+        assert app.state.compared is not None
+        await typed(pilot, app, "who a")
+        assert isinstance(app.screen, Popup)
+
+
+async def test_open_keeps_what_is_open_if_it_fails(folder: str, tmp_path: Path) -> None:
+    app = Explorer(folder)
+    async with app.run_test(size=(100, 30)) as pilot:
+        await idle(pilot, app)
+        before = app.state.session
+        await typed(pilot, app, f"open {tmp_path / 'none.py'}")
+        assert isinstance(app.screen, Popup)
+        assert app.state.session is before
+        await press(pilot, app, "escape")
+        await typed(pilot, app, f"open {LLAMA}")
+        assert app.state.session is not before
+        assert "forward(" in screen_text(app)
+        assert recent.recent()[:2] == [str(Path(LLAMA).resolve()), str(Path(folder).resolve())]
+
+
+async def test_tab_completes_commands_stages_and_variables(folder: str) -> None:
+    app = Explorer(folder)
+    async with app.run_test(size=(100, 30)) as pilot:
+        await idle(pilot, app)
+        await pilot.press("colon", *"st", "tab", "W", "tab")
+        assert app.screen.query_one("#command", CommandInput).value == "stage Wrong"
+        assert completions(app.state, False, "go oth") == ["go other"]
+        assert completions(app.state, True, "rev")[0] == "reverse-step "
+        assert completions(app.state, False, "rev") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("op:sqrt", "d"), ("ty:(2,)", "d"), ("var:c", "c"), ("PERMUTE", ""), ("permute", "b")],
+)
+async def test_a_search_is_narrowed_by_a_prefix(folder: str, text: str, expected: str) -> None:
+    app = Explorer(folder)
+    async with app.run_test(size=(100, 30)) as pilot:
+        await idle(pilot, app)
+        await typed(pilot, app, text, "slash")
+        if expected:
+            while app.state.selection.variable == "":  # the head of a function has types too
+                await press(pilot, app, "n")
+        assert app.state.selection.variable == expected
+
+
+async def test_a_search_in_all_stages_leads_to_a_line_and_back(folder: str) -> None:
+    app = Explorer(folder)
+    async with app.run_test(size=(100, 30)) as pilot:
+        await idle(pilot, app)
+        start = app.state.selection
+        await typed(pilot, app, "all:sin(", "slash")
+        assert isinstance(app.screen, Popup)
+        assert [row.text.split()[:2] for row in app.view.rows] == [["2", "Wrong"]]
+        await press(pilot, app, "enter")
+        assert (app.state.selection.stage, app.state.selection.variable) == (2, "a")
+        await press(pilot, app, "ctrl+o")
+        assert app.state.selection == start
+        await press(pilot, app, "alt+o")
+        assert app.state.selection.stage == 2
+
+
+# -- places ---------------------------------------------------------------------------------------------------------
+
+
+async def test_the_history_leads_to_a_stage(folder: str) -> None:
+    app = Explorer(folder)
+    async with app.run_test(size=(100, 30)) as pilot:
+        await idle(pilot, app)
+        await typed(pilot, app, "go a")
+        await press(pilot, app, "w")
+        rows = app.view.rows
+        assert [row.gutter for row in rows] == ["▌", " ", "~"]
+        await press(pilot, app, "G", "enter")
+        assert (app.state.selection.stage, app.state.selection.variable) == (2, "a")
+
+
+async def test_uses_of_a_value(folder: str) -> None:
+    app = Explorer(folder)
+    async with app.run_test(size=(100, 30)) as pilot:
+        await idle(pilot, app)
+        await typed(pilot, app, "go a")
+        await press(pilot, app, "percent_sign")
+        assert app.state.selection.variable == "b"
+        await press(pilot, app, "percent_sign", "percent_sign")
+        assert app.state.selection.variable == "c"
+        assert "nothing reads" in screen_text(app)
+
+
+async def test_stages_without_changes_are_folded_in_the_list(folder: str) -> None:
+    app = Explorer(folder)
+    async with app.run_test(size=(120, 30)) as pilot:
+        await idle(pilot, app)
+        assert "1 of 2 changed" in screen_text(app)
+        assert "1 Same" in screen_text(app)
+        await press(pilot, app, "tab", "G", "enter")
+        assert app.state.selection.stage == 2
+
+
+async def test_the_list_of_stages_is_a_drawer_in_a_narrow_terminal(folder: str) -> None:
+    app = Explorer(folder)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await idle(pilot, app)
+        drawer = app.frame.query_one("#stages")
+        assert not drawer.display
+        await press(pilot, app, "tab")
+        assert drawer.display
+        await press(pilot, app, "escape")
+        assert not drawer.display
+        assert app.focused is app.frame.query_one("#ir")
+
+
+async def test_the_selection_crosses_screens(folder: str) -> None:
+    app = Explorer(folder)
+    async with app.run_test(size=(100, 30)) as pilot:
+        await idle(pilot, app)
+        await typed(pilot, app, "go b")
+        await press(pilot, app, "3")
+        assert "main ▸ b: (3, n) f32" in screen_text(app)
+        await press(pilot, app, "plus")
+        assert "within 2 edges" in screen_text(app)
+        await press(pilot, app, "1")
+        assert app.state.selection.variable == "b"
+        assert under_cursor(app).split()[1] == "b"
+
+
+async def test_a_terminal_that_shrinks_and_grows_shows_everything_again(folder: str) -> None:
+    app = Explorer(folder)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await idle(pilot, app)
+        before = screen_text(app)
+        await pilot.resize_terminal(50, 10)
+        await pilot.pause()
+        assert "needs 60×16" in screen_text(app)
+        assert "R.exp" not in screen_text(app)
+        await pilot.resize_terminal(120, 40)
+        await idle(pilot, app)
+        assert screen_text(app) == before
+
+
+# -- the timeline ---------------------------------------------------------------------------------------------------
+
+
+def view(position: int, last: int, hits: tuple[int, ...] = (), is_done: bool = False) -> RunView:
+    return RunView(0, "f", position, last, 0, None, "", "", [], [], (), (), (), (), hits, is_done)  # type: ignore[arg-type]
+
+
+def test_the_timeline_has_the_width_it_is_given_and_marks_hits() -> None:
+    for position, last in ((0, 0), (3, 3), (5, 40), (40, 40)):
+        for width in (30, 80, 200):
+            line = timeline(view(position, last), width)
+            assert len(line) <= width
+            assert line.count("▶") == 1
+    assert "●" in timeline(view(9, 10, (2,)), 80)
+
+
+def test_a_click_on_the_timeline_goes_to_the_step_that_it_shows() -> None:
+    for last in (0, 1, 7, 1_000):
+        for position in (0, last // 2, last):
+            shown = view(position, last)
+            cell = timeline(shown, 120).index("▶")
+            assert abs(step_at(cell, shown, 120) - position) <= last / 100 + 0.5
+
+
+async def test_a_click_on_the_timeline(folder: str) -> None:
+    app = Explorer(folder)
+    async with app.run_test(size=(100, 30)) as pilot:
+        await idle(pilot, app)
+        await press(pilot, app, "2", "dollar_sign")
+        assert app.state.run.is_done
+        await pilot.click("#timeline", offset=(1, 0))
+        await idle(pilot, app)
+        assert app.state.run.position == 0
+
+
+async def test_the_command_line_of_what_is_shown(folder: str) -> None:
+    app = Explorer(folder)
+    async with app.run_test(size=(140, 30)) as pilot:
+        await idle(pilot, app)
+        await press(pilot, app, "right_square_bracket", "Y")
+        assert app.clipboard == f"relax-explorer show {folder} --stage 2 --func main"
+        await press(pilot, app, "5", "Y")
+        assert app.clipboard == f"relax-explorer compare {folder}@0 {folder}@2 --func main"
