@@ -106,7 +106,9 @@ class Frame(Moving):
     def fit(self) -> None:
         """Show or hide views for the present size."""
         self.query_one("#body").display = not self.is_small
-        if self.focused is None and not self.is_small and self.panes:  # the focus was lost while nothing was shown
+        if (
+            self.focused is None and not self.is_small and self.panes
+        ):  # the focus was lost while nothing was shown
             self.set_focus(self.query_one(f"#{self.panes[0]}"))
 
     @property
