@@ -27,9 +27,10 @@ def state() -> Path:
 
 
 def samples() -> list[Path]:
-    """The sample programs in reading order. A wheel has them beside the package, a checkout one folder up."""
+    """The sample programs in reading order, then builds. A wheel has them beside the package, a checkout one folder up."""
     package = Path(relax_explorer.__file__).parent
     for folder in (package / "samples", package.parent / "samples"):
         if folder.is_dir():
-            return sorted(folder.glob("[0-9]*.py"))
+            builds = sorted(path for path in folder.iterdir() if path.is_dir())
+            return [*sorted(folder.glob("[0-9]*.py")), *builds]
     return []

@@ -14,7 +14,7 @@ def stage_line(stage: Snapshot, diff: ModuleDiff | None, width: int) -> str:
     """`● 4 FuseOps     +8 −24 ~6`, at most `width` cells. `diff` is that against the stage before."""
     mark = "✗" if any(item.is_error for item in stage.problems) else "●" if stage.changed else "○"
     counts = "" if diff is None or not stage.changed else change_counts(diff)
-    head = f"{mark} {stage.number} "
+    head = f"{mark} {stage.label} "
     room = width - columns(head) - (columns(counts) + 1 if counts else 0)
     if room < LEAST:
         counts, room = "", width - columns(head)

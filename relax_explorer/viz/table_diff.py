@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
@@ -15,6 +16,7 @@ from relax_explorer.viz.diff import GLYPHS
 from relax_explorer.viz.ir_table import IrTable, Place, TableRow
 
 CONTEXT = 2
+_HEAD = 2  # lines of the head of a kernel: decorator and signature
 UNMARKED = frozenset({"same", "renamed"})  # kinds of change without a mark
 
 
@@ -90,6 +92,7 @@ class _Plan:
         self.removed: dict[int, list[int]] = {}  # old rows that stand before a row of the new table
         self.tail: list[int] = []
         self.starts = _starts(old), _starts(new)
+        self.sizes = _sizes(old), _sizes(new)
 
     def add(self, fn: FunctionDiff) -> None:
         """Take the pairs of one function."""
@@ -128,7 +131,9 @@ class _Plan:
             return table.row_of.get(id(unit))
         start = self.starts[side].get(fn.name)
         if start is not None and table.places[start].kind == "text":
-            return start + number
+            # A diff declares the dimensions of a kernel below its head, where a module has declared them once for all.
+            declared = len(units) - self.sizes[side][fn.name]
+            return start + (number if number < _HEAD else max(_HEAD - 1, number - declared))
         return table.row_of.get(id(unit.node))
 
     def _last(self, name: str) -> int | None:
@@ -142,6 +147,11 @@ class _Plan:
             kind, before = self.kinds.get(number, ("same", None))
             yield _Shown(kind, number, before=before)
         yield from [_Shown("removed", gone, True) for gone in self.tail]
+
+
+def _sizes(table: IrTable) -> dict[str, int]:
+    """The number of rows of each function."""
+    return Counter(place.function for place in table.places)
 
 
 def _starts(table: IrTable) -> dict[str, int]:

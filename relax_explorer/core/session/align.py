@@ -83,7 +83,7 @@ def diff_modules(a: IRModule, b: IRModule) -> ModuleDiff:
 def _function(name: str, a: Any, b: Any) -> FunctionDiff:
     old = tuple(bindings(a)) if type(a) is e.Function else ()
     if type(a) is type(b) is PrimFunc and a is not b:
-        return _kernel(name, a, b)
+        return diff_kernels(name, a, b)
     if a is b:
         return FunctionDiff(name, "same", old, old, ())
     new = tuple(bindings(b)) if type(b) is e.Function else ()
@@ -138,7 +138,13 @@ def binding_text(binding: e.Binding) -> str:
     return printer.lines[0].text
 
 
-def _kernel(name: str, a: PrimFunc, b: PrimFunc) -> FunctionDiff:
+def unit_text(unit: Unit) -> str:
+    """A binding or a line of a kernel as one line, without indentation."""
+    return unit.text.strip() if isinstance(unit, Line) else binding_text(unit)
+
+
+def diff_kernels(name: str, a: PrimFunc, b: PrimFunc) -> FunctionDiff:
+    """The diff of two PrimFuncs by their lines."""
     if structural_equal(a, b):
         return FunctionDiff(name, "same", (), (), ())
     old, new = kernel_lines(name, a), kernel_lines(name, b)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from relax_explorer.core.exec.values import UNKNOWN, Value
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.program.module import IRModule
-from relax_explorer.core.session.align import binding_text
+from relax_explorer.core.session.align import binding_text, diff_kernels, unit_text
 from relax_explorer.core.session.arrays import read_as
 from relax_explorer.core.session.counterparts import Match, Origins, counterparts
 from relax_explorer.core.session.difference import BY_DTYPE, Delta, Tolerance, delta, leaves_of
@@ -22,7 +22,9 @@ from relax_explorer.core.session.dumps import Stage, as_stage
 from relax_explorer.core.session.recording import Production, Recording, recorded
 from relax_explorer.core.session.samples import Sample, function_of, samples_of
 from relax_explorer.core.session.snapshot import Snapshot
+from relax_explorer.core.tir.stmt import PrimFunc
 
+MOST_KERNEL_LINES = 12
 Place = tuple[str, int]
 """A function and the number of a binding in it."""
 Links = tuple[tuple[Place, Place], ...]
@@ -64,7 +66,8 @@ class Verdict:
     """The comparison of two runs on one sample.
 
     `reason` tells why they differ; it is empty if they are equal. `first` is the first binding where the values part, with
-    the operands of B there. A run that stopped has its message in `stopped`.
+    the operands of B there. A run that stopped has its message in `stopped`. `kernel` are the lines in which the kernels called
+    there differ, old ones with `-` and new ones with `+`, if both have one name.
     """
 
     sample: str
@@ -75,6 +78,7 @@ class Verdict:
     operands: tuple[Pairing, ...] = ()
     pairs: tuple[Pairing, ...] = ()
     unkept: int = 0
+    kernel: tuple[str, ...] = ()
 
     @property
     def equal(self) -> bool:
@@ -200,7 +204,25 @@ def verdict_of(trial: Trial) -> Verdict:
         for stage in (trial.a, trial.b)
     ]
     links = _resolved(trial)
-    return judged(runs[0], runs[1], str(trial.sample), trial.tolerance, links, trial.everything)
+    verdict = judged(runs[0], runs[1], str(trial.sample), trial.tolerance, links, trial.everything)
+    return replace(verdict, kernel=_kernel_changes(trial.a.module, trial.b.module, verdict.first))
+
+
+def _kernel_changes(a: IRModule, b: IRModule, pair: Pairing | None) -> tuple[str, ...]:
+    """The lines in which the kernels differ that both sides of a pair call by one name."""
+    if pair is None or pair.a is None or pair.b is None or pair.a.operation != pair.b.operation:
+        return ()
+    name = pair.a.operation
+    old, new = a.functions.get(name), b.functions.get(name)
+    if type(old) is not PrimFunc or type(new) is not PrimFunc:
+        return ()
+    diff = diff_kernels(name, old, new)
+    lines: list[str] = []
+    for item in diff.pairs:
+        if item.kind not in ("same", "renamed"):
+            lines += [f"- {unit_text(diff.old[item.a])}"] if item.a is not None else []
+            lines += [f"+ {unit_text(diff.new[item.b])}"] if item.b is not None else []
+    return tuple(lines[:MOST_KERNEL_LINES])
 
 
 def _resolved(trial: Trial) -> Origins:

@@ -82,8 +82,16 @@ class Build:
 
 def built(session: Session) -> Build:
     """The build of a session whose passes have run."""
-    stages = [Stage(item.number, item.made_by, item.module, session.filename) for item in session.stages]
+    if not session.pipeline and len(session.stages) > 1:  # recorded: no pass can be left out
+        changed = [item for item in session.stages if item.changed]
+        return Build(tuple([stage_of(item, session.filename) for item in changed]), session.filename)
+    stages = [stage_of(item, session.filename) for item in session.stages]
     return Build(tuple(stages), session.filename, tuple(session.stages), tuple(session.pipeline))
+
+
+def stage_of(item: Snapshot, file: str = "") -> Stage:
+    """A stage of a session as a stage of a build; one that can't be read as its text."""
+    return Stage(item.label, item.made_by, item.text or item.module, file)
 
 
 def as_build(source: Build | Session | Sequence[Stage | IRModule]) -> Build:

@@ -17,12 +17,16 @@ from relax_explorer.core.session.snapshot import Snapshot
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """A value in one stage: its bindings there (none when gone), and the certainty (`=`, `≈`, `?`)."""
+    """A value in one stage: its bindings there (none when gone), and the certainty (`=`, `≈`, `?`).
+
+    `stage` is its place among the stages, `label` the number that users see.
+    """
 
     stage: int
     made_by: str
     bindings: tuple[e.Binding, ...]
     mark: str
+    label: int
 
     @property
     def gone(self) -> bool:
@@ -32,7 +36,7 @@ class Trace:
 
 def history(stages: Sequence[Snapshot], number: int, function: str, binding: e.Binding) -> list[Trace]:
     """Trace the value of `binding`, a binding of stage `number`, through all stages in order."""
-    here = Trace(number, stages[number].made_by, (binding,), "=")
+    here = Trace(number, stages[number].made_by, (binding,), "=", stages[number].label)
     earlier = _walk(stages, range(number, 0, -1), function, here, backwards=True)
     later = _walk(stages, range(number + 1, len(stages)), function, here, backwards=False)
     return [*reversed(earlier), here, *later]
@@ -50,7 +54,7 @@ def _walk(
         earlier = stages[number - 1]
         target = earlier if backwards else later
         links = _links(earlier, later, function, current.bindings, backwards)
-        current = Trace(target.number, target.made_by, links[0], links[1])
+        current = Trace(target.number, target.made_by, links[0], links[1], target.label)
         traces.append(current)
     return traces
 

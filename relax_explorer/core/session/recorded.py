@@ -49,11 +49,14 @@ class RecordedSession(Session):
             given = stage.module
         except ParseError as failure:
             found = problems(failure, self.profile)
-            return Snapshot(number, stage.made_by, IRModule({}), True, found, text=stage.text)
+            return Snapshot(
+                number, stage.made_by, IRModule({}), True, found, text=stage.text, recorded_as=stage.number
+            )
         result = checked(given, self.profile)
         is_changed = before is None or bool(before.text) or not structural_equal(before.module, result.module)
         module = result.module if is_changed or before is None else before.module
-        return Snapshot(number, stage.made_by, module, is_changed, self._lenient(result.problems))
+        found = self._lenient(result.problems)
+        return Snapshot(number, stage.made_by, module, is_changed, found, recorded_as=stage.number)
 
     def _lenient(self, found: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
         tvm = self.profile == "tvm"

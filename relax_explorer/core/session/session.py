@@ -90,16 +90,17 @@ class Session:
             continue
 
     def stage(self, which: int | str) -> Snapshot:
-        """The stage with this number, or the last stage of this pass. Raises KeyError if there is none."""
+        """The stage at this place (from the end if negative), or by its label or its pass as text. Raises KeyError."""
         if isinstance(which, int) or _NUMBER.fullmatch(which):
             number = int(which)
-            if -len(self.stages) <= number < len(self.stages):
+            if -len(self.stages) <= number < 0 or (isinstance(which, int) and 0 <= number < len(self.stages)):
                 return self.stages[number]
+            labelled = [snapshot for snapshot in self.stages if snapshot.label == number]
         else:
-            for snapshot in reversed(self.stages):
-                if snapshot.made_by == which:
-                    return snapshot
-        raise KeyError(f"no stage {which!r}; there are 0 to {len(self.stages) - 1}")
+            labelled = [snapshot for snapshot in self.stages if snapshot.made_by == which]
+        if not labelled or isinstance(which, int):
+            raise KeyError(f"no stage {which!r}; there are {_numbers([item.label for item in self.stages])}")
+        return labelled[-1]
 
     def changing(self) -> Iterator[Snapshot]:
         """The stages that changed the module, the input included."""
@@ -139,3 +140,10 @@ class Session:
     ) -> Debugger:
         """A debugger at the start of a call of `function`, public or private, in a stage. Raises Failure if the inputs don't fit."""
         return Debugger(self.stages[stage].module, function, args, self.cache, private=True, budget=budget)
+
+
+def _numbers(labels: list[int]) -> str:
+    """`0 to 6`, or all numbers if some are skipped."""
+    if labels == list(range(len(labels))):
+        return f"0 to {len(labels) - 1}"
+    return ", ".join(map(str, labels[:40])) + (" …" if len(labels) > 40 else "")

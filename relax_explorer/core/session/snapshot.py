@@ -27,6 +27,7 @@ class Snapshot:
     rewrites: tuple[Rewrite, ...] = ()
     seconds: float = 0.0
     text: str = ""  # of a recorded stage that can't be read; its module is empty
+    recorded_as: int | None = None  # the number that the build gave to a recorded stage
 
     @cached_property
     def printed(self) -> Printed:
@@ -47,12 +48,17 @@ class Snapshot:
         """The problems. Generated nodes get places in the text of this stage."""
         if self.text:
             return self.problems
-        return placed(self.problems, self.printed, f"stage {self.number} {self.made_by}")
+        return placed(self.problems, self.printed, f"stage {self.label} {self.made_by}")
 
     @cached_property
     def phase(self) -> str:
         """The name of the phase of the module."""
         return phase(self.module)
+
+    @property
+    def label(self) -> int:
+        """The number that users see: that of the build, which may skip some, else `number`."""
+        return self.number if self.recorded_as is None else self.recorded_as
 
     @property
     def entry(self) -> str:

@@ -73,8 +73,16 @@ def print_first(verdict: Verdict) -> None:
         output.say(f"    {distance_text(first.delta)}")
     for operand in verdict.operands:
         _say_pair(operand, "    operand ")
+    _say_kernel(side.operation, verdict.kernel)
     for name in side.stale:
         output.say(f"    operand {visible(name, 100)} was overwritten before this binding reads it")
+
+
+def _say_kernel(name: str, lines: Sequence[str]) -> None:
+    if lines:
+        output.say(f"    the kernel {visible(name, 100)} differs:")
+    for text in lines:
+        output.say(f"      {fit(visible(text, 400), 140)}")
 
 
 def _say_pair(pair: Pairing, indent: str = "  ") -> None:

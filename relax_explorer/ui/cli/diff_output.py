@@ -72,7 +72,7 @@ def print_history(traces: Sequence[Trace], style: str) -> None:
     if style == "json":
         rows = [
             {
-                "stage": t.stage,
+                "stage": t.label,
                 "pass": t.made_by,
                 "mark": t.mark,
                 "bindings": [binding_text(b) for b in t.bindings],
@@ -83,4 +83,4 @@ def print_history(traces: Sequence[Trace], style: str) -> None:
         return
     for trace in traces:
         text = "gone" if trace.gone else "; ".join(binding_text(b) for b in trace.bindings)
-        output.say(f"{trace.stage:3} {trace.mark} {trace.made_by:<24} {visible(text, 200)}")
+        output.say(f"{trace.label:3} {trace.mark} {trace.made_by:<24} {visible(text, 200)}")

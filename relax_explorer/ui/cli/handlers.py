@@ -193,8 +193,9 @@ def diff(a: str, b: str | None, passes: str | None, between: str | None, style: 
         names = (a, b)
     else:
         session = open_session(a, passes, "default")
-        first, _, second = (between or f"0..{len(session.stages) - 1}").partition("..")
-        left, right = chosen(session, first or "0"), chosen(session, second or None)
+        first, _, second = (between or "").partition("..")
+        left = chosen(session, first) if first else session.stages[0]
+        right = chosen(session, second or None)
         difference = session.diff(left.number, right.number)
         names = (f"{a}@{left.made_by}", f"{a}@{right.made_by}")
     print_diff(difference, names, style)

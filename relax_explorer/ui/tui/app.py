@@ -42,6 +42,7 @@ from relax_explorer.ui.tui.stage_control import StageControl
 from relax_explorer.ui.tui.state import State
 from relax_explorer.ui.tui.themes import chosen_theme, textual_theme
 from relax_explorer.ui.tui.typed import command_line
+from relax_explorer.ui.tui.verdicts import Verdicts
 from relax_explorer.ui.tui.widgets.line_view import LineView, Row
 from relax_explorer.viz.tokens import THEMES, Tokens
 
@@ -81,6 +82,7 @@ class Explorer(App[int]):
         self.run_control = RunControl(self, call or CallInputs())
         self.stage_control = StageControl(self, self.run_control, pipeline, profile)
         self.pictures = Pictures(self, self.stage_control, self.run_control)
+        self.verdicts = Verdicts(self, self.stage_control, self.run_control)
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Filters for all output. Screens escape their text; this catches omissions."""
@@ -155,7 +157,7 @@ class Explorer(App[int]):
         if self.screen_name == "debug":
             self.run_control.ensure()
         elif self.screen_name == "compare":
-            self.pictures.compare()
+            self.verdicts.compare()
 
     # -- screens --------------------------------------------------------------------------------------------------
 
@@ -248,7 +250,7 @@ class Explorer(App[int]):
         """Cancel what runs."""
         was_busy = not self.jobs.is_idle
         self.run_control.cancel()
-        self.pictures.interrupt.cancel()
+        self.verdicts.interrupt.cancel()
         for lane in ("graph", "export", "history", "search"):
             self.jobs.drop(lane)
         if was_busy:
@@ -263,7 +265,7 @@ class Explorer(App[int]):
     def exit(self, *arguments: Any, **named: Any) -> None:
         """Cancel running work, then end the application."""
         self.run_control.cancel()
-        self.pictures.interrupt.cancel()
+        self.verdicts.interrupt.cancel()
         super().exit(*arguments, **named)
 
     # -- small actions --------------------------------------------------------------------------------------------

@@ -8,11 +8,13 @@ from relax_explorer.ui.tui.host import Host
 from relax_explorer.ui.tui.pictures import Pictures
 from relax_explorer.ui.tui.run_control import RunControl
 from relax_explorer.ui.tui.stage_control import StageControl
+from relax_explorer.ui.tui.verdicts import Verdicts
 
 
 class Controls(Host, Protocol):
-    """Stages, the run, and what is drawn in jobs."""
+    """Stages, the run, and what is drawn or judged in jobs."""
 
     stage_control: StageControl
     run_control: RunControl
     pictures: Pictures
+    verdicts: Verdicts

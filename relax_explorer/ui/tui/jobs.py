@@ -38,7 +38,12 @@ class Job:
     receiver: Receiver
     is_stale: bool = False
     is_working: bool = False
+    detail: str = ""  # how far it is
     started: float = field(default_factory=time.monotonic)
+
+    def progress(self, what: str, number: int, total: int) -> None:
+        """Tell how far the work is; the footer shows it."""
+        self.detail = f"{what} {number} of {total}"
 
     def tell(self, then: Callable[[], None]) -> None:
         """Do something on the UI thread, unless the job is stale by then."""
@@ -163,4 +168,5 @@ class Jobs:
         if not late:
             return ""
         seconds = time.monotonic() - late[0].started
-        return f"{late[0].name} … {seconds:.0f} s, Esc cancels" if seconds >= 1 else f"{late[0].name} …"
+        name = f"{late[0].name}{', ' if late[0].detail else ''}{late[0].detail} …"
+        return f"{name} {seconds:.0f} s, Esc cancels" if seconds >= 1 else name

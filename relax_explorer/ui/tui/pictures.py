@@ -1,4 +1,4 @@
-"""What takes a while to show: graphs, histories, comparisons, and searches through all stages. Each is a job."""
+"""What takes a while to show: graphs, histories, and searches through all stages. Each is a job."""
 
 from __future__ import annotations
 
@@ -6,15 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from relax_explorer.core.exec.interrupt import Cancelled, Interrupt
 from relax_explorer.core.ir import expr as e
-from relax_explorer.core.session.compare import compare, links_between
-from relax_explorer.core.session.dumps import Stage
-from relax_explorer.core.session.inputs import CallInputs
-from relax_explorer.core.session.samples import samples_of
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.syntax.doc import Line
-from relax_explorer.ui import directories
 from relax_explorer.ui.files import CannotWrite, target
 from relax_explorer.ui.tui import rows
 from relax_explorer.ui.tui.host import Host
@@ -22,7 +16,7 @@ from relax_explorer.ui.tui.jobs import Job
 from relax_explorer.ui.tui.run_control import RunControl
 from relax_explorer.ui.tui.search import found_in
 from relax_explorer.ui.tui.stage_control import StageControl
-from relax_explorer.ui.tui.state import Compared, State
+from relax_explorer.ui.tui.state import State
 from relax_explorer.ui.tui.widgets.line_view import Row
 from relax_explorer.viz.visible import visible
 
@@ -76,11 +70,10 @@ def graph_text(state: State, running: e.Binding | None, width: int) -> GraphText
 
 
 class Pictures:
-    """The jobs that draw, trace, compare and search."""
+    """The jobs that draw, trace and search."""
 
     def __init__(self, app: Host, stages: StageControl, run: RunControl) -> None:
         self.app, self.stages, self.run = app, stages, run
-        self.interrupt = Interrupt()
 
     def export(self) -> None:
         """Write the graph as SVG into the folder where the explorer was started."""
@@ -135,45 +128,6 @@ class Pictures:
                 return
         self.app.say(f"no stage has a variable {name!r}")
 
-    # -- compare --------------------------------------------------------------------------------------------------
-
-    def compare(self, other: int | None = None) -> None:
-        """Run the function in another stage and in this one on the same inputs, and compare all values.
-
-        The other stage is the one compared last, else the last one before this one that changed the module.
-        """
-        state = self.app.state
-        session, here = state.session, state.selection.stage
-        if session is None:
-            return
-        other = self._other(session) if other is None else other
-        if other == here:
-            self.app.say("the stages are the same; b chooses another one, ] goes on")
-            return
-        a, b = min(other, here), max(other, here)
-        name = self.run.function()
-        given, interrupt = self.run.given(name), Interrupt()
-        self.interrupt = interrupt
-
-        def work(job: Job) -> Compared | None:
-            return _compared(session, (a, b), name, given, interrupt)
-
-        def done(compared: Compared | None) -> None:
-            if compared is None:
-                self.app.say("cancelled")
-            else:
-                self.app.change(compared=compared)
-
-        self.app.jobs.start("compare", f"comparing stages {a} and {b}", work, done)
-
-    def _other(self, session: Session) -> int:
-        """The stage compared last, else the last one before the selected stage that changed the module."""
-        state = self.app.state
-        here = state.selection.stage
-        if state.compared is not None and state.compared.a != here:
-            return state.compared.a
-        return max([stage.number for stage in session.stages[:here] if stage.changed], default=0)
-
     # -- search ---------------------------------------------------------------------------------------------------
 
     def search_everywhere(self, text: str) -> None:
@@ -201,23 +155,6 @@ class Pictures:
         self.app.show_screen("passes")
 
 
-def _compared(
-    session: Session, numbers: tuple[int, int], name: str, given: CallInputs, interrupt: Interrupt
-) -> Compared | None:
-    """Run a function in two stages on one sample; None if it was cancelled."""
-    a, b = [session.stages[number] for number in numbers]
-    samples = samples_of(a.module, name, 1, given.sources, given.shape)
-    sides = [Stage(item.number, item.made_by, item.module, session.filename) for item in (a, b)]
-    try:
-        result = compare(
-            sides[0], sides[1], name, samples, links=links_between(session.stages, *numbers),
-            cache=directories.kernel_cache(), everything=True, interrupt=interrupt,
-        )  # fmt: skip
-    except Cancelled:
-        return None
-    return Compared(*numbers, result)
-
-
 def _all_matches(session: Session, text: str, job: Job) -> list[Row]:
     found: list[Row] = []
     for stage in list(session.stages):
@@ -227,6 +164,6 @@ def _all_matches(session: Session, text: str, job: Job) -> list[Row]:
             continue
         for row in found_in(rows.TableRows(rows.table_of(stage)), text):
             node = row.node if isinstance(row.node, (e.VarBinding, e.MatchCast)) else None
-            line = f"{stage.number:>3} {stage.made_by[:18]:<18} {row.text.strip()}"
+            line = f"{stage.label:>3} {stage.made_by[:18]:<18} {row.text.strip()}"
             found.append(Row(visible(line), " ", (stage.number, node), row.function, row.ghost))
     return found

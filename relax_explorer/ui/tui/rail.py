@@ -8,7 +8,7 @@ from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.ui.tui.state import State
 from relax_explorer.ui.tui.widgets.line_view import Row
 from relax_explorer.viz.stage_line import stage_line
-from relax_explorer.viz.visible import columns, fit
+from relax_explorer.viz.visible import columns, fit, visible
 
 
 def rail_rows(state: State, width: int) -> list[Row]:
@@ -32,10 +32,10 @@ def rail_rows(state: State, width: int) -> list[Row]:
 def _folded(quiet: list[Snapshot]) -> list[Row]:
     if not quiet:
         return []
-    first, last = quiet[0].number, quiet[-1].number
-    if first == last:
-        return [Row(f"○ {first} {quiet[0].made_by}", " ", first)]
-    return [Row(f"○ {first}–{last} ({len(quiet)} unchanged)", " ", first)]
+    first, last = quiet[0], quiet[-1]
+    if first is last:
+        return [Row(f"○ {first.label} {visible(first.made_by, 60)}", " ", first.number)]
+    return [Row(f"○ {first.label}–{last.label} ({len(quiet)} unchanged)", " ", first.number)]
 
 
 def _diff(session: Session, stage: Snapshot) -> ModuleDiff | None:

@@ -216,6 +216,7 @@ def detail_lines(session: Session, stage: Snapshot, selection: Selection) -> lis
     if number is not None:
         read = [_numbered(derived, item) for item in derived.operands[number]]
         lines.append(f"reads {', '.join(read)}" if read else "reads nothing")
+    lines[2:2] = _called(session, stage, binding)
     lines += [*_merged(stage, binding), origin(binding)]
     return [visible(line) for line in lines]
 
@@ -243,6 +244,26 @@ def _numbered(derived: Facts, var: e.Var) -> str:
     )
 
 
+def callee(binding: e.Binding | None) -> str:
+    """The function or kernel of the module that a binding calls; empty if it calls none."""
+    value = binding.value if binding is not None else None
+    if type(value) is not e.Call:
+        return ""
+    if isinstance(value.op, e.GlobalVar):
+        return value.op.name
+    return next((arg.name for arg in value.args[:1] if isinstance(arg, e.GlobalVar)), "")
+
+
+def _called(session: Session, stage: Snapshot, binding: e.Binding) -> list[str]:
+    """A remark on a callee that this stage changed."""
+    name = callee(binding)
+    if not name or not stage.number or not stage.changed:
+        return []
+    statuses = {fn.name: fn.status for fn in session.diff(stage.number - 1, stage.number).functions}
+    word = {"changed": "changed", "added": "added"}.get(statuses.get(name, ""))
+    return [f"calls {name}, which this stage {word}; Enter goes there"] if word else []
+
+
 def _merged(stage: Snapshot, binding: e.Binding) -> list[str]:
     """What the pass of this stage made the binding from, if that was recorded."""
     for rewrite in stage.rewrites:
@@ -266,7 +287,7 @@ def history_rows(session: Session, selection: Selection) -> list[Row]:
         changed = before is not None and set(before) != set(trace.bindings)
         mark = "▌" if trace.stage == selection.stage else "~" if changed else " "
         place = (trace.stage, trace.bindings[0] if trace.bindings else None)
-        line = visible(f"{trace.stage:3} {trace.mark} {trace.made_by:<24} {text}")
+        line = visible(f"{trace.label:3} {trace.mark} {trace.made_by:<24} {text}")
         rows.append(Row(line, mark, place, selection.function))
         before = trace.bindings
     return rows

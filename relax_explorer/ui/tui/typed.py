@@ -81,7 +81,11 @@ def _compare(app: Controls, text: str) -> None:
             app.say(str(error.args[0]))
             return
     app.show_screen("compare", starts=False)
-    app.pictures.compare(number)
+    app.verdicts.compare(number)
+
+
+def _bisect(app: Controls, text: str) -> None:
+    app.verdicts.bisect()
 
 
 def _inputs(app: Controls, text: str) -> None:
@@ -114,6 +118,7 @@ TYPED: tuple[Typed, ...] = (
     Typed("who", "[NAME]", "Show which stages changed a value.", _who),
     Typed("all", "TEXT", "Find a text in all stages.", _all),
     Typed("compare", "[N|PASS]", "Compare the values of this stage with those of another one.", _compare),
+    Typed("bisect", "", "Find the first stage whose results differ from those of the first one.", _bisect),
     Typed("inputs", "", "Choose the inputs of the run.", _inputs),
     Typed("theme", "NAME", "Draw in another theme.", _theme),
     Typed("commands", "", "List the commands of this line.", _commands),
@@ -204,7 +209,12 @@ def command_line(app: Controls) -> str:
         "passes": app.stage_control.pipeline if from_passes else None,
     }  # fmt: skip
     if stage is not None and screen in ("passes", "graph"):
-        values["stage"] = str(stage.number)
+        values["stage"] = str(stage.label)
     if screen == "compare" and state.compared is not None and not from_passes:
-        values["a"], values["b"] = f"{path}@{state.compared.a}", f"{path}@{state.compared.b}"
+        labels = (
+            [session.stages[number].label for number in (state.compared.a, state.compared.b)]
+            if session
+            else []
+        )
+        values["a"], values["b"] = [f"{path}@{label}" for label in labels]
     return own.text(values)

@@ -76,6 +76,9 @@ class Inputs(ModalScreen[CallInputs | None]):
 
     BINDINGS = [  # noqa: RUF012  # as Textual declares it
         Binding("escape", "close", "Close", show=False, priority=True),
+        # Before the line: a key behind one that moves the focus belongs to the next line.
+        Binding("tab", "app.focus_next", show=False, priority=True),
+        Binding("shift+tab", "app.focus_previous", show=False, priority=True),
         Binding("down", "app.focus_next", show=False, priority=True),
         Binding("up", "app.focus_previous", show=False, priority=True),
     ]

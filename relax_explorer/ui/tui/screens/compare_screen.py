@@ -51,7 +51,7 @@ class CompareScreen(Frame):
         assert state.session is not None  # the caller checked this
         verdict = compared.result.verdicts[0]
         names = [
-            f"{number} {visible(state.session.stages[number].made_by, 40)}"
+            f"{state.session.stages[number].label} {visible(state.session.stages[number].made_by, 40)}"
             for number in (compared.a, compared.b)
         ]
         width = self.app.size.width - 6
@@ -89,11 +89,11 @@ class CompareScreen(Frame):
             and state.session is not None
             and (held is None or state.selection.stage not in (held.a, held.b))
         ):
-            self.explorer.pictures.compare()
+            self.explorer.verdicts.compare()
 
     def action_stage(self, step: int, changing: bool) -> None:
         super().action_stage(step, changing)
-        self.explorer.pictures.compare()
+        self.explorer.verdicts.compare()
 
     def action_other_stage(self) -> None:
         """Choose a stage from a list."""
@@ -102,7 +102,7 @@ class CompareScreen(Frame):
             return
         rows = [Row(stage_line(stage, None, 70), " ", stage.number) for stage in session.stages]
         self.explorer.show_rows(
-            "Compare with stage", rows, 0, lambda row: self.explorer.pictures.compare(row.node)
+            "Compare with stage", rows, 0, lambda row: self.explorer.verdicts.compare(row.node)
         )
 
     def action_enter(self) -> None:

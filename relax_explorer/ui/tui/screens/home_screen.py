@@ -75,6 +75,7 @@ def home_rows() -> Iterator[Row]:
 
 
 def _title(path: Path) -> str:
-    """The first comment of a sample."""
-    first = path.read_text(encoding="utf-8").splitlines()[:1] if path.is_file() else []
+    """The first line of a sample, or of the README of a build."""
+    file = path / "README.md" if path.is_dir() else path
+    first = file.read_text(encoding="utf-8").splitlines()[:1] if file.is_file() else []
     return first[0].lstrip("# ") if first else ""

@@ -88,7 +88,7 @@ class PassesScreen(Frame):
             if stage.number and stage.changed
             else ""
         )
-        view.border_title = _escaped(f"{stage.number} {visible(stage.made_by, 60)}  {counts}")
+        view.border_title = _escaped(f"{stage.label} {visible(stage.made_by, 60)}  {counts}")
         if is_other and state.selection.binding is not view.row_node:
             self._select_row(view.cursor)
 
@@ -156,6 +156,9 @@ class PassesScreen(Frame):
             view.row is not None and view.row.gutter != "-" and isinstance(self._function(view.row), PrimFunc)
         ):
             self.action_fold()
+        elif name := rows.callee(self.explorer.state.selection.binding):
+            self.explorer.stage_control.go_to(self.explorer.state.selection.stage, name)
+            self.explorer.say(f"{name}; ctrl+o goes back")
         else:
             self.action_details()
 
@@ -234,6 +237,9 @@ class PassesScreen(Frame):
         if stage is not None:
             kernels = frozenset(name for name, fn in stage.module.functions.items() if type(fn) is PrimFunc)
             self.explorer.show_with(opened=frozenset() if self.explorer.state.options.opened else kernels)
+
+    def action_bisect(self) -> None:
+        self.explorer.verdicts.bisect()
 
     def action_debug_here(self) -> None:
         self.explorer.show_screen("debug")

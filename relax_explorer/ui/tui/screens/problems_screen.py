@@ -65,7 +65,7 @@ def problem_list(state: State) -> Iterator[Row]:
     found = state.session.problems
     for stage, problem in found:
         place = _place(stage, problem.span)
-        for row in rows.problem_rows(problem, f"stage {stage.number} {stage.made_by}"):
+        for row in rows.problem_rows(problem, f"stage {stage.label} {stage.made_by}"):
             yield Row(row.text, row.gutter, place)
     if not (found or state.failures or state.session.notes):
         yield Row(

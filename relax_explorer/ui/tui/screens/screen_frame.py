@@ -154,7 +154,8 @@ class Frame(Moving):
         if stage is None or state.session is None:
             return ""
         wrong = len(state.session.problems)
-        text = f"stage {stage.number}/{state.session.total} {visible(stage.made_by, 30)}"
+        last = max(state.session.total, state.session.stages[-1].label)
+        text = f"stage {stage.label}/{last} {visible(stage.made_by, 30)}"
         return f"{wrong} problem{'s' * (wrong > 1)}  {text}" if wrong and not self.is_narrow else text
 
     def _footer(self) -> Text:

@@ -1,0 +1,176 @@
+"""Jobs that judge values: comparing two stages, and finding the first stage that is wrong."""
+
+from __future__ import annotations
+
+from relax_explorer.core.exec.interrupt import Cancelled, Interrupt
+from relax_explorer.core.session.bisect import Bisection, bisect
+from relax_explorer.core.session.compare import compare, links_between
+from relax_explorer.core.session.dumps import built, stage_of
+from relax_explorer.core.session.inputs import CallInputs
+from relax_explorer.core.session.predicates import SameOutput
+from relax_explorer.core.session.samples import samples_of
+from relax_explorer.core.session.session import Session
+from relax_explorer.ui import directories
+from relax_explorer.ui.tui.host import Host
+from relax_explorer.ui.tui.jobs import Job
+from relax_explorer.ui.tui.run_control import RunControl
+from relax_explorer.ui.tui.stage_control import StageControl
+from relax_explorer.ui.tui.state import Compared
+from relax_explorer.ui.tui.widgets.line_view import Row
+from relax_explorer.viz.pair_table import pair_detail
+from relax_explorer.viz.visible import visible
+
+
+class Verdicts:
+    """Compares stages on the inputs of the run."""
+
+    def __init__(self, app: Host, stages: StageControl, run: RunControl) -> None:
+        self.app, self.stages, self.run = app, stages, run
+        self.interrupt = Interrupt()
+
+    def compare(self, other: int | None = None) -> None:
+        """Run the function in another stage and in this one on the same inputs, and compare all values.
+
+        The other stage is the one compared last, else the last one before this one that changed the module.
+        """
+        state = self.app.state
+        session, here = state.session, state.selection.stage
+        if session is None:
+            return
+        other = self._other(session) if other is None else other
+        if other == here:
+            self.app.say("the stages are the same; b chooses another one, ] goes on")
+            return
+        a, b = min(other, here), max(other, here)
+        name = self.run.function()
+        given, interrupt = self.run.given(name), Interrupt()
+        self.interrupt = interrupt
+
+        def work(job: Job) -> Compared | None:
+            return _compared(session, (a, b), name, given, interrupt)
+
+        def done(compared: Compared | None) -> None:
+            if compared is None:
+                self.app.say("cancelled")
+            else:
+                self.app.change(compared=compared)
+
+        self.app.jobs.start("compare", f"comparing stages {a} and {b}", work, done)
+
+    def _other(self, session: Session) -> int:
+        """The stage compared last, else the last one before the selected stage that changed the module."""
+        state = self.app.state
+        here = state.selection.stage
+        if state.compared is not None and state.compared.a != here:
+            return state.compared.a
+        return max([stage.number for stage in session.stages[:here] if stage.changed], default=0)
+
+    def bisect(self) -> None:
+        """Find the first stage whose results are not those of the first one, and the value that is wrong there."""
+        session = self.app.state.session
+        if session is None:
+            return
+        name = self.run.function()
+        given, interrupt = self.run.given(name), Interrupt()
+        self.interrupt = interrupt
+
+        def work(job: Job) -> Bisection | None:
+            build = built(session)
+            samples = samples_of(build.stages[0].module, name, None, given.sources, given.shape)
+            test = SameOutput(
+                build.stages[0], name, samples, cache=directories.kernel_cache(), interrupt=interrupt
+            )
+            try:
+                return bisect(build, test, interrupt=interrupt, told=job.progress)
+            except Cancelled:
+                return None
+
+        def done(found: Bisection | None) -> None:
+            if found is None:
+                self.app.say("cancelled")
+            else:
+                self._tell(session, found)
+
+        self.app.jobs.start("compare", "bisecting", work, done)
+
+    def _tell(self, session: Session, found: Bisection) -> None:
+        """Show the tests of the stages; the lines of the wrong one lead to the value that is wrong there."""
+        if found.failed is None:
+            self.app.show_rows(
+                "Every stage gives the results of the first one", [*_attempt_rows(session, found)]
+            )
+            return
+        verdict = found.comparison.first if found.comparison is not None else None
+        side = (
+            verdict.first.b or verdict.first.a if verdict is not None and verdict.first is not None else None
+        )
+        number = _number(session, found.failed.number)
+        rows = [*_attempt_rows(session, found), Row("")]
+        place = (number, "" if side is None else side.name)
+        if verdict is not None and verdict.first is not None:
+            rows.append(
+                Row(f"First difference: {visible(side.name if side is not None else '', 60)}", "≠", place)
+            )
+            rows += [Row(line, " ", place) for line in pair_detail(verdict.first)]
+        rows += [
+            Row(visible(line, 300), " ", place)
+            for line in (*(verdict.kernel if verdict is not None else ()), *_left_out(found))
+        ]
+        start = next((n for n, row in enumerate(rows) if row.gutter == "✗"), 0)
+        self.app.show_rows(
+            f"First bad stage: {found.failed.number} {visible(found.failed.made_by, 60)}",
+            rows,
+            start,
+            self._go,
+        )
+
+    def _go(self, row: Row) -> None:
+        if not isinstance(row.node, tuple):
+            return
+        number, name = row.node
+        self.app.show_screen("passes")
+        if not (name and self.stages.go_to_variable(name, number)):
+            self.stages.show(number)
+
+
+def _compared(
+    session: Session, numbers: tuple[int, int], name: str, given: CallInputs, interrupt: Interrupt
+) -> Compared | None:
+    """Run a function in two stages on one sample; None if it was cancelled."""
+    a, b = [session.stages[number] for number in numbers]
+    samples = samples_of(a.module, name, 1, given.sources, given.shape)
+    sides = [stage_of(item, session.filename) for item in (a, b)]
+    try:
+        result = compare(
+            sides[0], sides[1], name, samples, links=links_between(session.stages, *numbers),
+            cache=directories.kernel_cache(), everything=True, interrupt=interrupt,
+        )  # fmt: skip
+    except Cancelled:
+        return None
+    return Compared(*numbers, result)
+
+
+def _attempt_rows(session: Session, found: Bisection) -> list[Row]:
+    """A row for each stage that was tested. Those lead to their stages, the wrong one to its wrong value."""
+    first = found.comparison.first if found.comparison is not None else None
+    pair = first.first if first is not None else None
+    side = pair.b or pair.a if pair is not None else None
+    rows = []
+    for item in found.attempts:
+        name = side.name if item.reason and side is not None else ""
+        state = f"✗ {visible(item.reason, 200)}" if item.reason else "holds"
+        text = f"{item.number:>3} {visible(item.made_by, 40):<26} {state}"
+        rows.append(Row(text, "✗" if item.reason else "✓", (_number(session, item.number), name)))
+    return rows
+
+
+def _number(session: Session, label: int) -> int:
+    """The place of the stage with a label."""
+    return next((item.number for item in session.stages if item.label == label), 0)
+
+
+def _left_out(found: Bisection) -> list[str]:
+    if found.left_out is None:
+        return []
+    names = ", ".join(f"{visible(name, 60)} ({number + 1})" for number, name in found.left_out.passes)
+    return [f" Good without {names}"]
