@@ -74,6 +74,18 @@ class TableDiff(Sequence[MarkedRow]):
             row = _compared(self.old[shown.before], row)
         return MarkedRow(row, GLYPHS[shown.kind] if shown.kind not in UNMARKED else " ")
 
+    def sides(self, number: int) -> tuple[TableRow | None, TableRow | None, str]:
+        """The old and the new row of a row, and the kind of its change. An unchanged row stands on both sides."""
+        shown = self._shown[number]
+        if shown.is_old:
+            return self.old[shown.number], None, shown.kind
+        row = self.new[shown.number]
+        if shown.kind == "added":
+            return None, row, shown.kind
+        if shown.before is None:
+            return row, row, shown.kind
+        return *_told_apart(self.old[shown.before], row), shown.kind
+
     def changes(self) -> list[int]:
         """The first row of each run of changed rows."""
         marked = [shown.kind not in UNMARKED for shown in self._shown]
@@ -181,6 +193,21 @@ def _changed(rows: list[_Shown]) -> Iterator[_Shown]:
         yield row
     if skipped:
         yield _Shown("same", len(rows), skipped=skipped)
+
+
+def _told_apart(old: TableRow, new: TableRow) -> tuple[TableRow, TableRow]:
+    """Two rows in which the pieces that differ have the roles old and new."""
+    head = 1 if new.place.number and old.place.number else 0  # numbers of rows always differ
+    left, right = old.pieces[head:], new.pieces[head:]
+    matcher = SequenceMatcher(
+        None, [text.rstrip() for _, text in left], [text.rstrip() for _, text in right], False
+    )
+    before, after = list(old.pieces[:head]), list(new.pieces[:head])
+    for tag, i0, i1, j0, j1 in matcher.get_opcodes():
+        is_same = tag == "equal"
+        before += left[i0:i1] if is_same else [("old", text) for _, text in left[i0:i1]]
+        after += right[j0:j1] if is_same else [("new", text) for _, text in right[j0:j1]]
+    return TableRow(old.place, tuple(before), old.info), TableRow(new.place, tuple(after), new.info)
 
 
 def _unnumbered(row: TableRow, width: int) -> TableRow:

@@ -128,6 +128,14 @@ CALLS = tuple(
 2 run {member_class}
 0 check {member}
 0 opt {member}
+0 report {member}
+0 report {kernel_only}
+2 report {missing}
+0 report {sized} --shape n=0
+2 report {sized} --shape q=1
+0 report {plain} --no-run
+2 report {plain} --func nobody
+0 report {names} --passes LegalizeOps
 0 graph {member}
 0 show {member}
 2 run {no_tensor}

@@ -502,6 +502,31 @@ COMMANDS: tuple[Command, ...] = (
         "graph",
     ),
     Command(
+        "report",
+        "Write a session as one HTML file: pipeline, changes, graphs, problems, and a recorded run.",
+        (
+            Argument("input", "a TVMScript file, or a folder of numbered stages", "source", metavar="INPUT"),
+            PASSES,
+            FUNCTION,
+            RUN_INPUT,
+            SHAPE,
+            MAX_INPUT,
+            Argument("--no-run", "don't run the function", "flag", False),
+            Argument(
+                "--output",
+                "the file to write (default: standard output)",
+                "target",
+                short="-o",
+                metavar="FILE.html",
+            ),
+        ),
+        (
+            "relax-explorer report model.py -o report.html",
+            "relax-explorer report dumps --input io.npz -o report.html",
+        ),
+        "passes",
+    ),
+    Command(
         "who",
         "Show the history of one variable across the stages.",
         (INPUT, Argument("var", "the variable", metavar="VAR"), PASSES, FUNCTION, _format("text", "json")),

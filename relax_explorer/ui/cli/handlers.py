@@ -221,6 +221,17 @@ def graph(
     return draw(drawing.scoped(max_nodes), output_ or STANDARD_OUTPUT, format, engine)
 
 
+def report(
+    input: str, passes: str | None, func: str | None, input_: tuple[str, ...], shape: tuple[str, ...], max_input: float, no_run: bool,
+    output_: Target | None,
+) -> int:  # fmt: skip
+    """Write a session as HTML."""
+    from relax_explorer.ui.cli.reporting import write_report
+
+    session = open_session(input, passes, "default")
+    return write_report(session, func, input_, shape, max_input, not no_run, output_ or STANDARD_OUTPUT)
+
+
 def who(input: str, var: str, passes: str | None, func: str | None, format: str) -> int:
     """Print the history of a variable."""
     from relax_explorer.ui.cli.diff_output import print_history
@@ -274,6 +285,7 @@ HANDLERS: dict[str, Callable[..., int]] = {
     "bisect": _renamed(bisect),
     "validate": _renamed(validate),
     "graph": _renamed(graph),
+    "report": _renamed(report),
     "who": who,
     "passes": passes,
     "ops": ops,

@@ -1,0 +1,55 @@
+"""`report`: a session as one HTML file."""
+
+from __future__ import annotations
+
+from relax_explorer.core.diagnostics import Failure
+from relax_explorer.core.exec.debugger import Debugger
+from relax_explorer.core.exec.interrupt import Interrupt
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.session.inputs import from_npz, made_inputs
+from relax_explorer.core.session.run_log import RunLog, logged
+from relax_explorer.core.session.session import Session
+from relax_explorer.ui.cli import output
+from relax_explorer.ui.cli.interruptible import interruptible
+from relax_explorer.ui.cli.run import lengths_given, most_bytes, relax_function, sources_by_name
+from relax_explorer.ui.files import Target
+from relax_explorer.viz.report import report as page
+
+
+def write_report(
+    session: Session, func: str | None, sources: tuple[str, ...], shape: tuple[str, ...], gigabytes: float, is_run: bool, target: Target,
+) -> int:  # fmt: skip
+    """Write the report. A function that can't be run leaves its reason in the report's place for the run, and a warning."""
+    log: RunLog | None = None
+    if is_run:
+        try:
+            log = interruptible(
+                lambda interrupt: _log(session, func, sources, shape, most_bytes(gigabytes), interrupt)
+            )
+        except Failure as failure:
+            if func is not None or sources or shape:
+                raise
+            output.say(f"warning: no run is recorded: {failure.diagnostics[0].message}", err=True)
+    output.write(page(session, log), target)
+    return output.OK
+
+
+def _log(
+    session: Session,
+    func: str | None,
+    sources: tuple[str, ...],
+    shape: tuple[str, ...],
+    most: int,
+    interrupt: Interrupt,
+) -> RunLog | None:
+    stage = session.stages[0]
+    name = func or stage.entry
+    if func is None and type(stage.module.functions.get(name)) is not e.Function:
+        return None
+    fn = relax_function(stage.module, name)
+    if len(sources) == 1 and "=" not in sources[0] and sources[0].endswith(".npz"):
+        values, note = from_npz(fn, sources[0], most), ""
+    else:
+        values, note = made_inputs(fn, sources_by_name(sources), lengths_given(shape), most=most)
+    debugger = Debugger(stage.module, name, values, session.cache, interrupt, private=True)
+    return logged(debugger, note)

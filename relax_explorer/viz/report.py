@@ -1,0 +1,187 @@
+"""A session as one HTML file: pipeline, changes side by side, graphs, problems, and a recorded run with a scrubber.
+
+The file needs no server and no network, and every text of the program is escaped. Its policy allows no script but its own.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Iterator
+from html import escape
+from importlib.resources import files
+
+from relax_explorer import __version__
+from relax_explorer.core.diagnostics import Failure
+from relax_explorer.core.session.run_log import RunLog
+from relax_explorer.core.session.session import Session
+from relax_explorer.core.session.snapshot import Snapshot
+from relax_explorer.viz.ir_graph import graph
+from relax_explorer.viz.ir_table import IrTable
+from relax_explorer.viz.problem import render
+from relax_explorer.viz.report_rows import beside_row, json_html, program_row, safe, step_data, table_row
+from relax_explorer.viz.side_by_side import beside
+from relax_explorer.viz.stage_line import change_counts
+from relax_explorer.viz.table_diff import TableDiff
+from relax_explorer.viz.visible import visible, visible_lines
+
+MOST_ROWS = 3_000  # of one stage
+MOST_NODES = 200
+CONTEXT = 3
+
+
+def report(session: Session, log: RunLog | None = None, title: str = "") -> str:
+    """The page of a session whose passes have run. `log` is a run of its first stage."""
+    style, script = _asset("report.css"), _asset("report.js")
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    policy = f"default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src 'sha256-{digest}'"
+    name = escape(visible(title or session.filename or "program", 200))
+    body = "\n".join(
+        [*_pipeline(session), *_run(session, log), *_stages(session), *_graphs(session), *_problems(session)]
+    )
+    return f"""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{name}</title>
+<style>{style}</style>
+</head>
+<body>
+<header><h1>{name}</h1><p class="muted">Relax Explorer {escape(__version__)} · {_stage_count(session)}</p></header>
+<nav>{_links(log)}</nav>
+<main>
+{body}
+</main>
+<script>{script}</script>
+</body>
+</html>
+"""
+
+
+def _links(log: RunLog | None) -> str:
+    names = ["Pipeline", *(["Run"] if log is not None else []), "Stages", "Graphs", "Problems"]
+    return " · ".join(f'<a href="#{name.lower()}">{name}</a>' for name in names)
+
+
+def _asset(name: str) -> str:
+    return (files("relax_explorer.viz") / name).read_text(encoding="utf-8").replace("</", "<\\/")
+
+
+def _stage_count(session: Session) -> str:
+    changed = sum(stage.changed for stage in session.stages[1:])
+    return f"{len(session.stages)} stages, {changed} changed the module"
+
+
+# -- parts ----------------------------------------------------------------------------------------------------------
+
+
+def _pipeline(session: Session) -> Iterator[str]:
+    yield '<section id="pipeline"><h2>Pipeline</h2><div class="scroll"><table class="plain">'
+    yield '<tr><th class="number">#</th><th>pass</th><th>changes</th><th class="number wide">ms</th><th>phase</th></tr>'
+    for stage in session.stages:
+        counts = (
+            change_counts(session.diff(stage.number - 1, stage.number))
+            if stage.number and stage.changed
+            else ""
+        )
+        wrong = len([item for item in stage.problems if item.is_error])
+        counts += f"{' · ' if counts else ''}{wrong} errors" if wrong else ""
+        name = safe(stage.made_by)
+        link = f'<a href="#stage-{stage.number}">{name}</a>' if stage.changed and stage.number else name
+        time = f"{stage.seconds * 1000:.1f}" if stage.seconds else ""
+        yield table_row(
+            ("number", str(stage.label)),
+            ("", link),
+            ("", escape(counts)),
+            ("number wide", time),
+            ("", escape(stage.phase)),
+        )
+    yield "</table></div></section>"
+
+
+def _stages(session: Session) -> Iterator[str]:
+    yield '<section id="stages"><h2>Stages</h2>'
+    for stage in session.stages[1:]:
+        if stage.changed:
+            yield from _changes(session, stage)
+    if not any(stage.changed for stage in session.stages[1:]):
+        yield '<p class="muted">No stage changed the module.</p>'
+    yield "</section>"
+
+
+def _changes(session: Session, stage: Snapshot) -> Iterator[str]:
+    """The changed rows of a stage beside those of the stage before."""
+    diff = session.diff(stage.number - 1, stage.number)
+    opened = {fn.name for fn in diff.functions if fn.status == "changed"}
+    before = IrTable(session.stages[stage.number - 1], opened=opened)
+    pairs = beside(TableDiff(before, IrTable(stage, opened=opened), diff), CONTEXT)
+    counts = escape(change_counts(diff))
+    is_open = " open" if stage.number == 1 else ""
+    name = safe(stage.made_by)
+    yield f'<details id="stage-{stage.number}"{is_open}><summary><b>{stage.label} {name}</b> <span class="muted">{counts}</span></summary>'
+    yield '<div class="scroll"><table class="code pair">'
+    yield from map(beside_row, pairs[:MOST_ROWS])
+    yield "</table></div>"
+    if len(pairs) > MOST_ROWS:
+        yield f'<p class="muted">{len(pairs) - MOST_ROWS} more lines are not shown.</p>'
+    yield "</details>"
+
+
+def _graphs(session: Session) -> Iterator[str]:
+    yield '<section id="graphs"><h2>Graphs</h2>'
+    shown = [session.stages[0]]
+    if session.stages[-1].module is not session.stages[0].module:
+        shown.append(next(stage for stage in reversed(session.stages) if stage.changed))
+    for stage in shown:
+        yield f"<h3>{stage.label} {safe(stage.made_by)}</h3>"
+        try:
+            drawing = graph(stage.module, stage.entry).scoped(MOST_NODES)
+        except Failure as failure:
+            yield f'<p class="muted">{safe(failure.diagnostics[0].message)}</p>'
+            continue
+        data = base64.b64encode(drawing.draw("svg").data).decode()
+        notes = escape("; ".join(drawing.notes))
+        alt = escape(f"dataflow graph of {visible(drawing.title)} with {len(drawing.nodes)} nodes")
+        yield f'<div class="scroll"><img class="graph" alt="{alt}" src="data:image/svg+xml;base64,{data}"></div><p class="muted">{notes}</p>'
+    yield "</section>"
+
+
+def _problems(session: Session) -> Iterator[str]:
+    yield '<section id="problems"><h2>Problems</h2>'
+    found = session.problems
+    for stage, problem in found:
+        yield f"<h3>stage {stage.label} {safe(stage.made_by)}</h3><pre>{escape(visible_lines(render(problem)))}</pre>"
+    if not found:
+        yield '<p class="muted">None: syntax, well-formedness, StructInfo, purity and the contracts of the passes were checked.</p>'
+    yield "</section>"
+
+
+# -- the recorded run -----------------------------------------------------------------------------------------------
+
+
+def _run(session: Session, log: RunLog | None) -> Iterator[str]:
+    if log is None:
+        return
+    stage = session.stages[0]
+    table = IrTable(stage, log.function)
+    steps = [step_data(step, table) for step in log.steps]
+    yield f'<section id="run"><h2>Run of {safe(log.function)}</h2>'
+    given = ", ".join(f"{name} = {length}" for name, length in log.shape)
+    parts = [
+        given,
+        f"inputs made up: {log.note}" if log.note else "",
+        "cut: it had more steps" if log.is_cut else "",
+    ]
+    yield f'<p class="muted">{escape(visible("; ".join(part for part in parts if part), 600))}</p>'
+    for problem in log.problems:
+        yield f"<pre>{escape(visible_lines(render(problem)))}</pre>"
+    if steps:
+        yield '<div class="run"><label for="step" id="step-number">step</label>'
+        yield f'<input id="step" type="range" min="0" max="{len(steps) - 1}" value="0"><div class="code" id="step-value"></div></div>'
+    yield '<div class="scroll"><table class="code" id="program">'
+    for number in range(min(len(table), MOST_ROWS)):
+        yield program_row(number, table[number])
+    yield "</table></div>"
+    yield f'<script type="application/json" id="steps">{json_html(steps)}</script></section>'

@@ -1,0 +1,217 @@
+"""The HTML report: what it holds, that nothing of a program is markup in it, and that a browser opens it."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from relax_explorer.core.session.inputs import make_inputs
+from relax_explorer.core.session.recorded import RecordedSession, recorded
+from relax_explorer.core.session.run_log import RunLog, logged
+from relax_explorer.core.session.session import Session
+from relax_explorer.core.syntax.load import load
+from relax_explorer.viz.ir_table import IrTable
+from relax_explorer.viz.report import report
+from relax_explorer.viz.side_by_side import beside
+from relax_explorer.viz.table_diff import TableDiff
+from tests.cli.test_commands import rxe_cli
+from tests.support.injection import LATER, SHORT, program, unsafe
+from tests.support.roundtrip import SAMPLES
+
+TRANSFORMER = next(path for path in SAMPLES if path.stem.startswith("12"))
+BROKEN = SAMPLES[0].parent / "broken_build"
+
+
+MARKUP = "</script><img src=x onerror=alert(1)>"
+
+
+def log_of(session: Session) -> RunLog:
+    stage = session.stages[0]
+    fn = stage.module.functions[stage.entry]
+    return logged(session.debug(stage.entry, make_inputs(fn, {})))
+
+
+@pytest.fixture(scope="module")
+def page() -> str:
+    session = Session.open(TRANSFORMER)
+    return report(session, log_of(session))
+
+
+class Elements(HTMLParser):
+    """Counts elements, and refuses one that is not closed."""
+
+    VOID = frozenset({"meta", "img", "input", "br"})
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.count: dict[str, int] = {}
+        self.links: list[str] = []
+        self.ids: set[str] = set()
+        self.sources: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        values = dict(attrs)
+        self.count[tag] = self.count.get(tag, 0) + 1
+        self.ids |= {values["id"] or ""} if "id" in values else set()
+        self.links += [values["href"] or ""] if "href" in values else []
+        self.sources += [values["src"] or ""] if "src" in values else []
+        assert not [name for name in values if name.startswith("on")]
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+def parsed(page: str) -> Elements:
+    elements = Elements()
+    elements.feed(page)
+    assert not elements.open
+    return elements
+
+
+def test_the_page_is_one_file_and_its_links_lead_somewhere(page: str) -> None:
+    found = parsed(page)
+    assert found.links
+    assert {link for link in found.links if link.removeprefix("#") not in found.ids} == set()
+    assert all(source.startswith("data:") for source in found.sources)
+    assert "http://" not in page.replace("http://www.w3.org", "")
+
+
+def test_it_has_every_part(page: str) -> None:
+    for text in ("LegalizeOps", "Run of main", "… ", "Graphs", "nn.layer_norm", "lv6"):
+        assert text in page
+    steps = json.loads(re.search(r'id="steps">(.*?)</script>', page, re.DOTALL)[1])
+    assert steps[0]["text"].startswith("normed = (3, 3, 16) f32")
+    assert [step["step"] for step in steps] == list(range(1, len(steps) + 1))
+    rows = re.findall(r'<tr data-row="(\d+)" data-kind="binding">', page)
+    assert {str(step["row"]) for step in steps[:-1]} == set(rows)
+
+
+def test_a_program_that_cannot_run_is_reported_without_a_run() -> None:
+    session = Session.open(TRANSFORMER)
+    assert 'id="run"' not in report(session)
+    assert 'href="#run"' not in report(session)
+
+
+def test_a_run_that_stops_tells_why(tmp_path: Path) -> None:
+    path = tmp_path / "p.py"
+    path.write_text(
+        '@R.function(pure=False)\ndef main(x: R.Tensor((2,), "float32")):\n    y = R.exp(x)\n'
+        '    _ = R.assert_op(R.const(False), format="never <b>")\n    return y\n'
+    )
+    session = Session.open(path, "")
+    log = log_of(session)
+    assert [step.binding.var.name for step in log.steps] == ["y"]
+    shown = report(session, log)
+    assert "never &lt;b&gt;" in shown
+    assert not log.is_cut
+
+
+def test_a_long_run_is_cut() -> None:
+    session = Session.open(TRANSFORMER)
+    stage = session.stages[0]
+    fn = stage.module.functions["main"]
+    log = logged(session.debug("main", make_inputs(fn, {})), most=3)
+    assert (len(log.steps), log.is_cut) == (3, True)
+    assert "cut: it had more steps" in report(session, log)
+
+
+def test_sides_show_each_row_once() -> None:
+    session = RecordedSession(recorded(BROKEN), str(BROKEN))
+    session.run_all()
+    for stage in session.stages[1:]:
+        diff = session.diff(stage.number - 1, stage.number)
+        old, new = IrTable(session.stages[stage.number - 1]), IrTable(stage)
+        pairs = beside(TableDiff(old, new, diff), 3)
+        rows = [pair.new.place for pair in pairs if pair.new is not None]
+        assert len(rows) == len(set(map(id, rows)))
+        assert len(rows) + sum(pair.skipped for pair in pairs) == len(new)
+        changed = sum(pair.kind not in ("same", "renamed") for pair in pairs)
+        assert changed == sum(row.glyph != " " for row in TableDiff(old, new, diff))
+
+
+@pytest.mark.parametrize(
+    "place", ["operator", "print format", "metadata", "module attribute", "kernel", "string"]
+)
+def test_nothing_of_a_program_is_markup(place: str, tmp_path: Path) -> None:
+    path = tmp_path / "p.py"
+    later = LATER if program(place, "") == program(place, "\ud800") else SHORT
+    path.write_bytes(program(place, MARKUP + later))
+    session = Session(load(path), "LegalizeOps", f"</title>{MARKUP}")
+    session.run_all()
+    shown = report(session)
+    assert "<img src=x" not in shown
+    assert not unsafe(shown.replace("\n", ""))
+    parsed(shown)
+
+
+def test_the_command_writes_it(tmp_path: Path) -> None:
+    goal = tmp_path / "r.html"
+    done = rxe_cli("report", str(TRANSFORMER), "--shape", "b=2", "-o", str(goal))
+    assert done.exit_code == 0, done.output
+    assert "b = 2, s = 3" in goal.read_text()
+    assert 'id="run"' not in rxe_cli("report", str(TRANSFORMER), "--no-run").stdout
+    assert rxe_cli("report", str(TRANSFORMER), "--shape", "q=2").exit_code == 2
+
+
+# -- in a browser ---------------------------------------------------------------------------------------------------
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+QUIET = ("--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-sync",
+         "--disable-component-update", "--disable-quic", "--virtual-time-budget=3000", "--enable-logging=stderr")  # fmt: skip
+PROBE = """<script>
+const slider = document.getElementById("step");
+slider.value = "5"; slider.dispatchEvent(new Event("input"));
+document.body.dataset.moved = document.body.dataset.step;
+document.body.dataset.rows = document.querySelectorAll("tr.now").length;
+document.body.dataset.wide = String(document.documentElement.scrollWidth > document.documentElement.clientWidth);
+</script></body>"""
+
+
+def opened(path: Path, profile: Path, width: int) -> tuple[str, str]:
+    """The document after its scripts ran, and the console."""
+    if CHROMIUM is None:
+        pytest.skip("chromium is not installed")
+    command = [
+        CHROMIUM,
+        *QUIET,
+        f"--window-size={width},900",
+        f"--user-data-dir={profile}",
+        "--dump-dom",
+        f"file://{path}#step=2",
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    return done.stdout, "\n".join(line for line in done.stderr.split("\n") if "CONSOLE" in line)
+
+
+@pytest.mark.parametrize("width", [1200, 390])
+def test_a_browser_opens_it_from_a_file_and_the_scrubber_moves(page: str, tmp_path: Path, width: int) -> None:
+    path = tmp_path / "r.html"
+    path.write_text(page)
+    shown, console = opened(path, tmp_path / "profile", width)
+    assert 'data-step="3"' in shown
+    assert console == ""
+    # The policy of the page allows no script but its own, so the probe stands in a page without it.
+    free = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", page)
+    path.write_text(free.replace("</body>", PROBE))
+    shown, console = opened(path, tmp_path / "profile", width)
+    assert 'data-moved="6"' in shown
+    assert 'data-rows="1"' in shown
+    assert 'data-wide="false"' in shown
+    assert console == ""
+
+
+def test_the_policy_of_the_page_stops_other_scripts(page: str, tmp_path: Path) -> None:
+    path = tmp_path / "r.html"
+    path.write_text(page.replace("</body>", PROBE))
+    shown, console = opened(path, tmp_path / "profile", 1200)
+    assert "data-moved" not in shown
+    assert "Content Security Policy" in console
