@@ -128,7 +128,7 @@ def _write_members(dot: graphviz.Digraph, graph: Graph) -> None:
 
 def _node_attributes(node: Node) -> dict[str, str]:
     width, height = node_size(node)
-    paint = LIGHT.node(node.kind)
+    paint = LIGHT.node(node.look)
     mark = node.strongest_mark
     look = {
         "label": dot_label([title_text(node), *line_texts(node)]),

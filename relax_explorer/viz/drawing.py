@@ -23,6 +23,12 @@ class Drawing(Graph):
 
         return dot_text(self)
 
+    def mermaid(self) -> str:
+        """The graph in the language of Mermaid, for pull requests."""
+        from relax_explorer.viz.mermaid import mermaid_text  # rarely needed
+
+        return mermaid_text(self)
+
     def draw(self, format: str = "svg", engine: Engine = "auto", timeout: float = 10.0) -> Picture:
         """A picture with notes on its layout; `format` is `svg` or `png`, `timeout` is in seconds per engine."""
         from relax_explorer.viz.dot import draw  # as above

@@ -66,6 +66,13 @@ class Node:
     detail: str = ""
     cluster: str | None = None
     marks: frozenset[Mark] = frozenset()
+    family: str = ""  # the class of the operation, such as matmul; it colours operators
+
+    @property
+    def look(self) -> str:
+        """The role of its colours: the class of the operation for operators, calls and fields, else its kind."""
+        has_family = self.family not in ("", "other") and self.kind in (Kind.OPERATOR, Kind.CALL, Kind.TUPLE)
+        return f"is-{self.family}" if has_family else str(self.kind)
 
     @property
     def marks_in_order(self) -> tuple[Mark, ...]:

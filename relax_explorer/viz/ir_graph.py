@@ -12,8 +12,10 @@ from relax_explorer.core.ir.facts import variables
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.syntax.names import Names
 from relax_explorer.core.syntax.printer_expr import scalar_text
+from relax_explorer.viz import folding
 from relax_explorer.viz.drawing import Drawing
 from relax_explorer.viz.graph import Cluster, Edge, Kind, Mark, Node
+from relax_explorer.viz.op_class import OpClass, op_class
 from relax_explorer.viz.short import short_info
 
 
@@ -24,8 +26,11 @@ def graph(
     current: e.Binding | None = None,
     selected: e.Binding | None = None,
     block: int | None = None,
+    weights: str = "auto",
 ) -> Drawing:
     """The graph of one Relax function (the entry if no name is given), or of its block number `block` alone.
+
+    `weights` folds weights and constants into their readers (fold), or not (nodes); auto folds many.
 
     Raises Failure if the module has no such function.
     """
@@ -37,7 +42,10 @@ def graph(
         text = f"the module has no Relax function {name!r}"
         raise Failure(Diagnostic(UNKNOWN_FUNCTION, text, help=f"it has {', '.join(functions) or 'none'}"))
     marks = {binding: Mark.CHANGED for binding in changed}
-    return _Builder(name, functions[name], marks, current, selected).build(block)
+    drawing = _Builder(name, functions[name], marks, current, selected).build(block)
+    held = folding.weights(functions[name])
+    is_folded = weights == "fold" or (weights == "auto" and len(held) >= folding.FROM)
+    return folding.folded(drawing, held) if is_folded else drawing
 
 
 class _Builder:
@@ -112,13 +120,24 @@ class _Builder:
         node_id = self._id(var if var is not None else binding)
         name = self.names(var) if var is not None else ""
         title, lines, kind = self._text(binding, name)
+        family = op_class(value) if isinstance(binding, e.VarBinding) else OpClass.OTHER
         info = var.struct_info if var is not None else None
         detail = f"{name}: {info}" if name else str(info)
         marks = {self.marks[binding]} if binding in self.marks else set()
         marks |= {Mark.CURRENT} if binding is self.current else set()
         marks |= {Mark.SELECTED} if binding is self.selected else set()
         self.nodes.append(
-            Node(node_id, title, lines, kind, short_info(info), detail, cluster, frozenset(marks))
+            Node(
+                node_id,
+                title,
+                lines,
+                kind,
+                short_info(info),
+                detail,
+                cluster,
+                frozenset(marks),
+                family.name.lower(),
+            )
         )
         if type(value) is e.If:
             self._read(value.condition, node_id, cluster)

@@ -26,7 +26,7 @@ OKABE_ITO: Mapping[str, str] = {
 }
 
 HUE_OF_NODE: Mapping[str, str] = {
-    "parameter": "green",
+    "parameter": "blue",
     "constant": "yellow",
     "operator": "sky",
     "call": "orange",
@@ -37,6 +37,17 @@ HUE_OF_NODE: Mapping[str, str] = {
     "more": "grey",
 }
 """The hue of each kind of graph node; the keys are the values of `graph.Kind`."""
+
+HUE_OF_CLASS: Mapping[str, str] = {
+    "matmul": "sky",
+    "elementwise": "green",
+    "reduce": "orange",
+    "shape": "grey",
+    "call": "purple",
+    "memory": "yellow",
+    "effect": "vermillion",
+}
+"""The hue of each class of operations, as in the tables of the terminal."""
 
 HUE_OF_CHANGE: Mapping[str, str] = {
     "added": "blue",
@@ -76,7 +87,7 @@ class Theme:
     changes: Mapping[str, Paint]
 
     def node(self, kind: str) -> Paint:
-        """The colours of a kind of graph node; KeyError for an unknown kind."""
+        """The colours of the look of a graph node (`graph.Node.look`); KeyError for an unknown one."""
         return self.nodes[kind]
 
     def change(self, role: str) -> Paint:
@@ -135,7 +146,7 @@ def _theme(name: str, background: str, text: str, towards: str, tint: float) -> 
         text=text,
         muted=mix(text, background, 0.68),
         edge=mix(text, background, 0.62),
-        nodes=paints(HUE_OF_NODE),
+        nodes=paints({**HUE_OF_NODE, **{f"is-{name}": hue for name, hue in HUE_OF_CLASS.items()}}),
         changes=paints(HUE_OF_CHANGE),
     )
 

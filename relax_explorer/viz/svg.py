@@ -21,7 +21,7 @@ from relax_explorer.viz.layout import (
     title_text,
 )
 from relax_explorer.viz.measure import FONT, LABEL_SIZE, LINE_HEIGHT, LINE_SIZE, TITLE_SIZE, text_width
-from relax_explorer.viz.palette import DARK, LIGHT, Theme
+from relax_explorer.viz.palette import DARK, HUE_OF_CLASS, LIGHT, Theme
 from relax_explorer.viz.visible import visible
 
 MARGIN = 16.0
@@ -30,6 +30,10 @@ _NOTE = 16.0
 _DETAIL_LIMIT = 2_000
 _DASHES = {EdgeKind.SHAPE: "2 3", EdgeKind.ORDER: "7 4", EdgeKind.MORE: "1 4"}
 _ARROW, _ARROW_HALF = 8.0, 3.4
+_LEGEND = {
+    "matmul": "matmul, convolution", "elementwise": "element-wise", "reduce": "reduction", "shape": "layout", "call": "call",
+    "memory": "memory", "effect": "effect",
+}  # fmt: skip
 
 
 def svg_text(graph: Graph, layout: Layout) -> str:
@@ -40,8 +44,10 @@ def svg_text(graph: Graph, layout: Layout) -> str:
 
 def _document(graph: Graph, layout: Layout, notes: list[str]) -> Iterator[str]:
     title = visible(graph.title, LABEL_LIMIT)
-    head = _HEADER + _NOTE * len(notes)
+    legend = _legend(graph)
+    head = _HEADER + _NOTE * len(notes) + (_NOTE if legend else 0)
     texts = [text_width(title, 16, bold=True), *(text_width(note, LINE_SIZE) for note in notes)]
+    texts.append(sum(_legend_width(name) for name in legend))
     width = max([layout.width, *texts]) + 2 * MARGIN
     height = layout.height + head + 2 * MARGIN
     yield '<?xml version="1.0" encoding="UTF-8"?>'
@@ -57,6 +63,7 @@ def _document(graph: Graph, layout: Layout, notes: list[str]) -> Iterator[str]:
     for index, note in enumerate(notes):
         y = MARGIN + 15 + _NOTE * (index + 1)
         yield _text("note", MARGIN, y, note, LINE_SIZE, LIGHT.muted, anchor="start")
+    yield from _legend_row(legend, MARGIN + 15 + _NOTE * (len(notes) + 1))
     shift = (width - layout.width) / 2
     yield f'<g transform="translate({_n(shift)} {_n(head + MARGIN)})">'
     yield from _clusters(graph, layout)
@@ -68,6 +75,28 @@ def _document(graph: Graph, layout: Layout, notes: list[str]) -> Iterator[str]:
         yield from _edge_label(edge, curve)
     yield "</g>"
     yield "</svg>"
+
+
+def _legend(graph: Graph) -> list[str]:
+    """The classes of operations in a graph, if it has several."""
+    held = {node.look.removeprefix("is-") for node in graph.nodes if node.look.startswith("is-")}
+    found = [name for name in HUE_OF_CLASS if name in held]
+    return found if len(found) > 1 else []
+
+
+def _legend_width(name: str) -> float:
+    return text_width(_LEGEND[name], LINE_SIZE) + 30
+
+
+def _legend_row(names: list[str], y: float) -> Iterator[str]:
+    """A coloured square and a name for each class."""
+    x = MARGIN
+    for name in names:
+        paint = LIGHT.node(f"is-{name}")
+        square = f'x="{_n(x)}" y="{_n(y - 9)}" width="10" height="10" rx="2" fill="{paint.fill}" stroke="{paint.stroke}"'
+        yield f'<g class="is-{name}"><rect class="shape" {square}/></g>'
+        yield _text("note", x + 15, y, _LEGEND[name], LINE_SIZE, LIGHT.muted, anchor="start")
+        x += _legend_width(name)
 
 
 def _description(graph: Graph) -> str:
@@ -97,9 +126,8 @@ def _rules(theme: Theme) -> Iterator[str]:
     yield f".head {{ fill: {theme.edge}; }}"
     yield f".label {{ fill: {theme.text}; }}"
     yield f".backing {{ fill: {theme.background}; }}"
-    for kind in Kind:
-        paint = theme.node(kind)
-        yield f".{kind} .shape {{ fill: {paint.fill}; stroke: {paint.stroke}; }}"
+    for look, paint in theme.nodes.items():  # classes of operations behind kinds, which they replace
+        yield f".{look} .shape {{ fill: {paint.fill}; stroke: {paint.stroke}; }}"
     for mark in Mark:
         yield f".{mark} .shape {{ stroke: {theme.change(mark).stroke}; }}"
 
@@ -174,7 +202,7 @@ def _backing(text: str, x: float, y: float) -> str:
 
 
 def _node(node: Node, box: Box) -> Iterator[str]:
-    classes = " ".join(["node", node.kind, *node.marks_in_order])
+    classes = " ".join(dict.fromkeys(["node", node.kind, node.look, *node.marks_in_order]))
     yield f'<g class="{classes}"><title>{escape(tooltip(node))}</title>'
     yield _outline(node, box)
     lines = line_texts(node)
@@ -195,7 +223,7 @@ def tooltip(node: Node) -> str:
 
 
 def _outline(node: Node, box: Box) -> str:
-    paint = LIGHT.node(node.kind)
+    paint = LIGHT.node(node.look)
     mark = node.strongest_mark
     stroke = LIGHT.change(mark).stroke if mark else paint.stroke
     dash = (

@@ -480,7 +480,7 @@ COMMANDS: tuple[Command, ...] = (
                 "output format (default: from the file's extension)",
                 "choice",
                 None,
-                choices=("svg", "png", "dot", "unicode", "ascii", "json"),
+                choices=("svg", "png", "dot", "mermaid", "unicode", "ascii", "json"),
             ),
             Argument(
                 "--engine",
@@ -488,6 +488,13 @@ COMMANDS: tuple[Command, ...] = (
                 "choice",
                 "auto",
                 choices=("auto", "pygraphviz", "dot", "builtin"),
+            ),
+            Argument(
+                "--weights",
+                "weights and constants: folded into their readers, as nodes, or auto (folded if there are many)",
+                "choice",
+                "auto",
+                choices=("auto", "fold", "nodes"),
             ),
             Argument("--around", "draw only the neighbourhood of this variable", metavar="VAR"),
             Argument("--radius", "radius of the neighbourhood, in edges", "int", 2),

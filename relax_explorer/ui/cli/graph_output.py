@@ -10,7 +10,15 @@ from relax_explorer.ui.files import Target
 from relax_explorer.viz.dot import DrawError
 from relax_explorer.viz.drawing import Drawing
 
-_ENDINGS = {".svg": "svg", ".png": "png", ".dot": "dot", ".gv": "dot", ".txt": "unicode", ".json": "json"}
+_ENDINGS = {
+    ".svg": "svg",
+    ".png": "png",
+    ".dot": "dot",
+    ".gv": "dot",
+    ".txt": "unicode",
+    ".json": "json",
+    ".mmd": "mermaid",
+}
 
 
 def draw(graph: Drawing, target: Target, format: str | None, engine: str) -> int:
@@ -20,11 +28,12 @@ def draw(graph: Drawing, target: Target, format: str | None, engine: str) -> int
         return _picture(graph, target, style, engine)
     texts = {
         "dot": graph.dot,
+        "mermaid": graph.mermaid,
         "json": lambda: _json(graph),
         "unicode": lambda: graph.terminal(shutil.get_terminal_size().columns),
         "ascii": lambda: graph.terminal(shutil.get_terminal_size().columns, ascii=True),
     }
-    output.write(texts[style](), target)  # type: ignore[no-untyped-call]  # one of four bound methods
+    output.write(texts[style](), target)  # type: ignore[no-untyped-call]  # one of five bound methods
     return output.OK
 
 

@@ -204,7 +204,7 @@ def diff(a: str, b: str | None, passes: str | None, between: str | None, style: 
 
 def graph(
     input: str, func: str | None, passes: str | None, stage: str | None, output_: Target | None, format: str | None, engine: str, around: str | None,
-    radius: int, max_nodes: int,
+    radius: int, max_nodes: int, weights: str,
 ) -> int:  # fmt: skip
     """Draw a graph."""
     from relax_explorer.ui.cli.graph_output import draw
@@ -212,7 +212,7 @@ def graph(
 
     session = open_session(input, passes)
     snapshot = chosen(session, stage)
-    drawing = build(snapshot.module, func or snapshot.entry)
+    drawing = build(snapshot.module, func or snapshot.entry, weights=weights)
     if around is not None:
         centre = next((node.id for node in drawing.nodes if around in (node.title, *node.lines)), None)
         if centre is None:

@@ -122,7 +122,9 @@ class Frame(Moving):
         return self.app.size.width < NARROW
 
     def draw_bars(self) -> None:
-        """Draw header and footer."""
+        """Draw header and footer, once they exist."""
+        if not hasattr(self, "_drawn"):
+            return
         if self.is_small:
             text = f"needs {SMALLEST[0]}×{SMALLEST[1]}; the same data: relax-explorer show …"
             self.query_one("#header", Static).update(Text(text))

@@ -1,0 +1,57 @@
+"""Folds weights and constants into their readers, so that a graph shows how data flows.
+
+A weight is a parameter of the model that is not data: behind the inputs if the function says how many it has (`num_input`), else a
+tensor of fixed lengths beside data with symbolic ones, or beside one first parameter.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection
+from dataclasses import replace
+
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.walk import info_vars
+from relax_explorer.viz.drawing import Drawing
+from relax_explorer.viz.graph import Kind, Node
+
+FROM = 9  # weights from which on they are folded without being asked
+MOST_LINES = 4  # folded values that a node names
+
+
+def weights(fn: e.Function) -> frozenset[str]:
+    """The names of the parameters that are weights."""
+    count = fn.attrs.get("num_input")
+    if isinstance(count, int):
+        return frozenset(param.name for param in fn.params[count:])
+    tensors = [param for param in fn.params if isinstance(param.struct_info, s.TensorStructInfo)]
+    data = {param for param in tensors if info_vars(param.struct_info or s.OBJECT)} or set(tensors[:1])
+    return frozenset(param.name for param in tensors if param not in data)
+
+
+def folded(drawing: Drawing, names: Collection[str]) -> Drawing:
+    """The graph with these parameters, and all constants, as lines of the nodes that read them."""
+    gone = {
+        node.id for node in drawing.nodes
+        if node.kind is Kind.CONSTANT or (node.kind is Kind.PARAMETER and node.title in names)
+    }  # fmt: skip
+    read: dict[str, list[Node]] = defaultdict(list)
+    for edge in drawing.edges:
+        if edge.source in gone:
+            read[edge.target].append(drawing.node(edge.source))
+    nodes = tuple(
+        _with_lines(node, read[node.id]) if node.id in read else node
+        for node in drawing.nodes
+        if node.id not in gone
+    )
+    edges = tuple(edge for edge in drawing.edges if edge.source not in gone)
+    note = f"{len(gone)} weights and constants are lines of their readers" if gone else ""
+    return replace(drawing, nodes=nodes, edges=edges, notes=(*drawing.notes, *([note] if note else [])))
+
+
+def _with_lines(node: Node, values: list[Node]) -> Node:
+    own = tuple(f"{value.title} {value.shape_text}" for value in dict.fromkeys(values))
+    more = (f"and {len(own) - MOST_LINES} more",) if len(own) > MOST_LINES else ()
+    detail = "\n".join([node.detail, *[f"reads {text}" for text in own]])
+    return replace(node, lines=(*node.lines, *own[:MOST_LINES], *more), detail=detail)

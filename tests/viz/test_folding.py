@@ -1,0 +1,139 @@
+"""Weights and constants folded into their readers, operators coloured by class, and Mermaid."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from relax_explorer.core.program.module import IRModule
+from relax_explorer.core.syntax.load import load
+from relax_explorer.core.syntax.parser import parse
+from relax_explorer.viz.folding import folded, weights
+from relax_explorer.viz.graph import Kind
+from relax_explorer.viz.ir_graph import graph
+from relax_explorer.viz.layout import lay_out
+from relax_explorer.viz.svg import svg_text
+from tests.cli.test_commands import rxe_cli
+from tests.support.roundtrip import DATA
+
+LLAMA = DATA / "llama" / "00_input.py"
+
+
+def module(params: str, body: str, attributes: str = "") -> IRModule:
+    lines = "".join(f"    {line}\n" for line in body.split("\n"))
+    head = f"    R.func_attr({attributes})\n" if attributes else ""
+    return parse(f"@R.function\ndef main({params}):\n{head}{lines}")
+
+
+STATIC = 'x: R.Tensor((2, 3), "float32"), w: R.Tensor((3, 3), "float32"), v: R.Tensor((3, 3), "float32")'
+SYMBOLIC = 'w: R.Tensor((3, 3), "float32"), x: R.Tensor(("n", 3), "float32"), m: R.Tensor(("n",), "float32"), s: R.Shape([2]), o: R.Object'
+
+
+@pytest.mark.parametrize(
+    ("params", "attributes", "expected"),
+    [
+        (STATIC, "", {"w", "v"}),
+        (STATIC, '{"num_input": 2}', {"v"}),
+        (STATIC, '{"num_input": 0}', {"x", "w", "v"}),
+        (SYMBOLIC, "", {"w"}),
+        ('s: R.Shape([2]), x: R.Tensor((2,), "float32")', "", set()),
+        ("", "", set()),
+    ],
+)
+def test_what_a_weight_is(params: str, attributes: str, expected: set[str]) -> None:
+    body = "y = R.const(1.0)\nreturn y"
+    assert weights(module(params, body, attributes).relax_functions["main"]) == expected
+
+
+def test_weights_and_constants_are_lines_of_each_reader() -> None:
+    body = "a = R.matmul(x, w)\nb = R.matmul(a, w)\nc = R.add(b, R.const([1.0, 2.0, 3.0]))\nreturn c"
+    whole = graph(module(STATIC, body), weights="nodes")
+    drawing = graph(module(STATIC, body), weights="fold")
+    assert {node.kind for node in whole.nodes} >= {Kind.CONSTANT, Kind.PARAMETER}
+    assert [node.title for node in drawing.nodes if node.kind is Kind.PARAMETER] == ["x"]
+    assert not [node for node in drawing.nodes if node.kind is Kind.CONSTANT]
+    lines = {node.id: node.lines for node in drawing.nodes}
+    assert "w (3, 3) f32" in lines["a"]
+    assert "w (3, 3) f32" in lines["b"]
+    assert "constant (3,) f32" in lines["c"]
+    assert "v" not in " ".join(map(" ".join, lines.values())).split()  # nothing reads it
+    assert drawing.notes == ("3 weights and constants are lines of their readers",)
+    assert "reads w (3, 3) f32" in drawing.node("a").detail
+
+
+def test_a_node_names_some_of_many_weights() -> None:
+    params = "x: R.Tensor((2,), 'float32'), " + ", ".join(
+        f"w{n}: R.Tensor((2,), 'float32')" for n in range(6)
+    )
+    many = module(params, "t = R.concat((w0, w1, w2, w3, w4, w5))\nreturn t")
+    drawing = graph(many, weights="fold")
+    assert drawing.node("t").lines[-1] == "and 2 more"
+    assert "w5" in drawing.node("t").detail
+
+
+def test_a_weight_that_is_returned_stands_at_the_result() -> None:
+    drawing = graph(module(STATIC, "return w"), weights="fold")
+    (output,) = [node for node in drawing.nodes if node.kind is Kind.OUTPUT]
+    assert "w (3, 3) f32" in output.lines
+
+
+def test_only_many_weights_are_folded_without_being_asked() -> None:
+    assert graph(module(STATIC, "a = R.matmul(x, w)\nreturn a")).notes == ()
+    drawing = graph(load(LLAMA), "forward")
+    assert drawing.notes == ("15 weights and constants are lines of their readers",)
+    assert {node.title for node in drawing.nodes if node.kind is Kind.PARAMETER} == {"ids", "mask"}
+
+
+def test_nothing_to_fold_is_the_same_graph() -> None:
+    drawing = graph(module('x: R.Tensor((2,), "float32")', "y = R.exp(x)\nreturn y"))
+    assert folded(drawing, ()) == drawing
+
+
+def test_operators_have_the_colours_of_their_classes_and_a_legend() -> None:
+    drawing = graph(load(LLAMA), "forward")
+    looks = {node.id: node.look for node in drawing.nodes}
+    assert [looks[name] for name in ("matmul", "add", "softmax", "reshape", "split_0", "ids", "return")] == [
+        "is-matmul", "is-elementwise", "is-reduce", "is-shape", "is-shape", "parameter", "output"]  # fmt: skip
+    text = svg_text(drawing, lay_out(drawing))
+    assert "matmul, convolution" in text
+    assert "effect</text>" not in text
+    alone = graph(module('x: R.Tensor((2,), "float32")', "y = R.exp(x)\nreturn y"))
+    assert "element-wise" not in svg_text(alone, lay_out(alone))
+
+
+# -- Mermaid --------------------------------------------------------------------------------------------------------
+
+BRANCH = """c: R.Tensor((), "bool"), x: R.Tensor((2,), "float32")"""
+
+
+def test_mermaid_has_every_node_edge_and_cluster_once() -> None:
+    drawing = graph(load(LLAMA), "forward")
+    text = drawing.mermaid()
+    assert text.startswith("flowchart TD\n")
+    assert len(re.findall(r"^ +n\d+[\[({]", text, re.MULTILINE)) == len(drawing.nodes)
+    assert len(re.findall(r"^  n\d+ -->", text, re.MULTILINE)) == len(drawing.edges)
+    inner = graph(
+        parse(
+            f"@R.function\ndef main({BRANCH}):\n    if c:\n        y = R.exp(x)\n    else:\n        y = R.sin(x)\n    return y\n"
+        )
+    )
+    assert inner.mermaid().count("subgraph ") == len(inner.clusters) == 2
+    assert inner.mermaid().count("\n  end\n") == 2
+
+
+def test_no_name_of_a_program_is_mermaid() -> None:
+    body = 'y = R.call_pure_packed("a\\"];click n0 \\"javascript:x\\";<b>", x, sinfo_args=R.Tensor((2,), "float32"))\nreturn y'
+    text = graph(module('x: R.Tensor((2,), "float32")', body)).mermaid()
+    assert "click n0" in text
+    for line in text.split("\n"):
+        assert not line.strip().startswith("click")
+        assert line.count('"') in (0, 2)
+        assert "<b>" not in line
+
+
+def test_the_command_writes_mermaid_and_folds_on_request(tmp_path: object) -> None:
+    done = rxe_cli("graph", str(LLAMA), "--format", "mermaid", "--weights", "nodes")
+    assert done.exit_code == 0
+    assert "layers_0_qkv_weight" in done.stdout
+    assert done.stdout.count("[/") > 10
