@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from textual import events
 from textual.widgets import Input
 
 from relax_explorer.ui import recent
@@ -388,3 +389,21 @@ async def test_the_command_line_of_what_is_shown(folder: str) -> None:
         assert app.clipboard == f"relax-explorer show {folder} --stage 2 --func main"
         await press(pilot, app, "5", "Y")
         assert app.clipboard == f"relax-explorer compare {folder}@0 {folder}@2 --func main"
+
+
+async def test_keys_faster_than_a_dialog_closes_close_it_once(folder: str) -> None:
+    app = Explorer(folder)
+    async with app.run_test(size=(100, 30)) as pilot:
+        await idle(pilot, app)
+        await press(pilot, app, "2", "I")
+        dialog = app.screen
+        for _ in range(3):
+            dialog.post_message(Input.Submitted(dialog.query(Input).first(), ""))
+        await idle(pilot, app)
+        assert app.screen is app.frame
+        await press(pilot, app, "question_mark")
+        for _ in range(3):
+            app.post_message(events.Key("escape", None))
+        await idle(pilot, app)
+        assert app.screen is app.frame
+        assert app.return_code is None

@@ -102,9 +102,16 @@ class Explorer(App[int]):
             if hasattr(signal, name):
                 # Without this the process would end with the terminal in the alternate screen.
                 sent = getattr(signal, name)
-                loop.add_signal_handler(sent, partial(self.exit, 128 + sent))
+                loop.add_signal_handler(sent, partial(self._leave_by_signal, 128 + sent))
         if self.asked:
             self.stage_control.open(self.asked)
+
+    def _leave_by_signal(self, status: int) -> None:
+        """Restore the terminal and leave. A terminal that is gone takes no output, so that the process ends by itself soon."""
+        last = threading.Timer(3 * PATIENCE, os._exit, (status,))
+        last.daemon = True
+        last.start()
+        self.exit(status)
 
     def _tick(self) -> None:
         """Name what runs for long. Nothing is drawn while nothing runs."""

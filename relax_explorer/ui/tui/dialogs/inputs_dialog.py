@@ -150,8 +150,13 @@ class Inputs(ModalScreen[CallInputs | None]):
             self._preview()
             self.app.bell()
             return
-        self.dismiss(call)
+        self._leave(call)
+
+    def _leave(self, call: CallInputs | None) -> None:
+        """Close, unless an earlier key did."""
+        if self.is_current:
+            self.dismiss(call)
 
     def action_close(self) -> None:
         """Leave the inputs as they were."""
-        self.dismiss(None)
+        self._leave(None)

@@ -57,11 +57,16 @@ class Popup(Moving, ModalScreen["Row | None"]):
         if isinstance(self.focused, BarInput):
             self.view.focus()
         else:
-            self.dismiss(None)
+            self._leave(None)
+
+    def _leave(self, row: Row | None) -> None:
+        """Close, unless an earlier key did."""
+        if self.is_current:
+            self.dismiss(row)
 
     def action_choose(self) -> None:
         """Return the line under the cursor."""
-        self.dismiss(self.view.row if self._chooses else None)
+        self._leave(self.view.row if self._chooses else None)
 
     def on_row_chosen(self, message: RowChosen) -> None:
         """A click on the line under the cursor chooses it."""

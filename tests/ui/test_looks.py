@@ -1,0 +1,41 @@
+"""Each screen as text at three sizes, compared with what was looked at: `pytest tests/ui/test_looks.py --update` after a look."""
+
+from __future__ import annotations
+
+import pytest
+
+from relax_explorer.ui.tui.app import Explorer
+from tests.support.golden import Golden
+from tests.support.roundtrip import SAMPLES
+from tests.ui.test_explorer import screen_text
+from tests.ui.test_screens import idle, press
+
+BROKEN = str(SAMPLES[0].parent / "broken_build")
+LAYER = str(next(path for path in SAMPLES if path.stem.startswith("12")))
+LOOKS = {
+    "passes": (BROKEN, ("right_square_bracket", "right_square_bracket", "c")),
+    "passes-only": (BROKEN, ("right_square_bracket", "right_square_bracket", "d")),
+    "bisect": (BROKEN, ("B",)),
+    "kernel": (BROKEN, ("B", "enter", "enter", "c")),
+    "debug": (LAYER, ("2", "s", "s", "s", "b")),
+    "debug-shapes": (LAYER, ("2", "s", "v")),
+    "inspect": (LAYER, ("2", "s", "i")),
+    "inputs": (LAYER, ("2", "I")),
+    "graph": (LAYER, ("j", "j", "j", "3", "plus")),
+    "problems": (LAYER, ("4",)),
+    "compare": (BROKEN, ("5", "b", "G", "enter")),
+    "help": (LAYER, ("question_mark",)),
+    "typed": (LAYER, ("T", "colon", "s", "tab")),
+}
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)], ids=lambda size: f"{size[0]}x{size[1]}")
+@pytest.mark.parametrize("name", LOOKS)
+async def test_look(name: str, size: tuple[int, int], golden: Golden) -> None:
+    path, keys = LOOKS[name]
+    app = Explorer(path)
+    async with app.run_test(size=size) as pilot:
+        await idle(pilot, app)
+        await press(pilot, app, *keys)
+        shown = "\n".join(line.rstrip() for line in screen_text(app).split("\n"))
+        golden.check(f"{name}-{size[0]}.txt", shown + "\n")
