@@ -42,12 +42,20 @@ def main() -> int:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.perf", description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="NAME", help="which benchmarks (all of them)")
+    parser.add_argument(
+        "names",
+        nargs="*",
+        metavar="NAME",
+        help="which benchmarks (all of them); ui stands for those of the explorer",
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON document instead of the table")
     parser.add_argument("--no-tvm", action="store_true", help="measure our side only")
     parser.add_argument("--list", action="store_true", help="print the names of the benchmarks")
     arguments = parser.parse_args()
     names = [item.name for item in BENCHMARKS]
+    if "ui" in arguments.names:  # all of the explorer
+        own = [item.name for item in TUI]
+        arguments.names = [name for given in arguments.names for name in (own if given == "ui" else [given])]
     if arguments.list:
         print("\n".join(names))
         parser.exit()

@@ -86,9 +86,25 @@ def _key(bindings: int, key: bytes) -> tuple[str, Work]:
     return "", lambda: terminal.press(key)
 
 
+def _debugged(bindings: int, key: bytes) -> tuple[str, Work]:
+    """A key in the debug screen, a few steps behind the start."""
+    terminal = Terminal(_file(bindings))
+    terminal.read_until(TEXT)
+    terminal.drain()
+    for typed in (b"2", b"s", b"s"):
+        os.write(terminal.fd, typed)
+        terminal.drain()
+    return "", lambda: terminal.press(key)
+
+
 TUI = [
     Benchmark("first-frame-1000", partial(_first_frame, 1_000)),
     Benchmark("key-down-1000", partial(_key, 1_000, b"j"), repeat=40),
     Benchmark("key-page-1000", partial(_key, 1_000, b"\x04"), repeat=10),
     Benchmark("key-stage-1000", partial(_key, 1_000, b"]"), repeat=1),
+    Benchmark("key-step-1000", partial(_debugged, 1_000, b"s"), repeat=20),
+    Benchmark("first-frame-10000", partial(_first_frame, 10_000), repeat=2),
+    Benchmark("key-down-10000", partial(_key, 10_000, b"j"), repeat=40),
+    Benchmark("key-page-10000", partial(_key, 10_000, b"\x04"), repeat=10),
+    Benchmark("key-step-10000", partial(_debugged, 10_000, b"s"), repeat=20),
 ]
