@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from textual import events
 from textual.widgets import Input
 
+from relax_explorer.core.session.inputs import CallInputs
 from relax_explorer.ui import recent
 from relax_explorer.ui.tui.app import Explorer
 from relax_explorer.ui.tui.debug_rows import RunView
@@ -130,7 +132,7 @@ async def test_the_inputs_dialog_tells_what_it_makes_up_and_refuses_what_is_wron
         await press(pilot, app, "2", "I")
         assert isinstance(app.screen, Inputs)
         assert "made up: n = 3, x by randn:0" in screen_text(app)
-        length, source = app.screen.query(Input)
+        length, source, _ = app.screen.query(Input)
         length.value = "many"
         await press(pilot, app, "enter")
         assert isinstance(app.screen, Inputs)
@@ -143,9 +145,26 @@ async def test_the_inputs_dialog_tells_what_it_makes_up_and_refuses_what_is_wron
         assert "n = 4" in screen_text(app)
         assert app.run_control.session.debugger.frame.values["x"].tolist() == [[1.0] * 3] * 4
         await press(pilot, app, "I")
-        assert [line.value for line in app.screen.query(Input)] == ["4", "ones"]
+        assert [line.value for line in app.screen.query(Input)] == ["4", "ones", ""]
         await press(pilot, app, "escape")
         assert app.screen is app.frame
+
+
+async def test_one_file_holds_all_inputs(folder: str, tmp_path: Path) -> None:
+    file = tmp_path / "io.npz"
+    np.savez(file, x=np.full((2, 3), 7, np.float32), out0=np.zeros(1))
+    app = Explorer(folder, call=CallInputs("", {"0": str(file)}))
+    async with app.run_test(size=(100, 30)) as pilot:
+        await idle(pilot, app)
+        await press(pilot, app, "2", "I")
+        assert [line.value for line in app.screen.query(Input)] == ["", "", str(file)]
+        await press(pilot, app, "enter")
+        assert app.screen is app.frame
+        assert app.run_control.session.debugger.frame.values["x"].tolist() == [[7.0] * 3] * 2
+        await press(pilot, app, "I")
+        app.screen.query(Input)[2].value = "io.txt"
+        await press(pilot, app, "enter")
+        assert "is no FILE.npz" in screen_text(app)
 
 
 async def test_a_value_is_inspected_on_a_page_of_its_own(folder: str) -> None:

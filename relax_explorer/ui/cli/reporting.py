@@ -6,7 +6,7 @@ from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.exec.debugger import Debugger
 from relax_explorer.core.exec.interrupt import Interrupt
 from relax_explorer.core.ir import expr as e
-from relax_explorer.core.session.inputs import from_npz, made_inputs
+from relax_explorer.core.session.inputs import CallInputs, call_values
 from relax_explorer.core.session.run_log import RunLog, logged
 from relax_explorer.core.session.session import Session
 from relax_explorer.ui.cli import output
@@ -47,9 +47,7 @@ def _log(
     if func is None and type(stage.module.functions.get(name)) is not e.Function:
         return None
     fn = relax_function(stage.module, name)
-    if len(sources) == 1 and "=" not in sources[0] and sources[0].endswith(".npz"):
-        values, note = from_npz(fn, sources[0], most), ""
-    else:
-        values, note = made_inputs(fn, sources_by_name(sources), lengths_given(shape), most=most)
+    call = CallInputs(name, sources_by_name(sources), lengths_given(shape))
+    values, note = call_values(fn, call, most)
     debugger = Debugger(stage.module, name, values, session.cache, interrupt, private=True)
     return logged(debugger, note)

@@ -12,7 +12,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.session.debug_commands import execute
 from relax_explorer.core.session.debug_motions import to
 from relax_explorer.core.session.debug_session import Answer, DebugSession, open_debug_session
-from relax_explorer.core.session.inputs import CallInputs, from_npz, made_inputs
+from relax_explorer.core.session.inputs import CallInputs, call_values
 from relax_explorer.ui.tui.debug_rows import RunView, run_view
 from relax_explorer.ui.tui.host import Host
 from relax_explorer.ui.tui.jobs import Job
@@ -85,7 +85,7 @@ class RunControl:
         tables: dict[str, IrTable] = {}
 
         def work(job: Job) -> tuple[DebugSession, RunView, str]:
-            values, made_up = _values(fn, given)
+            values, made_up = call_values(fn, given)
             debugger = session.debug(name, values, stage.number, BUDGET)
             opened = open_debug_session(session, debugger, stage.number)
             lost = opened.take_over(left) if left is not None else []
@@ -238,11 +238,3 @@ class RunControl:
             lambda session: Answer("page", {"title": name, "lines": value_page(name, value)}),
             f"reading {name}",
         )
-
-
-def _values(fn: e.Function, given: CallInputs) -> tuple[list[Any], str]:
-    """The inputs of a run, and a note of what was made up. One .npz without a name holds all."""
-    first = given.sources.get("0", "")
-    if len(given.sources) == 1 and first.endswith(".npz"):
-        return from_npz(fn, first), ""
-    return made_inputs(fn, given.sources, given.shape)

@@ -53,6 +53,7 @@ class Verdicts:
             if compared is None:
                 self.app.say("cancelled")
             else:
+                self.app.say("")
                 self.app.change(compared=compared)
 
         self.app.jobs.start("compare", f"comparing stages {a} and {b}", work, done)

@@ -16,13 +16,11 @@ from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.walk import info_vars
-from relax_explorer.core.session.inputs import CallInputs, made_inputs
+from relax_explorer.core.session.inputs import CallInputs, call_values
 from relax_explorer.viz.short import short_info, short_value
 from relax_explorer.viz.visible import fit, visible
 
-HELP = (
-    " zeros  ones  arange  randn:SEED  a number  FILE.npy  FILE.npz   ·   Tab next  Enter runs  Esc cancels"
-)
+HELP = " Enter runs · Esc cancels · zeros ones arange randn:SEED 0.5 FILE.npy"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,29 +28,31 @@ class Field:
     """A line of the dialog: `key` is a parameter or a shape variable."""
 
     key: str
-    kind: str  # parameter or length
+    kind: str  # parameter, length, or all for a file with every input
     info: str
     value: str
     hint: str
 
 
 def fields_of(fn: e.Function, given: CallInputs) -> list[Field]:
-    """The lines for a function: shape variables first, since the other values follow from them."""
+    """The lines for a function: shape variables first, since the other values follow from them, and last a file with all inputs."""
     variables = dict.fromkeys(
         var.name for param in fn.params for var in info_vars(param.struct_info or s.OBJECT)
     )
+    whole = given.sources.get("0", "") if len(given.sources) == 1 else ""
+    whole = whole if whole.endswith(".npz") else ""
     lengths = [Field(name, "length", "length", str(given.shape.get(name, "")), "3") for name in variables]
     sources = [
         Field(
             param.name,
             "parameter",
             short_info(param.struct_info),
-            given.sources.get(param.name, given.sources.get(str(n), "")),
+            "" if whole else given.sources.get(param.name, given.sources.get(str(n), "")),
             "randn:0",
         )
         for n, param in enumerate(fn.params)
     ]
-    return [*lengths, *sources]
+    return [*lengths, *sources, Field("all inputs", "all", "a file with every input", whole, "FILE.npz")]
 
 
 def call_of(function: str, fields: Sequence[Field], typed: Mapping[int, str]) -> CallInputs:
@@ -62,6 +62,10 @@ def call_of(function: str, fields: Sequence[Field], typed: Mapping[int, str]) ->
         text = typed.get(number, "").strip()
         if not text:
             continue
+        if field.kind == "all":
+            if not text.endswith(".npz"):
+                raise ValueError(f"{field.key}: {text!r} is no FILE.npz")
+            return CallInputs(function, {"0": text})
         if field.kind == "parameter":
             sources[field.key] = text
         elif text.isdecimal() and len(text) < 10:
@@ -120,7 +124,7 @@ class Inputs(ModalScreen[CallInputs | None]):
         """Tell what the inputs would be, or why there are none."""
         try:
             call = call_of(self.function_name, self.fields, self._typed())
-            values, made_up = made_inputs(self.fn, call.sources, call.shape, most=1 << 28)
+            values, made_up = call_values(self.fn, call, 1 << 28)
         except ValueError as error:
             text = str(error)
         except Failure as failure:
@@ -145,7 +149,7 @@ class Inputs(ModalScreen[CallInputs | None]):
         """Run with these inputs, if they can be made."""
         try:
             call = call_of(self.function_name, self.fields, self._typed())
-            made_inputs(self.fn, call.sources, call.shape)
+            call_values(self.fn, call)
         except (ValueError, Failure):
             self._preview()
             self.app.bell()
