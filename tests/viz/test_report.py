@@ -31,6 +31,9 @@ BROKEN = SAMPLES[0].parent / "broken_build"
 MARKUP = "</script><img src=x onerror=alert(1)>"
 
 
+IN_ROWS = frozenset({"operator", "print format", "string"})  # places that a row of the program shows
+
+
 def log_of(session: Session) -> RunLog:
     stage = session.stages[0]
     fn = stage.module.functions[stage.entry]
@@ -147,8 +150,12 @@ def test_nothing_of_a_program_is_markup(place: str, tmp_path: Path) -> None:
     path.write_bytes(program(place, MARKUP + later))
     session = Session(load(path), "LegalizeOps", f"</title>{MARKUP}")
     session.run_all()
-    shown = report(session)
+    log = RunLog(session.stages[0].entry, (), MARKUP, (), ())  # a run without a step shows the program too
+    shown = report(session, log)
     assert "<img src=x" not in shown
+    assert shown.count("&lt;img src=x") >= (
+        4 if place in IN_ROWS else 2
+    )  # two titles and the note, and the program
     assert not unsafe(shown.replace("\n", ""))
     parsed(shown)
 
