@@ -224,6 +224,34 @@ def test_what_is_said_of_a_block_stands_in_one(line: str) -> None:
     assert len(caught.value.diagnostics) == 1
 
 
+@pytest.mark.parametrize(
+    "declaration", ["w = T.int64(1)", "w: T.let = T.int64(1)", "w: T.int64 = T.int64(1)"]
+)
+@pytest.mark.parametrize(
+    "use",
+    [
+        "u = T.axis.spatial(T.int64(4), w)",
+        "T.where(w < T.int64(1))",
+        "T.reads(A[w, 0])",
+        "T.writes(A[0, w])",
+        'B = T.sblock_alloc_buffer((w,), "int32")',
+        'B = T.match_buffer(A[0:w, 0:1], (1, 1), "int32")',
+        "with T.init():\n    A[w, 0] = 0",
+        "with T.init():\n    if A[0, 0] > 0:\n        A[0, 0] = T.Cast('int32', w)",
+    ],
+)
+def test_the_head_of_a_block_uses_nothing_of_its_body(declaration: str, use: str) -> None:
+    def program(*lines: str) -> str:
+        body = "\n".join(lines).replace("\n", "\n    ")
+        return view_program(f'with T.sblock("b"):\n    {body}').replace("prim_func", "prim_func(s_tir=True)")
+
+    with pytest.raises(rxe.Failure, match="the head of this block uses 'w', which only its body declares"):
+        rxe.parse(program(declaration, use, "A[0, 0] = 1"))
+    rxe.parse(program(declaration, "A[w, 0] = 1"))
+    before = view_program(f'{declaration}\nwith T.sblock("b"):\n    ' + use.replace("\n", "\n    "))
+    rxe.parse(before.replace("prim_func", "prim_func(s_tir=True)") + "        A[0, 0] = 1\n")
+
+
 def view_program(body: str) -> str:
     lines = "".join(f"    {line}\n" for line in body.splitlines())
     return f'@T.prim_func\ndef f(A: T.Buffer((2, 3), "int32")):\n{lines}'

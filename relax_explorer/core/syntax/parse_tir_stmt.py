@@ -17,6 +17,7 @@ from relax_explorer.core.syntax.written import dotted
 from relax_explorer.core.tir import stmt as t
 from relax_explorer.core.tir.buffer import Range
 from relax_explorer.core.tir.prim_expr import BufferPtr
+from relax_explorer.core.tir.scopes import used_too_early
 
 LOOPS = {
     "serial": "serial",
@@ -205,11 +206,17 @@ class StatementReader(AssignmentReader):
             body = self._scoped(node.body, node)
         finally:
             self.blocks.pop()
-        return t.SBlock(
+        block = t.SBlock(
             str(name), tuple(parts.iter_vars), tuple(parts.iter_values), body, parts.predicate,
             self.buffers.regions(parts.reads), self.buffers.regions(parts.writes), parts.init,
             tuple(parts.allocs), tuple(parts.matches), parts.annotations, self.ctx.span(node),
         )  # fmt: skip
+        early = used_too_early(block)
+        if early is not None:
+            text = f"the head of this block uses {early.name!r}, which only its body declares"
+            help = "A block's axes, regions and T.init come before its body: declare the variable before the block."
+            raise self.ctx.fail(tir_codes.TIR_STATEMENT, text, node, help=help)
+        return block
 
     # -- others ---------------------------------------------------------------------------------------------------
 

@@ -6,6 +6,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.interned import PerNode
 from relax_explorer.core.tir import stmt as t
 from relax_explorer.core.tir.buffer import Buffer
+from relax_explorer.core.tir.fields import parts
 
 _NAMES: PerNode[frozenset[str]] = PerNode()
 Names = tuple[Buffer | p.PrimVar, ...]
@@ -47,6 +48,23 @@ def named(scope: Names) -> dict[str, Buffer | p.PrimVar]:
 def names_of(fn: t.PrimFunc) -> frozenset[str]:
     """The names of all variables and buffers of a PrimFunc."""
     return _NAMES.of(fn, lambda fn: frozenset([name for own in scopes(fn).values() for name in named(own)]))
+
+
+def used_too_early(block: t.SBlock) -> Buffer | p.PrimVar | None:
+    """A variable or buffer that the head of a block uses and its body declares, if any. The head is evaluated first."""
+    top = block.body.stmts if isinstance(block.body, t.SeqStmt) else (block.body,)
+    declared = {
+        item for node in top if isinstance(node, (t.LetStmt, t.AllocBuffer)) for item in _declared(node)
+    }
+    if not declared:
+        return None
+    stack = [node for node in parts(block) if node is not block.body]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, (Buffer, p.PrimVar)) and node in declared:
+            return node
+        stack += parts(node)
+    return None
 
 
 def _declared(node: t.Stmt) -> Names:
