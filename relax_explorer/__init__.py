@@ -8,6 +8,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
+from relax_explorer.core.shown import draw_with
+
 __version__ = "0.1.0"
 
 _HOMES = {
@@ -25,6 +27,7 @@ _HOMES = {
     "run": "core.exec.one_run",
     "debug": "core.exec.debugger",
     "graph": "viz.ir_graph",
+    "html": "viz.notebook",
     "compare": "core.session.compare",
     "bisect": "core.session.bisect",
     "validate": "core.session.validate",
@@ -47,6 +50,15 @@ def __getattr__(name: str) -> Any:
     value = getattr(import_module(f"relax_explorer.{home}"), name)
     globals()[name] = value
     return value
+
+
+def _drawn(value: object) -> dict[str, str]:
+    """What a notebook shows of a value."""
+    found: dict[str, str] = import_module("relax_explorer.viz.notebook").mime_bundle(value)
+    return found
+
+
+draw_with(_drawn)
 
 
 def __dir__() -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from relax_explorer.core.shown import Shown
 from relax_explorer.viz.boxes import terminal_text
 from relax_explorer.viz.graph import Graph
 from relax_explorer.viz.picture import Picture
@@ -14,8 +15,11 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Drawing(Graph):
+class Drawing(Graph, Shown):
     """A graph that draws itself."""
+
+    def __repr__(self) -> str:
+        return f"<Drawing of {self.title}: {len(self.nodes)} nodes, {len(self.edges)} edges>"
 
     def dot(self) -> str:
         """The graph in the DOT language of Graphviz, with every text escaped."""

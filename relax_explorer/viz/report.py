@@ -23,6 +23,8 @@ from relax_explorer.viz.report_rows import beside_row, json_html, program_row, s
 from relax_explorer.viz.side_by_side import beside
 from relax_explorer.viz.stage_line import change_counts
 from relax_explorer.viz.table_diff import TableDiff
+from relax_explorer.viz.theme_css import role_rules, variables
+from relax_explorer.viz.tokens import DARK, LIGHT
 from relax_explorer.viz.visible import visible, visible_lines
 
 MOST_ROWS = 3_000  # of one stage
@@ -32,7 +34,7 @@ CONTEXT = 3
 
 def report(session: Session, log: RunLog | None = None, title: str = "") -> str:
     """The page of a session whose passes have run. `log` is a run of its first stage."""
-    style, script = _asset("report.css"), _asset("report.js")
+    style, script = f"{_theme()}\n{asset('report.css')}", asset("report.js")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src 'sha256-{digest}'"
     name = escape(visible(title or session.filename or "program", 200))
@@ -65,7 +67,14 @@ def _links(log: RunLog | None) -> str:
     return " · ".join(f'<a href="#{name.lower()}">{name}</a>' for name in names)
 
 
-def _asset(name: str) -> str:
+def _theme() -> str:
+    """The colours of the page, as light or dark as the reader's system."""
+    dark = f"@media (prefers-color-scheme: dark) {{ :root {{ {variables(DARK)} }} }}"
+    return f":root {{ {variables(LIGHT)} }}\n{dark}\n{role_rules('')}"
+
+
+def asset(name: str) -> str:
+    """A style sheet or script that lies beside this file."""
     return (files("relax_explorer.viz") / name).read_text(encoding="utf-8").replace("</", "<\\/")
 
 
@@ -78,7 +87,14 @@ def _stage_count(session: Session) -> str:
 
 
 def _pipeline(session: Session) -> Iterator[str]:
-    yield '<section id="pipeline"><h2>Pipeline</h2><div class="scroll"><table class="plain">'
+    yield '<section id="pipeline"><h2>Pipeline</h2><div class="scroll">'
+    yield from pipeline_table(session)
+    yield "</div></section>"
+
+
+def pipeline_table(session: Session, has_links: bool = True) -> Iterator[str]:
+    """The stages as a table: number, pass, changes, time, phase."""
+    yield '<table class="plain">'
     yield '<tr><th class="number">#</th><th>pass</th><th>changes</th><th class="number wide">ms</th><th>phase</th></tr>'
     for stage in session.stages:
         counts = (
@@ -89,7 +105,8 @@ def _pipeline(session: Session) -> Iterator[str]:
         wrong = len([item for item in stage.problems if item.is_error])
         counts += f"{' · ' if counts else ''}{wrong} errors" if wrong else ""
         name = safe(stage.made_by)
-        link = f'<a href="#stage-{stage.number}">{name}</a>' if stage.changed and stage.number else name
+        is_link = has_links and stage.changed and stage.number
+        link = f'<a href="#stage-{stage.number}">{name}</a>' if is_link else name
         time = f"{stage.seconds * 1000:.1f}" if stage.seconds else ""
         yield table_row(
             ("number", str(stage.label)),
@@ -98,7 +115,7 @@ def _pipeline(session: Session) -> Iterator[str]:
             ("number wide", time),
             ("", escape(stage.phase)),
         )
-    yield "</table></div></section>"
+    yield "</table>"
 
 
 def _stages(session: Session) -> Iterator[str]:

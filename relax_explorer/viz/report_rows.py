@@ -63,18 +63,23 @@ def json_html(data: object) -> str:
     return json.dumps(data).replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
-def step_data(step: LoggedStep, table: IrTable) -> dict[str, object]:
-    """A step for the scrubber: its number, its row (-1 in another function), and its value in one line."""
+def step_text(step: LoggedStep) -> str:
+    """What a step bound, in one line: `lv = (2,) f32 [1 2] ▁█`."""
     name = step.binding.var.name if step.binding is not None and step.binding.var is not None else "result"
-    row = table.row_of.get(id(step.binding)) if step.binding is not None else len(table) - 1
     found = summary(step.value)
     text = short_value(step.value, 120)
     if found is not None:
         bad = f"  ‼ nan {found.nan} inf {found.inf}" if found.nan or found.inf else ""
         text = f"{text}  {sparkline(found.counts)}{bad}"
+    return f"{name} = {text}"
+
+
+def step_data(step: LoggedStep, table: IrTable) -> dict[str, object]:
+    """A step for the scrubber: its number, its row (-1 in another function), and its value in one line."""
+    row = table.row_of.get(id(step.binding)) if step.binding is not None else len(table) - 1
     inner = f"{step.function} ▸ " if row is None else ""
     return {
         "step": step.position,
         "row": -1 if row is None else row,
-        "text": visible(f"{inner}{name} = {text}", 300),
+        "text": visible(inner + step_text(step), 300),
     }

@@ -17,13 +17,14 @@ from relax_explorer.core.exec.machine import Machine
 from relax_explorer.core.exec.values import Value, to_python
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.program.module import IRModule
+from relax_explorer.core.shown import Shown
 from relax_explorer.core.tir.stmt import PrimFunc
 
 if TYPE_CHECKING:
     from relax_explorer.core.exec.kernel_walk import KernelWalk  # loads the compiler of kernels
 
 
-class Debugger:
+class Debugger(Shown):
     """Steps through one call of a function, forward and back at the same cost.
 
     `interrupt.cancel()` stops a move from another thread. The move raises Cancelled (a Failure), and the debugger stays before
@@ -59,6 +60,9 @@ class Debugger:
         self.inside: KernelWalk | None = None  # through the PrimFunc that the next step calls
         self._start = self.event = Event("start", function, 1)
         self._first = self.machine.frame
+
+    def __repr__(self) -> str:
+        return f"<Debugger of {self._first.name}: step {self.position}{', done' * self.done}>"
 
     # -- where we are ---------------------------------------------------------------------------------------------
 

@@ -14,6 +14,7 @@ from relax_explorer.core.ir.dtype import INT64, DType
 from relax_explorer.core.ir.node import node, owner_node, replace
 from relax_explorer.core.ir.prim import PrimExpr, as_dim
 from relax_explorer.core.ir.struct_info import OBJECT, StructInfo, TupleStructInfo
+from relax_explorer.core.shown import Shown
 from relax_explorer.core.source import Span
 
 
@@ -243,7 +244,7 @@ class SeqExpr(Expr):
 
 
 @owner_node
-class Function(Expr):
+class Function(Expr, Shown):
     """A Relax function.
 
     `pure` is None when the text does not say. A public function has the attribute `global_symbol`.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from relax_explorer.core.ir.attrs import EMPTY, Attrs
 from relax_explorer.core.ir.expr import Function
 from relax_explorer.core.ir.node import owner_node
+from relax_explorer.core.shown import Shown
 from relax_explorer.core.source import Source
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @owner_node
-class IRModule:
+class IRModule(Shown):
     """An immutable program. A pass maps a module to a new module.
 
     `functions` maps names to Relax functions, PrimFuncs and opaque members, in the order of the text. `dialect` is the
@@ -58,3 +59,6 @@ class IRModule:
 
     def __str__(self) -> str:
         return self.script()
+
+    def __repr__(self) -> str:
+        return f"<IRModule {self.name}: {', '.join(list(self.functions)[:5]) or 'empty'}{', …' * (len(self.functions) > 5)}>"

@@ -16,6 +16,7 @@ from relax_explorer.core.program.equal import structural_equal
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.align_kernel import align_lines, kernel_lines
 from relax_explorer.core.session.pairing import Pairing, increasing, name_of
+from relax_explorer.core.shown import Shown
 from relax_explorer.core.syntax.dialects import NEW
 from relax_explorer.core.syntax.doc import Line
 from relax_explorer.core.syntax.names import Names
@@ -55,7 +56,7 @@ class FunctionDiff:
 
 
 @dataclass(frozen=True, slots=True)
-class ModuleDiff:
+class ModuleDiff(Shown):
     """The diff of a module, function by function."""
 
     functions: tuple[FunctionDiff, ...]
@@ -64,6 +65,10 @@ class ModuleDiff:
     def stat(self) -> dict[str, int]:
         """Counts of added, removed, changed, type, kind, renamed and moved bindings; `kind` is DataflowVar or Var."""
         return {kind: sum(fn.count(kind) for fn in self.functions) for kind in KINDS if kind != "same"}
+
+    def __repr__(self) -> str:
+        counts = ", ".join(f"{count} {kind}" for kind, count in self.stat.items() if count)
+        return f"<ModuleDiff of {len(self.functions)} functions: {counts or 'no binding differs'}>"
 
     @property
     def is_empty(self) -> bool:

@@ -8,6 +8,7 @@ from relax_explorer.core.diagnostics import Diagnostic, Failure
 from relax_explorer.core.exec.debugger import Debugger
 from relax_explorer.core.exec.values import Value
 from relax_explorer.core.ir import expr as e
+from relax_explorer.core.shown import Shown
 
 MOST_STEPS = 2_000
 
@@ -25,7 +26,7 @@ class LoggedStep:
 
 
 @dataclass(frozen=True, slots=True)
-class RunLog:
+class RunLog(Shown):
     """The steps of a run in order. `problems` tells why it stopped; `is_cut` is True if it had more steps than are recorded."""
 
     function: str
@@ -35,6 +36,9 @@ class RunLog:
     shape: tuple[tuple[str, int], ...]
     problems: tuple[Diagnostic, ...] = ()
     is_cut: bool = False
+
+    def __repr__(self) -> str:
+        return f"<RunLog of {self.function}: {len(self.steps)} steps>"
 
 
 def logged(debugger: Debugger, note: str = "", most: int = MOST_STEPS) -> RunLog:

@@ -16,13 +16,14 @@ from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.align import ModuleDiff, diff_modules
 from relax_explorer.core.session.provenance import Trace, history
 from relax_explorer.core.session.snapshot import Snapshot
+from relax_explorer.core.shown import Shown
 from relax_explorer.core.syntax.load import load
 
 _NUMBER = re.compile(r"-?[0-9]{1,9}")
 Listener = Callable[[Snapshot], None]
 
 
-class Session:
+class Session(Shown):
     """The stages of one program. Front ends read it and store no IR."""
 
     def __init__(
@@ -62,6 +63,9 @@ class Session:
     def total(self) -> int:
         """The number of the last stage, which may not have run yet."""
         return len(self.pipeline)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.filename}: {len(self.stages)} stages>"
 
     # -- stages ---------------------------------------------------------------------------------------------------
 

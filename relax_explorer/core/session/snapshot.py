@@ -10,13 +10,14 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.passes.contract import Rewrite
 from relax_explorer.core.passes.properties import phase
 from relax_explorer.core.program.module import IRModule
+from relax_explorer.core.shown import Shown
 from relax_explorer.core.syntax.doc import Line, Printed
 from relax_explorer.core.syntax.placed import placed
 from relax_explorer.core.syntax.printer import printed_module
 
 
 @dataclass(eq=False)
-class Snapshot:
+class Snapshot(Shown):
     """Stage `number`: its pass (`input` for the first), changes, problems and seconds."""
 
     number: int
@@ -28,6 +29,9 @@ class Snapshot:
     seconds: float = 0.0
     text: str = ""  # of a recorded stage that can't be read; its module is empty
     recorded_as: int | None = None  # the number that the build gave to a recorded stage
+
+    def __repr__(self) -> str:
+        return f"<stage {self.label} {self.made_by}>"
 
     @cached_property
     def printed(self) -> Printed:

@@ -9,6 +9,7 @@ from relax_explorer.core.ir.expr import Expr
 from relax_explorer.core.ir.node import node, owner_node
 from relax_explorer.core.ir.prim import PrimExpr, PrimVar
 from relax_explorer.core.ir.struct_info import StructInfo
+from relax_explorer.core.shown import Shown
 from relax_explorer.core.source import Span
 from relax_explorer.core.tir.buffer import Buffer, BufferRegion, Range
 
@@ -164,7 +165,7 @@ class AssertStmt(Stmt):
 
 
 @owner_node
-class PrimFunc(Expr):
+class PrimFunc(Expr, Shown):
     """A function over buffers and scalars, in destination-passing style.
 
     `params` are buffers and scalar variables in order; `body` is a statement. If the function is schedulable (`s_tir`), `root`

@@ -1,0 +1,193 @@
+"""Values as HTML for notebooks: modules, functions, stages, sessions, differences, graphs and runs.
+
+A fragment holds its own style, follows the light or dark theme of the notebook, and needs no script and no network. Every text
+is escaped. What is too long is cut, and a sentence tells how much is hidden.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Iterator
+from html import escape
+from itertools import islice
+
+from relax_explorer.core.exec.debugger import Debugger
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.program.module import IRModule
+from relax_explorer.core.session.align import ModuleDiff
+from relax_explorer.core.session.run_log import RunLog
+from relax_explorer.core.session.session import Session
+from relax_explorer.core.session.snapshot import Snapshot
+from relax_explorer.core.tir.stmt import PrimFunc
+from relax_explorer.viz.debug_text import binding_text
+from relax_explorer.viz.diff import lines, stat_line
+from relax_explorer.viz.drawing import Drawing
+from relax_explorer.viz.ir_table import IrTable
+from relax_explorer.viz.lexer import highlight
+from relax_explorer.viz.problem import render
+from relax_explorer.viz.report import asset, pipeline_table
+from relax_explorer.viz.report_rows import pieces_html, safe, step_text, table_row
+from relax_explorer.viz.theme_css import notebook_theme, role_rules
+from relax_explorer.viz.value_table import value_head, value_row
+from relax_explorer.viz.visible import visible, visible_lines
+
+MOST_ROWS = 200
+MOST_NODES = 200
+MOST_VALUES = 50
+MOST_PROBLEMS = 5
+_SCOPE = ".rxe"
+_WIDTH = 110  # cells of a row of values
+
+
+def html(value: object) -> str:
+    """The value as HTML. Raises TypeError for a value that is none of the project's."""
+    maker = next((_MAKERS[base] for base in type(value).__mro__ if base in _MAKERS), None)
+    if maker is None:
+        raise TypeError(f"there is no view of {type(value).__name__} in HTML")
+    style = f"{notebook_theme(_SCOPE)}\n{role_rules(_SCOPE)}\n{asset('notebook.css')}"
+    return f'<div class="rxe"><style>{style}</style>\n{"".join(maker(value))}</div>'
+
+
+def mime_bundle(value: object) -> dict[str, str]:
+    """The value for Jupyter; a graph also as SVG, for documents on paper."""
+    shown = {"text/html": html(value)}
+    return shown | {"image/svg+xml": _scoped(value).svg()} if isinstance(value, Drawing) else shown
+
+
+# -- programs -------------------------------------------------------------------------------------------------------
+
+
+def _module(module: IRModule) -> Iterator[str]:
+    count = len(module.functions)
+    yield _title(module.name, f"{count} function{'s' * (count != 1)}")
+    yield from _program(Snapshot(0, "", module), "print(module.script())")
+
+
+def _function(fn: e.Function | PrimFunc) -> Iterator[str]:
+    kind = "PrimFunc" if isinstance(fn, PrimFunc) else "Relax function"
+    name = fn.attrs.get("global_symbol")
+    shown = name if isinstance(name, str) else "function"
+    yield _title(shown, kind)
+    yield from _program(Snapshot(0, "", IRModule({shown: fn})), "the module's script()")
+
+
+def _stage(stage: Snapshot) -> Iterator[str]:
+    yield _title(f"{stage.label} {stage.made_by}", stage.phase)
+    yield from _program(stage, "print(stage.module.script())")
+
+
+def _program(stage: Snapshot, whole: str) -> Iterator[str]:
+    functions = list(stage.module.functions.values())
+    is_kernel = len(functions) == 1 and isinstance(functions[0], PrimFunc)
+    table = IrTable(stage, opened=None if is_kernel else ())
+    yield '<div class="rxe-scroll"><table class="rxe-code">'
+    for row in table[:MOST_ROWS]:
+        info = "" if row.info == "?" else safe(row.info)  # nothing is inferred before normalizing
+        yield table_row(("line", pieces_html(row.pieces)), ("info", info))
+    yield "</table></div>"
+    if not len(table):
+        yield _muted("The module has no function.")
+    yield from _hidden(len(table) - MOST_ROWS, len(table), "lines", whole)
+
+
+def _session(session: Session) -> Iterator[str]:
+    changed = sum(stage.changed for stage in session.stages[1:])
+    yield _title(session.filename or "session", f"{len(session.stages)} stages, {changed} changed the module")
+    yield '<div class="rxe-scroll">'
+    yield from pipeline_table(session, has_links=False)
+    yield "</div>"
+    found = session.problems
+    for stage, problem in found[:MOST_PROBLEMS]:
+        yield _muted(f"stage {stage.label} {stage.made_by}")
+        yield f"<pre>{escape(visible_lines(render(problem)))}</pre>"
+    yield from _hidden(len(found) - MOST_PROBLEMS, len(found), "problems", "session.problems")
+
+
+def _difference(diff: ModuleDiff) -> Iterator[str]:
+    yield _title("Difference", stat_line(diff))
+    total, shown = 0, 0
+    for fn in diff.functions:
+        total += sum(pair.kind != "same" for pair in fn.pairs)
+    yield '<div class="rxe-scroll"><table class="rxe-code">'
+    for line in islice(lines(diff), MOST_ROWS):
+        shown += line.kind != "same" and not (line.is_old and line.kind in ("changed", "type"))
+        classes = {"-": "removed", "+": "added"}.get(line.glyph, "")
+        cells = (("glyph", escape(line.glyph)), ("line", pieces_html(highlight(visible(line.text)))))
+        yield table_row(*cells, classes=classes)
+    yield "</table></div>"
+    yield from _hidden(total - shown, total, "changes", "relax_explorer.viz.diff.lines(diff)")
+
+
+# -- graphs ---------------------------------------------------------------------------------------------------------
+
+
+def _scoped(drawing: Drawing) -> Drawing:
+    return drawing.scoped(MOST_NODES)
+
+
+def _graph(drawing: Drawing) -> Iterator[str]:
+    shown = _scoped(drawing)
+    data = base64.b64encode(shown.svg().encode()).decode()
+    alt = escape(f"dataflow graph of {visible(shown.title)} with {len(shown.nodes)} nodes")
+    yield f'<div class="rxe-scroll"><img alt="{alt}" src="data:image/svg+xml;base64,{data}"></div>'
+    yield _muted("; ".join(shown.notes)) if shown.notes else ""
+
+
+# -- runs -----------------------------------------------------------------------------------------------------------
+
+
+def _run(debugger: Debugger) -> Iterator[str]:
+    where = "at the end" if debugger.done else f"before {binding_text(debugger.next_binding)}"
+    yield _title(f"Run of {debugger.frame.name}", f"step {debugger.position}, {where}")
+    if debugger.frame.shape_vars:
+        yield _muted(", ".join(f"{name} = {length}" for name, length in debugger.frame.shape_vars.items()))
+    held = list(debugger.frame.values.items())
+    if debugger.done:
+        held.append(("result", debugger.result))
+    width = max([min(len(name), 24) for name, _ in held[-MOST_VALUES:]], default=6)
+    rows = [value_head(_WIDTH, width)]
+    rows += [value_row(name, value, _WIDTH, width) for name, value in held[-MOST_VALUES:]]
+    yield f'<pre class="rxe-scroll">{escape(visible_lines(chr(10).join(rows)))}</pre>'
+    yield from _hidden(len(held) - MOST_VALUES, len(held), "values", "debugger.frame.values")
+
+
+def _log(log: RunLog) -> Iterator[str]:
+    lengths = ", ".join(f"{name} = {length}" for name, length in log.shape)
+    yield _title(f"Run of {log.function}", f"{len(log.steps)} steps{', ' * bool(lengths)}{lengths}")
+    yield _muted(f"inputs made up: {log.note}") if log.note else ""
+    yield '<div class="rxe-scroll"><table class="rxe-code">'
+    for step in log.steps[:MOST_ROWS]:
+        yield table_row(("number", str(step.position)), ("line", safe(step_text(step), 300)))
+    yield "</table></div>"
+    yield from _hidden(len(log.steps) - MOST_ROWS, len(log.steps), "steps", "log.steps")
+    for problem in log.problems:
+        yield f"<pre>{escape(visible_lines(render(problem)))}</pre>"
+
+
+# -- parts ----------------------------------------------------------------------------------------------------------
+
+
+def _title(name: str, remark: str) -> str:
+    return f'<p><b>{safe(name)}</b> <span class="muted">{safe(remark, 400)}</span></p>'
+
+
+def _muted(text: str) -> str:
+    return f'<p class="rxe-muted">{safe(text, 600)}</p>'
+
+
+def _hidden(count: int, total: int, what: str, whole: str) -> Iterator[str]:
+    if count > 0:
+        yield _muted(f"{count:,} of {total:,} {what} are hidden; {whole} has all of them.")
+
+
+_MAKERS: dict[type, Callable[..., Iterator[str]]] = {
+    IRModule: _module,
+    e.Function: _function,
+    PrimFunc: _function,
+    Snapshot: _stage,
+    Session: _session,
+    ModuleDiff: _difference,
+    Drawing: _graph,
+    Debugger: _run,
+    RunLog: _log,
+}
