@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir.attrs import EMPTY
 from relax_explorer.core.ir.interned import PerNode
 from relax_explorer.core.tir import stmt as t
 from relax_explorer.core.tir.buffer import Buffer
@@ -51,14 +54,17 @@ def names_of(fn: t.PrimFunc) -> frozenset[str]:
 
 
 def used_too_early(block: t.SBlock) -> Buffer | p.PrimVar | None:
-    """A variable or buffer that the head of a block uses and its body declares, if any. The head is evaluated first."""
+    """A variable or buffer that the head of a block uses and its body declares, if any. The head is evaluated first.
+
+    Annotations are not evaluated: they may mention what the body declares.
+    """
     top = block.body.stmts if isinstance(block.body, t.SeqStmt) else (block.body,)
     declared = {
         item for node in top if isinstance(node, (t.LetStmt, t.AllocBuffer)) for item in _declared(node)
     }
     if not declared:
         return None
-    stack = [node for node in parts(block) if node is not block.body]
+    stack = parts(replace(block, body=t.SeqStmt(()), annotations=EMPTY))
     while stack:
         node = stack.pop()
         if isinstance(node, (Buffer, p.PrimVar)) and node in declared:

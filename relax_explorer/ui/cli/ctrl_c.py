@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import _thread
+import signal
 import sys
 import threading
 
@@ -14,8 +15,17 @@ def keep() -> None:
 
     def hook(unraisable: sys.UnraisableHookArgs) -> None:
         if issubclass(unraisable.exc_type, KeyboardInterrupt):
-            threading.Timer(AGAIN, _thread.interrupt_main).start()
+            threading.Timer(AGAIN, interrupt).start()
         else:
             sys.__unraisablehook__(unraisable)
 
     sys.unraisablehook = hook
+
+
+def interrupt() -> None:
+    """Interrupt the main thread, also while it sleeps or waits. A flag alone would be seen only after the wait."""
+    main = threading.main_thread().ident
+    if hasattr(signal, "pthread_kill") and main is not None:
+        signal.pthread_kill(main, signal.SIGINT)
+    else:
+        _thread.interrupt_main()
