@@ -157,6 +157,15 @@ SIDE_BY_SIDE = (
 )
 
 
+THEME = Argument(
+    "--theme",
+    "the colours: dark, light, classic (green and red), mono (none), or auto (mono with NO_COLOR, else dark)",
+    "choice",
+    "auto",
+    choices=("auto", "dark", "light", "classic", "mono"),
+)
+
+
 def _format(*choices: str) -> Argument:
     return Argument("--format", "how to print", "choice", choices[0], choices=choices)
 
@@ -185,15 +194,27 @@ COMMANDS: tuple[Command, ...] = (
             FUNCTION,
             RUN_INPUT,
             SHAPE,
-            Argument(
-                "--theme",
-                "the colours: dark, light, classic (green and red), mono (none), or auto (mono with NO_COLOR, else dark)",
-                "choice",
-                "auto",
-                choices=("auto", "dark", "light", "classic", "mono"),
-            ),
+            THEME,
         ),
         ("relax-explorer model.py", "relax-explorer tui model.py --passes CanonicalizeBindings,LegalizeOps"),
+    ),
+    Command(
+        "serve",
+        "Serve the explorer to a browser on this machine, at an address with a secret token.",
+        (
+            Argument(
+                "input",
+                "a TVMScript file, or a folder of numbered stages",
+                "source",
+                required=False,
+                metavar="[INPUT]",
+            ),
+            PASSES,
+            PROFILE,
+            THEME,
+            Argument("--port", "the port; 0 takes a free one", "int", 8765, metavar="N"),
+        ),
+        ("relax-explorer serve model.py", "relax-explorer serve dumps --port 0"),
     ),
     Command(
         "show",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -22,6 +23,7 @@ from relax_explorer.ui.cli.comparing import bisect, compare, validate
 from relax_explorer.ui.cli.debug import debug
 from relax_explorer.ui.cli.explain import explain
 from relax_explorer.ui.cli.run import lengths_given, run, sources_by_name
+from relax_explorer.ui.cli.serving import serve
 from relax_explorer.ui.files import STANDARD_OUTPUT, Target
 
 
@@ -57,7 +59,9 @@ def tui(
     theme: str,
 ) -> int:  # fmt: skip
     """Open the explorer."""
-    if not sys.stdout.isatty():
+    if not (
+        sys.stdout.isatty() or os.environ.get("TEXTUAL_DRIVER")
+    ):  # `serve` draws through a driver of its own
         output.say("the explorer needs a terminal; `relax-explorer show FILE` prints the same", err=True)
         return output.USAGE
     from relax_explorer.ui.tui.app import run_app
@@ -275,6 +279,7 @@ def _renamed(handler: Callable[..., int]) -> Callable[..., int]:
 
 HANDLERS: dict[str, Callable[..., int]] = {
     "tui": tui,
+    "serve": serve,
     "show": show,
     "check": check,
     "opt": _renamed(opt),
