@@ -6,10 +6,10 @@ Relax functions come first, then kernels, each folded into one row. Rows are wri
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Union, overload
+from typing import overload
 
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
@@ -20,23 +20,13 @@ from relax_explorer.core.tir.buffer import Buffer
 from relax_explorer.core.tir.stmt import PrimFunc
 from relax_explorer.viz.compact import Compact, Piece, plain, signature
 from relax_explorer.viz.lexer import highlight
+from relax_explorer.viz.outline import Place, outline
 from relax_explorer.viz.short import short_dims, short_dtype, short_info
+from relax_explorer.viz.table_folds import Fold, folds
 
 WIDEST_NAME = 24
 _INDENT = "    "
 _NESTED: Piece = ("muted", "│ ")
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """What a row shows: its kind (head, block, binding, else, result, return, kernel, text, blank), its node, and where."""
-
-    kind: str
-    node: e.Binding | e.Function | e.BindingBlock | e.Expr | object | None
-    function: str
-    depth: int = 0
-    number: int = 0  # of a binding, from 1
-    text: str = ""  # of a line of a kernel
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +51,7 @@ class IrTable(Sequence[TableRow]):
         self.places: list[Place] = []
         self._rows: dict[int, TableRow] = {}
         self._writers: dict[str, _Writer] = {}
+        self._folded: dict[str, list[Line]] = {}
         printed = stage.printed_short
         lines: dict[str, list[Line]] = {}
         if stage.text:
@@ -83,6 +74,7 @@ class IrTable(Sequence[TableRow]):
         fn = self.stage.module.functions.get(name)
         if type(fn) is not e.Function:
             if type(fn) is PrimFunc and self.opened is not None and name not in self.opened:
+                self._folded[name] = lines
                 self.places.append(Place("kernel", fn, name, number=len(lines)))
                 return
             cut = len(_INDENT)
@@ -105,6 +97,15 @@ class IrTable(Sequence[TableRow]):
             if place.node is not None and place.kind != "else":
                 found.setdefault(id(place.node), number)
         return found
+
+    @cached_property
+    def folds(self) -> list[Fold]:
+        """What can be folded, in the order of the heads."""
+        return folds(self.places)
+
+    def lines_of(self, kernel: str) -> Sequence[Line]:
+        """The lines of a kernel that is one row."""
+        return self._folded.get(kernel, ())
 
     def __len__(self) -> int:
         return len(self.places)
@@ -190,54 +191,6 @@ _KINDS = {
     "result": _Writer._result,
     "return": _Writer._result,
 }
-
-
-_Step = Union[Place, Iterator["_Step"]]  # noqa: UP007  # an alias that names itself
-
-
-def outline(name: str, fn: e.Function) -> Iterator[Place]:
-    """The places of a function, in the order of its text; nested functions and branches to any depth."""
-    number = 0
-    stack: list[Iterator[_Step]] = [_function(name, fn, 0)]
-    while stack:
-        item = next(stack[-1], None)
-        if item is None:
-            stack.pop()
-        elif isinstance(item, Place):
-            if item.kind == "binding":
-                number += 1
-                item = Place("binding", item.node, name, item.depth, number)
-            yield item
-        else:
-            stack.append(item)
-
-
-def _function(name: str, fn: e.Function, depth: int) -> Iterator[_Step]:
-    if not depth:
-        yield Place("head", fn, name)
-    yield _sequence(name, fn.body, depth, "return")
-
-
-def _sequence(name: str, body: e.Expr, depth: int, last: str) -> Iterator[_Step]:
-    if isinstance(body, e.SeqExpr):
-        for block in body.blocks:
-            if type(block) is e.DataflowBlock:
-                yield Place("block", block, name, depth)
-            for binding in block.bindings:
-                yield Place("binding", binding, name, depth)
-                if isinstance(binding, e.VarBinding):
-                    yield _inner(name, binding, depth + 1)
-    yield Place(last, body, name, depth)
-
-
-def _inner(name: str, binding: e.VarBinding, depth: int) -> Iterator[_Step]:
-    value = binding.value
-    if isinstance(value, e.Function):
-        yield _sequence(name, value.body, depth, "return")
-    elif isinstance(value, e.If):
-        yield _sequence(name, value.true_branch, depth, "result")
-        yield Place("else", binding, name, depth - 1)
-        yield _sequence(name, value.false_branch, depth, "result")
 
 
 def _kernel_row(place: Place) -> TableRow:

@@ -13,11 +13,13 @@ from relax_explorer.core.session.align import FunctionDiff, ModuleDiff, Unit
 from relax_explorer.core.syntax.doc import Line
 from relax_explorer.viz.compact import Piece
 from relax_explorer.viz.diff import GLYPHS
-from relax_explorer.viz.ir_table import IrTable, Place, TableRow
+from relax_explorer.viz.ir_table import IrTable, TableRow
+from relax_explorer.viz.outline import Place
 
 CONTEXT = 2
 _HEAD = 2  # lines of the head of a kernel: decorator and signature
 UNMARKED = frozenset({"same", "renamed"})  # kinds of change without a mark
+COMPARED = frozenset({"changed", "type"})  # kinds of change whose pieces are compared
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +33,7 @@ class MarkedRow:
 
 @dataclass(frozen=True, slots=True)
 class _Shown:
-    """A row to show: its number in the new or the old table, and for a changed row the number of its old row."""
+    """A row to show: its number in the new or the old table, and the number of its old row if that is known."""
 
     kind: str
     number: int
@@ -70,7 +72,7 @@ class TableDiff(Sequence[MarkedRow]):
             row = self.old[shown.number]
             return MarkedRow(_unnumbered(row, self.new.width_of(row.place.function)), GLYPHS["removed"], True)
         row = self.new[shown.number]
-        if shown.before is not None:
+        if shown.before is not None and shown.kind in COMPARED:
             row = _compared(self.old[shown.before], row)
         return MarkedRow(row, GLYPHS[shown.kind] if shown.kind not in UNMARKED else " ")
 
@@ -83,8 +85,36 @@ class TableDiff(Sequence[MarkedRow]):
         if shown.kind == "added":
             return None, row, shown.kind
         if shown.before is None:
-            return row, row, shown.kind
+            return self._as_before(row), row, shown.kind
+        if shown.kind not in COMPARED:
+            return self.old[shown.before], row, shown.kind
         return *_told_apart(self.old[shown.before], row), shown.kind
+
+    def _as_before(self, row: TableRow) -> TableRow:
+        """An unchanged row as the stage before has it. Its number there is left out if it is not known."""
+        if row.place.kind != "binding":
+            return row
+        number = self.old.row_of.get(id(row.place.node))
+        return _unnumbered(row, self.new.width_of(row.place.function)) if number is None else self.old[number]
+
+    def kind(self, number: int) -> str:
+        """The kind of change of a row."""
+        return self._shown[number].kind
+
+    def in_new(self, number: int) -> int | None:
+        """The row of the new table that a row shows; None for a removed row and for one that stands for skipped ones."""
+        shown = self._shown[number]
+        return None if shown.is_old or shown.skipped else shown.number
+
+    def places(self) -> list[int]:
+        """For each row its row of the new table; for one that has none, the next row that has one."""
+        found: list[int] = []
+        following = len(self.new)
+        for number in range(len(self._shown) - 1, -1, -1):
+            row = self.in_new(number)
+            following = following if row is None else row
+            found.append(following)
+        return found[::-1]
 
     def changes(self) -> list[int]:
         """The first row of each run of changed rows."""
@@ -93,7 +123,11 @@ class TableDiff(Sequence[MarkedRow]):
 
     def row_of(self, number: int) -> int:
         """The row that shows this row of the new table; the last one before it if it is not shown."""
-        rows = [n for n, shown in enumerate(self._shown) if not shown.is_old and shown.number <= number]
+        rows = [
+            n
+            for n, shown in enumerate(self._shown)
+            if not shown.is_old and not shown.skipped and shown.number <= number
+        ]
         return rows[-1] if rows else 0
 
 
@@ -130,7 +164,7 @@ class _Plan:
             if waiting:
                 self.removed[after] = [*self.removed.get(after, ()), *waiting]
                 waiting = []
-            self.kinds[after] = (pair.kind, before if pair.kind in ("changed", "type") else None)
+            self.kinds[after] = (pair.kind, before)
         last = self._last(fn.name)
         if waiting and last is not None:
             self.removed[last] = [*self.removed.get(last, ()), *waiting]

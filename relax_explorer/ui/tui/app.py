@@ -145,7 +145,10 @@ class Explorer(App[int]):
             row = view.lines[view.now]
             binding = row.node if isinstance(row.node, (e.VarBinding, e.MatchCast)) else None
             selection = replace(selection, binding=binding, function=row.function or selection.function)
-        self.change(run=view, selection=selection)
+        folded = self.state.options.folded
+        if folded and (is_move or self.state.run is None):  # folds that hide the next binding open
+            folded -= view.lines.with_folds(folded).hiding(view.now)
+        self.change(run=view, selection=selection, options=replace(self.state.options, folded=folded))
         self.follows = False
 
     @property
@@ -248,6 +251,10 @@ class Explorer(App[int]):
     def ask(self, text: str) -> None:
         """Open the `:` line with a text."""
         self.frame.ask(text)
+
+    def perform(self, action: str) -> None:
+        """Run an action of the current screen."""
+        self.call_later(self.run_action, action, self.frame)
 
     async def act(self, action: str) -> None:
         """Run an action of the current screen, for the palette."""

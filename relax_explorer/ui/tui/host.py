@@ -77,6 +77,9 @@ class Host(Protocol):
     def ask(self, text: str) -> None:
         """Open the `:` line with a text."""
 
+    def perform(self, action: str) -> None:
+        """Run an action of the current screen."""
+
     def ask_inputs(self) -> None:
         """Ask for the inputs of the run."""
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Sequence
 from itertools import chain
-from typing import Any, overload
+from typing import Any
 
 from relax_explorer.core.check.origin import origin
 from relax_explorer.core.diagnostics import Diagnostic
@@ -13,10 +13,12 @@ from relax_explorer.core.ir.facts import Facts, facts
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.ui.tui.selection import Selection
+from relax_explorer.ui.tui.table_rows import BesideRows
+from relax_explorer.ui.tui.table_rows import TableRows as TableRows
 from relax_explorer.ui.tui.widgets.line_view import Row
 from relax_explorer.viz.diff import GLYPHS, unit_node
 from relax_explorer.viz.diff import lines as diff_lines
-from relax_explorer.viz.ir_table import IrTable, TableRow
+from relax_explorer.viz.ir_table import IrTable
 from relax_explorer.viz.problem import render
 from relax_explorer.viz.short import short_info
 from relax_explorer.viz.table_diff import UNMARKED, TableDiff
@@ -29,67 +31,6 @@ def ghost(node: Any) -> str:
     return "" if var is None or var.name == "_" else visible(short_info(var.struct_info), 36)
 
 
-class TableRows(Sequence[Row]):
-    """The rows of a table for a view, each made when it is drawn. `marks` are glyphs of nodes, by identity."""
-
-    def __init__(
-        self, table: IrTable, diff: TableDiff | None = None, marks: Mapping[int, str] | None = None
-    ) -> None:
-        self.table, self.diff, self.marks = table, diff, marks or {}
-        self._rows: dict[int, Row] = {}
-
-    def __len__(self) -> int:
-        return len(self.table if self.diff is None else self.diff)
-
-    @overload
-    def __getitem__(self, number: int) -> Row: ...
-    @overload
-    def __getitem__(self, number: slice) -> list[Row]: ...
-    def __getitem__(self, number: int | slice) -> Row | list[Row]:
-        if isinstance(number, slice):
-            return [self[n] for n in range(*number.indices(len(self)))]
-        row = self._rows.get(number)
-        if row is None:
-            row = self._rows[number] = self._made(number)
-        return row
-
-    def _made(self, number: int) -> Row:
-        if self.diff is not None:
-            marked = self.diff[number]
-            return _row(marked.row, marked.glyph, marked.is_old)
-        shown = self.table[number]
-        return _row(shown, self.marks.get(id(shown.place.node), " ") if shown.place.kind != "else" else " ")
-
-    def row_of(self, node: object) -> int | None:
-        """The row that shows a node; None if there is none."""
-        number = self.table.row_of.get(id(node))
-        return number if number is None or self.diff is None else self.diff.row_of(number)
-
-    def row_called(self, function: str, name: str) -> int | None:
-        """The row of the binding of a variable of a function."""
-        for number, place in enumerate(self.table.places):
-            var = getattr(place.node, "var", None)
-            if (
-                place.kind == "binding"
-                and var is not None
-                and var.name == name
-                and place.function == function
-            ):
-                return number if self.diff is None else self.diff.row_of(number)
-        return None
-
-    def start_of(self, function: str) -> int:
-        """The first row of a function; 0 if it has none."""
-        for number, place in enumerate(self.table.places):
-            if place.function == function:
-                return number if self.diff is None else self.diff.row_of(number)
-        return 0
-
-    def changes(self) -> list[int]:
-        """The first row of each run of changed rows."""
-        return [] if self.diff is None else self.diff.changes()
-
-
 def cursor_in(shown: Sequence[Row], stage: Snapshot, selection: Selection, moved: bool) -> int:
     """The row to put the cursor on: the same binding, the same variable, the first change if the stage is another one, or the entry."""
     if isinstance(shown, TableRows):
@@ -98,7 +39,8 @@ def cursor_in(shown: Sequence[Row], stage: Snapshot, selection: Selection, moved
             found = shown.row_called(selection.function, selection.variable)
         changes = shown.changes() if found is None and moved else []
         start = selection.function if selection.function in stage.module.functions else stage.entry
-        return found if found is not None else changes[0] if changes else shown.start_of(start)
+        number = found if found is not None else changes[0] if changes else shown.start_of(start)
+        return shown.line_of(number)
     same = (n for n, row in enumerate(shown) if row.node is not None and row.node is selection.binding)
     named = (n for n, row in enumerate(shown) if selection.variable and _variable(row) == selection.variable)
     changed = (n for n, row in enumerate(shown) if moved and row.gutter != " ")
@@ -112,7 +54,7 @@ def _variable(row: Row) -> str:
 
 
 def marked_runs(shown: Sequence[Row]) -> list[int]:
-    """The first row of each run of rows with a mark."""
+    """The first row of each run of rows with a mark; rows in folds count."""
     if isinstance(shown, TableRows):
         return shown.changes()
     marked = [row.gutter != " " for row in shown]
@@ -120,12 +62,10 @@ def marked_runs(shown: Sequence[Row]) -> list[int]:
 
 
 def function_starts(shown: Sequence[Row]) -> list[int]:
-    """The first row of each function."""
-    names = (
-        [place.function for place in shown.table.places]
-        if isinstance(shown, TableRows) and shown.diff is None
-        else [row.function for row in shown]
-    )
+    """The first row of each function; rows in folds count."""
+    if isinstance(shown, TableRows):
+        return shown.starts()
+    names = [row.function for row in shown]
     return [n for n, name in enumerate(names) if name and (n == 0 or names[n - 1] != name)]
 
 
@@ -138,28 +78,26 @@ def uses(stage: Snapshot, selection: Selection) -> list[e.Binding]:
     return [binding, *[derived.bindings[n] for n in derived.users(binding.var) if n < len(derived.bindings)]]
 
 
-def _row(shown: TableRow, glyph: str, is_old: bool = False) -> Row:
-    node = None if is_old else shown.place.node
-    return Row(shown.text, glyph, node, shown.place.function, visible(shown.info, 48), shown.pieces)
-
-
 def table_of(stage: Snapshot) -> IrTable:
     """The table of a stage with all lines of its kernels."""
     return IrTable(stage, opened=None)
 
 
-def compact_rows(session: Session, stage: Snapshot, mode: str, opened: frozenset[str]) -> TableRows:
-    """A stage as a table. `mode` is inline (changes against the stage before, with removed rows), only (changes alone), or off.
+def compact_rows(
+    session: Session, stage: Snapshot, mode: str, opened: Collection[str], width: int = 0, shift: int = 0
+) -> TableRows:
+    """A stage as a table. `mode` is inline (changes against the stage before, with removed rows), beside (the stage before at the
+    left, in `width` cells from cell `shift` on), only (changes alone), or off.
 
     `opened` are the kernels with all lines. A kernel that changed shows all of them too.
     """
     if mode == "off" or not stage.number:
         return TableRows(IrTable(stage, opened=opened))
     diff = session.diff(stage.number - 1, stage.number)
-    changed = {fn.name for fn in diff.functions if fn.status == "changed"}
-    table = IrTable(stage, opened=opened | changed)
-    before = IrTable(session.stages[stage.number - 1], opened=opened | changed)
-    return TableRows(table, TableDiff(before, table, diff, mode == "only"))
+    shown = {*opened, *[fn.name for fn in diff.functions if fn.status == "changed"]}
+    table, before = IrTable(stage, opened=shown), IrTable(session.stages[stage.number - 1], opened=shown)
+    found = TableDiff(before, table, diff, mode == "only")
+    return BesideRows(table, found, width, shift) if mode == "beside" else TableRows(table, found)
 
 
 def text_rows(session: Session, stage: Snapshot, mode: str, is_full: bool) -> list[Row]:

@@ -101,7 +101,7 @@ class RunControl:
         def done(result: tuple[DebugSession, RunView, str]) -> None:
             self.session, view, said = result
             self._tables, self.left = tables, None
-            self.app.change(run=view)
+            self.app.moved(view, False)
             if said:
                 self.app.say(said)
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.session.recording import operation_of
+from relax_explorer.ui.tui.table_rows import TableRows
 from relax_explorer.ui.tui.widgets.line_view import Row
 
 EVERYWHERE = "all:"
@@ -17,9 +18,23 @@ def found_in(shown: Sequence[Row], text: str) -> Iterator[Row]:
     return (row for row in shown if matches(row, text))
 
 
-def lines_with(shown: Sequence[Row], text: str) -> list[int]:
-    """The numbers of the rows that match. Nothing matches an empty text."""
-    return [number for number, row in enumerate(shown) if text and matches(row, text)]
+def rows_with(shown: Sequence[Row], text: str) -> list[int]:
+    """The numbers of the rows that match, those in folds too. Nothing matches an empty text."""
+    if not text:
+        return []
+    if not isinstance(shown, TableRows):
+        return [number for number, row in enumerate(shown) if matches(row, text)]
+    everything = shown.everything
+    return [n for n, row in enumerate(everything) if matches(row, text) or _inside(shown, n, text)]
+
+
+def _inside(shown: TableRows, number: int, text: str) -> bool:
+    """True if a folded kernel has a text in its lines."""
+    row = shown.in_table(number)
+    place = shown.table.places[row] if row is not None else None
+    if place is None or place.kind != "kernel" or text.startswith(SCOPES):
+        return False
+    return any(_has(line.text, text) for line in shown.table.lines_of(place.function))
 
 
 def matches(row: Row, text: str) -> bool:

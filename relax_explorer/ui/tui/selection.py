@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from relax_explorer.core.ir import expr as e
+from relax_explorer.viz.table_folds import FoldKey
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,18 +23,31 @@ class Selection:
         return "" if var is None else var.name
 
 
+DIFFS = {
+    "inline": "changes are marked",
+    "beside": "side by side with the stage before",
+    "only": "only what changed",
+    "off": "no marks",
+}
+"""The ways to show changes, in the order of the key, and what is said about each."""
+
+
 @dataclass(frozen=True, slots=True)
 class Options:
     """How things are shown.
 
     `density` is compact, typed or written; `diff` is inline, only or off; `opened` are kernels with all lines; `radius` is that of
-    the neighbourhood in the graph, 0 for the whole graph; `lower` is the table below the program in a narrow debug screen.
+    the neighbourhood in the graph, 0 for the whole graph; `shows_map` shows the map of a large
+    graph; `layers` draws equal layers once or each; `lower` is the table below the program in a narrow debug screen.
     """
 
     density: str = "compact"
     diff: str = "inline"
     opened: frozenset[str] = frozenset()
+    folded: frozenset[FoldKey] = frozenset()
     shows_unchanged: bool = False
     shows_details: bool = True
     radius: int = 0
+    shows_map: bool = True
+    layers: str = "once"
     lower: str = "values"

@@ -15,6 +15,8 @@ from relax_explorer.ui.tui.jobs import Job
 from relax_explorer.ui.tui.run_control import RunControl
 from relax_explorer.ui.tui.selection import Selection
 from relax_explorer.ui.tui.state import State
+from relax_explorer.ui.tui.table_rows import folds_around
+from relax_explorer.viz.ir_table import IrTable
 
 MOST_JUMPS = 100
 
@@ -126,6 +128,20 @@ class StageControl:
         if selection.stage != self.app.state.selection.stage:
             self.run.stop()
         self.app.select(selection)
+        self._unfold(selection)
+
+    def _unfold(self, selection: Selection) -> None:
+        """Open the folds that hide the selected binding."""
+        stage, folded = self.app.state.stage, self.app.state.options.folded
+        if (
+            stage is None
+            or selection.binding is None
+            or not any(selection.function == key.function for key in folded)
+        ):
+            return
+        hiding = folds_around(folded, IrTable(stage, selection.function), selection.binding)
+        if hiding:
+            self.app.show_with(folded=folded - hiding)
 
 
 def _functions(stage: Snapshot, first: str) -> list[str]:

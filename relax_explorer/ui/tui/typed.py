@@ -10,7 +10,9 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.session.commands import command
 from relax_explorer.core.session.debug_commands import DEBUG_COMMANDS
 from relax_explorer.ui.tui.controls import Controls
+from relax_explorer.ui.tui.selection import DIFFS
 from relax_explorer.ui.tui.state import State
+from relax_explorer.ui.tui.table_rows import LEAST_BESIDE
 from relax_explorer.viz.tokens import THEMES
 
 Handler = Callable[[Controls, str], None]
@@ -93,6 +95,22 @@ def _inputs(app: Controls, text: str) -> None:
     app.ask_inputs()
 
 
+def _diff(app: Controls, text: str) -> None:
+    if text not in DIFFS:
+        app.say("diff takes inline, beside, only or off")
+        return
+    app.show_screen("passes")
+    app.show_with(diff=text)
+    is_tight = text == "beside" and app.size.width < LEAST_BESIDE
+    app.say(f"side by side needs {LEAST_BESIDE} columns: changes are marked" if is_tight else DIFFS[text])
+
+
+def _fold(app: Controls, text: str) -> None:
+    if app.screen_name not in ("passes", "debug"):
+        app.show_screen("passes")
+    app.perform("fold_all" if text == "all" else "fold")
+
+
 def _theme(app: Controls, text: str) -> None:
     name = f"rxe-{text}"
     if name in THEMES:
@@ -120,6 +138,8 @@ TYPED: tuple[Typed, ...] = (
     Typed("compare", "[N|PASS]", "Compare the values of this stage with those of another one.", _compare),
     Typed("bisect", "", "Find the first stage whose results differ from those of the first one.", _bisect),
     Typed("inputs", "", "Choose the inputs of the run.", _inputs),
+    Typed("diff", "MODE", "Show changes inline, beside the stage before, only them, or off.", _diff),
+    Typed("fold", "[all]", "Fold or open what the cursor is in, or all.", _fold),
     Typed("theme", "NAME", "Draw in another theme.", _theme),
     Typed("commands", "", "List the commands of this line.", _commands),
     Typed("exit", "", "Leave the explorer.", _exit),
@@ -162,6 +182,8 @@ def _arguments(state: State, word: str, last: str) -> Sequence[str]:
         return _paths(last)
     if word == "theme":
         return [name.removeprefix("rxe-") for name in THEMES]
+    if word == "diff":
+        return list(DIFFS)
     stage = state.stage
     if state.session is None or stage is None:
         return []

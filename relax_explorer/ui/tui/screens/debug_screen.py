@@ -13,7 +13,7 @@ from textual.widgets import Static
 from relax_explorer.core.ir import expr as e
 from relax_explorer.ui.tui import keys
 from relax_explorer.ui.tui.debug_rows import RunView
-from relax_explorer.ui.tui.screens.screen_frame import Frame
+from relax_explorer.ui.tui.screens.program_frame import ProgramFrame
 from relax_explorer.ui.tui.state import State
 from relax_explorer.ui.tui.timeline import step_at, timeline
 from relax_explorer.ui.tui.widgets.line_messages import CursorMoved, RowChosen
@@ -33,12 +33,13 @@ class Timeline(Static):
             screen.to_cell(event.x)
 
 
-class DebugScreen(Frame):
+class DebugScreen(ProgramFrame):
     """Lower-case keys go forward, UPPER-CASE keys back."""
 
     BINDINGS = keys.bindings("debug")
     name_ = "debug"
     panes = ("debug_ir", "values", "shapes", "calls", "points")
+    program_ = "debug_ir"
 
     def compose_body(self) -> ComposeResult:
         """The program, the tables, the next binding, the timeline."""
@@ -95,7 +96,8 @@ class DebugScreen(Frame):
         is_moved = (
             old is None or (view.position, view.now) != (old.position, old.now) or self.explorer.follows
         )
-        ir.show(view.lines, view.now if is_moved else None)
+        lines = view.lines.with_folds(self.explorer.state.options.folded)
+        ir.show(lines, lines.line_of(view.now) if is_moved else None)
         if is_moved:
             ir.centre()
         ir.border_title = visible(view.function).replace("[", "\\[")
@@ -222,6 +224,8 @@ class DebugScreen(Frame):
     def action_enter(self) -> None:
         if self.view.id == "values":
             self.action_inspect()
+        elif self.view.id == "debug_ir" and self.is_on_closed:
+            self.action_fold()
         elif self.view.id == "debug_ir":
             self.action_breakpoint()
 
@@ -247,6 +251,18 @@ class DebugScreen(Frame):
         self.explorer.show_with(lower=LOWER[(LOWER.index(lower) + 1) % len(LOWER)])
         if not self.is_narrow:
             self.set_focus(self.query_one(f"#{self.explorer.state.options.lower}"))
+
+    def action_fold_all(self) -> None:
+        table, view, folded = self.table, self.explorer.state.run, self.explorer.state.options.folded
+        if table is None or view is None:
+            return
+        inner = {fold.key for fold in table.table.folds if fold.key.kind != "function"}
+        hiding = table.with_folds(inner).hiding(view.now)  # what runs stays in sight
+        closed = inner - hiding
+        is_open = not any(fold.key in folded for fold in table.table.folds)
+        self.explorer.say("blocks and branches are folded" if is_open else "everything is open")
+        own = {fold.key for fold in table.table.folds}
+        self.fold(folded | closed if is_open else folded - own)
 
     def action_uses(self) -> None:
         self.explorer.next_use()

@@ -9,6 +9,7 @@ from textual.widgets import Input
 
 from relax_explorer.ui.tui import search
 from relax_explorer.ui.tui.controls import Controls
+from relax_explorer.ui.tui.table_rows import TableRows
 from relax_explorer.ui.tui.widgets.command_input import BarInput
 from relax_explorer.ui.tui.widgets.line_view import STEP, LineView
 from relax_explorer.viz.tokens import Tokens
@@ -103,7 +104,7 @@ class Moving(Screen[Any]):
             self.explorer.pictures.search_everywhere(text.removeprefix(search.EVERYWHERE).strip())
             return
         self.found = text
-        count = len(search.lines_with(self.view.rows, text))
+        count = len(search.rows_with(self.view.rows, text))
         if count:
             self.action_match(1)
             self.explorer.say(f"{count} line{'s' * (count > 1)} with {visible(text)}; n next, N previous")
@@ -111,7 +112,13 @@ class Moving(Screen[Any]):
             self.explorer.say(f"nothing has {visible(text)}")
 
     def action_match(self, step: int) -> None:
-        lines = search.lines_with(self.view.rows, self.found)
-        ahead = [n for n in lines if (n > self.view.cursor if step > 0 else n < self.view.cursor)]
-        if lines:
-            self.view.move((ahead or lines)[0 if step > 0 else -1])
+        view = self.view
+        here = view.rows.number_of(view.cursor) if isinstance(view.rows, TableRows) else view.cursor
+        found = search.rows_with(view.rows, self.found)
+        ahead = [n for n in found if (n > here if step > 0 else n < here)]
+        if found:
+            self.to_match((ahead or found)[0 if step > 0 else -1], step)
+
+    def to_match(self, number: int, step: int) -> None:
+        """Go to a row that matches the search."""
+        self.view.move(number)

@@ -14,22 +14,31 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.tir.stmt import PrimFunc
 from relax_explorer.ui.tui import keys, rows
 from relax_explorer.ui.tui.rail import rail_rows, strip_text
-from relax_explorer.ui.tui.screens.screen_frame import Frame, table_text
+from relax_explorer.ui.tui.screens.program_frame import ProgramFrame
+from relax_explorer.ui.tui.screens.screen_frame import WIDE, table_text
+from relax_explorer.ui.tui.search import matches
+from relax_explorer.ui.tui.selection import DIFFS
 from relax_explorer.ui.tui.state import State
+from relax_explorer.ui.tui.table_rows import LEAST_BESIDE, BesideRows, TableRows
 from relax_explorer.ui.tui.widgets.line_messages import CursorMoved, RowChosen
-from relax_explorer.ui.tui.widgets.line_view import LineView, Row
+from relax_explorer.ui.tui.widgets.line_view import STEP, LineView, Row
 from relax_explorer.viz.stage_line import change_counts
 from relax_explorer.viz.visible import visible
 
 RAIL = 31  # cells of a line in the list of stages
+RAIL_FRAME = 38  # cells of the list of stages with its frame
+AROUND = 6  # cells of a line that are not text: frame, gutter, scrollbar
 
 
-class PassesScreen(Frame):
+class PassesScreen(ProgramFrame):
     """Stages at the left, the program in the middle, details below it or at the right."""
 
     BINDINGS = keys.bindings("passes")
     name_ = "passes"
     panes = ("ir", "stages")
+    program_ = "ir"
+    _shift = 0  # cells that two stages side by side are scrolled
+    _made: tuple[object, TableRows] | None = None  # the rows made last, without folds, and what for
 
     def compose_body(self) -> ComposeResult:
         """The list of stages, a strip for narrow terminals, the program, the details."""
@@ -40,12 +49,29 @@ class PassesScreen(Frame):
             yield Static(id="details_text", markup=False)
 
     def fit(self) -> None:
-        """The list of stages is a drawer in a narrow terminal."""
+        """The list of stages is a drawer where the program needs the room."""
         super().fit()
         stages = self.query_one("#stages")
-        stages.display = not self.is_narrow or self.focused is stages
-        self.query_one("#strip").display = self.is_narrow
+        has_drawer = self.is_narrow or (self.is_beside and self.app.size.width < WIDE)
+        self.set_class(has_drawer, "-drawer")
+        self.set_class(self.is_beside, "-beside")
+        stages.display = not has_drawer or self.focused is stages
+        self.query_one("#strip").display = has_drawer
         self.query_one("#details").display = self.explorer.state.options.shows_details
+
+    @property
+    def is_beside(self) -> bool:
+        """True if two stages stand side by side."""
+        options = self.explorer.state.options
+        return options.diff == "beside" and not self._no_beside()
+
+    def _no_beside(self) -> str:
+        """Why two stages cannot stand side by side; empty if they can."""
+        if self.app.size.width < LEAST_BESIDE:
+            return f"side by side needs {LEAST_BESIDE} columns"
+        return (
+            "" if self.explorer.state.options.density == "compact" else "side by side is compact only, see t"
+        )
 
     # -- drawing --------------------------------------------------------------------------------------------------
 
@@ -57,6 +83,10 @@ class PassesScreen(Frame):
             )
             return
         is_other = state.session is not old.session or state.selection.stage != old.selection.stage
+        if is_other:
+            self._shift = 0
+        if state.options != old.options:
+            self.fit()
         if is_other or state.options != old.options:
             self._draw_program(state, is_other)
             state = self.explorer.state  # it may have selected the first change
@@ -67,19 +97,13 @@ class PassesScreen(Frame):
             self._follow(state)
         if is_other or state.stages != old.stages or state.options != old.options:
             self._draw_stages(state)
-        if state.options.shows_details != old.options.shows_details:
-            self.fit()
         self._draw_details(state)
 
     def _draw_program(self, state: State, is_other: bool) -> None:
         session, stage = state.session, state.stage
         assert session is not None  # the caller checked this
         assert stage is not None
-        if state.options.density == "compact":
-            shown: Sequence[Row] = rows.compact_rows(session, stage, state.options.diff, state.options.opened)
-        else:
-            shown = rows.text_rows(session, stage, state.options.diff, state.options.density == "written")
-        view = self.query_one("#ir", LineView)
+        view, shown = self.program, self._rows(state)
         cursor = rows.cursor_in(shown, stage, state.selection, is_other)
         view.show(shown, cursor)
         view.centre()
@@ -89,8 +113,25 @@ class PassesScreen(Frame):
             else ""
         )
         view.border_title = _escaped(f"{stage.label} {visible(stage.made_by, 60)}  {counts}")
+        why_not = self._no_beside() if state.options.diff == "beside" else ""
+        view.border_subtitle = f"{why_not}: changes are marked" if why_not else ""
         if is_other and state.selection.binding is not view.row_node:
             self._select_row(view.cursor)
+
+    def _rows(self, state: State) -> Sequence[Row]:
+        """The rows of the program. They are made again if they differ by more than folds."""
+        session, stage, options = state.session, state.stage, state.options
+        assert session is not None  # the callers checked this
+        assert stage is not None
+        mode = "inline" if options.diff == "beside" and not self.is_beside else options.diff
+        if options.density != "compact":
+            return rows.text_rows(session, stage, mode, options.density == "written")
+        width = self.app.size.width - AROUND - (RAIL_FRAME if self.app.size.width >= WIDE else 0)
+        goal = (session, stage, mode, options.opened, width if mode == "beside" else 0, self._shift)
+        if self._made is None or self._made[0] != goal:
+            found = rows.compact_rows(session, stage, mode, options.opened, width, self._shift)
+            self._made = (goal, found)
+        return self._made[1].with_folds(options.folded)
 
     def _follow(self, state: State) -> None:
         """Put the cursor on the selection, if something else moved it."""
@@ -142,7 +183,7 @@ class PassesScreen(Frame):
 
     def on_row_chosen(self, message: RowChosen) -> None:
         """A click on the line under the cursor."""
-        if message.view == "stages":
+        if message.view == "stages" or self.is_on_closed:
             self.action_enter()
 
     def action_enter(self) -> None:
@@ -154,7 +195,7 @@ class PassesScreen(Frame):
             self.explorer.stage_control.show(number)
         elif (
             view.row is not None and view.row.gutter != "-" and isinstance(self._function(view.row), PrimFunc)
-        ):
+        ) or self.is_on_closed:
             self.action_fold()
         elif name := rows.callee(self.explorer.state.selection.binding):
             self.explorer.stage_control.go_to(self.explorer.state.selection.stage, name)
@@ -185,21 +226,49 @@ class PassesScreen(Frame):
 
     # -- moving ---------------------------------------------------------------------------------------------------
 
+    def _here(self) -> int:
+        """The number of the row under the cursor."""
+        return self.program.cursor if self.table is None else self.table.number_of(self.program.cursor)
+
     def action_change(self, step: int) -> None:
-        view = self.query_one("#ir", LineView)
-        starts = rows.marked_runs(view.rows)
-        target = ahead(starts, view.cursor, step)
+        starts = rows.marked_runs(self.program.rows)
+        target = ahead(starts, self._here(), step)
         if target is not None:
-            view.move(target)
+            self.reveal(target)
             self.explorer.say(f"change {starts.index(target) + 1} of {len(starts)}")
         else:
             self.explorer.say("no further change in this stage" if starts else "this stage shows no change")
 
     def action_function(self, step: int) -> None:
-        view = self.query_one("#ir", LineView)
-        target = ahead(rows.function_starts(view.rows), view.cursor, step)
+        target = ahead(rows.function_starts(self.program.rows), self._here(), step)
         if target is not None:
-            view.move(target)
+            self.reveal(target)
+
+    def to_match(self, number: int, step: int) -> None:
+        """Go to a row that matches the search; a fold or kernel with it opens."""
+        super().to_match(number, step)
+        row, table = self.program.row, self.table
+        if table is None or row is None or self.view is not self.program or matches(row, self.found):
+            return
+        self.explorer.show_with(opened=self.explorer.state.options.opened | {row.function})
+        lines = [
+            n
+            for n, item in enumerate(self.program.rows)
+            if item.function == row.function and matches(item, self.found)
+        ]
+        if lines:
+            self.program.move(lines[0 if step > 0 else -1])
+
+    def action_side(self, by: int) -> None:
+        table = self._made[1] if self._made is not None else None
+        if not isinstance(table, BesideRows) or self.view is not self.program:
+            super().action_side(by)
+            return
+        top = int(self.program.scroll_offset.y)
+        lines = range(top, min(top + self.program.lines_shown, len(self.program.rows)))
+        widest = table.widest([self.table.number_of(n) for n in lines] if self.table is not None else [])
+        self._shift = max(0, min(self._shift + by * STEP, widest - table.width // 4))
+        self.program.show(self._rows(self.explorer.state))
 
     def action_uses(self) -> None:
         self.explorer.next_use()
@@ -207,10 +276,11 @@ class PassesScreen(Frame):
     # -- showing --------------------------------------------------------------------------------------------------
 
     def action_diff(self) -> None:
-        order = ["inline", "only", "off"]
-        said = {"inline": "changes are marked", "only": "only what changed", "off": "no marks"}
-        mode = order[(order.index(self.explorer.state.options.diff) + 1) % 3]
-        self.explorer.say(said[mode])
+        order = list(DIFFS)
+        mode, why_not = order[(order.index(self.explorer.state.options.diff) + 1) % len(order)], ""
+        if mode == "beside" and (why_not := self._no_beside()):
+            mode = "only"
+        self.explorer.say(f"{DIFFS[mode]} ({why_not})" if why_not else DIFFS[mode])
         self.explorer.show_with(diff=mode)
 
     def action_unchanged(self) -> None:
@@ -225,18 +295,40 @@ class PassesScreen(Frame):
         return None if row is None or stage is None else stage.module.functions.get(row.function)
 
     def action_fold(self) -> None:
-        row = self.query_one("#ir", LineView).row
-        if row is None or not isinstance(self._function(row), PrimFunc):
-            self.explorer.say("only kernels fold; select a line of one")
-            return
-        self.explorer.select(replace(self.explorer.state.selection, binding=None, function=row.function))
-        self.explorer.show_with(opened=self.explorer.state.options.opened ^ {row.function})
+        row, stage = self.program.row, self.explorer.state.stage
+        if row is None or stage is None or not isinstance(self._function(row), PrimFunc):
+            super().action_fold()
+        elif self._is_changed(row.function):
+            self.explorer.say("a kernel that this stage changed stays open")
+        else:
+            self.explorer.select(replace(self.explorer.state.selection, binding=None, function=row.function))
+            self.explorer.show_with(opened=self.explorer.state.options.opened ^ {row.function})
+
+    def _is_changed(self, function: str) -> bool:
+        """True if the stage changed a function, and changes are shown."""
+        session, stage = self.explorer.state.session, self.explorer.state.stage
+        if session is None or stage is None or not stage.number or self.explorer.state.options.diff == "off":
+            return False
+        found = session.diff(stage.number - 1, stage.number).functions
+        return any(fn.name == function and fn.status == "changed" for fn in found)
 
     def action_fold_all(self) -> None:
-        stage = self.explorer.state.stage
-        if stage is not None:
-            kernels = frozenset(name for name, fn in stage.module.functions.items() if type(fn) is PrimFunc)
-            self.explorer.show_with(opened=frozenset() if self.explorer.state.options.opened else kernels)
+        stage, options, table = self.explorer.state.stage, self.explorer.state.options, self.table
+        if stage is None or table is None:
+            self.explorer.say("only the compact table folds; t shows it")
+            return
+        kernels = frozenset(name for name, fn in stage.module.functions.items() if type(fn) is PrimFunc)
+        heads = frozenset(fold.key for fold in table.table.folds if fold.key.kind == "function")
+        if options.folded:
+            self.explorer.say("all but kernels is open")
+            self.fold(())
+        elif kernels and not options.opened:
+            self.explorer.say("everything is open")
+            self.explorer.show_with(opened=kernels)
+        else:
+            self.explorer.say("functions are folded")
+            self.explorer.show_with(opened=frozenset())
+            self.fold(heads)
 
     def action_bisect(self) -> None:
         self.explorer.verdicts.bisect()

@@ -138,9 +138,11 @@ class LineView(ScrollView, can_focus=True, inherit_bindings=False):
     def on_click(self, event: Click) -> None:
         """Put the cursor on the clicked line; a click on the line under it chooses the line."""
         place = event.get_content_offset(self)
-        if place is None:
-            return
-        line = int(self.scroll_offset.y) + place.y
+        if place is not None:
+            self.clicked(int(self.scroll_offset.x) + place.x, int(self.scroll_offset.y) + place.y)
+
+    def clicked(self, column: int, line: int) -> None:
+        """Take a click on a cell of the content."""
         if line == self.cursor and len(self.rows):
             self.post_message(RowChosen(self.id or "", line))
         elif line < len(self.rows):
@@ -219,8 +221,6 @@ class LineView(ScrollView, can_focus=True, inherit_bindings=False):
         ]
         if not self.colored:
             return [*segments, Segment(visible(row.text, MAX_WIDTH), base)]
-        if row.gutter == "-" and row.pieces:
-            return [*segments, Segment(visible(row.text, MAX_WIDTH), style(tokens, "removed") + base)]
         pieces = row.pieces or highlight(visible(row.text, MAX_WIDTH))
         return [
             *segments,

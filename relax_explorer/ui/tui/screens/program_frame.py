@@ -1,0 +1,85 @@
+"""A screen with a program that folds: functions, blocks, branches and kernels, at the cursor or all at once."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import ClassVar
+
+from relax_explorer.ui.tui.screens.screen_frame import Frame
+from relax_explorer.ui.tui.table_rows import TableRows
+from relax_explorer.ui.tui.widgets.line_view import LineView
+from relax_explorer.viz.table_folds import Fold, FoldKey
+
+
+class ProgramFrame(Frame):
+    """A screen whose view `program_` shows a program. What is folded is an option, so that it stays from screen to screen."""
+
+    program_: ClassVar[str] = ""
+
+    @property
+    def program(self) -> LineView:
+        """The view of the program."""
+        return self.query_one(f"#{self.program_}", LineView)
+
+    @property
+    def table(self) -> TableRows | None:
+        """The program as a table; None if it is shown as text."""
+        shown = self.program.rows
+        return shown if isinstance(shown, TableRows) else None
+
+    # -- going to rows --------------------------------------------------------------------------------------------
+
+    def reveal(self, number: int) -> None:
+        """Go to a row of the program. Folds that hide it open."""
+        table = self.table
+        hiding = table.hiding(number) if table is not None else frozenset()
+        if hiding:
+            self.explorer.show_with(folded=self.explorer.state.options.folded - hiding)
+        table = self.table
+        self.program.move(number if table is None else table.line_of(number))
+
+    def to_match(self, number: int, step: int) -> None:
+        """Go to a row that matches the search; folds that hide it open."""
+        if self.view is self.program:
+            self.reveal(number)
+        else:
+            super().to_match(number, step)
+
+    # -- folding --------------------------------------------------------------------------------------------------
+
+    def action_fold(self) -> None:
+        table = self.table
+        if table is None:
+            self.explorer.say("only the compact table folds; t shows it")
+            return
+        fold = table.fold_at(self.program.cursor)
+        if fold is None:
+            self.explorer.say("nothing folds here: functions, blocks, branches and kernels do")
+            return
+        self.fold(self.explorer.state.options.folded ^ {fold.key}, fold)
+
+    def fold(self, folded: Collection[FoldKey], at: Fold | None = None) -> None:
+        """Fold these places; the cursor goes to the head of `at`, or stays on its row."""
+        table = self.table
+        if table is None:
+            return
+        number = table.number_of(self.program.cursor) if at is None else table.row_at(at.head)
+        self.explorer.show_with(folded=frozenset(folded))
+        table = self.table
+        if table is not None:
+            self.program.move(table.line_of(number))
+
+    @property
+    def head(self) -> Fold | None:
+        """The fold whose head is under the cursor."""
+        table = self.table
+        fold = table.fold_at(self.program.cursor) if table is not None else None
+        if table is None or fold is None:
+            return None
+        return fold if table.in_table(table.number_of(self.program.cursor)) == fold.head else None
+
+    @property
+    def is_on_closed(self) -> bool:
+        """True if the cursor is on the head of a closed fold."""
+        fold = self.head
+        return fold is not None and fold.key in self.explorer.state.options.folded

@@ -1,0 +1,290 @@
+"""The rows of a table for a view: with marks or changes in place, with two stages side by side, and with folds.
+
+A row has a number, which counts all rows, and a line, which counts those that no fold hides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import overload
+
+from relax_explorer.ui.tui.widgets.line_view import Row
+from relax_explorer.viz.compact import Piece
+from relax_explorer.viz.ir_table import IrTable, TableRow
+from relax_explorer.viz.table_diff import UNMARKED, TableDiff
+from relax_explorer.viz.table_folds import Fold, FoldKey, around
+from relax_explorer.viz.visible import character_columns, columns, fit, visible
+
+WIDEST_INFO = 48
+SEPARATOR = " │  "
+LEAST_BESIDE = 120  # cells of a terminal from which on two stages stand side by side
+_POINTS = frozenset("●◆○")
+
+
+class TableRows(Sequence[Row]):
+    """The rows of a table, each made when it is drawn. `marks` are glyphs of nodes, by identity."""
+
+    def __init__(
+        self, table: IrTable, diff: TableDiff | None = None, marks: Mapping[int, str] | None = None
+    ) -> None:
+        self.table, self.diff, self.marks = table, diff, marks or {}
+        self._rows: dict[int, Row] = {}
+
+    def __len__(self) -> int:
+        return len(self.table if self.diff is None else self.diff)
+
+    @overload
+    def __getitem__(self, line: int) -> Row: ...
+    @overload
+    def __getitem__(self, line: slice) -> list[Row]: ...
+    def __getitem__(self, line: int | slice) -> Row | list[Row]:
+        if isinstance(line, slice):
+            return [self[n] for n in range(*line.indices(len(self)))]
+        row = self._rows.get(line)
+        if row is None:
+            row = self._rows[line] = self._made(line)
+        return row
+
+    def _made(self, number: int) -> Row:
+        if self.diff is not None:
+            marked = self.diff[number]
+            return _row(marked.row, marked.glyph, marked.is_old)
+        shown = self.table[number]
+        return _row(shown, self.marks.get(id(shown.place.node), " ") if shown.place.kind != "else" else " ")
+
+    # -- numbers of all rows --------------------------------------------------------------------------------------
+
+    def row_of(self, node: object) -> int | None:
+        """The row that shows a node; None if there is none."""
+        place = self.table.row_of.get(id(node))
+        return None if place is None else self.row_at(place)
+
+    def row_at(self, place: int) -> int:
+        """The row that shows a row of the table."""
+        return place if self.diff is None else self.diff.row_of(place)
+
+    def row_called(self, function: str, name: str) -> int | None:
+        """The row of the binding of a variable of a function."""
+        for number, place in enumerate(self.table.places):
+            var = getattr(place.node, "var", None)
+            if (
+                place.kind == "binding"
+                and var is not None
+                and var.name == name
+                and place.function == function
+            ):
+                return self.row_at(number)
+        return None
+
+    def start_of(self, function: str) -> int:
+        """The first row of a function; 0 if it has none."""
+        for number, place in enumerate(self.table.places):
+            if place.function == function:
+                return self.row_at(number)
+        return 0
+
+    def starts(self) -> list[int]:
+        """The first row of each function."""
+        names = (
+            [place.function for place in self.table.places]
+            if self.diff is None
+            else [row.function for row in self.everything]
+        )
+        return [n for n, name in enumerate(names) if name and (n == 0 or names[n - 1] != name)]
+
+    def changes(self) -> list[int]:
+        """The first row of each run of changed rows."""
+        return [] if self.diff is None else self.diff.changes()
+
+    def in_table(self, number: int) -> int | None:
+        """The row of the table that a row shows; None for a row of the stage before."""
+        return number if self.diff is None else self.diff.in_new(number)
+
+    # -- folds ----------------------------------------------------------------------------------------------------
+
+    @property
+    def everything(self) -> Sequence[Row]:
+        """All rows, those that a fold hides too."""
+        return self
+
+    def number_of(self, line: int) -> int:
+        """The number of the row in a line."""
+        return line
+
+    def line_of(self, number: int) -> int:
+        """The line of a row, or of the fold that hides it."""
+        return number
+
+    def hiding(self, number: int) -> frozenset[FoldKey]:
+        """The closed folds that hide a row."""
+        return frozenset()
+
+    def fold_at(self, line: int) -> Fold | None:
+        """The fold whose head is in a line, else the innermost one around it."""
+        number = self.number_of(line)
+        row = self.in_table(number)
+        heads = [fold for fold in self.table.folds if fold.head == row]
+        if row is None and self.diff is not None:
+            row = self.diff.places()[number]  # a removed row belongs to the fold of the next one
+        return next(reversed([*around(self.table.folds, row or 0), *heads]), None)
+
+    def with_folds(self, closed: Collection[FoldKey]) -> TableRows:
+        """The same rows with folds."""
+        found = [fold for fold in self.table.folds if fold.key in closed] if closed else []
+        return FoldedRows(self, found) if found else self
+
+
+class FoldedRows(TableRows):
+    """Rows of which closed folds hide some. The head of a fold tells what it hides."""
+
+    def __init__(self, base: TableRows, closed: Iterable[Fold]) -> None:
+        super().__init__(base.table, base.diff, base.marks)
+        self.base = base
+        self.closed = {fold.head: fold for fold in closed}
+        is_hidden = bytearray(len(base.table) + 1)
+        for fold in self.closed.values():
+            is_hidden[fold.head + 1 : fold.end] = b"\1" * (fold.end - fold.head - 1)
+        self._places = range(len(base)) if base.diff is None else base.diff.places()
+        self._numbers = [n for n, row in enumerate(self._places) if not is_hidden[row]]
+        self._lines: list[int] | None = None
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def _made(self, line: int) -> Row:
+        number = self._numbers[line]
+        row, place = self.base[number], self.in_table(number)
+        fold = self.closed.get(place) if place is not None else None
+        if fold is None:
+            return row
+        end = self._numbers[line + 1] if line + 1 < len(self._numbers) else len(self.base)
+        text = f"  … {self._hidden(fold, range(number + 1, end))}"
+        return Row(
+            row.text + text, row.gutter, row.node, row.function, row.ghost, (*row.pieces, ("muted", text))
+        )
+
+    def _hidden(self, fold: Fold, numbers: range) -> str:
+        """What a fold hides: `12 bindings, 3 changed`."""
+        parts = [_count(fold.bindings, "binding")]
+        if self.diff is not None:
+            changed = sum(self.diff.kind(number) not in UNMARKED for number in numbers)
+            parts += [f"{changed} changed"] if changed else []
+        elif self.marks:
+            points = sum(self.base[number].gutter in _POINTS for number in numbers)
+            parts += [_count(points, "breakpoint")] if points else []
+        return ", ".join(parts)
+
+    @property
+    def everything(self) -> Sequence[Row]:
+        """All rows, those that a fold hides too."""
+        return self.base
+
+    def number_of(self, line: int) -> int:
+        """The number of the row in a line."""
+        return self._numbers[line] if line < len(self._numbers) else len(self.base)
+
+    def line_of(self, number: int) -> int:
+        """The line of a row, or of the fold that hides it."""
+        if self._lines is None:
+            self._lines = list(_last_lines(self._numbers, len(self.base)))
+        return self._lines[number] if 0 <= number < len(self._lines) else 0
+
+    def hiding(self, number: int) -> frozenset[FoldKey]:
+        """The closed folds that hide a row."""
+        row = self._places[number]
+        return frozenset(fold.key for fold in around(self.closed.values(), row))
+
+
+def folds_around(folded: Collection[FoldKey], table: IrTable, node: object) -> frozenset[FoldKey]:
+    """The folds of these that hide a node."""
+    row = table.row_of.get(id(node))
+    return frozenset() if row is None else TableRows(table).with_folds(folded).hiding(row)
+
+
+def _last_lines(numbers: Sequence[int], count: int) -> Iterator[int]:
+    """For each row the last line that starts at it or before."""
+    line = 0
+    for number in range(count):
+        if line + 1 < len(numbers) and numbers[line + 1] <= number:
+            line += 1
+        yield line
+
+
+class BesideRows(TableRows):
+    """Two stages side by side in `width` cells. `shift` is the number of cells that both sides are scrolled."""
+
+    def __init__(self, table: IrTable, diff: TableDiff, width: int, shift: int = 0) -> None:
+        super().__init__(table, diff)
+        self.pairs, self.width, self.shift = diff, width, shift
+
+    def _made(self, number: int) -> Row:
+        old, new, kind = self.pairs.sides(number)
+        left = (self.width - len(SEPARATOR)) // 2
+        right = self.width - len(SEPARATOR) - left
+        role = "removed" if kind == "removed" else ""
+        pieces = (
+            *_half(old, left, self.shift, role),
+            ("muted", SEPARATOR[:2]),
+            ("added", "+") if kind == "added" else ("muted", " "),
+            ("muted", SEPARATOR[3:]),
+            *_half(new, right, self.shift, ""),
+        )
+        marked = self.pairs[number]
+        shown = new or old
+        assert shown is not None  # a pair has a side
+        text = "".join(text for _, text in pieces)
+        node = None if marked.is_old else shown.place.node
+        return Row(text, marked.glyph, node, shown.place.function, "", pieces)
+
+    def widest(self, numbers: Iterable[int]) -> int:
+        """The cells of the longest side among some rows."""
+        sides = [side for n in numbers for side in self.pairs.sides(n)[:2] if side is not None]
+        return max([columns(side.text) for side in sides], default=0)
+
+
+def _half(row: TableRow | None, width: int, shift: int, role: str) -> list[Piece]:
+    """One side, exactly `width` cells wide: the text from cell `shift` on, and its StructInfo at the right."""
+    if row is None:
+        return [("text", " " * width)]
+    info = fit(visible(row.info, WIDEST_INFO), width // 2)
+    room = width - columns(info) - 1 if info else width
+    pieces = [(role, row.text)] if role else row.pieces
+    shown = cut([(name, visible(text, 2000)) for name, text in pieces], shift, room)
+    taken = sum(columns(text) for _, text in shown)
+    return [*shown, ("text", " " * (room - taken)), *([("text", " "), ("dimension", info)] if info else [])]
+
+
+def cut(pieces: Iterable[Piece], left: int, width: int) -> list[Piece]:
+    """At most `width` cells of some pieces, from cell `left` on. `…` marks what is cut at the right."""
+    kept: list[Piece] = []
+    at, end = 0, left + width
+    for role, text in pieces:
+        part = ""
+        for character in text:
+            size = character_columns(character)
+            if at + size > end:
+                return _ellipsis([*kept, (role, part)])
+            part += character if at >= left else ""
+            at += size
+        kept += [(role, part)] if part else []
+    return kept
+
+
+def _ellipsis(pieces: Iterable[Piece]) -> list[Piece]:
+    """The pieces with `…` in the place of their last cell."""
+    kept = [piece for piece in pieces if piece[1]]
+    if not kept:
+        return kept
+    role, text = kept.pop()
+    shown = [*kept, (role, text[:-1])] if text[:-1] else kept
+    return [*shown, ("muted", "…" + " " * (columns(text[-1]) - 1))]
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def _row(shown: TableRow, glyph: str, is_old: bool = False) -> Row:
+    node = None if is_old else shown.place.node
+    pieces = (("removed", shown.text),) if is_old else shown.pieces
+    return Row(shown.text, glyph, node, shown.place.function, visible(shown.info, WIDEST_INFO), pieces)

@@ -1,0 +1,196 @@
+"""What folds in Passes and Debug, and what stands side by side: counts of what is hidden, and what opens a fold again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from relax_explorer.core.session.session import Session
+from relax_explorer.core.syntax.load import load
+from relax_explorer.ui.tui.app import Explorer
+from relax_explorer.ui.tui.rows import compact_rows
+from relax_explorer.ui.tui.table_rows import BesideRows, TableRows, cut
+from relax_explorer.viz.ir_table import IrTable
+from relax_explorer.viz.visible import columns
+from tests.support.roundtrip import SAMPLES
+from tests.ui.test_explorer import screen_text
+from tests.ui.test_screens import idle, press, typed, under_cursor
+
+PROGRAM = """@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor(("n",), "float32"), c: R.Tensor((), "bool")) -> R.Tensor(("n",), "float32"):
+        n = T.int64()
+        with R.dataflow():
+            a = R.exp(x)
+            unread = R.sin(a)
+            b = R.add(a, a)
+            R.output(b)
+        if c:
+            d = R.sin(b)
+            with R.dataflow():
+                e = R.cos(d)
+                f = R.tan(e)
+                R.output(f)
+            y = f
+        else:
+            g = R.exp(b)
+            y = g
+        z = R.add(y, b)
+        return z
+
+    @R.function
+    def other(x: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
+        with R.dataflow():
+            h = R.sqrt(x)
+            R.output(h)
+        return h
+"""
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> str:
+    path = tmp_path / "p.py"
+    path.write_text(PROGRAM)
+    return str(path)
+
+
+def test_folds_end_where_their_parts_end(program: str) -> None:
+    stage = Session(load(program), "").stages[0]
+    table = TableRows(IrTable(stage)).table
+    shown = [
+        (*fold.key, table[fold.head].text.strip()[:6], fold.bindings, table[fold.end - 1].text.split()[-1])
+        for fold in table.folds
+    ]
+    assert shown == [
+        ("main", "function", 0, "main(x", 9, "z"),
+        ("main", "block", 0, "datafl", 3, "a)"),
+        ("main", "body", 0, "4 y   ", 3, "f"),
+        ("main", "block", 1, "│ data", 2, "tan(e)"),
+        ("main", "body", 1, "else", 1, "g"),
+        ("other", "function", 0, "other(", 1, "h"),
+        ("other", "block", 0, "datafl", 1, "sqrt(x)"),
+    ]
+
+
+def test_side_by_side_keeps_both_numbers_and_fills_its_width(program: str) -> None:
+    session = Session(load(program), "DeadCodeElimination")
+    session.run_all()
+    shown = compact_rows(session, session.stages[1], "beside", (), 61)
+    assert isinstance(shown, BesideRows)
+    assert {columns(row.text) for row in shown} == {61}
+    sides = [tuple(part.split()[:2] for part in row.text.split("│  ")) for row in shown]
+    assert sides[2:5] == [(["1", "a"], ["1", "a"]), (["2", "unread"], []), (["3", "b"], ["2", "b"])]
+    assert [row.gutter for row in shown[2:5]] == [" ", "-", " "]
+    assert shown[3].node is None
+    assert shown[4].node is not None
+    assert "(n,) f32" in shown[3].text
+    folded = shown.with_folds({fold.key for fold in shown.table.folds if fold.key.kind == "block"})
+    assert folded[1].text.endswith("  … 2 bindings, 1 changed")
+    assert len(folded) == len(shown) - 6
+    assert folded.line_of(3) == 1
+    assert folded.changes() == [3]
+    assert BesideRows(shown.table, shown.pairs, 61, 8)[4].text.startswith("  = add(a, a)")
+
+
+def test_cutting_counts_cells_and_marks_the_cut() -> None:
+    assert cut([("a", "abc"), ("b", "def")], 0, 6) == [("a", "abc"), ("b", "def")]
+    assert cut([("a", "abc"), ("b", "def")], 1, 3) == [("a", "bc"), ("muted", "…")]
+    assert cut([("a", "日本語")], 0, 5) == [("a", "日"), ("muted", "… ")]
+    assert cut([("a", "日本語")], 6, 5) == []
+    assert cut([("a", "x")], 0, 0) == []
+
+
+async def test_a_fold_tells_what_it_hides_and_opens_for_its_goal(program: str) -> None:
+    app = Explorer(program, "DeadCodeElimination")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await idle(pilot, app)
+        await press(pilot, app, "right_square_bracket", "g", "z")
+        assert under_cursor(app).endswith("… 8 bindings, 1 changed")
+        assert len(app.view.rows) == 6
+        await press(pilot, app, "c")  # the change is inside
+        assert under_cursor(app).split()[0] == "unread"
+        await press(pilot, app, "z")  # a removed row belongs to the block of the row below it
+        assert under_cursor(app).strip() == "dataflow  … 2 bindings, 1 changed"
+        await typed(pilot, app, "exp(b)", "slash")
+        assert under_cursor(app).split()[2] == "g"
+        await press(pilot, app, "z")
+        assert under_cursor(app).strip() == "else  … 1 binding"
+        await typed(pilot, app, "go g")
+        assert under_cursor(app).split()[2] == "g"
+        await press(pilot, app, "z", "enter")  # Enter opens the fold under the cursor
+        assert not app.state.options.folded - {key for key in app.state.options.folded if key.kind == "block"}
+        await typed(pilot, app, "fold all")
+        assert not app.state.options.folded
+        await typed(pilot, app, "fold all")
+        assert [row.text.split("(")[0] for row in app.view.rows] == ["main", "", "other"]
+        await press(pilot, app, "right_curly_bracket", "t", "z")
+        assert "only the compact table folds" in screen_text(app)
+
+
+async def test_a_search_opens_the_kernel_with_its_match() -> None:
+    app = Explorer(str(SAMPLES[0]), "LegalizeOps")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await idle(pilot, app)
+        await press(pilot, app, "right_square_bracket")
+        before = len(app.view.rows)
+        await typed(pilot, app, "T.grid", "slash")
+        assert "T.grid" in under_cursor(app)
+        assert len(app.view.rows) > before
+        first = app.view.row.function
+        await press(pilot, app, "n")
+        assert "T.grid" in under_cursor(app)
+        assert app.view.row.function != first or len(app.state.stage.module.functions) == 2
+        await typed(pilot, app, "op:T.grid", "slash")
+        assert "nothing has" in screen_text(app)
+
+
+async def test_a_run_opens_the_fold_in_which_it_stops(program: str) -> None:
+    app = Explorer(program, "")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await idle(pilot, app)
+        await press(pilot, app, "2", "j", "j", "Z")
+        assert [row.text.strip() for row in app.view.rows][1:4:2] == ["dataflow", "2 unread = sin(a)"]
+        assert any(row.text.endswith("if c  … 3 bindings") for row in app.view.rows)
+        await typed(pilot, app, "break e")
+        assert any(row.text.endswith("if c  … 3 bindings, 1 breakpoint") for row in app.view.rows)
+        await press(pilot, app, "c")
+        assert app.view.row.gutter == "▶"
+        assert under_cursor(app).split()[2] == "f"
+        assert any(row.text.strip().startswith("else  … 1 binding") for row in app.view.rows)
+        await press(pilot, app, "Z", "g", "z", "0", "2")  # folds are the same in every screen
+        assert len(app.view.rows) == 1
+        await press(pilot, app, "S", "s")
+        assert under_cursor(app).split()[2] == "f"
+
+
+@pytest.mark.parametrize(("width", "is_beside"), [(119, False), (120, True), (200, True)])
+async def test_two_stages_stand_side_by_side_where_there_is_room(
+    program: str, width: int, is_beside: bool
+) -> None:
+    app = Explorer(program, "DeadCodeElimination")
+    async with app.run_test(size=(width, 40)) as pilot:
+        await idle(pilot, app)
+        await press(pilot, app, "right_square_bracket", "d")
+        if not is_beside:
+            assert app.state.options.diff == "only"
+            assert "only what changed (side by side needs 120 columns)" in screen_text(app)
+            return
+        assert "side by side" in screen_text(app)
+        assert " │  " in app.view.rows[4].text
+        room = app.view.scrollable_content_region.width
+        assert room - 5 <= columns(app.view.rows[4].text) <= room - 3
+        assert app.frame.query_one("#stages").display is (width == 200)
+        await press(pilot, app, "l")
+        assert app.view.rows[4].text != ""
+        await pilot.resize_terminal(100, 30)
+        await idle(pilot, app)
+        assert " │  " not in app.view.rows[4].text
+        assert "side by side needs 120 columns: changes are marked" in screen_text(app)
+        await press(pilot, app, "d")
+        assert app.state.options.diff == "only"
+        await typed(pilot, app, "diff sideways")
+        assert "diff takes inline, beside, only or off" in screen_text(app)
+        await typed(pilot, app, "diff beside")
+        assert app.state.options.diff == "beside"
