@@ -242,19 +242,22 @@ def ask_apply(program: dict[str, str], passes: PassList) -> dict[str, str]:
     return {"handle": PROGRAMS.keep(module), "text": str(module.script(show_meta=True))}
 
 
+def built(module: Module) -> Any:
+    """The executable of a module. Most kernels run once, on a few elements: LLVM's optimisations would take longer than all else."""
+    return tvm.compile(module, target=tvm.target.Target({"kind": "llvm", "opt-level": 0}))
+
+
 def ask_run(
     program: dict[str, str], func: str, inputs: list[dict[str, Any]], passes: PassList
 ) -> dict[str, Any]:
-    executable = tvm.compile(applied(PROGRAMS.get(program), passes), target="llvm")
-    machine = relax.VirtualMachine(executable, tvm.cpu())
+    machine = relax.VirtualMachine(built(applied(PROGRAMS.get(program), passes)), tvm.cpu())
     values = [wire.decode(value, tensor=tvm.runtime.tensor, shape=Shape) for value in inputs]
     return to_wire(machine[func](*values))
 
 
 def ask_run_each(program: dict[str, str], calls: list[list[Any]], passes: PassList) -> list[dict[str, Any]]:
     """Compile once and call several functions; an exception in one of them is its answer."""
-    executable = tvm.compile(applied(PROGRAMS.get(program), passes), target="llvm")
-    machine = relax.VirtualMachine(executable, tvm.cpu())
+    machine = relax.VirtualMachine(built(applied(PROGRAMS.get(program), passes)), tvm.cpu())
     answers = []
     for func, inputs in calls:
         values = [wire.decode(value, tensor=tvm.runtime.tensor, shape=Shape) for value in inputs]
