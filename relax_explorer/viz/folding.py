@@ -16,6 +16,7 @@ from relax_explorer.core.ir.walk import info_vars
 from relax_explorer.viz.drawing import Drawing
 from relax_explorer.viz.graph import Kind, Node
 
+APART_FROM = 100  # nodes from which on a weight is drawn at each of its readers
 FROM = 9  # weights from which on they are folded without being asked
 MOST_LINES = 4  # folded values that a node names
 
@@ -48,6 +49,31 @@ def folded(drawing: Drawing, names: Collection[str]) -> Drawing:
     edges = tuple(edge for edge in drawing.edges if edge.source not in gone)
     note = f"{len(gone)} weights and constants are lines of their readers" if gone else ""
     return replace(drawing, nodes=nodes, edges=edges, notes=(*drawing.notes, *([note] if note else [])))
+
+
+def at_each_reader(drawing: Drawing) -> Drawing:
+    """The graph with a copy of each parameter and constant for every reader. Long lines from shared weights take minutes to lay out."""
+    readers: dict[str, list[int]] = defaultdict(list)
+    leaves = {node.id: node for node in drawing.nodes if node.kind in (Kind.PARAMETER, Kind.CONSTANT)}
+    for number, edge in enumerate(drawing.edges):
+        if edge.source in leaves:
+            readers[edge.source].append(number)
+    edges, copies = list(drawing.edges), defaultdict(list)
+    taken = {node.id for node in drawing.nodes}
+    for name, numbers in readers.items():
+        for number in numbers[1:]:
+            edge = drawing.edges[number]
+            copy = f"{name}@{edge.target}"
+            while copy in taken:
+                copy += "'"
+            taken.add(copy)
+            copies[name].append(replace(leaves[name], id=copy, cluster=drawing.node(edge.target).cluster))
+            edges[number] = replace(edge, source=copy)
+    if not copies:
+        return drawing
+    nodes = tuple(item for node in drawing.nodes for item in (node, *copies[node.id]))
+    note = f"{len(copies)} weights and constants are drawn at each reader"
+    return replace(drawing, nodes=nodes, edges=tuple(edges), notes=(*drawing.notes, note))
 
 
 def _with_lines(node: Node, values: list[Node]) -> Node:

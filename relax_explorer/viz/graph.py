@@ -41,21 +41,35 @@ class EdgeKind(StrEnum):
 class Mark(StrEnum):
     """A remark on a node, such as changed or selected; each has a glyph, since colour alone is not enough."""
 
+    ADDED = "added"
+    REMOVED = "removed"
     CHANGED = "changed"
+    DONE = "done"
     CURRENT = "current"
     SELECTED = "selected"
 
     @property
     def glyph(self) -> str:
-        """One narrow ASCII character before the title of a marked node."""
-        return {"changed": "~", "current": ">", "selected": "*"}[self.value]
+        """One narrow character before the title of a marked node."""
+        return _GLYPHS[self]
+
+
+_GLYPHS = {
+    Mark.ADDED: "+",
+    Mark.REMOVED: "-",
+    Mark.CHANGED: "~",
+    Mark.DONE: "✓",
+    Mark.CURRENT: ">",
+    Mark.SELECTED: "*",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
     """One box: `title` in bold, `lines` below it, the `shape_text` of its value, and `detail` for the tooltip.
 
-    All texts may hold any characters; whoever draws them escapes them.
+    `badge` is a remark in a few characters, such as the time that it took. `sources` are the bindings or the parameter that the
+    node stands for, its own first. All texts may hold any characters; whoever draws them escapes them.
     """
 
     id: str
@@ -67,6 +81,8 @@ class Node:
     cluster: str | None = None
     marks: frozenset[Mark] = frozenset()
     family: str = ""  # the class of the operation, such as matmul; it colours operators
+    badge: str = ""
+    sources: tuple[object, ...] = field(default=(), compare=False, repr=False)
 
     @property
     def look(self) -> str:
@@ -81,7 +97,7 @@ class Node:
 
     @property
     def strongest_mark(self) -> Mark | None:
-        """The mark that decides the outline: selected before current before changed."""
+        """The mark that decides the outline: selected before current before the changes."""
         return self.marks_in_order[-1] if self.marks else None
 
     @property

@@ -16,6 +16,8 @@ from relax_explorer.viz import folding
 from relax_explorer.viz.drawing import Drawing
 from relax_explorer.viz.graph import Cluster, Edge, Kind, Mark, Node
 from relax_explorer.viz.op_class import OpClass, op_class
+from relax_explorer.viz.repeat_folding import layers_once
+from relax_explorer.viz.repeats import repeats
 from relax_explorer.viz.short import short_info
 
 
@@ -27,10 +29,12 @@ def graph(
     selected: e.Binding | None = None,
     block: int | None = None,
     weights: str = "auto",
+    layers: str = "each",
 ) -> Drawing:
     """The graph of one Relax function (the entry if no name is given), or of its block number `block` alone.
 
-    `weights` folds weights and constants into their readers (fold), or not (nodes); auto folds many.
+    `weights` folds weights and constants into their readers (fold), or not (nodes); auto folds many. `layers` draws each of
+    several equal layers (each), or the first one for all (once).
 
     Raises Failure if the module has no such function.
     """
@@ -43,9 +47,13 @@ def graph(
         raise Failure(Diagnostic(UNKNOWN_FUNCTION, text, help=f"it has {', '.join(functions) or 'none'}"))
     marks = {binding: Mark.CHANGED for binding in changed}
     drawing = _Builder(name, functions[name], marks, current, selected).build(block)
+    if layers == "once":
+        drawing = layers_once(drawing, repeats(functions[name]))
     held = folding.weights(functions[name])
     is_folded = weights == "fold" or (weights == "auto" and len(held) >= folding.FROM)
-    return folding.folded(drawing, held) if is_folded else drawing
+    if is_folded:
+        return folding.folded(drawing, held)
+    return folding.at_each_reader(drawing) if len(drawing.nodes) >= folding.APART_FROM else drawing
 
 
 class _Builder:
@@ -89,6 +97,7 @@ class _Builder:
             Kind.PARAMETER,
             short_info(param.struct_info),
             str(param.struct_info),
+            sources=(param,),
         )
 
     def _id(self, source: e.Var | e.Binding) -> str:
@@ -137,6 +146,7 @@ class _Builder:
                 cluster,
                 frozenset(marks),
                 family.name.lower(),
+                sources=(binding,),
             )
         )
         if type(value) is e.If:

@@ -53,6 +53,7 @@ HUE_OF_CHANGE: Mapping[str, str] = {
     "added": "blue",
     "removed": "orange",
     "changed": "purple",
+    "done": "grey",
     "type_changed": "green",
     "moved": "sky",
     "current": "blue",

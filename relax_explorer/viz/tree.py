@@ -21,13 +21,14 @@ def tree_text(graph: Graph, width: int, ascii: bool = False) -> str:
     deepest = min(_DEEPEST, max(1, width // 8))
     for number, depth in _walk(graph):
         gutter = "".join(mark.glyph for mark in graph.nodes[number].marks_in_order).ljust(gutter_width)
-        lines.append(gutter + "  " * min(depth, deepest) + _line(graph, number))
+        lines.append(gutter + "  " * min(depth, deepest) + node_line(graph, number))
     if ascii:
         lines = [line.encode("ascii", "backslashreplace").decode("ascii") for line in lines]
     return "\n".join(fit(line, width, "...") for line in lines)
 
 
-def _line(graph: Graph, number: int) -> str:
+def node_line(graph: Graph, number: int) -> str:
+    """One node on a line: `name = title(inputs)  shape`, with its badge."""
     node = graph.nodes[number]
     inputs = dict.fromkeys(graph.pairs[edge][0] for edge in graph.incoming[number])
     names = ", ".join(_name(graph.nodes[other]) for other in inputs)
@@ -39,7 +40,8 @@ def _line(graph: Graph, number: int) -> str:
     defined = call if bare else f"{_name(node)} = {call}"
     shape = f"  {visible(node.shape_text, 80)}" if node.shape_text else ""
     kind = f"  [{node.kind}]" if node.kind in (Kind.PARAMETER, Kind.CONSTANT, Kind.OUTPUT) else ""
-    return f"{defined}{shape}{kind}"
+    badge = f"  {visible(node.badge, 40)}" if node.badge else ""
+    return f"{defined}{shape}{kind}{badge}"
 
 
 def _name(node: Node) -> str:

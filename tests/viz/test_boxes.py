@@ -8,7 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from relax_explorer.viz import layered
 from relax_explorer.viz.boxes import box_text
+from relax_explorer.viz.cells import cell_picture
 from relax_explorer.viz.channel import Wire, tracks_of
 from relax_explorer.viz.drawing import Drawing
 from relax_explorer.viz.graph import Edge, Mark, Node
@@ -61,15 +63,45 @@ def test_marks_show_without_colour() -> None:
     boxes, plain = box_text(small(), 80) or "", box_text(small(), 80, ascii=True) or ""
     assert "┏" in boxes
     assert "╔" in boxes
-    for text in (boxes, plain, tree_text(small(), 80)):
-        for glyph in (mark.glyph for mark in Mark):
-            assert f"{glyph} " in text
+    assert "#=" in plain
+    marked = Drawing("", tuple(Node(mark, mark, marks=frozenset({mark})) for mark in Mark))
+    for ascii in (False, True):
+        text = box_text(marked, 200, ascii) or ""
+        for mark in Mark:
+            glyph = "v" if ascii and mark is Mark.DONE else mark.glyph
+            assert f"{glyph} {mark} " in text
+    for mark in Mark:
+        assert f"{mark.glyph} " in tree_text(marked, 80)
+
+
+def test_marks_take_no_room() -> None:
+    (box,) = cell_picture(Drawing("", (Node("lv", "add", shape_text="(2,) f32"),))).boxes
+    for count in range(4):
+        rows = box.face(tuple(Mark)[:count])
+        assert {columns(row) for row in rows} == {box.width}
+        assert " lv " in rows[0]
 
 
 def test_wide_characters_keep_the_border_in_line() -> None:
     lines = (box_text(Drawing("", (Node("a", "日本語", shape_text="abc"),)), 80) or "").splitlines()
     assert {columns(line) for line in lines} == {10}
     assert lines[1] == "│ 日本語 │"
+    named = Drawing("", (Node("日本", "日本語日本語", shape_text="日本語"),))
+    assert len({columns(line) for line in (box_text(named, 80) or "").splitlines()}) == 1
+
+
+def test_a_line_that_is_too_long_is_counted_and_not_drawn_through_boxes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(layered, "DUMMY_LIMIT", 3)
+    count = 12
+    nodes = tuple(Node(f"n{n}", "op") for n in range(count))
+    edges = (*(Edge(f"n{n}", f"n{n + 1}") for n in range(count - 1)), Edge("n0", "n11"))
+    long = Drawing("", nodes, edges)
+    picture = cell_picture(long)
+    assert picture.untraced == 1
+    assert all(len(line.strip()) <= 1 for line in picture.lines)
+    assert box_text(long, 80) is None
 
 
 def test_a_value_used_twice_has_a_joint_and_a_crossing_has_none() -> None:

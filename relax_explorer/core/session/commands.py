@@ -170,6 +170,25 @@ def _format(*choices: str) -> Argument:
     return Argument("--format", "how to print", "choice", choices[0], choices=choices)
 
 
+GRAPH = Command(
+    "graph", "Draw the dataflow graph of a function.",
+    (
+        INPUT, FUNCTION, PASSES, STAGE, OUTPUT,
+        Argument("--format", "output format (default: from the file's extension)", "choice", None,
+                 choices=("svg", "png", "dot", "mermaid", "unicode", "ascii", "json")),
+        Argument("--engine", "layout engine", "choice", "auto", choices=("auto", "pygraphviz", "dot", "builtin")),
+        Argument("--weights", "weights and constants: folded into their readers, as nodes, or auto (folded if there are many)", "choice",
+                 "auto", choices=("auto", "fold", "nodes")),
+        Argument("--expand", "draw each of several equal layers, not only the first one", "flag", False),
+        Argument("--around", "draw only the neighbourhood of this variable", metavar="VAR"),
+        Argument("--radius", "radius of the neighbourhood, in edges", "int", 2),
+        Argument("--max-nodes", "for larger graphs, draw only the neighbourhood of one node", "int", 2000),
+    ),
+    ("relax-explorer graph model.py -o model.svg", "relax-explorer graph model.py --around lv7 --format unicode"),
+    "graph",
+)  # fmt: skip
+
+
 COMMANDS: tuple[Command, ...] = (
     Command(
         "tui",
@@ -487,48 +506,7 @@ COMMANDS: tuple[Command, ...] = (
             "relax-explorer validate dumps --samples 5 --workers 4",
         ),
     ),
-    Command(
-        "graph",
-        "Draw the dataflow graph of a function.",
-        (
-            INPUT,
-            FUNCTION,
-            PASSES,
-            STAGE,
-            OUTPUT,
-            Argument(
-                "--format",
-                "output format (default: from the file's extension)",
-                "choice",
-                None,
-                choices=("svg", "png", "dot", "mermaid", "unicode", "ascii", "json"),
-            ),
-            Argument(
-                "--engine",
-                "layout engine",
-                "choice",
-                "auto",
-                choices=("auto", "pygraphviz", "dot", "builtin"),
-            ),
-            Argument(
-                "--weights",
-                "weights and constants: folded into their readers, as nodes, or auto (folded if there are many)",
-                "choice",
-                "auto",
-                choices=("auto", "fold", "nodes"),
-            ),
-            Argument("--around", "draw only the neighbourhood of this variable", metavar="VAR"),
-            Argument("--radius", "radius of the neighbourhood, in edges", "int", 2),
-            Argument(
-                "--max-nodes", "for larger graphs, draw only the neighbourhood of one node", "int", 1000
-            ),
-        ),
-        (
-            "relax-explorer graph model.py -o model.svg",
-            "relax-explorer graph model.py --around lv7 --format unicode",
-        ),
-        "graph",
-    ),
+    GRAPH,
     Command(
         "report",
         "Write a session as one HTML file: pipeline, changes, graphs, problems, and a recorded run.",

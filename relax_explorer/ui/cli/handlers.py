@@ -208,7 +208,7 @@ def diff(a: str, b: str | None, passes: str | None, between: str | None, style: 
 
 def graph(
     input: str, func: str | None, passes: str | None, stage: str | None, output_: Target | None, format: str | None, engine: str, around: str | None,
-    radius: int, max_nodes: int, weights: str,
+    radius: int, max_nodes: int, weights: str, expand: bool,
 ) -> int:  # fmt: skip
     """Draw a graph."""
     from relax_explorer.ui.cli.graph_output import draw
@@ -216,7 +216,8 @@ def graph(
 
     session = open_session(input, passes)
     snapshot = chosen(session, stage)
-    drawing = build(snapshot.module, func or snapshot.entry, weights=weights)
+    layers = "each" if expand or around is not None else "once"
+    drawing = build(snapshot.module, func or snapshot.entry, weights=weights, layers=layers)
     if around is not None:
         centre = next((node.id for node in drawing.nodes if around in (node.title, *node.lines)), None)
         if centre is None:

@@ -94,6 +94,21 @@ KEYS: tuple[Key, ...] = (
     Key("f11", "run('step')", "Step: the next binding, into calls", ("debug",)),
     Key("shift+f11", "run('finish')", "Run until the function returns", ("debug",)),
     Key("w", "who", "Who changed this value: its history; Enter goes to a stage", ("debug",)),
+    Key("j", "node('down')", "To a reader of the value, else to a node below", ("graph",)),
+    Key("down", "node('down')", "To a reader of the value, else to a node below", ("graph",)),
+    Key("k", "node('up')", "To an input, else to a node above", ("graph",)),
+    Key("up", "node('up')", "To an input, else to a node above", ("graph",)),
+    Key("h", "node('left')", "To the next node on the left", ("graph",), "node", "hjkl"),
+    Key("left", "node('left')", "To the next node on the left", ("graph",)),
+    Key("l", "node('right')", "To the next node on the right", ("graph",)),
+    Key("right", "node('right')", "To the next node on the right", ("graph",)),
+    Key("H", "pan(-1, 0)", "Pan; the cursor stays", ("graph",)),
+    Key("J", "pan(0, 1)", "Pan; the cursor stays", ("graph",)),
+    Key("K", "pan(0, -1)", "Pan; the cursor stays", ("graph",)),
+    Key("L", "pan(1, 0)", "Pan; the cursor stays", ("graph",)),
+    Key("z", "layers", "Draw equal layers once or each", ("graph",)),
+    Key("enter", "enter", "Go to the binding: in Debug during a run, else in Passes", ("graph",), "go there"),
+    Key("m", "map", "Show or hide the map of a drawing that is larger than the view", ("graph",)),
     Key("plus", "radius(1)", "A wider neighbourhood of the selected binding", ("graph",), "wider"),
     Key("minus", "radius(-1)", "A narrower neighbourhood", ("graph",), "narrower"),
     Key("a", "whole", "The whole graph", ("graph",), "all"),
@@ -152,7 +167,13 @@ def keys_of(screen: str) -> list[Key]:
     if screen == "popup":
         return [key for key in KEYS if key.action in POPUP and (not key.screens or screen in key.screens)]
     own = [key for key in KEYS if screen in key.screens]
-    return own + [key for key in KEYS if not key.screens]
+    return own + _shared(own)
+
+
+def _shared(own: list[Key]) -> list[Key]:
+    """The keys of all screens that a screen has no other use for."""
+    taken = {key.key for key in own}
+    return [key for key in KEYS if not key.screens and key.key not in taken]
 
 
 def bindings(screen: str) -> list[BindingType]:
@@ -172,8 +193,7 @@ def hints(screen: str) -> tuple[list[Key], list[Key]]:
 def help_lines(screen: str) -> list[tuple[str, str]]:
     """Keys with descriptions: those of the screen, an empty line, those of all screens; one line for keys that do the same."""
     own = [key for key in KEYS if screen in key.screens]
-    shared = [key for key in KEYS if not key.screens]
-    return [*_grouped(own), ("", ""), *_grouped(shared)]
+    return [*_grouped(own), ("", ""), *_grouped(_shared(own))]
 
 
 def _grouped(found: list[Key]) -> list[tuple[str, str]]:

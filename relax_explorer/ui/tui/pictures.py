@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,23 +19,26 @@ from relax_explorer.ui.tui.search import found_in
 from relax_explorer.ui.tui.stage_control import StageControl
 from relax_explorer.ui.tui.state import State
 from relax_explorer.ui.tui.widgets.line_view import Row
+from relax_explorer.viz.cells import CellPicture, cell_picture
+from relax_explorer.viz.graph import Graph
+from relax_explorer.viz.tree import node_line
 from relax_explorer.viz.visible import visible
 
 if TYPE_CHECKING:
     from relax_explorer.viz.drawing import Drawing
 
-MOST_NODES = 200
+MOST_NODES = 2_000
 MOST_FOUND = 2_000
 
 
-@dataclass(frozen=True, slots=True)
-class GraphText:
-    """A graph as lines, the line of the selected node, and remarks."""
+@dataclass(frozen=True, slots=True, eq=False)
+class GraphPicture:
+    """A graph laid out for the terminal, with a row for each node; `number` finds the node of a binding by its identity."""
 
-    title: str
-    lines: tuple[str, ...]
-    selected: int
-    notes: tuple[str, ...]
+    graph: Graph
+    picture: CellPicture
+    rows: tuple[Row, ...]
+    number: Mapping[int, int]
 
 
 def graph_of(state: State, running: e.Binding | None) -> Drawing:
@@ -49,7 +53,9 @@ def graph_of(state: State, running: e.Binding | None) -> Drawing:
     changed = [unit for fn in session.diff(stage.number - 1, stage.number).functions for pair in fn.pairs
                if pair.b is not None and pair.kind in ("added", "changed", "type")
                and not isinstance(unit := fn.new[pair.b], Line)] if stage.number and stage.changed else []  # fmt: skip
-    drawing = graph(stage.module, name, changed, running, state.selection.binding)
+    drawing = graph(
+        stage.module, name, changed, running, state.selection.binding, layers=state.options.layers
+    )
     selected = next(
         (node.id for node in drawing.nodes if "selected" in {str(mark) for mark in node.marks}), None
     )
@@ -58,15 +64,22 @@ def graph_of(state: State, running: e.Binding | None) -> Drawing:
     return drawing.scoped(MOST_NODES)
 
 
-def graph_text(state: State, running: e.Binding | None, width: int) -> GraphText:
-    """The graph as text for a terminal."""
-    drawing = graph_of(state, running)
-    lines = tuple(drawing.terminal(width).split("\n"))
-    mark = next(
-        (f"* {node.title}" for node in drawing.nodes if "selected" in {str(mark) for mark in node.marks}), ""
-    )
-    selected = next((n for n, line in enumerate(lines) if mark and visible(mark)[:20] in line), 0)
-    return GraphText(drawing.title, lines, selected, tuple(drawing.notes))
+def graph_picture(state: State) -> GraphPicture:
+    """The graph laid out for the terminal. The canvas marks the run."""
+    drawing = graph_of(state, None)
+    name = drawing.title if state.selection.function == drawing.title else state.selection.function
+    found = [
+        Row(
+            node_line(drawing, number),
+            "",
+            node.sources[0] if node.sources else None,
+            name,
+            visible(node.shape_text, 40),
+        )
+        for number, node in enumerate(drawing.nodes)
+    ]
+    numbers = {id(source): number for number, node in enumerate(drawing.nodes) for source in node.sources}
+    return GraphPicture(drawing, cell_picture(drawing), tuple(found), numbers)
 
 
 class Pictures:

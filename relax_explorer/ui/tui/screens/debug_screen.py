@@ -81,6 +81,16 @@ class DebugScreen(ProgramFrame):
             self._draw_nothing(state)
         elif view is not old.run or state.options != old.options:
             self._draw_run(view, old.run)
+        elif state.selection.binding is not self._selected_node():
+            self._follow(view, state.selection.binding)
+
+    def _follow(self, view: RunView, binding: e.Binding | None) -> None:
+        """Put the cursor on a binding that another screen selected."""
+        line = view.lines.row_of(binding) if binding is not None else None
+        if line is not None:
+            ir = self.query_one("#debug_ir", LineView)
+            ir.move(line if self.table is None else self.table.line_of(line), tell=False)
+            ir.centre()
 
     def _draw_nothing(self, state: State) -> None:
         text = "starting …" if self.explorer.jobs.running else "no run; r starts one, I chooses the inputs"

@@ -2,73 +2,243 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from rich.style import Style
 from rich.text import Text
 from textual.app import ComposeResult
+from textual.containers import Horizontal
 from textual.widgets import Static
 
+from relax_explorer.core.ir import expr as e
 from relax_explorer.ui.tui import keys
 from relax_explorer.ui.tui.jobs import Job
-from relax_explorer.ui.tui.pictures import GraphText, graph_text
+from relax_explorer.ui.tui.pictures import GraphPicture, graph_picture
 from relax_explorer.ui.tui.screens.screen_frame import Frame
 from relax_explorer.ui.tui.state import State
-from relax_explorer.ui.tui.widgets.line_view import LineView, Row
-from relax_explorer.viz.short import short_info
+from relax_explorer.ui.tui.widgets.graph_canvas import GraphCanvas, Panned
+from relax_explorer.ui.tui.widgets.line_messages import CursorMoved, RowChosen
+from relax_explorer.ui.tui.widgets.line_view import style
+from relax_explorer.viz.cell_moves import Direction, neighbour, paged
+from relax_explorer.viz.graph import Mark
+from relax_explorer.viz.mini_map import mini_map, window
 from relax_explorer.viz.visible import fit, visible
+
+PAN = (8, 4)  # columns and rows of one step
+_BACK: dict[Direction, Direction] = {"up": "down", "down": "up", "left": "right", "right": "left"}
 
 
 class GraphScreen(Frame):
-    """`*` marks the selected node, `~` what the stage changed, `>` the next binding of the run."""
+    """The cursor is the selected node; `~` marks what the stage changed, `>` the next binding of the run, `✓` those before."""
 
     BINDINGS = keys.bindings("graph")
     name_ = "graph"
     panes = ("graph",)
 
     def compose_body(self) -> ComposeResult:
-        """The drawing and the selected binding."""
-        yield LineView("graph", colored=False)
+        """The drawing, its map, and the node under the cursor."""
+        with Horizontal():
+            yield GraphCanvas("graph")
+            yield Static(id="map", markup=False)
         yield Static(id="node", markup=False)
 
+    def prepare(self) -> None:
+        """Nothing is drawn yet."""
+        self._asked: tuple[object, ...] = ()  # what the drawing shows, or will show
+        self._picture: GraphPicture | None = None
+        self._step: tuple[int, int, Direction] | None = None  # the last move of the cursor
+
+    @property
+    def canvas(self) -> GraphCanvas:
+        """The drawing."""
+        return self.query_one("#graph", GraphCanvas)
+
+    # -- drawing --------------------------------------------------------------------------------------------------
+
     def draw(self, state: State, old: State) -> None:
-        """Draw the graph again if another one is to be shown."""
+        """Lay the graph out if another one is to be shown; else move the cursor and the marks."""
         if state.session is None:
-            self.query_one("#graph", LineView).show([Row("no program is open")], 0)
+            self.canvas.show_text("no program is open")
             return
-        shown = (state.session, state.selection, state.options.radius, state.run and state.run.node)
-        before = (old.session, old.selection, old.options.radius, old.run and old.run.node)
-        if shown != before:
+        options, selection = state.options, state.selection
+        asked = (state.session, selection.stage, selection.function, options.layers, options.radius,
+                 selection.binding if options.radius else None)  # fmt: skip
+        if asked != self._asked:
+            self._asked = asked
             self._start(state)
+        else:
+            self._follow(state)
 
     def _start(self, state: State) -> None:
-        width, running = max(40, self.app.size.width - 6), self.explorer.running
-
-        def work(job: Job) -> GraphText:
-            return graph_text(state, running, width)
+        def work(job: Job) -> GraphPicture:
+            return graph_picture(state)
 
         self.explorer.jobs.start("graph", "drawing the graph", work, self._show)
 
-    def _show(self, found: GraphText) -> None:
-        view = self.query_one("#graph", LineView)
-        view.show([Row(line) for line in found.lines], found.selected)
-        view.centre()
-        notes = "; ".join(found.notes)
-        view.border_title = visible(f"{found.title}{'  ' + notes if notes else ''}").replace("[", "\\[")
-        view.border_subtitle = "* selected · ~ changed here · > next in the run"
-        self.query_one("#node", Static).update(Text(self._selected_text(), no_wrap=True))
+    def _show(self, found: GraphPicture) -> None:
+        self._picture, self._step = found, None
+        state = self.explorer.state
+        self.canvas.show_graph(found.graph, found.picture, found.rows, self._selected(state) or 0)
+        notes = [*found.graph.notes]
+        if found.picture.untraced:
+            notes.append(f"{found.picture.untraced} long lines are not drawn")
+        text = "  ".join(visible(note) for note in (found.graph.title, *notes))
+        self.canvas.border_title = text.replace("[", "\\[")
+        self.canvas.border_subtitle = "~ changed here · > next in the run · ✓ done"
+        self._mark(state)
+        self._draw_place()
 
-    def _selected_text(self) -> str:
-        selection, radius = self.explorer.state.selection, self.explorer.state.options.radius
-        around = f"   within {radius} edges, a shows all" if radius else ""
-        binding = selection.binding
-        if binding is None or binding.var is None:
-            return f" {visible(selection.function)}{around}"
-        info = short_info(binding.var.struct_info)
-        return fit(
-            visible(f" {selection.function} ▸ {selection.variable}: {info}{around}"), self.app.size.width - 1
-        )
+    def _selected(self, state: State) -> int | None:
+        """The node of the selected binding, by identity, else by name; None if it has none."""
+        binding, picture = state.selection.binding, self._picture
+        if binding is None or picture is None:
+            return None
+        found = picture.number.get(id(binding))
+        names = (n for n, node in enumerate(picture.graph.nodes) if node.id == state.selection.variable)
+        return found if found is not None else next(names, None)
+
+    def _follow(self, state: State) -> None:
+        number = self._selected(state)
+        if number is not None and number != self.canvas.cursor:
+            self.canvas.move(number, tell=False)
+            self._step = None
+        self._mark(state)
+        self._draw_place()
+
+    def _mark(self, state: State) -> None:
+        """Mark what the stage changed and how far the run is."""
+        picture, run = self._picture, state.run
+        if picture is None:
+            return
+        is_here = run is not None and run.stage == state.selection.stage
+        done = run.lines.marks if run is not None and is_here else {}
+        running = self.explorer.running
+        marks: dict[int, tuple[Mark, ...]] = {}
+        for number, node in enumerate(picture.graph.nodes):
+            held: list[Mark] = [
+                mark for mark in node.marks_in_order if mark not in (Mark.CURRENT, Mark.SELECTED)
+            ]
+            if running is not None and any(source is running for source in node.sources):
+                held.append(Mark.CURRENT)
+            elif done and any(done.get(id(source)) == "✓" for source in node.sources):
+                held.append(Mark.DONE)
+            if held:
+                marks[number] = tuple(held)
+        self.canvas.mark(marks)
+
+    def _draw_place(self) -> None:
+        """The map, and the node under the cursor."""
+        self.query_one("#node", Static).update(Text("\n".join(self._node_lines()), no_wrap=True))
+        self.call_after_refresh(self._draw_map)  # when the size of the view is known
+
+    def _node_lines(self) -> list[str]:
+        canvas, width = self.canvas, self.app.size.width - 1
+        row, box = canvas.row, canvas.box
+        if row is None or box is None:
+            return ["", ""]
+        graph, number = canvas.graph, canvas.cursor
+        node, radius = graph.nodes[number], self.explorer.state.options.radius
+        inputs, readers = len(graph.incoming[number]), len(graph.outgoing[number])
+        last = max(item.row for item in canvas.picture.boxes)
+        parts = [
+            visible(self.explorer.state.selection.function),
+            f"{inputs} in, {readers} out",
+            f"row {box.row + 1} of {last + 1}",
+            *(visible(line) for line in node.lines[1:]),
+            *([f"within {radius} edges, a shows all"] if radius else []),
+        ]
+        return [fit(f" {row.text}", width), fit(f" {' · '.join(parts)}", width)]
+
+    def _draw_map(self) -> None:
+        """The map, if the drawing is larger than the view."""
+        canvas, view = self.canvas, self.query_one("#map", Static)
+        shows = self.explorer.state.options.shows_map and canvas.is_cut and self._picture is not None
+        view.display = shows
+        if not shows:
+            return
+        picture, shown = canvas.picture, canvas.scrollable_content_region
+        width = max(4, view.content_size.width or 14)
+        height = max(4, min(shown.height, picture.height * width // (2 * max(1, picture.width)) + 1))
+        marked = [number for number, node in enumerate(canvas.graph.nodes) if node.marks - {Mark.SELECTED}]
+        cells = mini_map(picture, width, height, canvas.cursor, marked)
+        x, y = (int(value) for value in canvas.scroll_offset)
+        columns = window(x, shown.width, picture.width, width)
+        lines = window(y, shown.height, picture.height, height)
+        here = Style(bgcolor=self.tokens.cursor) if self.tokens.cursor else Style(reverse=True)
+        text = Text(no_wrap=True)
+        for number, row in enumerate(cells):
+            for column, cell in enumerate(row):
+                look = style(self.tokens, "new" if cell in "*~" else "muted")
+                text.append(cell, look + here if number in lines and column in columns else look)
+            text.append("\n")
+        view.update(text)
+
+    # -- moving ---------------------------------------------------------------------------------------------------
+
+    def on_panned(self, message: Panned) -> None:
+        """Draw the map again."""
+        self._draw_map()
+
+    def on_cursor_moved(self, message: CursorMoved) -> None:
+        """Select what the cursor is on."""
+        row, selection = self.canvas.row, self.explorer.state.selection
+        if row is None:
+            return
+        number = self._selected(self.explorer.state)
+        if number == self.canvas.cursor:  # a node may stand for several bindings
+            self._draw_place()
+            return
+        binding = row.node if isinstance(row.node, (e.VarBinding, e.MatchCast)) else None
+        self.explorer.select(replace(selection, binding=binding))
+        self._draw_place()
+
+    def on_row_chosen(self, message: RowChosen) -> None:
+        """A click on the box under the cursor."""
+        self.action_enter()
+
+    def action_node(self, way: Direction) -> None:
+        canvas, last = self.canvas, self._step
+        if not canvas.picture.boxes:
+            return
+        here = canvas.cursor
+        back = last is not None and last[1] == here and last[2] == _BACK[way]
+        to = last[0] if back and last is not None else neighbour(canvas.graph, canvas.picture, here, way)
+        if to is not None:
+            self._step = (here, to, way)
+            canvas.move(to)
+
+    def action_pan(self, columns: int, rows: int) -> None:
+        self.canvas.pan(columns * PAN[0], rows * PAN[1])
+
+    def action_page(self, pages: int) -> None:
+        canvas = self.canvas
+        if canvas.picture.boxes:
+            canvas.move(paged(canvas.picture, canvas.cursor, pages * max(4, canvas.lines_shown - 4)))
+
+    def action_enter(self) -> None:
+        """Go to the binding where it can be read."""
+        if self.explorer.state.selection.binding is None:
+            self.explorer.say("this node is no binding")
+            return
+        self.explorer.show_screen("debug" if self.explorer.running is not None else "passes")
+
+    # -- what is shown --------------------------------------------------------------------------------------------
+
+    def action_layers(self) -> None:
+        picture = self._picture
+        if self.explorer.state.options.layers == "each":
+            self.explorer.show_with(layers="once")
+        elif picture is not None and any(len(node.sources) > 1 for node in picture.graph.nodes):
+            self.explorer.show_with(layers="each")
+        else:
+            self.explorer.say("no layers of this function are equal")
+
+    def action_map(self) -> None:
+        self.explorer.show_with(shows_map=not self.explorer.state.options.shows_map)
 
     def action_radius(self, step: int) -> None:
         if not self.explorer.state.selection.variable:
-            self.explorer.say("select a binding in Passes first")
+            self.explorer.say("select a binding first")
             return
         radius = self.explorer.state.options.radius
         self.explorer.show_with(radius=max(1, radius + step) if radius else 2)

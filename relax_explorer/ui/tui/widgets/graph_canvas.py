@@ -1,0 +1,183 @@
+"""A graph as boxes and lines, with a cursor on one box. Its rows are the nodes, so that searches and copying work as for lines."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from rich.segment import Segment
+from rich.style import Style
+from textual.geometry import Size
+from textual.message import Message
+from textual.strip import Strip
+
+from relax_explorer.ui.tui.widgets.line_messages import CursorMoved, RowChosen
+from relax_explorer.ui.tui.widgets.line_view import LineView, Row, style
+from relax_explorer.viz.cells import HEIGHT, CellBox, CellPicture
+from relax_explorer.viz.graph import Graph, Mark, Node
+
+_EMPTY = CellPicture((), (), 0)
+_MARK_ROLES = {
+    Mark.ADDED: "new", Mark.REMOVED: "removed", Mark.CHANGED: "new", Mark.CURRENT: "now", Mark.SELECTED: "title",
+}  # fmt: skip
+
+
+class Panned(Message):
+    """Another part of the drawing is visible."""
+
+
+class GraphCanvas(LineView):
+    """A drawing larger than the view is panned by the cursor."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name, colored=False)
+        self.graph: Graph = Graph("")
+        self.picture = _EMPTY
+        self.text = ""  # shown instead of a drawing
+        self._marks: Mapping[int, tuple[Mark, ...]] = {}
+        self._on_line: dict[int, list[int]] = {}
+
+    def show_text(self, text: str) -> None:
+        """Show a line of text instead of a drawing."""
+        self.text = text
+        self._set(Graph(""), _EMPTY, (), 0)
+
+    def show_graph(self, graph: Graph, picture: CellPicture, rows: Sequence[Row], cursor: int) -> None:
+        """Show another drawing; each node has a row."""
+        self.text = ""
+        self._set(graph, picture, rows, cursor)
+        self.centre()
+
+    def _set(self, graph: Graph, picture: CellPicture, rows: Sequence[Row], cursor: int) -> None:
+        self.graph, self.picture, self.rows = graph, picture, rows
+        self.cursor = max(0, min(cursor, len(rows) - 1))
+        self._marks, self._on_line = {}, {}
+        for number, box in enumerate(picture.boxes):
+            for y in range(box.top, box.top + HEIGHT):
+                self._on_line.setdefault(y, []).append(number)
+        self.virtual_size = Size(picture.width, max(1, picture.height))
+        self.refresh()
+
+    def mark(self, marks: Mapping[int, tuple[Mark, ...]]) -> None:
+        """Show other marks; nothing is laid out again."""
+        if marks != self._marks:
+            self._marks = marks
+            self.refresh()
+
+    @property
+    def box(self) -> CellBox | None:
+        """The box under the cursor."""
+        return self.picture.boxes[self.cursor] if self.picture.boxes else None
+
+    @property
+    def is_cut(self) -> bool:
+        """True if the drawing is larger than the view."""
+        shown = self.scrollable_content_region
+        return self.picture.width > shown.width or self.picture.height > shown.height
+
+    # -- moving ---------------------------------------------------------------------------------------------------
+
+    def move(self, to: int, tell: bool = True) -> None:
+        """Put the cursor on a node."""
+        self.cursor = max(0, min(to, len(self.rows) - 1))
+        self._follow()
+        self.refresh()
+        if tell and len(self.rows):
+            self.post_message(CursorMoved(self.id or "", self.cursor))
+
+    def centre(self) -> None:
+        """Pan so that the box under the cursor is in the middle."""
+        box, shown = self.box, self.scrollable_content_region
+        if box is not None:
+            self._pan_to(box.middle - shown.width // 2, box.top + 1 - shown.height // 2)
+
+    def pan(self, columns: int, rows: int) -> None:
+        """Pan without moving the cursor."""
+        self._pan_to(int(self.scroll_offset.x) + columns, int(self.scroll_offset.y) + rows)
+
+    def _pan_to(self, x: int, y: int) -> None:
+        shown = self.scrollable_content_region
+        x = max(0, min(x, self.picture.width - shown.width))
+        y = max(0, min(y, self.picture.height - shown.height))
+        self.scroll_to(x=x, y=y, animate=False, force=True)
+
+    def watch_scroll_x(self, old_value: float, new_value: float) -> None:
+        """Tell that another part is visible."""
+        super().watch_scroll_x(old_value, new_value)
+        self.post_message(Panned())
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Tell that another part is visible."""
+        super().watch_scroll_y(old_value, new_value)
+        self.post_message(Panned())
+
+    def _follow(self) -> None:
+        """Pan as little as possible, so that the box under the cursor and a row around it are visible."""
+        box, shown = self.box, self.scrollable_content_region
+        if box is None or not shown.width:
+            return
+        self._pan_to(
+            _within(int(self.scroll_offset.x), shown.width, box.left - 2, box.right + 3),
+            _within(int(self.scroll_offset.y), shown.height, box.top - 2, box.top + HEIGHT + 2),
+        )
+
+    def clicked(self, column: int, line: int) -> None:
+        """Put the cursor on the clicked box; a click on the box under it chooses it."""
+        boxes = self.picture.boxes
+        found = [n for n in self._on_line.get(line, ()) if boxes[n].left <= column <= boxes[n].right]
+        if found == [self.cursor]:
+            self.post_message(RowChosen(self.id or "", self.cursor))
+        elif found:
+            self.move(found[0])
+
+    # -- drawing --------------------------------------------------------------------------------------------------
+
+    def render_line(self, y: int) -> Strip:
+        """The strip of visible line `y`."""
+        width, (x, top) = self.scrollable_content_region.width, self.scroll_offset
+        number = int(top) + y
+        if self.text:
+            segments = [Segment(f" {self.text}" if not number else "")]
+            return Strip(segments).extend_cell_length(width).crop(0, width).apply_style(self.rich_style)
+        strip = Strip(self._line(number, int(x), int(x) + width))
+        return (
+            strip.extend_cell_length(int(x) + width).crop(int(x), int(x) + width).apply_style(self.rich_style)
+        )
+
+    def _line(self, y: int, first: int, last: int) -> list[Segment]:
+        """The segments of a row of the drawing up to column `last`. Boxes left of `first` are blank."""
+        wires = self.picture.lines[y] if 0 <= y < len(self.picture.lines) else ""
+        muted, at, segments = style(self.tokens, "muted"), 0, []
+        boxes = self.picture.boxes
+        for number in sorted(self._on_line.get(y, ()), key=lambda item: boxes[item].left):
+            box = boxes[number]
+            if box.right < first or box.left > last:
+                continue
+            segments.append(Segment(wires[at : box.left].ljust(box.left - at), muted))
+            segments += self._face(number, y - box.top)
+            at = box.right + 1
+        segments.append(Segment(wires[at : last + 1], muted))
+        return segments
+
+    def _face(self, number: int, offset: int) -> list[Segment]:
+        """One row of a box."""
+        node, box, tokens = self.graph.nodes[number], self.picture.boxes[number], self.tokens
+        is_cursor = number == self.cursor
+        marks = self._marks.get(number, ()) + ((Mark.SELECTED,) if is_cursor else ())
+        text = box.face(marks)[offset]
+        ground = Style(bgcolor=tokens.cursor or None, bold=True) if is_cursor else Style()
+        role = _MARK_ROLES.get(marks[-1], "") if marks else ""
+        edge = style(tokens, role or _role(node)) + ground
+        if offset != 1:
+            return [Segment(text, edge)]
+        inside = style(tokens, _role(node)) + ground
+        return [Segment(text[0], edge), Segment(text[1:-1], inside), Segment(text[-1], edge)]
+
+
+def _role(node: Node) -> str:
+    """The role of the colours of a box: the class of its operation, as in tables."""
+    return node.look.removeprefix("is-") if node.look.startswith("is-") else "text"
+
+
+def _within(start: int, shown: int, low: int, high: int) -> int:
+    """The start of the view nearest to the present one that shows all cells from `low` to below `high`, or at least `low`."""
+    return min(max(start, high - shown), max(low, 0)) if high - low <= shown else low

@@ -1,0 +1,297 @@
+"""A graph laid out in terminal cells: boxes of three rows, and the lines between them as text.
+
+Only box-drawing characters and glyphs of neutral width are used; with `ascii` only ASCII. Clusters have no frames here.
+Where lines of two values cross, one is drawn over the other, so a branching sign always means a joint. Marks take no
+room, so another selection or step needs no other layout.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from relax_explorer.viz.channel import Wire, tracks_of
+from relax_explorer.viz.coordinates import Spacing
+from relax_explorer.viz.graph import Graph, Kind, Mark, Node
+from relax_explorer.viz.layered import Placement, Point, place
+from relax_explorer.viz.visible import columns, fit, visible
+
+HEIGHT = 3  # rows of a box
+_CUT = 36  # cells of a text in a box
+_SPACING = Spacing(node=3, dummy=2, rank=1, group=2, label_rank=1)
+_UNNAMED = (Kind.PARAMETER, Kind.CONSTANT, Kind.OUTPUT, Kind.MORE)
+
+NORTH, SOUTH, EAST, WEST = 1, 2, 4, 8
+_LINES = {
+    NORTH: "│", SOUTH: "│", NORTH | SOUTH: "│", EAST: "─", WEST: "─", EAST | WEST: "─",
+    SOUTH | EAST: "┌", SOUTH | WEST: "┐", NORTH | EAST: "└", NORTH | WEST: "┘",
+    NORTH | SOUTH | EAST: "├", NORTH | SOUTH | WEST: "┤", EAST | WEST | SOUTH: "┬", EAST | WEST | NORTH: "┴",
+    NORTH | SOUTH | EAST | WEST: "┼",
+}  # fmt: skip
+# Corners from the upper left clockwise, then horizontal, vertical, and the joint below.
+_PLAIN = "╭╮╯╰─│┬"
+_BORDERS = {Mark.CURRENT: "┏┓┛┗━┃┯", Mark.SELECTED: "╔╗╝╚═║╤", Mark.CHANGED: "╭╮╯╰╌┆┬", Mark.ADDED: "╭╮╯╰╌┆┬", Mark.REMOVED: "╭╮╯╰┄┊┬"}  # fmt: skip
+_ASCII_PLAIN = "++++-|+"
+_ASCII_BORDERS = {Mark.CURRENT: "####=#+", Mark.SELECTED: "####=#+"}
+
+
+@dataclass(frozen=True, slots=True)
+class CellBox:
+    """A box: its upper left cell, its width, its texts, and the cells of its lower border where lines begin."""
+
+    left: int
+    top: int
+    width: int
+    row: int
+    name: str
+    title: str
+    below: str
+    joints: frozenset[int] = frozenset()
+
+    @property
+    def right(self) -> int:
+        """Its last column."""
+        return self.left + self.width - 1
+
+    @property
+    def middle(self) -> int:
+        """The column in its middle."""
+        return self.left + self.width // 2
+
+    def face(self, marks: Sequence[Mark] = (), ascii: bool = False) -> tuple[str, str, str]:
+        """Its rows with marks: glyphs in the upper border, and the border of the last mark."""
+        last = marks[-1] if marks else None
+        plain, marked = (_ASCII_PLAIN, _ASCII_BORDERS) if ascii else (_PLAIN, _BORDERS)
+        ul, ur, lr, ll, flat, side, joint = tuple(plain if last is None else marked.get(last, plain))
+        room = self.width - 2
+        glyphs = "".join(mark.glyph for mark in marks) or flat
+        glyphs = glyphs.replace(Mark.DONE.glyph, "v") if ascii else glyphs
+        head = _bar(f"{glyphs} {self.name} " if self.name else glyphs, flat, room)
+        body = f" {self.title}"
+        foot = list(_bar(f"{flat} {self.below} " if self.below else "", flat, room))
+        taken = columns("".join(foot)) == len(foot)  # else a cell is no character
+        for x in self.joints:
+            if taken and foot[x - 1] == flat:
+                foot[x - 1] = joint
+        return (
+            f"{ul}{head}{ur}",
+            f"{side}{body}{' ' * (room - columns(body))}{side}",
+            f"{ll}{''.join(foot)}{lr}",
+        )
+
+
+def _bar(text: str, flat: str, room: int) -> str:
+    return text + flat * (room - columns(text))
+
+
+@dataclass(frozen=True, slots=True)
+class CellPicture:
+    """A layout: boxes in the order of the graph's nodes, and rows of text with the lines between them.
+
+    `untraced` is the number of edges that are too long to be drawn.
+    """
+
+    boxes: tuple[CellBox, ...]
+    lines: tuple[str, ...]
+    width: int
+    untraced: int = 0
+
+    @property
+    def height(self) -> int:
+        """Its rows."""
+        return len(self.lines)
+
+
+def plain(text: str, ascii: bool) -> str:
+    """A visible text, with escapes instead of other characters if only ASCII may be used."""
+    shown = visible(text)
+    if ascii:
+        shown = shown.replace("×", "x")
+    return shown.encode("ascii", "backslashreplace").decode("ascii") if ascii else shown
+
+
+def cell_picture(graph: Graph, ascii: bool = False) -> CellPicture:
+    """Lay a graph out in cells, as wide and high as it needs."""
+    if not graph.nodes:
+        return CellPicture((), (), 0)
+    pairs = list(dict.fromkeys(pair for pair in graph.pairs if pair[0] != pair[1]))
+    texts = [_texts(node, ascii) for node in graph.nodes]
+    degree = [0] * len(texts)
+    for _, target in pairs:
+        degree[target] += 1
+    sizes = [(_width(found, degree[number]), float(HEIGHT)) for number, found in enumerate(texts)]
+    return _Drawing(texts, sizes, place(sizes, pairs, spacing=_SPACING), pairs, ascii).picture()
+
+
+def _texts(node: Node, ascii: bool) -> tuple[str, str, str]:
+    """What the upper border, the middle and the lower border say."""
+    name = "" if node.kind in _UNNAMED else node.id
+    title = f"{node.title}  {node.badge}" if node.badge else node.title
+    name, title, below = (fit(plain(text, ascii), _CUT, "...") for text in (name, title, node.shape_text))
+    return name, title, below
+
+
+def _width(texts: tuple[str, str, str], inputs: int) -> float:
+    name, title, below = map(columns, texts)
+    return float(max(name + 7 if name else 5, title + 4, below + 6, min(2 * inputs + 1, _CUT)))
+
+
+@dataclass(slots=True)
+class _Place:
+    """A box while lines are led to it."""
+
+    left: int
+    width: int
+    row: int
+
+    @property
+    def middle(self) -> int:
+        return self.left + self.width // 2
+
+
+class _Drawing:
+    """The lines of one drawing; rows of boxes alternate with channels in which the lines run."""
+
+    def __init__(
+        self, texts: list[tuple[str, str, str]], sizes: list[tuple[float, float]], placed: Placement, pairs: list[tuple[int, int]], ascii: bool
+    ) -> None:  # fmt: skip
+        self.texts, self.ascii = texts, ascii
+        traced = [
+            (pair, route[1:-1]) for pair, route in zip(pairs, placed.routes, strict=True)
+            if len(route) > abs(placed.row_of[pair[0]] - placed.row_of[pair[1]])
+        ]  # fmt: skip
+        self.pairs = [pair for pair, _ in traced]
+        self.untraced = len(pairs) - len(traced)  # the layout did not lead them around other boxes
+        self.boxes = [
+            _Place(round(x - width / 2), int(width), row)
+            for (x, _), (width, _), row in zip(placed.centres, sizes, placed.row_of, strict=True)
+        ]
+        self.cells: list[dict[int, str]] = []
+        self.channels: list[list[Wire]] = [[] for _ in placed.rows]
+        self.passing: list[list[int]] = [[] for _ in placed.rows]
+        self._lead([route for _, route in traced])
+
+    def picture(self) -> CellPicture:
+        """The lines and the boxes."""
+        tops = []
+        for row in range(len(self.channels)):
+            tops.append(len(self.cells))
+            self._pass_row(row)
+            if row + 1 < len(self.channels):
+                self._draw_channel(self.channels[row])
+        leaving = [{wire.top for wire in wires} for wires in self.channels]
+        boxes = tuple(
+            CellBox(box.left, tops[box.row], box.width, box.row, *texts, _joints(box, leaving[box.row]))
+            for box, texts in zip(self.boxes, self.texts, strict=True)
+        )
+        lines = tuple(_joined(cells) for cells in self.cells)
+        width = max([*map(len, lines), *(box.right + 1 for box in boxes)])
+        return CellPicture(boxes, lines, width, self.untraced)
+
+    def _lead(self, routes: list[list[Point]]) -> None:
+        """Collect the wires of each channel, and the columns where long lines pass a row of boxes."""
+        columns_of = [self._columns(number, route) for number, route in enumerate(routes)]
+        entry = self._entries(columns_of)
+        for number, (source, target) in enumerate(self.pairs):
+            down = self.boxes[source].row < self.boxes[target].row
+            xs = [*columns_of[number], entry[number]]
+            first = self.boxes[source if down else target].row
+            for offset in range(len(xs) - 1):
+                last = offset == len(xs) - 2
+                head = "down" if last and down else "up" if not down and offset == 0 else ""
+                net = source if down else -1 - number
+                self.channels[first + offset].append(Wire(net, xs[offset], xs[offset + 1], head))
+                if not last:
+                    self.passing[first + offset + 1].append(xs[offset + 1])
+
+    def _columns(self, number: int, route: list[Point]) -> list[int]:
+        """The columns of a line from the upper box down to the last row before the lower one."""
+        source, target = self.pairs[number]
+        down = self.boxes[source].row < self.boxes[target].row
+        inner = [round(x) for x, _ in route]
+        return [self.boxes[source].middle, *inner] if down else [self.boxes[target].middle + 1, *inner[::-1]]
+
+    def _entries(self, columns_of: list[list[int]]) -> list[int]:
+        """For each line the column where it meets the top of the lower box: spread, in order of direction."""
+        arriving: list[list[tuple[int, int]]] = [[] for _ in self.boxes]
+        for number, (source, target) in enumerate(self.pairs):
+            down = self.boxes[source].row < self.boxes[target].row
+            arriving[target if down else source].append((columns_of[number][-1], number))
+        entry = [0] * len(self.pairs)
+        for box, items in zip(self.boxes, arriving, strict=True):
+            items.sort()
+            for index, (x, number) in enumerate(items):
+                if len(items) == 1:
+                    entry[number] = x if box.left < x < box.left + box.width - 1 else box.middle
+                else:
+                    entry[number] = box.left + 1 + (box.width - 3) * (2 * index + 1) // (2 * len(items))
+        return entry
+
+    def _pass_row(self, row: int) -> None:
+        """The rows of a row of boxes: only the lines that pass it."""
+        passing = dict.fromkeys(self.passing[row], self._line(NORTH | SOUTH))
+        self.cells += [dict(passing) for _ in range(HEIGHT)]
+
+    def _draw_channel(self, wires: list[Wire]) -> None:
+        tracks = tracks_of(wires)
+        height = 1 + max(tracks, default=-1) + 1
+        grid: list[dict[int, tuple[int, int]]] = [{} for _ in range(height)]
+        for wire, track in zip(wires, tracks, strict=True):
+            _run(grid, wire, track)
+        rows = [{x: self._line(mask) for x, (mask, _) in row.items()} for row in grid]
+        for wire in wires:
+            if wire.head == "down":
+                rows[-1][wire.bottom] = "v" if self.ascii else "▾"
+            elif wire.head == "up":
+                rows[0][wire.top] = "^" if self.ascii else "▴"
+        self.cells += rows
+
+    def _line(self, mask: int) -> str:
+        shape = _LINES[mask]
+        if not self.ascii:
+            return shape
+        return {"│": "|", "─": "-"}.get(shape, "+")
+
+
+def _joints(box: _Place, leaving: set[int]) -> frozenset[int]:
+    return frozenset(
+        x - box.left for x in leaving.intersection(range(box.left + 1, box.left + box.width - 1))
+    )
+
+
+def _run(grid: list[dict[int, tuple[int, int]]], wire: Wire, track: int) -> None:
+    """Draw one wire: down to its track, along it, and down to the bottom of the channel."""
+    last = len(grid) - 1
+    if wire.top == wire.bottom:
+        for y in range(last + 1):
+            _add(grid[y], wire.top, NORTH | SOUTH, wire.net)
+        return
+    for y in range(track):
+        _add(grid[y], wire.top, NORTH | SOUTH, wire.net)
+    towards, back = (EAST, WEST) if wire.bottom > wire.top else (WEST, EAST)
+    _add(grid[track], wire.top, NORTH | towards, wire.net)
+    for x in range(min(wire.top, wire.bottom) + 1, max(wire.top, wire.bottom)):
+        _add(grid[track], x, EAST | WEST, wire.net)
+    _add(grid[track], wire.bottom, back | SOUTH, wire.net)
+    for y in range(track + 1, last + 1):
+        _add(grid[y], wire.bottom, NORTH | SOUTH, wire.net)
+
+
+def _add(row: dict[int, tuple[int, int]], x: int, mask: int, net: int) -> None:
+    """Add a piece of line to a cell; of two different values, the vertical one is drawn over the other."""
+    old, owner = row.get(x, (0, net))
+    if owner == net:
+        row[x] = (old | mask, net)
+    elif mask == NORTH | SOUTH:
+        row[x] = (mask, net)
+    elif old != NORTH | SOUTH:
+        row[x] = (old | mask, owner)
+
+
+def _joined(cells: dict[int, str]) -> str:
+    if not cells:
+        return ""
+    line = [" "] * (max(cells) + 1)
+    for x, shape in cells.items():
+        line[x] = shape
+    return "".join(line)

@@ -1,0 +1,145 @@
+"""The graph screen: a drawing with a cursor that follows edges, the selection, the stage and the run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from relax_explorer.ui.tui.app import Explorer
+from relax_explorer.ui.tui.widgets.graph_canvas import GraphCanvas
+from relax_explorer.viz.graph import Mark
+from tests.ui.test_explorer import LLAMA, screen_text
+from tests.ui.test_screens import idle, press, typed
+
+
+def canvas(app: Explorer) -> GraphCanvas:
+    return app.frame.query_one("#graph", GraphCanvas)
+
+
+def here(app: Explorer) -> str:
+    """The node under the cursor."""
+    return canvas(app).graph.nodes[canvas(app).cursor].id
+
+
+def marked(app: Explorer, mark: Mark) -> set[str]:
+    view = canvas(app)
+    return {view.graph.nodes[number].id for number, marks in view._marks.items() if mark in marks}
+
+
+def is_in_sight(app: Explorer) -> bool:
+    view = canvas(app)
+    box, shown, (x, y) = view.box, view.scrollable_content_region, view.scroll_offset
+    assert box is not None
+    fits = box.width <= shown.width
+    return (
+        y <= box.top
+        and box.top + 3 <= y + shown.height
+        and (not fits or (x <= box.left and box.right < x + shown.width))
+    )
+
+
+async def test_the_cursor_follows_edges_and_the_view_follows_the_cursor() -> None:
+    app = Explorer(str(LLAMA), pipeline="")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await idle(pilot, app)
+        await press(pilot, app, "3")
+        view = canvas(app)
+        assert view.is_cut
+        assert len(view.graph.nodes) == len(view.rows) == len(view.picture.boxes)
+        await typed(pilot, app, "var:split_1", "slash")
+        assert here(app) == "split_1"
+        assert is_in_sight(app)
+        steps = {"k": "split", "j": "split_1", "h": "split_0", "l": "split_1", "right": "split_2", "down": "reshape4",
+                 "up": "split_2", "left": "split_1"}  # fmt: skip
+        for key, name in steps.items():
+            await press(pilot, app, key)
+            assert here(app) == name, key
+            assert is_in_sight(app)
+            assert app.state.selection.variable == name
+        for _ in range(12):  # down to the end of the layer, always along edges
+            before = view.cursor
+            await pilot.press("j")
+            await pilot.pause()
+            assert before in [view.graph.pairs[edge][0] for edge in view.graph.incoming[view.cursor]]
+            assert is_in_sight(app)
+        await _panned_and_mapped(pilot, app)
+
+
+async def _panned_and_mapped(pilot: Any, app: Explorer) -> None:
+    view = canvas(app)
+    place = view.scroll_offset
+    await press(pilot, app, "K", "H")
+    assert view.scroll_offset.y == max(0, place.y - 4)
+    assert any("⠀" < cell < "⣿" for cell in screen_text(app))  # the map
+    await press(pilot, app, "m")
+    assert not app.frame.query_one("#map").display
+    await press(pilot, app, "m")
+    assert app.frame.query_one("#map").display
+    await press(pilot, app, "pagedown")
+    assert is_in_sight(app)
+    await press(pilot, app, "g", "up", "up")  # nothing is above
+    assert is_in_sight(app)
+    assert here(app) == "ids"
+    box = next(
+        box for node, box in zip(view.graph.nodes, view.picture.boxes, strict=True) if node.id == "take"
+    )
+    x, y = view.scroll_offset
+    await pilot.click("#graph", offset=(box.left + 2 - int(x), box.top + 1 - int(y)))
+    await idle(pilot, app)
+    assert here(app) == "take"
+    assert app.state.selection.variable == "take"
+    await press(pilot, app, "g")
+    await press(pilot, app, "enter")
+    assert app.screen_name == "graph"  # a parameter is no binding
+
+
+async def test_the_graph_follows_selection_stage_and_run_and_leads_back() -> None:
+    app = Explorer(str(LLAMA), pipeline="CanonicalizeBindings,LegalizeOps")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await idle(pilot, app)
+        await typed(pilot, app, "var:matmul2", "slash")
+        await press(pilot, app, "3")
+        assert here(app) == "matmul2"
+        await press(pilot, app, "right_square_bracket", "right_square_bracket")
+        assert app.state.selection.stage == 2
+        assert here(app) == "matmul2"  # another binding of the same name
+        assert "matmul2" in marked(app, Mark.CHANGED)
+        await press(pilot, app, "k", "enter")
+        assert app.screen_name == "passes"
+        row = app.view.row
+        assert row is not None
+        assert row.node is app.state.selection.binding
+        assert app.state.selection.variable == "softmax"
+        await press(pilot, app, "2", "s", "s", "s", "3")
+        await idle(pilot, app)
+        assert here(app) in marked(app, Mark.CURRENT)
+        assert {"reshape", "take"} <= marked(app, Mark.DONE)
+        drawn = canvas(app).graph
+        await press(pilot, app, "2", "s", "3")
+        assert canvas(app).graph is drawn  # a step lays nothing out again
+        assert len(marked(app, Mark.DONE)) == 4
+        await press(pilot, app, "j", "j", "enter")
+        assert app.screen_name == "debug"
+        row = app.view.row
+        assert row is not None
+        assert row.node is app.state.selection.binding
+
+
+async def test_equal_layers_are_drawn_once_until_z() -> None:
+    app = Explorer(str(LLAMA), pipeline="")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await idle(pilot, app)
+        await typed(pilot, app, "var:matmul8", "slash")  # of the second layer
+        await press(pilot, app, "3")
+        assert here(app) == "matmul2"
+        assert canvas(app).graph.nodes[canvas(app).cursor].badge == "×2"
+        assert app.state.selection.variable == "matmul8"
+        assert "2 equal layers" in screen_text(app)
+        few = len(canvas(app).rows)
+        await press(pilot, app, "z")
+        assert here(app) == "matmul8"
+        assert len(canvas(app).rows) > few + 30
+        await press(pilot, app, "plus")
+        assert "showing" in screen_text(app)
+        assert here(app) == "matmul8"
+        await press(pilot, app, "a", "z")
+        assert len(canvas(app).rows) == few
