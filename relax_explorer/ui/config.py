@@ -18,7 +18,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from relax_explorer.core.session.commands import COMMANDS
+from relax_explorer.core.session.commands import COMMANDS, EVERYWHERE
 from relax_explorer.ui import directories
 
 Settings = dict[str, dict[str, Any]]
@@ -84,10 +84,11 @@ def settings(start: Path, given: Path | None = None) -> tuple[Settings, list[str
 
     Project files may come from strangers, so they cannot set paths to read or write. The user's own file and `given` can.
     """
-    options = {item.name: {a.key for a in item.arguments if not a.positional} for item in COMMANDS}
-    personal = {a.key for item in COMMANDS for a in item.arguments if a.is_personal}
-    code = {a.key for item in COMMANDS for a in item.arguments if a.is_code}
-    kinds = {(item.name, a.key): a.kind for item in COMMANDS for a in item.arguments}
+    arguments = {item.name: (*item.arguments, *EVERYWHERE) for item in COMMANDS}
+    options = {name: {a.key for a in own if not a.positional} for name, own in arguments.items()}
+    personal = {a.key for own in arguments.values() for a in own if a.is_personal}
+    code = {a.key for own in arguments.values() for a in own if a.is_code}
+    kinds = {(name, a.key): a.kind for name, own in arguments.items() for a in own}
     reader = _Reader(options, personal, code, kinds, {name: {} for name in options}, [])
     for path, is_project in [(given, False)] if given else reversed(list(_files(start))):
         reader.read(path, is_project)
@@ -104,7 +105,12 @@ def _fitting(place: str, option_type: str, value: Any) -> Any:
         return [str(item) for item in items]
     if is_list and option_type == "names":
         return ",".join(value)
-    types: dict[str, tuple[type, ...]] = {"flag": (bool,), "int": (int,), "float": (int, float)}
+    types: dict[str, tuple[type, ...]] = {
+        "flag": (bool,),
+        "switch": (bool,),
+        "int": (int,),
+        "float": (int, float),
+    }
     accepted = types.get(option_type, (str,))
     if not isinstance(value, accepted) or (isinstance(value, bool) and bool not in accepted):
         raise BadConfig(f"{place} is {_brief(value)}, it must be {_WORDS.get(option_type, 'a text')}")
@@ -112,7 +118,7 @@ def _fitting(place: str, option_type: str, value: Any) -> Any:
 
 
 _WORDS = {
-    "flag": "true or false", "int": "a whole number", "float": "a number", "names": "a text or a list of texts",
+    "flag": "true or false", "switch": "true or false", "int": "a whole number", "float": "a number", "names": "a text or a list of texts",
 }  # fmt: skip
 
 

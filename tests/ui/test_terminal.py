@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 
 import pytest
 
@@ -11,6 +12,15 @@ from tests.perf.tui import Terminal
 from tests.support.roundtrip import DATA
 
 LEAVE = b"\x1b[?1049l"  # back from the alternate screen
+
+
+def test_without_a_file_it_shows_samples() -> None:
+    terminal = Terminal("", (sys.executable, "-m", "relax_explorer", "--ascii"))
+    assert terminal.read_until(b"12_transformer_layer").isascii()
+    os.write(terminal.fd, b"q")
+    terminal.read_until(LEAVE)
+    assert os.waitstatus_to_exitcode(os.waitpid(terminal.pid, 0)[1]) == 0
+    os.close(terminal.fd)
 
 
 @pytest.mark.parametrize("ending", ["q", "SIGINT", "SIGHUP", "SIGQUIT"])

@@ -12,9 +12,9 @@ from typing import Any
 class Argument:
     """One argument. It is positional if its name has no dash.
 
-    `kind` is text, names (with commas), int, float, flag, source (a path to read), target (a path to write), address (of a
-    server), pair (`name=value`, may be repeated), many (may be repeated), code (files to execute, may be repeated) or one of
-    `choices`.
+    `kind` is text, names (with commas), int, float, flag, switch (a flag with a `--no-` form), source (a path to read), target
+    (a path to write), address (of a server), pair (`name=value`, may be repeated), many (may be repeated), code (files to execute,
+    may be repeated) or one of `choices`.
     """
 
     name: str
@@ -166,6 +166,11 @@ THEME = Argument(
 )
 
 
+REDUCE_MOTION = Argument(
+    "--reduce-motion", "nothing blinks or moves by itself (also TEXTUAL_ANIMATIONS=none)", "flag", False
+)
+
+
 def _format(*choices: str) -> Argument:
     return Argument("--format", "how to print", "choice", choices[0], choices=choices)
 
@@ -214,6 +219,7 @@ COMMANDS: tuple[Command, ...] = (
             RUN_INPUT,
             SHAPE,
             THEME,
+            REDUCE_MOTION,
         ),
         ("relax-explorer model.py", "relax-explorer tui model.py --passes CanonicalizeBindings,LegalizeOps"),
     ),
@@ -231,6 +237,7 @@ COMMANDS: tuple[Command, ...] = (
             PASSES,
             PROFILE,
             THEME,
+            REDUCE_MOTION,
             Argument("--port", "the port; 0 takes a free one", "int", 8765, metavar="N"),
         ),
         ("relax-explorer serve model.py", "relax-explorer serve dumps --port 0"),
@@ -561,6 +568,11 @@ COMMANDS: tuple[Command, ...] = (
         ("relax-explorer explain RX0203", "relax-explorer explain nn.conv2d"),
     ),
 )
+
+
+ASCII = Argument("--ascii", "write only ASCII characters (default: if the terminal is not UTF-8)", "switch")
+EVERYWHERE: tuple[Argument, ...] = (ASCII,)
+"""The options of every command. They come from the front end itself, not from the handlers."""
 
 
 def command(name: str) -> Command:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from relax_explorer.core.diagnostics import Diagnostic, Severity
 from relax_explorer.ui.cli import output, sarif
 from relax_explorer.viz.problem import headline, render
-from relax_explorer.viz.visible import visible, visible_json
+from relax_explorer.viz.visible import visible
 
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
 
@@ -30,7 +30,7 @@ def print_problems(problems: Sequence[Diagnostic], style: str, files: int) -> No
         )
         return
     if style == "sarif":
-        output.say(visible_json(sarif.document(problems), 1))
+        output.say(output.json_text(sarif.document(problems), 1))
         return
     for problem in problems:
         if style == "github":

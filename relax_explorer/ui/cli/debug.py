@@ -23,7 +23,6 @@ from relax_explorer.ui.cli.interruptible import PATIENCE, interruptible
 from relax_explorer.ui.cli.packed_files import register_files
 from relax_explorer.ui.cli.run import check_alone, most_bytes, relax_function, run_inputs
 from relax_explorer.viz.debug_text import WIDTH, answer_data, answer_lines
-from relax_explorer.viz.visible import visible_json
 
 PROMPT = "(rxe) "
 
@@ -166,7 +165,7 @@ def _executed(session: DebugSession, line: str) -> Answer:
 def _print(command: str, answer: Answer, format: str) -> None:
     if format == "json":
         row = {"schema": "rxe.debug/1", "command": command, **answer_data(answer)}
-        output.say(visible_json(output.plain(row)))
+        output.say(output.json_text(row))
         return
     lines = answer_lines(answer, shutil.get_terminal_size().columns if sys.stdout.isatty() else WIDTH)
     if lines:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from relax_explorer.ui.cli import output
+from relax_explorer.ui.cli import output, streams
 from relax_explorer.ui.files import Target
 from relax_explorer.viz.dot import DrawError
 from relax_explorer.viz.drawing import Drawing
@@ -23,9 +23,11 @@ _ENDINGS = {
 
 def draw(graph: Drawing, target: Target, format: str | None, engine: str) -> int:
     """Draw `graph` in `format`. Without one, the file's extension decides; a terminal gets text."""
+    is_view = target.name is None and streams.is_ascii()
     style = format or (_ENDINGS.get(Path(target.name).suffix.lower(), "svg") if target.name else "unicode")
     if style in ("svg", "png"):
         return _picture(graph, target, style, engine)
+    style = "ascii" if is_view and style == "unicode" else style
     texts = {
         "dot": graph.dot,
         "mermaid": graph.mermaid,

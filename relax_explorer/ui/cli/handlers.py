@@ -18,7 +18,7 @@ from relax_explorer.core.session.recorded import RecordedSession
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.ui import directories
-from relax_explorer.ui.cli import output
+from relax_explorer.ui.cli import output, streams
 from relax_explorer.ui.cli.comparing import bisect, compare, validate
 from relax_explorer.ui.cli.debug import debug
 from relax_explorer.ui.cli.explain import explain
@@ -56,7 +56,7 @@ def chosen(session: Session, stage: str | None) -> Snapshot:
 
 def tui(
     input: str | None, passes: str | None, screen: str, profile: str, func: str | None, input_: tuple[str, ...], shape: tuple[str, ...],
-    theme: str,
+    theme: str, reduce_motion: bool,
 ) -> int:  # fmt: skip
     """Open the explorer."""
     if not (
@@ -67,7 +67,9 @@ def tui(
     from relax_explorer.ui.tui.app import run_app
 
     call = CallInputs(func or "", sources_by_name(input_), lengths_given(shape))
-    return run_app(input, passes or "default", screen, profile, call, theme)
+    return run_app(
+        input, passes or "default", screen, profile, call, theme, streams.is_ascii(), reduce_motion
+    )
 
 
 def show(

@@ -12,7 +12,7 @@ import click
 
 import relax_explorer
 from relax_explorer.core.diagnostics import Failure
-from relax_explorer.core.session.commands import COMMANDS, Argument, Command
+from relax_explorer.core.session.commands import ASCII, COMMANDS, Argument, Command
 from relax_explorer.ui.cli import ctrl_c, output, streams
 from relax_explorer.ui.files import CannotWrite, Target, target
 from relax_explorer.viz.visible import visible_lines
@@ -98,6 +98,23 @@ def _parameter(argument: Argument) -> click.Parameter:
     )
 
 
+def _ascii_option() -> click.Option:
+    """`--ascii`, before or behind the name of a command. It acts at once, since `--help` prints too."""
+
+    def chosen(ctx: click.Context, param: click.Parameter, value: bool | None) -> None:
+        if value is not None and not ctx.resilient_parsing:
+            streams.use_ascii(value)
+
+    return click.Option(
+        ["--ascii/--no-ascii"],
+        default=None,
+        help=ASCII.doc,
+        is_eager=True,
+        expose_value=False,
+        callback=chosen,
+    )
+
+
 def _handler(name: str) -> Callable[..., int]:
     """The handler of a command. Importing it loads the whole compiler, so `--version` and `--help` never call this."""
     from relax_explorer.ui.cli.handlers import HANDLERS
@@ -124,7 +141,7 @@ def _command(spec: Command) -> click.Command:
     return click.Command(
         spec.name,
         callback=_callback(spec.name),
-        params=[_parameter(a) for a in spec.arguments],
+        params=[*[_parameter(a) for a in spec.arguments], _ascii_option()],
         help=spec.doc,
         epilog=epilog,
     )
@@ -164,9 +181,12 @@ def group(ctx: click.Context, config_file: Path | None, isolated: bool) -> None:
         if not sys.stdout.isatty():
             output.say(ctx.get_help())
             return
-        sys.exit(_handler("tui")(input=None, passes=None, screen="home"))
+        opened = group.commands["tui"]
+        with opened.make_context("tui", ["--screen", "home"], parent=ctx) as home:
+            opened.invoke(home)
 
 
+group.params.append(_ascii_option())
 for _item in COMMANDS:
     group.add_command(_command(_item))
 

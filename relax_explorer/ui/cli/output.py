@@ -6,7 +6,9 @@ Every command imports this module, even `--version`, so imports for only some co
 from __future__ import annotations
 
 import contextlib
+import json
 import math
+import re
 import sys
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from relax_explorer.core.program.module import IRModule
     from relax_explorer.core.session.session import Session
 
+_NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 OK, FOUND, USAGE, CANNOT, INTERNAL, INTERRUPTED, UNHEARD = 0, 1, 2, 3, 70, 130, 141
 
 
@@ -117,7 +120,13 @@ def plain(value: Any) -> Any:
 def document(schema: str, content: dict[str, Any]) -> str:
     """A JSON document with tool, version and schema."""
     head = {"tool": "relax-explorer", "version": relax_explorer.__version__, "schema": f"rxe.{schema}/1"}
-    return visible_json(plain({**head, **content}), 2)
+    return json_text({**head, **content}, 2)
+
+
+def json_text(value: Any, indent: int | None = None) -> str:
+    """Data as JSON. If standard output takes only ASCII, other characters are escapes: the same data when read back."""
+    text = visible_json(plain(value), indent)
+    return _NOT_ASCII.sub(lambda found: json.dumps(found[0])[1:-1], text) if streams.is_ascii() else text
 
 
 def write(text: str | bytes, target: Target = STANDARD_OUTPUT) -> None:
@@ -129,7 +138,9 @@ def write(text: str | bytes, target: Target = STANDARD_OUTPUT) -> None:
             sys.stdout.buffer.write(text)
             sys.stdout.buffer.flush()
     else:
-        say(text.removesuffix("\n"))
+        shown = text.removesuffix("\n")
+        # A program stays the same program: its strings get escapes, not marks that look alike.
+        say(shown.encode("ascii", "backslashreplace").decode() if streams.is_ascii() else shown)
 
 
 def save(target: Target, data: bytes) -> None:

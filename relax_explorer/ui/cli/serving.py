@@ -10,13 +10,15 @@ from pathlib import Path
 
 import click
 
-from relax_explorer.ui.cli import output
+from relax_explorer.ui.cli import output, streams
 
 HOST = "127.0.0.1"  # no other machine reaches it
 HIGHEST = 65535
 
 
-def serve(input: str | None, passes: str | None, profile: str, theme: str, port: int) -> int:
+def serve(
+    input: str | None, passes: str | None, profile: str, theme: str, reduce_motion: bool, port: int
+) -> int:
     """Serve the explorer until Ctrl+C."""
     try:
         from relax_explorer.ui.cli.token_server import TokenServer
@@ -27,6 +29,7 @@ def serve(input: str | None, passes: str | None, profile: str, theme: str, port:
     if input is not None and not Path(input).exists():
         raise click.UsageError(f"{input}: there is no such file or folder")
     words = [sys.executable, "-m", "relax_explorer", "tui", "--profile", profile, "--theme", theme]
+    words += [*["--ascii"] * streams.is_ascii(), *["--reduce-motion"] * reduce_motion]
     words += ["--passes", passes] if passes is not None else []
     words += ["--", input] if input is not None else []
     with _listening(port) as listener:

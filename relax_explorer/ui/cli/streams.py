@@ -2,11 +2,43 @@
 
 from __future__ import annotations
 
+import codecs
 import errno
 import io
+import locale
 import os
 import sys
 from typing import Any
+
+from relax_explorer.viz.ascii_text import ascii_cells
+
+_NAME = "rxe_ascii"
+
+
+class _Encoder(codecs.IncrementalEncoder):
+    """ASCII, with marks that look alike in place of other characters."""
+
+    def encode(self, text: str, final: bool = False) -> bytes:
+        return ascii_cells(text).encode("ascii", "backslashreplace")
+
+
+def _found(name: str) -> codecs.CodecInfo | None:
+    if name != _NAME:
+        return None
+    ascii = codecs.lookup("ascii")
+    return codecs.CodecInfo(
+        ascii.encode,
+        ascii.decode,
+        ascii.streamreader,
+        ascii.streamwriter,
+        _Encoder,
+        ascii.incrementaldecoder,
+        _NAME,
+    )
+
+
+# A codec of our own, since click writes UTF-8 on a stream that calls itself ASCII.
+codecs.register(_found)
 
 
 class _Closed(io.RawIOBase):
@@ -38,9 +70,27 @@ def prepare() -> None:
         sys.stdout = io.TextIOWrapper(_Closed(), encoding="utf-8", write_through=True)
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115  # stays open until exit
+    use_ascii(_codec(locale.getencoding()) != "utf-8" or _codec(sys.stdout.encoding) != "utf-8")
+
+
+def use_ascii(is_on: bool) -> None:
+    """Write only ASCII on the standard streams, with marks that look alike; or everything."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
+            stream.reconfigure(encoding=_NAME if is_on else "utf-8", errors="backslashreplace")
+
+
+def is_ascii() -> bool:
+    """True if standard output takes only ASCII."""
+    return sys.stdout.encoding == _NAME
+
+
+def _codec(name: str | None) -> str:
+    """The usual name of an encoding."""
+    try:
+        return codecs.lookup(name or "").name
+    except LookupError:
+        return ""
 
 
 def drop(stream: Any) -> None:

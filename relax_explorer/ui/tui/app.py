@@ -15,8 +15,10 @@ from functools import partial
 from typing import Any, ClassVar
 
 from textual.app import App
+from textual.events import DescendantFocus
 from textual.filter import LineFilter
 from textual.reactive import reactive
+from textual.widgets import Input
 
 from relax_explorer.core.diagnostics import Diagnostic
 from relax_explorer.core.ir import expr as e
@@ -29,7 +31,7 @@ from relax_explorer.ui.tui.jobs import JobFailed, Jobs, JobTold
 from relax_explorer.ui.tui.palette_commands import KeyCommands
 from relax_explorer.ui.tui.pictures import Pictures
 from relax_explorer.ui.tui.run_control import RunControl
-from relax_explorer.ui.tui.safety import SAFE
+from relax_explorer.ui.tui.safety import ASCII, SAFE
 from relax_explorer.ui.tui.screens.compare_screen import CompareScreen
 from relax_explorer.ui.tui.screens.debug_screen import DebugScreen
 from relax_explorer.ui.tui.screens.graph_screen import GraphScreen
@@ -44,7 +46,7 @@ from relax_explorer.ui.tui.themes import chosen_theme, textual_theme
 from relax_explorer.ui.tui.typed import command_line
 from relax_explorer.ui.tui.verdicts import Verdicts
 from relax_explorer.ui.tui.widgets.line_view import LineView, Row
-from relax_explorer.viz.tokens import THEMES, Tokens
+from relax_explorer.viz.tokens import MONO, THEMES, Tokens
 
 PATIENCE = 1.0  # seconds to wait for work after the screen is closed
 TICK = 0.25  # seconds between looks at what runs
@@ -64,10 +66,14 @@ class Explorer(App[int]):
 
     def __init__(
         self, path: str | None, pipeline: str = "default", screen: str = "passes", profile: str = "spec", call: CallInputs | None = None,
-        theme: str = "auto",
+        theme: str = "auto", is_ascii: bool = False, is_still: bool = False,
     ) -> None:  # fmt: skip
+        """`is_ascii` draws only ASCII characters; with `is_still` nothing blinks or moves by itself."""
+        self.is_ascii = is_ascii
         self.tokens = chosen_theme(theme)  # first, since Textual asks for its colours
-        super().__init__()
+        super().__init__(ansi_color=True if self.tokens is MONO else None)  # else NO_COLOR would mean greys
+        if is_still:
+            self.animation_level = "none"
         self.asked = path or ""  # the program named on the command line
         self.first_screen = screen if path is not None else "home"
         self.screen_name = self.first_screen
@@ -86,7 +92,13 @@ class Explorer(App[int]):
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Filters for all output. Screens escape their text; this catches omissions."""
-        return [*super().get_line_filters(), *([SAFE] if SAFE.enabled else [])]
+        own = [SAFE, *([ASCII] if self.is_ascii else [])]
+        return [*super().get_line_filters(), *[item for item in own if item.enabled]]
+
+    def on_descendant_focus(self, event: DescendantFocus) -> None:
+        """Keep the cursor of an input from blinking, if nothing may move."""
+        if self.animation_level == "none" and isinstance(event.widget, Input):
+            event.widget.cursor_blink = False
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """The variables of the style sheet, before a theme is chosen."""
@@ -350,10 +362,10 @@ class Explorer(App[int]):
 
 def run_app(
     path: str | None, pipeline: str = "default", screen: str = "passes", profile: str = "spec", call: CallInputs | None = None,
-    theme: str = "auto",
+    theme: str = "auto", is_ascii: bool = False, is_still: bool = False,
 ) -> int:  # fmt: skip
     """Open the explorer and return the exit status: 70 after an internal error. The terminal is restored."""
-    app = Explorer(path, pipeline, screen, profile, call, theme)
+    app = Explorer(path, pipeline, screen, profile, call, theme, is_ascii, is_still)
     result = app.run(
         loop=asyncio.new_event_loop()
     )  # asyncio.run would wait for work that cannot be cancelled

@@ -1,4 +1,4 @@
-"""The last guard of the terminal: no control character leaves the explorer, whatever a widget forgot."""
+"""The last guards of the terminal, on the output of every widget: no control character, and on request nothing but ASCII."""
 
 from __future__ import annotations
 
@@ -6,15 +6,27 @@ from rich.segment import Segment
 from textual.color import Color
 from textual.filter import LineFilter
 
+from relax_explorer.viz.ascii_text import ascii_cells
 from relax_explorer.viz.visible import visible
 
 
 class _Safe(LineFilter):
-    """Replaces control characters, cell by cell, in the output of every widget."""
+    """Replaces control characters, cell by cell."""
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
         """The same segments without control characters."""
         return [item if item.text.isprintable() else _replaced(item) for item in segments]
+
+
+class _Ascii(LineFilter):
+    """Replaces all other characters by ASCII, cell by cell, so that every screen keeps its layout."""
+
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
+        """The same segments in ASCII."""
+        return [
+            item if item.text.isascii() else Segment(ascii_cells(item.text), item.style, item.control)
+            for item in segments
+        ]
 
 
 def _replaced(segment: Segment) -> Segment:
@@ -23,3 +35,4 @@ def _replaced(segment: Segment) -> Segment:
 
 
 SAFE = _Safe()
+ASCII = _Ascii()

@@ -9,6 +9,15 @@ from textual.theme import Theme
 from relax_explorer.viz.tokens import DARK, MONO, THEMES, Tokens
 
 PLAIN = "ansi_default"
+# Every colour of Textual's own widgets that would otherwise be one of the sixteen. What it said is said in reverse.
+_PLAIN_VARIABLES = dict.fromkeys(
+    (
+        "border", "muted", "ansi-background", "ansi-foreground", "border-blurred", "block-cursor-foreground", "block-cursor-background",
+        "scrollbar", "scrollbar-hover", "scrollbar-active", "scrollbar-background", "scrollbar-background-hover",
+        "scrollbar-background-active", "scrollbar-corner-color", "link-background-hover", "link-color", "link-color-hover",
+        "footer-key-foreground", "input-selection-background", "screen-selection-background", "screen-selection-foreground",
+    ), PLAIN,
+) | {"block-cursor-text-style": "reverse", "input-cursor-text-style": "reverse"}  # fmt: skip
 
 
 def chosen_theme(name: str) -> Tokens:
@@ -28,5 +37,8 @@ def textual_theme(tokens: Tokens) -> Theme:
         panel=tokens.panel or PLAIN,
         foreground=tokens.role("text").color or PLAIN,
         dark=tokens.dark,
-        variables={"border": tokens.border or PLAIN, "muted": tokens.role("muted").color or PLAIN},
+        ansi=not tokens.ground,  # the colours of the terminal, not those that Textual takes for them
+        variables=_PLAIN_VARIABLES
+        if not tokens.ground
+        else {"border": tokens.border, "muted": tokens.role("muted").color},
     )
