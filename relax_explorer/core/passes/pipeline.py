@@ -86,7 +86,7 @@ def steps(pipeline: str | Iterable[str | Step]) -> list[Step]:
     return result
 
 
-_PIECE = re.compile(r"""[^,{}()\[\]"';\s]+|"[^"]*"|'[^']*'|\s+|.""", re.DOTALL)
+_PIECE = re.compile(r"""[^,{}()\[\]"';\s]+|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|\s+|.""", re.DOTALL)
 _OPENING = {"{": "}", "(": ")", "[": "]"}
 
 
@@ -154,15 +154,20 @@ def _bad_option(text: str) -> Failure:
 
 def explain(pipeline: Sequence[Step], held: Collection[Property]) -> list[Diagnostic]:
     """Warnings about the order of steps: requirements that neither an earlier step nor `held` meets."""
+    return [problem for _, problem in unmet(pipeline, held)]
+
+
+def unmet(pipeline: Sequence[Step], held: Collection[Property]) -> list[tuple[int, Diagnostic]]:
+    """The same warnings, each with the number of its step."""
     held = set(held)
     warnings = []
-    for step in pipeline:
+    for number, step in enumerate(pipeline):
         for needed in step.of.requires:
             if needed not in held:
                 makers = [p.name for p in registry.table().values() if needed in p.establishes]
                 hint = f"run {' or '.join(makers)} before it" if makers else "no pass establishes it"
                 text = f"{step.of.name} requires {needed.name} ({needed.meaning}), which does not hold there"
-                warnings.append(Diagnostic(codes.UNMET_REQUIREMENT, text, help=hint))
+                warnings.append((number, Diagnostic(codes.UNMET_REQUIREMENT, text, help=hint)))
         held -= set(step.of.invalidates)
         held |= set(step.of.establishes)
     return warnings

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from relax_explorer.core.check import checked, lenient
 from relax_explorer.core.diagnostics import Diagnostic
 from relax_explorer.core.exec.debugger import Debugger
 from relax_explorer.core.passes.pipeline import Step, explain, run, steps
-from relax_explorer.core.passes.properties import holding
+from relax_explorer.core.passes.properties import Property, holding
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.align import ModuleDiff, diff_modules
 from relax_explorer.core.session.provenance import Trace, history
@@ -45,6 +46,7 @@ class Session(Shown):
         self.stages: list[Snapshot] = [Snapshot(0, "input", result.module, True, problems)]
         self.pipeline: list[Step] = steps(pipeline)
         held = holding(result.module, None if tvm else result.well_formed)
+        self.held: list[set[Property]] = [held]  # the properties of each stage
         self.notes: list[Diagnostic] = explain(self.pipeline, held)
         self.listeners: list[Listener] = []
         self._diffs: dict[tuple[int, int], ModuleDiff] = {}
@@ -83,10 +85,27 @@ class Session(Shown):
             outcome.rewrites,
             outcome.seconds,
         )
+        self.held.append(outcome.holding(self.held[-1]))
         self.stages.append(snapshot)
         for listener in self.listeners:
             listener(snapshot)
         return snapshot
+
+    def with_pipeline(self, pipeline: str | Sequence[str | Step]) -> Session:
+        """A session on the same program with another pipeline. It takes over the stages before the first step that differs."""
+        other = copy(self)
+        other.pipeline = steps(pipeline)
+        kept = 0
+        for old, new in zip(self.pipeline[: len(self.stages) - 1], other.pipeline, strict=False):
+            if old != new:
+                break
+            kept += 1
+        other.stages, other.held = self.stages[: kept + 1], self.held[: kept + 1]
+        other.notes = explain(other.pipeline, other.held[0])
+        other.listeners = []
+        other._diffs = {places: diff for places, diff in list(self._diffs.items()) if max(places) <= kept}
+        other._outcomes = run(other.stages[-1].module, other.pipeline[kept:], other.held[-1])
+        return other
 
     def run_all(self) -> None:
         """Run the rest of the pipeline."""

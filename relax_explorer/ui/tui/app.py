@@ -23,13 +23,16 @@ from textual.widgets import Input
 from relax_explorer.core.diagnostics import Diagnostic
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.session.inputs import CallInputs
+from relax_explorer.core.session.plan import Plan
 from relax_explorer.ui.tui import keys, rows
 from relax_explorer.ui.tui.debug_rows import RunView
 from relax_explorer.ui.tui.dialogs.inputs_dialog import Inputs
+from relax_explorer.ui.tui.dialogs.pipeline_editor import PipelineEditor
 from relax_explorer.ui.tui.dialogs.popup import Popup
 from relax_explorer.ui.tui.jobs import JobFailed, Jobs, JobTold
 from relax_explorer.ui.tui.palette_commands import KeyCommands
 from relax_explorer.ui.tui.pictures import Pictures
+from relax_explorer.ui.tui.pipeline_control import PipelineControl
 from relax_explorer.ui.tui.run_control import RunControl
 from relax_explorer.ui.tui.safety import ASCII, SAFE
 from relax_explorer.ui.tui.screens.compare_screen import CompareScreen
@@ -88,6 +91,7 @@ class Explorer(App[int]):
         self.run_control = RunControl(self, call or CallInputs())
         self.stage_control = StageControl(self, self.run_control, pipeline, profile)
         self.pictures = Pictures(self, self.stage_control, self.run_control)
+        self.pipeline_control = PipelineControl(self, self.stage_control)
         self.verdicts = Verdicts(self, self.stage_control, self.run_control)
 
     def get_line_filters(self) -> Sequence[LineFilter]:
@@ -249,6 +253,19 @@ class Explorer(App[int]):
                 self.run_control.with_inputs(name, call)
 
         self.push_screen(Inputs(name, fn, self.run_control.given(name)), done)
+
+    def edit_pipeline(self) -> None:
+        """Edit the pipeline, then run it."""
+        session, plan = self.state.session, self.pipeline_control.plan()
+        if session is None or plan is None:
+            return
+
+        def done(edited: Plan | None) -> None:
+            if edited is not None:
+                self.pipeline_control.run(edited)
+
+        cursor = plan.number_of(self.state.selection.stage) or 0
+        self.push_screen(PipelineEditor(session, plan, cursor), done)
 
     def say(self, text: str) -> None:
         """Show a notice in the footer until the next key."""

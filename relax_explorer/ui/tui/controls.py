@@ -6,6 +6,7 @@ from typing import Protocol
 
 from relax_explorer.ui.tui.host import Host
 from relax_explorer.ui.tui.pictures import Pictures
+from relax_explorer.ui.tui.pipeline_control import PipelineControl
 from relax_explorer.ui.tui.run_control import RunControl
 from relax_explorer.ui.tui.stage_control import StageControl
 from relax_explorer.ui.tui.verdicts import Verdicts
@@ -18,3 +19,4 @@ class Controls(Host, Protocol):
     run_control: RunControl
     pictures: Pictures
     verdicts: Verdicts
+    pipeline_control: PipelineControl

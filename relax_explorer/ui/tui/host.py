@@ -83,6 +83,9 @@ class Host(Protocol):
     def ask_inputs(self) -> None:
         """Ask for the inputs of the run."""
 
+    def edit_pipeline(self) -> None:
+        """Edit the pipeline, then run it."""
+
     def say(self, text: str) -> None:
         """Show a notice in the footer."""
 

@@ -33,7 +33,7 @@ _SHOWN = {
     "right_square_bracket": "]", "left_square_bracket": "[", "alt+right_square_bracket": "alt+]", "alt+left_square_bracket": "alt+[",
     "full_stop": ".", "comma": ",", "circumflex_accent": "^", "dollar_sign": "$", "percent_sign": "%", "plus": "+", "minus": "-",
     "f3": "F3", "shift+f3": "shift+F3", "f5": "F5", "f9": "F9", "f10": "F10", "f11": "F11", "shift+f11": "shift+F11",
-    "less_than_sign": "<", "greater_than_sign": ">", "asterisk": "*", "equals_sign": "=",
+    "space": "Space", "apostrophe": "'", "less_than_sign": "<", "greater_than_sign": ">", "asterisk": "*", "equals_sign": "=",
 }  # fmt: skip
 _IR = ("passes", "debug")
 _STAGES = ("passes", "graph", "problems", "compare")  # in debug, another stage would end the run
@@ -56,6 +56,10 @@ KEYS: tuple[Key, ...] = (
     Key("w", "who", "Who changed this value: its history; Enter goes to a stage", ("passes",), "who"),
     Key("r", "debug_here", "Debug the function under the cursor", ("passes", "graph")),
     Key("B", "bisect", "Bisect: the first stage whose results are wrong", ("passes",), "bisect"),
+    Key("x", "toggle_pass", "Turn the pass of this stage off, or on again, and run the rest anew", ("passes",)),
+    Key("E", "edit_pipeline", "Edit the pipeline: turn off, move, add and remove passes", ("passes",), "pipeline"),
+    Key("u", "undo", "Undo the last change of the pipeline", ("passes",)),
+    Key("ctrl+r", "redo", "Redo it", ("passes",)),
     Key("t", "density", "Compact, TVMScript with StructInfo at the right, or as written", _IR),
     Key("U", "unchanged", "Show or hide stages that changed nothing", ("passes",)),
     Key("i", "details", "Show or hide the details", ("passes",)),
@@ -120,6 +124,15 @@ KEYS: tuple[Key, ...] = (
     Key(
         "enter", "enter", "Go to what the line shows", ("passes", "debug", "problems", "compare", "home"), ""
     ),
+    Key("space", "switch_step", "Turn the pass on or off", ("pipeline",), "on/off"),
+    Key("J", "move_step(1)", "Move the pass down", ("pipeline",), "K move"),
+    Key("K", "move_step(-1)", "Move the pass up", ("pipeline",)),
+    Key("a", "add", "Add a pass", ("pipeline",), "add"),
+    Key("e", "edit_step", "Edit the pass and its options", ("pipeline",), "edit"),
+    Key("D", "remove", "Remove the pass", ("pipeline",), "remove"),
+    Key("u", "undo", "Undo", ("pipeline",), "undo"),
+    Key("ctrl+r", "redo", "Redo", ("pipeline",)),
+    Key("enter", "run_plan", "Run the pipeline", ("pipeline",), "run"),
     Key("slash", "search", "Find text; op:, ty:, var: narrow it, all: searches every stage", (), "find"),
     Key("n", "match(1)", "Next match", ("passes", "graph", "problems", "compare", "home", "popup")),
     Key("N", "match(-1)", "Previous match", ("passes", "graph", "problems", "compare", "home", "popup")),
@@ -164,8 +177,8 @@ POPUP = (
 
 def keys_of(screen: str) -> list[Key]:
     """The keys of a screen, its own first."""
-    if screen == "popup":
-        return [key for key in KEYS if key.action in POPUP and (not key.screens or screen in key.screens)]
+    if screen in ("popup", "pipeline"):
+        return [key for key in KEYS if screen in key.screens or (not key.screens and key.action in POPUP)]
     own = [key for key in KEYS if screen in key.screens]
     return own + _shared(own)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from relax_explorer.core.session.align import ModuleDiff
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
@@ -11,6 +13,13 @@ from relax_explorer.viz.stage_line import stage_line
 from relax_explorer.viz.visible import columns, fit, visible
 
 
+@dataclass(frozen=True, slots=True)
+class OffPass:
+    """What the row of a pass that is off stands for: its number in the plan."""
+
+    number: int
+
+
 def rail_rows(state: State, width: int) -> list[Row]:
     """A row for each stage. Runs of stages that changed nothing become one row, unless they are asked for or selected."""
     session = state.session
@@ -18,15 +27,31 @@ def rail_rows(state: State, width: int) -> list[Row]:
         return []
     rows: list[Row] = []
     quiet: list[Snapshot] = []
+    off = _off(state, width)
     for stage in session.stages[: state.stages]:
         is_quiet = not stage.changed and not stage.problems and stage.number != state.selection.stage
+        is_quiet = is_quiet and stage.number not in off
         if is_quiet and not state.options.shows_unchanged:
             quiet.append(stage)
             continue
         rows += _folded(quiet)
         quiet = []
         rows.append(Row(stage_line(stage, _diff(session, stage), width), " ", stage.number))
+        rows += off.get(stage.number, [])
     return [*rows, *_folded(quiet)]
+
+
+def _off(state: State, width: int) -> dict[int, list[Row]]:
+    """The rows of the passes that are off, by the stage before them."""
+    found: dict[int, list[Row]] = {}
+    stage = 0
+    for number, entry in enumerate(state.plan.entries if state.plan is not None else ()):
+        if entry.is_on:
+            stage += 1
+        else:
+            text = fit(f"✗ off {visible(str(entry.step), 60)}", width)
+            found.setdefault(stage, []).append(Row(text, " ", OffPass(number)))
+    return found
 
 
 def _folded(quiet: list[Snapshot]) -> list[Row]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from relax_explorer.core.ir import expr as e
+from relax_explorer.core.session.plan import Plan
 from relax_explorer.core.session.recorded import RecordedSession, recorded
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
@@ -37,14 +39,36 @@ class StageControl:
         def work(job: Job) -> None:
             session = self._session(path)
             job.tell(lambda: self._opened(session, path))
-            while not job.is_stale and (stage := session.advance()) is not None:
-                if stage.changed:
-                    session.diff(
-                        stage.number - 1, stage.number
-                    )  # here, since it takes long for large modules
-                job.tell(lambda: self._grown(session))
+            self._advance(session, job)
 
         self.app.jobs.start("session", f"reading {path}", work, lambda _: None)
+
+    def _advance(self, session: Session, job: Job) -> None:
+        """Run the rest of a pipeline."""
+        while not job.is_stale and (stage := session.advance()) is not None:
+            if stage.changed:
+                session.diff(stage.number - 1, stage.number)  # here, since it takes long for large modules
+            job.tell(lambda: self._grown(session))
+
+    def replan(self, plan: Plan, then: Callable[[], None]) -> None:
+        """Run the program with another pipeline, from the first step that differs on. `then` is done after the last one."""
+        state, wanted = self.app.state, self.app.state.selection.stage
+        if state.session is None:
+            return
+        session = state.session.with_pipeline(plan.steps)
+        kept = len(session.stages)
+        self.run.stop()
+        self.app.change(
+            session=session, stages=kept, plan=plan, compared=None,
+            selection=replace(self.app.state.selection, stage=min(wanted, kept - 1)),
+        )  # fmt: skip
+
+        def done(_: object) -> None:
+            if session is self.app.state.session and self.app.state.selection.stage == kept - 1 < wanted:
+                self.show(wanted)  # where the user was, unless she moved meanwhile
+            then()
+
+        self.app.jobs.start("session", "running the pipeline", lambda job: self._advance(session, job), done)
 
     def _session(self, path: str) -> Session:
         stages = recorded(path)
@@ -57,8 +81,12 @@ class StageControl:
         self._jumps, self._at = [], 0
         recent.remember(path)
         first = session.stages[0]
+        options = self.app.state.options
+        if path != self.app.state.path:  # folds of another program
+            options = replace(options, folded=frozenset(), opened=frozenset())
+        plan = None if isinstance(session, RecordedSession) else Plan.of(session.pipeline)
         self.app.state = State(
-            path, session, len(session.stages), Selection(0, first.entry), self.app.state.options
+            path, session, len(session.stages), Selection(0, first.entry), options, plan=plan
         )
         if self.app.screen_name == "home":
             self.app.show_screen("passes")
@@ -125,6 +153,10 @@ class StageControl:
         self._select(self._jumps[target])
 
     def _select(self, selection: Selection) -> None:
+        session = self.app.state.session
+        if session is None or selection.stage >= len(session.stages):
+            self.app.say("that stage is gone since the pipeline changed")
+            return
         if selection.stage != self.app.state.selection.stage:
             self.run.stop()
         self.app.select(selection)

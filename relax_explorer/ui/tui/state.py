@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from relax_explorer.core.diagnostics import Diagnostic
 from relax_explorer.core.session.compare import Comparison
+from relax_explorer.core.session.plan import Plan
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.ui.tui.debug_rows import RunView
@@ -23,7 +24,10 @@ class Compared:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """Everything the screens show. `stages` is the number of stages that exist, since a session grows while passes run."""
+    """Everything the screens show. `stages` is the number of stages that exist, since a session grows while passes run.
+
+    `plan` is the pipeline with the steps that are off; recorded stages have none.
+    """
 
     path: str = ""
     session: Session | None = None
@@ -32,6 +36,7 @@ class State:
     options: Options = field(default_factory=Options)
     run: RunView | None = None
     compared: Compared | None = None
+    plan: Plan | None = None
     failures: tuple[Diagnostic, ...] = ()  # of the last work that failed
 
     @property

@@ -10,6 +10,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.session.commands import command
 from relax_explorer.core.session.debug_commands import DEBUG_COMMANDS
 from relax_explorer.ui.tui.controls import Controls
+from relax_explorer.ui.tui.dialogs.pipeline_editor import step_completions
 from relax_explorer.ui.tui.selection import DIFFS
 from relax_explorer.ui.tui.state import State
 from relax_explorer.ui.tui.table_rows import LEAST_BESIDE
@@ -95,6 +96,17 @@ def _inputs(app: Controls, text: str) -> None:
     app.ask_inputs()
 
 
+def _passes(app: Controls, text: str) -> None:
+    if text:
+        app.pipeline_control.typed(text)
+    else:
+        app.edit_pipeline()
+
+
+def _toggle(app: Controls, text: str) -> None:
+    app.pipeline_control.toggle_named(text)
+
+
 def _diff(app: Controls, text: str) -> None:
     if text not in DIFFS:
         app.say("diff takes inline, beside, only or off")
@@ -138,6 +150,8 @@ TYPED: tuple[Typed, ...] = (
     Typed("compare", "[N|PASS]", "Compare the values of this stage with those of another one.", _compare),
     Typed("bisect", "", "Find the first stage whose results differ from those of the first one.", _bisect),
     Typed("inputs", "", "Choose the inputs of the run.", _inputs),
+    Typed("passes", "[A,B]", "Edit the pipeline, or run these passes, as with --passes.", _passes),
+    Typed("toggle", "N|PASS", "Turn the pass of a stage off, or on again.", _toggle),
     Typed("diff", "MODE", "Show changes inline, beside the stage before, only them, or off.", _diff),
     Typed("fold", "[all]", "Fold or open what the cursor is in, or all.", _fold),
     Typed("theme", "NAME", "Draw in another theme.", _theme),
@@ -182,6 +196,10 @@ def _arguments(state: State, word: str, last: str) -> Sequence[str]:
         return _paths(last)
     if word == "theme":
         return [name.removeprefix("rxe-") for name in THEMES]
+    if word == "passes":
+        return step_completions(last)
+    if word == "toggle":
+        return [entry.step.of.name for entry in state.plan.entries] if state.plan is not None else []
     if word == "diff":
         return list(DIFFS)
     stage = state.stage
@@ -228,7 +246,7 @@ def command_line(app: Controls) -> str:
     path = state.path
     values: dict[str, object] = {
         "input": path or None, "inputs": path or None, "a": path or None, "func": state.selection.function or None,
-        "passes": app.stage_control.pipeline if from_passes else None,
+        "passes": app.pipeline_control.text if from_passes else None,
     }  # fmt: skip
     if stage is not None and screen in ("passes", "graph"):
         values["stage"] = str(stage.label)

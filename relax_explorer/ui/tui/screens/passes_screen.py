@@ -13,7 +13,7 @@ from textual.widgets import Static
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.tir.stmt import PrimFunc
 from relax_explorer.ui.tui import keys, rows
-from relax_explorer.ui.tui.rail import rail_rows, strip_text
+from relax_explorer.ui.tui.rail import OffPass, rail_rows, strip_text
 from relax_explorer.ui.tui.screens.program_frame import ProgramFrame
 from relax_explorer.ui.tui.screens.screen_frame import WIDE, table_text
 from relax_explorer.ui.tui.search import matches
@@ -189,7 +189,10 @@ class PassesScreen(ProgramFrame):
     def action_enter(self) -> None:
         view = self.view
         if view.id == "stages" and view.row is not None:
-            number = int(view.row.node)
+            number = view.row.node
+            if not isinstance(number, int):  # a pass that is off
+                self.action_toggle_pass()
+                return
             self.set_focus(self.query_one("#ir"))
             self.fit()
             self.explorer.stage_control.show(number)
@@ -329,6 +332,23 @@ class PassesScreen(ProgramFrame):
             self.explorer.say("functions are folded")
             self.explorer.show_with(opened=frozenset())
             self.fold(heads)
+
+    def action_toggle_pass(self) -> None:
+        control, row = self.explorer.pipeline_control, self.view.row
+        node = row.node if row is not None and self.view.id == "stages" else None
+        if isinstance(node, OffPass):
+            control.toggle(node.number)
+        else:
+            control.toggle_stage(node if isinstance(node, int) else self.explorer.state.selection.stage)
+
+    def action_edit_pipeline(self) -> None:
+        self.explorer.edit_pipeline()
+
+    def action_undo(self) -> None:
+        self.explorer.pipeline_control.undo()
+
+    def action_redo(self) -> None:
+        self.explorer.pipeline_control.redo()
 
     def action_bisect(self) -> None:
         self.explorer.verdicts.bisect()

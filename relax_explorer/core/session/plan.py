@@ -1,0 +1,91 @@
+"""A pipeline that is being edited: its steps, some of them off. Each edit returns another plan."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+
+from relax_explorer.core.diagnostics import Diagnostic
+from relax_explorer.core.passes.pipeline import Step, steps, unmet
+from relax_explorer.core.passes.properties import Property
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A step, on or off."""
+
+    step: Step
+    is_on: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The steps in order. Numbers count all of them from 0, those that are off too."""
+
+    entries: tuple[Planned, ...] = ()
+
+    @classmethod
+    def of(cls, pipeline: str | Iterable[str | Step]) -> Plan:
+        """The plan of a pipeline. Raises Failure for an unknown pass or option."""
+        return cls(tuple([Planned(step) for step in steps(pipeline)]))
+
+    @property
+    def steps(self) -> list[Step]:
+        """The steps that are on."""
+        return [entry.step for entry in self.entries if entry.is_on]
+
+    @property
+    def text(self) -> str:
+        """The steps that are on, as `--passes` takes them."""
+        return ",".join(map(str, self.steps))
+
+    def number_of(self, stage: int) -> int | None:
+        """The entry that makes a stage; None for the input."""
+        on = [number for number, entry in enumerate(self.entries) if entry.is_on]
+        return on[stage - 1] if 0 < stage <= len(on) else None
+
+    def stage_of(self, number: int) -> int | None:
+        """The stage that an entry makes; None if it is off."""
+        on = [n for n, entry in enumerate(self.entries[: number + 1]) if entry.is_on]
+        return len(on) if on and on[-1] == number else None
+
+    def toggled(self, number: int) -> Plan:
+        """With a step turned off, or on again."""
+        entry = self.entries[number]
+        return self._with(number, 1, Planned(entry.step, not entry.is_on))
+
+    def moved(self, number: int, by: int) -> Plan:
+        """With a step moved; at the first and the last place the same plan."""
+        if not 0 <= number + by < len(self.entries):
+            return self
+        rest = [*self.entries[:number], *self.entries[number + 1 :]]
+        rest.insert(number + by, self.entries[number])
+        return Plan(tuple(rest))
+
+    def without(self, number: int) -> Plan:
+        """Without a step."""
+        return self._with(number, 1)
+
+    def with_text(self, number: int, text: str, replaced: int = 0) -> Plan:
+        """With the steps of a text before a number, in the place of the next `replaced` ones. Raises Failure like `of`."""
+        return self._with(number, replaced, *Plan.of(text).entries)
+
+    def _with(self, number: int, replaced: int, *entries: Planned) -> Plan:
+        return Plan((*self.entries[:number], *entries, *self.entries[number + replaced :]))
+
+    def remarks(self, held: Collection[Property]) -> list[tuple[int, Diagnostic]]:
+        """What the order lacks, each with the number of its step. `held` are the properties of the input."""
+        on = [number for number, entry in enumerate(self.entries) if entry.is_on]
+        return [(on[place], problem) for place, problem in unmet(self.steps, held)]
+
+    def result(self, held: Collection[Property]) -> set[Property]:
+        """The properties that hold behind the last step, as the contracts promise."""
+        found = set(held)
+        for step in self.steps:
+            found = (found - {*step.of.invalidates}) | {*step.of.establishes}
+        return found
+
+    def lost(self, before: Plan, held: Collection[Property]) -> list[Property]:
+        """The properties that the result of another plan has, and the result of this one lacks."""
+        gone = before.result(held) - self.result(held)
+        return sorted(gone, key=lambda item: item.name)

@@ -1,0 +1,279 @@
+"""The pipeline as a list to edit: steps on and off, moved, added and removed, with what the order lacks before it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from rich.text import Text
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Input, Static
+
+from relax_explorer.core import passes as registry
+from relax_explorer.core.diagnostics import Failure
+from relax_explorer.core.session.commands import command
+from relax_explorer.core.session.plan import Plan
+from relax_explorer.core.session.session import Session
+from relax_explorer.ui.tui import keys
+from relax_explorer.ui.tui.screens.moving import Moving
+from relax_explorer.ui.tui.widgets.command_input import CommandInput
+from relax_explorer.ui.tui.widgets.line_messages import CursorMoved, RowChosen
+from relax_explorer.ui.tui.widgets.line_view import LineView, Row
+from relax_explorer.viz.stage_line import change_counts
+from relax_explorer.viz.visible import visible
+
+REMARKS = 4  # lines
+
+
+@dataclass(slots=True)
+class Edits:
+    """A plan with the plans before and after it."""
+
+    plan: Plan
+    past: list[Plan] = field(default_factory=list)
+    future: list[Plan] = field(default_factory=list)
+
+    def take(self, plan: Plan) -> None:
+        """Go on with another plan."""
+        if plan != self.plan:
+            self.past.append(self.plan)
+            self.future.clear()
+            self.plan = plan
+
+    def undo(self) -> bool:
+        """Back to the plan before; False if there is none."""
+        return self._swap(self.past, self.future)
+
+    def redo(self) -> bool:
+        """Forward again; False if there is nothing."""
+        return self._swap(self.future, self.past)
+
+    def _swap(self, source: list[Plan], other: list[Plan]) -> bool:
+        if not source:
+            return False
+        other.append(self.plan)
+        self.plan = source.pop()
+        return True
+
+
+class PipelineEditor(Moving, ModalScreen["Plan | None"]):
+    """Edits the plan of a session. Enter returns it, Esc nothing."""
+
+    BINDINGS = [  # noqa: RUF012  # as Textual declares it
+        *keys.bindings("pipeline"),
+        Binding("escape", "close", "Close", show=False, priority=True),
+        Binding("q", "close", "Close", show=False, priority=True),
+    ]
+
+    def __init__(self, session: Session, plan: Plan, cursor: int = 0) -> None:
+        super().__init__()
+        self.session, self.edits, self._cursor = session, Edits(plan), cursor
+        self._ran = plan
+        self._replaced: int | None = None  # the step that the typed text replaces
+        self._said = ""
+
+    def compose(self) -> ComposeResult:
+        """The steps, what the order lacks, the command line, the keys."""
+        with Vertical(id="pipeline_frame"):
+            yield LineView("steps", colored=False)
+            yield Static(id="remarks", markup=False)
+            yield CommandInput(self.explorer.history, step_completions, "step")
+            yield Static(Text(_hints(), style="dim"), id="pipeline_keys")
+
+    def on_mount(self) -> None:
+        """Fill the list."""
+        self.query_one(
+            "#pipeline_frame"
+        ).border_title = f"Pipeline of {visible(self.session.filename, 60)}".replace("[", "\\[")
+        self.view.recolor(self.tokens)
+        self._draw(self._cursor)
+        self.view.focus()
+
+    @property
+    def view(self) -> LineView:
+        """The list of steps."""
+        return self.query_one("#steps", LineView)
+
+    @property
+    def plan(self) -> Plan:
+        """The plan as it is now."""
+        return self.edits.plan
+
+    # -- drawing --------------------------------------------------------------------------------------------------
+
+    def _draw(self, cursor: int | None = None, said: str = "") -> None:
+        self._said = said
+        remarks = {number for number, _ in self.plan.remarks(self.session.held[0])}
+        found = [self._row(number, number in remarks) for number in range(len(self.plan.entries))]
+        self.view.show(found or [Row("no passes; a adds one")], cursor)
+        frame = self.query_one("#pipeline_frame")
+        frame.border_subtitle = "Enter runs it · Esc leaves" if self.plan != self._ran else "Esc leaves"
+        self._draw_remarks()
+
+    def _row(self, number: int, is_wrong: bool) -> Row:
+        entry = self.plan.entries[number]
+        text = f"[{'x' if entry.is_on else ' '}] {number + 1:>2} {visible(str(entry.step), 200)}"
+        return Row(text, "!" if is_wrong else " ", number, ghost=self._changed(number))
+
+    def _changed(self, number: int) -> str:
+        """What a step changed, if the steps up to it ran like this."""
+        stage = self.plan.stage_of(number)
+        if stage is None or stage >= len(self.session.stages):
+            return ""
+        if self.plan.steps[:stage] != self.session.pipeline[:stage] or not self.session.stages[stage].changed:
+            return ""
+        return change_counts(self.session.diff(stage - 1, stage))
+
+    def _draw_remarks(self) -> None:
+        """The selected pass, the warnings, and the command line."""
+        lines = [self._said] if self._said else self._about()
+        warnings = self._warnings()
+        lines += [f"! {line}" for line in warnings[:REMARKS]]
+        lines += [f"! and {len(warnings) - REMARKS} more"] if len(warnings) > REMARKS else []
+        lines.append(self.command_line)
+        shown = Text("\n".join(f" {visible(line, 400)}" for line in lines), no_wrap=True, overflow="ellipsis")
+        self.query_one("#remarks", Static).update(shown)
+
+    def _warnings(self) -> list[str]:
+        """What the order lacks, and what its result lacks that the one before had."""
+        held = self.session.held[0]
+        found = [f"{n + 1} {problem.message}; {problem.help}" for n, problem in self.plan.remarks(held)]
+        gone = self.plan.lost(self._ran, held)
+        return [*found, *[f"the result lacks {item.name} ({item.meaning}), which it had" for item in gone]]
+
+    def _about(self) -> list[str]:
+        """The selected pass: what it does, its contract, its options."""
+        number = self.view.cursor
+        if number >= len(self.plan.entries):
+            return []
+        of = self.plan.entries[number].step.of
+        parts = [
+            f"{word} {', '.join(item.name for item in properties)}"
+            for word, properties in (
+                ("requires", of.requires), ("establishes", of.establishes), ("breaks", of.invalidates),
+            )
+            if properties
+        ]  # fmt: skip
+        options = ", ".join(f"{option.name}={option.default!r}" for option in of.options)
+        parts += [f"options {options}"] if options else []
+        return [f"{of.name}: {of.doc.splitlines()[0] if of.doc else ''}", " · ".join(parts)]
+
+    @property
+    def command_line(self) -> str:
+        """The command that applies these passes."""
+        return command("opt").text({"input": self.session.filename or None, "passes": self.plan.text})
+
+    def on_cursor_moved(self, message: CursorMoved) -> None:
+        """Tell about the selected pass."""
+        self._said = ""
+        self._draw_remarks()
+
+    def on_row_chosen(self, message: RowChosen) -> None:
+        """A click on the line under the cursor turns the step on or off."""
+        self.action_switch_step()
+
+    # -- editing --------------------------------------------------------------------------------------------------
+
+    def _edit(self, change: Callable[[Plan, int], Plan], to: int = 0) -> None:
+        """Change the selected step; the cursor moves by `to`."""
+        number = self.view.cursor
+        if number < len(self.plan.entries):
+            self.edits.take(change(self.plan, number))
+            self._draw(number + to)
+
+    def action_switch_step(self) -> None:
+        self._edit(lambda plan, number: plan.toggled(number))
+
+    def action_move_step(self, by: int) -> None:
+        self._edit(lambda plan, number: plan.moved(number, by), by)
+
+    def action_remove(self) -> None:
+        self._edit(lambda plan, number: plan.without(number))
+
+    def action_undo(self) -> None:
+        self._draw(said="undone; ctrl+r redoes" if self.edits.undo() else "nothing to undo")
+
+    def action_redo(self) -> None:
+        self._draw(said="redone" if self.edits.redo() else "nothing to redo")
+
+    def action_add(self) -> None:
+        self._replaced = None
+        self._ask("")
+
+    def action_edit_step(self) -> None:
+        number = self.view.cursor
+        if number < len(self.plan.entries):
+            self._replaced = number
+            self._ask(str(self.plan.entries[number].step))
+
+    def _ask(self, text: str) -> None:
+        line = self.query_one("#step", CommandInput)
+        line.placeholder = "a pass: Name or Name{option=value}; Tab completes"
+        line.begin(text)
+
+    def submitted(self, event: Input.Submitted) -> None:
+        """Add what was typed behind the selected step, or put it in its place. A wrong text is said, and stays."""
+        is_empty = not self.plan.entries
+        place = self.view.cursor + (0 if is_empty else 1) if self._replaced is None else self._replaced
+        try:
+            self.edits.take(self.plan.with_text(place, event.value, int(self._replaced is not None)))
+        except Failure as failure:
+            problem = failure.diagnostics[0]
+            self._draw(said=f"{problem.message}; {problem.help}" if problem.help else problem.message)
+            return
+        self.query_one("#step", CommandInput).remember(event.value)
+        self.view.focus()
+        self._draw(place)
+
+    def action_search(self) -> None:
+        self.action_add()
+
+    # -- leaving --------------------------------------------------------------------------------------------------
+
+    def action_copy(self) -> None:
+        self.explorer.copied(self.plan.text)
+        self._draw(said=f"copied: {self.plan.text}")
+
+    def action_copy_command(self) -> None:
+        self.explorer.copied(self.command_line)
+        self._draw(said=f"copied: {self.command_line}")
+
+    def action_run_plan(self) -> None:
+        self._leave(self.plan)
+
+    def action_close(self) -> None:
+        """Close the line, or leave the pipeline as it was."""
+        if isinstance(self.focused, Input):
+            self.view.focus()
+        else:
+            self._leave(None)
+
+    def _leave(self, plan: Plan | None) -> None:
+        """Close, unless an earlier key did."""
+        if self.is_current:
+            self.dismiss(plan)
+
+
+def step_completions(text: str) -> list[str]:
+    """The texts that complete the last name: passes and pipelines; behind a brace, options of the pass."""
+    head, brace, last = text.rpartition("{")
+    name = head.rpartition(",")[2].strip()
+    if brace and "}" not in last:
+        of = registry.table().get(registry.ALIASES.get(name, name))
+        found = [f"{option.name}=" for option in of.options] if of is not None else []
+        return [f"{head}{{{item}" for item in found if item.startswith(last)]
+    before, comma, last = text.rpartition(",")
+    known = [*registry.names(), *registry.PIPELINES]
+    near = [item for item in known if item.startswith(last.strip())] or [
+        item for item in known if last.strip().lower() in item.lower()
+    ]
+    return [f"{before}{comma}{item}" for item in near]
+
+
+def _hints() -> str:
+    """The keys, in one line. `Y` is a key of all screens."""
+    own = [key for key in keys.keys_of("pipeline") if key.hint and key.screens]
+    return " " + "  ".join([*[f"{key.label} {key.hint}" for key in own], "Y copy"])

@@ -1,0 +1,128 @@
+"""The pipeline of the open program: turning passes off, editing, undoing. Recorded stages have none."""
+
+from __future__ import annotations
+
+from relax_explorer.core.diagnostics import Failure
+from relax_explorer.core.passes.pipeline import steps
+from relax_explorer.core.session.plan import Plan
+from relax_explorer.core.session.recorded import RecordedSession
+from relax_explorer.ui.tui.host import Host
+from relax_explorer.ui.tui.stage_control import StageControl
+from relax_explorer.viz.visible import visible
+
+RECORDED = "these stages were recorded by a build; there is no pipeline to edit"
+
+
+class PipelineControl:
+    """Changes the pipeline and runs it anew. `undo` and `redo` go through the changes."""
+
+    def __init__(self, app: Host, stages: StageControl) -> None:
+        self.app, self.stages = app, stages
+        self._past: list[Plan] = []
+        self._future: list[Plan] = []
+        self._path = ""  # of the program that they belong to
+        self._toggled: tuple[Plan, int, int] | None = (
+            None  # the plan after a step was toggled, the step, the stage
+        )
+
+    def plan(self) -> Plan | None:
+        """The plan of the open program. None, and a notice, if there is none."""
+        state = self.app.state
+        if state.path != self._path:
+            self._past, self._future, self._path = [], [], state.path
+        if state.plan is None:
+            is_recorded = isinstance(state.session, RecordedSession)
+            self.app.say(RECORDED if is_recorded else "no program is open")
+        return state.plan
+
+    @property
+    def text(self) -> str:
+        """The value of `--passes` that gives these stages: as it was typed, if nothing was edited."""
+        plan, given = self.app.state.plan, self.stages.pipeline
+        return given if plan is None or plan.steps == steps(given) else plan.text
+
+    def run(self, plan: Plan, said: str = "") -> None:
+        """Run the program with another plan."""
+        old = self.plan()
+        if old is None or plan == old:
+            return
+        self._past, self._future = [*self._past, old], []
+        self._run(plan, said)
+
+    def _run(self, plan: Plan, said: str) -> None:
+        self.stages.replan(plan, lambda: self._told(said))
+
+    def _told(self, said: str) -> None:
+        """Tell what was done, and the first warning about the order."""
+        session, plan = self.app.state.session, self.app.state.plan
+        count = 0 if plan is None else len(plan.steps)
+        head = said or f"{count} pass{'' if count == 1 else 'es'} ran; u undoes"
+        notes = session.notes if session is not None else []
+        self.app.say(f"{head}; warning: {visible(notes[0].message)}" if notes else head)
+
+    # -- what keys and commands do --------------------------------------------------------------------------------
+
+    def toggle(self, number: int | None) -> None:
+        """Turn a step off, or on again. None stands for the step of the input, which has none."""
+        plan = self.plan()
+        if plan is None:
+            return
+        if number is None:
+            self.app.say("the input was made by no pass; go to a stage with ] first")
+            return
+        new = plan.toggled(number)
+        self._toggled = (new, number, self.app.state.selection.stage)
+        name = visible(str(plan.entries[number].step), 60)
+        self.run(new, f"{name} is {'on' if new.entries[number].is_on else 'off'}; u undoes")
+
+    def toggle_stage(self, stage: int) -> None:
+        """Turn the step of a stage off. The same key again, at once, turns it on again."""
+        state = self.app.state
+        if self._toggled is not None and self._toggled[0] is state.plan and stage <= self._toggled[2]:
+            self.toggle(self._toggled[1])
+        else:
+            self.toggle(state.plan.number_of(stage) if state.plan is not None else None)
+
+    def toggle_named(self, text: str) -> None:
+        """Turn the step of a stage number or of a pass off, or on again."""
+        plan = self.plan()
+        if plan is None:
+            return
+        if text.isdecimal() and len(text) < 10:
+            number = plan.number_of(int(text))
+        else:
+            named = [
+                n for n, entry in enumerate(plan.entries) if text in (entry.step.of.name, str(entry.step))
+            ]
+            number = named[0] if named else None
+        if number is None:
+            self.app.say(f"the pipeline has no pass {visible(text)!r}; E edits it")
+        else:
+            self.toggle(number)
+
+    def typed(self, text: str) -> None:
+        """Run the pipeline of a text such as `CanonicalizeBindings,LegalizeOps`."""
+        if self.plan() is None:
+            return
+        try:
+            self.run(Plan.of(text))
+        except Failure as failure:
+            self.app.show_failures(failure.diagnostics)
+
+    def undo(self) -> None:
+        """Take back the last change of the pipeline."""
+        self._back(self._past, self._future, "nothing to undo in the pipeline", "undone; ctrl+r redoes")
+
+    def redo(self) -> None:
+        """Repeat what was taken back."""
+        self._back(self._future, self._past, "nothing to redo in the pipeline", "redone; u undoes")
+
+    def _back(self, source: list[Plan], other: list[Plan], empty: str, said: str) -> None:
+        old = self.plan()
+        if old is None:
+            return
+        if not source:
+            self.app.say(empty)
+            return
+        other.append(old)
+        self._run(source.pop(), said)
