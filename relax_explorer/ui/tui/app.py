@@ -23,7 +23,7 @@ from textual.widgets import Input
 from relax_explorer.core.diagnostics import Diagnostic
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.session.inputs import CallInputs
-from relax_explorer.core.session.plan import Plan
+from relax_explorer.core.session.planned import Plan
 from relax_explorer.ui.tui import keys, rows
 from relax_explorer.ui.tui.debug_rows import RunView
 from relax_explorer.ui.tui.dialogs.inputs_dialog import Inputs

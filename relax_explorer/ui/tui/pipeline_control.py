@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.passes.pipeline import steps
-from relax_explorer.core.session.plan import Plan
+from relax_explorer.core.session.planned import Plan
 from relax_explorer.core.session.recorded import RecordedSession
 from relax_explorer.ui.tui.host import Host
 from relax_explorer.ui.tui.stage_control import StageControl

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from relax_explorer.core.ir import expr as e
-from relax_explorer.core.session.plan import Plan
+from relax_explorer.core.session.planned import Plan
 from relax_explorer.core.session.recorded import RecordedSession, recorded
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from relax_explorer.core.diagnostics import Diagnostic
 from relax_explorer.core.session.compare import Comparison
-from relax_explorer.core.session.plan import Plan
+from relax_explorer.core.session.planned import Plan
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.ui.tui.debug_rows import RunView

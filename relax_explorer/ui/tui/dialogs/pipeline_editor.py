@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from rich.text import Text
 from textual.app import ComposeResult
@@ -15,7 +16,7 @@ from textual.widgets import Input, Static
 from relax_explorer.core import passes as registry
 from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.session.commands import command
-from relax_explorer.core.session.plan import Plan
+from relax_explorer.core.session.planned import Plan
 from relax_explorer.core.session.session import Session
 from relax_explorer.ui.tui import keys
 from relax_explorer.ui.tui.screens.moving import Moving
@@ -87,7 +88,7 @@ class PipelineEditor(Moving, ModalScreen["Plan | None"]):
         """Fill the list."""
         self.query_one(
             "#pipeline_frame"
-        ).border_title = f"Pipeline of {visible(self.session.filename, 60)}".replace("[", "\\[")
+        ).border_title = f"Pipeline of {visible(Path(self.session.filename).name, 60)}".replace("[", "\\[")
         self.view.recolor(self.tokens)
         self._draw(self._cursor)
         self.view.focus()
