@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+from relax_explorer.core.ir.prim import PrimVar
+
 # Constructs start with `T`, `R` and `I`. A variable with such a name would shadow them.
 RESERVED = frozenset({"R", "T", "I", "cls", "self", "metadata", "TypeVar", "Module", *keyword.kwlist})
 _BAD = re.compile(r"\W", re.ASCII)
@@ -20,6 +22,12 @@ def usable(hint: str) -> str:
     if name[0].isdigit():
         name = f"v{name}"
     return f"{name}_" if name in RESERVED else name
+
+
+def shape_name(hint: str) -> str:
+    """The name of a shape variable. Results that nobody uses have the name `_`, in the same scope."""
+    name = usable(hint)
+    return "v" if name == "_" else name
 
 
 def function_name(name: str) -> str:
@@ -45,9 +53,11 @@ class Names(dict[Any, str]):
     def assign(self, var: Any, hint: str) -> str:
         """Name `var` after `hint`."""
         name = base = usable(hint)
-        if base == "_":  # several unused results may share this name
+        if base == "_" and not isinstance(var, PrimVar):  # several unused results may share this name
             self[var] = "_"
             return "_"
+        if base == "_" and base in self._used:
+            name = base = shape_name(base)
         if name in self._used:
             count = self._next.get(base, 0)
             while name in self._used:

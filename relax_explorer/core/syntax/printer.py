@@ -16,7 +16,7 @@ from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.syntax.dialects import REWRITER, Dialect, dialect
 from relax_explorer.core.syntax.doc import Line, Printed
 from relax_explorer.core.syntax.metadata import write_metadata
-from relax_explorer.core.syntax.names import Names, function_name, usable
+from relax_explorer.core.syntax.names import Names, function_name, shape_name
 from relax_explorer.core.syntax.printer_expr import Constants, ExprText
 from relax_explorer.core.syntax.printer_tir import print_prim_func
 from relax_explorer.core.syntax.printer_tir_buffer import shape_vars
@@ -110,7 +110,7 @@ class _ModulePrinter:
             return
         chosen: dict[p.PrimVar, str] = {}
         for var in variables:
-            base = candidate = usable(var.name)
+            base = candidate = shape_name(var.name)
             count = 0
             while candidate in chosen.values():
                 count += 1
@@ -133,7 +133,7 @@ class _ModulePrinter:
 
     def _text(self, name: str) -> ExprText:
         """The writer for a member, which knows its shape variables."""
-        names = Names(self.type_vars)
+        names = Names([*self.type_vars, "_"])
         for var, chosen in self.shape_names.get(name, {}).items():
             names.fix(var, chosen)
         self.printed.names[name] = names
