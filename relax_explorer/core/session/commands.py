@@ -567,6 +567,12 @@ COMMANDS: tuple[Command, ...] = (
         (Argument("subject", "RX0203, relax.matmul, LegalizeOps or Tensor", metavar="CODE|OP|PASS|TYPE"),),
         ("relax-explorer explain RX0203", "relax-explorer explain nn.conv2d"),
     ),
+    Command(
+        "completion",
+        "Print the script that completes commands, options, passes, operators and stages in a shell.",
+        (Argument("shell", "the shell", "choice", choices=("bash", "zsh", "fish"), metavar="bash|zsh|fish"),),
+        ('eval "$(relax-explorer completion bash)"', "relax-explorer completion fish | source"),
+    ),
 )
 
 

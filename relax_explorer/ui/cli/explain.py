@@ -18,7 +18,7 @@ from relax_explorer.core.passes.contract import Pass
 from relax_explorer.ui.cli import output
 
 NOTATION = "f32[n,4] is a tensor of dtype and lengths, f32[?,?] one of unknown lengths, (n,4) a shape or tuple, 2 a scalar"
-_INFOS: dict[str, type] = {
+INFOS: dict[str, type] = {
     "Tensor": s.TensorStructInfo,
     "Shape": s.ShapeStructInfo,
     "Tuple": s.TupleStructInfo,
@@ -38,7 +38,7 @@ def explain(subject: str) -> int:
             *ops.names(),
             *[name.removeprefix("relax.") for name in ops.names()],
             *passes.names(),
-            *_INFOS,
+            *INFOS,
         ]
         near = get_close_matches(subject, known, 3, 0.5)
         hint = f"; did you mean {' or '.join(near)}?" if near else ""
@@ -57,7 +57,7 @@ def _page(subject: str) -> str | None:
         return _op(op)
     if subject in passes.names() or subject in passes.ALIASES:
         return _pass(passes.get(subject))
-    info = _INFOS.get(name)
+    info = INFOS.get(name)
     return None if info is None else f"R.{name}\n\n{inspect.getdoc(info)}"
 
 

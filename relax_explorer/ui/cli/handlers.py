@@ -20,6 +20,7 @@ from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.ui import directories
 from relax_explorer.ui.cli import output, streams
 from relax_explorer.ui.cli.comparing import bisect, compare, validate
+from relax_explorer.ui.cli.completing import completion
 from relax_explorer.ui.cli.debug import debug
 from relax_explorer.ui.cli.explain import explain
 from relax_explorer.ui.cli.run import lengths_given, run, sources_by_name
@@ -298,4 +299,5 @@ HANDLERS: dict[str, Callable[..., int]] = {
     "passes": passes,
     "ops": ops,
     "explain": explain,
+    "completion": completion,
 }

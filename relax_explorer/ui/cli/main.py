@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
 import relax_explorer
 from relax_explorer.core.diagnostics import Failure
@@ -31,8 +32,28 @@ class _TargetType(click.ParamType[Target]):
         except CannotWrite as error:
             self.fail(str(error), param, ctx)
 
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        return [CompletionItem(incomplete, type="file")]
 
-_TYPES: dict[str, Any] = {"int": click.INT, "float": click.FLOAT, "target": _TargetType()}
+
+class _SourceType(click.ParamType[str]):
+    """A file or folder to read. `samples/…` also names the samples of the program."""
+
+    name = "path"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        from relax_explorer.ui.directories import sample
+
+        return sample(str(value))
+
+
+_TYPES: dict[str, Any] = {
+    "int": click.INT, "float": click.FLOAT, "target": _TargetType(), "source": _SourceType(), "code": click.Path(),
+}  # fmt: skip
+_COMPLETED = frozenset({"passes", "stage", "subject", "select", "ignore", "inputs"})
+"""The keys of arguments that complete to something; so do all paths."""
 
 
 @contextlib.contextmanager
@@ -52,7 +73,7 @@ class _Group(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] not in self.commands and not args[0].startswith("-"):
-            opened = "tui" if sys.stdout.isatty() else "show"
+            opened = "tui" if sys.stdout.isatty() or ctx.resilient_parsing else "show"
             return opened, self.commands[opened], args
         return super().resolve_command(ctx, args)
 
@@ -64,6 +85,13 @@ class _Group(click.Group):
         with _safe_messages():
             return super().invoke(ctx)
 
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """The commands, and the files that the first word may also be."""
+        from relax_explorer.ui.cli.completing import paths
+
+        files = [] if incomplete.startswith("-") else paths(incomplete)
+        return [*files, *super().shell_complete(ctx, incomplete)]
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         return [item.name for item in COMMANDS]
 
@@ -72,6 +100,9 @@ def _parameter(argument: Argument) -> click.Parameter:
     value_type: Any = (
         click.Choice(argument.choices) if argument.choices else _TYPES.get(argument.kind, click.STRING)
     )
+    if argument.key == "inputs":
+        value_type = _TYPES["source"]
+    own = _completer(argument) if argument.kind == "source" or argument.key in _COMPLETED else None
     if argument.positional:
         many = argument.kind == "many"
         return click.Argument(
@@ -80,6 +111,7 @@ def _parameter(argument: Argument) -> click.Parameter:
             required=argument.required,
             nargs=-1 if many else 1,
             metavar=argument.metavar or None,
+            shell_complete=own,
         )
     names = [argument.name, *([argument.short] if argument.short else []), argument.key]
     if argument.kind == "flag":
@@ -95,7 +127,19 @@ def _parameter(argument: Argument) -> click.Parameter:
         metavar=argument.metavar or None,
         show_default=shown,
         allow_from_autoenv=not argument.is_code,
+        shell_complete=own,
     )
+
+
+def _completer(argument: Argument) -> Callable[..., list[CompletionItem]]:
+    """What click asks for completions. The lists are loaded then."""
+
+    def found(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        from relax_explorer.ui.cli.completing import complete
+
+        return complete(argument, ctx, incomplete)
+
+    return found
 
 
 def _ascii_option() -> click.Option:
@@ -136,9 +180,17 @@ def _callback(name: str) -> Callable[..., None]:
     return callback
 
 
+class _Command(click.Command):
+    """A command that keeps its words for completion: click drops the arguments if an option without its value follows."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        ctx.meta["relax_explorer.words"] = tuple(args)
+        return super().parse_args(ctx, args)
+
+
 def _command(spec: Command) -> click.Command:
     epilog = "\b\nExamples:\n" + "\n".join(f"  {example}" for example in spec.examples)
-    return click.Command(
+    return _Command(
         spec.name,
         callback=_callback(spec.name),
         params=[*[_parameter(a) for a in spec.arguments], _ascii_option()],

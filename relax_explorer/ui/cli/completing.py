@@ -1,0 +1,121 @@
+"""Completion in the shell: what the words of a command line may become, and the script that asks for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+import click
+from click.shell_completion import CompletionItem, ShellComplete, get_completion_class
+
+from relax_explorer.core.session.commands import Argument
+from relax_explorer.ui.cli import output
+
+VARIABLE = "_RELAX_EXPLORER_COMPLETE"  # click asks for completions by this variable of the environment
+PROGRAMS = ("rxe", "relax-explorer")
+Items = Iterable[tuple[str, str]]  # values, each with a remark
+
+
+def completion(shell: str) -> int:
+    """Print the script for a shell."""
+    kind = get_completion_class(shell)
+    assert kind is not None  # the command line offers no other shell
+    # Without the check of click's own class, which starts the shell to ask for its version.
+    scripts = [ShellComplete.source(kind(click.Command(None), {}, name, VARIABLE)) for name in PROGRAMS]
+    output.write("\n".join(scripts))
+    return output.OK
+
+
+def complete(argument: Argument, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+    """What an argument may become. A shell completes names of files itself."""
+    maker = _MAKERS.get(argument.key)
+    if maker is not None:
+        return _matching(maker(ctx, incomplete), incomplete)
+    return paths(incomplete)
+
+
+def paths(incomplete: str) -> list[CompletionItem]:
+    """Names of files. Behind `samples/` come the samples of the program, where no folder has that name."""
+    from relax_explorer.ui.directories import SAMPLES, samples
+
+    if (
+        not incomplete
+        or Path(SAMPLES).is_dir()
+        or not (SAMPLES + "/").startswith(incomplete[: len(SAMPLES) + 1])
+    ):
+        return [CompletionItem(incomplete, type="file")]
+    here = [path.name for path in Path().glob("*") if not incomplete.count("/")]
+    known = [(f"{SAMPLES}/{path.name}", "a sample") for path in samples()]
+    return _matching([*((name, "") for name in sorted(here)), *known], incomplete)
+
+
+def _matching(items: Items, incomplete: str) -> list[CompletionItem]:
+    return [
+        CompletionItem(value, help=remark or None) for value, remark in items if value.startswith(incomplete)
+    ]
+
+
+def _passes(ctx: click.Context, incomplete: str) -> Iterator[tuple[str, str]]:
+    """Names for the last part of a pipeline."""
+    from relax_explorer.core import passes
+
+    before, comma, _ = incomplete.rpartition(",")
+    for name, parts in passes.PIPELINES.items():
+        yield f"{before}{comma}{name}", ",".join(parts)
+    for name, found in passes.table().items():
+        yield f"{before}{comma}{name}", found.doc.splitlines()[0]
+
+
+def _stages(ctx: click.Context, incomplete: str) -> Iterator[tuple[str, str]]:
+    """The stages of the given folder or file: numbers, then passes."""
+    from relax_explorer.core.diagnostics import Failure
+    from relax_explorer.core.passes.pipeline import steps
+    from relax_explorer.core.session.dumps import dumped
+
+    try:
+        found = [(stage.number, stage.made_by) for stage in dumped(_input(ctx))]
+        made = steps(ctx.params.get("passes") or ())
+    except (Failure, OSError):  # nothing completes a name that can't be read
+        return
+    found += [(len(found) + number, str(step)) for number, step in enumerate(made)]
+    yield from [(str(number), name) for number, name in found]
+    yield from [(name, f"stage {number}") for number, name in found]
+
+
+def _input(ctx: click.Context) -> str:
+    """The program of the command line, also if click did not come to it."""
+    from relax_explorer.ui.directories import sample
+
+    words = [sample(word) for word in ctx.meta.get("relax_explorer.words", ())]
+    found = ctx.params.get("input") or next((word for word in words if Path(word).exists()), "")
+    return str(found)
+
+
+def _subjects(ctx: click.Context, incomplete: str) -> Iterator[tuple[str, str]]:
+    """What `explain` knows. Operators are offered by their short names, unless `relax.` is typed."""
+    from relax_explorer.core import ops, passes
+    from relax_explorer.ui.cli.explain import INFOS
+
+    yield from _codes(ctx, incomplete)
+    is_long = incomplete.startswith("relax.")
+    for name in ops.names():
+        yield (name if is_long else name.removeprefix("relax.")), "operator"
+    yield from [(name, "pass") for name in passes.names()]
+    yield from [(name, "StructInfo") for name in INFOS]
+
+
+def _codes(ctx: click.Context, incomplete: str) -> Iterator[tuple[str, str]]:
+    """Codes of problems, for the last part of a list."""
+    from relax_explorer.core.codes import CODES
+
+    before, comma, _ = incomplete.rpartition(",")
+    yield from [(f"{before}{comma}{name}", code.title) for name, code in CODES.items()]
+
+
+_MAKERS: dict[str, Callable[[click.Context, str], Items]] = {
+    "passes": _passes,
+    "stage": _stages,
+    "subject": _subjects,
+    "select": _codes,
+    "ignore": _codes,
+}
