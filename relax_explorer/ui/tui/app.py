@@ -27,9 +27,11 @@ from relax_explorer.core.session.planned import Plan
 from relax_explorer.ui.tui import keys, rows
 from relax_explorer.ui.tui.debug_rows import RunView
 from relax_explorer.ui.tui.dialogs.inputs_dialog import Inputs
+from relax_explorer.ui.tui.dialogs.key_prompt import KeyPrompt
 from relax_explorer.ui.tui.dialogs.pipeline_editor import PipelineEditor
 from relax_explorer.ui.tui.dialogs.popup import Popup
 from relax_explorer.ui.tui.jobs import JobFailed, Jobs, JobTold
+from relax_explorer.ui.tui.marks import Marks
 from relax_explorer.ui.tui.palette_commands import KeyCommands
 from relax_explorer.ui.tui.pictures import Pictures
 from relax_explorer.ui.tui.pipeline_control import PipelineControl
@@ -91,6 +93,7 @@ class Explorer(App[int]):
         self.run_control = RunControl(self, call or CallInputs())
         self.stage_control = StageControl(self, self.run_control, pipeline, profile)
         self.pictures = Pictures(self, self.stage_control, self.run_control)
+        self.marks = Marks(self, self.stage_control)
         self.pipeline_control = PipelineControl(self, self.stage_control)
         self.verdicts = Verdicts(self, self.stage_control, self.run_control)
 
@@ -253,6 +256,14 @@ class Explorer(App[int]):
                 self.run_control.with_inputs(name, call)
 
         self.push_screen(Inputs(name, fn, self.run_control.given(name)), done)
+
+    def ask_key(self, title: str, lines: Sequence[str], then: Callable[[str], None]) -> None:
+        """Wait for one key, over some lines."""
+
+        def done(key: str | None) -> None:
+            then(key or "")
+
+        self.push_screen(KeyPrompt(title, lines), done)
 
     def edit_pipeline(self) -> None:
         """Edit the pipeline, then run it."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from relax_explorer.ui.tui.host import Host
+from relax_explorer.ui.tui.marks import Marks
 from relax_explorer.ui.tui.pictures import Pictures
 from relax_explorer.ui.tui.pipeline_control import PipelineControl
 from relax_explorer.ui.tui.run_control import RunControl
@@ -20,3 +21,4 @@ class Controls(Host, Protocol):
     pictures: Pictures
     verdicts: Verdicts
     pipeline_control: PipelineControl
+    marks: Marks

@@ -83,6 +83,9 @@ class Host(Protocol):
     def ask_inputs(self) -> None:
         """Ask for the inputs of the run."""
 
+    def ask_key(self, title: str, lines: Sequence[str], then: Callable[[str], None]) -> None:
+        """Wait for one key, over some lines."""
+
     def edit_pipeline(self) -> None:
         """Edit the pipeline, then run it."""
 

@@ -60,6 +60,8 @@ KEYS: tuple[Key, ...] = (
     Key("E", "edit_pipeline", "Edit the pipeline: turn off, move, add and remove passes", ("passes",), "pipeline"),
     Key("u", "undo", "Undo the last change of the pipeline", ("passes",)),
     Key("ctrl+r", "redo", "Redo it", ("passes",)),
+    Key("m", "mark", "Mark this place; a letter follows", _IR, "", "m a"),
+    Key("apostrophe", "to_mark", "Go to a mark; a letter follows, ' goes back", _IR, "", "' a"),
     Key("t", "density", "Compact, TVMScript with StructInfo at the right, or as written", _IR),
     Key("U", "unchanged", "Show or hide stages that changed nothing", ("passes",)),
     Key("i", "details", "Show or hide the details", ("passes",)),

@@ -96,6 +96,18 @@ def _inputs(app: Controls, text: str) -> None:
     app.ask_inputs()
 
 
+def _mark(app: Controls, text: str) -> None:
+    app.marks.set(text or "?")
+
+
+def _marks(app: Controls, text: str) -> None:
+    found = app.marks.rows()
+    if found:
+        app.show_rows("Marks", found, 0, lambda row: app.marks.go(row.node))
+    else:
+        app.say("no marks yet; m and a letter set one")
+
+
 def _passes(app: Controls, text: str) -> None:
     if text:
         app.pipeline_control.typed(text)
@@ -150,6 +162,8 @@ TYPED: tuple[Typed, ...] = (
     Typed("compare", "[N|PASS]", "Compare the values of this stage with those of another one.", _compare),
     Typed("bisect", "", "Find the first stage whose results differ from those of the first one.", _bisect),
     Typed("inputs", "", "Choose the inputs of the run.", _inputs),
+    Typed("mark", "LETTER", "Mark this place.", _mark),
+    Typed("marks", "", "List the marks; Enter goes to one.", _marks),
     Typed("passes", "[A,B]", "Edit the pipeline, or run these passes, as with --passes.", _passes),
     Typed("toggle", "N|PASS", "Turn the pass of a stage off, or on again.", _toggle),
     Typed("diff", "MODE", "Show changes inline, beside the stage before, only them, or off.", _diff),

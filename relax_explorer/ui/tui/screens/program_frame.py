@@ -45,6 +45,13 @@ class ProgramFrame(Frame):
         else:
             super().to_match(number, step)
 
+    def action_mark(self) -> None:
+        self.explorer.ask_key("mark this place with a letter; Esc leaves", (), self.explorer.marks.set)
+
+    def action_to_mark(self) -> None:
+        marks = [row.text for row in self.explorer.marks.rows()] or ["no marks yet; m and a letter set one"]
+        self.explorer.ask_key("go to a mark, ' goes back; Esc leaves", marks, self.explorer.marks.go)
+
     # -- folding --------------------------------------------------------------------------------------------------
 
     def action_fold(self) -> None:
