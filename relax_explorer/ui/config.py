@@ -3,6 +3,9 @@
     profile = "tvm"            # top level: every command that has the option
     [check]
     ignore = "RX0301"          # one command
+    [keys]
+    preset = "vim"             # default, gdb, vscode or vim
+    next-change = ["F7", "c"]  # other keys for one action
 
 The project file is `relax-explorer.toml`, or the table `tool.relax-explorer` of a `pyproject.toml`, in the current folder
 or one above. It cannot set paths, because a stranger may have written it. Then comes `config.toml` in the user's own
@@ -42,7 +45,9 @@ class _Reader:
     def read(self, path: Path, is_project: bool) -> None:
         """Add the settings of a file; they override earlier ones. `is_project` marks a project file, which the user may never have seen."""
         for name, value in _table(path).items():
-            if isinstance(value, Mapping):
+            if name == "keys":
+                self._keys(path, value, is_project)
+            elif isinstance(value, Mapping):
                 self._command(path, name, value, is_project)
             else:
                 having = [command for command, known in self.options.items() if _key(name) in known]
@@ -56,6 +61,30 @@ class _Reader:
         for name, value in table.items():
             having = [command] if _key(name) in known else []
             self._set(path, f"{command}.{name}", having, name, value, is_project)
+
+    def _keys(self, path: Path, table: object, is_project: bool) -> None:
+        """Add the keys of the explorer. Raises BadConfig with the line of a wrong one."""
+        from relax_explorer.ui.tui.keymap import PRESETS, BadKeys, keymap
+
+        if is_project:
+            text = f"{path}: setting 'keys' is ignored: a file found in a folder does not choose keys"
+            self.remarks.append(text)
+            return
+        if not isinstance(table, Mapping):
+            raise BadConfig(f"{path}: setting 'keys' has to be a table, not {_brief(table)}")
+        changes = {name: _pressed(path, name, value) for name, value in table.items() if name != "preset"}
+        preset = table.get("preset", "default")
+        if not isinstance(preset, str) or preset not in PRESETS:
+            place = _place(path, "preset")
+            raise BadConfig(
+                f"{place}: keys.preset is {_brief(preset)}, it must be one of {', '.join(PRESETS)}"
+            )
+        try:
+            keymap(preset, changes)
+        except BadKeys as error:
+            raise BadConfig(f"{_place(path, error.action)}: keys.{error.action}: {error}") from None
+        self.merged["tui"]["keys"] = preset
+        self.merged["tui"]["key"] = [f"{name}={text}" for name, text in changes.items()]
 
     def _set(
         self, path: Path, written: str, having: list[str], name: str, value: Any, is_project: bool
@@ -115,6 +144,28 @@ def _fitting(place: str, option_type: str, value: Any) -> Any:
     if not isinstance(value, accepted) or (isinstance(value, bool) and bool not in accepted):
         raise BadConfig(f"{place} is {_brief(value)}, it must be {_WORDS.get(option_type, 'a text')}")
     return value
+
+
+def _pressed(path: Path, name: str, value: object) -> str:
+    """The keys of an action as one text."""
+    given = value if isinstance(value, list) else [value]
+    keys = [key for key in given if isinstance(key, str)]
+    if not keys or len(keys) < len(given):
+        place = _place(path, name)
+        raise BadConfig(f"{place}: keys.{name} is {_brief(value)}, it must be a text or a list of texts")
+    return ",".join(keys)
+
+
+def _place(path: Path, name: str) -> str:
+    """The file with the line behind the head `[keys]` that gives a name a value."""
+    is_inside = False
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        written, equals, _ = line.partition("=")
+        if line.strip().startswith("["):
+            is_inside = line.strip().strip("[] ").split(".")[-1] == "keys"
+        elif is_inside and equals and written.strip().strip("\"'") == name:
+            return f"{path}:{number}"
+    return str(path)
 
 
 _WORDS = {

@@ -166,6 +166,13 @@ THEME = Argument(
 )
 
 
+KEYS = Argument("--keys", "the keys to start from: default, gdb, vscode or vim", "choice", "default", choices=("default", "gdb", "vscode", "vim"))
+KEY = Argument(
+    "--key",
+    "other keys for an action: next-change=F7, or two keys one after the other, step='z s'; may be repeated",
+    "pair",
+    metavar="ACTION=KEY,…",
+)
 REDUCE_MOTION = Argument(
     "--reduce-motion", "nothing blinks or moves by itself (also TEXTUAL_ANIMATIONS=none)", "flag", False
 )
@@ -225,6 +232,8 @@ COMMANDS: tuple[Command, ...] = (
     ),
     Command(
         "serve",
+            KEYS,
+            KEY,
         "Serve the explorer to a browser on this machine, at an address with a secret token.",
         (
             Argument(

@@ -32,6 +32,7 @@ from relax_explorer.ui.tui.dialogs.pipeline_editor import PipelineEditor
 from relax_explorer.ui.tui.dialogs.popup import Popup
 from relax_explorer.ui.tui.jobs import JobFailed, Jobs, JobTold
 from relax_explorer.ui.tui.marks import Marks
+from relax_explorer.ui.tui.keymap import Keymap
 from relax_explorer.ui.tui.palette_commands import KeyCommands
 from relax_explorer.ui.tui.pictures import Pictures
 from relax_explorer.ui.tui.pipeline_control import PipelineControl
@@ -74,6 +75,7 @@ class Explorer(App[int]):
         theme: str = "auto", is_ascii: bool = False, is_still: bool = False,
     ) -> None:  # fmt: skip
         """`is_ascii` draws only ASCII characters; with `is_still` nothing blinks or moves by itself."""
+        keymap: Keymap = keys.KEYS,
         self.is_ascii = is_ascii
         self.tokens = chosen_theme(theme)  # first, since Textual asks for its colours
         super().__init__(ansi_color=True if self.tokens is MONO else None)  # else NO_COLOR would mean greys
@@ -81,6 +83,7 @@ class Explorer(App[int]):
             self.animation_level = "none"
         self.asked = path or ""  # the program named on the command line
         self.first_screen = screen if path is not None else "home"
+        self.keymap = keymap
         self.screen_name = self.first_screen
         for tokens in THEMES.values():
             self.register_theme(textual_theme(tokens))
@@ -240,7 +243,7 @@ class Explorer(App[int]):
 
     def show_help(self, screen: str) -> None:
         """Show all keys; `/` searches them."""
-        shown = [Row(f"{label:<22} {text}") for label, text in keys.help_lines(screen)]
+        shown = [Row(f"{label:<22} {text}") for label, text in keys.help_lines(screen, self.keymap)]
         self.show_rows(f"Keys of {screen.title()}; ctrl+p searches actions", shown)
 
     def ask_inputs(self) -> None:
@@ -393,7 +396,7 @@ def run_app(
     theme: str = "auto", is_ascii: bool = False, is_still: bool = False,
 ) -> int:  # fmt: skip
     """Open the explorer and return the exit status: 70 after an internal error. The terminal is restored."""
-    app = Explorer(path, pipeline, screen, profile, call, theme, is_ascii, is_still)
+    app = Explorer(path, pipeline, screen, profile, call, theme, is_ascii, is_still, keymap)
     result = app.run(
         loop=asyncio.new_event_loop()
     )  # asyncio.run would wait for work that cannot be cancelled
@@ -402,6 +405,7 @@ def run_app(
         sys.stderr.write("relax-explorer: the explorer failed; the session's file is untouched\n")
         status = 70
     _leave_work(app, status)
+    keymap: Keymap = keys.KEYS,
     return status
 
 

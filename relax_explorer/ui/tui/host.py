@@ -11,6 +11,7 @@ from relax_explorer.core.diagnostics import Diagnostic
 from relax_explorer.core.ir import expr as e
 from relax_explorer.ui.tui.debug_rows import RunView
 from relax_explorer.ui.tui.jobs import Jobs
+from relax_explorer.ui.tui.keymap import Keymap
 from relax_explorer.ui.tui.selection import Selection
 from relax_explorer.ui.tui.state import State
 from relax_explorer.ui.tui.widgets.line_view import Row
@@ -29,6 +30,7 @@ class Host(Protocol):
     starts: bool
     follows: bool
     history: list[str]
+    keymap: Keymap
 
     @property
     def size(self) -> Size:

@@ -5,9 +5,12 @@ A key's action is the method `action_NAME` of the screen, or of the app.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from textual.binding import Binding, BindingType
+if TYPE_CHECKING:  # settings are read without Textual
+    from textual.binding import Binding, BindingsMap, BindingType
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,17 +27,23 @@ class Key:
     @property
     def label(self) -> str:
         """The key as shown to users."""
-        return self.shown or _SHOWN.get(self.key, self.key)
+        return self.shown or " ".join([_label(part) for part in self.key.split(" ")])
 
 
-_SHOWN = {
+def _label(key: str) -> str:
+    head, plus, last = key.rpartition("+")
+    name = last.upper() if last[0] == "f" and last[1:].isdecimal() else last
+    return LABELS.get(key) or f"{head}{plus}{LABELS.get(last, name)}"
+
+
+LABELS = {
     "question_mark": "?", "slash": "/", "colon": ":", "escape": "Esc", "tab": "Tab", "shift+tab": "shift+Tab", "enter": "Enter",
     "pagedown": "PageDown", "pageup": "PageUp", "home": "Home", "end": "End", "right_curly_bracket": "}", "left_curly_bracket": "{",
     "right_square_bracket": "]", "left_square_bracket": "[", "alt+right_square_bracket": "alt+]", "alt+left_square_bracket": "alt+[",
     "full_stop": ".", "comma": ",", "circumflex_accent": "^", "dollar_sign": "$", "percent_sign": "%", "plus": "+", "minus": "-",
-    "f3": "F3", "shift+f3": "shift+F3", "f5": "F5", "f9": "F9", "f10": "F10", "f11": "F11", "shift+f11": "shift+F11",
     "space": "Space", "apostrophe": "'", "less_than_sign": "<", "greater_than_sign": ">", "asterisk": "*", "equals_sign": "=",
 }  # fmt: skip
+"""The keys that have another name for users."""
 _IR = ("passes", "debug")
 _STAGES = ("passes", "graph", "problems", "compare")  # in debug, another stage would end the run
 KEYS: tuple[Key, ...] = (
@@ -56,8 +65,16 @@ KEYS: tuple[Key, ...] = (
     Key("w", "who", "Who changed this value: its history; Enter goes to a stage", ("passes",), "who"),
     Key("r", "debug_here", "Debug the function under the cursor", ("passes", "graph")),
     Key("B", "bisect", "Bisect: the first stage whose results are wrong", ("passes",), "bisect"),
-    Key("x", "toggle_pass", "Turn the pass of this stage off, or on again, and run the rest anew", ("passes",)),
-    Key("E", "edit_pipeline", "Edit the pipeline: turn off, move, add and remove passes", ("passes",), "pipeline"),
+    Key(
+        "x", "toggle_pass", "Turn the pass of this stage off, or on again, and run the rest anew", ("passes",)
+    ),
+    Key(
+        "E",
+        "edit_pipeline",
+        "Edit the pipeline: turn off, move, add and remove passes",
+        ("passes",),
+        "pipeline",
+    ),
     Key("u", "undo", "Undo the last change of the pipeline", ("passes",)),
     Key("ctrl+r", "redo", "Redo it", ("passes",)),
     Key("m", "mark", "Mark this place; a letter follows", _IR, "", "m a"),
@@ -94,6 +111,8 @@ KEYS: tuple[Key, ...] = (
     Key("r", "restart", "Start again", ("debug",)),
     Key("z", "fold", "Fold or open the function, block, branch or kernel", _IR, "fold"),
     Key("Z", "fold_all", "Open everything, or fold all", _IR),
+    Key("", "fold_all('open')", "Open everything", _IR),
+    Key("", "fold_all('close')", "Fold all", _IR),
     Key("f5", "run('continue')", "Run to a breakpoint or the end", ("debug",)),
     Key("f9", "breakpoint", "Set or clear a breakpoint on the selected binding", ("debug",)),
     Key("f10", "run('next')", "Next binding, over calls", ("debug",)),
@@ -177,42 +196,69 @@ POPUP = (
 """The actions that a popup has too; Esc, q and Enter close it."""
 
 
-def keys_of(screen: str) -> list[Key]:
+def keys_of(screen: str, table: Sequence[Key] = KEYS) -> list[Key]:
     """The keys of a screen, its own first."""
     if screen in ("popup", "pipeline"):
-        return [key for key in KEYS if screen in key.screens or (not key.screens and key.action in POPUP)]
-    own = [key for key in KEYS if screen in key.screens]
-    return own + _shared(own)
+        return [key for key in table if screen in key.screens or (not key.screens and key.action in POPUP)]
+    own = [key for key in table if screen in key.screens]
+    return own + _shared(own, table)
 
 
-def _shared(own: list[Key]) -> list[Key]:
+def _shared(own: list[Key], table: Sequence[Key]) -> list[Key]:
     """The keys of all screens that a screen has no other use for."""
-    taken = {key.key for key in own}
-    return [key for key in KEYS if not key.screens and key.key not in taken]
+    taken = {key.key for key in own if key.key}
+    return [key for key in table if not key.screens and key.key not in taken]
 
 
-def bindings(screen: str) -> list[BindingType]:
+def bindings(screen: str, table: Sequence[Key] = KEYS) -> list[BindingType]:
     """The keys of a screen for Textual. They come before the focused widget, since a key may move the focus for those behind it."""
-    return [
-        Binding(key.key, key.action, key.description, show=False, priority=True) for key in keys_of(screen)
-    ]
+    return list(_bindings(screen, table).values())
 
 
-def hints(screen: str) -> tuple[list[Key], list[Key]]:
+def _bindings(screen: str, table: Sequence[Key]) -> dict[str, Binding]:
+    from textual.binding import Binding
+
+    found: dict[str, Binding] = {}
+    for key in keys_of(screen, table):
+        first, _, second = key.key.partition(" ")
+        action, text = (
+            (f"chord('{first}')", "The first of two keys") if second else (key.action, key.description)
+        )
+        if first and first not in found:
+            found[first] = Binding(first, action, text, show=False, priority=True)
+    return found
+
+
+def with_table(held: BindingsMap, screen: str, table: Sequence[Key]) -> BindingsMap:
+    """The bindings of a screen with the keys of another table; those that are not from the table stay."""
+    from textual.binding import BindingsMap
+
+    old = _bindings(screen, KEYS)
+    rest = [binding for key, binding in held if key not in old or binding.action != old[key].action]
+    return BindingsMap([*bindings(screen, table), *rest])
+
+
+def chord(screen: str, first: str, table: Sequence[Key]) -> dict[str, Key]:
+    """What may follow the first key of a pair, by the second."""
+    pairs = [(key.key.partition(" "), key) for key in keys_of(screen, table)]
+    return {parts[2]: key for parts, key in pairs if parts[0] == first and parts[2]}
+
+
+def hints(screen: str, table: Sequence[Key] = KEYS) -> tuple[list[Key], list[Key]]:
     """The keys in the footer: those of the screen, and those of all screens."""
-    return [key for key in KEYS if key.hint and screen in key.screens], [
-        key for key in KEYS if key.hint and not key.screens
-    ]
+    shown = [key for key in table if key.hint and key.key]
+    return [key for key in shown if screen in key.screens], [key for key in shown if not key.screens]
 
 
-def help_lines(screen: str) -> list[tuple[str, str]]:
+def help_lines(screen: str, table: Sequence[Key] = KEYS) -> list[tuple[str, str]]:
     """Keys with descriptions: those of the screen, an empty line, those of all screens; one line for keys that do the same."""
-    own = [key for key in KEYS if screen in key.screens]
-    return [*_grouped(own), ("", ""), *_grouped(_shared(own))]
+    own = [key for key in table if screen in key.screens]
+    return [*_grouped(own), ("", ""), *_grouped(_shared(own, table))]
 
 
 def _grouped(found: list[Key]) -> list[tuple[str, str]]:
     labels: dict[str, list[str]] = {}
     for key in found:
-        labels.setdefault(key.description, []).append(key.label)
+        if key.key:
+            labels.setdefault(key.description, []).append(key.label)
     return [(" ".join(names), description) for description, names in labels.items()]

@@ -9,6 +9,7 @@ from typing import Protocol, cast
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 
 from relax_explorer.ui.tui import keys
+from relax_explorer.ui.tui.keymap import Keymap
 from relax_explorer.ui.tui.typed import TYPED
 
 
@@ -16,6 +17,7 @@ class Acting(Protocol):
     """The app: it runs an action of its screen, and opens the `:` line."""
 
     screen_name: str
+    keymap: Keymap
 
     async def act(self, action: str) -> None:
         """Run an action."""
@@ -30,7 +32,7 @@ class KeyCommands(Provider):
     def _entries(self) -> Iterator[tuple[str, str, Callable[[], object]]]:
         app = cast(Acting, self.app)
         seen: set[str] = set()
-        for key in keys.keys_of(app.screen_name):
+        for key in keys.keys_of(app.screen_name, app.keymap):
             if key.description not in seen:
                 seen.add(key.description)
                 yield key.description, key.label, partial(app.act, key.action)

@@ -132,7 +132,11 @@ def _diff(app: Controls, text: str) -> None:
 def _fold(app: Controls, text: str) -> None:
     if app.screen_name not in ("passes", "debug"):
         app.show_screen("passes")
-    app.perform("fold_all" if text == "all" else "fold")
+    actions = {"": "fold", "all": "fold_all", "open": "fold_all('open')", "close": "fold_all('close')"}
+    if text in actions:
+        app.perform(actions[text])
+    else:
+        app.say("fold takes nothing, or all, open or close")
 
 
 def _theme(app: Controls, text: str) -> None:
@@ -167,7 +171,7 @@ TYPED: tuple[Typed, ...] = (
     Typed("passes", "[A,B]", "Edit the pipeline, or run these passes, as with --passes.", _passes),
     Typed("toggle", "N|PASS", "Turn the pass of a stage off, or on again.", _toggle),
     Typed("diff", "MODE", "Show changes inline, beside the stage before, only them, or off.", _diff),
-    Typed("fold", "[all]", "Fold or open what the cursor is in, or all.", _fold),
+    Typed("fold", "[all|open|close]", "Fold or open what the cursor is in, or all.", _fold),
     Typed("theme", "NAME", "Draw in another theme.", _theme),
     Typed("commands", "", "List the commands of this line.", _commands),
     Typed("exit", "", "Leave the explorer.", _exit),

@@ -19,6 +19,7 @@ from relax_explorer.core.session.commands import command
 from relax_explorer.core.session.planned import Plan
 from relax_explorer.core.session.session import Session
 from relax_explorer.ui.tui import keys
+from relax_explorer.ui.tui.keymap import Keymap
 from relax_explorer.ui.tui.screens.moving import Moving
 from relax_explorer.ui.tui.widgets.command_input import CommandInput
 from relax_explorer.ui.tui.widgets.line_messages import CursorMoved, RowChosen
@@ -82,13 +83,14 @@ class PipelineEditor(Moving, ModalScreen["Plan | None"]):
             yield LineView("steps", colored=False)
             yield Static(id="remarks", markup=False)
             yield CommandInput(self.explorer.history, step_completions, "step")
-            yield Static(Text(_hints(), style="dim"), id="pipeline_keys")
+            yield Static(Text(_hints(self.explorer.keymap), style="dim"), id="pipeline_keys")
 
     def on_mount(self) -> None:
         """Fill the list."""
         self.query_one(
             "#pipeline_frame"
         ).border_title = f"Pipeline of {visible(Path(self.session.filename).name, 60)}".replace("[", "\\[")
+        self.take_keys("pipeline")
         self.view.recolor(self.tokens)
         self._draw(self._cursor)
         self.view.focus()
@@ -274,7 +276,7 @@ def step_completions(text: str) -> list[str]:
     return [f"{before}{comma}{item}" for item in near]
 
 
-def _hints() -> str:
+def _hints(table: Keymap) -> str:
     """The keys, in one line. `Y` is a key of all screens."""
-    own = [key for key in keys.keys_of("pipeline") if key.hint and key.screens]
+    own = [key for key in keys.keys_of("pipeline", table) if key.hint and key.screens]
     return " " + "  ".join([*[f"{key.label} {key.hint}" for key in own], "Y copy"])

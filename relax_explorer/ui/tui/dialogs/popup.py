@@ -41,6 +41,7 @@ class Popup(Moving, ModalScreen["Row | None"]):
         frame = self.query_one("#popup_frame")
         frame.border_title = self._title.replace("[", "\\[")
         frame.border_subtitle = "Enter goes there · Esc closes" if self._chooses else "/ finds · Esc closes"
+        self.take_keys("popup")
         view = self.query_one("#popup", LineView)
         view.recolor(self.tokens)
         view.show(self._rows, self._cursor)

@@ -262,7 +262,7 @@ class DebugScreen(ProgramFrame):
         if not self.is_narrow:
             self.set_focus(self.query_one(f"#{self.explorer.state.options.lower}"))
 
-    def action_fold_all(self) -> None:
+    def action_fold_all(self, goal: str = "") -> None:
         table, view, folded = self.table, self.explorer.state.run, self.explorer.state.options.folded
         if table is None or view is None:
             return
@@ -271,6 +271,7 @@ class DebugScreen(ProgramFrame):
         closed = inner - hiding
         is_open = not any(fold.key in folded for fold in table.table.folds)
         self.explorer.say("blocks and branches are folded" if is_open else "everything is open")
+        is_open = goal == "close" or (is_open and goal != "open")
         own = {fold.key for fold in table.table.folds}
         self.fold(folded | closed if is_open else folded - own)
 

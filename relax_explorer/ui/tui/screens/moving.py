@@ -9,6 +9,7 @@ from textual.widgets import Input
 
 from relax_explorer.ui.tui import search
 from relax_explorer.ui.tui.controls import Controls
+from relax_explorer.ui.tui.keys import KEYS, chord, with_table
 from relax_explorer.ui.tui.table_rows import TableRows
 from relax_explorer.ui.tui.widgets.command_input import BarInput
 from relax_explorer.ui.tui.widgets.line_view import STEP, LineView
@@ -22,6 +23,7 @@ IN_INPUT = frozenset({"close", "cancel", "quit"})
 class Moving(Screen[Any]):
     """Actions on the line view that has the focus."""
 
+    keys_ = ""  # its name in the table of keys
     found: str = ""  # the text of the last search
 
     @property
@@ -44,6 +46,25 @@ class Moving(Screen[Any]):
         if isinstance(self.focused, Input) and action not in IN_INPUT:
             return False
         return super().check_action(action, parameters)
+
+    def take_keys(self, screen: str) -> None:
+        """Take the keys of the user, if they are not those of the project."""
+        self.keys_ = screen
+        if self.explorer.keymap is not KEYS:
+            self._bindings = with_table(self._bindings, screen, self.explorer.keymap)
+
+    def action_chord(self, first: str) -> None:
+        following = chord(self.keys_, first, self.explorer.keymap)
+        lines = [f"{key.label:<12} {key.description}" for key in following.values()]
+
+        def done(second: str) -> None:
+            key = following.get(second)
+            if key is not None:
+                self.call_later(self.app.run_action, key.action, self)
+            elif second:
+                self.explorer.say("no action has these two keys")
+
+        self.explorer.ask_key("the second key; Esc leaves", lines, done)
 
     def action_down(self) -> None:
         self.view.move(self.view.cursor + 1)

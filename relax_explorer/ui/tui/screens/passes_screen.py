@@ -315,20 +315,21 @@ class PassesScreen(ProgramFrame):
         found = session.diff(stage.number - 1, stage.number).functions
         return any(fn.name == function and fn.status == "changed" for fn in found)
 
-    def action_fold_all(self) -> None:
+    def action_fold_all(self, goal: str = "") -> None:
         stage, options, table = self.explorer.state.stage, self.explorer.state.options, self.table
         if stage is None or table is None:
             self.explorer.say("only the compact table folds; t shows it")
             return
         kernels = frozenset(name for name, fn in stage.module.functions.items() if type(fn) is PrimFunc)
         heads = frozenset(fold.key for fold in table.table.folds if fold.key.kind == "function")
-        if options.folded:
+        if options.folded and not goal:
             self.explorer.say("all but kernels is open")
             self.fold(())
-        elif kernels and not options.opened:
+        elif goal == "open" or (kernels and not options.opened and not goal):
             self.explorer.say("everything is open")
             self.explorer.show_with(opened=kernels)
         else:
+            self.fold(())
             self.explorer.say("functions are folded")
             self.explorer.show_with(opened=frozenset())
             self.fold(heads)

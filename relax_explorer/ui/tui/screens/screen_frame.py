@@ -54,6 +54,7 @@ class Frame(Moving):
         self._drawn: State | None = None
         self._before: LineView | None = None
         for view in self.query(LineView):
+        self.take_keys(self.name_)
             view.recolor(self.tokens)
         if self.panes:
             self.query_one(f"#{self.panes[0]}").focus()
@@ -165,7 +166,7 @@ class Frame(Moving):
         width = self.app.size.width
         if said:
             return Text(f" {fit(visible(said, 300), width - 2)}")
-        own, shared = keys.hints(self.name_)
+        own, shared = keys.hints(self.name_, self.explorer.keymap)
         right = "  ".join(f"{key.label} {key.hint}" for key in shared)
         room, left = width - columns(right) - 3, ""
         for key in own:
