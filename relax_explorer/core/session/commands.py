@@ -227,13 +227,13 @@ COMMANDS: tuple[Command, ...] = (
             SHAPE,
             THEME,
             REDUCE_MOTION,
+            KEYS,
+            KEY,
         ),
         ("relax-explorer model.py", "relax-explorer tui model.py --passes CanonicalizeBindings,LegalizeOps"),
     ),
     Command(
         "serve",
-            KEYS,
-            KEY,
         "Serve the explorer to a browser on this machine, at an address with a secret token.",
         (
             Argument(

@@ -26,8 +26,8 @@ from relax_explorer.ui.cli.explain import explain
 from relax_explorer.ui.cli.run import lengths_given, run, sources_by_name
 from relax_explorer.ui.cli.serving import serve
 from relax_explorer.ui.files import STANDARD_OUTPUT, Target
-
 from relax_explorer.ui.tui.keymap import BadKeys, Keymap, keymap
+
 
 def open_session(path: str, passes: str | None, usual: str = "") -> Session:
     """Open a session on a file and run its pipeline, or on a folder of stages. Errors in a program are reported and raised."""
@@ -70,12 +70,10 @@ def tui(
 
     call = CallInputs(func or "", sources_by_name(input_), lengths_given(shape))
     return run_app(
-    pipeline = "default" if passes is None else passes
         input, pipeline, screen, profile, call, theme, streams.is_ascii(), reduce_motion, _keymap(keys, key)
     )
 
 
-def show(
 def _keymap(preset: str, pairs: tuple[str, ...]) -> Keymap:
     """The keys of `--keys` and `--key ACTION=KEY`."""
     changes = {name.strip(): text for name, _, text in (pair.partition("=") for pair in pairs)}
@@ -85,6 +83,7 @@ def _keymap(preset: str, pairs: tuple[str, ...]) -> Keymap:
         raise click.UsageError(f"key {error.action!r}: {error}") from None
 
 
+def show(
     input: str, passes: str | None, stage: str | None, func: str | None, dialect: str, format: str
 ) -> int:
     """Print a module."""

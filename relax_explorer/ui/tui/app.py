@@ -31,8 +31,8 @@ from relax_explorer.ui.tui.dialogs.key_prompt import KeyPrompt
 from relax_explorer.ui.tui.dialogs.pipeline_editor import PipelineEditor
 from relax_explorer.ui.tui.dialogs.popup import Popup
 from relax_explorer.ui.tui.jobs import JobFailed, Jobs, JobTold
-from relax_explorer.ui.tui.marks import Marks
 from relax_explorer.ui.tui.keymap import Keymap
+from relax_explorer.ui.tui.marks import Marks
 from relax_explorer.ui.tui.palette_commands import KeyCommands
 from relax_explorer.ui.tui.pictures import Pictures
 from relax_explorer.ui.tui.pipeline_control import PipelineControl
@@ -73,17 +73,17 @@ class Explorer(App[int]):
     def __init__(
         self, path: str | None, pipeline: str = "default", screen: str = "passes", profile: str = "spec", call: CallInputs | None = None,
         theme: str = "auto", is_ascii: bool = False, is_still: bool = False,
+        keymap: Keymap = keys.KEYS,
     ) -> None:  # fmt: skip
         """`is_ascii` draws only ASCII characters; with `is_still` nothing blinks or moves by itself."""
-        keymap: Keymap = keys.KEYS,
         self.is_ascii = is_ascii
         self.tokens = chosen_theme(theme)  # first, since Textual asks for its colours
         super().__init__(ansi_color=True if self.tokens is MONO else None)  # else NO_COLOR would mean greys
         if is_still:
             self.animation_level = "none"
+        self.keymap = keymap
         self.asked = path or ""  # the program named on the command line
         self.first_screen = screen if path is not None else "home"
-        self.keymap = keymap
         self.screen_name = self.first_screen
         for tokens in THEMES.values():
             self.register_theme(textual_theme(tokens))
@@ -394,6 +394,7 @@ class Explorer(App[int]):
 def run_app(
     path: str | None, pipeline: str = "default", screen: str = "passes", profile: str = "spec", call: CallInputs | None = None,
     theme: str = "auto", is_ascii: bool = False, is_still: bool = False,
+    keymap: Keymap = keys.KEYS,
 ) -> int:  # fmt: skip
     """Open the explorer and return the exit status: 70 after an internal error. The terminal is restored."""
     app = Explorer(path, pipeline, screen, profile, call, theme, is_ascii, is_still, keymap)
@@ -405,7 +406,6 @@ def run_app(
         sys.stderr.write("relax-explorer: the explorer failed; the session's file is untouched\n")
         status = 70
     _leave_work(app, status)
-    keymap: Keymap = keys.KEYS,
     return status
 
 

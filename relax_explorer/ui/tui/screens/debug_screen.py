@@ -270,8 +270,8 @@ class DebugScreen(ProgramFrame):
         hiding = table.with_folds(inner).hiding(view.now)  # what runs stays in sight
         closed = inner - hiding
         is_open = not any(fold.key in folded for fold in table.table.folds)
-        self.explorer.say("blocks and branches are folded" if is_open else "everything is open")
         is_open = goal == "close" or (is_open and goal != "open")
+        self.explorer.say("blocks and branches are folded" if is_open else "everything is open")
         own = {fold.key for fold in table.table.folds}
         self.fold(folded | closed if is_open else folded - own)
 

@@ -328,8 +328,8 @@ class PassesScreen(ProgramFrame):
         elif goal == "open" or (kernels and not options.opened and not goal):
             self.explorer.say("everything is open")
             self.explorer.show_with(opened=kernels)
-        else:
             self.fold(())
+        else:
             self.explorer.say("functions are folded")
             self.explorer.show_with(opened=frozenset())
             self.fold(heads)

@@ -53,8 +53,8 @@ class Frame(Moving):
         """Watch the state; take the focus."""
         self._drawn: State | None = None
         self._before: LineView | None = None
-        for view in self.query(LineView):
         self.take_keys(self.name_)
+        for view in self.query(LineView):
             view.recolor(self.tokens)
         if self.panes:
             self.query_one(f"#{self.panes[0]}").focus()
