@@ -69,6 +69,7 @@ def tui(
     from relax_explorer.ui.tui.app import run_app
 
     call = CallInputs(func or "", sources_by_name(input_), lengths_given(shape))
+    pipeline = "default" if passes is None else passes
     return run_app(
         input, pipeline, screen, profile, call, theme, streams.is_ascii(), reduce_motion, _keymap(keys, key)
     )
