@@ -14,7 +14,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.walk import info_vars
 from relax_explorer.viz.drawing import Drawing
-from relax_explorer.viz.graph import Kind, Node
+from relax_explorer.viz.graph import Edge, Kind, Node
 
 APART_FROM = 100  # nodes from which on a weight is drawn at each of its readers
 FROM = 9  # weights from which on they are folded without being asked
@@ -29,6 +29,14 @@ def weights(fn: e.Function) -> frozenset[str]:
     tensors = [param for param in fn.params if isinstance(param.struct_info, s.TensorStructInfo)]
     data = {param for param in tensors if info_vars(param.struct_info or s.OBJECT)} or set(tensors[:1])
     return frozenset(param.name for param in tensors if param not in data)
+
+
+def eased(drawing: Drawing, names: Collection[str], weights: str) -> Drawing:
+    """The graph with weights folded (fold), as nodes (nodes), folded if there are many (auto), or as it is (whole)."""
+    if weights == "fold" or (weights == "auto" and len(names) >= FROM):
+        return folded(drawing, names)
+    is_large = weights != "whole" and len(drawing.nodes) >= APART_FROM
+    return at_each_reader(drawing) if is_large else drawing
 
 
 def folded(drawing: Drawing, names: Collection[str]) -> Drawing:
@@ -58,7 +66,8 @@ def at_each_reader(drawing: Drawing) -> Drawing:
     for number, edge in enumerate(drawing.edges):
         if edge.source in leaves:
             readers[edge.source].append(number)
-    edges, copies = list(drawing.edges), defaultdict(list)
+    edges: list[Edge] = list(drawing.edges)
+    copies: dict[str, list[Node]] = {}
     taken = {node.id for node in drawing.nodes}
     for name, numbers in readers.items():
         for number in numbers[1:]:
@@ -67,11 +76,12 @@ def at_each_reader(drawing: Drawing) -> Drawing:
             while copy in taken:
                 copy += "'"
             taken.add(copy)
-            copies[name].append(replace(leaves[name], id=copy, cluster=drawing.node(edge.target).cluster))
+            beside = replace(leaves[name], id=copy, cluster=drawing.node(edge.target).cluster)
+            copies.setdefault(name, []).append(beside)
             edges[number] = replace(edge, source=copy)
     if not copies:
         return drawing
-    nodes = tuple(item for node in drawing.nodes for item in (node, *copies[node.id]))
+    nodes = tuple(item for node in drawing.nodes for item in (node, *copies.get(node.id, ())))
     note = f"{len(copies)} weights and constants are drawn at each reader"
     return replace(drawing, nodes=nodes, edges=tuple(edges), notes=(*drawing.notes, note))
 

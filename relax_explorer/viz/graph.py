@@ -30,12 +30,13 @@ class Kind(StrEnum):
 
 
 class EdgeKind(StrEnum):
-    """What flows along an edge: a value, a symbolic length, the order of effects, or something hidden."""
+    """What flows along an edge: a value, a symbolic length, the order of effects, something hidden, or nothing any more."""
 
     DATA = "data"
     SHAPE = "shape"
     ORDER = "order"
     MORE = "more"
+    REMOVED = "removed"
 
 
 class Mark(StrEnum):
@@ -82,11 +83,14 @@ class Node:
     marks: frozenset[Mark] = frozenset()
     family: str = ""  # the class of the operation, such as matmul; it colours operators
     badge: str = ""
+    heat: int = -1  # the level of a heat map, 0 the lowest; -1 if it has none
     sources: tuple[object, ...] = field(default=(), compare=False, repr=False)
 
     @property
     def look(self) -> str:
-        """The role of its colours: the class of the operation for operators, calls and fields, else its kind."""
+        """The role of its colours: its heat, the class of the operation for operators, calls and fields, or its kind."""
+        if self.heat >= 0:
+            return f"heat-{self.heat}"
         has_family = self.family not in ("", "other") and self.kind in (Kind.OPERATOR, Kind.CALL, Kind.TUPLE)
         return f"is-{self.family}" if has_family else str(self.kind)
 
@@ -130,6 +134,7 @@ class Cluster:
 class Graph:
     """Nodes in program order, the edges between them, and notes on hidden parts.
 
+    `legend` explains colours: pairs of a look (`Node.look` or a mark) and a text. Without one, classes of operations are explained.
     Raises ValueError when ids are not unique, or when an edge or a cluster refers to something that does not exist.
     """
 
@@ -138,6 +143,7 @@ class Graph:
     edges: tuple[Edge, ...] = ()
     clusters: tuple[Cluster, ...] = ()
     notes: tuple[str, ...] = field(default=())
+    legend: tuple[tuple[str, str], ...] = field(default=())
 
     def __post_init__(self) -> None:  # the docstring of the class describes the checks
         _require_unique("node", [node.id for node in self.nodes])

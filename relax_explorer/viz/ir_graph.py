@@ -33,11 +33,22 @@ def graph(
 ) -> Drawing:
     """The graph of one Relax function (the entry if no name is given), or of its block number `block` alone.
 
-    `weights` folds weights and constants into their readers (fold), or not (nodes); auto folds many. `layers` draws each of
-    several equal layers (each), or the first one for all (once).
+    `weights` folds weights and constants into their readers (fold), or not (nodes); auto folds many, whole leaves the graph as it is.
+    `layers` draws each of several equal layers (each), or the first one for all (once).
 
     Raises Failure if the module has no such function.
     """
+    name = function_of(module, function)
+    fn = module.relax_functions[name]
+    marks = {binding: Mark.CHANGED for binding in changed}
+    drawing = _Builder(name, fn, marks, current, selected).build(block)
+    if layers == "once":
+        drawing = layers_once(drawing, repeats(fn))
+    return folding.eased(drawing, folding.weights(fn), weights)
+
+
+def function_of(module: IRModule, function: str) -> str:
+    """The name of the function to draw: `function`, or the entry. Raises Failure if there is none."""
     functions = module.relax_functions
     name = function or ("main" if "main" in functions else next(iter(functions), ""))
     if name not in functions:
@@ -45,15 +56,7 @@ def graph(
 
         text = f"the module has no Relax function {name!r}"
         raise Failure(Diagnostic(UNKNOWN_FUNCTION, text, help=f"it has {', '.join(functions) or 'none'}"))
-    marks = {binding: Mark.CHANGED for binding in changed}
-    drawing = _Builder(name, functions[name], marks, current, selected).build(block)
-    if layers == "once":
-        drawing = layers_once(drawing, repeats(functions[name]))
-    held = folding.weights(functions[name])
-    is_folded = weights == "fold" or (weights == "auto" and len(held) >= folding.FROM)
-    if is_folded:
-        return folding.folded(drawing, held)
-    return folding.at_each_reader(drawing) if len(drawing.nodes) >= folding.APART_FROM else drawing
+    return name
 
 
 class _Builder:

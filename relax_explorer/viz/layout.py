@@ -76,7 +76,8 @@ def title_text(node: Node) -> str:
 
 def line_texts(node: Node) -> list[str]:
     """The displayed lines below the title."""
-    lines = [visible(line, LINE_CUT) for line in node.lines[:LINES_CUT]]
+    badge = (node.badge,) if node.badge else ()
+    lines = [visible(line, LINE_CUT) for line in (*badge, *node.lines[:LINES_CUT])]
     return [*lines, "…"] if len(node.lines) > LINES_CUT else lines
 
 

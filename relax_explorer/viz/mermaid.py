@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from relax_explorer.viz.graph import Cluster, Graph, Kind
+from relax_explorer.viz.graph import Cluster, EdgeKind, Graph, Kind, Mark
+from relax_explorer.viz.large_graphs import shapes_in_boxes
 from relax_explorer.viz.layout import edge_text, line_texts, title_text
 from relax_explorer.viz.palette import LIGHT
 
@@ -20,7 +21,7 @@ _QUOTED = {character: f"#{ord(character)};" for character in '"#<>&;`\\[](){}|'}
 
 def mermaid_text(graph: Graph) -> str:
     """The flowchart. Nodes are called n0, n1, …, so that no name of the program is an identifier."""
-    return "\n".join(_lines(graph)) + "\n"
+    return "\n".join(_lines(shapes_in_boxes(graph))) + "\n"
 
 
 def _lines(graph: Graph) -> Iterator[str]:
@@ -32,12 +33,21 @@ def _lines(graph: Graph) -> Iterator[str]:
     for edge, (source, target) in zip(graph.edges, graph.pairs, strict=True):
         text = edge_text(edge)
         label = f"|{_quoted([text])}|" if text else ""
-        yield f"  n{source} -->{label} n{target}"
+        arrow = "-.->" if edge.kind is EdgeKind.REMOVED else "-->"
+        yield f"  n{source} {arrow}{label} n{target}"
     for look in dict.fromkeys(node.look for node in graph.nodes):
         paint = LIGHT.node(look)
         names = ",".join(f"n{number}" for number, node in enumerate(graph.nodes) if node.look == look)
         yield f"  classDef {look} fill:{paint.fill},stroke:{paint.stroke}"
         yield f"  class {names} {look}"
+    for mark in Mark:
+        names = ",".join(
+            f"n{number}" for number, node in enumerate(graph.nodes) if mark is node.strongest_mark
+        )
+        if names:
+            dashes = ",stroke-dasharray:4 3" if mark in (Mark.CHANGED, Mark.REMOVED) else ""
+            yield f"  classDef mark-{mark} stroke:{LIGHT.change(mark).stroke},stroke-width:3px{dashes}"
+            yield f"  class {names} mark-{mark}"
 
 
 def _members(

@@ -49,6 +49,9 @@ HUE_OF_CLASS: Mapping[str, str] = {
 }
 """The hue of each class of operations, as in the tables of the terminal."""
 
+HEAT_LEVELS = 5
+_HEAT_HUE = "vermillion"
+
 HUE_OF_CHANGE: Mapping[str, str] = {
     "added": "blue",
     "removed": "orange",
@@ -141,13 +144,17 @@ def _theme(name: str, background: str, text: str, towards: str, tint: float) -> 
     def paints(roles: Mapping[str, str]) -> dict[str, Paint]:
         return {role: _paint(OKABE_ITO[hue], background, towards, tint) for role, hue in roles.items()}
 
+    heat = {
+        f"heat-{level}": _paint(OKABE_ITO[_HEAT_HUE], background, towards, 0.04 + 0.13 * level)
+        for level in range(HEAT_LEVELS)
+    }
     return Theme(
         name=name,
         background=background,
         text=text,
         muted=mix(text, background, 0.68),
         edge=mix(text, background, 0.62),
-        nodes=paints({**HUE_OF_NODE, **{f"is-{name}": hue for name, hue in HUE_OF_CLASS.items()}}),
+        nodes=paints({**HUE_OF_NODE, **{f"is-{name}": hue for name, hue in HUE_OF_CLASS.items()}}) | heat,
         changes=paints(HUE_OF_CHANGE),
     )
 

@@ -28,7 +28,10 @@ MARGIN = 16.0
 _HEADER = 30.0
 _NOTE = 16.0
 _DETAIL_LIMIT = 2_000
-_DASHES = {EdgeKind.SHAPE: "2 3", EdgeKind.ORDER: "7 4", EdgeKind.MORE: "1 4"}
+_NAMED = 8  # neighbours that a description names
+_DASHES = {EdgeKind.SHAPE: "2 3", EdgeKind.ORDER: "7 4", EdgeKind.MORE: "1 4", EdgeKind.REMOVED: "4 4"}
+_MARK_DASHES = {Mark.CHANGED: "7 3", Mark.REMOVED: "2 3"}
+FILLED = (Mark.ADDED, Mark.REMOVED)  # marks whose nodes have the colour of the change
 _ARROW, _ARROW_HALF = 8.0, 3.4
 _LEGEND = {
     "matmul": "matmul, convolution", "elementwise": "element-wise", "reduce": "reduction", "shape": "layout", "call": "call",
@@ -47,13 +50,13 @@ def _document(graph: Graph, layout: Layout, notes: list[str]) -> Iterator[str]:
     legend = _legend(graph)
     head = _HEADER + _NOTE * len(notes) + (_NOTE if legend else 0)
     texts = [text_width(title, 16, bold=True), *(text_width(note, LINE_SIZE) for note in notes)]
-    texts.append(sum(_legend_width(name) for name in legend))
+    texts.append(sum(_legend_width(text) for _, text in legend))
     width = max([layout.width, *texts]) + 2 * MARGIN
     height = layout.height + head + 2 * MARGIN
     yield '<?xml version="1.0" encoding="UTF-8"?>'
     yield (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{_n(width)}" height="{_n(height)}" '
-        f'viewBox="0 0 {_n(width)} {_n(height)}" role="img" aria-labelledby="rx-title rx-desc">'
+        f'viewBox="0 0 {_n(width)} {_n(height)}" role="graphics-document document" aria-labelledby="rx-title rx-desc">'
     )
     yield f'<title id="rx-title">{escape(title)}</title>'
     yield f'<desc id="rx-desc">{escape(_description(graph))}</desc>'
@@ -67,36 +70,41 @@ def _document(graph: Graph, layout: Layout, notes: list[str]) -> Iterator[str]:
     shift = (width - layout.width) / 2
     yield f'<g transform="translate({_n(shift)} {_n(head + MARGIN)})">'
     yield from _clusters(graph, layout)
+    yield '<g aria-hidden="true">'  # nodes name what they read
     for edge, curve in zip(graph.edges, layout.edges, strict=True):
         yield from _edge(graph, edge, curve)
-    for node, box in zip(graph.nodes, layout.nodes, strict=True):
-        yield from _node(node, box)
+    yield "</g>"
+    for number, box in enumerate(layout.nodes):
+        yield from _node(graph, number, box)
+    yield '<g aria-hidden="true">'
     for edge, curve in zip(graph.edges, layout.edges, strict=True):
         yield from _edge_label(edge, curve)
-    yield "</g>"
+    yield "</g></g>"
     yield "</svg>"
 
 
-def _legend(graph: Graph) -> list[str]:
-    """The classes of operations in a graph, if it has several."""
-    held = {node.look.removeprefix("is-") for node in graph.nodes if node.look.startswith("is-")}
-    found = [name for name in HUE_OF_CLASS if name in held]
+def _legend(graph: Graph) -> list[tuple[str, str]]:
+    """The looks to explain: those of the graph, else the classes of operations if it has several."""
+    if graph.legend:
+        return [(look, visible(text, 60)) for look, text in graph.legend]
+    held = {node.look for node in graph.nodes}
+    found = [(f"is-{name}", _LEGEND[name]) for name in HUE_OF_CLASS if f"is-{name}" in held]
     return found if len(found) > 1 else []
 
 
-def _legend_width(name: str) -> float:
-    return text_width(_LEGEND[name], LINE_SIZE) + 30
+def _legend_width(text: str) -> float:
+    return text_width(text, LINE_SIZE) + 30
 
 
-def _legend_row(names: list[str], y: float) -> Iterator[str]:
-    """A coloured square and a name for each class."""
+def _legend_row(legend: list[tuple[str, str]], y: float) -> Iterator[str]:
+    """A coloured square and a text for each look."""
     x = MARGIN
-    for name in names:
-        paint = LIGHT.node(f"is-{name}")
+    for look, text in legend:
+        paint = LIGHT.nodes[look] if look in LIGHT.nodes else LIGHT.change(look)
         square = f'x="{_n(x)}" y="{_n(y - 9)}" width="10" height="10" rx="2" fill="{paint.fill}" stroke="{paint.stroke}"'
-        yield f'<g class="is-{name}"><rect class="shape" {square}/></g>'
-        yield _text("note", x + 15, y, _LEGEND[name], LINE_SIZE, LIGHT.muted, anchor="start")
-        x += _legend_width(name)
+        yield f'<g class="{look}"><rect class="shape" {square}/></g>'
+        yield _text("note", x + 15, y, text, LINE_SIZE, LIGHT.muted, anchor="start")
+        x += _legend_width(text)
 
 
 def _description(graph: Graph) -> str:
@@ -111,7 +119,11 @@ def _description(graph: Graph) -> str:
 
 def style_sheet() -> str:
     """The style sheet of every graph: classes for kinds and marks, the dark theme inside a media query."""
-    rules = [f"text {{ font-family: {FONT}; }}", ".node:hover .shape { stroke-width: 2.6; }"]
+    rules = [
+        f"text {{ font-family: {FONT}; }}",
+        ".node:hover .shape { stroke-width: 2.6; }",
+        ".node:focus .shape { stroke-width: 4; }",
+    ]
     dark = "".join(f"  {rule}\n" for rule in _rules(DARK))
     light = "".join(f"{rule}\n" for rule in [*rules, *_rules(LIGHT)])
     return f"{light}@media (prefers-color-scheme: dark) {{\n{dark}}}\n"
@@ -130,6 +142,8 @@ def _rules(theme: Theme) -> Iterator[str]:
         yield f".{look} .shape {{ fill: {paint.fill}; stroke: {paint.stroke}; }}"
     for mark in Mark:
         yield f".{mark} .shape {{ stroke: {theme.change(mark).stroke}; }}"
+    for mark in FILLED:
+        yield f".{mark} .shape {{ fill: {theme.change(mark).fill}; }}"
 
 
 def _clusters(graph: Graph, layout: Layout) -> Iterator[str]:
@@ -201,9 +215,12 @@ def _backing(text: str, x: float, y: float) -> str:
     )
 
 
-def _node(node: Node, box: Box) -> Iterator[str]:
+def _node(graph: Graph, number: int, box: Box) -> Iterator[str]:
+    """A node. Screen readers read its tooltip, and then which values it reads and which nodes read it; Tab goes to it."""
+    node = graph.nodes[number]
     classes = " ".join(dict.fromkeys(["node", node.kind, node.look, *node.marks_in_order]))
-    yield f'<g class="{classes}"><title>{escape(tooltip(node))}</title>'
+    yield f'<g class="{classes}" role="img" tabindex="0"><title>{escape(tooltip(node))}</title>'
+    yield f"<desc>{escape(_neighbours(graph, number))}</desc>"
     yield _outline(node, box)
     lines = line_texts(node)
     y = box.y - (TITLE_SIZE + len(lines) * LINE_SIZE) * LINE_HEIGHT / 2 + TITLE_SIZE
@@ -211,6 +228,23 @@ def _node(node: Node, box: Box) -> Iterator[str]:
     for index, line in enumerate(lines):
         yield _text("line", box.x, y + (index + 1) * LINE_SIZE * LINE_HEIGHT, line, LINE_SIZE, LIGHT.text)
     yield "</g>"
+
+
+def _neighbours(graph: Graph, number: int) -> str:
+    """What a node reads, and what reads it, by name."""
+    inputs = dict.fromkeys(graph.pairs[edge][0] for edge in graph.incoming[number])
+    readers = dict.fromkeys(graph.pairs[edge][1] for edge in graph.outgoing[number])
+    return ". ".join(
+        f"{word} {_names(graph, list(others))}"
+        for word, others in (("Reads", inputs), ("Read by", readers))
+        if others
+    )
+
+
+def _names(graph: Graph, numbers: list[int]) -> str:
+    found = [visible(graph.nodes[number].id, 40) for number in numbers[:_NAMED]]
+    more = f" and {len(numbers) - _NAMED} more" if len(numbers) > _NAMED else ""
+    return ", ".join(found) + more
 
 
 def tooltip(node: Node) -> str:
@@ -226,14 +260,10 @@ def _outline(node: Node, box: Box) -> str:
     paint = LIGHT.node(node.look)
     mark = node.strongest_mark
     stroke = LIGHT.change(mark).stroke if mark else paint.stroke
-    dash = (
-        ' stroke-dasharray="3 3"'
-        if node.kind is Kind.MORE
-        else ' stroke-dasharray="7 3"'
-        if mark is Mark.CHANGED
-        else ""
-    )
-    look = f'class="shape" fill="{paint.fill}" stroke="{stroke}" stroke-width="{2.6 if mark else 1.2}"{dash}'
+    fill = LIGHT.change(mark).fill if mark in FILLED else paint.fill
+    dashes = "3 3" if node.kind is Kind.MORE else _MARK_DASHES.get(mark, "") if mark else ""
+    dash = f' stroke-dasharray="{dashes}"' if dashes else ""
+    look = f'class="shape" fill="{fill}" stroke="{stroke}" stroke-width="{2.6 if mark else 1.2}"{dash}'
     corners = _CORNERS.get(node.kind)
     if corners is not None:
         points = " ".join(

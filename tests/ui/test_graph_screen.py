@@ -7,8 +7,11 @@ from typing import Any
 from relax_explorer.ui.tui.app import Explorer
 from relax_explorer.ui.tui.widgets.graph_canvas import GraphCanvas
 from relax_explorer.viz.graph import Mark
+from tests.support.roundtrip import SAMPLES
 from tests.ui.test_explorer import LLAMA, screen_text
 from tests.ui.test_screens import idle, press, typed
+
+BROKEN = str(SAMPLES[0].parent / "broken_build")
 
 
 def canvas(app: Explorer) -> GraphCanvas:
@@ -55,7 +58,7 @@ async def test_the_cursor_follows_edges_and_the_view_follows_the_cursor() -> Non
             assert here(app) == name, key
             assert is_in_sight(app)
             assert app.state.selection.variable == name
-        for _ in range(12):  # down to the end of the layer, always along edges
+        for _ in range(6):  # down to the end of the layer, always along edges
             before = view.cursor
             await pilot.press("j")
             await pilot.pause()
@@ -143,3 +146,48 @@ async def test_equal_layers_are_drawn_once_until_z() -> None:
         assert here(app) == "matmul8"
         await press(pilot, app, "a", "z")
         assert len(canvas(app).rows) == few
+
+
+async def test_d_shows_what_the_stage_removed_and_c_how_long_a_run_takes() -> None:
+    app = Explorer(BROKEN)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await idle(pilot, app)
+        await press(pilot, app, "3", "d")
+        assert "this stage changed nothing" in screen_text(app)
+        await press(pilot, app, "right_square_bracket", "right_square_bracket")
+        few = len(canvas(app).rows)
+        await press(pilot, app, "d")
+        assert len(canvas(app).rows) > few + 24  # and each layer
+        assert {"matmul1", "mul", "add"} <= marked(app, Mark.REMOVED)
+        assert "lv" in marked(app, Mark.ADDED)
+        assert "softmax" in marked(app, Mark.CHANGED)
+        assert "- 24 removed" in screen_text(app)
+        await typed(pilot, app, "matmul1 =", "slash")
+        assert here(app) == "matmul1"
+        assert app.state.selection.binding is None  # this stage has no such binding
+        await press(pilot, app, "d", "c")
+        assert "in one run" in screen_text(app)
+        heat = {node.heat for node in canvas(app).graph.nodes if node.badge.endswith("%")}
+        assert 4 in heat
+        drawn = canvas(app).graph
+        await press(pilot, app, "c")
+        assert "bytes of each value" in screen_text(app)
+        await press(pilot, app, "c", "c")
+        assert canvas(app).graph is not drawn
+        assert [node.badge for node in canvas(app).graph.nodes] == [
+            node.badge for node in drawn.nodes
+        ]  # the same run
+        await press(pilot, app, "right_square_bracket")  # another stage was not measured
+        assert not any("%" in node.badge for node in canvas(app).graph.nodes)
+
+
+async def test_marks_are_in_the_text_without_colours() -> None:
+    app = Explorer(BROKEN, theme="mono")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await idle(pilot, app)
+        await press(pilot, app, "right_square_bracket", "right_square_bracket", "3", "d")
+        await typed(pilot, app, "var:softmax1", "slash")
+        assert "╔~* softmax1" in screen_text(app)
+        assert "╭+ lv4" in screen_text(app)
+        await typed(pilot, app, "matmul7 =", "slash")
+        assert "╔-* matmul7" in screen_text(app)

@@ -17,6 +17,7 @@ from xml.etree import ElementTree
 import pytest
 
 from relax_explorer.viz import dot as dot_module
+from relax_explorer.viz import large_graphs
 from relax_explorer.viz.child import ChildOutputTooLong, ChildTimeout, run_child
 from relax_explorer.viz.dot import DrawError, Engine, dot_label, dot_text, draw
 from relax_explorer.viz.drawing import Drawing
@@ -247,10 +248,27 @@ def test_a_program_in_the_current_directory_is_not_taken_for_pygraphviz(
 
 
 def test_large_graphs_skip_graphviz(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dot_module, "GRAPHVIZ_MAX_NODES", 7)
+    monkeypatch.setattr(dot_module, "GRAPHVIZ_FAST_NODES", 7)
     picture = draw(small())
     assert picture.engine == "builtin"
-    assert picture.notices[0] == "pygraphviz not used: too slow for 8 nodes and 8 edges"
+    assert picture.notices == ("Graphviz not used: too slow for 8 nodes and 8 edges",)
+    assert draw(small(), "png").engine == "pygraphviz"  # only Graphviz writes PNG
+    assert draw(small(), engine="pygraphviz").engine == "pygraphviz"
+    monkeypatch.setattr(dot_module, "GRAPHVIZ_MAX_EDGES", 7)
+    with pytest.raises(DrawError, match="too slow for 8 nodes"):
+        draw(small(), "png")
+
+
+def test_large_graphs_show_shapes_in_boxes_and_not_on_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(large_graphs, "LABELLED_UP_TO", 7)
+    root = ElementTree.fromstring(draw(small(), engine="builtin").data)
+    shown = [(item.get("class"), item.text) for item in root.iter("{http://www.w3.org/2000/svg}text")]
+    assert not [text for css, text in shown if css == "label"]
+    assert shown.count(("line", "(n, 64) f32")) == 6  # five values and a line of `x`
+    assert "label" not in "".join(line for line in small().dot().splitlines() if "->" in line)
+    assert "-->|" not in small().mermaid()
+    monkeypatch.setattr(large_graphs, "LABELLED_UP_TO", 8)
+    assert "-->|" in small().mermaid()
 
 
 @pytest.mark.parametrize("engine", ["pygraphviz", "builtin"])

@@ -85,6 +85,22 @@ def test_only_many_weights_are_folded_without_being_asked() -> None:
     assert {node.title for node in drawing.nodes if node.kind is Kind.PARAMETER} == {"ids", "mask"}
 
 
+def test_shared_weights_of_large_graphs_are_drawn_at_each_reader() -> None:
+    """Graphviz takes minutes for 500 nodes in which all layers share their weights."""
+    lines = "\n".join(
+        f"a{n} = R.matmul({f'a{n - 1}' if n else 'x'}, {'w' if n % 2 else 'v'})" for n in range(100)
+    )
+    drawing = graph(module(STATIC, f"{lines}\nreturn a99"), weights="nodes")
+    leaves = {node.id for node in drawing.nodes if node.kind is Kind.PARAMETER}
+    sources = [edge.source for edge in drawing.edges if edge.source in leaves]
+    assert len(sources) == len(set(sources)) == 101
+    assert [node.title for node in drawing.nodes if node.id in leaves].count("w") == 50
+    assert drawing.notes == ("2 weights and constants are drawn at each reader",)
+    assert drawing.node("w@a3").sources == drawing.node("w").sources
+    few = graph(module(STATIC, "a = R.matmul(x, w)\nb = R.matmul(a, w)\nreturn b"), weights="nodes")
+    assert [node.title for node in few.nodes].count("w") == 1
+
+
 def test_nothing_to_fold_is_the_same_graph() -> None:
     drawing = graph(module('x: R.Tensor((2,), "float32")', "y = R.exp(x)\nreturn y"))
     assert folded(drawing, ()) == drawing

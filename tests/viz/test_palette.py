@@ -8,7 +8,16 @@ import pytest
 
 from relax_explorer.viz.graph import Kind, Mark
 from relax_explorer.viz.op_class import OpClass
-from relax_explorer.viz.palette import HUE_OF_CLASS, OKABE_ITO, THEMES, Theme, contrast, luminance, mix
+from relax_explorer.viz.palette import (
+    HEAT_LEVELS,
+    HUE_OF_CLASS,
+    OKABE_ITO,
+    THEMES,
+    Theme,
+    contrast,
+    luminance,
+    mix,
+)
 
 themes = pytest.mark.parametrize("theme", THEMES.values(), ids=THEMES)
 
@@ -48,7 +57,8 @@ def test_every_line_is_visible(theme: Theme) -> None:
 
 @themes
 def test_each_kind_and_mark_has_a_role(theme: Theme) -> None:
-    assert {kind.value for kind in Kind} | {f"is-{name}" for name in HUE_OF_CLASS} == set(theme.nodes)
+    heat = {f"heat-{level}" for level in range(HEAT_LEVELS)}
+    assert {kind.value for kind in Kind} | {f"is-{name}" for name in HUE_OF_CLASS} | heat == set(theme.nodes)
     assert set(HUE_OF_CLASS) == {item.name.lower() for item in OpClass} - {"other"}
     assert {mark.value for mark in Mark} <= set(theme.changes)
     with pytest.raises(KeyError):

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import pytest
 
 from relax_explorer.viz.drawing import Drawing
-from relax_explorer.viz.graph import EdgeKind, Kind, Node
+from relax_explorer.viz.graph import Edge, EdgeKind, Kind, Node
 from relax_explorer.viz.layout import lay_out
 from relax_explorer.viz.palette import DARK, LIGHT
 from relax_explorer.viz.svg import style_sheet, svg_text, tooltip
@@ -18,9 +18,9 @@ from tests.viz.graphs import HOSTILE, decoder, hostile, small
 SPACE = "{http://www.w3.org/2000/svg}"
 ELEMENTS = {"svg", "title", "desc", "style", "g", "rect", "path", "polygon", "text"}
 ATTRIBUTES = {
-    "aria-labelledby", "class", "d", "fill", "fill-opacity", "font-family", "font-size", "font-weight", "height",
+    "aria-hidden", "aria-labelledby", "class", "d", "fill", "fill-opacity", "font-family", "font-size", "font-weight", "height",
     "id", "points", "role", "rx", "stroke", "stroke-dasharray", "stroke-linejoin", "stroke-width",
-    "text-anchor", "transform", "viewBox", "width", "x", "y",
+    "tabindex", "text-anchor", "transform", "viewBox", "width", "x", "y",
 }  # fmt: skip
 
 
@@ -50,7 +50,9 @@ def test_titles_and_shapes_are_selectable_text() -> None:
 
 def test_screen_readers_hear_what_it_is() -> None:
     root = drawn(small())
-    assert root.get("role") == "img"
+    assert (root.get("role") or "").split()[
+        0
+    ] == "graphics-document"  # the parts of an img are hidden from readers
     assert root.findtext(f"{SPACE}title") == "mlp · main"
     assert root.findtext(f"{SPACE}desc") == (
         "Dataflow graph, drawn from top to bottom, of 8 nodes and 8 edges. Outputs: return."
@@ -61,6 +63,40 @@ def test_screen_readers_hear_what_it_is() -> None:
         if "node" in group.get("class", "")
     ]
     assert tips[2] == "matmul\n(n, 64) f32\nlv = R.matmul(x, w)\n(changed)"
+
+
+def test_screen_readers_and_tab_reach_each_node_and_hear_its_neighbours() -> None:
+    graph = small()
+    root = drawn(graph)
+    parents = {child: parent for parent in root.iter() for child in parent}
+    nodes = [group for group in root.iter(f"{SPACE}g") if "node" in (group.get("class") or "").split()]
+    assert len(nodes) == len(graph.nodes)
+    assert {(group.get("role"), group.get("tabindex")) for group in nodes} == {("img", "0")}
+    said = {
+        group.findtext(f"{SPACE}title", "").split("\n")[0]: group.findtext(f"{SPACE}desc") for group in nodes
+    }
+    assert said["matmul"] == "Reads x, w. Read by lv1, lv2"
+    assert said["x"] == "Read by lv"
+    assert said["return"] == "Reads lv3"
+    for group in nodes:
+        while group in parents:
+            assert group.get("aria-hidden") is None
+            group = parents[group]
+    hub = Drawing(
+        "",
+        (Node("a", "a"), *(Node(f"r{n}", "r") for n in range(20))),
+        tuple(Edge("a", f"r{n}") for n in range(20)),
+    )
+    assert [item.text for item in drawn(hub).iter(f"{SPACE}desc")][
+        1
+    ] == "Read by r0, r1, r2, r3, r4, r5, r6, r7 and 12 more"
+
+
+@pytest.mark.parametrize("graph", [hostile(), small(), decoder(1)], ids=lambda graph: graph.title[:12])
+def test_the_same_graph_is_always_the_same_picture(graph: Drawing) -> None:
+    assert svg_text(graph, lay_out(graph)) == svg_text(graph, lay_out(graph))
+    assert graph.mermaid() == graph.mermaid()
+    assert graph.dot() == graph.dot()
 
 
 def test_notes_stand_below_the_title() -> None:

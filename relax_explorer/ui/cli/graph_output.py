@@ -65,10 +65,12 @@ def _json(graph: Drawing) -> str:
             "lines": n.lines,
             "shape": n.shape_text,
             "cluster": n.cluster,
+            "marks": [str(mark) for mark in n.marks_in_order],
+            "badge": n.badge,
         }
         for n in graph.nodes
     ]
-    edges = [{"source": x.source, "target": x.target, "label": x.label} for x in graph.edges]
+    edges = [{"source": x.source, "target": x.target, "label": x.label, "kind": str(x.kind)} for x in graph.edges]
     return output.document(
         "graph", {"title": graph.title, "nodes": nodes, "edges": edges, "notes": graph.notes}
     )

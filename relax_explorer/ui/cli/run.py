@@ -11,6 +11,7 @@ import numpy as np
 
 from relax_explorer.core.check.call_graph import mentioned
 from relax_explorer.core.diagnostics import Failure
+from relax_explorer.core.exec.binding_times import BindingTimes
 from relax_explorer.core.exec.debugger import Debugger
 from relax_explorer.core.exec.interrupt import Interrupt
 from relax_explorer.core.exec.machine import Machine
@@ -29,7 +30,7 @@ from relax_explorer.ui.cli.packed_files import register_files
 from relax_explorer.ui.cli.progress import compiling
 from relax_explorer.ui.cli.run_problems import of_the_run
 from relax_explorer.ui.cli.run_steps import Asked, report_stop, walk
-from relax_explorer.ui.cli.run_times import Times
+from relax_explorer.ui.cli.run_times import report
 from relax_explorer.ui.cli.stored import save
 from relax_explorer.ui.files import STANDARD_OUTPUT, Target
 from relax_explorer.viz.short import short_value
@@ -65,13 +66,13 @@ def run(
             return output.FOUND if stop_on is not None else output.OK
         machine, document = walked.debugger.machine, walked.data
     else:
-        times = Times()
+        times = BindingTimes()
         machine = interruptible(
             lambda interrupt: _ended(
                 session, name, args, interrupt, times if time_bindings else None, private, engine
             )
         )
-        document = times.report(format) if time_bindings else {}
+        document = report(times, format) if time_bindings else {}
     results = _flat(to_python(machine.result))
     _report_remarks(machine)
     _print(results, format, document)
@@ -138,7 +139,7 @@ def _ended(
     name: str,
     args: Sequence[Any],
     interrupt: Interrupt,
-    times: Times | None,
+    times: BindingTimes | None,
     private: bool,
     engine: str,
 ) -> Machine:

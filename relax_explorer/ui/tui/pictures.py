@@ -7,8 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from relax_explorer.core.exec.binding_times import BindingTimes
+from relax_explorer.core.exec.interrupt import Cancelled, Interrupt
+from relax_explorer.core.exec.machine import Machine
 from relax_explorer.core.ir import expr as e
+from relax_explorer.core.session.inputs import CallInputs, call_values
 from relax_explorer.core.session.session import Session
+from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.core.syntax.doc import Line
 from relax_explorer.ui.files import CannotWrite, target
 from relax_explorer.ui.tui import rows
@@ -20,7 +25,7 @@ from relax_explorer.ui.tui.stage_control import StageControl
 from relax_explorer.ui.tui.state import State
 from relax_explorer.ui.tui.widgets.line_view import Row
 from relax_explorer.viz.cells import CellPicture, cell_picture
-from relax_explorer.viz.graph import Graph
+from relax_explorer.viz.graph import Graph, Mark
 from relax_explorer.viz.tree import node_line
 from relax_explorer.viz.visible import visible
 
@@ -41,38 +46,78 @@ class GraphPicture:
     number: Mapping[int, int]
 
 
-def graph_of(state: State, running: e.Binding | None) -> Drawing:
-    """The graph of the selected function, with what the stage changed, the next binding of the run, and the selected binding."""
+def graph_of(state: State, times: BindingTimes | None) -> Drawing:
+    """The graph of the selected function, with what the stage changed, the selected binding, and the heat of a run."""
+    from relax_explorer.viz.heat import heated
+
+    drawing = _marked_graph(state)
+    if times is not None:
+        drawing = heated(drawing, times, "bytes" if state.options.heat == "bytes" else "time")
+    binding = state.selection.binding
+    selected = next(
+        (node.id for node in drawing.nodes if any(source is binding for source in node.sources)), None
+    )
+    if state.options.radius and selected is not None:
+        drawing = drawing.neighbourhood(selected, state.options.radius)
+    return drawing.scoped(MOST_NODES, selected)
+
+
+def _marked_graph(state: State) -> Drawing:
+    from relax_explorer.viz.diff_graph import diff_graph
     from relax_explorer.viz.ir_graph import graph
 
     session, stage = state.session, state.stage
     assert session is not None  # the callers checked this
     assert stage is not None
-    relax = stage.module.relax_functions
-    name = state.selection.function if state.selection.function in relax else stage.entry
-    changed = [unit for fn in session.diff(stage.number - 1, stage.number).functions for pair in fn.pairs
-               if pair.b is not None and pair.kind in ("added", "changed", "type")
-               and not isinstance(unit := fn.new[pair.b], Line)] if stage.number and stage.changed else []  # fmt: skip
-    drawing = graph(
-        stage.module, name, changed, running, state.selection.binding, layers=state.options.layers
-    )
-    selected = next(
-        (node.id for node in drawing.nodes if "selected" in {str(mark) for mark in node.marks}), None
-    )
-    if state.options.radius and selected is not None:
-        drawing = drawing.neighbourhood(selected, state.options.radius)
-    return drawing.scoped(MOST_NODES)
+    name = graphed_function(state)
+    if not (stage.number and stage.changed):
+        return graph(stage.module, name, layers=state.options.layers)
+    difference = session.diff(stage.number - 1, stage.number)
+    if state.options.shows_removed:
+        return diff_graph(session.stages[stage.number - 1].module, stage.module, difference, name)
+    changed = [
+        unit
+        for fn in difference.functions
+        for pair in fn.pairs
+        if pair.b is not None
+        and pair.kind in ("added", "changed", "type")
+        and not isinstance(unit := fn.new[pair.b], Line)
+    ]
+    return graph(stage.module, name, changed, layers=state.options.layers)
 
 
-def graph_picture(state: State) -> GraphPicture:
+def graphed_function(state: State) -> str:
+    """The function that the graph shows: the selected one, else the entry."""
+    stage = state.stage
+    assert stage is not None  # the callers checked this
+    name = state.selection.function
+    return name if name in stage.module.relax_functions else stage.entry
+
+
+def measured(
+    session: Session, stage: Snapshot, name: str, given: CallInputs, interrupt: Interrupt
+) -> BindingTimes | None:
+    """The times of the bindings of one run; None if it was cancelled."""
+    fn = stage.module.relax_functions[name]
+    values, _ = call_values(fn, given)
+    machine = Machine(stage.module, name, values, cache=session.cache, interrupt=interrupt, private=True)
+    times = BindingTimes()
+    try:
+        times.run(machine)
+    except Cancelled:
+        return None
+    return times
+
+
+def graph_picture(state: State, times: BindingTimes | None) -> GraphPicture:
     """The graph laid out for the terminal. The canvas marks the run."""
-    drawing = graph_of(state, None)
-    name = drawing.title if state.selection.function == drawing.title else state.selection.function
+    drawing = graph_of(state, times)
+    name = graphed_function(state)
     found = [
         Row(
             node_line(drawing, number),
             "",
-            node.sources[0] if node.sources else None,
+            node.sources[0] if node.sources and Mark.REMOVED not in node.marks else None,
             name,
             visible(node.shape_text, 40),
         )
@@ -88,14 +133,14 @@ class Pictures:
     def __init__(self, app: Host, stages: StageControl, run: RunControl) -> None:
         self.app, self.stages, self.run = app, stages, run
 
-    def export(self) -> None:
+    def export(self, times: BindingTimes | None) -> None:
         """Write the graph as SVG into the folder where the explorer was started."""
-        state, running = self.app.state, self.app.running
+        state = self.app.state
         if state.session is None:
             return
 
         def work(job: Job) -> str:
-            drawing = graph_of(state, running)
+            drawing = graph_of(state, times)
             name = f"{Path(state.path or 'graph').stem}-{drawing.title}-{state.selection.stage}.svg"
             try:
                 goal = target(name)

@@ -10,10 +10,12 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal
 from textual.widgets import Static
 
+from relax_explorer.core.exec.binding_times import BindingTimes
+from relax_explorer.core.exec.interrupt import Interrupt
 from relax_explorer.core.ir import expr as e
 from relax_explorer.ui.tui import keys
 from relax_explorer.ui.tui.jobs import Job
-from relax_explorer.ui.tui.pictures import GraphPicture, graph_picture
+from relax_explorer.ui.tui.pictures import GraphPicture, graph_picture, graphed_function, measured
 from relax_explorer.ui.tui.screens.screen_frame import Frame
 from relax_explorer.ui.tui.state import State
 from relax_explorer.ui.tui.widgets.graph_canvas import GraphCanvas, Panned
@@ -24,6 +26,7 @@ from relax_explorer.viz.graph import Mark
 from relax_explorer.viz.mini_map import mini_map, window
 from relax_explorer.viz.visible import fit, visible
 
+RunKey = tuple[int, str, str]
 PAN = (8, 4)  # columns and rows of one step
 _BACK: dict[Direction, Direction] = {"up": "down", "down": "up", "left": "right", "right": "left"}
 
@@ -44,9 +47,10 @@ class GraphScreen(Frame):
 
     def prepare(self) -> None:
         """Nothing is drawn yet."""
-        self._asked: tuple[object, ...] = ()  # what the drawing shows, or will show
+        self._asked: tuple[object, ...] | None = None  # what the drawing shows, or will show
         self._picture: GraphPicture | None = None
         self._step: tuple[int, int, Direction] | None = None  # the last move of the cursor
+        self._times: dict[RunKey, BindingTimes] = {}  # of the functions that were measured
 
     @property
     def canvas(self) -> GraphCanvas:
@@ -61,17 +65,20 @@ class GraphScreen(Frame):
             self.canvas.show_text("no program is open")
             return
         options, selection = state.options, state.selection
-        asked = (state.session, selection.stage, selection.function, options.layers, options.radius,
-                 selection.binding if options.radius else None)  # fmt: skip
+        if state.session is not old.session:
+            self._times.clear()
+        times = self._times.get(self._run_key(state)) if options.heat else None
+        asked = (state.session, selection.stage, selection.function, options.layers, options.shows_removed, options.heat, times,
+                 options.radius, selection.binding if options.radius else None)  # fmt: skip
         if asked != self._asked:
             self._asked = asked
-            self._start(state)
+            self._start(state, times)
         else:
             self._follow(state)
 
-    def _start(self, state: State) -> None:
+    def _start(self, state: State, times: BindingTimes | None) -> None:
         def work(job: Job) -> GraphPicture:
-            return graph_picture(state)
+            return graph_picture(state, times)
 
         self.explorer.jobs.start("graph", "drawing the graph", work, self._show)
 
@@ -84,7 +91,8 @@ class GraphScreen(Frame):
             notes.append(f"{found.picture.untraced} long lines are not drawn")
         text = "  ".join(visible(note) for note in (found.graph.title, *notes))
         self.canvas.border_title = text.replace("[", "\\[")
-        self.canvas.border_subtitle = "~ changed here · > next in the run · ✓ done"
+        changes = "+ added - removed ~ changed" if state.options.shows_removed else "~ changed here"
+        self.canvas.border_subtitle = f"{changes} · > next in the run · ✓ done"
         self._mark(state)
         self._draw_place()
 
@@ -246,8 +254,52 @@ class GraphScreen(Frame):
     def action_whole(self) -> None:
         self.explorer.show_with(radius=0)
 
+    def action_removed(self) -> None:
+        stage = self.explorer.state.stage
+        if stage is None or not stage.number or not stage.changed:
+            self.explorer.say("this stage changed nothing")
+            return
+        self.explorer.show_with(shows_removed=not self.explorer.state.options.shows_removed)
+
+    def _run_key(self, state: State) -> RunKey:
+        """What a run depends on: stage, function and inputs."""
+        name = graphed_function(state)
+        return (state.selection.stage, name, repr(self.explorer.run_control.given(name)))
+
+    def action_heat(self) -> None:
+        """By class, by time, by bytes. The first time for a function, it is run."""
+        state, app = self.explorer.state, self.explorer
+        session, stage = state.session, state.stage
+        if session is None or stage is None:
+            return
+        key = self._run_key(state)
+        if key in self._times:
+            order = ["", "time", "bytes"]
+            app.show_with(heat=order[(order.index(state.options.heat) + 1) % len(order)])
+            return
+        name, interrupt = key[1], Interrupt()
+        given = app.run_control.given(name)
+        app.verdicts.interrupt = interrupt  # Esc cancels it
+
+        def work(job: Job) -> BindingTimes | None:
+            return measured(session, stage, name, given, interrupt)
+
+        def done(times: BindingTimes | None) -> None:
+            if times is None:
+                app.say("cancelled")
+                return
+            self._times[key] = times
+            app.show_with(heat=app.state.options.heat or "time")
+            self._draw()
+            app.say(
+                f"the time of each binding in one run of {visible(name)}; c shows bytes, then classes again"
+            )
+
+        app.jobs.start("heat", f"running {name}", work, done)
+
     def action_export(self) -> None:
-        self.explorer.pictures.export()
+        state = self.explorer.state
+        self.explorer.pictures.export(self._times.get(self._run_key(state)) if state.options.heat else None)
 
     def action_debug_here(self) -> None:
         self.explorer.show_screen("debug")

@@ -14,6 +14,8 @@ from relax_explorer.ui.tui.widgets.line_messages import CursorMoved, RowChosen
 from relax_explorer.ui.tui.widgets.line_view import LineView, Row, style
 from relax_explorer.viz.cells import HEIGHT, CellBox, CellPicture
 from relax_explorer.viz.graph import Graph, Mark, Node
+from relax_explorer.viz.palette import DARK, HEAT_LEVELS, LIGHT
+from relax_explorer.viz.tokens import Tokens
 
 _EMPTY = CellPicture((), (), 0)
 _MARK_ROLES = {
@@ -166,11 +168,21 @@ class GraphCanvas(LineView):
         text = box.face(marks)[offset]
         ground = Style(bgcolor=tokens.cursor or None, bold=True) if is_cursor else Style()
         role = _MARK_ROLES.get(marks[-1], "") if marks else ""
+        ground = ground if is_cursor or node.heat < 0 else _heat_ground(tokens, node.heat)
         edge = style(tokens, role or _role(node)) + ground
         if offset != 1:
             return [Segment(text, edge)]
         inside = style(tokens, _role(node)) + ground
         return [Segment(text[0], edge), Segment(text[1:-1], inside), Segment(text[-1], edge)]
+
+
+def _heat_ground(tokens: Tokens, level: int) -> Style:
+    """The ground of a level of heat. Without colours the highest levels are reversed."""
+    if not tokens.ground:
+        return Style(reverse=level >= HEAT_LEVELS - 1 or None)
+    return Style(
+        color=tokens.role("text").color, bgcolor=(DARK if tokens.dark else LIGHT).node(f"heat-{level}").fill
+    )
 
 
 def _role(node: Node) -> str:

@@ -1,0 +1,58 @@
+"""Graphs of the command line that need more than one stage, or a run."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import click
+
+from relax_explorer.core.exec.binding_times import BindingTimes
+from relax_explorer.core.exec.interrupt import Interrupt
+from relax_explorer.core.exec.machine import Machine
+from relax_explorer.core.session.session import Session
+from relax_explorer.core.session.snapshot import Snapshot
+from relax_explorer.ui.cli.interruptible import interruptible
+from relax_explorer.ui.cli.progress import compiling
+from relax_explorer.ui.cli.run import relax_function, run_inputs
+from relax_explorer.viz.diff_graph import diff_graph
+from relax_explorer.viz.drawing import Drawing
+from relax_explorer.viz.heat import Measure, heated
+
+
+def between_stages(
+    session: Session, left: Snapshot, right: Snapshot, func: str | None, weights: str
+) -> Drawing:
+    """The graph of a function with what differs between two stages."""
+    difference = session.diff(left.number, right.number)
+    drawing = diff_graph(left.module, right.module, difference, func or right.entry, weights)
+    stages = " → ".join(f"{stage.label} {stage.made_by}" for stage in (left, right))
+    return replace(drawing, title=f"{drawing.title}: {stages}")
+
+
+def with_heat(
+    session: Session, stage: Snapshot, drawing: Drawing, measure: Measure, sources: tuple[str, ...], shape: tuple[str, ...],
+    gigabytes: float,
+) -> Drawing:  # fmt: skip
+    """The heat map of a graph after one run of its function."""
+    name = drawing.title
+    args = run_inputs(relax_function(stage.module, name), sources, shape, gigabytes)
+
+    def measured(interrupt: Interrupt) -> BindingTimes:
+        machine = Machine(stage.module, name, args, cache=session.cache, interrupt=interrupt, private=True)
+        times = BindingTimes()
+        with compiling(machine.kernels):
+            times.run(machine)
+        return times
+
+    times: BindingTimes = interruptible(measured)
+    return heated(drawing, times, measure)
+
+
+def check_options(
+    between: str | None, stage: str | None, heat: str | None, run_options: tuple[object, ...]
+) -> None:
+    """Refuse options that have no effect together."""
+    if between is not None and (stage is not None or heat is not None):
+        raise click.UsageError("--between draws two stages: leave --stage and --heat out")
+    if heat is None and any(run_options):
+        raise click.UsageError("--input and --shape are for the run of --heat")

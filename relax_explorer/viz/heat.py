@@ -1,0 +1,60 @@
+"""A graph as a heat map: each node says how long it took, or how many bytes its value holds, and is coloured by it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Literal
+
+from relax_explorer.core.exec.binding_times import BindingTimes
+from relax_explorer.core.ir import expr as e
+from relax_explorer.viz.drawing import Drawing
+from relax_explorer.viz.graph import Node
+from relax_explorer.viz.palette import HEAT_LEVELS
+
+Measure = Literal["time", "bytes"]
+_UNITS = ((1e-6, "µs"), (1e-3, "ms"), (1.0, "s"))
+_SIZES = ((1, "B"), (1 << 10, "KiB"), (1 << 20, "MiB"), (1 << 30, "GiB"))
+
+
+def heated(drawing: Drawing, times: BindingTimes, measure: Measure) -> Drawing:
+    """The heat map of a graph. A node that stands for several bindings shows their sum; a call shows what its callee took too."""
+    amounts = [_amount(node, times, measure) for node in drawing.nodes]
+    most = max([amount for amount in amounts if amount is not None], default=0.0)
+    whole = times.total if measure == "time" else sum([amount for amount in amounts if amount is not None])
+    nodes = tuple(
+        node if amount is None else _heated(node, amount, most, whole, measure)
+        for node, amount in zip(drawing.nodes, amounts, strict=True)
+    )
+    steps = [most * (level + 1) / HEAT_LEVELS for level in range(HEAT_LEVELS)]
+    legend = tuple(
+        (f"heat-{level}", f"up to {amount_text(step, measure)}") for level, step in enumerate(steps)
+    )
+    what = "time of each binding in one run" if measure == "time" else "bytes of each value in one run"
+    note = f"{what}, {amount_text(whole, measure)} in all"
+    return replace(drawing, nodes=nodes, legend=legend, notes=(note, *drawing.notes))
+
+
+def _amount(node: Node, times: BindingTimes, measure: Measure) -> float | None:
+    """The seconds or bytes of a node; None if it did not run."""
+    rows = [
+        times.rows[source]
+        for source in node.sources
+        if isinstance(source, (e.VarBinding, e.MatchCast)) and source in times.rows
+    ]
+    if not rows:
+        return None
+    return sum([row.inclusive if measure == "time" else float(row.size) for row in rows])
+
+
+def _heated(node: Node, amount: float, most: float, whole: float, measure: Measure) -> Node:
+    level = min(HEAT_LEVELS - 1, int(HEAT_LEVELS * amount / most)) if most else 0
+    share = f" {100 * amount / whole:.0f}%" if whole else ""
+    text = f"{amount_text(amount, measure)}{share}"
+    return replace(node, heat=level, badge=f"{node.badge}  {text}" if node.badge else text)
+
+
+def amount_text(amount: float, measure: Measure) -> str:
+    """`1.5 ms` or `2.0 KiB`: three digits in the unit that fits."""
+    units = _UNITS if measure == "time" else _SIZES
+    size, name = next(((size, name) for size, name in reversed(units) if amount >= size), units[0])
+    return f"{amount / size:.3g} {name}"

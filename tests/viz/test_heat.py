@@ -1,0 +1,140 @@
+"""Heat maps: each node tells its time or bytes in a run, and has a colour of a scale that the legend explains."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from relax_explorer.core.check.normalize import normalize_with
+from relax_explorer.core.exec.binding_times import BindingTime, BindingTimes
+from relax_explorer.core.exec.machine import Machine
+from relax_explorer.core.session.inputs import made_inputs
+from relax_explorer.core.syntax.parser import parse
+from relax_explorer.viz.drawing import Drawing
+from relax_explorer.viz.heat import amount_text, heated
+from relax_explorer.viz.ir_graph import graph
+from relax_explorer.viz.layout import lay_out
+from relax_explorer.viz.svg import svg_text
+from tests.cli.test_commands import rxe_cli
+from tests.viz.test_repeats import layered
+
+CALLS = """
+@I.ir_module
+class Module:
+    @R.function
+    def inner(a: R.Tensor((2, 3), "float32")) -> R.Tensor((2, 3), "float32"):
+        b = R.exp(a)
+        c = R.sin(b)
+        return c
+
+    @R.function
+    def main(x: R.Tensor((2, 3), "float32")) -> R.Tensor((2, 3), "float32"):
+        cls = Module
+        y: R.Tensor((2, 3), "float32") = cls.inner(x)
+        z = R.add(y, y)
+        return z
+"""
+
+CHAIN = """@R.function
+def main(x: R.Tensor((2,), "float32")):
+    a = R.exp(x)
+    b = R.sin(a)
+    c = R.cos(b)
+    return c
+"""
+
+
+def measured(module: Any, name: str = "main") -> BindingTimes:
+    times = BindingTimes()
+    values, _ = made_inputs(module.relax_functions[name], {})
+    times.run(Machine(module, name, values))
+    return times
+
+
+def test_numbers_are_short() -> None:
+    texts = {amount_text(amount, "time") for amount in (0.0, 2.5e-7, 1.23456e-3, 7.0)}
+    assert texts == {"0 µs", "0.25 µs", "1.23 ms", "7 s"}
+    assert [amount_text(size, "bytes") for size in (0, 12, 1536, 3 << 20)] == [
+        "0 B",
+        "12 B",
+        "1.5 KiB",
+        "3 MiB",
+    ]
+
+
+def test_a_call_holds_what_its_callee_took() -> None:
+    module = normalize_with(parse(CALLS))[0]
+    times = measured(module)
+    row = {row.binding.var.name: row for row in times.rows.values() if row.binding.var is not None}
+    assert row["y"].inclusive > row["b"].seconds + row["c"].seconds
+    assert row["z"].inclusive == row["z"].seconds
+    assert sum(item.seconds for item in row.values()) <= times.total
+    drawing = heated(graph(module, "main"), times, "bytes")
+    assert drawing.node("y").badge == "24 B 50%"
+    assert drawing.node("x").heat == -1
+
+
+def fixed(drawing: Drawing, seconds: list[float]) -> BindingTimes:
+    """The times of the nodes of a graph that are bindings, in order."""
+    times = BindingTimes()
+    sources = [
+        node.sources[0]
+        for node in drawing.nodes
+        if node.sources and node.shape_text and node.kind != "parameter"
+    ]
+    for binding, second in zip(sources, seconds, strict=True):
+        times.rows[binding] = BindingTime("main", binding, "", 1, second, 0.0, 8, second)  # type: ignore[index, arg-type]  # bindings
+    return times
+
+
+def test_levels_are_shares_of_the_largest_and_the_legend_names_them() -> None:
+    module = normalize_with(parse(CHAIN))[0]
+    plain = graph(module)
+    drawing = heated(plain, fixed(plain, [0.0, 0.5, 1.0]), "time")
+    assert [drawing.node(name).heat for name in "abc"] == [0, 2, 4]
+    assert [drawing.node(name).badge for name in "abc"] == ["0 µs 0%", "500 ms 33%", "1 s 67%"]
+    assert [text for _, text in drawing.legend] == [
+        "up to 200 ms",
+        "up to 400 ms",
+        "up to 600 ms",
+        "up to 800 ms",
+        "up to 1 s",
+    ]
+    text = svg_text(drawing, lay_out(drawing))
+    assert "up to 600 ms" in text
+    assert 'class="node operator heat-4"' in text
+    assert "500 ms 33%" in text
+    assert "1 s 67%" in drawing.terminal(80)
+    nothing = heated(plain, fixed(plain, [0.0, 0.0, 0.0]), "time")
+    assert {node.heat for node in nothing.nodes} == {-1, 0}
+    assert heated(plain, BindingTimes(), "time").node("a").heat == -1
+
+
+def test_a_layer_that_stands_for_all_shows_their_sum() -> None:
+    module = layered(6)
+    times = measured(module)
+    once, each = (heated(graph(module, layers=layers), times, "bytes") for layers in ("once", "each"))
+    sizes = [
+        row.size
+        for row in times.rows.values()
+        if row.binding.var is not None and row.binding.var.name in ("a0", "a1", "a2", "a3", "a4", "a5")
+    ]
+    assert once.node("a0").badge.startswith(f"×6  {amount_text(sum(sizes), 'bytes')}")
+    assert each.node("a0").badge.startswith(amount_text(sizes[0], "bytes"))
+
+
+@pytest.mark.parametrize("measure", ["time", "bytes"])
+def test_the_command_runs_the_function_and_draws_the_heat(measure: str, tmp_path: Path) -> None:
+    file = tmp_path / "p.py"
+    file.write_text(CALLS)
+    done = rxe_cli("graph", str(file), "--heat", measure, "--format", "json", "--input", "x=ones")
+    assert done.exit_code == 0, done.stderr
+    nodes = {node["id"]: node for node in json.loads(done.stdout)["nodes"]}
+    assert nodes["y"]["badge"].endswith("%")
+    assert nodes["x"]["badge"] == ""
+    bad = rxe_cli("graph", str(file), "--heat", measure, "--input", "q=ones")
+    assert bad.exit_code == 2
+    assert "Traceback" not in bad.stderr
