@@ -14,6 +14,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar
 
+from textual.actions import ActionParseResult
 from textual.app import App
 from textual.events import DescendantFocus
 from textual.filter import LineFilter
@@ -49,6 +50,7 @@ from relax_explorer.ui.tui.selection import Options, Selection
 from relax_explorer.ui.tui.stage_control import StageControl
 from relax_explorer.ui.tui.state import State
 from relax_explorer.ui.tui.themes import chosen_theme, textual_theme
+from relax_explorer.ui.tui.tutorial import Tutorial
 from relax_explorer.ui.tui.typed import command_line
 from relax_explorer.ui.tui.verdicts import Verdicts
 from relax_explorer.ui.tui.widgets.line_view import LineView, Row
@@ -99,11 +101,20 @@ class Explorer(App[int]):
         self.marks = Marks(self, self.stage_control)
         self.pipeline_control = PipelineControl(self, self.stage_control)
         self.verdicts = Verdicts(self, self.stage_control, self.run_control)
+        self.tutorial = Tutorial(self, self.stage_control)
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Filters for all output. Screens escape their text; this catches omissions."""
         own = [SAFE, *([ASCII] if self.is_ascii else [])]
         return [*super().get_line_filters(), *[item for item in own if item.enabled]]
+
+    async def run_action(self, action: str | ActionParseResult, *arguments: Any, **named: Any) -> bool:
+        """Run an action. The tour learns of those that keys call on a screen."""
+        screen, is_free = self.screen_name, isinstance(self.screen, Frame) and not isinstance(self.focused, Input)
+        done = await super().run_action(action, *arguments, **named)
+        if self.tutorial.is_on and is_free and isinstance(action, str):
+            self.tutorial.acted(action, screen)
+        return done
 
     def on_descendant_focus(self, event: DescendantFocus) -> None:
         """Keep the cursor of an input from blinking, if nothing may move."""

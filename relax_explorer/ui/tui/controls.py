@@ -10,6 +10,7 @@ from relax_explorer.ui.tui.pictures import Pictures
 from relax_explorer.ui.tui.pipeline_control import PipelineControl
 from relax_explorer.ui.tui.run_control import RunControl
 from relax_explorer.ui.tui.stage_control import StageControl
+from relax_explorer.ui.tui.tutorial import Tutorial
 from relax_explorer.ui.tui.verdicts import Verdicts
 
 
@@ -20,5 +21,6 @@ class Controls(Host, Protocol):
     run_control: RunControl
     pictures: Pictures
     verdicts: Verdicts
+    tutorial: Tutorial
     pipeline_control: PipelineControl
     marks: Marks

@@ -153,6 +153,10 @@ def _commands(app: Controls, text: str) -> None:
     app.show_text("Commands of the : line", lines)
 
 
+def _tutorial(app: Controls, text: str) -> None:
+    app.tutorial.start()
+
+
 def _exit(app: Controls, text: str) -> None:
     app.leave()
 
@@ -174,6 +178,7 @@ TYPED: tuple[Typed, ...] = (
     Typed("fold", "[all|open|close]", "Fold or open what the cursor is in, or all.", _fold),
     Typed("theme", "NAME", "Draw in another theme.", _theme),
     Typed("commands", "", "List the commands of this line.", _commands),
+    Typed("tutorial", "", "A tour in eight keys: find the pass that broke a build.", _tutorial),
     Typed("exit", "", "Leave the explorer.", _exit),
 )
 _BY_NAME = {item.name: item for item in TYPED}

@@ -8,11 +8,12 @@ from textual.widgets import Static
 
 from relax_explorer.core.session.compare import Pairing, Side, Verdict
 from relax_explorer.ui.tui import keys
+from relax_explorer.ui.tui.empty import no_comparison
 from relax_explorer.ui.tui.screens.passes_screen import ahead
 from relax_explorer.ui.tui.screens.screen_frame import Frame
 from relax_explorer.ui.tui.state import Compared, State
 from relax_explorer.ui.tui.widgets.line_messages import CursorMoved, RowChosen
-from relax_explorer.ui.tui.widgets.line_view import LineView, Row
+from relax_explorer.ui.tui.widgets.line_view import LineView, Row, text_lines
 from relax_explorer.viz.pair_table import pair_detail, pair_row, verdict_line
 from relax_explorer.viz.stage_line import stage_line
 from relax_explorer.viz.visible import visible
@@ -35,14 +36,8 @@ class CompareScreen(Frame):
         """Draw the comparison."""
         compared = state.compared
         if state.session is None or compared is None:
-            text = (
-                "no program is open"
-                if state.session is None
-                else "comparing …"
-                if self.explorer.jobs.running
-                else "no comparison; b chooses a stage"
-            )
-            self.query_one("#pairs", LineView).show([Row(text)], 0)
+            found = no_comparison(state, not self.explorer.jobs.is_idle)
+            self.query_one("#pairs", LineView).show(text_lines(found), 0)
             self.query_one("#verdict", Static).update(Text(""))
         elif compared is not old.compared:
             self._draw_pairs(state, compared)

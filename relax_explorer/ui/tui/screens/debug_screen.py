@@ -13,11 +13,12 @@ from textual.widgets import Static
 from relax_explorer.core.ir import expr as e
 from relax_explorer.ui.tui import keys
 from relax_explorer.ui.tui.debug_rows import RunView
+from relax_explorer.ui.tui.empty import no_run
 from relax_explorer.ui.tui.screens.program_frame import ProgramFrame
 from relax_explorer.ui.tui.state import State
 from relax_explorer.ui.tui.timeline import step_at, timeline
 from relax_explorer.ui.tui.widgets.line_messages import CursorMoved, RowChosen
-from relax_explorer.ui.tui.widgets.line_view import LineView, Row
+from relax_explorer.ui.tui.widgets.line_view import LineView, Row, text_lines
 from relax_explorer.viz.visible import fit, visible
 
 LOWER = ("values", "shapes", "calls", "points")
@@ -93,10 +94,10 @@ class DebugScreen(ProgramFrame):
             ir.centre()
 
     def _draw_nothing(self, state: State) -> None:
-        text = "starting …" if self.explorer.jobs.running else "no run; r starts one, I chooses the inputs"
+        found = no_run(state, not self.explorer.jobs.is_idle)
         for name in self.panes:
             self.query_one(f"#{name}", LineView).show([], 0)
-        self.query_one("#debug_ir", LineView).show([Row(text)], 0)
+        self.query_one("#debug_ir", LineView).show(text_lines(found), 0)
         self.query_one("#debug_ir").border_title = ""
         for name in ("tabs", "next", "timeline"):
             self.query_one(f"#{name}", Static).update(Text(""))

@@ -14,6 +14,7 @@ from relax_explorer.core.exec.binding_times import BindingTimes
 from relax_explorer.core.exec.interrupt import Interrupt
 from relax_explorer.core.ir import expr as e
 from relax_explorer.ui.tui import keys
+from relax_explorer.ui.tui.empty import no_graph, no_program
 from relax_explorer.ui.tui.jobs import Job
 from relax_explorer.ui.tui.pictures import GraphPicture, graph_picture, graphed_function, measured
 from relax_explorer.ui.tui.screens.screen_frame import Frame
@@ -62,7 +63,13 @@ class GraphScreen(Frame):
     def draw(self, state: State, old: State) -> None:
         """Lay the graph out if another one is to be shown; else move the cursor and the marks."""
         if state.session is None:
-            self.canvas.show_text("no program is open")
+            self.canvas.show_text("\n".join(no_program(state, self.explorer.asked, False)))
+            return
+        if state.stage is not None and not state.stage.module.relax_functions:
+            self._asked = ()
+            self.explorer.jobs.drop("graph")
+            self.canvas.show_text("\n".join(no_graph(state.stage)))
+            self.canvas.border_title = self.canvas.border_subtitle = ""
             return
         options, selection = state.options, state.selection
         if state.session is not old.session:

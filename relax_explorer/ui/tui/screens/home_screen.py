@@ -9,11 +9,15 @@ from textual.app import ComposeResult
 
 from relax_explorer.ui import directories, recent
 from relax_explorer.ui.tui import keys
+from relax_explorer.ui.tui.recipe import RECIPE
 from relax_explorer.ui.tui.screens.screen_frame import Frame
 from relax_explorer.ui.tui.state import State
 from relax_explorer.ui.tui.widgets.line_messages import RowChosen
 from relax_explorer.ui.tui.widgets.line_view import LineView, Row
 from relax_explorer.viz.visible import visible
+
+
+TOUR = object()  # the node of the row that starts the tour
 
 
 class HomeScreen(Frame):
@@ -47,7 +51,14 @@ class HomeScreen(Frame):
 
     def action_enter(self) -> None:
         row = self.query_one("#home", LineView).row
-        if row is not None and row.node is not None:
+        if row is None or row.node is None:
+            self.explorer.say("this line opens nothing")
+        elif row.node is TOUR:
+            self.explorer.tutorial.start()
+        elif row.node is RECIPE:
+            self.explorer.copied(RECIPE)
+            self.explorer.say("copied: paste it around your call of tvm.compile, then rxe dumps")
+        else:
             self.explorer.stage_control.open(str(row.node))
 
     def action_back(self) -> None:
@@ -65,6 +76,7 @@ def home_rows() -> Iterator[Row]:
         yield from [Row(f"  {visible(path, 200)}", " ", path) for path in known[:5]]
         yield Row("")
     yield Row("Samples", "#")
+    yield Row("  a tour                   find the pass that broke a build, in eight keys", " ", TOUR)
     for sample in directories.samples():
         yield Row(f"  {sample.stem:<24} {visible(_title(sample), 100)}", " ", str(sample))
     yield Row("")
@@ -72,6 +84,9 @@ def home_rows() -> Iterator[Row]:
     yield Row("  rxe FILE.py            a module in TVMScript; passes run on it here")
     yield Row("  rxe FOLDER             numbered stages: 00_input.py, 01_LegalizeOps.py, …")
     yield Row("  mod.script()           prints a stage in Python; show_meta=True keeps its constants")
+    yield Row("")
+    yield Row("Record the stages of your build in Python: Enter copies these lines, then: rxe dumps", "#", RECIPE)
+    yield from [Row(f"  {line}", " ", RECIPE) for line in RECIPE.splitlines()]
 
 
 def _title(path: Path) -> str:

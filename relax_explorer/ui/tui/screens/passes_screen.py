@@ -13,6 +13,7 @@ from textual.widgets import Static
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.tir.stmt import PrimFunc
 from relax_explorer.ui.tui import keys, rows
+from relax_explorer.ui.tui.empty import no_program, no_rows
 from relax_explorer.ui.tui.rail import OffPass, rail_rows, strip_text
 from relax_explorer.ui.tui.screens.program_frame import ProgramFrame
 from relax_explorer.ui.tui.screens.screen_frame import WIDE, table_text
@@ -21,7 +22,7 @@ from relax_explorer.ui.tui.selection import DIFFS
 from relax_explorer.ui.tui.state import State
 from relax_explorer.ui.tui.table_rows import LEAST_BESIDE, BesideRows, TableRows
 from relax_explorer.ui.tui.widgets.line_messages import CursorMoved, RowChosen
-from relax_explorer.ui.tui.widgets.line_view import STEP, LineView, Row
+from relax_explorer.ui.tui.widgets.line_view import STEP, LineView, Row, text_lines
 from relax_explorer.viz.stage_line import change_counts
 from relax_explorer.viz.visible import visible
 
@@ -78,9 +79,9 @@ class PassesScreen(ProgramFrame):
     def draw(self, state: State, old: State) -> None:
         """Draw what changed: the list, the program, or only the details."""
         if state.session is None:
-            self.query_one("#ir", LineView).show(
-                [Row(f"reading {visible(state.path or self.explorer.asked)} …")], 0
-            )
+            busy = not self.explorer.jobs.is_idle
+            found = no_program(state, state.path or self.explorer.asked, busy)
+            self.query_one("#ir", LineView).show(text_lines(found), 0)
             return
         is_other = state.session is not old.session or state.selection.stage != old.selection.stage
         if is_other:
@@ -103,7 +104,7 @@ class PassesScreen(ProgramFrame):
         session, stage = state.session, state.stage
         assert session is not None  # the caller checked this
         assert stage is not None
-        view, shown = self.program, self._rows(state)
+        view, shown = self.program, self._rows(state) or text_lines(no_rows(stage))
         cursor = rows.cursor_in(shown, stage, state.selection, is_other)
         view.show(shown, cursor)
         view.centre()

@@ -9,10 +9,11 @@ from textual.app import ComposeResult
 from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.core.source import Span
 from relax_explorer.ui.tui import keys, rows
+from relax_explorer.ui.tui.empty import no_problems, no_program
 from relax_explorer.ui.tui.screens.screen_frame import Frame
 from relax_explorer.ui.tui.state import State
 from relax_explorer.ui.tui.widgets.line_messages import RowChosen
-from relax_explorer.ui.tui.widgets.line_view import LineView, Row
+from relax_explorer.ui.tui.widgets.line_view import LineView, Row, text_lines
 
 
 class ProblemsScreen(Frame):
@@ -58,7 +59,7 @@ def problem_list(state: State) -> Iterator[Row]:
         yield from rows.problem_rows(item)
     if state.session is None:
         if not state.failures:
-            yield Row("no program is open; 0 shows samples")
+            yield from text_lines(no_program(state, "", False))
         return
     for note in state.session.notes:
         yield from rows.problem_rows(note)
@@ -68,9 +69,7 @@ def problem_list(state: State) -> Iterator[Row]:
         for row in rows.problem_rows(problem, f"stage {stage.label} {stage.made_by}"):
             yield Row(row.text, row.gutter, place)
     if not (found or state.failures or state.session.notes):
-        yield Row(
-            f"no problems in {state.stages} stages; checked: syntax, well-formedness, StructInfo, purity, contracts of passes"
-        )
+        yield from text_lines(no_problems(state))
 
 
 def _place(stage: Snapshot, span: Span | None) -> tuple[int, str, object]:

@@ -41,6 +41,7 @@ class Frame(Moving):
         yield Static(id="header", markup=False)
         with Container(id="body"):
             yield from self.compose_body()
+        yield Static(id="tutorial", markup=False)
         yield BarInput(id="search", placeholder="find text; op:matmul, ty:(n,, var:lv, all: in every stage")
         yield CommandInput(self.explorer.history, self._completions, "command")
         yield Static(id="footer", markup=False)
@@ -126,6 +127,7 @@ class Frame(Moving):
         """Draw header and footer, once they exist."""
         if not hasattr(self, "_drawn"):
             return
+        self._draw_tutorial()
         if self.is_small:
             text = f"needs {SMALLEST[0]}×{SMALLEST[1]}; the same data: relax-explorer show …"
             self.query_one("#header", Static).update(Text(text))
@@ -133,6 +135,13 @@ class Frame(Moving):
             return
         self.query_one("#header", Static).update(self._header())
         self.query_one("#footer", Static).update(self._footer())
+
+    def _draw_tutorial(self) -> None:
+        tutorial, strip = self.explorer.tutorial, self.query_one("#tutorial", Static)
+        strip.display = tutorial.is_on and not self.is_small
+        if tutorial.is_on:
+            strip.border_title, strip.border_subtitle = tutorial.title, "Esc ends the tour"
+            strip.update(Text(tutorial.text))
 
     def _header(self) -> Text:
         state, width = self.explorer.state, self.app.size.width

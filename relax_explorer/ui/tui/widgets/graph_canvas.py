@@ -39,7 +39,7 @@ class GraphCanvas(LineView):
         self._on_line: dict[int, list[int]] = {}
 
     def show_text(self, text: str) -> None:
-        """Show a line of text instead of a drawing."""
+        """Show text instead of a drawing."""
         self.text = text
         self._set(Graph(""), _EMPTY, (), 0)
 
@@ -138,7 +138,8 @@ class GraphCanvas(LineView):
         width, (x, top) = self.scrollable_content_region.width, self.scroll_offset
         number = int(top) + y
         if self.text:
-            segments = [Segment(f" {self.text}" if not number else "")]
+            lines = self.text.split("\n")
+            segments = [Segment(f" {lines[number]}" if number < len(lines) else "")]
             return Strip(segments).extend_cell_length(width).crop(0, width).apply_style(self.rich_style)
         strip = Strip(self._line(number, int(x), int(x) + width))
         return (

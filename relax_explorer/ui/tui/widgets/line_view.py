@@ -57,6 +57,11 @@ class Row:
     pieces: tuple[tuple[str, str], ...] = ()
 
 
+def text_lines(lines: Sequence[str]) -> list[Row]:
+    """Lines of plain text as rows."""
+    return [Row(line, pieces=(("text", line),)) for line in lines]
+
+
 class LineView(ScrollView, can_focus=True, inherit_bindings=False):
     """Lines with a gutter and a cursor. Moving the cursor redraws two lines.
 
