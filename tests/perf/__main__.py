@@ -10,12 +10,13 @@ from dataclasses import asdict
 
 from tests.perf.benchmark import Benchmark, Result
 from tests.perf.exec import EXEC
+from tests.perf.graphs import GRAPHS
 from tests.perf.passes import PASSES
 from tests.perf.text import TEXT
 from tests.perf.tui import TUI
 from tests.support.oracle import Oracle
 
-BENCHMARKS: list[Benchmark] = [*TEXT, *PASSES, *EXEC, *TUI]
+BENCHMARKS: list[Benchmark] = [*TEXT, *PASSES, *EXEC, *GRAPHS, *TUI]
 ROW = "{:<24} {:>12} {:>12} {:>8} {:>6}  {}"
 
 

@@ -367,6 +367,14 @@ CALLS = tuple(
 0 graph {plain} --engine builtin --format svg
 3 graph {plain} --format png --engine builtin
 2 graph {plain} --func nobody
+2 graph {plain} --between 0..9
+0 graph {plain} --between ..
+2 graph {plain} --between 0..0 --stage 0
+2 graph {plain} --between 0..0 --heat time
+2 graph {plain} --shape n=2
+2 graph {plain} --heat time --shape n
+2 graph {plain} --heat bytes --input nobody=ones
+0 graph {plain} --heat bytes --expand
 0 graph {plain} -o {folder}/out.xyz
 2 diff {plain} --between ²..1
 0 diff {plain} --between 0..
