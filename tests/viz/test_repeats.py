@@ -27,21 +27,29 @@ LAYER = """\
 """
 
 
-def layered(count: int, tail: str = "", results: str = "", **changes: str) -> IRModule:
-    """A chain of layers over `x`. `changes` replace text in the layer `L7` and so on; `tail` follows them all."""
+def layered(
+    count: int,
+    tail: str = "",
+    results: str = "",
+    layer: str = LAYER,
+    before: str = "",
+    dtype: str = "float32",
+    **changes: str,
+) -> IRModule:
+    """A chain of layers over `x`. `changes` replace text in the layer `L7` and so on; `tail` follows them all, `before` leads them."""
     weights = "".join(f', w{n}: R.Tensor((8, 8), "float32")' for n in range(count))
     lines, last = [], "x"
     for n in range(count):
-        text = LAYER.format(n=n, h=last)
+        text = layer.format(n=n, h=last)
         if f"L{n}" in changes:
             old, new = changes[f"L{n}"].split(" => ")
             assert old in text
             text = text.replace(old, new)
         lines.append(text)
         last = f"g{n}"
-    head = f'x: R.Tensor(("k", 8), "float32"), m: R.Tensor((8,), "float32"), o: R.Tensor((8,), "float32"){weights}'
+    head = f'x: R.Tensor(("k", 8), "{dtype}"), m: R.Tensor((8,), "float32"), o: R.Tensor((8,), "float32"){weights}'
     ending = f"        r = R.exp({last})\n{tail}        R.output(r{results})\n    return r\n"
-    text = f"@R.function\ndef main({head}):\n    with R.dataflow():\n{''.join(lines)}{ending}"
+    text = f"@R.function\ndef main({head}):\n    with R.dataflow():\n{before}{''.join(lines)}{ending}"
     module, problems = normalize_with(parse(text))
     assert not [item for item in problems if item.is_error]
     return module
@@ -116,8 +124,48 @@ def test_a_value_of_a_middle_layer_that_is_used_later_ends_the_repeat() -> None:
     assert counts(layered(10, tail=later.replace("d4", "d9"), results=", q")) == [(8, 10)]
     every = ", ".join(f"d{n}" for n in range(10))
     assert counts(layered(10, tail=f"        q = R.concat(({every}))\n", results=", q")) == [(8, 10)]
+    but_last = every.removesuffix(", d9")
+    assert counts(layered(10, tail=f"        q = R.concat(({but_last}))\n", results=", q")) == [(8, 9)]
     some = every.replace("d3, ", "")
     assert counts(layered(10, tail=f"        q = R.concat(({some}))\n", results=", q")) != [(8, 10)]
+
+
+def test_only_weights_may_differ() -> None:
+    other = {"before": "        q = R.exp(o)\n", "L4": "add(a4, m) => add(a4, q)"}
+    assert counts(layered(10, **other)) == [(8, 4), (8, 5)]
+    same = {"before": "        q = R.exp(o)\n", "layer": LAYER.replace(", m)", ", q)")}
+    assert counts(layered(10, **same)) == [(8, 10)]
+
+
+TWICE = """\
+        a{n} = R.matmul({h}, w{n})
+        b{n} = R.add(a{n}, m)
+        c{n} = R.multiply(b{n}, m)
+        g{n} = R.add(c{n}, {h})
+"""
+
+
+def test_a_weight_that_is_read_twice_is_one_weight() -> None:
+    assert counts(layered(10, layer=TWICE)) == [(4, 10)]
+    assert counts(layered(10, layer=TWICE, L4="(b4, m) => (b4, o)")) == [(4, 4), (4, 5)]
+    apart = {f"L{n}": f"(b{n}, m) => (b{n}, o)" for n in range(10)}
+    assert counts(layered(10, layer=TWICE, **apart)) == [(4, 10)]
+    assert counts(layered(10, layer=TWICE, **{**apart, "L4": "(b4, m) => (b4, m)"})) == [(4, 4), (4, 5)]
+
+
+CAST = """\
+        a{n} = R.astype({h}, "float32")
+        b{n} = R.exp(a{n})
+        c{n} = R.cos(b{n})
+        g{n} = R.sin(b{n})
+"""
+
+
+def test_what_a_piece_reads_and_makes_has_equal_struct_info() -> None:
+    assert counts(layered(10, layer=CAST)) == [(4, 10)]
+    assert counts(layered(10, layer=CAST, dtype="float16")) == [(4, 9)]
+    loose = 'c4 = => c4: R.Tensor(ndim=2, dtype="float32") ='
+    assert counts(layered(10, layer=CAST, L4=loose)) == [(4, 4), (4, 5)]
 
 
 def test_no_repeat_where_nothing_is_fed_on_or_known() -> None:
