@@ -6,19 +6,22 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from relax_explorer.core.diagnostics import Diagnostic
+from relax_explorer.core.diagnostics import Diagnostic, Failure
 from relax_explorer.core.exec.values import Value
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.session.debug_commands import execute
 from relax_explorer.core.session.debug_motions import to
 from relax_explorer.core.session.debug_session import Answer, DebugSession, open_debug_session
 from relax_explorer.core.session.inputs import CallInputs, call_values
+from relax_explorer.core.session.snapshot import Snapshot
+from relax_explorer.ui import remembered_inputs
 from relax_explorer.ui.tui.debug_rows import RunView, run_view
 from relax_explorer.ui.tui.host import Host
 from relax_explorer.ui.tui.jobs import Job
 from relax_explorer.viz.debug_text import answer_lines, stop_notice
 from relax_explorer.viz.ir_table import IrTable
 from relax_explorer.viz.value_page import value_page
+from relax_explorer.viz.visible import visible
 
 Work = Callable[[DebugSession], Answer]
 BUDGET = 512 << 20  # bytes of recorded values; older ones are computed again
@@ -39,6 +42,9 @@ class RunControl:
     def __init__(self, app: Host, call: CallInputs) -> None:
         self.app, self.call = app, call
         self.calls: dict[str, CallInputs] = {}  # what the user said for each function
+        self.recalled: tuple[Snapshot, str, dict[str, CallInputs]] | None = (
+            None  # the same from earlier sessions
+        )
         self.session: DebugSession | None = None
         self.left: DebugSession | None = (
             None  # the last one, whose breakpoints and watches the next one takes
@@ -61,7 +67,20 @@ class RunControl:
         """What the user said of the inputs of a function."""
         stage = self.app.state.stage
         entry = self.call.function or ("" if stage is None else stage.entry)
-        return self.calls.get(function) or (self.call if function == entry else CallInputs())
+        said = self.calls.get(function) or (self.call if function == entry else CallInputs())
+        if said.sources or said.shape or function in self.calls:
+            return said
+        return self._recalled_for(function) or said
+
+    def recall(self, first: Snapshot, key: str, found: dict[str, CallInputs]) -> None:
+        """Take the inputs of earlier sessions on this program, whose first stage is `first`."""
+        self.recalled = (first, key, found)
+
+    def _recalled_for(self, function: str) -> CallInputs | None:
+        session = self.app.state.session
+        if session is None or self.recalled is None or self.recalled[0] is not session.stages[0]:
+            return None
+        return self.recalled[2].get(function)
 
     def ensure(self) -> None:
         """Start a run if there is none, unless the same start failed before."""
@@ -82,16 +101,21 @@ class RunControl:
             self.app.say(f"the module has no Relax function {name or 'to run'}")
             return
         given, left, width = self.given(name), self.session or self.left, self.app.value_width
+        is_recalled = given is self._recalled_for(name)
         tables: dict[str, IrTable] = {}
 
         def work(job: Job) -> tuple[DebugSession, RunView, str]:
-            values, made_up = call_values(fn, given)
+            values, made_up, failed = values_of(fn, given, is_recalled)
             debugger = session.debug(name, values, stage.number, BUDGET)
             opened = open_debug_session(session, debugger, stage.number)
             lost = opened.take_over(left) if left is not None else []
             said = (
                 f"breakpoints without a place here: {', '.join(lost)}"
                 if lost
+                else f"the inputs of last time do not fit ({failed}), so they are made up: {made_up}; I changes them"
+                if failed
+                else f"the inputs of last time{f', made up: {made_up}' if made_up else ''}; I changes them"
+                if is_recalled
                 else f"inputs made up: {made_up}; I changes them"
                 if made_up
                 else ""
@@ -124,6 +148,9 @@ class RunControl:
     def with_inputs(self, function: str, call: CallInputs) -> None:
         """Start again with other inputs."""
         self.calls[function] = call
+        session = self.app.state.session
+        if session is not None and self.recalled is not None and self.recalled[0] is session.stages[0]:
+            remembered_inputs.remember(self.recalled[1], function, call)
         self.restart()
 
     def cancel(self) -> None:
@@ -238,3 +265,13 @@ class RunControl:
             lambda session: Answer("page", {"title": name, "lines": value_page(name, value)}),
             f"reading {name}",
         )
+
+
+def values_of(fn: e.Function, given: CallInputs, is_recalled: bool) -> tuple[list[Any], str, str]:
+    """The values of a call, what is made up, and why inputs of an earlier session do not fit. Raises Failure for those of now."""
+    try:
+        return *call_values(fn, given), ""
+    except Failure as failure:
+        if not is_recalled:
+            raise
+        return *call_values(fn, CallInputs(given.function)), visible(failure.diagnostics[0].message, 80)

@@ -11,7 +11,7 @@ from relax_explorer.core.session.recorded import RecordedSession, recorded
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.core.syntax.load import load
-from relax_explorer.ui import directories, recent
+from relax_explorer.ui import directories, recent, remembered_inputs
 from relax_explorer.ui.tui.host import Host
 from relax_explorer.ui.tui.jobs import Job
 from relax_explorer.ui.tui.run_control import RunControl
@@ -21,6 +21,9 @@ from relax_explorer.ui.tui.table_rows import folds_around
 from relax_explorer.viz.ir_table import IrTable
 
 MOST_JUMPS = 100
+EARLY = (
+    10_000  # bindings up to which remembered inputs are looked up before the program is shown; takes 50 ms
+)
 
 
 class StageControl:
@@ -38,10 +41,22 @@ class StageControl:
 
         def work(job: Job) -> None:
             session = self._session(path)
+            early = _size(session) <= EARLY
+            if early:  # so that a run that starts at once has them
+                self._recall(session, job)
             job.tell(lambda: self._opened(session, path))
+            if not early:
+                self._recall(session, job)
             self._advance(session, job)
 
         self.app.jobs.start("session", f"reading {path}", work, lambda _: None)
+
+    def _recall(self, session: Session, job: Job) -> None:
+        """Look up the inputs of earlier runs of this program."""
+        first = session.stages[0]
+        key = remembered_inputs.module_key(first.module)
+        found = remembered_inputs.remembered(key)
+        job.tell(lambda: self.run.recall(first, key, found))
 
     def _advance(self, session: Session, job: Job) -> None:
         """Run the rest of a pipeline."""
@@ -84,6 +99,7 @@ class StageControl:
         options = self.app.state.options
         if path != self.app.state.path:  # folds of another program
             options = replace(options, folded=frozenset(), opened=frozenset())
+            self.run.calls.clear()
         plan = None if isinstance(session, RecordedSession) else Plan.of(session.pipeline)
         self.app.state = State(
             path, session, len(session.stages), Selection(0, first.entry), options, plan=plan
@@ -174,6 +190,12 @@ class StageControl:
         hiding = folds_around(folded, IrTable(stage, selection.function), selection.binding)
         if hiding:
             self.app.show_with(folded=folded - hiding)
+
+
+def _size(session: Session) -> int:
+    """The number of bindings outside branches."""
+    functions = session.stages[0].module.relax_functions.values()
+    return sum(len(block.bindings) for fn in functions for block in fn.body.blocks)
 
 
 def _functions(stage: Snapshot, first: str) -> list[str]:

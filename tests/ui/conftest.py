@@ -1,0 +1,14 @@
+"""Each test of the explorer starts without recent files and remembered inputs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from relax_explorer.ui import directories
+
+
+@pytest.fixture(autouse=True)
+def _own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(directories, "state", lambda: tmp_path / "own-state")
