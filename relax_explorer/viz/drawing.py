@@ -33,6 +33,27 @@ class Drawing(Graph, Shown):
 
         return mermaid_text(self)
 
+    def data(self) -> dict[str, object]:
+        """The graph as plain data, for JSON."""
+        nodes = [
+            {
+                "id": n.id,
+                "title": n.title,
+                "kind": str(n.kind),
+                "lines": n.lines,
+                "shape": n.shape_text,
+                "cluster": n.cluster,
+                "marks": [str(mark) for mark in n.marks_in_order],
+                "badge": n.badge,
+            }
+            for n in self.nodes
+        ]
+        edges = [
+            {"source": x.source, "target": x.target, "label": x.label, "kind": str(x.kind)}
+            for x in self.edges
+        ]
+        return {"title": self.title, "nodes": nodes, "edges": edges, "notes": self.notes}
+
     def draw(self, format: str = "svg", engine: Engine = "auto", timeout: float = 10.0) -> Picture:
         """A picture with notes on its layout; `format` is `svg` or `png`, `timeout` is in seconds per engine."""
         from relax_explorer.viz.dot import draw  # as above

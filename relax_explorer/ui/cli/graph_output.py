@@ -57,20 +57,4 @@ def _picture(graph: Drawing, target: Target, style: str, engine: str) -> int:
 
 
 def _json(graph: Drawing) -> str:
-    nodes = [
-        {
-            "id": n.id,
-            "title": n.title,
-            "kind": str(n.kind),
-            "lines": n.lines,
-            "shape": n.shape_text,
-            "cluster": n.cluster,
-            "marks": [str(mark) for mark in n.marks_in_order],
-            "badge": n.badge,
-        }
-        for n in graph.nodes
-    ]
-    edges = [{"source": x.source, "target": x.target, "label": x.label, "kind": str(x.kind)} for x in graph.edges]
-    return output.document(
-        "graph", {"title": graph.title, "nodes": nodes, "edges": edges, "notes": graph.notes}
-    )
+    return output.document("graph", graph.data())

@@ -31,6 +31,7 @@ from relax_explorer.ui.tui.dialogs.inputs_dialog import Inputs
 from relax_explorer.ui.tui.dialogs.key_prompt import KeyPrompt
 from relax_explorer.ui.tui.dialogs.pipeline_editor import PipelineEditor
 from relax_explorer.ui.tui.dialogs.popup import Popup
+from relax_explorer.ui.tui.exporting import Exports
 from relax_explorer.ui.tui.jobs import JobFailed, Jobs, JobTold
 from relax_explorer.ui.tui.keymap import Keymap
 from relax_explorer.ui.tui.marks import Marks
@@ -102,6 +103,7 @@ class Explorer(App[int]):
         self.pipeline_control = PipelineControl(self, self.stage_control)
         self.verdicts = Verdicts(self, self.stage_control, self.run_control)
         self.tutorial = Tutorial(self, self.stage_control)
+        self.exports = Exports(self, self.run_control)
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Filters for all output. Screens escape their text; this catches omissions."""
@@ -110,7 +112,8 @@ class Explorer(App[int]):
 
     async def run_action(self, action: str | ActionParseResult, *arguments: Any, **named: Any) -> bool:
         """Run an action. The tour learns of those that keys call on a screen."""
-        screen, is_free = self.screen_name, isinstance(self.screen, Frame) and not isinstance(self.focused, Input)
+        screen = self.screen_name
+        is_free = isinstance(self.screen, Frame) and not isinstance(self.focused, Input)
         done = await super().run_action(action, *arguments, **named)
         if self.tutorial.is_on and is_free and isinstance(action, str):
             self.tutorial.acted(action, screen)
@@ -216,6 +219,11 @@ class Explorer(App[int]):
         """The lines that keys move: of the popup, or of the screen."""
         return self.screen.view if isinstance(self.screen, (Frame, Popup)) else self.frame.view
 
+    def shown_panes(self) -> list[tuple[str, Sequence[Row]]]:
+        """The titles and rows of the panes that are shown."""
+        views = [view for view in self.frame.query(LineView) if view.size.height and len(view.rows)]
+        return [(str(view.border_title or "").replace("\\[", "["), view.rows) for view in views]
+
     def show_screen(self, name: str, starts: bool = True) -> None:
         """Show a screen; the selection stays. `starts` lets the screen start its work."""
         if self.state.session is None and not self.asked and name not in ("home", "problems"):
@@ -319,6 +327,7 @@ class Explorer(App[int]):
         was_busy = not self.jobs.is_idle
         self.run_control.cancel()
         self.verdicts.interrupt.cancel()
+        self.exports.interrupt.cancel()
         for lane in ("graph", "export", "history", "search"):
             self.jobs.drop(lane)
         if was_busy:
@@ -334,6 +343,7 @@ class Explorer(App[int]):
         """Cancel running work, then end the application."""
         self.run_control.cancel()
         self.verdicts.interrupt.cancel()
+        self.exports.interrupt.cancel()
         super().exit(*arguments, **named)
 
     # -- small actions --------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from relax_explorer.ui.tui.exporting import Exports
 from relax_explorer.ui.tui.host import Host
 from relax_explorer.ui.tui.marks import Marks
 from relax_explorer.ui.tui.pictures import Pictures
@@ -22,5 +23,6 @@ class Controls(Host, Protocol):
     pictures: Pictures
     verdicts: Verdicts
     tutorial: Tutorial
+    exports: Exports
     pipeline_control: PipelineControl
     marks: Marks

@@ -11,6 +11,7 @@ from relax_explorer.core.session.commands import command
 from relax_explorer.core.session.debug_commands import DEBUG_COMMANDS
 from relax_explorer.ui.tui.controls import Controls
 from relax_explorer.ui.tui.dialogs.pipeline_editor import step_completions
+from relax_explorer.ui.tui.exporting import ENDINGS
 from relax_explorer.ui.tui.selection import DIFFS
 from relax_explorer.ui.tui.state import State
 from relax_explorer.ui.tui.table_rows import LEAST_BESIDE
@@ -153,6 +154,14 @@ def _commands(app: Controls, text: str) -> None:
     app.show_text("Commands of the : line", lines)
 
 
+def _export(app: Controls, text: str) -> None:
+    app.exports.export(text)
+
+
+def _report(app: Controls, text: str) -> None:
+    app.exports.report(text)
+
+
 def _tutorial(app: Controls, text: str) -> None:
     app.tutorial.start()
 
@@ -178,6 +187,8 @@ TYPED: tuple[Typed, ...] = (
     Typed("fold", "[all|open|close]", "Fold or open what the cursor is in, or all.", _fold),
     Typed("theme", "NAME", "Draw in another theme.", _theme),
     Typed("commands", "", "List the commands of this line.", _commands),
+    Typed("export", "FORMAT [FILE]", "Write the screen: svg and mermaid (the graph), html, json or text.", _export),
+    Typed("report", "[FILE]", "Write the session as one HTML page: stages, changes, graphs, problems, a run.", _report),
     Typed("tutorial", "", "A tour in eight keys: find the pass that broke a build.", _tutorial),
     Typed("exit", "", "Leave the explorer.", _exit),
 )
@@ -211,12 +222,17 @@ def completions(state: State, is_debug: bool, text: str) -> list[str]:
         names = [item.name for item in TYPED] + ([item.name for item in DEBUG_COMMANDS] if is_debug else [])
         return [f"{name} " for name in dict.fromkeys(names) if name.startswith(last)][:MOST]
     word = head.split(" ", 1)[0]
-    return [f"{head} {name}" for name in _arguments(state, word, last) if name.startswith(last)][:MOST]
+    found = _arguments(state, word, last)
+    if word == "export" and " " not in head:
+        found = [*ENDINGS, *found]
+    return [f"{head} {name}" for name in found if name.startswith(last)][:MOST]
 
 
 def _arguments(state: State, word: str, last: str) -> Sequence[str]:
     if word == "open":
         return _paths(last)
+    if word in ("export", "report"):
+        return _paths(last, tuple(ENDINGS.values()))
     if word == "theme":
         return [name.removeprefix("rxe-") for name in THEMES]
     if word == "passes":
@@ -245,7 +261,7 @@ def _variables(fn: e.Function) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _paths(text: str) -> list[str]:
+def _paths(text: str, endings: Sequence[str] = (".py", ".txt")) -> list[str]:
     folder, slash, _ = text.rpartition("/")
     place = Path(folder + slash).expanduser() if slash else Path()
     try:
@@ -255,7 +271,7 @@ def _paths(text: str) -> list[str]:
     return [
         f"{folder}{slash}{item.name}{'/' if item.is_dir() else ''}"
         for item in found
-        if item.suffix in ("", ".py", ".txt")
+        if item.suffix in ("", *endings)
     ]
 
 

@@ -85,7 +85,7 @@ def home_rows() -> Iterator[Row]:
     yield Row("  rxe FOLDER             numbered stages: 00_input.py, 01_LegalizeOps.py, …")
     yield Row("  mod.script()           prints a stage in Python; show_meta=True keeps its constants")
     yield Row("")
-    yield Row("Record the stages of your build in Python: Enter copies these lines, then: rxe dumps", "#", RECIPE)
+    yield Row("Record the stages of your build: Enter copies this Python; then: rxe dumps", "#", RECIPE)
     yield from [Row(f"  {line}", " ", RECIPE) for line in RECIPE.splitlines()]
 
 
