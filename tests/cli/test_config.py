@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from relax_explorer.core.session.commands import COMMANDS, Argument
+from relax_explorer.core.session.command_types import Argument
+from relax_explorer.core.session.commands import COMMANDS
 from relax_explorer.ui import directories
 from relax_explorer.ui.cli.main import group
 from relax_explorer.ui.config import BadConfig, settings
