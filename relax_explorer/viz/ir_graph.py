@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
 
 from relax_explorer.core.diagnostics import Diagnostic, Failure
 from relax_explorer.core.ir import expr as e
@@ -15,6 +16,7 @@ from relax_explorer.core.syntax.printer_expr import scalar_text
 from relax_explorer.viz import folding
 from relax_explorer.viz.drawing import Drawing
 from relax_explorer.viz.graph import Cluster, Edge, Kind, Mark, Node
+from relax_explorer.viz.inside import frame_of, placed_inside
 from relax_explorer.viz.op_class import OpClass, op_class
 from relax_explorer.viz.repeat_folding import layers_once
 from relax_explorer.viz.repeats import repeats
@@ -30,18 +32,20 @@ def graph(
     block: int | None = None,
     weights: str = "auto",
     layers: str = "each",
+    inside: Collection[str] = (),
 ) -> Drawing:
     """The graph of one Relax function (the entry if no name is given), or of its block number `block` alone.
 
     `weights` folds weights and constants into their readers (fold), or not (nodes); auto folds many, whole leaves the graph as it is.
-    `layers` draws each of several equal layers (each), or the first one for all (once).
+    `layers` draws each of several equal layers (each), or the first one for all (once). Calls of the functions `inside` are
+    clusters with what these compute.
 
     Raises Failure if the module has no such function.
     """
     name = function_of(module, function)
     fn = module.relax_functions[name]
     marks = {binding: Mark.CHANGED for binding in changed}
-    drawing = _Builder(name, fn, marks, current, selected).build(block)
+    drawing = _Builder(name, fn, marks, current, selected, module, inside).build(block)
     if layers == "once":
         drawing = layers_once(drawing, repeats(fn))
     return folding.eased(drawing, folding.weights(fn), weights)
@@ -67,8 +71,12 @@ class _Builder:
         marks: dict[e.Binding, Mark],
         current: e.Binding | None,
         selected: e.Binding | None,
+        module: IRModule,
+        inside: Collection[str] = (),
+        around: tuple[str, ...] = (),
     ) -> None:
         self.name, self.fn = name, fn
+        self.module, self.inside, self.around = module, inside, (*around, name)
         self.marks, self.current, self.selected = marks, current, selected
         self.names = Names()
         self.ids: dict[e.Var | e.Binding, str] = {}
@@ -152,19 +160,54 @@ class _Builder:
                 sources=(binding,),
             )
         )
+        callee = self._opened(value)
         if type(value) is e.If:
-            self._read(value.condition, node_id, cluster)
-            for branch, label in ((value.true_branch, "then"), (value.false_branch, "else")):
-                inner = f"{node_id}.{label}"
-                self.clusters.append(Cluster(inner, f"{name}: {label}", cluster))
-                if isinstance(branch, e.SeqExpr):
-                    self._sequence(branch, inner)
-                    self._output(f"{node_id}.{label}.out", label, branch.body, inner)
-                else:
-                    self._output(f"{node_id}.{label}.out", label, branch, inner)
-                self.edges.append(Edge(f"{node_id}.{label}.out", node_id, short_info(info)))
-            return
-        self._read(value, node_id, cluster)
+            self._branches(value, node_id, name, cluster, short_info(info))
+        elif callee is not None:
+            self._call_inside(value, node_id, callee, cluster)
+        else:
+            self._read(value, node_id, cluster)
+
+    def _branches(self, value: e.If, node_id: str, name: str, cluster: str | None, shape: str) -> None:
+        """Draw the branches of an `if` as clusters; their results lead to its node."""
+        self._read(value.condition, node_id, cluster)
+        for branch, label in ((value.true_branch, "then"), (value.false_branch, "else")):
+            inner = f"{node_id}.{label}"
+            self.clusters.append(Cluster(inner, f"{name}: {label}", cluster))
+            result = branch
+            if isinstance(branch, e.SeqExpr):
+                self._sequence(branch, inner)
+                result = branch.body
+            self._output(f"{node_id}.{label}.out", label, result, inner)
+            self.edges.append(Edge(f"{node_id}.{label}.out", node_id, shape))
+
+    def _opened(self, value: e.Expr) -> str | None:
+        """The name of the function whose inside is drawn at a call; none calls itself there."""
+        if type(value) is not e.Call or not isinstance(value.op, e.GlobalVar):
+            return None
+        name = value.op.name
+        fn = self.module.functions.get(name)
+        fits = type(fn) is e.Function and len(fn.params) == len(value.args)
+        return name if fits and name in self.inside and name not in self.around else None
+
+    def _call_inside(self, call: e.Expr, node_id: str, name: str, cluster: str | None) -> None:
+        """Draw what a call computes; its node, moved into the cluster, stands for the result."""
+        assert type(call) is e.Call  # the caller found its callee
+        fn = self.module.relax_functions[name]
+        inner = _Builder(
+            name, fn, self.marks, self.current, self.selected, self.module, self.inside, self.around
+        )
+        drawing = inner.build(None)
+        arguments = {
+            inner.ids[param]: self._id(arg)
+            for param, arg in zip(fn.params, call.args, strict=True)
+            if isinstance(arg, e.Var)
+        }
+        placed = placed_inside(drawing, node_id, f"{node_id} = {name}", cluster, arguments, self.taken)
+        self.nodes[-1] = replace(self.nodes[-1], cluster=frame_of(node_id))
+        self.nodes[-1:] = [*placed.nodes, self.nodes[-1]]
+        self.edges += placed.edges
+        self.clusters += placed.clusters
 
     def _output(self, node_id: str, title: str, expr: e.Expr, cluster: str | None) -> None:
         self.nodes.append(

@@ -11,6 +11,7 @@ from tests.support.roundtrip import SAMPLES
 from tests.ui.test_explorer import LLAMA, screen_text
 from tests.ui.test_screens import idle, press, typed
 
+FUSED = LLAMA.replace("00_input", "04_FuseOps")
 BROKEN = str(SAMPLES[0].parent / "broken_build")
 
 
@@ -41,7 +42,7 @@ def is_in_sight(app: Explorer) -> bool:
 
 
 async def test_the_cursor_follows_edges_and_the_view_follows_the_cursor() -> None:
-    app = Explorer(str(LLAMA), pipeline="")
+    app = Explorer(LLAMA, pipeline="")
     async with app.run_test(size=(80, 24)) as pilot:
         await idle(pilot, app)
         await press(pilot, app, "3")
@@ -96,7 +97,7 @@ async def _panned_and_mapped(pilot: Any, app: Explorer) -> None:
 
 
 async def test_the_graph_follows_selection_stage_and_run_and_leads_back() -> None:
-    app = Explorer(str(LLAMA), pipeline="CanonicalizeBindings,LegalizeOps")
+    app = Explorer(LLAMA, pipeline="CanonicalizeBindings,LegalizeOps")
     async with app.run_test(size=(120, 40)) as pilot:
         await idle(pilot, app)
         await typed(pilot, app, "var:matmul2", "slash")
@@ -128,7 +129,7 @@ async def test_the_graph_follows_selection_stage_and_run_and_leads_back() -> Non
 
 
 async def test_equal_layers_are_drawn_once_until_z() -> None:
-    app = Explorer(str(LLAMA), pipeline="")
+    app = Explorer(LLAMA, pipeline="")
     async with app.run_test(size=(120, 40)) as pilot:
         await idle(pilot, app)
         await typed(pilot, app, "var:matmul8", "slash")  # of the second layer
@@ -191,3 +192,30 @@ async def test_marks_are_in_the_text_without_colours() -> None:
         assert "╭+ lv4" in screen_text(app)
         await typed(pilot, app, "matmul7 =", "slash")
         assert "╔-* matmul7" in screen_text(app)
+
+
+async def test_o_opens_the_function_that_a_node_calls() -> None:
+    app = Explorer(FUSED, pipeline="")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await idle(pilot, app)
+        await typed(pilot, app, "var:lv1", "slash")
+        await press(pilot, app, "3")
+        few = len(canvas(app).rows)
+        assert here(app) == "lv1"
+        await press(pilot, app, "o")
+        assert here(app) == "lv1"
+        assert len(canvas(app).rows) == few + 2
+        await press(pilot, app, "k")
+        assert here(app) == "lv1/gv"
+        assert is_in_sight(app)
+        await press(pilot, app, "z")  # each layer: the function has two calls now
+        assert {"lv1/gv", "lv5/gv"} <= {node.id for node in canvas(app).graph.nodes}
+        await typed(pilot, app, "lv5/gv", "slash")
+        assert here(app) == "lv5/gv"  # it has the same binding as lv1/gv
+        await press(pilot, app, "o")
+        assert here(app) == "lv5"
+        await press(pilot, app, "z")
+        assert len(canvas(app).rows) == few
+        await typed(pilot, app, "var:softmax", "slash")
+        await press(pilot, app, "o")
+        assert "calls no Relax function" in screen_text(app)

@@ -90,7 +90,9 @@ THEME = Argument(
 )
 
 
-KEYS = Argument("--keys", "the keys to start from: default, gdb, vscode or vim", "choice", "default", choices=("default", "gdb", "vscode", "vim"))
+KEYS = Argument(
+    "--keys", "the keys to start from", "choice", "default", choices=("default", "gdb", "vscode", "vim")
+)
 KEY = Argument(
     "--key",
     "other keys for an action: next-change=F7, or two keys one after the other, step='z s'; may be repeated",
@@ -110,18 +112,21 @@ GRAPH = Command(
     "graph", "Draw the dataflow graph of a function.",
     (
         INPUT, FUNCTION, PASSES, STAGE, OUTPUT,
-        Argument("--format", "output format (default: from the file's extension)", "choice", None,
+        Argument("--format", "output format (default: by the file's extension)", "choice", None,
                  choices=("svg", "png", "dot", "mermaid", "unicode", "ascii", "json")),
         Argument("--engine", "layout engine", "choice", "auto", choices=("auto", "pygraphviz", "dot", "builtin")),
-        Argument("--weights", "weights and constants: folded into their readers, as nodes, or auto (folded if there are many)", "choice",
-                 "auto", choices=("auto", "fold", "nodes")),
+        Argument("--weights", "weights as lines of their readers (fold), as nodes, or auto", "choice", "auto", choices=("auto", "fold", "nodes")),
+        Argument("--between", "draw two stages at once, as 0..1: what was added, removed and changed", metavar="I..J"),
+        Argument("--heat", "run the function, and colour bindings by time or bytes", "choice", None, choices=("time", "bytes")),
+        RUN_INPUT, SHAPE, MAX_INPUT,
         Argument("--expand", "draw each of several equal layers, not only the first one", "flag", False),
+        Argument("--inside", "draw what calls of these Relax functions compute, in clusters; all for every function", metavar="A,B|all"),
         Argument("--around", "draw only the neighbourhood of this variable", metavar="VAR"),
         Argument("--radius", "radius of the neighbourhood, in edges", "int", 2),
         Argument("--max-nodes", "for larger graphs, draw only the neighbourhood of one node", "int", 2000),
     ),
-    ("relax-explorer graph model.py -o model.svg", "relax-explorer graph model.py --around lv7 --format unicode"),
-    "graph",
+    ("relax-explorer graph model.py -o model.svg", "relax-explorer graph dumps --between 1..2 -o changes.svg",
+     "relax-explorer graph model.py --around lv7 --format unicode"), "graph",
 )  # fmt: skip
 
 

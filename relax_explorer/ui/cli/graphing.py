@@ -9,6 +9,7 @@ import click
 from relax_explorer.core.exec.binding_times import BindingTimes
 from relax_explorer.core.exec.interrupt import Interrupt
 from relax_explorer.core.exec.machine import Machine
+from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.ui.cli.interruptible import interruptible
@@ -48,11 +49,24 @@ def with_heat(
     return heated(drawing, times, measure)
 
 
+def opened_functions(module: IRModule, names: str | None) -> frozenset[str]:
+    """The functions of `--inside`."""
+    known = frozenset(module.relax_functions)
+    if names is None or names == "all":
+        return known if names else frozenset()
+    asked = frozenset(name.strip() for name in names.split(","))
+    if unknown := sorted(asked - known):
+        raise click.UsageError(
+            f"the module has no Relax function {unknown[0]!r}; it has {', '.join(sorted(known))}"
+        )
+    return asked
+
+
 def check_options(
-    between: str | None, stage: str | None, heat: str | None, run_options: tuple[object, ...]
+    between: str | None, of_one: tuple[str | None, ...], heat: str | None, of_run: tuple[object, ...]
 ) -> None:
     """Refuse options that have no effect together."""
-    if between is not None and (stage is not None or heat is not None):
-        raise click.UsageError("--between draws two stages: leave --stage and --heat out")
-    if heat is None and any(run_options):
+    if between is not None and any(option is not None for option in of_one):
+        raise click.UsageError("--between draws two stages: leave --stage, --heat and --inside out")
+    if heat is None and any(of_run):
         raise click.UsageError("--input and --shape are for the run of --heat")

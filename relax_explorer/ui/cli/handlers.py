@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Literal
 
 import click
 
@@ -211,27 +212,40 @@ def diff(a: str, b: str | None, passes: str | None, between: str | None, style: 
         names = (a, b)
     else:
         session = open_session(a, passes, "default")
-        first, _, second = (between or "").partition("..")
-        left = chosen(session, first) if first else session.stages[0]
-        right = chosen(session, second or None)
+        left, right = _two_stages(session, between or "")
         difference = session.diff(left.number, right.number)
         names = (f"{a}@{left.made_by}", f"{a}@{right.made_by}")
     print_diff(difference, names, style)
     return output.FOUND if exit_code and not difference.is_empty else output.OK
 
 
+def _two_stages(session: Session, between: str) -> tuple[Snapshot, Snapshot]:
+    """The stages of `I..J`: by default the first and the last one."""
+    first, _, second = between.partition("..")
+    return chosen(session, first) if first else session.stages[0], chosen(session, second or None)
+
+
 def graph(
     input: str, func: str | None, passes: str | None, stage: str | None, output_: Target | None, format: str | None, engine: str, around: str | None,
-    radius: int, max_nodes: int, weights: str, expand: bool,
+    radius: int, max_nodes: int, weights: str, expand: bool, between: str | None, heat: Literal["time", "bytes"] | None,
+    input_: tuple[str, ...], shape: tuple[str, ...], max_input: float, inside: str | None,
 ) -> int:  # fmt: skip
     """Draw a graph."""
+    from relax_explorer.ui.cli import graphing
     from relax_explorer.ui.cli.graph_output import draw
     from relax_explorer.viz.ir_graph import graph as build
 
+    graphing.check_options(between, (stage, heat, inside), heat, (input_, shape))
     session = open_session(input, passes)
-    snapshot = chosen(session, stage)
-    layers = "each" if expand or around is not None else "once"
-    drawing = build(snapshot.module, func or snapshot.entry, weights=weights, layers=layers)
+    if between is not None:
+        drawing = graphing.between_stages(session, *_two_stages(session, between), func, weights)
+    else:
+        snapshot = chosen(session, stage)
+        layers = "each" if expand or around is not None else "once"
+        opened = graphing.opened_functions(snapshot.module, inside)
+        drawing = build(snapshot.module, func or snapshot.entry, weights=weights, layers=layers, inside=opened)
+        if heat is not None:
+            drawing = graphing.with_heat(session, snapshot, drawing, heat, input_, shape, max_input)
     if around is not None:
         centre = next((node.id for node in drawing.nodes if around in (node.title, *node.lines)), None)
         if centre is None:

@@ -71,7 +71,7 @@ def _marked_graph(state: State) -> Drawing:
     assert stage is not None
     name = graphed_function(state)
     if not (stage.number and stage.changed):
-        return graph(stage.module, name, layers=state.options.layers)
+        return graph(stage.module, name, layers=state.options.layers, inside=state.options.inside)
     difference = session.diff(stage.number - 1, stage.number)
     if state.options.shows_removed:
         return diff_graph(session.stages[stage.number - 1].module, stage.module, difference, name)
@@ -83,7 +83,7 @@ def _marked_graph(state: State) -> Drawing:
         and pair.kind in ("added", "changed", "type")
         and not isinstance(unit := fn.new[pair.b], Line)
     ]
-    return graph(stage.module, name, changed, layers=state.options.layers)
+    return graph(stage.module, name, changed, layers=state.options.layers, inside=state.options.inside)
 
 
 def graphed_function(state: State) -> str:
@@ -123,7 +123,10 @@ def graph_picture(state: State, times: BindingTimes | None) -> GraphPicture:
         )
         for number, node in enumerate(drawing.nodes)
     ]
-    numbers = {id(source): number for number, node in enumerate(drawing.nodes) for source in node.sources}
+    numbers: dict[int, int] = {}  # the first one of a binding that is drawn several times
+    for number, node in enumerate(drawing.nodes):
+        for source in node.sources:
+            numbers.setdefault(id(source), number)
     return GraphPicture(drawing, cell_picture(drawing), tuple(found), numbers)
 
 

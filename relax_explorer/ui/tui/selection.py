@@ -39,7 +39,8 @@ class Options:
     `density` is compact, typed or written; `diff` is inline, only or off; `opened` are kernels with all lines; `radius` is that of
     the neighbourhood in the graph, 0 for the whole graph; `shows_map` shows the map of a large
     graph; `layers` draws equal layers once or each; `shows_removed` shows in the
-    graph what the stage removed; `heat` colours it by time or bytes; `lower` is the table below the program in a narrow debug screen.
+    graph what the stage removed; `heat` colours it by time or bytes; `inside` are
+    functions whose calls are opened in the graph; `lower` is the table below the program in a narrow debug screen.
     """
 
     density: str = "compact"
@@ -51,6 +52,7 @@ class Options:
     radius: int = 0
     shows_map: bool = True
     layers: str = "once"
+    inside: frozenset[str] = frozenset()
     shows_removed: bool = False
     heat: str = ""
     lower: str = "values"

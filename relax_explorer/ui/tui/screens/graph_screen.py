@@ -13,7 +13,7 @@ from textual.widgets import Static
 from relax_explorer.core.exec.binding_times import BindingTimes
 from relax_explorer.core.exec.interrupt import Interrupt
 from relax_explorer.core.ir import expr as e
-from relax_explorer.ui.tui import keys
+from relax_explorer.ui.tui import keys, rows
 from relax_explorer.ui.tui.empty import no_graph, no_program
 from relax_explorer.ui.tui.jobs import Job
 from relax_explorer.ui.tui.pictures import GraphPicture, graph_picture, graphed_function, measured
@@ -23,7 +23,8 @@ from relax_explorer.ui.tui.widgets.graph_canvas import GraphCanvas, Panned
 from relax_explorer.ui.tui.widgets.line_messages import CursorMoved, RowChosen
 from relax_explorer.ui.tui.widgets.line_view import style
 from relax_explorer.viz.cell_moves import Direction, neighbour, paged
-from relax_explorer.viz.graph import Mark
+from relax_explorer.viz.graph import Mark, Node
+from relax_explorer.viz.inside import frame_of
 from relax_explorer.viz.mini_map import mini_map, window
 from relax_explorer.viz.visible import fit, visible
 
@@ -75,7 +76,7 @@ class GraphScreen(Frame):
         if state.session is not old.session:
             self._times.clear()
         times = self._times.get(self._run_key(state)) if options.heat else None
-        asked = (state.session, selection.stage, selection.function, options.layers, options.shows_removed, options.heat, times,
+        asked = (state.session, selection.stage, selection.function, options.layers, options.shows_removed, options.inside, options.heat, times,
                  options.radius, selection.binding if options.radius else None)  # fmt: skip
         if asked != self._asked:
             self._asked = asked
@@ -108,6 +109,9 @@ class GraphScreen(Frame):
         binding, picture = state.selection.binding, self._picture
         if binding is None or picture is None:
             return None
+        nodes, here = picture.graph.nodes, self.canvas.cursor
+        if here < len(nodes) and any(source is binding for source in nodes[here].sources):
+            return here  # a function that is opened twice has two nodes for each binding
         found = picture.number.get(id(binding))
         names = (n for n, node in enumerate(picture.graph.nodes) if node.id == state.selection.variable)
         return found if found is not None else next(names, None)
@@ -247,6 +251,31 @@ class GraphScreen(Frame):
             self.explorer.show_with(layers="each")
         else:
             self.explorer.say("no layers of this function are equal")
+
+    def action_open(self) -> None:
+        """Show what the called function computes, or hide it again."""
+        stage, row = self.explorer.state.stage, self.canvas.row
+        if stage is None or row is None:
+            return
+        state, call = self.explorer.state, row.node
+        node = self.canvas.graph.nodes[self.canvas.cursor]
+        if rows.callee(call) not in stage.module.relax_functions:
+            call = self._call_around(node)
+        name = rows.callee(call)
+        if name not in stage.module.relax_functions:
+            self.explorer.say("this node calls no Relax function")
+            return
+        self.explorer.select(replace(state.selection, binding=call))
+        self.explorer.show_with(inside=state.options.inside ^ {name})
+
+    def _call_around(self, node: Node) -> e.Binding | None:
+        """The call in whose inside a node stands."""
+        graph = self.canvas.graph
+        for item in reversed(graph.cluster_path(node.cluster)):
+            for other in graph.nodes:
+                if frame_of(other.id) == item and isinstance(other.sources[0], e.VarBinding):
+                    return other.sources[0]
+        return None
 
     def action_map(self) -> None:
         self.explorer.show_with(shows_map=not self.explorer.state.options.shows_map)
