@@ -17,7 +17,7 @@ from relax_explorer.core.exec import llvm_values as v
 from relax_explorer.core.exec.llvm_expr import ASSERTION, MEMORY, STOPPED, Expressions, dotted, element_name
 from relax_explorer.core.exec.llvm_values import Array, Typed, Unsupported
 
-_DATA, _LENGTHS = 2, 4  # the words of a numpy array that hold its memory and its lengths
+DATA, _LENGTHS = 2, 4  # the words of a numpy array that hold its memory and its lengths
 _POINTER = v.BYTE.as_pointer()
 
 
@@ -72,12 +72,12 @@ def _unpack(inner: ir.Function, params: Sequence[Param], name: str) -> None:
         if not param.element:
             passed.append(arg)
             continue
-        passed.append(builder.load(_word(builder, arg, _DATA, v.element_type(param.element).as_pointer())))
-        found = builder.load(_word(builder, arg, _LENGTHS, v.LONG.as_pointer()))
+        passed.append(builder.load(word(builder, arg, DATA, v.element_type(param.element).as_pointer())))
+        found = builder.load(word(builder, arg, _LENGTHS, v.LONG.as_pointer()))
         for axis, length in enumerate(param.lengths):
             if length is None:
                 passed.append(builder.load(builder.gep(found, [v.LONG(axis)])))
-    note = builder.load(_word(builder, note, _DATA, v.LONG.as_pointer()))
+    note = builder.load(word(builder, note, DATA, v.LONG.as_pointer()))
     builder.ret(builder.call(inner, [*passed, note, stop]))
 
 
@@ -308,7 +308,7 @@ class _Statements(Expressions):
         """Nothing."""
 
 
-def _word(builder: ir.IRBuilder, pointer: ir.Value, number: int, type_: ir.Type) -> ir.Value:
+def word(builder: ir.IRBuilder, pointer: ir.Value, number: int, type_: ir.Type) -> ir.Value:
     """The place of a word of an object."""
     return builder.gep(builder.bitcast(pointer, type_.as_pointer()), [v.LONG(number)])
 

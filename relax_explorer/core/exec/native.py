@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache as once
 from hashlib import blake2b
 from typing import Any
@@ -74,8 +74,14 @@ def object_code(source: str, params: Sequence[Param], apart: bool, name: str) ->
     """The machine code of a text as a function of this name, behind a digest of it. Raises Unsupported."""
     if not is_possible():
         raise Unsupported("this process")
+    code = machine_code(str(llvm_module(source, params, apart, name)))
+    return blake2b(code, digest_size=_DIGEST).digest() + code
+
+
+def machine_code(text: str) -> bytes:
+    """The optimized machine code of LLVM IR, as an object file."""
     made_for = _made_for()
-    module = llvm.parse_assembly(str(llvm_module(source, params, apart, name)))
+    module = llvm.parse_assembly(text)
     module.triple, module.data_layout = made_for.triple, str(made_for.target_data)
     options = llvm.create_pipeline_tuning_options(speed_level=3)
     options.loop_vectorization, options.loop_unrolling = (
@@ -85,7 +91,7 @@ def object_code(source: str, params: Sequence[Param], apart: bool, name: str) ->
     passes = llvm.create_pass_builder(made_for, options)
     passes.getModulePassManager().run(module, passes)
     code: bytes = made_for.emit_object(module)
-    return blake2b(code, digest_size=_DIGEST).digest() + code
+    return code
 
 
 def is_whole(code: bytes) -> bool:
@@ -93,24 +99,38 @@ def is_whole(code: bytes) -> bool:
     return blake2b(code[_DIGEST:], digest_size=_DIGEST).digest() == code[:_DIGEST]
 
 
-def loaded(code: bytes, params: Sequence[Param], name: str) -> Callable[..., None]:
-    """The function of this name of machine code. It raises what a kernel compiled by numba raises."""
-    engine = _engine()
-    engine.add_object_file(llvm.ObjectFileRef.from_data(code[_DIGEST:]))
-    engine.finalize_object()
-    types = [ctypes.py_object if param.element else _NUMBERS[param.kind] for param in params]
-    prototype = ctypes.CFUNCTYPE(ctypes.c_int64, *types, ctypes.py_object, ctypes.c_int64)
-    function = prototype(engine.get_function_address(name))
-    unsigned = frozenset([place for place, param in enumerate(params) if param.kind == UNSIGNED])
+class Function:
+    """A function of machine code. It raises what a kernel compiled by numba raises."""
 
-    def kernel(*values: Any, engine: object = engine) -> None:  # the code lives as long as its engine
-        if unsigned:  # numbers of numpy, for numba
-            values = tuple([int(value) if n in unsigned else value for n, value in enumerate(values)])
-        status = function(*values)
+    __slots__ = ("_call", "_engine", "_unsigned", "address", "params")
+
+    def __init__(self, code: bytes, params: Sequence[Param], name: str) -> None:
+        self.address, self._engine = placed(code, name)  # the code lives as long as its engine
+        self.params = tuple(params)
+        types = [ctypes.py_object if param.element else _NUMBERS[param.kind] for param in params]
+        self._call = ctypes.CFUNCTYPE(ctypes.c_int64, *types, ctypes.py_object, ctypes.c_int64)(self.address)
+        self._unsigned = frozenset([place for place, param in enumerate(params) if param.kind == UNSIGNED])
+
+    def __call__(self, *values: Any) -> None:
+        """Call it with arrays, numbers, the note and the address of the stop flag."""
+        if self._unsigned:  # numbers of numpy, for numba
+            values = tuple([int(value) if n in self._unsigned else value for n, value in enumerate(values)])
+        status = self._call(*values)
         if status:
             raise _error(status)
 
-    return kernel
+
+def loaded(code: bytes, params: Sequence[Param], name: str) -> Function:
+    """The function of this name of machine code from `object_code`."""
+    return Function(code[_DIGEST:], params, name)
+
+
+def placed(code: bytes, name: str) -> tuple[int, object]:
+    """The address of a function of an object file in this process, and the engine that keeps it there."""
+    engine = _engine()
+    engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+    engine.finalize_object()
+    return engine.get_function_address(name), engine
 
 
 _ENGINE: list[Any] = []  # the engine for the next functions, as often as it was used

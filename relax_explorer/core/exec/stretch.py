@@ -7,7 +7,7 @@ at that call with all checks, and no stretch has it again. Stepping never uses s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any
@@ -21,27 +21,17 @@ from relax_explorer.core.exec.plan import Instruction
 from relax_explorer.core.exec.repeat import ERRORS, Repeat, Types, plain_ufunc, types_of
 from relax_explorer.core.exec.repeat_kernel import KernelRepeat, kernel_results
 from relax_explorer.core.exec.running import Running
+from relax_explorer.core.exec.stretch_step import Rule, Step
+from relax_explorer.core.exec.tape import Tape
+from relax_explorer.core.exec.tape_recorder import tapes
 from relax_explorer.core.exec.values import Value
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.walk import info_vars
 from relax_explorer.core.tir.stmt import PrimFunc
 
 FEWEST = 4  # calls; a shorter stretch is not worth its checks
+RUNS_BEFORE = 2  # a tape takes as long to make as some runs
 MOST = 256  # instructions: what one call costs that ends a stretch the first time
-Rule = Callable[[Any, Frame, Instruction], object]
-
-
-@dataclass(slots=True, eq=False)
-class Step:
-    """One instruction: what computes its value, and what the value must be."""
-
-    at: Instruction
-    pc: int
-    rule: Rule | None = None  # for an instruction between calls
-    kernel: KernelRepeat | None = None  # for a kernel
-    function: Callable[..., Value] = tuple  # for an operator
-    operands: Callable[[list[Value]], Sequence[Value]] = list
-    type: tuple[tuple[int, ...], np.dtype[Any]] | None = None  # None if `function` gives no other one
 
 
 @dataclass(slots=True, eq=False)
@@ -52,6 +42,8 @@ class Stretch:
     outside: dict[int, Any] = field(default_factory=dict)
     lengths: dict[p.PrimVar, int | None] = field(default_factory=dict)
     kernels: dict[str, PrimFunc] = field(default_factory=dict)
+    runs: int = 0  # to the end
+    tapes: dict[int, Tape] = field(default_factory=dict)  # by the number of their first step
 
     def fits(self, machine: Running, frame: Frame) -> bool:
         """True if a frame and a module have what the steps rely on."""
@@ -87,18 +79,36 @@ def _run_stretch(machine: Running, frame: Frame, rules: Mapping[str, Rule]) -> b
     if not stretch.fits(machine, frame):
         first.stretch = None  # a new one, when the calls have been checked with these types
         return False
+    return _steps(stretch, machine, frame)
+
+
+def _steps(stretch: Stretch, machine: Running, frame: Frame) -> bool:
+    """Do all steps of a stretch that fits, up to one that needs its checks. False if the first one does."""
     start, interrupt, registers = frame.pc, machine.interrupt, frame.registers
+    steps, tapes_now, number = stretch.steps, stretch.tapes, 0
     with np.errstate(all="ignore"):
-        for step in stretch.steps:
+        while number < len(steps):
+            step = steps[number]
             frame.pc = step.pc
             if interrupt.is_cancelled:
                 return True
+            tape = tapes_now.get(number) if tapes_now else None
+            if tape is not None and tape.play(frame, interrupt):
+                frame.pc = tape.last
+                number += tape.length
+                continue
             if not _done(step, machine, frame):
                 step.at.stretch = ENDS
-                del stretch.steps[step.pc - start :]
+                del steps[number:]
+                tapes_now.clear()
+                stretch.runs = 0
                 return frame.pc > start
             for slot in step.at.dead:
                 registers[slot] = None
+            number += 1
+    stretch.runs += 1
+    if stretch.runs == RUNS_BEFORE:
+        stretch.tapes = tapes(steps, machine, frame)
     frame.pc += 1
     return True
 

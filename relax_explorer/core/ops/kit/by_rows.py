@@ -16,7 +16,7 @@ _ELEMENTS = 1 << 16  # of a block: 256 KB of float32
 _SHARED = 1 << 20  # elements from which on threads share the work
 
 
-# The ufunc that an `evaluate` calls if all dtypes are equal, and no narrow floats: such a call can write into a given array.
+# The ufunc that an `evaluate` calls if all dtypes are equal, and neither bool nor narrow floats: it can write into a given array.
 UFUNCS: dict[Callable[..., Array], np.ufunc] = {}
 
 

@@ -175,8 +175,9 @@ def _evaluate(function: Function, compared: bool) -> Function:
             return result[()]
         return result if compared else result.astype(arrays[0].dtype, copy=False)
 
-    if isinstance(function, np.ufunc) and not compared:
-        UFUNCS[evaluate] = function
+    plain = np.subtract if function is subtract else function
+    if isinstance(plain, np.ufunc) and not compared:
+        UFUNCS[evaluate] = plain  # of numbers; bools are not computed by it
     return evaluate
 
 
