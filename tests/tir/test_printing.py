@@ -101,6 +101,14 @@ def f(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "int64")):
     A[0:4] = A[T.Ramp(0, 2, 4)] + T.Broadcast(T.float32(1.0), 4) * A[T.Ramp(4, 1, 4)]
     B[T.Ramp(0, 1, 4)] = T.Cast("int64x4", T.Ramp(0, 1, 4)) + T.Broadcast(T.int64(2), 4)
 """,
+    "scalars beside vectors": """
+@T.prim_func(s_tir=True)
+def f(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "int64"), n: T.int64, k: T.int32):
+    A[0:4] = (n + A[0]) * T.float32x4(16)
+    A[4:8] = k - (n * T.float32x4(16))
+    B[0:4] = k * T.int64x4(2) - 3
+    B[4:8] = T.Cast("int64x4", (T.int8x4(1) - 3) * T.int32x4(n))
+""",
     "strides that a view introduces": """
 @T.prim_func(s_tir=True)
 def f(A: T.Buffer((T.int64(32), T.int64(32)), "float16")):

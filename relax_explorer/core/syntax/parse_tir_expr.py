@@ -99,10 +99,16 @@ class TirExprReader(AccessReader):
             except (ValueError, OverflowError):
                 raise self.bad(node) from None
             return self.literal(-number if negative else number, target, node)
-        return self._converted(target, self.read(inner), node)
+        operand = self.read(inner)
+        if target.lanes > operand.dtype.lanes == 1 and operand.dtype is not HANDLE:
+            element = target.with_lanes(1)
+            operand = operand if operand.dtype is element else p.Cast(element, operand)
+            return self._broadcast(operand, target.lanes)
+        return self._converted(target, operand, node)
 
     def _converted(self, target: DType, value: p.PrimExpr, node: ast.expr) -> p.PrimExpr:
-        if isinstance(value, BufferPtr):  # an address is not a number
+        # An address is not a number, and a cast keeps the number of lanes.
+        if isinstance(value, BufferPtr) or (target.lanes != value.dtype.lanes and target is not HANDLE):
             raise self.bad(node)
         return p.Cast(target, value)
 

@@ -23,6 +23,7 @@ from relax_explorer.core.syntax.context import UNREADABLE, Context, Skip
 from relax_explorer.core.syntax.prim_rules import (
     PRIM_OPERATORS,
     align,
+    beside,
     combine,
     negated,
     truth,
@@ -131,8 +132,8 @@ class OperandReader(ABC):
             return a, b
         if a.dtype.lanes != b.dtype.lanes:
             wide = max(a.dtype.lanes, b.dtype.lanes)
-            return self._broadcast(a, wide), self._broadcast(b, wide)
-        return align(a, b, INT32)
+            a, b = self._broadcast(beside(a, b), wide), self._broadcast(beside(b, a), wide)
+        return (a, b) if a.dtype is b.dtype else align(a, b, INT32)
 
     def _broadcast(self, value: p.PrimExpr, lanes: int) -> p.PrimExpr:
         if value.dtype.lanes == lanes:

@@ -63,6 +63,12 @@ def align(a: p.PrimExpr, b: p.PrimExpr, bare: DType = INT64) -> tuple[p.PrimExpr
     return (a, b) if wide is None else (_converted(a, wide), _converted(b, wide))
 
 
+def beside(value: p.PrimExpr, vector: p.PrimExpr) -> p.PrimExpr:
+    """A scalar, converted to the wider dtype of its own and of a vector's elements. TVM converts it before it broadcasts it."""
+    wide = _wider(value.dtype, vector.dtype.with_lanes(1)) if value.dtype.lanes == 1 else None
+    return value if wide is None else _converted(value, wide)
+
+
 def _converted(value: p.PrimExpr, target: DType) -> p.PrimExpr:
     if value.dtype is target:
         return value
