@@ -27,6 +27,7 @@ def names(plan: Plan) -> list[str]:
         "default,simplify",
         "LegalizeOps{skip=add,multiply},LegalizeOps",
         "LegalizeOps{skip='it\\'s {odd}, \"so\"'}",
+        'LegalizeOps{skip="a\\", b"}',
         "",
     ],
 )

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import random
 import sys
+import tempfile
 import time
 
 from textual import events
@@ -17,7 +19,7 @@ from relax_explorer.ui.tui.app import Explorer
 from tests.support.roundtrip import DATA, SAMPLES
 
 SIZES = ((80, 24), (120, 40), (200, 60), (61, 17), (50, 10), (100, 5), (30, 3))
-KEYS = [key.key for key in keys.KEYS if key.action not in ("quit", "back", "export")]
+KEYS = [key.key for key in keys.KEYS if key.key and key.action not in ("quit", "back", "export")]
 TEXTS = (
     "break nan",
     "who x",
@@ -33,6 +35,14 @@ TEXTS = (
     "until",
     "theme mono",
     "[b]",
+    "diff beside",
+    "fold all",
+    "fold close",
+    "toggle 2",
+    "passes FoldConstant,LegalizeOps",
+    "mark a",
+    "marks",
+    "LegalizeOps{skip=add}",
 )
 PROGRAMS = (
     str(DATA / "mlp" / "00_input.py"),
@@ -98,11 +108,12 @@ async def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     chosen = parser.parse_args()
     done, seed, start = 0, chosen.seed, time.monotonic()
-    while done < chosen.n:
-        done += await session(PROGRAMS[seed % len(PROGRAMS)], min(500, chosen.n - done), seed)
-        seed += 1
-        sys.stdout.write(f"{done} events, {time.monotonic() - start:.0f} s\n")
-        sys.stdout.flush()
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):  # exports are written there
+        while done < chosen.n:
+            done += await session(PROGRAMS[seed % len(PROGRAMS)], min(500, chosen.n - done), seed)
+            seed += 1
+            sys.stdout.write(f"{done} events, {time.monotonic() - start:.0f} s\n")
+            sys.stdout.flush()
 
 
 if __name__ == "__main__":

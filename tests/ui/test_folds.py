@@ -194,3 +194,14 @@ async def test_two_stages_stand_side_by_side_where_there_is_room(
         assert "diff takes inline, beside, only or off" in screen_text(app)
         await typed(pilot, app, "diff beside")
         assert app.state.options.diff == "beside"
+
+
+def test_a_branch_in_a_block_belongs_to_the_block(tmp_path: Path) -> None:
+    path = tmp_path / "p.py"  # the check refuses it, but it is shown
+    path.write_text(
+        '@R.function\ndef main(c: R.Tensor((), "bool")):\n    with R.dataflow():\n        if c:\n            y = c\n'
+        "        else:\n            y = c\n        R.output(y)\n    z = y\n    return z\n"
+    )
+    table = IrTable(Session(load(path), "").stages[0])
+    block = next(fold for fold in table.folds if fold.key.kind == "block")
+    assert table[block.end].text.split()[1] == "z"

@@ -46,6 +46,7 @@ async def test_a_mark_is_found_in_another_stage_function_and_screen(tmp_path: Pa
         await press(pilot, app, "g", "apostrophe", "B")
         assert place(app) == marked
         assert app.state.selection.stage == 1
+        assert app.view.row_node is app.state.selection.binding
         await typed(pilot, app, "passes ToNonDataflow")
         await press(pilot, app, "apostrophe", "B")
         assert "mark B: no stage is made by LegalizeOps any more" in screen_text(app)

@@ -37,13 +37,14 @@ def test_each_module_and_function_has_its_inputs(home: Path, monkeypatch: pytest
     assert remembered("a") == {"f": one}
     remember("a", "f", CallInputs("f", {"x": "1" * 20_000}))
     assert remembered("a") == {"f": one}
+    now = int(remembered_inputs.time.time()) + 10
     for number in range(remembered_inputs.MOST):
-        monkeypatch.setattr(remembered_inputs.time, "time", lambda number=number: 1e10 + number)
+        monkeypatch.setattr(remembered_inputs.time, "time", lambda number=number: now + number)
         remember(f"m{number}", "f", one)
     assert len(json.loads((home / "inputs.json").read_text())) == remembered_inputs.MOST
     assert remembered("a") == {}
     assert remembered("m0") == {"f": one}
-    monkeypatch.setattr(remembered_inputs.time, "time", lambda: 1e10 + 10 + remembered_inputs.DAYS * 86_400)
+    monkeypatch.setattr(remembered_inputs.time, "time", lambda: now + 10 + remembered_inputs.DAYS * 86_400)
     assert remembered("m9") == {}
     assert remembered("m10") == {"f": one}
 

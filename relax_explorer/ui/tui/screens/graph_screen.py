@@ -257,7 +257,7 @@ class GraphScreen(Frame):
         stage, row = self.explorer.state.stage, self.canvas.row
         if stage is None or row is None:
             return
-        state, call = self.explorer.state, row.node
+        state, call = self.explorer.state, row.node if isinstance(row.node, e.VarBinding) else None
         node = self.canvas.graph.nodes[self.canvas.cursor]
         if rows.callee(call) not in stage.module.relax_functions:
             call = self._call_around(node)
