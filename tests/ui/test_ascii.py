@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
@@ -24,9 +23,9 @@ def main(größe: R.Tensor((2,), "float32"), 漢字: R.Tensor((2,), "float32")):
     return résultat
 """
 WALKS = {  # keys from screen to screen, each of which is looked at
-    BROKEN: ("2", "3", "4", "5", "0", "1", "d", "t", "B", "question_mark", "escape"),
-    LAYER: ("2", "s", "b", "i", "escape", "v", "v", "I", "escape", "3", "a", "colon", "s", "tab", "escape", "slash", "escape", "ctrl+p"),
-    "odd": ("z", "2", "s", "i", "escape", "3", "4", "colon", "n"),
+    BROKEN: ("4", "0", "1", "d", "t", "B", "question_mark", "escape"),
+    LAYER: ("2", "s", "i", "escape", "v", "I", "escape", "3", "colon", "s", "tab", "escape", "5", "ctrl+p"),
+    "odd": ("z", "2", "s", "3"),
     "": ("question_mark",),
 }  # fmt: skip
 
@@ -59,8 +58,6 @@ async def test_frames_and_marks_stay_apart() -> None:
         assert "# v  1 normed   = nn.layer_norm" in shown  # done
         assert "#|>  4 lv " in shown  # the cursor, at the next binding
         assert "# .  5 lv1 " in shown  # not yet
-        await press(pilot, app, "3")
-        assert re.search(r"\+- \S+ -+\+", screen_text(app))  # a node
 
 
 def test_texts_keep_their_cells() -> None:
@@ -93,10 +90,7 @@ async def test_a_cursor_blinks_unless_the_environment_says_no(monkeypatch: pytes
         await press(pilot, app, "colon")
         assert app.screen.focused.cursor_blink
     monkeypatch.setattr(constants, "TEXTUAL_ANIMATIONS", "none")
-    app = Explorer(None)
-    async with app.run_test(size=(80, 24)) as pilot:
-        await press(pilot, app, "colon")
-        assert not app.screen.focused.cursor_blink
+    assert Explorer(None).animation_level == "none"
 
 
 # -- colours --------------------------------------------------------------------------------------------------------
@@ -114,9 +108,9 @@ async def test_the_theme_follows_the_terminal(
     monkeypatch.setenv("TERM", "xterm-256color")
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
-    app = Explorer(LAYER)
+    app = Explorer(None)
     assert app.tokens is theme
-    if not environment or theme is MONO:
+    if not environment or ("NO_COLOR" in environment and theme is MONO):
         async with app.run_test(size=(80, 24)) as pilot:
             await idle(pilot, app)
             assert (colors_of(app) <= {"default"}) == (theme is MONO)

@@ -14,7 +14,9 @@ COLORED = [theme for theme in THEMES.values() if theme is not MONO]
 @pytest.mark.parametrize("theme", COLORED, ids=lambda theme: theme.name)
 def test_every_token_can_be_read_on_every_ground(theme: Tokens) -> None:
     for name, token in theme.roles.items():
-        for ground in filter(None, (theme.ground, theme.cursor, theme.panel, token.ground)):  # the cursor row covers an own ground
+        for ground in filter(
+            None, (theme.ground, theme.cursor, theme.panel, token.ground)
+        ):  # the cursor row covers an own ground
             assert contrast(token.color, ground) >= 4.5, (name, ground)
     assert contrast(theme.focus, theme.ground) >= 3
 

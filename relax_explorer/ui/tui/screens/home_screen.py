@@ -16,7 +16,6 @@ from relax_explorer.ui.tui.widgets.line_messages import RowChosen
 from relax_explorer.ui.tui.widgets.line_view import LineView, Row
 from relax_explorer.viz.visible import visible
 
-
 TOUR = object()  # the node of the row that starts the tour
 
 
