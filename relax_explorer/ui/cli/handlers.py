@@ -243,7 +243,9 @@ def graph(
         snapshot = chosen(session, stage)
         layers = "each" if expand or around is not None else "once"
         opened = graphing.opened_functions(snapshot.module, inside)
-        drawing = build(snapshot.module, func or snapshot.entry, weights=weights, layers=layers, inside=opened)
+        drawing = build(
+            snapshot.module, func or snapshot.entry, weights=weights, layers=layers, inside=opened
+        )
         if heat is not None:
             drawing = graphing.with_heat(session, snapshot, drawing, heat, input_, shape, max_input)
     if around is not None:

@@ -187,8 +187,18 @@ TYPED: tuple[Typed, ...] = (
     Typed("fold", "[all|open|close]", "Fold or open what the cursor is in, or all.", _fold),
     Typed("theme", "NAME", "Draw in another theme.", _theme),
     Typed("commands", "", "List the commands of this line.", _commands),
-    Typed("export", "FORMAT [FILE]", "Write the screen: svg and mermaid (the graph), html, json or text.", _export),
-    Typed("report", "[FILE]", "Write the session as one HTML page: stages, changes, graphs, problems, a run.", _report),
+    Typed(
+        "export",
+        "FORMAT [FILE]",
+        "Write the screen: svg and mermaid (the graph), html, json or text.",
+        _export,
+    ),
+    Typed(
+        "report",
+        "[FILE]",
+        "Write the session as one HTML page: stages, changes, graphs, problems, a run.",
+        _report,
+    ),
     Typed("tutorial", "", "A tour in eight keys: find the pass that broke a build.", _tutorial),
     Typed("exit", "", "Leave the explorer.", _exit),
 )
