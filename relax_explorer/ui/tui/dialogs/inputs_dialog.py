@@ -158,7 +158,7 @@ class Inputs(ModalScreen[CallInputs | None]):
 
     def _leave(self, call: CallInputs | None) -> None:
         """Close, unless an earlier key did."""
-        if self.is_current:
+        if self.app.screen is self:
             self.dismiss(call)
 
     def action_close(self) -> None:

@@ -31,5 +31,5 @@ class KeyPrompt(ModalScreen[str]):
     def on_key(self, event: Key) -> None:
         """Take the key."""
         event.stop()
-        if self.is_current:
+        if self.app.screen is self:
             self.dismiss("" if event.key == "escape" else event.key)

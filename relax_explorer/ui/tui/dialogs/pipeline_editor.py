@@ -256,7 +256,7 @@ class PipelineEditor(Moving, ModalScreen["Plan | None"]):
 
     def _leave(self, plan: Plan | None) -> None:
         """Close, unless an earlier key did."""
-        if self.is_current:
+        if self.app.screen is self:
             self.dismiss(plan)
 
 

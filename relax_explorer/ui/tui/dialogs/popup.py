@@ -62,7 +62,7 @@ class Popup(Moving, ModalScreen["Row | None"]):
 
     def _leave(self, row: Row | None) -> None:
         """Close, unless an earlier key did."""
-        if self.is_current:
+        if self.app.screen is self:
             self.dismiss(row)
 
     def action_choose(self) -> None:

@@ -264,17 +264,15 @@ class DebugScreen(ProgramFrame):
             self.set_focus(self.query_one(f"#{self.explorer.state.options.lower}"))
 
     def action_fold_all(self, goal: str = "") -> None:
-        table, view, folded = self.table, self.explorer.state.run, self.explorer.state.options.folded
-        if table is None or view is None:
+        view, folded = self.explorer.state.run, self.explorer.state.options.folded
+        if view is None:
             return
-        inner = {fold.key for fold in table.table.folds if fold.key.kind != "function"}
-        hiding = table.with_folds(inner).hiding(view.now)  # what runs stays in sight
-        closed = inner - hiding
-        is_open = not any(fold.key in folded for fold in table.table.folds)
-        is_open = goal == "close" or (is_open and goal != "open")
-        self.explorer.say("blocks and branches are folded" if is_open else "everything is open")
-        own = {fold.key for fold in table.table.folds}
-        self.fold(folded | closed if is_open else folded - own)
+        own = {fold.key for fold in view.lines.table.folds}
+        inner = {key for key in own if key.kind != "function"}
+        hiding = view.lines.with_folds(inner).hiding(view.now)  # what runs stays in sight
+        closes = goal == "close" or (goal != "open" and not own & folded)
+        self.explorer.say("blocks and branches are folded" if closes else "everything is open")
+        self.fold(folded | (inner - hiding) if closes else folded - own)
 
     def action_uses(self) -> None:
         self.explorer.next_use()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rich.style import Style
 from rich.text import Text
 from textual.app import ComposeResult
 from textual.containers import Horizontal
@@ -14,6 +13,7 @@ from relax_explorer.core.exec.binding_times import BindingTimes
 from relax_explorer.core.exec.interrupt import Interrupt
 from relax_explorer.core.ir import expr as e
 from relax_explorer.ui.tui import keys, rows
+from relax_explorer.ui.tui.debug_rows import RunView
 from relax_explorer.ui.tui.empty import no_graph, no_program
 from relax_explorer.ui.tui.jobs import Job
 from relax_explorer.ui.tui.pictures import GraphPicture, graph_picture, graphed_function, measured
@@ -21,11 +21,10 @@ from relax_explorer.ui.tui.screens.screen_frame import Frame
 from relax_explorer.ui.tui.state import State
 from relax_explorer.ui.tui.widgets.graph_canvas import GraphCanvas, Panned
 from relax_explorer.ui.tui.widgets.line_messages import CursorMoved, RowChosen
-from relax_explorer.ui.tui.widgets.line_view import style
+from relax_explorer.ui.tui.widgets.map_view import MapView
 from relax_explorer.viz.cell_moves import Direction, neighbour, paged
 from relax_explorer.viz.graph import Mark, Node
 from relax_explorer.viz.inside import frame_of
-from relax_explorer.viz.mini_map import mini_map, window
 from relax_explorer.viz.visible import fit, visible
 
 RunKey = tuple[int, str, str]
@@ -44,13 +43,14 @@ class GraphScreen(Frame):
         """The drawing, its map, and the node under the cursor."""
         with Horizontal():
             yield GraphCanvas("graph")
-            yield Static(id="map", markup=False)
+            yield MapView("map")
         yield Static(id="node", markup=False)
 
     def prepare(self) -> None:
         """Nothing is drawn yet."""
         self._asked: tuple[object, ...] | None = None  # what the drawing shows, or will show
         self._picture: GraphPicture | None = None
+        self._marked: tuple[GraphPicture, RunView | None, int] | None = None  # what the marks show
         self._step: tuple[int, int, Direction] | None = None  # the last move of the cursor
         self._times: dict[RunKey, BindingTimes] = {}  # of the functions that were measured
 
@@ -103,6 +103,7 @@ class GraphScreen(Frame):
         self.canvas.border_subtitle = f"{changes} · > next in the run · ✓ done"
         self._mark(state)
         self._draw_place()
+        self.call_after_refresh(self._draw_map)  # the map may have got its size by then
 
     def _selected(self, state: State) -> int | None:
         """The node of the selected binding, by identity, else by name; None if it has none."""
@@ -127,8 +128,9 @@ class GraphScreen(Frame):
     def _mark(self, state: State) -> None:
         """Mark what the stage changed and how far the run is."""
         picture, run = self._picture, state.run
-        if picture is None:
+        if picture is None or self._marked == (picture, run, state.selection.stage):
             return
+        self._marked = (picture, run, state.selection.stage)
         is_here = run is not None and run.stage == state.selection.stage
         done = run.lines.marks if run is not None and is_here else {}
         running = self.explorer.running
@@ -147,8 +149,9 @@ class GraphScreen(Frame):
 
     def _draw_place(self) -> None:
         """The map, and the node under the cursor."""
-        self.query_one("#node", Static).update(Text("\n".join(self._node_lines()), no_wrap=True))
-        self.call_after_refresh(self._draw_map)  # when the size of the view is known
+        text = Text("\n".join(self._node_lines()), no_wrap=True)
+        self.query_one("#node", Static).update(text, layout=False)
+        self._draw_map()
 
     def _node_lines(self) -> list[str]:
         canvas, width = self.canvas, self.app.size.width - 1
@@ -170,27 +173,10 @@ class GraphScreen(Frame):
 
     def _draw_map(self) -> None:
         """The map, if the drawing is larger than the view."""
-        canvas, view = self.canvas, self.query_one("#map", Static)
-        shows = self.explorer.state.options.shows_map and canvas.is_cut and self._picture is not None
-        view.display = shows
-        if not shows:
-            return
-        picture, shown = canvas.picture, canvas.scrollable_content_region
-        width = max(4, view.content_size.width or 14)
-        height = max(4, min(shown.height, picture.height * width // (2 * max(1, picture.width)) + 1))
-        marked = [number for number, node in enumerate(canvas.graph.nodes) if node.marks - {Mark.SELECTED}]
-        cells = mini_map(picture, width, height, canvas.cursor, marked)
-        x, y = (int(value) for value in canvas.scroll_offset)
-        columns = window(x, shown.width, picture.width, width)
-        lines = window(y, shown.height, picture.height, height)
-        here = Style(bgcolor=self.tokens.cursor) if self.tokens.cursor else Style(reverse=True)
-        text = Text(no_wrap=True)
-        for number, row in enumerate(cells):
-            for column, cell in enumerate(row):
-                look = style(self.tokens, "new" if cell in "*~" else "muted")
-                text.append(cell, look + here if number in lines and column in columns else look)
-            text.append("\n")
-        view.update(text)
+        canvas, view = self.canvas, self.query_one("#map", MapView)
+        view.display = self.explorer.state.options.shows_map and canvas.is_cut and self._picture is not None
+        if view.display:
+            view.show(canvas, self.tokens)
 
     # -- moving ---------------------------------------------------------------------------------------------------
 
@@ -257,7 +243,8 @@ class GraphScreen(Frame):
         stage, row = self.explorer.state.stage, self.canvas.row
         if stage is None or row is None:
             return
-        state, call = self.explorer.state, row.node if isinstance(row.node, e.VarBinding) else None
+        state = self.explorer.state
+        call: e.Binding | None = row.node if isinstance(row.node, e.VarBinding) else None
         node = self.canvas.graph.nodes[self.canvas.cursor]
         if rows.callee(call) not in stage.module.relax_functions:
             call = self._call_around(node)
