@@ -10,26 +10,23 @@ _DOTS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
 _EMPTY = 0x2800
 
 
-def mini_map(
-    picture: CellPicture, width: int, height: int, cursor: int, marked: Collection[int] = ()
-) -> list[list[str]]:
-    """The map in cells: boxes as dots, `~` where a marked box stands, `*` at the cursor."""
+def mini_map(picture: CellPicture, width: int, height: int, marked: Collection[int] = ()) -> list[list[str]]:
+    """The map in cells: boxes as dots, `~` where a marked box stands."""
     masks = [[0] * width for _ in range(height)]
-    glyphs: dict[tuple[int, int], str] = {}
-    for number, box in enumerate(picture.boxes):
-        middle = box.top + 1
-        x, y = _scaled(box.middle, picture.width, 2 * width), _scaled(middle, picture.height, 4 * height)
+    for box in picture.boxes:
+        x, y = _scaled(box.middle, picture.width, 2 * width), _scaled(box.top + 1, picture.height, 4 * height)
         masks[y // 4][x // 2] |= _DOTS[y % 4][x % 2]
-        if number in marked:
-            glyphs[y // 4, x // 2] = "~"
-    if picture.boxes:
-        box = picture.boxes[cursor]
-        row, column = _scaled(box.top + 1, picture.height, height), _scaled(box.middle, picture.width, width)
-        glyphs[row, column] = "*"
-    return [
-        [glyphs.get((y, x), chr(_EMPTY + mask) if mask else " ") for x, mask in enumerate(row)]
-        for y, row in enumerate(masks)
-    ]
+    cells = [[chr(_EMPTY + mask) if mask else " " for mask in row] for row in masks]
+    for number in marked:
+        row, column = place_of(picture, number, width, height)
+        cells[row][column] = "~"
+    return cells
+
+
+def place_of(picture: CellPicture, number: int, width: int, height: int) -> tuple[int, int]:
+    """The row and the column of the map in which a box stands."""
+    box = picture.boxes[number]
+    return _scaled(box.top + 1, picture.height, height), _scaled(box.middle, picture.width, width)
 
 
 def window(start: int, shown: int, whole: int, cells: int) -> range:

@@ -80,9 +80,13 @@ class GraphCanvas(LineView):
 
     def move(self, to: int, tell: bool = True) -> None:
         """Put the cursor on a node."""
+        old, place = self.box, self.scroll_offset
         self.cursor = max(0, min(to, len(self.rows) - 1))
         self._follow()
-        self.refresh()
+        if self.scroll_offset == place:  # else all of it is drawn anew anyway
+            for box in (old, self.box):
+                if box is not None:
+                    self.refresh_lines(box.top, HEIGHT)
         if tell and len(self.rows):
             self.post_message(CursorMoved(self.id or "", self.cursor))
 
