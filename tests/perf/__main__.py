@@ -17,7 +17,7 @@ from tests.perf.tui import TUI
 from tests.support.oracle import Oracle
 
 BENCHMARKS: list[Benchmark] = [*TEXT, *PASSES, *EXEC, *GRAPHS, *TUI]
-ROW = "{:<24} {:>12} {:>12} {:>8} {:>6}  {}"
+ROW = "{:<24} {:>12} {:>12} {:>8} {:>6} {:>12} {:>6} {:>5}  {}"
 
 
 def main() -> int:
@@ -34,7 +34,10 @@ def main() -> int:
         if not arguments.json:
             print(_row(result), flush=True)
     if arguments.json:
-        rows = [{**asdict(result), "ratio": result.ratio, "verdict": result.verdict} for result in results]
+        rows = [
+            {**asdict(result), "ratio": result.ratio, "times": result.times, "verdict": result.verdict}
+            for result in results
+        ]
         print(json.dumps({"python": platform.python_version(), "seconds": rows}, indent=1))
     if oracle is not None:
         oracle.close()
@@ -64,15 +67,23 @@ def _arguments() -> argparse.Namespace:
     if unknown:
         parser.error(f"no benchmark is called {', '.join(unknown)}; there are {', '.join(names)}")
     if not arguments.json:
-        print(ROW.format("benchmark", "ours, ms", "TVM, ms", "ratio", "goal", "").rstrip())
+        print(
+            ROW.format(
+                "benchmark", "ours, ms", "TVM, ms", "ratio", "goal", "by hand, ms", "times", "most", ""
+            ).rstrip()
+        )
     return arguments
 
 
 def _row(result: Result) -> str:
-    tvm = "-" if result.tvm is None else f"{result.tvm * 1000:.1f}"
+    tvm = "-" if result.tvm is None else f"{result.tvm * 1000:.3g}"
     ratio = "-" if result.ratio is None else f"{result.ratio:.1f}"
     goal = "-" if result.goal is None else f"{result.goal:g}"
-    return ROW.format(result.name, f"{result.ours * 1000:.1f}", tvm, ratio, goal, result.verdict).rstrip()
+    hand = "-" if result.hand is None else f"{result.hand * 1000:.1f}"
+    times = "-" if result.times is None else f"{result.times:.2f}"
+    most = "-" if result.most is None else f"{result.most:g}"
+    ours = f"{result.ours * 1000:.1f}" if result.ours >= 0.001 else f"{result.ours * 1000:.3f}"
+    return ROW.format(result.name, ours, tvm, ratio, goal, hand, times, most, result.verdict).rstrip()
 
 
 if __name__ == "__main__":

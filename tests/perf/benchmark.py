@@ -13,12 +13,19 @@ Work = Callable[[], object]
 
 @dataclass(frozen=True)
 class Result:
-    """The fastest of several times, in seconds; `tvm` is None if TVM was not asked or has no counterpart."""
+    """The fastest of several times, in seconds; `tvm` is None if TVM was not asked or has no counterpart, `hand` if nobody wrote one."""
 
     name: str
     ours: float
     tvm: float | None
     goal: float | None
+    hand: float | None = None
+    most: float | None = None
+
+    @property
+    def times(self) -> float | None:
+        """How many times as long as the work by hand this project takes."""
+        return None if self.hand is None else self.ours / self.hand
 
     @property
     def ratio(self) -> float | None:
@@ -28,9 +35,12 @@ class Result:
     @property
     def verdict(self) -> str:
         """Return whether the goal is met, or an empty text if there is nothing to compare."""
-        if self.goal is None or self.ratio is None:
-            return ""
-        return "ok" if self.ratio >= self.goal else "below the goal"
+        met = []
+        if self.goal is not None and self.ratio is not None:
+            met.append(self.ratio >= self.goal)
+        if self.most is not None and self.times is not None:
+            met.append(self.times <= self.most)
+        return "" if not met else "ok" if all(met) else "below the goal"
 
 
 @dataclass(frozen=True)
@@ -39,7 +49,7 @@ class Benchmark:
 
     `prepare` returns the text and the work on it, outside of the measured time. `tvm` names the work that the oracle times
     on the same text (see `Oracle.time`), or on as many bindings: `rounds` times the body of the text. `goal` is the smallest
-    accepted ratio.
+    accepted ratio. `hand` prepares the same work written by hand (`by_hand`); ours may take `most` times as long.
     """
 
     name: str
@@ -49,6 +59,8 @@ class Benchmark:
     repeat: int = 5
     tvm_repeat: int = 3
     rounds: int = 1
+    hand: Callable[[], Work] | None = None
+    most: float | None = None
 
     def measure(self, oracle: Oracle | None) -> Result:
         """Measure both sides in turns, so that a slow minute of the machine falls on both. The fastest time of each counts."""
@@ -63,7 +75,16 @@ class Benchmark:
                 repeat = -(-self.tvm_repeat // turns)
                 times = oracle.time(text, [self.tvm], repeat=repeat, rounds=self.rounds).get()
                 theirs.append(times[self.tvm])
-        return Result(self.name, min(ours), min(theirs, default=None), self.goal)
+        by_hand = []
+        if self.hand is not None:  # in turns with more times of ours
+            other = self.hand()
+            other()
+            for _ in range(self.repeat):
+                by_hand.append(_seconds(other))
+                ours.append(_seconds(work))
+        return Result(
+            self.name, min(ours), min(theirs, default=None), self.goal, min(by_hand, default=None), self.most
+        )
 
 
 def _seconds(work: Work) -> float:

@@ -7,6 +7,7 @@ from functools import partial
 
 import numpy as np
 
+from tests.perf import by_hand
 from tests.perf.benchmark import Benchmark, Work
 
 HEAD = "@I.ir_module\nclass Module:\n    @R.function\n    def main({params}):\n        with R.dataflow():\n"
@@ -118,15 +119,46 @@ EXEC = [
     Benchmark("run-chain-1000", partial(_run, partial(chain, 1000)), "run", 1, tvm_repeat=20),
     Benchmark("run-chain-lowered-1000", partial(_run, partial(chain, 1000), True), "run", 1, tvm_repeat=20),
     Benchmark("recorded-chain-10000", partial(_recorded, 10_000)),
-    Benchmark("run-elementwise", partial(_run, partial(elementwise, 10_000_000)), "run", 3),
+    Benchmark(
+        "run-elementwise",
+        partial(_run, partial(elementwise, 10_000_000)),
+        "run",
+        3,
+        hand=by_hand.COPY,
+        most=1.5,
+    ),
     Benchmark("run-softmax", partial(_run, softmax), "run", 2),
     Benchmark("run-layer-norm", partial(_run, layer_norm), "run", 2),
-    Benchmark("run-matmul", partial(_run, matmul), "run", 20, tvm_repeat=1),
-    Benchmark("run-mlp", partial(_run, perceptron), "run", 20, tvm_repeat=1),
-    Benchmark("run-block", partial(_run, transformer_block), "run", 20, tvm_repeat=1),
-    Benchmark("run-conv2d", partial(_run, conv2d), "run", 20, tvm_repeat=1),
-    Benchmark("run-matmul-lowered", partial(_run, matmul, True), "run", 5, tvm_repeat=1),
-    Benchmark("run-mlp-lowered", partial(_run, perceptron, True), "run", 5, tvm_repeat=1),
-    Benchmark("run-block-lowered", partial(_run, transformer_block, True), "run", 5, tvm_repeat=1),
-    Benchmark("run-conv2d-lowered", partial(_run, conv2d, True), "run", 5, tvm_repeat=1),
+    Benchmark("run-matmul", partial(_run, matmul), "run", 20, tvm_repeat=1, hand=by_hand.MATMUL, most=1.2),
+    Benchmark(
+        "run-mlp", partial(_run, perceptron), "run", 20, tvm_repeat=1, hand=by_hand.PERCEPTRON, most=1.2
+    ),
+    Benchmark(
+        "run-block", partial(_run, transformer_block), "run", 20, tvm_repeat=1, hand=by_hand.BLOCK, most=1.2
+    ),
+    Benchmark("run-conv2d", partial(_run, conv2d), "run", 20, tvm_repeat=1, hand=by_hand.CONV2D, most=1.2),
+    Benchmark(
+        "run-matmul-lowered", partial(_run, matmul, True), "run", 5, tvm_repeat=1, hand=by_hand.MATMUL, most=3
+    ),
+    Benchmark(
+        "run-mlp-lowered",
+        partial(_run, perceptron, True),
+        "run",
+        5,
+        tvm_repeat=1,
+        hand=by_hand.PERCEPTRON,
+        most=3,
+    ),
+    Benchmark(
+        "run-block-lowered",
+        partial(_run, transformer_block, True),
+        "run",
+        5,
+        tvm_repeat=1,
+        hand=by_hand.BLOCK,
+        most=3,
+    ),
+    Benchmark(
+        "run-conv2d-lowered", partial(_run, conv2d, True), "run", 5, tvm_repeat=1, hand=by_hand.CONV2D, most=3
+    ),
 ]

@@ -52,6 +52,7 @@ class Reel:
     words: np.ndarray[Any, Any]
     arrays: tuple[Value, ...]
     note: np.ndarray[Any, Any]
+    start: int  # the address of the words
 
 
 @dataclass(slots=True, eq=False)
@@ -67,7 +68,7 @@ class Tape:
     new: list[tuple[Made, Type, Places]]  # results that are read later
     scratch: list[tuple[Type, Places, Places]]  # arrays for the others: their objects, their memory
     ends: dict[int, Source]  # registers after the tape
-    dead: list[int]  # registers that end inside
+    dead: list[int]  # registers from before that end inside
     reels: list[Reel] = field(default_factory=list)  # those that no run uses
 
     def play(self, frame: Frame, interrupt: Interrupt) -> bool:
@@ -89,7 +90,7 @@ class Tape:
         for result, (shape, dtype), places in self.new:
             made[result] = array = np.zeros(shape, dtype)
             words[places] = id(array)
-        left = player()(words.ctypes.data, self.count, id(reel.note), interrupt.address)
+        left = player()(reel.start, self.count, id(reel.note), interrupt.address)
         self.reels.append(reel)
         if left:
             return False
@@ -107,7 +108,7 @@ class Tape:
             array = np.zeros(shape, dtype)
             words[objects], words[memory] = id(array), array.ctypes.data
             arrays.append(array)
-        return Reel(words, tuple(arrays), np.zeros(self.note, np.int64))
+        return Reel(words, tuple(arrays), np.zeros(self.note, np.int64), words.ctypes.data)
 
 
 def _value(source: Source, registers: list[Value], made: Mapping[Made, Value]) -> Value:

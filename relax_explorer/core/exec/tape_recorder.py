@@ -74,8 +74,8 @@ class _Recorder:
         self.calls += step.rule is None
         self.registers[step.at.target] = source
         for slot in step.at.dead:
-            self.registers.pop(slot, None)
-            self.dead.append(slot)
+            if self.registers.pop(slot, None) is None:  # the tape itself never fills the others
+                self.dead.append(slot)
         live = set(_results(tuple(self.registers.values())))
         for number in range(len(self.types)):
             if Made(number) not in live:
