@@ -20,7 +20,7 @@ from relax_explorer.ui.tui.keys import KEYS, bindings, help_lines, keys_of
 from relax_explorer.ui.tui.widgets.line_view import LineView
 from tests.support.roundtrip import SAMPLES
 from tests.ui.test_explorer import screen_text
-from tests.ui.test_screens import idle, press
+from tests.ui.test_screens import idle, press, typed
 
 
 def keys_for(screen: str, name: str, preset: str = "default", **changes: str) -> list[str]:
@@ -189,6 +189,10 @@ async def test_keys_of_the_user_act_and_are_shown() -> None:
         assert any(line.startswith("F7 ] c ") for line in shown)
         await press(pilot, app, "G", "g", "g")
         assert app.screen.query_one("#popup", LineView).cursor == 0
+        await press(pilot, app, "escape")
+        await typed(pilot, app, "keys")
+        named = [row.text.split() for row in app.screen.query_one("#popup", LineView).rows]
+        assert ["next-change", "F7", "]", "c"] in [line[:4] for line in named]
         await press(pilot, app, "escape", "Z", "Z")
     assert app.return_code == 0
 

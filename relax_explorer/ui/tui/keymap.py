@@ -78,6 +78,15 @@ def action_names() -> list[str]:
     return list(dict.fromkeys(name_of(key.action) for key in KEYS))
 
 
+def named_keys(table: Keymap) -> list[tuple[str, str, str]]:
+    """The actions: name, keys, description."""
+    labels: dict[str, tuple[list[str], str]] = {}
+    for key in table:
+        shown = labels.setdefault(name_of(key.action), ([], key.description))[0]
+        shown += [key.label] if key.key and key.label not in shown else []
+    return [(name, " ".join(shown), doc) for name, (shown, doc) in labels.items()]
+
+
 def keymap(preset: str = "default", changes: Mapping[str, str] | None = None) -> Keymap:
     """The table of keys of a preset, with other keys for single actions: `{"step": "F7,s", "fold": "z a"}`. Raises BadKeys."""
     table = KEYS

@@ -23,6 +23,7 @@ from relax_explorer.ui.tui.run_control import RunControl
 from relax_explorer.ui.tui.search import found_in
 from relax_explorer.ui.tui.stage_control import StageControl
 from relax_explorer.ui.tui.state import State
+from relax_explorer.ui.tui.table_rows import TableRows
 from relax_explorer.ui.tui.widgets.line_view import Row
 from relax_explorer.viz.cells import CellPicture, cell_picture
 from relax_explorer.viz.graph import Graph, Mark
@@ -223,7 +224,7 @@ def _all_matches(session: Session, text: str, job: Job) -> list[Row]:
             break
         if not stage.changed:
             continue
-        for row in found_in(rows.TableRows(rows.table_of(stage)), text):
+        for row in found_in(TableRows(rows.table_of(stage)), text):
             node = row.node if isinstance(row.node, (e.VarBinding, e.MatchCast)) else None
             line = f"{stage.label:>3} {stage.made_by[:18]:<18} {row.text.strip()}"
             found.append(Row(visible(line), " ", (stage.number, node), row.function, row.ghost))

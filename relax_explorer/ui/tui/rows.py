@@ -13,8 +13,7 @@ from relax_explorer.core.ir.facts import Facts, facts
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.ui.tui.selection import Selection
-from relax_explorer.ui.tui.table_rows import BesideRows
-from relax_explorer.ui.tui.table_rows import TableRows as TableRows
+from relax_explorer.ui.tui.table_rows import BesideRows, TableRows
 from relax_explorer.ui.tui.widgets.line_view import Row
 from relax_explorer.viz.diff import GLYPHS, unit_node
 from relax_explorer.viz.diff import lines as diff_lines

@@ -12,6 +12,7 @@ from relax_explorer.core.session.debug_commands import DEBUG_COMMANDS
 from relax_explorer.ui.tui.controls import Controls
 from relax_explorer.ui.tui.dialogs.pipeline_editor import step_completions
 from relax_explorer.ui.tui.exporting import ENDINGS
+from relax_explorer.ui.tui.keymap import named_keys
 from relax_explorer.ui.tui.selection import DIFFS
 from relax_explorer.ui.tui.state import State
 from relax_explorer.ui.tui.table_rows import LEAST_BESIDE
@@ -166,6 +167,11 @@ def _tutorial(app: Controls, text: str) -> None:
     app.tutorial.start()
 
 
+def _keys(app: Controls, text: str) -> None:
+    lines = [f"{name:<26}{keys:<18}{doc}" for name, keys, doc in named_keys(app.keymap)]
+    app.show_text("Actions as [keys] in the settings file names them, and their keys", lines)
+
+
 def _exit(app: Controls, text: str) -> None:
     app.leave()
 
@@ -186,6 +192,7 @@ TYPED: tuple[Typed, ...] = (
     Typed("diff", "MODE", "Show changes inline, beside the stage before, only them, or off.", _diff),
     Typed("fold", "[all|open|close]", "Fold or open what the cursor is in, or all.", _fold),
     Typed("theme", "NAME", "Draw in another theme.", _theme),
+    Typed("keys", "", "List the actions by the names that settings use, with their keys.", _keys),
     Typed("commands", "", "List the commands of this line.", _commands),
     Typed(
         "export",
