@@ -212,6 +212,8 @@ async def test_o_opens_the_function_that_a_node_calls() -> None:
         assert {"lv1/gv", "lv5/gv"} <= {node.id for node in canvas(app).graph.nodes}
         await typed(pilot, app, "lv5/gv", "slash")
         assert here(app) == "lv5/gv"  # it has the same binding as lv1/gv
+        await press(pilot, app, "m")  # another state: the cursor stays
+        assert here(app) == "lv5/gv"
         await press(pilot, app, "o")
         assert here(app) == "lv5"
         await press(pilot, app, "z")

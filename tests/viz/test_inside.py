@@ -9,6 +9,7 @@ from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.syntax.load import load
 from relax_explorer.core.syntax.parser import parse
 from relax_explorer.viz.drawing import Drawing
+from relax_explorer.viz.inside import placed_inside
 from relax_explorer.viz.ir_graph import graph
 from tests.cli.test_commands import rxe_cli
 from tests.support.roundtrip import DATA
@@ -66,6 +67,17 @@ def test_two_calls_of_one_function_stay_apart() -> None:
     assert len(opened.clusters) == 2
     assert opened.dot()
     assert opened.terminal(200)
+
+
+def test_names_that_others_have_are_not_given_again() -> None:
+    made = module(INNER, ("main", "x y", "return x"))
+    taken = {"u", "u/c", "u/'d"}
+    placed = placed_inside(graph(made, "inner"), "u", "u = inner", None, {}, taken)
+    names = {node.id for node in placed.nodes}
+    assert len(names) == len(placed.nodes) == 4
+    assert not names & {"u", "u/c", "u/'d"}
+    assert names < taken
+    assert {edge.target for edge in placed.edges} <= names | {"u"}
 
 
 def test_constants_branches_and_nested_calls() -> None:
