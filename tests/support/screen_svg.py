@@ -62,14 +62,18 @@ def _runs(strip: Strip) -> Iterator[Run]:
 def _row(number: int, runs: list[Run], tokens: Tokens) -> Iterator[str]:
     top = MARGIN + number * HEIGHT
     for run in runs:
-        ground = _hex(run.style.bgcolor) or tokens.ground
+        ground, color = (
+            _hex(run.style.bgcolor) or tokens.ground,
+            _hex(run.style.color) or tokens.role("text").color,
+        )
+        if run.style.reverse:
+            ground, color = color, ground
         x, cells = MARGIN + run.column * WIDTH, columns(run.text)
         if ground != tokens.ground:
             yield f'<rect x="{x:.1f}" y="{top}" width="{cells * WIDTH + 0.4:.1f}" height="{HEIGHT}" fill="{ground}"/>'
         looks = (("b", run.style.bold), ("u", run.style.underline), ("s", run.style.strike))
         names = " ".join(name for name, is_on in looks if is_on)
         classes = f' class="{names}"' if names else ""
-        color = _hex(run.style.color) or tokens.role("text").color
         # Some programs that draw SVG merge spaces, so each part between wide gaps has a place of its own.
         for part in re.finditer(r"\S+(?: \S+)*", run.text):
             left = MARGIN + (run.column + columns(run.text[: part.start()])) * WIDTH

@@ -59,7 +59,7 @@ def test_a_picture_shows_what_the_screen_does() -> None:
         [
             Segment("a<b   c ", Style(color="#ff0000", bold=True)),
             Segment("漢x", Style(bgcolor="#00ff00", strike=True)),
-            Segment(" "),
+            Segment(" ", Style(color="#0000ff", reverse=True)),
         ]
     )
     shown = screen_svg([strip, Strip([Segment("next", Style(underline=True))])], DARK, "T & U")
@@ -73,7 +73,7 @@ def test_a_picture_shows_what_the_screen_does() -> None:
         ("漢x", plain, "s"),
         ("next", plain, "u"),
     ]
-    assert [item.get("fill") for item in root.iter(f"{space}rect")] == [DARK.ground, "#00ff00"]
+    assert [item.get("fill") for item in root.iter(f"{space}rect")] == [DARK.ground, "#00ff00", "#0000ff"]
     assert root.find(f"{space}title").text == "T & U"
     first, apart, second, below = root.iter(f"{space}text")
     assert float(second.get("x")) - float(first.get("x")) == pytest.approx(8 * 8.4, abs=0.06)
