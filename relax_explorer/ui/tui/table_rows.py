@@ -6,6 +6,7 @@ A row has a number, which counts all rows, and a line, which counts those that n
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import overload
 
 from relax_explorer.ui.tui.widgets.line_view import Row
@@ -51,6 +52,10 @@ class TableRows(Sequence[Row]):
             return _row(marked.row, marked.glyph, marked.is_old)
         shown = self.table[number]
         return _row(shown, self.marks.get(id(shown.place.node), " ") if shown.place.kind != "else" else " ")
+
+    def noted(self, number: int, note: str) -> Row:
+        """A row with a note behind its text."""
+        return _noted(self[number], note)
 
     # -- numbers of all rows --------------------------------------------------------------------------------------
 
@@ -159,9 +164,7 @@ class FoldedRows(TableRows):
             return row
         end = self._numbers[line + 1] if line + 1 < len(self._numbers) else len(self.base)
         text = f"  … {self._hidden(fold, range(number + 1, end))}"
-        return Row(
-            row.text + text, row.gutter, row.node, row.function, row.ghost, (*row.pieces, ("muted", text))
-        )
+        return self.base.noted(number, text)
 
     def _hidden(self, fold: Fold, numbers: range) -> str:
         """What a fold hides: `12 bindings, 3 changed`."""
@@ -218,7 +221,13 @@ class BesideRows(TableRows):
         self.pairs, self.width, self.shift = diff, width, shift
 
     def _made(self, number: int) -> Row:
+        return self.noted(number, "")
+
+    def noted(self, number: int, note: str) -> Row:
+        """A row with a note in each of its sides."""
         old, new, kind = self.pairs.sides(number)
+        if note:
+            old, new = [side and replace(side, pieces=(*side.pieces, ("muted", note))) for side in (old, new)]
         left = (self.width - len(SEPARATOR)) // 2
         right = self.width - len(SEPARATOR) - left
         role = "removed" if kind == "removed" else ""
@@ -278,6 +287,10 @@ def _ellipsis(pieces: Iterable[Piece]) -> list[Piece]:
     role, text = kept.pop()
     shown = [*kept, (role, text[:-1])] if text[:-1] else kept
     return [*shown, ("muted", "…" + " " * (columns(text[-1]) - 1))]
+
+
+def _noted(row: Row, note: str) -> Row:
+    return replace(row, text=row.text + note, pieces=(*row.pieces, ("muted", note)))
 
 
 def _count(number: int, noun: str) -> str:
