@@ -164,7 +164,7 @@ def test_what_does_this_program_do(terminal: Tmux, tmp_path: Path) -> None:
     terminal.type("op:nn.softmax")
     terminal.wait("1 line with op:nn.softmax")
     terminal.press("3")
-    terminal.wait("main ▸ weights: (b, 4, s, s) f32")
+    terminal.wait("weights = nn.softmax(scores)")
     terminal.press("e")
     terminal.wait("wrote ")
     assert b"<svg" in next(tmp_path.glob("*.svg")).read_bytes()[:2000]
