@@ -176,7 +176,7 @@ class GraphScreen(Frame):
         canvas, view = self.canvas, self.query_one("#map", MapView)
         view.display = self.explorer.state.options.shows_map and canvas.is_cut and self._picture is not None
         if view.display:
-            view.show(canvas, self.tokens)
+            view.show(canvas)
 
     # -- moving ---------------------------------------------------------------------------------------------------
 

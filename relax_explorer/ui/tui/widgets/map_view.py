@@ -14,7 +14,7 @@ from relax_explorer.ui.tui.widgets.line_view import style
 from relax_explorer.viz.cells import CellPicture
 from relax_explorer.viz.graph import Mark
 from relax_explorer.viz.mini_map import mini_map, place_of, window
-from relax_explorer.viz.tokens import DARK, Tokens
+from relax_explorer.viz.tokens import DARK
 
 
 class MapView(Widget):
@@ -22,14 +22,17 @@ class MapView(Widget):
 
     def __init__(self, name: str) -> None:
         super().__init__(id=name)
-        self.tokens = DARK
+        self._canvas: GraphCanvas | None = None
         self._made: tuple[CellPicture, int, int] | None = None  # what the dots were drawn for
         self._dots: list[list[str]] = []
         self._cursor = (0, 0)
         self._rows, self._columns = range(0), range(0)
 
-    def show(self, canvas: GraphCanvas, tokens: Tokens) -> None:
+    def show(self, canvas: GraphCanvas) -> None:
         """Show the present position of a canvas."""
+        self._canvas = canvas
+        if not canvas.picture.boxes or not self.content_size.width:
+            return  # its size is not known yet
         picture, shown = canvas.picture, canvas.scrollable_content_region
         width = max(4, self.content_size.width)
         height = max(4, min(shown.height, picture.height * width // (2 * max(1, picture.width)) + 1))
@@ -44,17 +47,23 @@ class MapView(Widget):
             window(y, shown.height, picture.height, height),
             window(x, shown.width, picture.width, width),
         )
-        place = (place_of(picture, canvas.cursor, width, height), rows, columns, tokens)
-        if place != (self._cursor, self._rows, self._columns, self.tokens):
-            self._cursor, self._rows, self._columns, self.tokens = place
+        place = (place_of(picture, canvas.cursor, width, height), rows, columns)
+        if place != (self._cursor, self._rows, self._columns):
+            self._cursor, self._rows, self._columns = place
             self.refresh()
+
+    def on_resize(self) -> None:
+        """Draw the map for its new size."""
+        if self._canvas is not None:
+            self.show(self._canvas)
 
     def render_line(self, y: int) -> Strip:
         """One row of the map."""
         width = self.content_size.width
         if y >= len(self._dots):
             return Strip.blank(width, self.rich_style)
-        here = Style(bgcolor=self.tokens.cursor) if self.tokens.cursor else Style(reverse=True)
+        tokens = DARK if self._canvas is None else self._canvas.tokens
+        here = Style(bgcolor=tokens.cursor) if tokens.cursor else Style(reverse=True)
         cells = list(self._dots[y])
         if y == self._cursor[0]:
             cells[self._cursor[1]] = "*"
@@ -64,7 +73,7 @@ class MapView(Widget):
 
         segments = []
         for (is_mark, is_seen), columns in groupby(range(len(cells)), look):
-            shown = style(self.tokens, "new" if is_mark else "muted")
+            shown = style(tokens, "new" if is_mark else "muted")
             segments.append(
                 Segment("".join(cells[column] for column in columns), shown + here if is_seen else shown)
             )
