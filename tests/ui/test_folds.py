@@ -87,7 +87,7 @@ def test_side_by_side_keeps_both_numbers_and_fills_its_width(program: str) -> No
     assert shown[4].node is not None
     assert "(n,) f32" in shown[3].text
     folded = shown.with_folds({fold.key for fold in shown.table.folds if fold.key.kind == "block"})
-    assert folded[1].text.count("dataflow  … 2 binding") == 2
+    assert folded[1].text.count("… 2 bindings, 1 changed") == 2
     assert columns(folded[1].text) == 61
     assert len(folded) == len(shown) - 6
     assert folded.line_of(3) == 1

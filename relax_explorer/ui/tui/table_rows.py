@@ -226,17 +226,15 @@ class BesideRows(TableRows):
     def noted(self, number: int, note: str) -> Row:
         """A row with a note in each of its sides."""
         old, new, kind = self.pairs.sides(number)
-        if note:
-            old, new = [side and replace(side, pieces=(*side.pieces, ("muted", note))) for side in (old, new)]
         left = (self.width - len(SEPARATOR)) // 2
         right = self.width - len(SEPARATOR) - left
         role = "removed" if kind == "removed" else ""
         pieces = (
-            *_half(old, left, self.shift, role),
+            *_half(old, left, self.shift, role, note),
             ("muted", SEPARATOR[:2]),
             ("added", "+") if kind == "added" else ("muted", " "),
             ("muted", SEPARATOR[3:]),
-            *_half(new, right, self.shift, ""),
+            *_half(new, right, self.shift, "", note),
         )
         marked = self.pairs[number]
         shown = new or old
@@ -251,14 +249,15 @@ class BesideRows(TableRows):
         return max([columns(side.text) for side in sides], default=0)
 
 
-def _half(row: TableRow | None, width: int, shift: int, role: str) -> list[Piece]:
-    """One side, exactly `width` cells wide: the text from cell `shift` on, and its StructInfo at the right."""
+def _half(row: TableRow | None, width: int, shift: int, role: str, note: str) -> list[Piece]:
+    """One side, exactly `width` cells wide: the text from cell `shift` on, a note that is never cut off by it, its StructInfo at the right."""
     if row is None:
         return [("text", " " * width)]
     info = fit(visible(row.info, WIDEST_INFO), width // 2)
     room = width - columns(info) - 1 if info else width
     pieces = [(role, row.text)] if role else row.pieces
-    shown = cut([(name, visible(text, 2000)) for name, text in pieces], shift, room)
+    shown = cut([(name, visible(text, 2000)) for name, text in pieces], shift, max(0, room - columns(note)))
+    shown += [("muted", note)] if note else []
     taken = sum(columns(text) for _, text in shown)
     return [*shown, ("text", " " * (room - taken)), *([("text", " "), ("dimension", info)] if info else [])]
 
