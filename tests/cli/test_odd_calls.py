@@ -93,7 +93,11 @@ def test_streams_that_are_closed_full_or_broken(status: int, command: str, said:
 @pytest.mark.parametrize("encoding", ["latin-1", "cp1252"])
 def test_characters_that_the_output_lacks_are_escaped(encoding: str, tmp_path: Path) -> None:
     program = tmp_path / "p.py"
-    program.write_text(PROGRAMS["latin"], encoding="utf-8")
+    text = PROGRAMS["plain"].replace(
+        "R.add(x, x)", 'R.call_pure_packed("a→b", x, sinfo_args=R.Tensor((2,), "float32"))'
+    )
+    program.write_text(text, encoding="utf-8")
     done = real("rxe show $p && rxe graph $p --format unicode", program, PYTHONIOENCODING=encoding)
     assert done.returncode == 0, done.stderr
-    assert "\\u2502" in done.stdout
+    assert "a\\u2192b" in done.stdout
+    assert "+--" in done.stdout, "boxes of ASCII"

@@ -124,6 +124,15 @@ def _bomb(path: Path, elements: int) -> None:
 CALLS = tuple(
     (int(line.partition(" ")[0]), line.partition(" ")[2])
     for line in r"""
+2 serve {missing}
+2 serve -
+2 serve {plain} --port 70000
+2 serve {plain} --port -1
+2 serve {plain} --port x
+2 completion
+2 completion powershell
+0 completion bash
+0 completion fish
 2 run {member}
 2 run {member_class}
 0 check {member}
