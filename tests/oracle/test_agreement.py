@@ -26,9 +26,16 @@ def test_tvm_reads_our_text_as_it_reads_its_own_and_has_the_same_struct_info(
         oracle.could_not_ask("TVM does not read its own text")
         return
     text = path.read_text(encoding="utf-8")  # TVM parses it once for both questions
-    answer = oracle.equal(text, module(path).script()).get()
-    assert answer.mapped, answer.mismatch
+    ours = module(path).script()
+    if without_imports(ours) != without_imports(text):  # else TVM reads the same
+        answer = oracle.equal(text, ours).get()
+        assert answer.mapped, answer.mismatch
     assert compare(oracle, text) == ("agree", "")
+
+
+def without_imports(text: str) -> list[str]:
+    """The lines of a text. Its imports are comments, and TVM names more modules than it needs."""
+    return [line for line in text.splitlines() if not line.startswith("# from ")]
 
 
 def derived(text: str) -> list[tuple[str, str]]:
