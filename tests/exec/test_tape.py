@@ -167,6 +167,19 @@ def test_a_kernel_that_stops_says_why(played: list[int]) -> None:
     assert runs(module, small).tolist() == [6] * 4
 
 
+def test_calls_before_one_that_stops_get_a_tape_again(played: list[int]) -> None:
+    lines = [f"v{n} = R.add({f'v{n - 1}' if n else 'x'}, x)" for n in range(6)]
+    body = "\n".join([*lines, "w = R.floor_divide(v5, y)", "z = R.add(w, w)", "return z"])
+    module = program(body, 'x: R.Tensor((4,), "int32"), y: R.Tensor((4,), "int32")')
+    one, zero = np.ones(4, "int32"), np.zeros(4, "int32")
+    runs(module, one, one)
+    before = len(played)
+    stopped = [refused(module, one, zero) for _ in range(5)]
+    assert len(set(stopped)) == 1
+    assert len(played) > before + 2
+    assert played[-1] == 6
+
+
 def test_threads_run_one_program_at_once(played: list[int]) -> None:
     module = kernels(40)
     for _ in range(RUNS_BEFORE + 2):

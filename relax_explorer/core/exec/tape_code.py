@@ -1,4 +1,4 @@
-"""Machine code for tapes: it calls the functions that the rows of a tape name, and adds, subtracts, multiplies and divides arrays."""
+"""Machine code for tapes: it calls the functions that the rows of a tape name, and adds, subtracts and multiplies arrays."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FILL = (
 )
 _LONGS = v.LONG.as_pointer()
 _RULES = {
-    ("add", "f"): "fadd", ("subtract", "f"): "fsub", ("multiply", "f"): "fmul", ("divide", "f"): "fdiv",
+    ("add", "f"): "fadd", ("subtract", "f"): "fsub", ("multiply", "f"): "fmul",
     ("add", "i"): "add", ("subtract", "i"): "sub", ("multiply", "i"): "mul",
 }  # fmt: skip
 _TYPES: dict[str, ir.Type] = {

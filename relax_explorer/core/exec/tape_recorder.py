@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from math import prod
 from typing import Any
@@ -54,6 +55,7 @@ class _Recorder:
         self.rows: list[tuple[int, int, list[Word | _Memory]]] = []  # address, number of arguments, arguments
         self.types: list[Type] = []  # of each result
         self.born: list[int] = []  # the step of each result
+        self.holders: Counter[Made] = Counter()  # how often the registers hold each result
         self.died: dict[Made, int] = {}  # the step after which nothing reads it
         self.dead: list[int] = []
         self.steps = self.calls = self.bytes = 0
@@ -73,13 +75,16 @@ class _Recorder:
             return False
         self.calls += step.rule is None
         self.registers[step.at.target] = source
+        self.holders.update(_results(source))
         for slot in step.at.dead:
-            if self.registers.pop(slot, None) is None:  # the tape itself never fills the others
+            gone = self.registers.pop(slot, None)
+            if gone is None:  # the tape itself never fills the others
                 self.dead.append(slot)
-        live = set(_results(tuple(self.registers.values())))
-        for number in range(len(self.types)):
-            if Made(number) not in live:
-                self.died.setdefault(Made(number), self.steps)
+                continue
+            for result in _results(gone):
+                self.holders[result] -= 1
+                if not self.holders[result]:
+                    self.died[result] = self.steps
         self.steps += 1
         return True
 

@@ -130,18 +130,15 @@ GRAPH = Command(
 )  # fmt: skip
 
 
+PROGRAM_OR_NONE = Argument(
+    "input", "a TVMScript file, or a folder of numbered stages", "source", required=False, metavar="[INPUT]"
+)
 COMMANDS: tuple[Command, ...] = (
     Command(
         "tui",
         "Open the explorer on a file, or a folder of stages: step passes and evaluation, see graphs.",
         (
-            Argument(
-                "input",
-                "a TVMScript file, or a folder of numbered stages",
-                "source",
-                required=False,
-                metavar="[INPUT]",
-            ),
+            PROGRAM_OR_NONE,
             PASSES,
             Argument(
                 "--screen",
@@ -165,13 +162,7 @@ COMMANDS: tuple[Command, ...] = (
         "serve",
         "Serve the explorer to a browser on this machine, at an address with a secret token.",
         (
-            Argument(
-                "input",
-                "a TVMScript file, or a folder of numbered stages",
-                "source",
-                required=False,
-                metavar="[INPUT]",
-            ),
+            PROGRAM_OR_NONE,
             PASSES,
             PROFILE,
             THEME,
