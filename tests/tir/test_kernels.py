@@ -225,6 +225,14 @@ def test_what_is_said_of_a_block_stands_in_one(line: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "value", ["T.Cast('int32x4', A[0, 0])", "T.Cast('int32', T.int32x4(1))", "T.int64x8(T.int32x4(1))"]
+)
+def test_a_cast_keeps_the_number_of_lanes(value: str) -> None:
+    with pytest.raises(rxe.Failure, match="is not an expression of a PrimFunc"):
+        rxe.parse(view_program(f"A[0, 0] = {value}"))
+
+
+@pytest.mark.parametrize(
     "declaration", ["w = T.int64(1)", "w: T.let = T.int64(1)", "w: T.int64 = T.int64(1)"]
 )
 @pytest.mark.parametrize(
