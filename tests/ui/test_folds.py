@@ -126,6 +126,10 @@ async def test_a_fold_tells_what_it_hides_and_opens_for_its_goal(program: str) -
         assert not app.state.options.folded
         await typed(pilot, app, "fold all")
         assert [row.text.split("(")[0] for row in app.view.rows] == ["main", "", "other"]
+        await pilot.pause()
+        assert any(
+            "main(" in line and "… 8 bindings, 1 changed" in line for line in screen_text(app).split("\n")
+        )
         await press(pilot, app, "right_curly_bracket", "t", "z")
         assert "only the compact table folds" in screen_text(app)
 
@@ -153,13 +157,15 @@ async def test_a_run_opens_the_fold_in_which_it_stops(program: str) -> None:
         await idle(pilot, app)
         await press(pilot, app, "2", "j", "j", "Z")
         assert [row.text.strip() for row in app.view.rows][1:4:2] == ["dataflow", "2 unread = sin(a)"]
-        assert any(row.text.endswith("if c  … 3 bindings") for row in app.view.rows)
+        assert any((row.text + row.note).endswith("if c  … 3 bindings") for row in app.view.rows)
         await typed(pilot, app, "break e")
-        assert any(row.text.endswith("if c  … 3 bindings, 1 breakpoint") for row in app.view.rows)
+        assert any(
+            (row.text + row.note).endswith("if c  … 3 bindings, 1 breakpoint") for row in app.view.rows
+        )
         await press(pilot, app, "c")
         assert app.view.row.gutter == "▶"
         assert under_cursor(app).split()[2] == "f"
-        assert any(row.text.strip().startswith("else  … 1 binding") for row in app.view.rows)
+        assert any((row.text + row.note).strip().startswith("else  … 1 binding") for row in app.view.rows)
         await press(pilot, app, "Z", "g", "z", "0", "2")  # folds are the same in every screen
         assert len(app.view.rows) == 1
         await press(pilot, app, "S", "s")

@@ -75,7 +75,7 @@ async def typed(pilot: Any, app: Explorer, text: str, key: str = "colon") -> Non
 
 def under_cursor(app: Explorer) -> str:
     row = app.view.row
-    return "" if row is None else row.text
+    return "" if row is None else row.text + row.note
 
 
 # -- compare --------------------------------------------------------------------------------------------------------

@@ -55,7 +55,7 @@ class TableRows(Sequence[Row]):
 
     def noted(self, number: int, note: str) -> Row:
         """A row with a note behind its text."""
-        return _noted(self[number], note)
+        return replace(self[number], note=note)
 
     # -- numbers of all rows --------------------------------------------------------------------------------------
 
@@ -286,10 +286,6 @@ def _ellipsis(pieces: Iterable[Piece]) -> list[Piece]:
     role, text = kept.pop()
     shown = [*kept, (role, text[:-1])] if text[:-1] else kept
     return [*shown, ("muted", "…" + " " * (columns(text[-1]) - 1))]
-
-
-def _noted(row: Row, note: str) -> Row:
-    return replace(row, text=row.text + note, pieces=(*row.pieces, ("muted", note)))
 
 
 def _count(number: int, noun: str) -> str:

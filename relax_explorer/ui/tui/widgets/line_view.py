@@ -45,6 +45,15 @@ def _cut(strip: Strip, left: int, width: int, style: Style) -> Strip:
     return Strip.join([kept, Strip([Segment("…", style)])])
 
 
+def _with_note(strip: Strip, left: int, width: int, base: Style, note: Segment) -> Strip:
+    """The visible part of a line with a note behind it, exactly `width` cells. The line is cut off, not the note."""
+    if not note.text:
+        return _cut(strip, left, width, base)
+    room = max(0, width - note.cell_length)
+    line = _cut(strip, left, min(room, max(0, strip.cell_length - left)), base)
+    return Strip.join([line, Strip([note])]).extend_cell_length(width, base)
+
+
 @dataclass(frozen=True, slots=True)
 class Row:
     """One line: gutter glyph, text, its IR node, its function. `pieces` (role, text) colour the text."""
@@ -55,6 +64,7 @@ class Row:
     function: str = ""
     ghost: str = ""  # shown at the right edge if there is room
     pieces: tuple[tuple[str, str], ...] = ()
+    note: str = ""  # shown behind the text, which is cut off before it
 
 
 def text_lines(lines: Sequence[str]) -> list[Row]:
@@ -178,7 +188,9 @@ class LineView(ScrollView, can_focus=True, inherit_bindings=False):
         strip, base = self._strip(number, is_cursor), self._base(is_cursor)
         ghost = self.rows[number].ghost
         room = width - len(ghost) - 1 if ghost and len(ghost) < width // 2 else width
-        shown = _cut(strip, int(x), room, base)
+        shown = _with_note(
+            strip, int(x), room, base, Segment(self.rows[number].note, style(self.tokens, "muted") + base)
+        )
         if room < width:
             shown = Strip.join([shown, Strip([Segment(f" {ghost}", style(self.tokens, "dimension") + base)])])
         return shown.apply_style(self.rich_style)
