@@ -147,7 +147,9 @@ class Substitution:
         else:
             value = self._call(value) if type(value) is e.Call and not self.dims else self.expr(value)
             var = self._define(var)
-        if annotation is not None:
+        if annotation is binding.var.struct_info:  # most often
+            annotation = var.struct_info
+        elif annotation is not None:
             annotation = self.info(annotation)
         if var is binding.var and value is binding.value and annotation is binding.annotation:
             return binding

@@ -16,23 +16,35 @@ from relax_explorer.core.ir.tensor_place import Sharding, VDevice
 from relax_explorer.core.program.module import IRModule
 
 
+class _Texts(dict[object, str]):
+    """The texts of parts that occur in many places; `make` writes a missing one."""
+
+    def __init__(self, make: Callable[[object], str]) -> None:
+        self.make = make
+
+    def __missing__(self, part: object) -> str:
+        text = self[part] = self.make(part)
+        return text
+
+
 class Hasher:
     """Collects tokens in a fixed order. Variables are numbered by first occurrence.
 
-    StructInfos and attributes occur in many places, so their text is cached. At the second place all their variables have
-    numbers already.
+    Operands, StructInfos and attributes occur in many places, so their text is kept. At the second place all their variables
+    have numbers already.
     """
 
     def __init__(self) -> None:
-        self._numbers: dict[object, str] = {}
-        self._texts: dict[object, str] = {}
+        self._texts = _Texts(self._text)
+        self._numbered = 0  # variables that have a number of their own
         self._scalars: dict[p.PrimExpr, e.Var] = {}  # scalar parameters, by their values
         self._tokens: list[str] = []
 
     def hash(self, value: Any) -> int:
-        """The 64-bit hash of `value`."""
+        """The 64-bit hash of `value`. Call it once."""
         self.feed(value)
         text = _joined(self._tokens).encode("utf-8", "surrogatepass")
+        del self._texts  # it holds this object, and would stay until the next collection
         return int.from_bytes(blake2b(text, digest_size=8).digest(), "little")
 
     def token(self, *values: Any) -> None:
@@ -41,42 +53,48 @@ class Hasher:
 
     def number(self, var: e.Var | p.PrimVar) -> None:
         """Add the number of a variable."""
-        self._tokens.append(self._numbers.get(var) or self._numbered(var))
-
-    def _numbered(self, var: e.Var | p.PrimVar) -> str:
-        number = self._numbers[var] = f"v{len(self._numbers) - len(self._scalars)}"
-        return number
+        self._tokens.append(self._texts[var])
 
     def feed(self, value: Any) -> None:
         """Add any value of the IR, without recursion on nested calls, tuples and scalar expressions."""
+        tokens, texts = self._tokens, self._texts
         stack = [value]
         while stack:
             part = stack.pop()
             part_type = type(part)
             if part_type in _PARTS:
                 name, fields = _PARTS[part_type]
-                self._tokens.append(name)
-                stack.extend([getattr(part, field) for field in reversed(fields)])
+                tokens.append(name)
+                stack.extend([getattr(part, field) for field in fields])
             elif part_type is tuple:
-                self._tokens.append(f"[{len(part)}")
+                tokens.append(f"[{len(part)}")
                 stack.extend(reversed(part))
-            elif part_type in _KEPT:
-                self._tokens.append(self._texts.get(part) or self._kept(part))
-            elif isinstance(part, p.PrimExpr) and part_type is not p.PrimVar:
-                self._tokens.append(self._texts.get(part) or self._prims(part))
+            elif part_type in _KEPT or isinstance(part, p.PrimExpr):
+                tokens.append(texts[part])
             else:
                 self._one(part)
 
-    def _kept(self, value: s.StructInfo | Attrs | e.OpRef) -> str:
-        """The text of a value, which is cached."""
+    def _text(self, part: object) -> str:
+        """The text of a part of the first kind in `feed`, or of any that is kept."""
+        if type(part) in _VARIABLES:
+            self._numbered += 1
+            return f"v{self._numbered - 1}"
+        if type(part) is e.ShapeExpr:
+            return _joined(["shape", f"[{len(part.values)}", *map(self._texts.__getitem__, part.values)])
+        if type(part) is e.Tuple and _VARIABLES.issuperset(map(type, part.fields)):
+            return _joined(["tuple", f"[{len(part.fields)}", *map(self._texts.__getitem__, part.fields)])
         outside, self._tokens = self._tokens, []
-        if isinstance(value, s.StructInfo):
-            self._info(value)
-        elif isinstance(value, Attrs):
-            self.all([item for pair in value.items() for item in pair])
+        if isinstance(part, s.StructInfo):
+            self._info(part)
+        elif isinstance(part, Attrs):
+            self.all([item for pair in part.items() for item in pair])
+        elif isinstance(part, p.PrimExpr):
+            self._prims(part)
+        elif type(part) is e.OpRef:
+            self.token("op", part.name)
         else:
-            self.token("op", value.name)
-        text = self._texts[value] = _joined(self._tokens)
+            self.feed(part)
+        text = _joined(self._tokens)
         self._tokens = outside
         return text
 
@@ -107,9 +125,8 @@ class Hasher:
         for value in values:
             self.feed(value)
 
-    def _prims(self, root: p.PrimExpr) -> str:
-        """The text of a scalar expression, which is cached. The numbers of its variables stay."""
-        outside, self._tokens = self._tokens, []
+    def _prims(self, root: p.PrimExpr) -> None:
+        """Add a scalar expression."""
         stack = [root]
         while stack:
             value = stack.pop()
@@ -124,9 +141,6 @@ class Hasher:
             children = value.children()
             self._tokens.append(f"[{len(children)}")
             stack.extend(reversed(children))
-        text = self._texts[root] = _joined(self._tokens)
-        self._tokens = outside
-        return text
 
     def _info(self, value: s.StructInfo) -> None:
         self.token(type(value).__name__)
@@ -162,60 +176,45 @@ class Hasher:
             info = param.struct_info
             if type(info) is s.PrimStructInfo and type(info.value) is p.PrimVar:
                 self._scalars[info.value] = param
-                self._numbers[info.value] = self._numbers[param]
+                self._texts[info.value] = self._texts[param]
             self.feed(info)
         self.feed(value.attrs)
         self.feed(value.ret_struct_info)
         self.feed(value.body)
 
     def _block(self, block: e.BindingBlock) -> None:
-        self.token(type(block).__name__, len(block.bindings))
+        """Add a block. Calls, the most frequent bindings, need no further function."""
+        tokens, texts = self._tokens, self._texts
+        text_of = texts.__getitem__
+        tokens += [type(block).__name__, str(len(block.bindings))]
         for binding in block.bindings:
-            value = binding.value
-            if (
-                type(value) is not e.Call
-                or isinstance(binding, e.MatchCast)
-                or not self._plain_call(binding.var, value)
-            ):
+            var, call = binding.var, binding.value
+            if type(call) is not e.Call or var is None or type(binding) is e.MatchCast:
                 self._binding(binding)
+                continue
+            args, infos = call.args, call.sinfo_args
+            head = texts[call.op], f"[{len(args)}", *map(text_of, args), texts[call.attrs]
+            tail = (f"[{len(infos)}", *map(text_of, infos)) if infos else _NONE
+            if var not in texts:  # always, but for blocks that come twice
+                texts[var] = f"v{self._numbered}"
+                self._numbered += 1
+            tokens += "VarBinding", "call", *head, *tail, texts[var], _VARS[type(var)], texts[var.struct_info]
 
     def _binding(self, binding: e.Binding) -> None:
         """Add any binding."""
-        var = binding.var
-        self._tokens.append(type(binding).__name__)
-        if type(binding.value) is e.Function and var is not None:
+        var, value, tokens, texts = binding.var, binding.value, self._tokens, self._texts
+        tokens.append(type(binding).__name__)
+        if type(value) is e.Function and var is not None:
             self.number(var)
-        self.feed(binding.value)
+        if type(value) is e.TupleGetItem and type(value.tuple) in _VARIABLES:  # most are such
+            tokens += "item", texts[value.tuple], "int", str(value.index)
+        else:
+            self.feed(value)
         if isinstance(binding, e.MatchCast):
             self.feed(binding.struct_info)
         if var is not None:
-            self.number(var)
-            self._tokens.append(_VARS[type(var)])
+            tokens += texts[var], _VARS[type(var)]
             self.feed(var.struct_info)
-
-    def _plain_call(self, var: e.Var | None, call: e.Call) -> bool:
-        """Add a binding of an operator call on numbered variables, the most frequent one. Otherwise return False."""
-        if call.sinfo_args or var is None:
-            return False
-        texts, numbers = self._texts, self._numbers
-        op, attrs, info = texts.get(call.op), texts.get(call.attrs), texts.get(var.struct_info)
-        args = [number for arg in call.args if (number := numbers.get(arg)) is not None]
-        if op is None or attrs is None or info is None or len(args) < len(call.args):
-            return False
-        number = numbers.get(var) or self._numbered(var)
-        self._tokens += [
-            "VarBinding",
-            "call",
-            op,
-            f"[{len(args)}",
-            *args,
-            attrs,
-            "[0",
-            number,
-            _VARS[type(var)],
-            info,
-        ]
-        return True
 
     def _module(self, value: IRModule) -> None:
         self.token("module")
@@ -227,6 +226,8 @@ class Hasher:
 
 
 _VARS = {e.Var: "V", e.DataflowVar: "D"}
+_NONE = ("[0",)  # no items
+_VARIABLES = frozenset({e.Var, e.DataflowVar, p.PrimVar})
 
 
 def _joined(tokens: list[str]) -> str:
@@ -242,26 +243,24 @@ def _node(kind: str, *fields: str) -> Callable[[Hasher, Any], None]:
     return rule
 
 
+# The fields in the order of a stack: the last is the first.
 _PARTS: dict[type, tuple[str, tuple[str, ...]]] = {
     e.Tuple: ("tuple", ("fields",)),
-    e.TupleGetItem: ("item", ("tuple", "index")),
-    e.Call: ("call", ("op", "args", "attrs", "sinfo_args")),
+    e.TupleGetItem: ("item", ("index", "tuple")),
+    e.Call: ("call", ("sinfo_args", "attrs", "args", "op")),
+    e.ShapeExpr: ("shape", ("values",)),
 }
 _KEPT = frozenset(
     {
         s.ObjectStructInfo, s.PrimStructInfo, s.ShapeStructInfo, s.TensorStructInfo, s.TupleStructInfo, s.FuncStructInfo,
-        Attrs, e.OpRef,
+        Attrs, e.OpRef, e.Var, e.DataflowVar,
     }
 )  # fmt: skip
 _RULES: dict[type, Callable[[Hasher, Any], None]] = {
     IndexMap: _node("index map", "places", "results", "inverse"),
-    p.PrimVar: Hasher.number,
-    e.Var: Hasher.number,
-    e.DataflowVar: Hasher.number,
     e.GlobalVar: _node("global", "name"),
     e.ExternFunc: _node("extern", "name"),
     e.Constant: Hasher._constant,
-    e.ShapeExpr: _node("shape", "values"),
     e.PrimValue: Hasher._prim_value,
     e.StringImm: _node("string", "value"),
     e.DataTypeImm: _node("dtype", "value"),
