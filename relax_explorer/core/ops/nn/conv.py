@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any, ClassVar
 
 import numpy as np
@@ -218,18 +219,17 @@ def _check_channels(at: Site, have: p.PrimExpr, taken: p.PrimExpr, kernels: p.Pr
 
 
 def product(views: Array, w: Array, groups: int) -> Array:
-    """Sums over channels and window: views (N, C, places…, window…) with kernels (O, I, window…)."""
+    """Sums over channels and window: views (N, C, places…, window…) with kernels (O, I, window…).
+
+    A column for each place, as long as a kernel, makes it a product of matrices (Chellapilla et al. 2006, im2col). Neighbouring
+    places lie side by side in a row, as in the image, so a row is copied in long pieces.
+    """
     rank = w.ndim - 2
-    if groups == 1:
-        inner = [1, *range(rank + 2, 2 * rank + 2)]
-        return np.moveaxis(np.tensordot(views, w, (inner, list(range(1, rank + 2)))), -1, 1)
-    n, c = views.shape[:2]
-    grouped = views.reshape(n, groups, c // groups, *views.shape[2:])
-    kernels = w.reshape(groups, w.shape[0] // groups, *w.shape[1:])
-    places, window = "hwd"[:rank], "klm"[:rank]
-    made = np.einsum(f"ngc{places}{window},goc{window}->ngo{places}", grouped, kernels, optimize=True)
-    result: Array = made.reshape(n, w.shape[0], *made.shape[3:])
-    return result
+    n, outputs, places, length = views.shape[0], w.shape[0], views.shape[2 : rank + 2], prod(w.shape[1:])
+    rows = views.transpose(0, 1, *range(rank + 2, 2 * rank + 2), *range(2, rank + 2))
+    columns = rows.reshape(n, groups, length, prod(places))
+    result: Array = w.reshape(groups, outputs // groups, length) @ columns
+    return result.reshape(n, outputs, *places)
 
 
 class Conv1d(Convolution, name="relax.nn.conv1d", spatial="W"):
