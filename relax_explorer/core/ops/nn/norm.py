@@ -56,7 +56,11 @@ def array_moments(x: Array, axes: tuple[int, ...]) -> tuple[Array, Array]:
 def normalise(x: Array, axes: tuple[int, ...], epsilon: float) -> Array:
     """An array with mean 0 and variance 1 over axes."""
     distance: Array = np.subtract(x, mean_over(x, axes))
-    variance = mean_over(np.square(distance), axes)
+    if axes in ((-1,), (x.ndim - 1,)):
+        squares = np.vecdot(distance, distance)[..., np.newaxis]
+    else:
+        squares = np.sum(np.square(distance), axes, keepdims=True)
+    variance = squares / np.asarray(math.prod([x.shape[n] for n in axes]), x.dtype)
     distance /= np.sqrt(variance + np.asarray(epsilon, x.dtype))
     return distance
 
