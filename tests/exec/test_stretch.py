@@ -250,6 +250,37 @@ def test_a_call_that_failed_is_tried_once(monkeypatch: pytest.MonkeyPatch) -> No
     assert outcomes == [True] * (7 + 5 * 8), "nor by a new stretch for other lengths"
 
 
+def test_a_stretch_that_ran_to_its_end_takes_in_what_follows(
+    lengths: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stretch, "MOST", 8)
+    monkeypatch.setattr(stretch, "LONGEST", 24)
+    chain = [f"v{n} = R.add({f'v{n - 1}' if n else 'x'}, y)" for n in range(30)]
+    module = program("\n".join([*chain, "return (v29, v7, v8)"]))
+    expected = stepped(module, VALUES, VALUES)
+    for _ in range(8):
+        assert same(rxe.run(module, "main", [VALUES, VALUES]), expected)
+    assert lengths[:3] == [8, 8, 8], "the first run checks each call; it makes no stretch"
+    assert lengths[-2:] == [24, 7], "with the tuple"
+
+
+def test_a_call_that_fails_beyond_the_first_cut_is_named(
+    lengths: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stretch, "MOST", 8)
+    params = 'x: R.Tensor(("n",), "int32"), y: R.Tensor(("n",), "int32")'
+    chain = [f"v{n} = R.add({f'v{n - 1}' if n else 'x'}, x)" for n in range(20)]
+    module = program("\n".join([*chain, "d = R.floor_divide(v19, y)\ne = R.add(d, x)\nreturn e"]), params)
+    good, zero = np.array([1, 2, 3, 4], "int32"), np.array([1, 0, 1, 1], "int32")
+    runs(module, good, good)
+    assert max(lengths) == 22
+    failed = refused(module, good, zero)
+    assert failed[0] == "RX0509"
+    del lengths[:]
+    assert runs(module, good, good).tolist() == [22, 23, 24, 25]
+    assert max(lengths) == 20, "the call that failed keeps its checks"
+
+
 def test_a_length_that_depends_on_elements_ends_the_stretch_once(lengths: list[int]) -> None:
     body = "a = R.add(x, x)\nb = R.add(a, x)\nc = R.add(b, x)\nu = R.unique(c)\n"
     after = "d = R.add(b, c)\ne = R.add(d, d)\nf = R.add(e, d)\ng = R.add(f, f)\nreturn (u, g)"

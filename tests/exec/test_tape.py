@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import relax_explorer as rxe
-from relax_explorer.core.exec import tape_code, tape_recorder
+from relax_explorer.core.exec import stretch, tape_code, tape_recorder
 from relax_explorer.core.exec.interrupt import Cancelled, Interrupt
 from relax_explorer.core.exec.machine import Machine
 from relax_explorer.core.exec.stretch import RUNS_BEFORE
@@ -63,6 +63,19 @@ def test_a_tape_gives_the_values_of_its_calls(body: str, steps: int, played: lis
     assert 0 not in played
     given = [np.array([5, 6], F), np.array([0, -0.0], F)]
     assert same(rxe.run(module, "main", given), stepped(module, *given)), "for other lengths"
+
+
+def test_a_tape_is_as_long_as_the_calls_that_follow_each_other(
+    played: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stretch, "MOST", 8)
+    monkeypatch.setattr(stretch, "LONGEST", 24)
+    chain = [f"v{n} = R.add({f'v{n - 1}' if n else 'x'}, y)" for n in range(30)]
+    module = program("\n".join([*chain, "return (v29, v7, v8)"]))
+    expected = stepped(module, VALUES, OTHERS)
+    for _ in range(10):
+        assert same(rxe.run(module, "main", [VALUES, OTHERS]), expected)
+    assert played[-2:] == [24, 7], "with the tuple"
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint32", "uint64"])  # fmt: skip

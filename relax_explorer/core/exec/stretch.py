@@ -32,6 +32,7 @@ from relax_explorer.core.tir.stmt import PrimFunc
 FEWEST = 4  # calls; a shorter stretch is not worth its checks
 RUNS_BEFORE = 2  # a tape takes as long to make as some runs
 MOST = 256  # instructions: what one call costs that ends a stretch the first time
+LONGEST = 4096  # instructions of a stretch that ran to its end before
 
 
 @dataclass(slots=True, eq=False)
@@ -43,6 +44,7 @@ class Stretch:
     lengths: dict[p.PrimVar, int | None] = field(default_factory=dict)
     kernels: dict[str, PrimFunc] = field(default_factory=dict)
     runs: int = 0  # to the end
+    is_cut: bool = False  # after MOST instructions
     tapes: dict[int, Tape] = field(default_factory=dict)  # by the number of their first step
 
     def fits(self, machine: Running, frame: Frame) -> bool:
@@ -73,7 +75,9 @@ def _run_stretch(machine: Running, frame: Frame, rules: Mapping[str, Rule]) -> b
     first = frame.plan.code[frame.pc]
     stretch = first.stretch
     if stretch is None:
-        stretch = first.stretch = _Builder(machine, frame, rules).build()
+        stretch = first.stretch = _Builder(machine, frame, rules).build(MOST)
+    elif stretch.is_cut and stretch.runs == RUNS_BEFORE:  # what follows passed its checks, too
+        stretch = first.stretch = _Builder(machine, frame, rules).build(LONGEST)
     if stretch is None or stretch is NONE or stretch is ENDS:
         return False
     if not stretch.fits(machine, frame):
@@ -107,7 +111,7 @@ def _steps(stretch: Stretch, machine: Running, frame: Frame) -> bool:
                 registers[slot] = None
             number += 1
     stretch.runs += 1
-    if stretch.runs == RUNS_BEFORE:
+    if stretch.runs == RUNS_BEFORE and not stretch.is_cut:
         stretch.tapes = tapes(steps, machine, frame)
     frame.pc += 1
     return True
@@ -145,16 +149,17 @@ class _Builder:
         self.inside: dict[int, Types] = {}  # types of the registers that the stretch fills
         self.calls = 0
 
-    def build(self) -> Stretch | None:
-        """The stretch; NONE if it is too short. None if the first call was checked with other types."""
+    def build(self, most: int) -> Stretch | None:
+        """The stretch, of this length at most; NONE if it is too short. None if the first call was checked with other types."""
         start = self.frame.pc
-        for pc, at in enumerate(self.frame.plan.code[start : start + MOST], start):
+        for pc, at in enumerate(self.frame.plan.code[start : start + most], start):
             step = self._call(at, pc) if at.kind == "op" else self._between(at, pc)
             if step is None or at.stretch is ENDS:
                 break
             self.stretch.steps.append(step)
         if not self.stretch.steps:
             return None
+        self.stretch.is_cut = len(self.stretch.steps) == most < LONGEST
         return self.stretch if self.calls >= FEWEST else NONE
 
     def _types(self, slot: int) -> Types | None:

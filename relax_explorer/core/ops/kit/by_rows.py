@@ -12,7 +12,9 @@ import numpy as np
 
 from relax_explorer.core.ops.kit.array_types import Array
 
-_ELEMENTS = 1 << 18  # of a block: 1 MB of float32; the threads take turns at the interpreter once for each block
+_ELEMENTS = (
+    1 << 18
+)  # of a block: 1 MB of float32; the threads take turns at the interpreter once for each block
 _SHARED = 1 << 20  # elements from which on threads share the work
 
 
