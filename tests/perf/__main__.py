@@ -13,11 +13,12 @@ from tests.perf.exec import EXEC
 from tests.perf.graphs import GRAPHS
 from tests.perf.passes import PASSES
 from tests.perf.text import TEXT
+from tests.perf.travel import TRAVEL
 from tests.perf.tui import TUI
 from tests.support.oracle import Oracle
 
-BENCHMARKS: list[Benchmark] = [*TEXT, *PASSES, *EXEC, *GRAPHS, *TUI]
-ROW = "{:<24} {:>12} {:>12} {:>8} {:>6} {:>12} {:>6} {:>5}  {}"
+BENCHMARKS: list[Benchmark] = [*TEXT, *PASSES, *EXEC, *TRAVEL, *GRAPHS, *TUI]
+ROW = "{:<24} {:>12} {:>12} {:>8} {:>6} {:>12} {:>6} {:>5} {:>10}  {}"
 
 
 def main() -> int:
@@ -69,7 +70,16 @@ def _arguments() -> argparse.Namespace:
     if not arguments.json:
         print(
             ROW.format(
-                "benchmark", "ours, ms", "TVM, ms", "ratio", "goal", "by hand, ms", "times", "most", ""
+                "benchmark",
+                "ours, ms",
+                "TVM, ms",
+                "ratio",
+                "goal",
+                "by hand, ms",
+                "times",
+                "most",
+                "limit, ms",
+                "",
             ).rstrip()
         )
     return arguments
@@ -82,8 +92,9 @@ def _row(result: Result) -> str:
     hand = "-" if result.hand is None else f"{result.hand * 1000:.1f}"
     times = "-" if result.times is None else f"{result.times:.2f}"
     most = "-" if result.most is None else f"{result.most:g}"
+    limit = "-" if result.limit is None else f"{result.limit * 1000:g}"
     ours = f"{result.ours * 1000:.1f}" if result.ours >= 0.001 else f"{result.ours * 1000:.3f}"
-    return ROW.format(result.name, ours, tvm, ratio, goal, hand, times, most, result.verdict).rstrip()
+    return ROW.format(result.name, ours, tvm, ratio, goal, hand, times, most, limit, result.verdict).rstrip()
 
 
 if __name__ == "__main__":

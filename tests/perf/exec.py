@@ -11,7 +11,7 @@ from tests.perf import by_hand
 from tests.perf.benchmark import Benchmark, Work
 
 HEAD = "@I.ir_module\nclass Module:\n    @R.function\n    def main({params}):\n        with R.dataflow():\n"
-WARM = 4  # runs before the measured ones: they compile
+WARM = 8  # runs before the measured ones: they compile
 Program = tuple[str, list[tuple[int, ...]]]
 
 
@@ -98,27 +98,9 @@ def _run(program: Callable[[], Program], lowered: bool = False) -> tuple[str, Wo
     return text, lambda: relax_explorer.run(module, "main", arrays)
 
 
-def _recorded(length: int) -> tuple[str, Work]:
-    """Every step of a chain, recorded."""
-    import relax_explorer
-
-    text, shapes = chain(length)
-    module = relax_explorer.normalize(relax_explorer.parse(text))
-    arrays = [np.ones(shape, "float32") for shape in shapes]
-
-    def work() -> object:
-        debugger = relax_explorer.debug(module, "main", arrays)
-        while not debugger.done:
-            debugger.step()
-        return debugger.result
-
-    return text, work
-
-
 EXEC = [
     Benchmark("run-chain-1000", partial(_run, partial(chain, 1000)), "run", 1, tvm_repeat=20),
     Benchmark("run-chain-lowered-1000", partial(_run, partial(chain, 1000), True), "run", 1, tvm_repeat=20),
-    Benchmark("recorded-chain-10000", partial(_recorded, 10_000)),
     Benchmark(
         "run-elementwise",
         partial(_run, partial(elementwise, 10_000_000)),

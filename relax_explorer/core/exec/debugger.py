@@ -16,12 +16,15 @@ from relax_explorer.core.exec.interrupt import Interrupt
 from relax_explorer.core.exec.machine import Machine
 from relax_explorer.core.exec.values import Value, to_python
 from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir.node import collector_at_rest
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.shown import Shown
 from relax_explorer.core.tir.stmt import PrimFunc
 
 if TYPE_CHECKING:
     from relax_explorer.core.exec.kernel_walk import KernelWalk  # loads the compiler of kernels
+
+_STEPS_AT_REST = 50_000  # recorded without a collection of garbage
 
 
 class Debugger(Shown):
@@ -197,14 +200,16 @@ class Debugger(Shown):
         """Run until `is_reached()`, a breakpoint stops, or the program ends."""
         self.look_back()
         while True:
-            if self.breakpoints and self._is_watched():  # else the rest of a PrimFunc runs compiled
-                if self.inside is None:
-                    self.enter()
-                if self._forward_inside(lambda: False):
-                    return self.event
-            event = self.step()
-            if self.done or is_reached() or (self.breakpoints and self.stops):
-                return event
+            with collector_at_rest():  # the log keeps nearly all that steps make
+                for _ in range(_STEPS_AT_REST):
+                    if self.breakpoints and self._is_watched():  # else the rest of a PrimFunc runs compiled
+                        if self.inside is None:
+                            self.enter()
+                        if self._forward_inside(lambda: False):
+                            return self.event
+                    event = self.step()
+                    if self.done or is_reached() or (self.breakpoints and self.stops):
+                        return event
 
     # -- back -----------------------------------------------------------------------------------------------------
 
