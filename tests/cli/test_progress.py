@@ -83,14 +83,29 @@ def test_each_stage_is_told(command: str, monkeypatch: pytest.MonkeyPatch) -> No
     assert count > 3
 
 
-@pytest.mark.parametrize("options", [(), ("--watch", "lv")], ids=["run", "steps"])
-def test_compiled_kernels_are_counted(options: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("command", "options"),
+    [
+        ("run", []),
+        ("run", ["--watch", "lv"]),
+        ("run", ["--calls", "{calls}"]),
+        ("debug", ["--script", "{script}"]),
+        ("debug", ["--calls", "{calls}", "--script", "{script}"]),
+    ],
+    ids=["run", "steps", "calls", "debug", "debug calls"],
+)
+def test_compiled_kernels_are_counted(
+    command: str, options: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "calls").write_text('y = forward("ones", "ones", "ones", "ones")\n')
+    (tmp_path / "script").write_text("continue\n")
     stage = DATA / "12_FuseTIRInner.py"
     count = len(set(re.findall(r"call_tir\(cls\.(\w+)", stage.read_text())))
     terminal = Terminal()
     monkeypatch.setattr(progress, "PATIENCE", 0.0)
     monkeypatch.setattr(progress, "sys", SimpleNamespace(stderr=terminal))
-    done = CliRunner().invoke(group, ["run", str(stage), *options])
+    given = [option.format(calls=tmp_path / "calls", script=tmp_path / "script") for option in options]
+    done = CliRunner().invoke(group, [command, str(stage), *given])
     assert done.exit_code == 0, done.output
     shown = [line for line in lines(terminal) if line]
     assert count > 1

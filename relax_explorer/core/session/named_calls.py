@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -26,6 +26,7 @@ from relax_explorer.core.exec.checks import entry
 from relax_explorer.core.exec.engine import FUSED
 from relax_explorer.core.exec.expression import NoValue, expression, refused
 from relax_explorer.core.exec.interrupt import Interrupt
+from relax_explorer.core.exec.kernels import Kernels
 from relax_explorer.core.exec.machine import Machine
 from relax_explorer.core.exec.values import Shape, Value, as_argument, describe
 from relax_explorer.core.ir import expr as e
@@ -64,12 +65,18 @@ class Calls:
         """The result called `name`; None if there is none."""
         return self.results.get(name)
 
-    def run(self, call: NamedCall, interrupt: Interrupt) -> Machine:
-        """Run one call, and keep its results. Raises Failure."""
+    def run(
+        self,
+        call: NamedCall,
+        interrupt: Interrupt,
+        around: Callable[[Kernels], AbstractContextManager[None]] = lambda kernels: nullcontext(),
+    ) -> Machine:
+        """Run one call inside `around` of its kernels, and keep its results. Raises Failure."""
         given = self.arguments(call)
         with _at(call):
             machine = self._machine(call, given, interrupt)
-        machine.run()
+        with around(machine.kernels):
+            machine.run()
         values = (machine.result,) if len(call.names) < 2 else machine.result
         if call.names and (type(values) is not tuple or len(values) != len(call.names)):
             raise _refused(call, f"the result is {describe(machine.result)}, not {len(call.names)} values")

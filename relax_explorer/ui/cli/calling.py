@@ -13,6 +13,7 @@ from relax_explorer.core.session.named_calls import Calls, NamedCall, read_calls
 from relax_explorer.core.session.session import Session
 from relax_explorer.ui.cli import output
 from relax_explorer.ui.cli.interruptible import interruptible
+from relax_explorer.ui.cli.progress import compiling
 from relax_explorer.ui.cli.run_problems import of_the_run
 from relax_explorer.ui.cli.stored import save
 from relax_explorer.ui.files import Target
@@ -55,7 +56,7 @@ def _checked(session: Session, path: str) -> list[NamedCall]:
 
 def _make(known: Calls, call: NamedCall) -> None:
     """Make one call, and report what the program printed."""
-    machine = interruptible(lambda interrupt: known.run(call, interrupt))
+    machine = interruptible(lambda interrupt: known.run(call, interrupt, compiling))
     for line in machine.output:
         output.say(line, err=True)
     for warning in machine.warnings:

@@ -21,6 +21,7 @@ from relax_explorer.ui.cli import output
 from relax_explorer.ui.cli.calling import last_call
 from relax_explorer.ui.cli.interruptible import PATIENCE, interruptible
 from relax_explorer.ui.cli.packed_files import register_files
+from relax_explorer.ui.cli.progress import compiling
 from relax_explorer.ui.cli.run import check_alone, most_bytes, relax_function, run_inputs
 from relax_explorer.viz.debug_text import WIDTH, answer_data, answer_lines
 
@@ -142,7 +143,8 @@ def _executed(session: DebugSession, line: str) -> Answer:
 
     def work() -> None:
         try:
-            answers.append(execute(session, line))
+            with compiling(session.debugger.machine.kernels):
+                answers.append(execute(session, line))
         except BaseException as raised:  # noqa: BLE001  # raised again below
             problems.append(raised)
         finally:
