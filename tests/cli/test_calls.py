@@ -94,6 +94,7 @@ def test_results_are_passed_on_and_saved(tmp_path: Path) -> None:
         ("a, b = add([1], [2])", "not 2 values"),
         ('a = add("nowhere.npz", [1])', "nowhere.npz"),
         ('a = add("funny", [1])', "add"),
+        ('a = add("ones", [1])', "hint: write the elements"),
         ("vm.builtin.nonsense(1)", "no packed function 'vm.builtin.nonsense'"),
         ('vm.builtin.kv_state_clear("ones")', "needs a parameter"),
         ("vm.builtin.kv_state_clear(1)", "not a paged cache"),

@@ -97,7 +97,7 @@ def test_each_stage_is_told(command: str, monkeypatch: pytest.MonkeyPatch) -> No
 def test_compiled_kernels_are_counted(
     command: str, options: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    (tmp_path / "calls").write_text('y = forward("ones", "ones", "ones", "ones")\n')
+    (tmp_path / "calls").write_text(f'y = forward({[[1.0] * 16]}, "ones", "ones", "ones")\n')
     (tmp_path / "script").write_text("continue\n")
     stage = DATA / "12_FuseTIRInner.py"
     count = len(set(re.findall(r"call_tir\(cls\.(\w+)", stage.read_text())))

@@ -180,19 +180,25 @@ class Places:
         found = self.listing.bindings_at(line)
         if found:
             return on_bindings(f"line:{line}", found)
-        function, stores = self.listing.function_at(line), self.listing.stores_at(line)
-        if stores and function in self.kernels:
-            return on_stores(f"line:{line}", self.kernels[function], stores)
+        function = self.listing.function_at(line)
         if function in self.kernels:
-            place = self._kernel(f"line:{line}", function)
-            inner = min([start for start in self.listing.stores.values() if start > line], default=0)
-            within = f"; the next store inside is at line {inner}" if inner else ""
-            place.note = f"stops after calls of {function}{within}"
-            return place
+            return self._kernel_line(line, function)
         after = self.listing.next_line(line)
         raise refused(
             f"no binding starts at line {line}", f"the next one is at line {after}" if after else ""
         )
+
+    def _kernel_line(self, line: int, function: str) -> Breakpoint:
+        """A line of a PrimFunc: its store, or else the next one. The head of the function stands for its calls."""
+        at = self.listing.store_line(line, function)
+        if at and (at == line or line > self.listing.head_of(function)):
+            place = on_stores(f"line:{at}", self.kernels[function], self.listing.stores_at(at))
+            place.note = "" if at == line else f"line {line} has no store; the next one is here"
+            return place
+        place = self._kernel(f"line:{line}", function)
+        within = f"; the next store inside is at line {at}" if at else ""
+        place.note = f"stops after calls of {function}{within}"
+        return place
 
     def _name(self, text: str) -> Breakpoint:
         function, dot, name = text.rpartition(".")

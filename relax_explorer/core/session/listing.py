@@ -37,6 +37,17 @@ class Listing:
         """The stores of a PrimFunc that start at a line."""
         return [node for node, start in self.stores.items() if start == line]
 
+    def store_line(self, line: int, function: str) -> int:
+        """The first line from `line` on at which a store of a PrimFunc starts; 0 if there is none."""
+        last = self.functions[function][1]
+        return min([start for start in self.stores.values() if line <= start <= last], default=0)
+
+    def head_of(self, function: str) -> int:
+        """The line with the name of a function, behind its decorators."""
+        first, last = self.functions[function]
+        heads = (n for n in range(first, last + 1) if self.lines[n - 1].lstrip().startswith("def "))
+        return next(heads, first)
+
     def function_at(self, line: int) -> str:
         """The innermost function with this line; empty if none has."""
         around = [(first, name) for name, (first, last) in self.functions.items() if first <= line <= last]

@@ -27,10 +27,11 @@ _WHOLE = re.compile(r"[+-]?[0-9]{1,40}")
 
 @dataclass(slots=True)
 class Maker:
-    """Makes values of known lengths. `most` is the remaining number of bytes."""
+    """Makes values of known lengths. `most` is the remaining number of bytes, `hint` tells how to give a length."""
 
     dims: dict[p.PrimVar, int]
     most: int
+    hint: str = "give it with --shape"
 
     def make(self, info: s.StructInfo, source: str, param: e.Var, number: int) -> Any:
         """A value of this StructInfo. `number` gives each parameter its own random values."""
@@ -62,7 +63,7 @@ class Maker:
             raise failure(f"{problem} in {param.name!r}", "give other lengths with --shape", param) from None
         if value is None or value < 0:
             text = f"the dimension {dim} of {param.name!r} has no value"
-            raise failure(text, "give it with --shape", param)
+            raise failure(text, self.hint, param)
         return int(value)
 
     def _tensor(self, info: s.TensorStructInfo, source: str, param: e.Var, number: int) -> Any:

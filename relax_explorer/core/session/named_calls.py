@@ -129,7 +129,9 @@ class Calls:
         """The value of a source: a file, or what a maker fills."""
         info = param.struct_info or s.OBJECT
         if not source.endswith(_FILES):
-            return Maker({}, self.most).make(info, source, param, number)
+            return Maker({}, self.most, "write the elements, [[1, 2], [3, 4]], or give a .npy file").make(
+                info, source, param, number
+            )
         arrays = tuple(read_arrays(source, self.most).values())
         return arrays if isinstance(info, s.TupleStructInfo) else arrays[0] if len(arrays) == 1 else arrays
 
