@@ -119,21 +119,3 @@ def test_wrong_calls_are_diagnostics(name: str, args: tuple[Any, ...], words: st
     diagnostic = problem.value.diagnostics[0]
     assert str(diagnostic.code) == "RX0518"
     assert words in diagnostic.message
-
-
-@pytest.mark.parametrize(
-    "name",
-    ["apply_softmax_with_temperature", "apply_repetition_penalty", "apply_presence_and_frequency_penalty"],
-)
-def test_a_call_that_overwrites_its_operand_parts_equal_calls_even_if_called_pure(name: str) -> None:
-    text = f"""
-@R.function
-def main(x: R.Tensor((1, 4), "float32"), y: R.Tensor((1, 4), "float32")):
-    a = R.add(x, x)
-    t = R.call_pure_packed("vm.builtin.{name}", x, y, sinfo_args=R.Tensor((1, 4), "float32"))
-    c = R.add(x, x)
-    return (a, t, c)
-"""
-    for callee, sums in ((f"vm.builtin.{name}", 2), ("pure", 1)):
-        module = rxe.parse(text.replace(f"vm.builtin.{name}", callee))
-        assert rxe.apply_pass(module, "EliminateCommonSubexpr").script().count("R.add(x, x)") == sums

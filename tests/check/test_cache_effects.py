@@ -1,0 +1,56 @@
+"""Builtins of TVM's runtime that change their first operand: equal calls before and after them are different calls."""
+
+from __future__ import annotations
+
+import pytest
+
+import relax_explorer as rxe
+
+CACHE, STATE = "vm.builtin.attention_kv_cache_", "vm.builtin.kv_state_"
+CHANGING = [
+    *[CACHE + name for name in ("append", "update", "window_override", "window_override_with_sinks")],
+    *[CACHE + name for name in ("array_popn", "array_clear", "append_mla_kv", "attention_with_fused_qkv")],
+    *[STATE + name for name in ("clear", "add_sequence", "remove_sequence", "fork_sequence", "popn")],
+    *[STATE + name for name in ("begin_forward", "end_forward")],
+    "vm.builtin.apply_softmax_with_temperature",
+    "vm.builtin.apply_repetition_penalty",
+    "vm.builtin.apply_presence_and_frequency_penalty",
+]
+TEXT = """
+@R.function
+def main(x: {type}, y: {type}):
+    a = {read}
+    t = R.call_pure_packed("{name}", {args}, sinfo_args={type})
+    c = {read}
+    return (a, t, c)
+"""
+READS = {
+    'R.Tensor((1, 4), "float32")': "R.add(x, x)",
+    "R.Object": 'R.call_pure_packed("view", x, sinfo_args=R.Object)',
+}
+
+
+def reads(name: str, type_: str, args: str = "x, y") -> int:
+    """How many of two equal reads of x are left by EliminateCommonSubexpr, with a call of `name` between them."""
+    read = READS[type_]
+    module = rxe.parse(TEXT.format(type=type_, read=read, name=name, args=args))
+    return rxe.apply_pass(module, "EliminateCommonSubexpr").script().count(read.split(", sinfo")[0])
+
+
+@pytest.mark.parametrize("name", CHANGING)
+def test_what_a_builtin_changes_is_read_again(name: str) -> None:
+    type_ = next(iter(READS)) if ".apply_" in name else "R.Object"
+    assert reads(name, type_) == 2
+    assert reads(name, type_, "y, x") == 2, "parameters may be one object"
+    if type_ != "R.Object":
+        assert reads(name, type_, "R.add(y, y), x") == 1, "only the first operand changes"
+    assert reads("vm.builtin.reads_only", type_) == 1
+
+
+@pytest.mark.parametrize("name", [CACHE + "create", "vm.builtin.paged_attention_kv_cache_create"])
+def test_a_new_cache_is_another_one(name: str) -> None:
+    text = TEXT.replace("    t = ", f'    b = R.call_pure_packed("{name}", x, sinfo_args={{type}})\n    t = ')
+    text = text.replace("(a, t, c)", "(a, b, t, c)").format(type="R.Object", read="x", name=name, args="x")
+    assert rxe.apply_pass(rxe.parse(text), "EliminateCommonSubexpr").script().count(name) == 2
+    text = text.replace(name, "pure")
+    assert rxe.apply_pass(rxe.parse(text), "EliminateCommonSubexpr").script().count('"pure"') == 1
