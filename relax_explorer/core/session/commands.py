@@ -5,7 +5,18 @@ from __future__ import annotations
 from relax_explorer.core.session.command_types import Argument, Command
 
 INPUT = Argument("input", "a TVMScript file, or - for standard input", "source", metavar="INPUT")
-INPUTS = Argument("inputs", "TVMScript files, or - for standard input", "many", metavar="INPUT...")
+PROGRAM = Argument(
+    "input",
+    "a TVMScript file, - for standard input, or a folder of numbered stages",
+    "source",
+    metavar="INPUT",
+)
+INPUTS = Argument(
+    "inputs",
+    "TVMScript files, - for standard input, or folders of numbered stages",
+    "many",
+    metavar="INPUT...",
+)
 PASSES = Argument(
     "--passes",
     "a pipeline: names with options, `A,B{x=1}`, or a named one",
@@ -14,6 +25,11 @@ PASSES = Argument(
     metavar="A,B",
 )
 STAGE = Argument("--stage", "number or pass of the stage to show, after --passes", metavar="N|NAME")
+RUN_STAGE = Argument(
+    "--stage",
+    "number or pass of the stage to run, of a folder or after --passes (default: the last one that can be read)",
+    metavar="N|NAME",
+)
 FUNCTION = Argument("--func", "the function (default: the entry)", metavar="NAME")
 DIALECT = Argument(
     "--dialect",
@@ -49,7 +65,7 @@ PACKED = Argument(
 )
 MAX_INPUT = Argument("--max-input", "memory limit of all inputs, in GiB", "float", 4.0, metavar="GIB")
 # A call of a function: the program, the function, and its arguments.
-CALL = (INPUT, FUNCTION, PASSES, RUN_INPUT, SHAPE, MAX_INPUT, PACKED, PRIVATE)
+CALL = (PROGRAM, FUNCTION, PASSES, RUN_STAGE, RUN_INPUT, SHAPE, MAX_INPUT, PACKED, PRIVATE)
 
 
 SAMPLING = (
@@ -206,7 +222,11 @@ COMMANDS: tuple[Command, ...] = (
                 choices=("text", "concise", "json", "github", "sarif"),
             ),
         ),
-        ("relax-explorer check model.py", "relax-explorer check *.py --output-format github"),
+        (
+            "relax-explorer check model.py",
+            "relax-explorer check *.py --output-format github",
+            "relax-explorer check dumps",
+        ),
         "problems",
     ),
     Command(
@@ -303,6 +323,7 @@ COMMANDS: tuple[Command, ...] = (
         (
             "relax-explorer run model.py --func main --shape n=3",
             "relax-explorer run model.py --input io.npz --expect io.npz",
+            "relax-explorer run dumps --stage LegalizeOps",
             "relax-explorer run model.py --stop-on nan",
             'relax-explorer run model.py --watch "max(y)"',
             "relax-explorer run decoder.py --calls session.txt",

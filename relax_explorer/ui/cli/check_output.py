@@ -5,8 +5,10 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
 from relax_explorer.core.diagnostics import Diagnostic, Severity
+from relax_explorer.core.session.dumps import Stage
 from relax_explorer.ui.cli import output, sarif
 from relax_explorer.viz.problem import headline, render
 from relax_explorer.viz.visible import visible
@@ -14,8 +16,12 @@ from relax_explorer.viz.visible import visible
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
 
 
-def print_problems(problems: Sequence[Diagnostic], style: str, files: int) -> None:
-    """Print problems as text with excerpts, one line each, JSON, GitHub annotations, or SARIF."""
+def print_problems(found: Sequence[tuple[Stage | None, Diagnostic]], style: str, files: int) -> None:
+    """Print problems as text with excerpts, one line each, JSON, GitHub annotations, or SARIF.
+
+    Each comes with its stage, if a folder of stages was checked.
+    """
+    problems = [problem for _, problem in found]
     counts = Counter(str(problem.level) for problem in problems)
     if style == "json":
         output.say(
@@ -24,7 +30,7 @@ def print_problems(problems: Sequence[Diagnostic], style: str, files: int) -> No
                 {
                     "files": files,
                     "counts": dict(counts),
-                    "problems": [problem.to_json() for problem in problems],
+                    "problems": [_data(stage, problem) for stage, problem in found],
                 },
             )
         )
@@ -39,10 +45,20 @@ def print_problems(problems: Sequence[Diagnostic], style: str, files: int) -> No
             shown = render if style == "text" else headline
             output.say_styled(shown(problem, sys.stdout.isatty()))
     if style != "github":
-        total = ", ".join(
-            f"{number} {level}{'s' if number > 1 else ''}" for level, number in sorted(counts.items())
-        )
-        output.say(f"{files} file{'s' if files > 1 else ''} checked: {total or 'no problems'}", err=True)
+        for stage in dict.fromkeys(stage for stage, _ in found if stage is not None):
+            own = Counter(str(problem.level) for its, problem in found if its is stage)
+            output.say(f"stage {stage}: {_total(own)}", err=True)
+        output.say(f"{files} file{'s' if files > 1 else ''} checked: {_total(counts)}", err=True)
+
+
+def _total(counts: Counter[str]) -> str:
+    parts = [f"{number} {level}{'s' if number > 1 else ''}" for level, number in sorted(counts.items())]
+    return ", ".join(parts) or "no problems"
+
+
+def _data(stage: Stage | None, problem: Diagnostic) -> dict[str, Any]:
+    data = problem.to_json()
+    return data if stage is None else {**data, "stage": {"number": stage.number, "pass": stage.made_by}}
 
 
 def _github(problem: Diagnostic) -> str:

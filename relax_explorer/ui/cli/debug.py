@@ -10,16 +10,14 @@ from pathlib import Path
 
 import click
 
-from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.exec.debugger import Debugger
 from relax_explorer.core.exec.interrupt import Interrupt
 from relax_explorer.core.session.debug_commands import DEBUG_COMMANDS, execute
 from relax_explorer.core.session.debug_session import Answer, DebugSession, open_debug_session
-from relax_explorer.core.session.session import Session
-from relax_explorer.ui import directories
 from relax_explorer.ui.cli import output
 from relax_explorer.ui.cli.calling import last_call
 from relax_explorer.ui.cli.interruptible import PATIENCE, interruptible
+from relax_explorer.ui.cli.opening import session_to_run
 from relax_explorer.ui.cli.packed_files import register_files
 from relax_explorer.ui.cli.progress import compiling
 from relax_explorer.ui.cli.run import check_alone, most_bytes, relax_function, run_inputs
@@ -31,9 +29,9 @@ PROMPT = "(rxe) "
 def debug(
     input: str, func: str | None, passes: str | None, input_: tuple[str, ...], shape: tuple[str, ...], max_input: float,
     budget: int, script: str | None, profile: str, format: str, packed: tuple[str, ...], private: bool,
-    calls: str | None,
+    calls: str | None, stage: str | None,
 ) -> int:  # fmt: skip
-    """Debug a function of the last stage."""
+    """Debug a function of a stage."""
     if not 0 <= budget < 1 << 30:
         raise click.UsageError("--budget takes a number of MiB from 0 on")
     check_alone(calls, (func, input_, shape))
@@ -41,23 +39,19 @@ def debug(
     if [input, script or "-", calls].count("-") > 1:
         raise click.UsageError("standard input is read once: give the commands in a file, --script FILE")
     commands = None if is_prompt else _commands(script or "-")
-    session = Session(output.read(input), passes or (), input, directories.kernel_cache(), profile)
-    session.run_all()
-    stage = session.stages[-1]
-    errors = [item for item in session.stages[0].problems if item.is_error] or output.of_passes(session)
-    if errors:
-        raise Failure(*errors)
+    session = session_to_run(input, passes, stage, profile)
+    last = session.stages[-1]
     register_files(packed)
     if calls is not None:
         name, args = last_call(session, calls, private, most_bytes(max_input))
     else:
-        name = func or stage.entry
-        args = run_inputs(relax_function(stage.module, name), input_, shape, max_input)
+        name = func or last.entry
+        args = run_inputs(relax_function(last.module, name), input_, shape, max_input)
     most = budget << 20 or None
     debugger = interruptible(
-        lambda interrupt: Debugger(stage.module, name, args, session.cache, interrupt, private, most)
+        lambda interrupt: Debugger(last.module, name, args, session.cache, interrupt, private, most)
     )
-    opened = open_debug_session(session, debugger, stage.number)
+    opened = open_debug_session(session, debugger, last.number)
     _print("", opened.stop(), format)
     if commands is None:
         return _prompt(opened, format)

@@ -12,7 +12,7 @@ import click
 
 from relax_explorer.core.codes import CODES
 from relax_explorer.core.codes import passes as pass_codes
-from relax_explorer.core.diagnostics import Diagnostic, Failure, ParseError
+from relax_explorer.core.diagnostics import Diagnostic, Failure
 from relax_explorer.core.session.dumps import dumped
 from relax_explorer.core.session.inputs import CallInputs
 from relax_explorer.core.session.recorded import RecordedSession
@@ -24,6 +24,7 @@ from relax_explorer.ui.cli.comparing import bisect, compare, validate
 from relax_explorer.ui.cli.completing import completion
 from relax_explorer.ui.cli.debug import debug
 from relax_explorer.ui.cli.explain import explain
+from relax_explorer.ui.cli.opening import REFUSED_PASSES, chosen
 from relax_explorer.ui.cli.run import lengths_given, run, sources_by_name
 from relax_explorer.ui.cli.serving import serve
 from relax_explorer.ui.files import STANDARD_OUTPUT, Target
@@ -45,16 +46,8 @@ def _session(path: str, passes: str | None, usual: str) -> Session:
     if not Path(path).is_dir():
         return Session(output.read(path), passes or usual or (), path, directories.kernel_cache())
     if passes:
-        raise click.UsageError("a folder holds stages that were recorded; --passes takes one file")
+        raise click.UsageError(REFUSED_PASSES)
     return RecordedSession(dumped(path), path, directories.kernel_cache())
-
-
-def chosen(session: Session, stage: str | None) -> Snapshot:
-    """The requested stage, or the last one."""
-    try:
-        return session.stages[-1] if stage is None else session.stage(stage)
-    except KeyError as error:
-        raise click.UsageError(str(error.args[0])) from None
 
 
 def tui(
@@ -117,30 +110,22 @@ def check(
     ignore: str | None,
     output_format: str,
 ) -> int:
-    """Report problems of several files."""
+    """Report problems of several files, or of the stages of folders."""
     from relax_explorer.ui.cli.check_output import print_problems
+    from relax_explorer.ui.cli.checking import check_path
 
     selected_codes, ignored_codes = _codes("--select", select), _codes("--ignore", ignore) or ()
-    selected: list[Diagnostic] = []
-    unreadable = False
-    for path in inputs:
-        problems, readable = _check_one(path, profile, prover)
-        selected += [problem for problem in problems if _selected(problem, selected_codes, ignored_codes)]
-        unreadable |= not readable
-    print_problems(selected, output_format, len(inputs))
-    if unreadable:
+    texts = [text for path in inputs for text in check_path(path, profile, prover)]
+    selected = [
+        (text.stage, problem)
+        for text in texts
+        for problem in text.problems
+        if _selected(problem, selected_codes, ignored_codes)
+    ]
+    print_problems(selected, output_format, len(texts))
+    if not all(text.is_readable for text in texts):
         return output.USAGE
-    return output.FOUND if any(problem.is_error for problem in selected) else output.OK
-
-
-def _check_one(path: str, profile: str, prover: str) -> tuple[list[Diagnostic], bool]:
-    from relax_explorer.core import check as rules
-
-    try:
-        return rules.check(output.read(path), profile, prover=prover), True
-    except ParseError as failure:
-        codes = {item.code.id for item in failure.diagnostics}
-        return list(rules.problems(failure, profile, prover)), not codes & {"RX0001", "RX0003", "RX0004"}
+    return output.FOUND if any(problem.is_error for _, problem in selected) else output.OK
 
 
 def _selected(problem: Diagnostic, codes: tuple[str, ...] | None, unwanted: tuple[str, ...]) -> bool:

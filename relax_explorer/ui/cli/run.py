@@ -10,7 +10,6 @@ import click
 import numpy as np
 
 from relax_explorer.core.check.call_graph import mentioned
-from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.exec.binding_times import BindingTimes
 from relax_explorer.core.exec.debugger import Debugger
 from relax_explorer.core.exec.interrupt import Interrupt
@@ -21,11 +20,11 @@ from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.inputs import from_npz, made_inputs
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.tir.stmt import PrimFunc
-from relax_explorer.ui import directories
 from relax_explorer.ui.cli import output
 from relax_explorer.ui.cli.calling import run_calls
 from relax_explorer.ui.cli.expected import compare
 from relax_explorer.ui.cli.interruptible import interruptible
+from relax_explorer.ui.cli.opening import session_to_run
 from relax_explorer.ui.cli.packed_files import register_files
 from relax_explorer.ui.cli.progress import compiling
 from relax_explorer.ui.cli.run_problems import of_the_run
@@ -42,19 +41,19 @@ def run(
     input: str, func: str | None, passes: str | None, input_: tuple[str, ...], shape: tuple[str, ...], expect: str | None, rtol: float, atol: float,
     output_: Target | None, break_: str | None, trace: Target | None, format: str, profile: str, max_input: float,
     stop_on: str | None, watch: tuple[str, ...], time_bindings: bool, shapes: bool,
-    packed: tuple[str, ...], private: bool, calls: str | None, engine: str,
+    packed: tuple[str, ...], private: bool, calls: str | None, engine: str, stage: str | None,
 ) -> int:  # fmt: skip
-    """Run a function of the last stage."""
+    """Run a function of a stage."""
     if output_ == STANDARD_OUTPUT:
         raise click.UsageError("run cannot print an .npz: --output must name a file")
     asked = Asked(break_, stop_on, watch, trace, shapes, time_bindings, format == "json")
     check_alone(calls, (func, input_, shape, expect, time_bindings, asked.steps))
-    session = _session(input, passes, profile, packed)
+    session = session_to_run(input, passes, stage, profile)
+    register_files(packed)
     if calls is not None:
         return run_calls(session, calls, private, engine, most_bytes(max_input), format, output_)
-    stage = session.stages[-1]
-    name = func or stage.entry
-    fn = relax_function(stage.module, name)
+    name = func or session.stages[-1].entry
+    fn = relax_function(session.stages[-1].module, name)
     output.report(of_the_run(session.stages[0], {name}))
     args = run_inputs(fn, input_, shape, max_input)
     if asked.steps:
@@ -87,17 +86,6 @@ def check_alone(calls: str | None, others: tuple[object, ...]) -> None:
         raise click.UsageError(
             "--calls takes functions and inputs from its file: no other option may give them, or record steps"
         )
-
-
-def _session(input: str, passes: str | None, profile: str, packed: tuple[str, ...]) -> Session:
-    """The session after all passes, with packed functions registered. Raises Failure if the program or a pass has errors."""
-    session = Session(output.read(input), passes or (), input, directories.kernel_cache(), profile)
-    session.run_all()
-    errors = [item for item in session.stages[0].problems if item.is_error] or output.of_passes(session)
-    if errors:
-        raise Failure(*errors)
-    register_files(packed)
-    return session
 
 
 def _report_remarks(machine: Machine) -> None:

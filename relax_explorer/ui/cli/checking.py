@@ -1,0 +1,51 @@
+"""The problems of the programs at a path: one file, or the stages in a folder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from relax_explorer.core.check import check, problems
+from relax_explorer.core.diagnostics import Diagnostic, Failure, ParseError
+from relax_explorer.core.program.module import IRModule
+from relax_explorer.core.session.dumps import Stage, dumped
+from relax_explorer.ui.cli import output
+
+_UNREADABLE = frozenset({"RX0001", "RX0003", "RX0004"})
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedText:
+    """The problems of one text, and the stage that it holds, if it is one of a folder."""
+
+    problems: tuple[Diagnostic, ...]
+    stage: Stage | None = None
+
+    @property
+    def is_readable(self) -> bool:
+        """False if the file could not be opened or is no text."""
+        return not any(item.code.id in _UNREADABLE for item in self.problems)
+
+
+def check_path(path: str, profile: str, prover: str) -> list[CheckedText]:
+    """The checked texts at a path, one for each stage of a folder."""
+    if not Path(path).is_dir():
+        return [CheckedText(_checked(partial(output.read, path), profile, prover))]
+    try:
+        stages = dumped(path)
+    except Failure as failure:
+        return [CheckedText(failure.diagnostics)]
+    return [CheckedText(_checked(partial(_module, stage), profile, prover), stage) for stage in stages]
+
+
+def _module(stage: Stage) -> IRModule:
+    return stage.module
+
+
+def _checked(module: Callable[[], IRModule], profile: str, prover: str) -> tuple[Diagnostic, ...]:
+    try:
+        return tuple(check(module(), profile, prover=prover))
+    except ParseError as failure:
+        return problems(failure, profile, prover)

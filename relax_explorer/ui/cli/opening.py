@@ -1,0 +1,68 @@
+"""Open the stage that `run` and `debug` execute: of a file after passes, or of a folder of stages."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from relax_explorer.core.diagnostics import Failure, ParseError
+from relax_explorer.core.session.dumps import Stage, dumped, stage_called
+from relax_explorer.core.session.recorded import RecordedSession
+from relax_explorer.core.session.session import Session
+from relax_explorer.core.session.snapshot import Snapshot
+from relax_explorer.ui import directories
+from relax_explorer.ui.cli import output
+
+REFUSED_PASSES = "a folder holds stages that were recorded; --passes takes one file"
+
+
+def chosen(session: Session, stage: str | None) -> Snapshot:
+    """The requested stage, or the last one."""
+    try:
+        return session.stages[-1] if stage is None else session.stage(stage)
+    except KeyError as error:
+        raise click.UsageError(str(error.args[0])) from None
+
+
+def session_to_run(path: str, passes: str | None, stage: str | None, profile: str) -> Session:
+    """A session that ends with the requested stage. Raises Failure if the program or a pass has errors."""
+    cache = directories.kernel_cache()
+    if Path(path).is_dir():
+        if passes:
+            raise click.UsageError(REFUSED_PASSES)
+        session: Session = RecordedSession([_recorded(path, stage)], path, cache, profile)
+    else:
+        session = Session(output.read(path), passes or (), path, cache, profile)
+        session.run_all()
+        if stage is not None:
+            session = session.with_pipeline(session.pipeline[: chosen(session, stage).number])
+    errors = [item for item in session.stages[0].problems if item.is_error] or output.of_passes(session)
+    if errors:
+        raise Failure(*errors)
+    return session
+
+
+def _recorded(path: str, name: str | None) -> Stage:
+    """The stage of a folder with this number or pass, else the last one with a Relax function. It is told on stderr."""
+    stages = dumped(path)
+    if name is not None:
+        try:
+            return stage_called(stages, name)
+        except KeyError as error:
+            raise click.UsageError(f"{path}: {error.args[0]}") from None
+    for stage in reversed(stages):
+        obstacle = _obstacle(stage)
+        if not obstacle:
+            output.say(f"stage {stage} of {path}; --stage chooses another", err=True)
+            return stage
+        output.say(f"stage {stage} {obstacle}; it is skipped", err=True)
+    return stages[-1]
+
+
+def _obstacle(stage: Stage) -> str:
+    """Why no function of a stage can run, or an empty text."""
+    try:
+        return "" if stage.module.relax_functions else "has no Relax function"
+    except ParseError:
+        return "can't be read"

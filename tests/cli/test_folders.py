@@ -1,0 +1,121 @@
+"""`run`, `debug` and `check` on a folder of numbered stages."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.test_commands import rxe_cli
+
+PROGRAM = """
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
+        y = R.{op}(x)
+        return y
+"""
+KERNEL = """
+@I.ir_module
+class Module:
+    @T.prim_func
+    def k(a: T.Buffer((2,), "float32")):
+        for i in range(2):
+            a[i] = T.float32(1)
+"""
+
+
+@pytest.fixture
+def dumps(tmp_path: Path) -> Path:
+    texts = {"00_input": "negative", "03_Square": "square", "07_Wrong": "def ("}
+    for name, op in texts.items():
+        text = PROGRAM.format(op=op) if op.isalpha() else op
+        (tmp_path / f"{name}.py").write_text(text)
+    (tmp_path / "09_Lowered.py").write_text(KERNEL)
+    return tmp_path
+
+
+def test_run_takes_the_last_stage_that_can_run_and_says_so(dumps: Path) -> None:
+    done = rxe_cli("run", str(dumps), "--input", "x=3")
+    assert done.exit_code == 0, done.output
+    assert "[9. 9.]" in done.stdout
+    assert done.stderr.splitlines() == [
+        "stage 9 Lowered has no Relax function; it is skipped",
+        "stage 7 Wrong can't be read; it is skipped",
+        f"stage 3 Square of {dumps}; --stage chooses another",
+    ]
+
+
+@pytest.mark.parametrize("stage", ["0", "input", "00", "-4"])
+def test_stage_chooses_another(dumps: Path, stage: str) -> None:
+    done = rxe_cli("run", str(dumps), "--input", "x=3", "--stage", stage)
+    assert done.exit_code == 0, done.output
+    assert "[-3. -3.]" in done.stdout
+    assert not done.stderr
+
+
+def test_stage_also_chooses_one_after_passes(dumps: Path) -> None:
+    options = ("-p", "LegalizeOps,CallTIRRewrite", "--stage")
+    path = str(dumps / "00_input.py")
+    first, second, third = [
+        rxe_cli("debug", path, *options, stage, stdin="step\n").stdout.splitlines()[1]
+        for stage in ("input", "LegalizeOps", "CallTIRRewrite")
+    ]
+    assert "R.negative(x)" in first
+    assert "R.call_tir(" in second
+    assert "alloc" in third
+    assert "no stage '3'" in rxe_cli("run", path, *options, "3").stderr
+
+
+def test_debug_steps_through_a_stage(dumps: Path) -> None:
+    answers = rxe_cli("debug", str(dumps), "--input", "x=3", stdin="step\nprint y\n")
+    assert "9" in answers.stdout.split("print y")[1]
+    first = rxe_cli("debug", str(dumps), "--stage", "input", "--input", "x=3", stdin="step\nprint y\n")
+    assert "-3" in first.stdout.split("print y")[1]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--stage", "Fuse"), "no stage 'Fuse'; there are 0 input, 3 Square, 7 Wrong, 9 Lowered"),
+        (("--stage", "Wrong"), "07_Wrong.py:1:5: error[RX0005]"),
+        (("--stage", "9"), "'k' is a PrimFunc"),
+        (("-p", "LegalizeOps"), "a folder holds stages that were recorded"),
+    ],
+)
+@pytest.mark.parametrize("command", ["run", "debug"])
+def test_stages_that_cannot_run_get_a_message(
+    dumps: Path, command: str, options: tuple[str, ...], said: str
+) -> None:
+    done = rxe_cli(command, str(dumps), *options, stdin="")
+    assert done.exit_code == 2
+    assert said in done.stderr
+
+
+def test_a_folder_without_stages_gets_a_message(tmp_path: Path) -> None:
+    for command in ("run", "debug", "check"):
+        done = rxe_cli(command, str(tmp_path), stdin="")
+        assert done.exit_code == 2
+        assert "has no files such as 00_input.py" in done.output
+    (tmp_path / "00_k.py").write_text(KERNEL)
+    assert "'k' is a PrimFunc" in rxe_cli("run", str(tmp_path)).stderr
+
+
+def test_check_names_the_stage_of_each_problem(dumps: Path) -> None:
+    (dumps / "05_Unknown.py").write_text(PROGRAM.format(op="square").replace("(x)\n", "(z)\n"))
+    done = rxe_cli("check", str(dumps), "--output-format", "json")
+    assert done.exit_code == 1
+    document = json.loads(done.stdout)
+    errors = [item for item in document["problems"] if item["severity"] == "error"]
+    assert [(item["stage"]["number"], item["stage"]["pass"]) for item in errors] == [
+        (5, "Unknown"),
+        (7, "Wrong"),
+    ]
+    assert document["files"] == 5
+    text = rxe_cli("check", str(dumps))
+    assert "05_Unknown.py:6:" in text.stdout
+    assert text.stderr.splitlines()[0] == "stage 5 Unknown: 1 error"
+    assert "stage 0" not in text.stderr
+    assert text.stderr.splitlines()[-1].startswith("5 files checked: 2 errors")
