@@ -81,7 +81,7 @@ def test_debug_steps_through_a_stage(dumps: Path) -> None:
         (("--stage", "Fuse"), "no stage 'Fuse'; there are 0 input, 3 Square, 7 Wrong, 9 Lowered"),
         (("--stage", "Wrong"), "07_Wrong.py:1:5: error[RX0005]"),
         (("--stage", "9"), "'k' is a PrimFunc"),
-        (("-p", "LegalizeOps"), "a folder holds stages that were recorded"),
+        (("-p", "LegalizeOps"), "holds stages that were recorded"),
     ],
 )
 @pytest.mark.parametrize("command", ["run", "debug"])

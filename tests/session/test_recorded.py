@@ -73,6 +73,34 @@ def test_an_equal_stage_is_the_same_module(tmp_path: Path) -> None:
     assert session.stages[2].module is session.stages[0].module
 
 
+@pytest.mark.parametrize(
+    ("text", "stages"),
+    [
+        ("{a}\n# after Rewrite\n{b}", 2),
+        ("{a}\n# -----\n{b}", 2),
+        ("{a}\n# -----\n# from tvm.script import ir as I\n\n{b}", 2),
+        ("{a}\n# -----\n\nfrom tvm.script import ir as I\n{b}", 2),
+        ("{f}\n# -----\n{f}", 2),
+        ("{a}\n# -----\n# the end", 1),
+        ("# -----\n# a model\n# -----\n{a}", 1),
+        ("{f}", 1),
+        ("@R.function\ndef main(x: R.Tensor((2,))):\n# -----\n    y = R.add(x, x)\n# after add\n    return y\n", 1),
+        (
+            "@I.ir_module\nclass M:\n    @R.function\n    def main(x: R.Tensor((2,))):\n# after relu\n        y = R.add(x, x)\n"
+            "# -----\n        return y\n",
+            1,
+        ),
+        ("@I.ir_module\nclass M:\n# -----\n    @R.function\n    def main(x: R.Tensor((2,))):\n        return x\n", 1),
+        ("from tvm.script import relax as R\n@I.ir_module\nclass M:\n    pass\n# -----\nmodel = M\n", 1),
+    ],
+)  # fmt: skip
+def test_a_heading_stands_before_a_program(text: str, stages: int, tmp_path: Path) -> None:
+    function = "@R.function\ndef main(x: R.Tensor((2,))):\n    return x\n"
+    path = tmp_path / "text.py"
+    path.write_text(text.format(a=FIRST, b=SECOND, f=function))
+    assert len(recorded(path)) == (stages if stages > 1 else 0)
+
+
 def test_one_text_with_headings_is_several_stages_and_one_program_is_none(tmp_path: Path) -> None:
     both = tmp_path / "both.py"
     both.write_text(f"{FIRST}\n# after Rewrite\n{SECOND}")
@@ -120,7 +148,7 @@ def test_the_commands_take_a_folder(folder: Path, arguments: list[str]) -> None:
 def test_a_folder_has_its_passes_already(folder: Path) -> None:
     done = rxe_cli("show", str(folder), "--passes", "LegalizeOps")
     assert done.exit_code == 2
-    assert "--passes takes one file" in done.output
+    assert "--passes takes one program" in done.output
 
 
 def test_changes_between_stages_of_a_folder_as_json(folder: Path) -> None:

@@ -25,6 +25,8 @@ _HEADING = re.compile(
     r"^#+[ -]*(?:IR dump after|after|stage [0-9]{1,9}:?) +([\w.]+(?:\{[^\n]*\})?)[ -]*$",
     re.MULTILINE | re.IGNORECASE,
 )
+_CODE = re.compile(r"^([ \t]*)[^ \t\n#][^\n]*", re.MULTILINE)
+_MODULE = re.compile(r"^@(?:\w+\.)*ir_module", re.MULTILINE)
 _RULE = re.compile(r"^(?://|#) ?-----+[ ]*$", re.MULTILINE)
 
 
@@ -126,12 +128,17 @@ def dumped(path: str | Path) -> list[Stage]:
 
 
 def split_stages(text: str, file: str) -> list[Stage]:
-    """The stages in one text. Headings are lines `# after PASS`, `# stage N PASS`, or rules `# -----`."""
-    places = [(hit.start(), hit[1]) for hit in _HEADING.finditer(text)]
-    places += [(hit.start(), "") for hit in _RULE.finditer(text)]
+    """The stages in one text. Headings are lines `# after PASS`, `# stage N PASS`, or rules `# -----`.
+
+    A program begins behind a heading. Other comments, such as those between the lines of a function, are none.
+    """
+    hits = [(hit.start(), hit[1]) for hit in _HEADING.finditer(text)]
+    hits += [(hit.start(), "") for hit in _RULE.finditer(text)]
+    hits.sort()
+    ends = [place for place, _ in hits[1:]] + [len(text)]
+    places = [hit for hit, end in zip(hits, ends, strict=False) if _begins(text, hit[0], end)]
     if not places:
         return [Stage(0, "input", text, file)]
-    places.sort()
     ends = [place for place, _ in places[1:]] + [len(text)]
     parts = [("input", text[: places[0][0]], 0)]
     parts += [
@@ -143,6 +150,14 @@ def split_stages(text: str, file: str) -> list[Stage]:
         if _has_code(part):  # blank lines before it keep the line numbers of the file
             stages.append(Stage(len(stages), name or f"part {len(stages)}", "\n" * lines + part, file))
     return stages or [Stage(0, "input", text, file)]
+
+
+def _begins(text: str, start: int, end: int) -> bool:
+    """True if a part of a text is a program: its code is not indented, and it has a module if any part has one."""
+    code = _CODE.search(text, start, end)
+    if code is None or code[1]:
+        return False
+    return _MODULE.search(text, start, end) is not None or _MODULE.search(text) is None
 
 
 def _has_code(text: str) -> bool:

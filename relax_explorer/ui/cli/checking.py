@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 
 from relax_explorer.core.check import check, problems
 from relax_explorer.core.diagnostics import Diagnostic, Failure, ParseError
 from relax_explorer.core.program.module import IRModule
-from relax_explorer.core.session.dumps import Stage, dumped
+from relax_explorer.core.session.dumps import Stage
 from relax_explorer.ui.cli import output
+from relax_explorer.ui.cli.opening import recorded_stages
 
 _UNREADABLE = frozenset({"RX0001", "RX0003", "RX0004"})
 
@@ -30,13 +30,13 @@ class CheckedText:
 
 
 def check_path(path: str, profile: str, prover: str) -> list[CheckedText]:
-    """The checked texts at a path, one for each stage of a folder."""
-    if not Path(path).is_dir():
-        return [CheckedText(_checked(partial(output.read, path), profile, prover))]
+    """The checked texts at a path, one for each recorded stage."""
     try:
-        stages = dumped(path)
+        stages = recorded_stages(path, None)
     except Failure as failure:
         return [CheckedText(failure.diagnostics)]
+    if not stages:
+        return [CheckedText(_checked(partial(output.read, path), profile, prover))]
     return [CheckedText(_checked(partial(_module, stage), profile, prover), stage) for stage in stages]
 
 

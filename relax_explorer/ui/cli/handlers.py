@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Literal
 
 import click
@@ -13,7 +12,6 @@ import click
 from relax_explorer.core.codes import CODES
 from relax_explorer.core.codes import passes as pass_codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure
-from relax_explorer.core.session.dumps import dumped
 from relax_explorer.core.session.inputs import CallInputs
 from relax_explorer.core.session.recorded import RecordedSession
 from relax_explorer.core.session.session import Session
@@ -24,7 +22,7 @@ from relax_explorer.ui.cli.comparing import bisect, compare, validate
 from relax_explorer.ui.cli.completing import completion
 from relax_explorer.ui.cli.debug import debug
 from relax_explorer.ui.cli.explain import explain
-from relax_explorer.ui.cli.opening import REFUSED_PASSES, chosen
+from relax_explorer.ui.cli.opening import chosen, recorded_stages
 from relax_explorer.ui.cli.run import lengths_given, run, sources_by_name
 from relax_explorer.ui.cli.serving import serve
 from relax_explorer.ui.files import STANDARD_OUTPUT, Target
@@ -43,11 +41,10 @@ def open_session(path: str, passes: str | None, usual: str = "") -> Session:
 
 
 def _session(path: str, passes: str | None, usual: str) -> Session:
-    if not Path(path).is_dir():
-        return Session(output.read(path), passes or usual or (), path, directories.kernel_cache())
-    if passes:
-        raise click.UsageError(REFUSED_PASSES)
-    return RecordedSession(dumped(path), path, directories.kernel_cache())
+    stages = recorded_stages(path, passes)
+    if stages:
+        return RecordedSession(stages, path, directories.kernel_cache())
+    return Session(output.read(path), passes or usual or (), path, directories.kernel_cache())
 
 
 def tui(
@@ -82,7 +79,7 @@ def show(
     input: str, passes: str | None, stage: str | None, func: str | None, dialect: str, format: str
 ) -> int:
     """Print a module."""
-    if passes is None and stage is None and not Path(input).is_dir():
+    if passes is None and stage is None and not recorded_stages(input, None):
         module = output.read(input)
     else:
         module = chosen(open_session(input, passes), stage).module

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 from relax_explorer.core.diagnostics import Failure, ParseError
-from relax_explorer.core.session.dumps import Stage, dumped, stage_called
-from relax_explorer.core.session.recorded import RecordedSession
+from relax_explorer.core.session.dumps import Stage, stage_called
+from relax_explorer.core.session.recorded import RecordedSession, recorded
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.ui import directories
 from relax_explorer.ui.cli import output
-
-REFUSED_PASSES = "a folder holds stages that were recorded; --passes takes one file"
 
 
 def chosen(session: Session, stage: str | None) -> Snapshot:
@@ -28,10 +24,9 @@ def chosen(session: Session, stage: str | None) -> Snapshot:
 def session_to_run(path: str, passes: str | None, stage: str | None, profile: str) -> Session:
     """A session that ends with the requested stage. Raises Failure if the program or a pass has errors."""
     cache = directories.kernel_cache()
-    if Path(path).is_dir():
-        if passes:
-            raise click.UsageError(REFUSED_PASSES)
-        session: Session = RecordedSession([_recorded(path, stage)], path, cache, profile)
+    stages = recorded_stages(path, passes)
+    if stages:
+        session: Session = RecordedSession([_chosen(stages, path, stage)], path, cache, profile)
     else:
         session = Session(output.read(path), passes or (), path, cache, profile)
         session.run_all()
@@ -43,9 +38,16 @@ def session_to_run(path: str, passes: str | None, stage: str | None, profile: st
     return session
 
 
-def _recorded(path: str, name: str | None) -> Stage:
-    """The stage of a folder with this number or pass, else the last one with a Relax function. It is told on stderr."""
-    stages = dumped(path)
+def recorded_stages(path: str, passes: str | None) -> list[Stage]:
+    """The stages of a folder, or of one text with headings; empty for one program. Stages take no passes."""
+    stages = [] if path == "-" else recorded(path)
+    if stages and passes:
+        raise click.UsageError(f"{path} holds stages that were recorded; --passes takes one program")
+    return stages
+
+
+def _chosen(stages: list[Stage], path: str, name: str | None) -> Stage:
+    """The stage with this number or pass, else the last one with a Relax function. It is told on stderr."""
     if name is not None:
         try:
             return stage_called(stages, name)
