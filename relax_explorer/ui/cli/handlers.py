@@ -57,6 +57,7 @@ def tui(
     ):  # `serve` draws through a driver of its own
         output.say("the explorer needs a terminal; `relax-explorer show FILE` prints the same", err=True)
         return output.USAGE
+    os.environ.setdefault("TEXTUAL_FPS", "120")  # a key takes up to three frames; Textual reads this once
     from relax_explorer.ui.tui.app import run_app
 
     call = CallInputs(func or "", sources_by_name(input_), lengths_given(shape))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import signal
 import sys
@@ -127,6 +128,10 @@ class Explorer(App[int]):
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """The variables of the style sheet, before a theme is chosen."""
         return textual_theme(self.tokens).variables
+
+    def on_unmount(self) -> None:
+        """Give the programs back to the garbage collector: see `StageControl`."""
+        gc.unfreeze()
 
     def on_mount(self) -> None:
         """Show the first screen, and start reading the program."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -93,6 +94,8 @@ class StageControl:
 
     def _opened(self, session: Session, path: str) -> None:
         self.run.stop()
+        is_other = gc.get_freeze_count() > 0
+        gc.unfreeze()
         self._jumps, self._at = [], 0
         recent.remember(path)
         first = session.stages[0]
@@ -106,11 +109,15 @@ class StageControl:
         )
         if self.app.screen_name == "home":
             self.app.show_screen("passes")
+        if is_other:
+            gc.collect()
+        gc.freeze()  # else each tenth key waits until the collector has visited the whole program
         self.app.opened()
 
     def _grown(self, session: Session) -> None:
         if session is self.app.state.session:
             self.app.change(stages=len(session.stages))
+            gc.freeze()
 
     # -- moving ---------------------------------------------------------------------------------------------------
 
