@@ -12,6 +12,7 @@ CHANGING = [
     *[CACHE + name for name in ("array_popn", "array_clear", "append_mla_kv", "attention_with_fused_qkv")],
     *[STATE + name for name in ("clear", "add_sequence", "remove_sequence", "fork_sequence", "popn")],
     *[STATE + name for name in ("begin_forward", "end_forward")],
+    *[CACHE + name for name in ("enable_sliding_window_for_seq", "commit_accepted_token_tree_nodes")],
     "vm.builtin.apply_softmax_with_temperature",
     "vm.builtin.apply_repetition_penalty",
     "vm.builtin.apply_presence_and_frequency_penalty",

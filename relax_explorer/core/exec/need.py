@@ -12,6 +12,11 @@ from relax_explorer.core.exec.plan import Instruction
 from relax_explorer.core.exec.running import Running
 from relax_explorer.core.exec.values import Shape, Value, describe
 
+
+class Refused(Exception):
+    """A call that the state of a cache does not allow."""
+
+
 VmBuiltin = Callable[[Running, Instruction, list[Value]], Value]
 """A builtin: of the machine, the instruction, and the arguments."""
 
@@ -20,6 +25,18 @@ def wrong(machine: Running, at: Instruction, text: str, context: Value = "") -> 
     """The failure of a check. `context` is the compiler's description of the place."""
     place = f" ({context.strip()})" if isinstance(context, str) and context.strip() else ""
     return machine.trap(codes.WRONG_ARGUMENT, f"{text}{place}", at)
+
+
+def explained(builtin: VmBuiltin) -> VmBuiltin:
+    """The builtin; what a cache refuses is a failure of the program."""
+
+    def call(machine: Running, at: Instruction, args: list[Value]) -> Value:
+        try:
+            return builtin(machine, at, args)
+        except Refused as refusal:
+            raise wrong(machine, at, str(refusal)) from None
+
+    return call
 
 
 def need(machine: Running, at: Instruction, args: Sequence[Value], least: int, name: str) -> None:

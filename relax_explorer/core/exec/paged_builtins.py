@@ -9,11 +9,11 @@ import numpy as np
 
 from relax_explorer.core.exec.cache_rows import Array
 from relax_explorer.core.exec.faults import guarded
-from relax_explorer.core.exec.need import VmBuiltin, count, need, number, shape, tensor, wrong
-from relax_explorer.core.exec.paged_cache import INLINE_ROPE, NO_ROPE, ROPE, Layout, PagedCache, Refused
+from relax_explorer.core.exec.need import VmBuiltin, count, explained, need, number, shape, tensor, wrong
+from relax_explorer.core.exec.paged_cache import INLINE_ROPE, NO_ROPE, ROPE, Layout, PagedCache
 from relax_explorer.core.exec.plan import Instruction
 from relax_explorer.core.exec.running import Running
-from relax_explorer.core.exec.values import NULL, Value, describe
+from relax_explorer.core.exec.values import NULL, Shape, Value, describe
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.tir.stmt import PrimFunc
 
@@ -21,7 +21,9 @@ _KERNELS = 13
 """The number of arguments of the creation before its kernels."""
 _ROTATE = -4
 """The place of the kernel that rotates, among all arguments."""
-_MULTI_HEAD = 0
+_MULTI_HEAD, _SLIDING = 0, 3
+_USUAL_WINDOW = 1024
+"""The window of sliding layers, if the sizes of the cache don't tell it."""
 
 
 def create(machine: Running, at: Instruction, args: list[Value]) -> Value:
@@ -31,38 +33,62 @@ def create(machine: Running, at: Instruction, args: list[Value]) -> Value:
     if len(sizes) not in (5, 6) or min(sizes[:4]) < 1:
         text = "5 or 6 sizes are needed: batch, tokens, chunk, page (each above 0), window"
         raise wrong(machine, at, f"{describe(sizes)} is given, {text}")
-    first, layers = _layers(machine, at, args)
+    first, kinds = _layers(machine, at, args)
+    window = sizes[5] if len(sizes) == 6 else _USUAL_WINDOW
+    if window < 1:
+        raise wrong(machine, at, f"the window of sliding layers must be above 0, it is {window}")
+    windows = tuple(window if kind == _SLIDING else None for kind in kinds)
     names = ("the heads", "the heads of keys", "the size of keys", "the size of values")
     heads, kv_heads, key_size, value_size = [
         count(machine, at, value, name, 1) for value, name in zip(args[2:6], names, strict=True)
     ]
     if heads % kv_heads:
         raise wrong(machine, at, f"{heads} heads can't share {kv_heads} heads of keys")
-    rope = count(machine, at, args[8], "rope_mode")
-    if rope not in (NO_ROPE, ROPE, INLINE_ROPE) or isinstance(args[11], np.ndarray):
-        raise wrong(machine, at, "rope_mode must be 0, 1 or 2, without extension factors")
+    rope = _rope(machine, at, args, bool(sizes[4]), _SLIDING in kinds)
     rotate = _rotate(machine, at, args[_ROTATE]) if rope != NO_ROPE else None
     element = tensor(machine, at, args[12]).dtype
-    pages = -(-sizes[1] // sizes[3]) + 1
+    pages = -(-sizes[1] // sizes[3]) + 1 + (2 * sizes[0] if sizes[4] else 0)
+    slides = bool(sizes[4]) and _SLIDING not in kinds
     return PagedCache(
         Layout(
-            sizes[0], sizes[2], pages, sizes[3], first, layers, heads, kv_heads, key_size, value_size, rope, element, rotate
+            sizes[0], sizes[2], pages, sizes[3], first, len(kinds), heads, kv_heads, key_size, value_size, rope, element, rotate,
+            slides, windows
         )
     )  # fmt: skip
 
 
-def _layers(machine: Running, at: Instruction, args: list[Value]) -> tuple[int, int]:
-    """The first layer, and the number of layers."""
+def _layers(machine: Running, at: Instruction, args: list[Value]) -> tuple[int, tuple[int, ...]]:
+    """The first layer, and the kinds of attention."""
     partition, kinds = (
         shape(machine, at, args[place], what)
         for place, what in ((1, "the partition"), (6, "the kinds of attention"))
     )
     if len(partition) < 2 or partition[-1] - partition[0] != len(kinds) or not kinds:
         raise wrong(machine, at, f"{describe(partition)} is not a partition of {len(kinds)} layers")
-    if any(kind != _MULTI_HEAD for kind in kinds):
-        text = "only multi-head attention (kind 0) can be run here, not latent or sliding attention"
+    if not set(kinds) <= {_MULTI_HEAD, _SLIDING}:
+        text = "only multi-head and sliding attention (kinds 0 and 3) can be run here, not latent or linear attention"
         raise wrong(machine, at, text)
-    return partition[0], len(kinds)
+    return partition[0], tuple(kinds)
+
+
+def _rope(
+    machine: Running, at: Instruction, args: list[Value], slides: bool, has_sliding_layers: bool
+) -> int:
+    """The mode of rotation. A cache with windows rotates in its attention, because positions change."""
+    rope = count(machine, at, args[8], "rope_mode")
+    if rope not in (NO_ROPE, ROPE, INLINE_ROPE):
+        raise wrong(machine, at, f"rope_mode must be 0, 1 or 2, this is {rope}")
+    if isinstance(args[11], np.ndarray):
+        raise wrong(machine, at, "rotation with extension factors (longrope) can't be run here")
+    if slides and rope == ROPE:
+        rope = INLINE_ROPE
+    base = [number(machine, at, arg, "the scale or base of the rotation") for arg in args[9:11]]
+    if rope == INLINE_ROPE and has_sliding_layers and base != [1, 10000]:
+        text = (
+            "sliding layers that rotate in their attention (rope_mode 2) need the scale 1 and the base 10000"
+        )
+        raise wrong(machine, at, f"{text}, which TVM uses there")
+    return rope
 
 
 def _rotate(machine: Running, at: Instruction, value: Value) -> PrimFunc:
@@ -86,19 +112,22 @@ def attend(machine: Running, at: Instruction, args: list[Value]) -> Value:
     cache, layer = _cache(machine, at, args[0]), _layer(machine, at, args)
     scale = number(machine, at, args[2], "the scale")
     fused, out = tensor(machine, at, args[3]), tensor(machine, at, args[4])
-    layout, total = cache.layout, sum(cache.forward.added)
+    layout, total = cache.layout, cache.forward.count
     _check_fused(machine, at, layout, fused, out, total)
     plain = fused[:total]
     turned = _turned(machine, at, layout, plain, cache.forward.positions) if layout.rope != NO_ROPE else plain
     keys = turned if layout.rope == ROPE else plain
     first, last = layout.heads, layout.heads + layout.kv_heads
     cache.store(layer, keys[:, first:last, : layout.key_size], plain[:, last:, : layout.value_size])
-    for name, start, begin, end in cache.forward.parts:
-        stored = cache.sequence(name).rows[layer]
-        own, values = stored[0].data, stored[1].data
+    for part in cache.forward.parts:
+        rows = cache.sequence(part.name).rows[layer]
+        own, values = rows[0].data, rows[1].data
         if layout.rope == INLINE_ROPE:
             own = _turned_keys(machine, at, layout, own)
-        out[begin:end] = _attention(turned[begin:end, :first, : layout.key_size], own, values, start, scale)
+        queries = turned[part.first : part.last, :first, : layout.key_size]
+        out[part.first : part.last] = _attention(
+            queries, own, values, part.seen(layout.windows[layer]), scale
+        )
     return ()
 
 
@@ -132,13 +161,12 @@ def _check_fused(
         )
 
 
-def _attention(queries: Array, keys: Array, values: Array, start: int, scale: float) -> Array:
-    """Causal attention in float32. Query `i` is at position `start + i`; several heads share a head of keys."""
+def _attention(queries: Array, keys: Array, values: Array, seen: Array, scale: float) -> Array:
+    """Attention in float32 of each query to the keys that it sees. Several heads share a head of keys."""
     shared = queries.shape[1] // keys.shape[1]
     wide = [np.repeat(part.astype(np.float32), shared, axis=1) for part in (keys, values)]
     scores = np.einsum("qhd,khd->hqk", queries.astype(np.float32), wide[0]) * np.float32(scale)
-    late = np.arange(len(keys))[None, :] > np.arange(start, start + len(queries))[:, None]
-    scores[:, late] = -np.inf
+    scores[:, ~seen] = -np.inf
     weights = np.exp(scores - scores.max(axis=2, keepdims=True))
     weights /= weights.sum(axis=2, keepdims=True)
     result: Array = np.einsum("hqk,khd->qhd", weights, wide[1])
@@ -207,15 +235,14 @@ def clear(machine: Running, at: Instruction, args: list[Value]) -> Value:
 
 
 def begin_forward(machine: Running, at: Instruction, args: list[Value]) -> Value:
-    """Begin a forward pass: cache, sequences, numbers of new tokens."""
+    """Begin a forward pass: cache, sequences, numbers of new tokens, parents of the tokens if they form trees."""
     need(machine, at, args, 3, "kv_state_begin_forward")
-    if any(arg is not NULL for arg in args[3:]):
-        raise wrong(machine, at, "trees of tokens can't be run here")
-    names, added = (
-        shape(machine, at, args[1], "the sequences"),
-        shape(machine, at, args[2], "the numbers of tokens"),
-    )
-    _cache(machine, at, args[0]).begin(tuple(names), tuple(added))
+    added = shape(machine, at, args[2], "the numbers of tokens")
+    parents = None
+    if len(args) > 3 and args[3] is not NULL:
+        parents = _numbers(machine, at, args[3], "the parents of the tokens")
+    names = _numbers(machine, at, args[1], "the sequences")
+    _cache(machine, at, args[0]).begin(names, tuple(added), parents)
     return ()
 
 
@@ -223,6 +250,27 @@ def end_forward(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """End the forward pass."""
     need(machine, at, args, 1, "kv_state_end_forward")
     _cache(machine, at, args[0]).end()
+    return ()
+
+
+def enable_window(machine: Running, at: Instruction, args: list[Value]) -> Value:
+    """Let a sequence keep its last tokens only: cache, number, how many tokens, how many of them are its first ones."""
+    need(machine, at, args, 4, "attention_kv_cache_enable_sliding_window_for_seq")
+    cache, name = _cache(machine, at, args[0]), _name(machine, at, args[1])
+    size = count(machine, at, args[2], "the size of the window", 1)
+    sinks = count(machine, at, args[3], "the number of first tokens (sinks)")
+    if sinks >= size:
+        raise wrong(machine, at, f"a window of {size} tokens can't keep {sinks} first ones")
+    cache.limit(name, size, sinks)
+    return ()
+
+
+def commit_trees(machine: Running, at: Instruction, args: list[Value]) -> Value:
+    """End trees of tokens: cache, sequences, for each one the last accepted token of its tree (-1: none)."""
+    need(machine, at, args, 3, "attention_kv_cache_commit_accepted_token_tree_nodes")
+    names = _numbers(machine, at, args[1], "the sequences")
+    leaves = _numbers(machine, at, args[2], "the accepted tokens")
+    _cache(machine, at, args[0]).commit(names, leaves)
     return ()
 
 
@@ -263,7 +311,7 @@ def debug_get_kv(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """Copy stored keys and values: cache, sequence, first token, end, keys and values of shape (layers, tokens, heads, size)."""
     need(machine, at, args, 6, "attention_kv_cache_debug_get_kv")
     cache = _cache(machine, at, args[0])
-    own = cache.sequence(_name(machine, at, args[1]))
+    own = cache.sequence(_name(machine, at, args[1])).settled()
     start, end = (count(machine, at, arg, "the token") for arg in args[2:4])
     if not start <= end <= own.length:
         raise wrong(machine, at, f"the sequence has {own.length} tokens, {start} to {end} are asked for")
@@ -293,21 +341,16 @@ def _name(machine: Running, at: Instruction, value: Value) -> int:
     return int(value)
 
 
-def _explained(builtin: VmBuiltin) -> VmBuiltin:
-    """The builtin; what the cache refuses is a failure of the program."""
-
-    def call(machine: Running, at: Instruction, args: list[Value]) -> Value:
-        try:
-            return builtin(machine, at, args)
-        except Refused as refusal:
-            raise wrong(machine, at, str(refusal)) from None
-
-    return call
+def _numbers(machine: Running, at: Instruction, value: Value, what: str) -> tuple[int, ...]:
+    """The numbers in a shape. They may be negative."""
+    if not isinstance(value, Shape):
+        raise wrong(machine, at, f"{what} must be a shape, this is {describe(value)}")
+    return tuple(value)
 
 
 _CACHE, _STATE = "vm.builtin.attention_kv_cache_", "vm.builtin.kv_state_"
 TABLE: dict[str, VmBuiltin] = {
-    name: _explained(builtin)
+    name: explained(builtin)
     for name, builtin in {
         "vm.builtin.paged_attention_kv_cache_create": create,
         _STATE + "add_sequence": add_sequence,
@@ -318,6 +361,8 @@ TABLE: dict[str, VmBuiltin] = {
         _STATE + "begin_forward": begin_forward,
         _STATE + "end_forward": end_forward,
         _CACHE + "attention_with_fused_qkv": attend,
+        _CACHE + "enable_sliding_window_for_seq": enable_window,
+        _CACHE + "commit_accepted_token_tree_nodes": commit_trees,
         _CACHE + "get_query_positions": query_positions,
         _CACHE + "get_total_sequence_length": total_length,
         _CACHE + "get_sequence_length": sequence_length,

@@ -3,6 +3,9 @@
 Its sequences are identified by numbers. A forward pass names the sequences and their numbers of new tokens, and then attends in
 each layer. Keys and values are kept for each sequence, in tables that a fork shares. Pages are only counted, as TVM counts them:
 a fork shares full pages, and copies the last one.
+
+A sequence can have a window, so that it keeps its first and last tokens only. Layers can have windows of their own: they see only the
+last tokens, but keep all. New tokens can form a tree; each sees its ancestors, and one path of the tree is accepted later.
 """
 
 from __future__ import annotations
@@ -11,16 +14,13 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from itertools import accumulate
 
-import numpy as np
-
 from relax_explorer.core.exec.cache_rows import Array, Rows, empty_rows
+from relax_explorer.core.exec.cached_sequence import Sequence, Window, cut, placed
+from relax_explorer.core.exec.forward_pass import Forward, Part
 from relax_explorer.core.exec.memory import Stateful
+from relax_explorer.core.exec.need import Refused
 from relax_explorer.core.exec.values import Value
 from relax_explorer.core.tir.stmt import PrimFunc
-
-
-class Refused(Exception):
-    """A call that the state of a cache does not allow."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,6 +40,13 @@ class Layout:
     rope: int  # NO_ROPE, ROPE, INLINE_ROPE
     dtype: Value
     rotate: PrimFunc | None  # the kernel that splits queries, keys and values, and rotates them
+    slides: bool = False  # sequences can have windows
+    windows: tuple[int | None, ...] = ()  # for each layer the number of tokens that it sees (None: all)
+
+    @property
+    def has_sliding_layers(self) -> bool:
+        """True if a layer sees the last tokens only."""
+        return any(size is not None for size in self.windows)
 
     @property
     def no_rows(self) -> tuple[tuple[Rows, Rows], ...]:
@@ -50,39 +57,8 @@ class Layout:
 
 
 NO_ROPE, ROPE, INLINE_ROPE = 0, 1, 2
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Sequence:
-    """The tokens of a sequence: how many, on which pages, and the keys and values of each layer."""
-
-    length: int
-    pages: tuple[int, ...]
-    rows: tuple[tuple[Rows, Rows], ...]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Forward:
-    """A forward pass: its sequences, the lengths they had before, and the numbers of new tokens."""
-
-    names: tuple[int, ...]
-    before: tuple[int, ...]
-    added: tuple[int, ...]
-
-    @property
-    def positions(self) -> Array:
-        """The position of each new token in its sequence."""
-        spans = [np.arange(start, start + n) for start, n in zip(self.before, self.added, strict=True)]
-        return np.concatenate(spans).astype(np.int32) if spans else np.zeros(0, np.int32)
-
-    @property
-    def parts(self) -> list[tuple[int, int, int, int]]:
-        """For each sequence its name, its length before, and the range of its tokens in the pass."""
-        ends = list(accumulate(self.added))
-        return [
-            (name, start, end - n, end)
-            for name, start, n, end in zip(self.names, self.before, self.added, ends, strict=True)
-        ]
+LARGEST_TREE = 256
+"""The number of tokens that TVM allows in a tree."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,6 +68,7 @@ class Pages:
     sequences: dict[int, Sequence]
     forward: Forward | None = None
     next_page: int = 0
+    last: tuple[int, ...] = ()  # the sequences of the last forward pass
 
     def with_sequence(self, name: int, sequence: Sequence) -> Pages:
         """This state with another content of one sequence."""
@@ -158,34 +135,50 @@ class PagedCache(Stateful):
 
     def fork(self, parent: int, child: int, position: int) -> None:
         """Add a sequence that starts with the first tokens of another one (-1: all)."""
-        own = self.sequence(parent)
+        own, size = self.sequence(parent).settled(), self.layout.page_size
         if child in self.state.sequences:
             raise Refused(f"sequence {child} is already in the cache")
         length = own.length if position == -1 else position
-        if not 0 <= length <= own.length:
-            raise Refused(f"sequence {parent} has {own.length} tokens, a fork at {position} is asked for")
-        full, rest = divmod(length, self.layout.page_size)
+        _check_fork(self.layout, own, parent, length)
+        full, rest = divmod(length, size)
         pages, next_page = own.pages[:full], self.state.next_page
         if rest:
             _need_pages(self, 1)
             pages, next_page = (*pages, next_page), next_page + 1
-        state = self.state.with_sequence(child, Sequence(length, pages, _cut(own.rows, length)))
+        forked = Sequence(length, pages, cut(own.rows, length), full * size)
+        state = self.state.with_sequence(parent, _shared(own, length, size)).with_sequence(child, forked)
         self.state = replace(state, next_page=next_page)
 
     def pop(self, name: int, count: int) -> None:
         """Drop the last tokens of a sequence."""
-        own = self.sequence(name)
+        own, size = self.sequence(name).settled(), self.layout.page_size
         if not 0 <= count <= own.length:
             raise Refused(f"sequence {name} has {own.length} tokens, {count} can't be dropped")
-        length = own.length - count
-        pages, next_page = own.pages[: -(-length // self.layout.page_size)], self.state.next_page
-        if (
-            length % self.layout.page_size and _holders(self.state)[pages[-1]] > 1
-        ):  # others keep the full page
+        if own.tree:
+            raise Refused(_not_committed(name))
+        if count and own.has_slid:
+            raise Refused(f"sequence {name} has slid over its window, so its last tokens can't be dropped")
+        length, holders = own.length - count, _holders(self.state)
+        pages, next_page = own.pages[: -(-length // size)], self.state.next_page
+        if length % size and holders[pages[-1]] > 1:  # others keep the full page
             _need_pages(self, 1)
             pages, next_page = (*pages[:-1], next_page), next_page + 1
-        state = self.state.with_sequence(name, Sequence(length, pages, _cut(own.rows, length)))
+            holders[pages[-1]] = 1
+        start = min(own.start, length // size * size)
+        while start and start < own.start and holders[pages[start // size - 1]] == 1:
+            start -= size
+        state = self.state.with_sequence(name, own.first(length, pages, start))
         self.state = replace(state, next_page=next_page)
+
+    def limit(self, name: int, window: int, sinks: int) -> None:
+        """Set the window of a sequence: how many tokens it keeps, and how many of them are its first ones."""
+        own = self.sequence(name)
+        if not self.layout.slides and not self.layout.has_sliding_layers:
+            raise Refused("the cache was created without sliding windows")
+        if own.window is not None:
+            raise Refused(f"sequence {name} already has a window of {own.window.size} tokens")
+        limited = replace(own, window=Window(window, max(sinks - own.start, 0)))
+        self.state = self.state.with_sequence(name, limited)
 
     def clear(self) -> None:
         """Remove all sequences."""
@@ -193,26 +186,23 @@ class PagedCache(Stateful):
 
     # -- a forward pass -------------------------------------------------------------------------------------------
 
-    def begin(self, names: tuple[int, ...], added: tuple[int, ...]) -> None:
-        """Begin a forward pass: sequences, and their numbers of new tokens."""
-        layout = self.layout
-        if len(names) != len(added):
-            raise Refused(f"{len(names)} sequences have {len(added)} numbers of tokens")
-        if len(set(names)) < len(names):
-            raise Refused("a sequence is named twice in a forward pass")
-        if min(added, default=1) < 1:
-            raise Refused("each sequence of a forward pass needs a new token")
-        if len(names) > layout.most_sequences:
-            raise Refused(f"{len(names)} sequences are over the maximal batch size, {layout.most_sequences}")
-        if sum(added) > layout.most_tokens:
-            raise Refused(f"{sum(added)} tokens are over the prefill chunk size, {layout.most_tokens}")
-        before = tuple(self.sequence(name).length for name in names)
-        state = self.state
-        for name, count in zip(names, added, strict=True):
-            state = _extended(state, layout, name, count)
-        if _free(state, layout) < 0:
-            raise Refused(f"{self.free} pages are free, the forward pass needs {-_free(state, layout)} more")
-        self.state = replace(state, forward=Forward(names, before, added))
+    def begin(self, names: tuple[int, ...], added: tuple[int, ...], parents: tuple[int, ...] | None) -> None:
+        """Begin a forward pass: sequences, their numbers of new tokens, and the parents of tokens that form trees."""
+        _check_forward(self.layout, names, added)
+        owners = [self.sequence(name).settled() for name in names]
+        trees = _trees(self.layout, names, owners, added, parents)
+        state, parts, least, end = self.state, [], self.free, 0
+        for name, own, count, tree in zip(names, owners, added, trees, strict=True):
+            parts.append(Part(name, own.length, end, end + count, tree))
+            grown, fresh = own.grown(count, self.layout.page_size, state.next_page)
+            sequence = replace(grown, tree=tree)
+            if self.layout.slides:
+                sequence = sequence.slid(name, self.layout.page_size)
+            state = replace(state.with_sequence(name, sequence), next_page=fresh)
+            least, end = min(least, _free(state, self.layout)), end + count
+        if least < 0:
+            raise Refused(f"{self.free} pages are free, the forward pass needs {-least} more")
+        self.state = replace(state, forward=Forward(tuple(parts)), last=names)
 
     def end(self) -> None:
         """End the forward pass, if there is one."""
@@ -221,25 +211,115 @@ class PagedCache(Stateful):
     def store(self, layer: int, keys: Array, values: Array) -> None:
         """Store the keys and values of the new tokens in a layer."""
         sequences = dict(self.state.sequences)
-        for name, start, first, last in self.forward.parts:
-            own = self.sequence(name)
+        for part in self.forward.parts:
+            own = self.sequence(part.name)
             new = tuple(
-                _placed(rows, start, data[first:last])
+                placed(rows, part.before, data[part.first : part.last])
                 for rows, data in zip(own.rows[layer], (keys, values), strict=True)
             )
             rows = (*own.rows[:layer], (new[0], new[1]), *own.rows[layer + 1 :])
-            sequences[name] = replace(own, rows=rows)
+            sequences[part.name] = replace(own, rows=rows)
         self.state = replace(self.state, sequences=sequences)
 
+    def commit(self, names: tuple[int, ...], leaves: tuple[int, ...]) -> None:
+        """End the trees of sequences: keep the tokens from the root to a leaf (-1: none), and drop the others."""
+        if len(names) != len(leaves):
+            raise Refused(f"{len(names)} sequences have {len(leaves)} leaves")
+        if names != self.state.last:
+            last = ", ".join(map(str, self.state.last)) or "none"
+            raise Refused(f"the sequences must be those of the last forward pass, in its order: {last}")
+        state = replace(self.state, forward=None)
+        for name, leaf in zip(names, leaves, strict=True):
+            own = self.sequence(name)
+            if not own.tree:
+                raise Refused(f"sequence {name} has no tree of tokens to accept")
+            if not -1 <= leaf < len(own.tree):
+                raise Refused(
+                    f"the tree of sequence {name} has {len(own.tree)} tokens, {leaf} is not one of them"
+                )
+            state = state.with_sequence(name, own.accepted(leaf, self.layout.page_size))
+        self.state = state
 
-def _extended(state: Pages, layout: Layout, name: int, count: int) -> Pages:
-    """A state with more tokens in a sequence. Only full pages are shared, so its last one can be filled."""
-    own = state.sequences[name]
-    length, pages, fresh = own.length + count, list(own.pages), state.next_page
-    missing = -(-length // layout.page_size) - len(pages)
-    pages += range(fresh, fresh + missing)
-    sequence = Sequence(length, tuple(pages), own.rows)
-    return replace(state.with_sequence(name, sequence), next_page=fresh + missing)
+
+def _check_forward(layout: Layout, names: tuple[int, ...], added: tuple[int, ...]) -> None:
+    """Refuse a forward pass that no cache of this layout can make."""
+    if len(names) != len(added):
+        raise Refused(f"{len(names)} sequences have {len(added)} numbers of tokens")
+    if len(set(names)) < len(names):
+        raise Refused("a sequence is named twice in a forward pass")
+    if min(added, default=1) < 1:
+        raise Refused("each sequence of a forward pass needs a new token")
+    if len(names) > layout.most_sequences:
+        raise Refused(f"{len(names)} sequences are over the maximal batch size, {layout.most_sequences}")
+    if sum(added) > layout.most_tokens:
+        raise Refused(f"{sum(added)} tokens are over the prefill chunk size, {layout.most_tokens}")
+
+
+def _not_committed(name: int) -> str:
+    call = "attention_kv_cache_commit_accepted_token_tree_nodes"
+    return f"the tree of sequence {name} has no accepted tokens yet; call {call} first"
+
+
+def _trees(
+    layout: Layout,
+    names: tuple[int, ...],
+    owners: list[Sequence],
+    added: tuple[int, ...],
+    parents: tuple[int, ...] | None,
+) -> list[tuple[int, ...]]:
+    """For each sequence the parents of its tokens that are not accepted, the new ones included."""
+    if parents is None:
+        for name, own in zip(names, owners, strict=True):
+            if own.tree:
+                raise Refused(_not_committed(name))
+        return [()] * len(names)
+    if layout.slides or layout.has_sliding_layers:
+        raise Refused("a cache with sliding windows takes no trees of tokens")
+    if layout.rope == INLINE_ROPE:
+        raise Refused("a cache that rotates in its attention (rope_mode 2) takes no trees of tokens")
+    if len(parents) != sum(added):
+        raise Refused(f"{sum(added)} tokens have {len(parents)} parents")
+    ends = list(accumulate(added))
+    trees = [own.tree + parents[end - n : end] for own, n, end in zip(owners, added, ends, strict=True)]
+    for name, tree in zip(names, trees, strict=True):
+        _check_tree(name, tree)
+    return trees
+
+
+def _check_tree(name: int, tree: tuple[int, ...]) -> None:
+    """Refuse parents that form no tree."""
+    if len(tree) > LARGEST_TREE:
+        raise Refused(f"the tree of sequence {name} has {len(tree)} tokens, the limit is {LARGEST_TREE}")
+    for node, parent in enumerate(tree):
+        if not -1 <= parent < node:
+            raise Refused(f"token {node} in the tree of sequence {name} has the parent {parent}")
+
+
+def _check_fork(layout: Layout, own: Sequence, name: int, length: int) -> None:
+    """Refuse a fork that a sequence does not allow."""
+    if not 0 <= length <= own.length:
+        raise Refused(f"sequence {name} has {own.length} tokens, a fork at {length} is asked for")
+    if own.tree:
+        raise Refused(_not_committed(name))
+    if own.window is not None and length > own.sinks:
+        raise Refused(f"sequence {name} has a window, so it can be forked at {own.sinks} at most")
+    if own.has_slid and length - own.start >= layout.page_size:
+        text = f"sequence {name} has slid over its window, so the pages from {own.start} on can't be shared"
+        raise Refused(text)
+    if layout.has_sliding_layers and length >= layout.page_size:
+        text = "a fork that shares a page can't be run here in a cache with sliding layers"
+        raise Refused(f"{text}: TVM applies the window to each shared part")
+
+
+def _shared(own: Sequence, length: int, page_size: int) -> Sequence:
+    """A sequence after a fork at `length`. The full pages before it are not its own any more."""
+    if length == own.length and length % page_size == 0:
+        return replace(own, start=length)
+    moved = max(length - own.start, 0) // page_size * page_size
+    window = own.window
+    if window is not None:
+        window = replace(window, sinks=window.sinks - moved)
+    return replace(own, start=own.start + moved, window=window)
 
 
 def _holders(state: Pages) -> Counter[int]:
@@ -254,14 +334,3 @@ def _free(state: Pages, layout: Layout) -> int:
 def _need_pages(cache: PagedCache, count: int) -> None:
     if cache.free < count:
         raise Refused(f"the cache is full: {cache.free} of its {cache.layout.pages} pages are free")
-
-
-def _cut(rows: tuple[tuple[Rows, Rows], ...], length: int) -> tuple[tuple[Rows, Rows], ...]:
-    return tuple((k.first(min(k.count, length)), v.first(min(v.count, length))) for k, v in rows)
-
-
-def _placed(rows: Rows, start: int, data: Array) -> Rows:
-    """Rows with `data` from `start` on. What was never stored is 0."""
-    if rows.count < start:
-        rows = rows.added(np.zeros((start - rows.count, *data.shape[1:]), data.dtype))
-    return rows.first(start).added(data)
