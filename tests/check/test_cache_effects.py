@@ -13,6 +13,7 @@ CHANGING = [
     *[STATE + name for name in ("clear", "add_sequence", "remove_sequence", "fork_sequence", "popn")],
     *[STATE + name for name in ("begin_forward", "end_forward")],
     *[CACHE + name for name in ("enable_sliding_window_for_seq", "commit_accepted_token_tree_nodes")],
+    "vm.builtin.rnn_state_set",
     "vm.builtin.apply_softmax_with_temperature",
     "vm.builtin.apply_repetition_penalty",
     "vm.builtin.apply_presence_and_frequency_penalty",
@@ -46,7 +47,9 @@ def test_what_a_builtin_changes_is_read_again(name: str) -> None:
     assert reads("vm.builtin.reads_only", type_) == 1
 
 
-@pytest.mark.parametrize("name", [CACHE + "create", "vm.builtin.paged_attention_kv_cache_create"])
+@pytest.mark.parametrize(
+    "name", [CACHE + "create", "vm.builtin.paged_attention_kv_cache_create", "vm.builtin.rnn_state_create"]
+)
 def test_a_new_cache_is_another_one(name: str) -> None:
     text = TEXT.replace("    t = ", f'    b = R.call_pure_packed("{name}", x, sinfo_args={{type}})\n    t = ')
     text = text.replace("(a, t, c)", "(a, b, t, c)").format(type="R.Object", read="x", name=name, args="x")

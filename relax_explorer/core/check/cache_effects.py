@@ -20,12 +20,15 @@ _CHANGES_FIRST = frozenset(
         *[_STATE + name for name in ("clear", "add_sequence", "remove_sequence", "fork_sequence", "popn")],
         *[_STATE + name for name in ("begin_forward", "end_forward")],
         *[_CACHE + name for name in ("enable_sliding_window_for_seq", "commit_accepted_token_tree_nodes")],
+        "vm.builtin.rnn_state_set",
         "vm.builtin.apply_softmax_with_temperature",
         "vm.builtin.apply_repetition_penalty",
         "vm.builtin.apply_presence_and_frequency_penalty",
     }
 )
-_CREATE = frozenset({_CACHE + "create", "vm.builtin.paged_attention_kv_cache_create"})
+_CREATE = frozenset(
+    {_CACHE + "create", "vm.builtin.paged_attention_kv_cache_create", "vm.builtin.rnn_state_create"}
+)
 
 
 def changed(call: e.Call) -> tuple[e.Expr, ...]:

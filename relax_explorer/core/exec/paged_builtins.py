@@ -1,4 +1,4 @@
-"""The builtins of paged caches: `vm.builtin.paged_attention_kv_cache_create`, `kv_state_…`, and attention with such a cache.
+"""The builtins of paged caches: `vm.builtin.paged_attention_kv_cache_create`, and attention with such a cache.
 
 They check their arguments. The kernels given to the creation are not run, except the one that rotates queries and keys.
 """
@@ -13,7 +13,8 @@ from relax_explorer.core.exec.need import VmBuiltin, count, explained, need, num
 from relax_explorer.core.exec.paged_cache import INLINE_ROPE, NO_ROPE, ROPE, Layout, PagedCache
 from relax_explorer.core.exec.plan import Instruction
 from relax_explorer.core.exec.running import Running
-from relax_explorer.core.exec.values import NULL, Shape, Value, describe
+from relax_explorer.core.exec.sequence_builtins import numbers, sequence_name
+from relax_explorer.core.exec.values import Value, describe
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.tir.stmt import PrimFunc
 
@@ -194,69 +195,13 @@ def _turned_keys(machine: Running, at: Instruction, layout: Layout, keys: Array)
     return _turned(machine, at, layout, fused, np.arange(len(keys), dtype=np.int32))[:, first:last]
 
 
-# -- sequences --------------------------------------------------------------------------------------------------------
-
-
-def add_sequence(machine: Running, at: Instruction, args: list[Value]) -> Value:
-    """Add an empty sequence: cache, number."""
-    need(machine, at, args, 2, "kv_state_add_sequence")
-    _cache(machine, at, args[0]).add(_name(machine, at, args[1]))
-    return ()
-
-
-def remove_sequence(machine: Running, at: Instruction, args: list[Value]) -> Value:
-    """Remove a sequence: cache, number."""
-    need(machine, at, args, 2, "kv_state_remove_sequence")
-    _cache(machine, at, args[0]).remove(_name(machine, at, args[1]))
-    return ()
-
-
-def fork_sequence(machine: Running, at: Instruction, args: list[Value]) -> Value:
-    """Add a sequence with the first tokens of another one: cache, other, new number, number of tokens (-1: all)."""
-    need(machine, at, args, 3, "kv_state_fork_sequence")
-    position = count(machine, at, args[3], "the position", -1) if len(args) > 3 else -1
-    _cache(machine, at, args[0]).fork(_name(machine, at, args[1]), _name(machine, at, args[2]), position)
-    return ()
-
-
-def pop_tokens(machine: Running, at: Instruction, args: list[Value]) -> Value:
-    """Drop the last tokens of a sequence: cache, number, how many."""
-    need(machine, at, args, 3, "kv_state_popn")
-    dropped = count(machine, at, args[2], "the number of tokens")
-    _cache(machine, at, args[0]).pop(_name(machine, at, args[1]), dropped)
-    return ()
-
-
-def clear(machine: Running, at: Instruction, args: list[Value]) -> Value:
-    """Remove all sequences."""
-    need(machine, at, args, 1, "kv_state_clear")
-    _cache(machine, at, args[0]).clear()
-    return ()
-
-
-def begin_forward(machine: Running, at: Instruction, args: list[Value]) -> Value:
-    """Begin a forward pass: cache, sequences, numbers of new tokens, parents of the tokens if they form trees."""
-    need(machine, at, args, 3, "kv_state_begin_forward")
-    added = shape(machine, at, args[2], "the numbers of tokens")
-    parents = None
-    if len(args) > 3 and args[3] is not NULL:
-        parents = _numbers(machine, at, args[3], "the parents of the tokens")
-    names = _numbers(machine, at, args[1], "the sequences")
-    _cache(machine, at, args[0]).begin(names, tuple(added), parents)
-    return ()
-
-
-def end_forward(machine: Running, at: Instruction, args: list[Value]) -> Value:
-    """End the forward pass."""
-    need(machine, at, args, 1, "kv_state_end_forward")
-    _cache(machine, at, args[0]).end()
-    return ()
+# -- windows and trees -------------------------------------------------------------------------------------------------
 
 
 def enable_window(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """Let a sequence keep its last tokens only: cache, number, how many tokens, how many of them are its first ones."""
     need(machine, at, args, 4, "attention_kv_cache_enable_sliding_window_for_seq")
-    cache, name = _cache(machine, at, args[0]), _name(machine, at, args[1])
+    cache, name = _cache(machine, at, args[0]), sequence_name(machine, at, args[1])
     size = count(machine, at, args[2], "the size of the window", 1)
     sinks = count(machine, at, args[3], "the number of first tokens (sinks)")
     if sinks >= size:
@@ -268,8 +213,8 @@ def enable_window(machine: Running, at: Instruction, args: list[Value]) -> Value
 def commit_trees(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """End trees of tokens: cache, sequences, for each one the last accepted token of its tree (-1: none)."""
     need(machine, at, args, 3, "attention_kv_cache_commit_accepted_token_tree_nodes")
-    names = _numbers(machine, at, args[1], "the sequences")
-    leaves = _numbers(machine, at, args[2], "the accepted tokens")
+    names = numbers(machine, at, args[1], "the sequences")
+    leaves = numbers(machine, at, args[2], "the accepted tokens")
     _cache(machine, at, args[0]).commit(names, leaves)
     return ()
 
@@ -292,7 +237,7 @@ def total_length(machine: Running, at: Instruction, args: list[Value]) -> Value:
 def sequence_length(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """The number of tokens of a sequence: cache, number."""
     need(machine, at, args, 2, "get_sequence_length")
-    return _cache(machine, at, args[0]).sequence(_name(machine, at, args[1])).length
+    return _cache(machine, at, args[0]).sequence(sequence_name(machine, at, args[1])).length
 
 
 def free_pages(machine: Running, at: Instruction, args: list[Value]) -> Value:
@@ -311,7 +256,7 @@ def debug_get_kv(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """Copy stored keys and values: cache, sequence, first token, end, keys and values of shape (layers, tokens, heads, size)."""
     need(machine, at, args, 6, "attention_kv_cache_debug_get_kv")
     cache = _cache(machine, at, args[0])
-    own = cache.sequence(_name(machine, at, args[1])).settled()
+    own = cache.sequence(sequence_name(machine, at, args[1])).settled()
     start, end = (count(machine, at, arg, "the token") for arg in args[2:4])
     if not start <= end <= own.length:
         raise wrong(machine, at, f"the sequence has {own.length} tokens, {start} to {end} are asked for")
@@ -334,32 +279,11 @@ def _cache(machine: Running, at: Instruction, value: Value) -> PagedCache:
     return value
 
 
-def _name(machine: Running, at: Instruction, value: Value) -> int:
-    """The number of a sequence. It may be negative."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
-        raise wrong(machine, at, f"a sequence has a number, this is {describe(value)}")
-    return int(value)
-
-
-def _numbers(machine: Running, at: Instruction, value: Value, what: str) -> tuple[int, ...]:
-    """The numbers in a shape. They may be negative."""
-    if not isinstance(value, Shape):
-        raise wrong(machine, at, f"{what} must be a shape, this is {describe(value)}")
-    return tuple(value)
-
-
-_CACHE, _STATE = "vm.builtin.attention_kv_cache_", "vm.builtin.kv_state_"
+_CACHE = "vm.builtin.attention_kv_cache_"
 TABLE: dict[str, VmBuiltin] = {
     name: explained(builtin)
     for name, builtin in {
         "vm.builtin.paged_attention_kv_cache_create": create,
-        _STATE + "add_sequence": add_sequence,
-        _STATE + "remove_sequence": remove_sequence,
-        _STATE + "fork_sequence": fork_sequence,
-        _STATE + "popn": pop_tokens,
-        _STATE + "clear": clear,
-        _STATE + "begin_forward": begin_forward,
-        _STATE + "end_forward": end_forward,
         _CACHE + "attention_with_fused_qkv": attend,
         _CACHE + "enable_sliding_window_for_seq": enable_window,
         _CACHE + "commit_accepted_token_tree_nodes": commit_trees,
