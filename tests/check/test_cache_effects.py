@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import relax_explorer as rxe
+from relax_explorer.core.check.cache_effects import changed
 
 CACHE, STATE = "vm.builtin.attention_kv_cache_", "vm.builtin.kv_state_"
 CHANGING = [
@@ -45,6 +46,14 @@ def test_what_a_builtin_changes_is_read_again(name: str) -> None:
     assert reads(name, type_) == 2
     assert reads(name, type_, "y, x") == 2, "parameters may be one object"
     assert reads("vm.builtin.reads_only", type_) == 1
+
+
+def test_a_merge_changes_its_first_result_and_logarithms() -> None:
+    name = CACHE + "merge_attn_output_inplace"
+    assert reads(name, next(iter(READS)), "1, y, x, 2, 2") == 2
+    text = TEXT.format(type="R.Object", read="x", name=name, args="x, y, a, y, x")
+    call = rxe.parse(text)["main"].body.blocks[0].bindings[1].value
+    assert [operand.name for operand in changed(call)] == ["y", "a"]
 
 
 @pytest.mark.parametrize(

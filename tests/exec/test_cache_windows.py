@@ -175,8 +175,8 @@ def test_refusals_are_sentences_and_change_nothing(make: Any, name: str, args: A
 @pytest.mark.parametrize(
     ("sizes", "words"),
     [
-        ({"kinds": (0, 1)}, "not latent or linear attention"),
-        ({"kinds": (0, 2)}, "not latent or linear attention"),
+        ({"kinds": (0, 1)}, "a cache with latent attention takes no sliding windows"),
+        ({"kinds": (0, 2)}, "can be run here, not linear attention"),
         ({"factors": True}, "extension factors (longrope)"),
         ({"kinds": (3, 3), "rope": 2, "scale": 2}, "need the scale 1 and the base 10000"),
         ({"kinds": (3, 3), "layer_window": 0}, "the window of sliding layers must be above 0"),

@@ -26,6 +26,8 @@ _CHANGES_FIRST = frozenset(
         "vm.builtin.apply_presence_and_frequency_penalty",
     }
 )
+_MERGE = _CACHE + "merge_attn_output_inplace"
+"""It changes two tensors, and reads a cache only to choose a kernel."""
 _CREATE = frozenset(
     {_CACHE + "create", "vm.builtin.paged_attention_kv_cache_create", "vm.builtin.rnn_state_create"}
 )
@@ -34,6 +36,8 @@ _CREATE = frozenset(
 def changed(call: e.Call) -> tuple[e.Expr, ...]:
     """The operands whose state a call of such a builtin changes. Others are only read."""
     name, args = _callee(call)
+    if name == _MERGE:
+        return args[1:3]
     return args[:1] if name in _CHANGES_FIRST else ()
 
 

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from relax_explorer.core.exec.cache_attention import attention
 from relax_explorer.core.exec.cache_rows import Array
 from relax_explorer.core.exec.faults import guarded
 from relax_explorer.core.exec.need import VmBuiltin, count, explained, need, number, shape, tensor, wrong
 from relax_explorer.core.exec.paged_cache import INLINE_ROPE, NO_ROPE, ROPE, Layout, PagedCache
 from relax_explorer.core.exec.plan import Instruction
 from relax_explorer.core.exec.running import Running
-from relax_explorer.core.exec.sequence_builtins import numbers, sequence_name
+from relax_explorer.core.exec.sequence_builtins import cache_of, layer_of, numbers, sequence_name
 from relax_explorer.core.exec.values import Value, describe
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.tir.stmt import PrimFunc
@@ -22,7 +23,7 @@ _KERNELS = 13
 """The number of arguments of the creation before its kernels."""
 _ROTATE = -4
 """The place of the kernel that rotates, among all arguments."""
-_MULTI_HEAD, _SLIDING = 0, 3
+_MULTI_HEAD, _LATENT, _SLIDING = 0, 1, 3
 _USUAL_WINDOW = 1024
 """The window of sliding layers, if the sizes of the cache don't tell it."""
 
@@ -50,10 +51,12 @@ def create(machine: Running, at: Instruction, args: list[Value]) -> Value:
     element = tensor(machine, at, args[12]).dtype
     pages = -(-sizes[1] // sizes[3]) + 1 + (2 * sizes[0] if sizes[4] else 0)
     slides = bool(sizes[4]) and _SLIDING not in kinds
+    if slides and _LATENT in kinds:
+        raise wrong(machine, at, "a cache with latent attention takes no sliding windows")
     return PagedCache(
         Layout(
             sizes[0], sizes[2], pages, sizes[3], first, len(kinds), heads, kv_heads, key_size, value_size, rope, element, rotate,
-            slides, windows
+            slides, windows, tuple(kind == _LATENT for kind in kinds)
         )
     )  # fmt: skip
 
@@ -66,8 +69,8 @@ def _layers(machine: Running, at: Instruction, args: list[Value]) -> tuple[int, 
     )
     if len(partition) < 2 or partition[-1] - partition[0] != len(kinds) or not kinds:
         raise wrong(machine, at, f"{describe(partition)} is not a partition of {len(kinds)} layers")
-    if not set(kinds) <= {_MULTI_HEAD, _SLIDING}:
-        text = "only multi-head and sliding attention (kinds 0 and 3) can be run here, not latent or linear attention"
+    if not set(kinds) <= {_MULTI_HEAD, _LATENT, _SLIDING}:
+        text = "multi-head, latent and sliding attention (kinds 0, 1 and 3) can be run here, not linear attention"
         raise wrong(machine, at, text)
     return partition[0], tuple(kinds)
 
@@ -110,10 +113,12 @@ def _rotate(machine: Running, at: Instruction, value: Value) -> PrimFunc:
 def attend(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """Attention of new tokens to their sequences: cache, layer, scale, queries and keys and values in one, result."""
     need(machine, at, args, 5, "attention_with_fused_qkv")
-    cache, layer = _cache(machine, at, args[0]), _layer(machine, at, args)
+    cache, layer = cache_of(machine, at, args[0]), layer_of(machine, at, args)
     scale = number(machine, at, args[2], "the scale")
     fused, out = tensor(machine, at, args[3]), tensor(machine, at, args[4])
     layout, total = cache.layout, cache.forward.count
+    if layout.latent[layer]:
+        raise wrong(machine, at, f"layer {args[1]} has latent attention, which takes append_mla_kv")
     _check_fused(machine, at, layout, fused, out, total)
     plain = fused[:total]
     turned = _turned(machine, at, layout, plain, cache.forward.positions) if layout.rope != NO_ROPE else plain
@@ -126,18 +131,9 @@ def attend(machine: Running, at: Instruction, args: list[Value]) -> Value:
         if layout.rope == INLINE_ROPE:
             own = _turned_keys(machine, at, layout, own)
         queries = turned[part.first : part.last, :first, : layout.key_size]
-        out[part.first : part.last] = _attention(
-            queries, own, values, part.seen(layout.windows[layer]), scale
-        )
+        seen = part.seen(layout.windows[layer])
+        out[part.first : part.last], _ = attention(queries, own, values, seen, scale)
     return ()
-
-
-def _layer(machine: Running, at: Instruction, args: list[Value]) -> int:
-    layout = _cache(machine, at, args[0]).layout
-    layer = count(machine, at, args[1], "the layer") - layout.first_layer
-    if not 0 <= layer < layout.layers:
-        raise wrong(machine, at, f"layer {args[1]} is not one of the {layout.layers} layers of the cache")
-    return layer
 
 
 def _check_fused(
@@ -160,18 +156,6 @@ def _check_fused(
             at,
             f"the result is {describe(out)}, needed is ({total}, {layout.heads}, {layout.value_size})",
         )
-
-
-def _attention(queries: Array, keys: Array, values: Array, seen: Array, scale: float) -> Array:
-    """Attention in float32 of each query to the keys that it sees. Several heads share a head of keys."""
-    shared = queries.shape[1] // keys.shape[1]
-    wide = [np.repeat(part.astype(np.float32), shared, axis=1) for part in (keys, values)]
-    scores = np.einsum("qhd,khd->hqk", queries.astype(np.float32), wide[0]) * np.float32(scale)
-    scores[:, ~seen] = -np.inf
-    weights = np.exp(scores - scores.max(axis=2, keepdims=True))
-    weights /= weights.sum(axis=2, keepdims=True)
-    result: Array = np.einsum("hqk,khd->qhd", weights, wide[1])
-    return result
 
 
 def _turned(machine: Running, at: Instruction, layout: Layout, fused: Array, positions: Array) -> Array:
@@ -201,7 +185,7 @@ def _turned_keys(machine: Running, at: Instruction, layout: Layout, keys: Array)
 def enable_window(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """Let a sequence keep its last tokens only: cache, number, how many tokens, how many of them are its first ones."""
     need(machine, at, args, 4, "attention_kv_cache_enable_sliding_window_for_seq")
-    cache, name = _cache(machine, at, args[0]), sequence_name(machine, at, args[1])
+    cache, name = cache_of(machine, at, args[0]), sequence_name(machine, at, args[1])
     size = count(machine, at, args[2], "the size of the window", 1)
     sinks = count(machine, at, args[3], "the number of first tokens (sinks)")
     if sinks >= size:
@@ -215,7 +199,7 @@ def commit_trees(machine: Running, at: Instruction, args: list[Value]) -> Value:
     need(machine, at, args, 3, "attention_kv_cache_commit_accepted_token_tree_nodes")
     names = numbers(machine, at, args[1], "the sequences")
     leaves = numbers(machine, at, args[2], "the accepted tokens")
-    _cache(machine, at, args[0]).commit(names, leaves)
+    cache_of(machine, at, args[0]).commit(names, leaves)
     return ()
 
 
@@ -225,37 +209,39 @@ def commit_trees(machine: Running, at: Instruction, args: list[Value]) -> Value:
 def query_positions(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """The position of each new token in its sequence."""
     need(machine, at, args, 1, "get_query_positions")
-    return _cache(machine, at, args[0]).forward.positions
+    return cache_of(machine, at, args[0]).forward.positions
 
 
 def total_length(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """The number of tokens of all sequences."""
     need(machine, at, args, 1, "get_total_sequence_length")
-    return _cache(machine, at, args[0]).total
+    return cache_of(machine, at, args[0]).total
 
 
 def sequence_length(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """The number of tokens of a sequence: cache, number."""
     need(machine, at, args, 2, "get_sequence_length")
-    return _cache(machine, at, args[0]).sequence(sequence_name(machine, at, args[1])).length
+    return cache_of(machine, at, args[0]).sequence(sequence_name(machine, at, args[1])).length
 
 
 def free_pages(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """The number of free pages."""
     need(machine, at, args, 1, "get_num_available_pages")
-    return _cache(machine, at, args[0]).free
+    return cache_of(machine, at, args[0]).free
 
 
 def is_empty(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """True if there are no sequences."""
     need(machine, at, args, 1, "attention_kv_cache_empty")
-    return not _cache(machine, at, args[0]).state.sequences
+    return not cache_of(machine, at, args[0]).state.sequences
 
 
 def debug_get_kv(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """Copy stored keys and values: cache, sequence, first token, end, keys and values of shape (layers, tokens, heads, size)."""
     need(machine, at, args, 6, "attention_kv_cache_debug_get_kv")
-    cache = _cache(machine, at, args[0])
+    cache = cache_of(machine, at, args[0])
+    if any(cache.layout.latent):
+        raise wrong(machine, at, "a layer of the cache has latent attention; use debug_get_kv_mla")
     own = cache.sequence(sequence_name(machine, at, args[1])).settled()
     start, end = (count(machine, at, arg, "the token") for arg in args[2:4])
     if not start <= end <= own.length:
@@ -271,12 +257,6 @@ def debug_get_kv(machine: Running, at: Instruction, args: list[Value]) -> Value:
             stored[layer, : len(filled)] = filled
         target[...] = stored
     return ()
-
-
-def _cache(machine: Running, at: Instruction, value: Value) -> PagedCache:
-    if not isinstance(value, PagedCache):
-        raise wrong(machine, at, f"{describe(value)} is not a paged cache")
-    return value
 
 
 _CACHE = "vm.builtin.attention_kv_cache_"

@@ -40,8 +40,9 @@ class Layout:
     rope: int  # NO_ROPE, ROPE, INLINE_ROPE
     dtype: Value
     rotate: PrimFunc | None  # the kernel that splits queries, keys and values, and rotates them
-    slides: bool = False  # sequences can have windows
-    windows: tuple[int | None, ...] = ()  # for each layer the number of tokens that it sees (None: all)
+    slides: bool  # sequences can have windows
+    windows: tuple[int | None, ...]  # for each layer the number of tokens that it sees (None: all)
+    latent: tuple[bool, ...]  # for each layer if it keeps one vector for each token, without values
 
     @property
     def has_sliding_layers(self) -> bool:
@@ -51,9 +52,15 @@ class Layout:
     @property
     def no_rows(self) -> tuple[tuple[Rows, Rows], ...]:
         """The keys and values of an empty sequence, for each layer."""
-        sizes = (self.key_size, self.value_size)
-        empty = [empty_rows((0, self.kv_heads, size), self.dtype) for size in sizes]
-        return ((empty[0], empty[1]),) * self.layers
+
+        def empty(heads: int, size: int) -> Rows:
+            return empty_rows((0, heads, size), self.dtype)
+
+        heads, sizes = self.kv_heads, (self.key_size, self.value_size)
+        return tuple(
+            (empty(1, sizes[0]), empty(1, 0)) if latent else (empty(heads, sizes[0]), empty(heads, sizes[1]))
+            for latent in self.latent
+        )
 
 
 NO_ROPE, ROPE, INLINE_ROPE = 0, 1, 2
@@ -275,6 +282,8 @@ def _trees(
         return [()] * len(names)
     if layout.slides or layout.has_sliding_layers:
         raise Refused("a cache with sliding windows takes no trees of tokens")
+    if any(layout.latent):
+        raise Refused("a cache with latent attention takes no trees of tokens")
     if layout.rope == INLINE_ROPE:
         raise Refused("a cache that rotates in its attention (rope_mode 2) takes no trees of tokens")
     if len(parents) != sum(added):

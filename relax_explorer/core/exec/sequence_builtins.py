@@ -76,6 +76,22 @@ def _state(machine: Running, at: Instruction, value: Value) -> PagedCache | RnnS
     return value
 
 
+def cache_of(machine: Running, at: Instruction, value: Value) -> PagedCache:
+    """The value, which must be a paged cache."""
+    if not isinstance(value, PagedCache):
+        raise wrong(machine, at, f"{describe(value)} is not a paged cache")
+    return value
+
+
+def layer_of(machine: Running, at: Instruction, args: list[Value]) -> int:
+    """The layer that the second argument names, counted from the first one of the cache."""
+    layout = cache_of(machine, at, args[0]).layout
+    layer = count(machine, at, args[1], "the layer") - layout.first_layer
+    if not 0 <= layer < layout.layers:
+        raise wrong(machine, at, f"layer {args[1]} is not one of the {layout.layers} layers of the cache")
+    return layer
+
+
 def sequence_name(machine: Running, at: Instruction, value: Value) -> int:
     """The number of a sequence. It may be negative."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)):

@@ -9,7 +9,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from relax_explorer.core.exec import kv_cache, paged_builtins, rnn_state, sequence_builtins, token_choice
+from relax_explorer.core.exec import (
+    kv_cache,
+    latent_builtins,
+    paged_builtins,
+    rnn_state,
+    sequence_builtins,
+    token_choice,
+)
 from relax_explorer.core.exec.memory import new_storage, tensor_in
 from relax_explorer.core.exec.need import VmBuiltin, need, tensor, wrong
 from relax_explorer.core.exec.plan import Instruction
@@ -279,6 +286,7 @@ TABLE: dict[str, VmBuiltin] = {
     "relax.run.shape_to_tensor": shape_to_tensor,
     **kv_cache.TABLE,
     **paged_builtins.TABLE,
+    **latent_builtins.TABLE,
     **sequence_builtins.TABLE,
     **rnn_state.TABLE,
     **token_choice.TABLE,
