@@ -228,6 +228,34 @@ def tuple_getitem(machine: Running, at: Instruction, args: list[Value]) -> Value
     return source[index]
 
 
+def tuple_reset_item(machine: Running, at: Instruction, args: list[Value]) -> Value:
+    """The end of a field of a tuple, which TVM sets to null. Here it stays, because one can go back."""
+    tuple_getitem(machine, at, args)
+    return ()
+
+
+def invoke_debug_func(machine: Running, at: Instruction, args: list[Value]) -> Value:
+    """Call a packed function with a source line and arguments: null, its name, line, arguments. Returns null."""
+    need(machine, at, args, 3, "invoke_debug_func")
+    effect, name, *rest = args
+    if effect is not NULL:
+        raise wrong(machine, at, f"the first argument must be null, this is {describe(effect)}")
+    if not isinstance(name, str) or not isinstance(rest[0], str):
+        raise wrong(
+            machine, at, "invoke_debug_func needs the name of a function and a source line, two strings"
+        )
+    machine.packed(name, rest, at)
+    return effect
+
+
+def debug_print(machine: Running, at: Instruction, args: list[Value]) -> Value:
+    """Print a tensor: source line, tensor."""
+    need(machine, at, args, 2, "debug_print")
+    value = tensor(machine, at, args[1])
+    machine.output.append(f"{args[0]}: shape = {value.shape}, dtype = {value.dtype}, data =\n{value}")
+    return ()
+
+
 def read_if_cond(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """A scalar bool as a number: 0 or 1."""
     need(machine, at, args, 1, "read_if_cond")
@@ -277,6 +305,9 @@ TABLE: dict[str, VmBuiltin] = {
     "vm.builtin.to_device": first,
     "vm.builtin.make_tuple": make_tuple,
     "vm.builtin.tuple_getitem": tuple_getitem,
+    "vm.builtin.tuple_reset_item": tuple_reset_item,
+    "vm.builtin.invoke_debug_func": invoke_debug_func,
+    "vm.builtin.debug_print": debug_print,
     "vm.builtin.read_if_cond": read_if_cond,
     "vm.builtin.make_closure": make_closure,
     "vm.builtin.alloc_storage": alloc_storage,
