@@ -39,11 +39,13 @@ def create(
 class Replay:
     """A cache that makes the recorded calls, with the same random operands, and its answers."""
 
-    def __init__(self, cache: Any) -> None:
+    def __init__(self, cache: Any, shares: bool) -> None:
+        self.shares = shares
         self.cache, self.random = cache, np.random.default_rng(7)
         self.outputs: list[Any] = []
         self.positions: list[Any] = []
         self.stored: list[Any] = []
+        self.shared: list[Any] = []
 
     def forward(self, names: list[int], added: list[int], *parents: list[int]) -> None:
         """A forward pass over two layers with different operands."""
@@ -54,7 +56,17 @@ class Replay:
             asked("attention_with_fused_qkv", self.cache, layer, 0.25, operand, out[layer])
         self.outputs.append(out[:, :, ::3, :4])
         self.positions.append(asked("get_query_positions", self.cache))
+        if self.shares:
+            self.share(len(fused))
         state("end_forward", self.cache)
+
+    def share(self, count: int) -> None:
+        """Other attention to the keys of each layer. TVM ignores the new keys if each sequence has one token."""
+        q, k, v = (self.random.standard_normal((count, n, 16)).astype(np.float32) for n in (4, 2, 2))
+        for layer in range(2):
+            out = np.zeros_like(q)
+            asked("attention_with_shared_kv", self.cache, layer, 0.25, q, k, v, out)
+            self.shared.append(out[:, ::3, :4])
 
     def kv(self, name: int, count: int) -> None:
         """Read the keys and values of a sequence."""
@@ -82,13 +94,16 @@ class Replay:
 def test_calls_answer_as_in_tvm(name: str) -> None:
     sizes = dict(CALLS[name])
     steps = sizes.pop("steps")
-    replay = Replay(create(**sizes))
+    replay = Replay(shares=sizes.pop("shares", False), cache=create(**sizes))
     for (call, *args), counts in zip(steps, RECORDED[f"{name}_counts"].tolist(), strict=True):
         replay.call(call, args)
         assert list(replay.counts()) == counts, (call, args)
     np.testing.assert_array_equal(np.concatenate(replay.positions), RECORDED[f"{name}_positions"])
     outputs = np.concatenate(replay.outputs, axis=1)
     np.testing.assert_allclose(outputs, RECORDED[f"{name}_outputs"], rtol=1e-4, atol=2e-5)
+    if replay.shared:
+        shared = np.concatenate(replay.shared)
+        np.testing.assert_allclose(shared, RECORDED[f"{name}_shared"], rtol=1e-4, atol=2e-5)
     if replay.stored:
         np.testing.assert_allclose(
             np.concatenate(replay.stored, axis=2), RECORDED[f"{name}_kv"], rtol=1e-4, atol=2e-5
@@ -210,6 +225,30 @@ def test_more_refusals() -> None:
     state("add_sequence", cache, 1)
     with pytest.raises(rxe.Failure, match="tree of sequence 1 has 257 tokens, the limit is 256"):
         state("begin_forward", cache, Shape((1,)), Shape((257,)), Shape([-1] * 257))
+
+
+QUERY, KEY = np.zeros((2, 4, 16), np.float32), np.zeros((2, 2, 16), np.float32)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "args", "words"),
+    [
+        ({}, (0, 1.0, QUERY, KEY, KEY, QUERY), "layer 0 must attend first in this forward pass"),
+        ({}, (2, 1.0, QUERY, KEY, KEY, QUERY), "layer 2 is not one of the 2"),
+        ({}, (0, 1.0, KEY, KEY, KEY, QUERY), "(2, 4, 16) of float32 is needed"),
+        ({}, (0, 1.0, QUERY, KEY[:1], KEY, QUERY), "(2, 2, 16) of float32 is needed"),
+        ({}, (0, 1.0, QUERY, KEY, KEY, QUERY.astype(np.float64)), "(2, 4, 16) of float32 is needed"),
+        ({"rope": 2}, (0, 1.0, QUERY, KEY, KEY, QUERY), "can't be run here in a cache that rotates in its attention"),
+        ({"kinds": (1, 1)}, (0, 1.0, QUERY, KEY, KEY, QUERY), "can't be run here in a layer of latent attention"),
+    ],
+)  # fmt: skip
+def test_attention_with_shared_keys_is_refused(sizes: Any, args: Any, words: str) -> None:
+    cache = create(window=0, **sizes)
+    state("add_sequence", cache, 0)
+    begin(cache, (0,), (2,))
+    with pytest.raises(rxe.Failure) as problem:
+        asked("attention_with_shared_kv", cache, *args)
+    assert words in problem.value.diagnostics[0].message
 
 
 PROGRAM = """

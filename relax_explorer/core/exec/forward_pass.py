@@ -58,6 +58,13 @@ class Forward:
     parts: tuple[Part, ...]
 
     @property
+    def stores_first(self) -> bool:
+        """True if TVM stores new keys before it attends: each sequence has one new token, or a tree grows further."""
+        return all(part.last - part.first == 1 for part in self.parts) or any(
+            len(part.tree) > part.last - part.first for part in self.parts
+        )
+
+    @property
     def count(self) -> int:
         """The number of new tokens."""
         return self.parts[-1].last if self.parts else 0

@@ -136,6 +136,44 @@ def attend(machine: Running, at: Instruction, args: list[Value]) -> Value:
     return ()
 
 
+def attend_shared(machine: Running, at: Instruction, args: list[Value]) -> Value:
+    """Attention to the keys of another layer, which ran before: cache, layer, scale, queries, new keys, new values, result.
+
+    Passes of one token for each sequence read the new keys and values from the layer, as TVM does.
+    """
+    need(machine, at, args, 7, "attention_with_shared_kv")
+    cache, layer = cache_of(machine, at, args[0]), layer_of(machine, at, args)
+    scale, layout, parts = number(machine, at, args[2], "the scale"), cache.layout, cache.forward.parts
+    if layout.latent[layer] or layout.rope == INLINE_ROPE:
+        kind = (
+            "a layer of latent attention" if layout.latent[layer] else "a cache that rotates in its attention"
+        )
+        raise wrong(machine, at, f"attention_with_shared_kv can't be run here in {kind}")
+    shapes = (
+        (layout.heads, layout.key_size),
+        (layout.kv_heads, layout.key_size),
+        (layout.kv_heads, layout.value_size),
+    )
+    for value, lengths in zip(args[3:7], (*shapes, (layout.heads, layout.value_size)), strict=True):
+        if tensor(machine, at, value).shape != (cache.forward.count, *lengths) or value.dtype != layout.dtype:
+            needed = f"{(cache.forward.count, *lengths)} of {layout.dtype.name}"
+            raise wrong(machine, at, f"{describe(value)} is given, {needed} is needed")
+    queries, keys, values, out = args[3:7]
+    stored = cache.forward.stores_first and not layout.slides
+    for part in parts:
+        own, rows = slice(part.first, part.last), cache.sequence(part.name).rows[layer]
+        if rows[0].count < part.before + part.last - part.first:
+            raise wrong(machine, at, f"layer {args[1]} must attend first in this forward pass")
+        seen, used = part.seen(layout.windows[layer]), [row.data for row in rows]
+        if not stored:
+            used = [
+                np.concatenate([row[: part.before], new[own]])
+                for row, new in zip(used, (keys, values), strict=True)
+            ]
+        out[own], _ = attention(queries[own], used[0], used[1], seen, scale)
+    return ()
+
+
 def _check_fused(
     machine: Running, at: Instruction, layout: Layout, fused: Array, out: Array, total: int
 ) -> None:
@@ -265,6 +303,7 @@ TABLE: dict[str, VmBuiltin] = {
     for name, builtin in {
         "vm.builtin.paged_attention_kv_cache_create": create,
         _CACHE + "attention_with_fused_qkv": attend,
+        _CACHE + "attention_with_shared_kv": attend_shared,
         _CACHE + "enable_sliding_window_for_seq": enable_window,
         _CACHE + "commit_accepted_token_tree_nodes": commit_trees,
         _CACHE + "get_query_positions": query_positions,
