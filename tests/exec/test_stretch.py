@@ -250,13 +250,18 @@ def test_a_call_that_failed_is_tried_once(monkeypatch: pytest.MonkeyPatch) -> No
     assert outcomes == [True] * (7 + 5 * 8), "nor by a new stretch for other lengths"
 
 
-def test_a_stretch_that_ran_to_its_end_takes_in_what_follows(
-    lengths: list[int], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def cut_chain(monkeypatch: pytest.MonkeyPatch) -> rxe.IRModule:
+    """30 additions and a tuple. Stretches have at most 8 instructions at first, and then 24."""
     monkeypatch.setattr(stretch, "MOST", 8)
     monkeypatch.setattr(stretch, "LONGEST", 24)
     chain = [f"v{n} = R.add({f'v{n - 1}' if n else 'x'}, y)" for n in range(30)]
-    module = program("\n".join([*chain, "return (v29, v7, v8)"]))
+    return program("\n".join([*chain, "return (v29, v7, v8)"]))
+
+
+def test_a_stretch_that_ran_to_its_end_takes_in_what_follows(
+    lengths: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = cut_chain(monkeypatch)
     expected = stepped(module, VALUES, VALUES)
     for _ in range(8):
         assert same(rxe.run(module, "main", [VALUES, VALUES]), expected)

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 import relax_explorer as rxe
-from relax_explorer.core.exec import stretch, tape_code, tape_recorder
+from relax_explorer.core.exec import tape_code, tape_recorder
 from relax_explorer.core.exec.interrupt import Cancelled, Interrupt
 from relax_explorer.core.exec.machine import Machine
 from relax_explorer.core.exec.stretch import RUNS_BEFORE
 from relax_explorer.core.exec.tape import Tape
 from relax_explorer.core.exec.tir_traps import NOTE_LENGTH
-from tests.exec.test_stretch import KERNEL, VALUES, F, program, refused, runs, same, stepped
+from tests.exec.test_stretch import KERNEL, VALUES, F, cut_chain, program, refused, runs, same, stepped
 
 OTHERS = np.array([2, 3, 5, -7], F)
 ADDING = KERNEL.format(op="+ T.float32(1)")
@@ -68,10 +68,7 @@ def test_a_tape_gives_the_values_of_its_calls(body: str, steps: int, played: lis
 def test_a_tape_is_as_long_as_the_calls_that_follow_each_other(
     played: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(stretch, "MOST", 8)
-    monkeypatch.setattr(stretch, "LONGEST", 24)
-    chain = [f"v{n} = R.add({f'v{n - 1}' if n else 'x'}, y)" for n in range(30)]
-    module = program("\n".join([*chain, "return (v29, v7, v8)"]))
+    module = cut_chain(monkeypatch)
     expected = stepped(module, VALUES, OTHERS)
     for _ in range(10):
         assert same(rxe.run(module, "main", [VALUES, OTHERS]), expected)

@@ -14,6 +14,7 @@ from tests.perf.benchmark import Benchmark, Seconds, Work
 from tests.perf.exec import chain
 
 LLAMA = Path(__file__).parents[1] / "data" / "corpus" / "llama"
+SAMPLES = Path(__file__).parents[2] / "samples"
 FIRST_RUN = """
 import sys, time
 from pathlib import Path
@@ -25,19 +26,6 @@ arrays = from_npz(module["forward"], folder / "io.npz")
 started = time.perf_counter()
 relax_explorer.run(module, "forward", arrays, cache=Path(sys.argv[2]))
 print(time.perf_counter() - started)
-"""
-RECURSION = """@I.ir_module
-class Module:
-    @R.function
-    def main(x: R.Tensor((), "float32"), count: R.Tensor((), "int32")) -> R.Tensor((), "float32"):
-        stop = R.less_equal(count, R.const(0, "int32"))
-        if stop:
-            r = R.const(1.0, "float32")
-        else:
-            less = R.subtract(count, R.const(1, "int32"))
-            rest = Module.main(x, less)
-            r = R.multiply(x, rest)
-        return r
 """
 
 
@@ -103,14 +91,14 @@ def _recursion(depth: int) -> tuple[str, Work]:
     """A function that calls itself, recorded."""
     import relax_explorer
 
-    module = relax_explorer.normalize(relax_explorer.parse(RECURSION))
+    module = relax_explorer.normalize(relax_explorer.load(str(SAMPLES / "06_recursion.py")))
 
     def work() -> object:
-        debugger = relax_explorer.debug(module, "main", [np.float32(1), np.int32(depth)])
+        debugger = relax_explorer.debug(module, "power", [np.float32(1), np.int32(depth)])
         debugger.continue_()
         return debugger.result
 
-    return RECURSION, work
+    return "", work
 
 
 TRAVEL = [
