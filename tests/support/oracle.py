@@ -214,6 +214,15 @@ class Oracle:
         answer: Answer[dict[str, Any]] = self._ask("well_formed", seconds, program=self._wire(program))
         return _converted(answer, lambda value: WellFormed(**value))
 
+    def matches(
+        self, program: Program, pattern: dict[str, Any], *, seconds: float = QUESTION_SECONDS
+    ) -> Answer[list[tuple[str, str]]]:
+        """List the bindings that a pattern matches: function and variable. `pattern_trees.tree` describes the pattern."""
+        answer: Answer[list[list[str]]] = self._ask(
+            "matches", seconds, program=self._wire(program), pattern=pattern
+        )
+        return _converted(answer, lambda rows: [(name, var) for name, var in rows])
+
     def apply(
         self, program: Program, passes: Sequence[Pass], *, seconds: float = QUESTION_SECONDS
     ) -> Answer[Applied]:

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import tvm
 from tvm import relax
+from tvm.relax import dpl
 from tvm.relax.script import parser as relax_parser
 from tvm_ffi import Shape, get_first_structural_mismatch, structural_equal, structural_hash
 
@@ -317,6 +318,55 @@ def ask_lattice(program: dict[str, str]) -> list[dict[str, Any]]:
     return rows
 
 
+def ask_matches(program: dict[str, str], pattern: dict[str, Any]) -> list[list[str]]:
+    """[function, variable] of each binding whose variable a pattern matches; copies of variables are left out."""
+    rows = []
+    for name, function in relax_functions(PROGRAMS.get(program)):
+        values = relax.analysis.get_var2val(function)
+        tried = built_pattern(pattern, {})
+        rows += [
+            [name, str(var.name)]
+            for var, value in values.items()
+            if not isinstance(value, relax.Var) and tried.match(var, values)
+        ]
+    return sorted(rows)
+
+
+def built_pattern(tree: dict[str, Any], known: dict[int, Any]) -> Any:
+    """TVM's pattern for a tree of `tests.support.pattern_trees`. Equal numbers are one pattern."""
+    if tree["id"] not in known:
+        args = [built_pattern(item, known) for item in tree["parts"]]
+        known[tree["id"]] = PATTERNS[tree["kind"]](*args, *tree["values"])
+    return known[tree["id"]]
+
+
+def called(op: Any, *rest: Any) -> Any:
+    """A pattern of a call; the last value tells if further operands may follow."""
+    *args, is_open = rest
+    return dpl.CallPattern(op, args, is_open)
+
+
+PATTERNS: dict[str, Callable[..., Any]] = {
+    "Anything": dpl.wildcard,
+    "Exactly": dpl.is_op,
+    "Variable": dpl.is_var,
+    "DataflowVariable": dpl.is_dfv,
+    "GlobalVar": dpl.is_gv,
+    "ExternFunc": dpl.ExternFuncPattern,
+    "ConstantValue": dpl.is_const,
+    "CallOf": called,
+    "TupleOf": lambda *fields: dpl.is_tuple(fields[:-1], unordered=fields[-1]),
+    "ItemOf": dpl.is_tuple_get_item,
+    "Either": lambda a, b: a | b,
+    "Both": lambda a, b: a & b,
+    "Rejected": lambda a: ~a,
+    "WithAttrs": lambda a, attrs: a.has_attr(attrs),
+    "WithDType": lambda a, dtype: a.has_dtype(dtype),
+    "WithShape": lambda a, lengths: a.has_shape(lengths),
+    "ShapeOf": dpl.is_shape,
+}
+
+
 def ask_die(signal: int) -> None:
     """End like a crash of TVM, so that the tests can see how the parent reacts."""
     os.kill(os.getpid(), signal)
@@ -339,6 +389,7 @@ QUESTIONS: dict[str, Callable[..., Any]] = {
         ask_run_each,
         ask_time,
         ask_lattice,
+        ask_matches,
         ask_die,
     )
 }

@@ -258,7 +258,17 @@ async def test_tab_completes_commands_stages_and_variables(folder: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "expected"),
-    [("op:sqrt", "d"), ("ty:(2,)", "d"), ("var:c", "c"), ("PERMUTE", ""), ("permute", "b")],
+    [
+        ("op:sqrt", "d"),
+        ("ty:(2,)", "d"),
+        ("var:c", "c"),
+        ("PERMUTE", ""),
+        ("permute", "b"),
+        ("pat:sqrt(_)", "d"),
+        ("pat:sqrt(c)", "d"),
+        ("pat:sqrt(permute_dims(_))", ""),
+        ("pat:sqrt(", ""),
+    ],
 )
 async def test_a_search_is_narrowed_by_a_prefix(folder: str, text: str, expected: str) -> None:
     app = Explorer(folder)

@@ -191,3 +191,9 @@ TOO_LONG = Code(
     "A statement may have at most 1,000,000 characters, not counting its strings. Lines inside its brackets count.",
     "Move the data out of the text: into a constant of the metadata, or into an input of the run.",
 )
+BAD_PATTERN = Code(
+    "RX0030",
+    "not a pattern",
+    "A pattern is a call of operators over names, `_`, tuples and constants, such as `matmul(_, permute_dims(_))`.",
+    "See the examples of `relax-explorer find --help`, and the table in core/patterns/README.md.",
+)

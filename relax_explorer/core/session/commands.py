@@ -497,6 +497,23 @@ COMMANDS: tuple[Command, ...] = (
         "passes",
     ),
     Command(
+        "find",
+        "List the bindings that a dataflow pattern matches. Exits with 1 if there is none.",
+        (
+            PROGRAM,
+            Argument("pattern", "the pattern, such as matmul(_, permute_dims(w))", metavar="PATTERN"),
+            PASSES,
+            STAGE,
+            FUNCTION,
+            _format("text", "json"),
+        ),
+        (
+            "relax-explorer find model.py 'matmul(_, permute_dims(w))'",
+            "relax-explorer find dumps 'relu(x: f32[_, 64]) >> _' --stage LegalizeOps --format json",
+        ),
+        "passes",
+    ),
+    Command(
         "passes",
         "List the passes and pipelines.",
         (

@@ -263,6 +263,15 @@ def who(input: str, var: str, passes: str | None, func: str | None, format: str)
     return output.OK
 
 
+def find(
+    input: str, pattern: str, passes: str | None, stage: str | None, func: str | None, format: str
+) -> int:
+    """Print the bindings that a pattern matches."""
+    from relax_explorer.ui.cli.finding import find_in
+
+    return find_in(chosen(open_session(input, passes), stage), input, pattern, func, format)
+
+
 def passes(changing: str | None, format: str) -> int:
     """List passes."""
     from relax_explorer.ui.cli.tables import print_passes
@@ -306,6 +315,7 @@ HANDLERS: dict[str, Callable[..., int]] = {
     "graph": _renamed(graph),
     "report": _renamed(report),
     "who": who,
+    "find": find,
     "passes": passes,
     "ops": ops,
     "explain": explain,

@@ -157,7 +157,9 @@ KEYS: tuple[Key, ...] = (
     Key("u", "undo", "Undo", ("pipeline",), "undo"),
     Key("ctrl+r", "redo", "Redo", ("pipeline",)),
     Key("enter", "run_plan", "Run the pipeline", ("pipeline",), "run"),
-    Key("slash", "search", "Find text; op:, ty:, var: narrow it, all: searches every stage", (), "find"),
+    Key(
+        "slash", "search", "Find text; op:, ty:, var:, pat: narrow it, all: searches every stage", (), "find"
+    ),
     Key("n", "match(1)", "Next match", ("passes", "graph", "problems", "compare", "home", "popup")),
     Key("N", "match(-1)", "Previous match", ("passes", "graph", "problems", "compare", "home", "popup")),
     Key("f3", "match(1)", "Next match"),

@@ -1,31 +1,62 @@
-"""What a search finds: text anywhere, or with a prefix `op:`, `ty:` or `var:` in one column. `all:` is for all stages."""
+"""What a search finds: text anywhere, with a prefix `op:`, `ty:` or `var:` in one column, with `pat:` the bindings that a
+dataflow pattern matches. `all:` is for all stages.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.ir import expr as e
+from relax_explorer.core.patterns.occurrences import module_occurrences
+from relax_explorer.core.patterns.pattern_text import read_pattern
 from relax_explorer.core.session.recording import operation_of
 from relax_explorer.ui.tui.table_rows import TableRows
 from relax_explorer.ui.tui.widgets.line_view import Row
 
 EVERYWHERE = "all:"
-SCOPES = ("op:", "ty:", "var:", EVERYWHERE)
+PATTERN = "pat:"
+SCOPES = ("op:", "ty:", "var:", PATTERN, EVERYWHERE)
 
 
-def found_in(shown: Sequence[Row], text: str) -> Iterator[Row]:
+def found_in(shown: TableRows, text: str) -> Iterator[Row]:
     """The rows that match."""
-    return (row for row in shown if matches(row, text))
+    return (shown[number] for number in rows_with(shown, text))
+
+
+def problem(text: str) -> str:
+    """The mistake in the pattern of a search; empty if there is none."""
+    text = text.removeprefix(EVERYWHERE).strip()
+    if not text.startswith(PATTERN):
+        return ""
+    try:
+        read_pattern(text.removeprefix(PATTERN))
+    except Failure as failure:
+        found = failure.diagnostics[0]
+        return f"{found.message} (character {found.span.column + 1 if found.span else 1} of the pattern)"
+    return ""
 
 
 def rows_with(shown: Sequence[Row], text: str) -> list[int]:
-    """The numbers of the rows that match, those in folds too. Nothing matches an empty text."""
+    """The numbers of the rows that match, those in folds too. Nothing matches an empty text. Raises Failure for a wrong pattern."""
     if not text:
         return []
+    if text.startswith(PATTERN):
+        return _rows_matched(shown, text.removeprefix(PATTERN))
     if not isinstance(shown, TableRows):
         return [number for number, row in enumerate(shown) if matches(row, text)]
     everything = shown.everything
     return [n for n, row in enumerate(everything) if matches(row, text) or _inside(shown, n, text)]
+
+
+def _rows_matched(shown: Sequence[Row], text: str) -> list[int]:
+    """The numbers of the rows of bindings that a pattern matches."""
+    pattern = read_pattern(text)
+    if not isinstance(shown, TableRows):
+        return []
+    found = module_occurrences(shown.table.stage.module, pattern)
+    chosen = {binding for _, one in found for binding in one.bindings}
+    return [number for number, row in enumerate(shown.everything) if row.node in chosen]
 
 
 def _inside(shown: TableRows, number: int, text: str) -> bool:
@@ -38,7 +69,9 @@ def _inside(shown: TableRows, number: int, text: str) -> bool:
 
 
 def matches(row: Row, text: str) -> bool:
-    """True if a row matches. Upper case counts only if the text has some."""
+    """True if a row matches. Upper case counts only if the text has some. Of a pattern, only the kind of the row counts."""
+    if text.startswith(PATTERN):
+        return isinstance(row.node, (e.VarBinding, e.MatchCast))
     for scope, part in _PARTS.items():
         if text.startswith(scope):
             wanted = text.removeprefix(scope).strip()

@@ -121,6 +121,10 @@ class Moving(Screen[Any]):
 
     def search(self, text: str) -> None:
         """Go to the next line with a text; `all:` lists the lines of all stages."""
+        problem = search.problem(text)
+        if problem:
+            self.explorer.say(visible(problem))
+            return
         if text.startswith(search.EVERYWHERE):
             self.explorer.pictures.search_everywhere(text.removeprefix(search.EVERYWHERE).strip())
             return

@@ -42,7 +42,9 @@ class Frame(Moving):
         with Container(id="body"):
             yield from self.compose_body()
         yield Static(id="tutorial", markup=False)
-        yield BarInput(id="search", placeholder="find text; op:matmul, ty:(n,, var:lv, all: in every stage")
+        yield BarInput(
+            id="search", placeholder="find text; op:matmul, ty:(n,, var:lv, pat:exp(_), all: in every stage"
+        )
         yield CommandInput(self.explorer.history, self._completions, "command")
         yield Static(id="footer", markup=False)
 
