@@ -11,6 +11,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from tests.perf.__main__ import GROUPS, named
 from tests.perf.generate import transformer
 from tests.support import wire
 from tests.support.annotations import strip_binding_annotations
@@ -119,3 +120,10 @@ def test_without_tvm_the_session_says_how_much_it_could_not_ask() -> None:
 def test_a_generated_module_has_the_bindings_that_were_ordered(bindings: int) -> None:
     body = transformer(bindings).partition("with R.dataflow():\n")[2].partition("R.output")[0]
     assert sum(" = " in line for line in body.splitlines()) == bindings
+
+
+def test_a_group_names_its_benchmarks_and_each_is_in_one_group() -> None:
+    assert named(["exec", "parse-1000"]) == {item.name for item in GROUPS["exec"]} | {"parse-1000"}
+    names = [item.name for members in GROUPS.values() for item in members]
+    assert len(names) == len(set(names))
+    assert GROUPS.keys().isdisjoint(names)

@@ -1,4 +1,4 @@
-"""Run benchmarks: `python -m tests.perf [NAME…]`, beside TVM if it is installed."""
+"""Run benchmarks: `python -m tests.perf [NAME or GROUP…]`, beside TVM if it is installed."""
 
 from __future__ import annotations
 
@@ -17,14 +17,15 @@ from tests.perf.travel import TRAVEL
 from tests.perf.tui import TUI
 from tests.support.oracle import Oracle
 
-BENCHMARKS: list[Benchmark] = [*TEXT, *PASSES, *EXEC, *TRAVEL, *GRAPHS, *TUI]
+GROUPS = {"text": TEXT, "passes": PASSES, "exec": [*EXEC, *TRAVEL], "graphs": GRAPHS, "ui": TUI}
+BENCHMARKS: list[Benchmark] = [benchmark for group in GROUPS.values() for benchmark in group]
 ROW = "{:<24} {:>12} {:>12} {:>8} {:>6} {:>12} {:>6} {:>5} {:>10}  {}"
 
 
 def main() -> int:
     """Measure the named benchmarks, print one row for each, and return 1 if a goal was missed."""
     arguments = _arguments()
-    chosen = [item for item in BENCHMARKS if item.name in (arguments.names or {item.name})]
+    chosen = [item for item in BENCHMARKS if item.name in named(arguments.names or [*GROUPS])]
     oracle = Oracle() if Oracle.is_installed() and not arguments.no_tvm else None
     if oracle is None:
         print("TVM is not asked: no ratios", file=sys.stderr)
@@ -51,22 +52,22 @@ def _arguments() -> argparse.Namespace:
         "names",
         nargs="*",
         metavar="NAME",
-        help="which benchmarks (all of them); ui stands for those of the explorer",
+        help=f"a benchmark, or a group of them: {', '.join(GROUPS)} (all of them)",
     )
     parser.add_argument("--json", action="store_true", help="print one JSON document instead of the table")
     parser.add_argument("--no-tvm", action="store_true", help="measure our side only")
-    parser.add_argument("--list", action="store_true", help="print the names of the benchmarks")
+    parser.add_argument(
+        "--list", action="store_true", help="print the groups and the names of their benchmarks"
+    )
     arguments = parser.parse_args()
     names = [item.name for item in BENCHMARKS]
-    if "ui" in arguments.names:  # all of the explorer
-        own = [item.name for item in TUI]
-        arguments.names = [name for given in arguments.names for name in (own if given == "ui" else [given])]
     if arguments.list:
-        print("\n".join(names))
+        for group, members in GROUPS.items():
+            print(f"{group}: {', '.join([item.name for item in members])}")
         parser.exit()
-    unknown = sorted(set(arguments.names) - set(names))
+    unknown = sorted(named(arguments.names) - set(names))
     if unknown:
-        parser.error(f"no benchmark is called {', '.join(unknown)}; there are {', '.join(names)}")
+        parser.error(f"no benchmark is called {', '.join(unknown)}; there are {', '.join([*GROUPS, *names])}")
     if not arguments.json:
         print(
             ROW.format(
@@ -83,6 +84,12 @@ def _arguments() -> argparse.Namespace:
             ).rstrip()
         )
     return arguments
+
+
+def named(names: list[str]) -> set[str]:
+    """The names of benchmarks, each group replaced by its members."""
+    groups = {group: [item.name for item in members] for group, members in GROUPS.items()}
+    return {member for name in names for member in groups.get(name, [name])}
 
 
 def _row(result: Result) -> str:

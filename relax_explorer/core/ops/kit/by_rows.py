@@ -10,6 +10,7 @@ from functools import cache
 
 import numpy as np
 
+from relax_explorer.core.ops.kit import large_arrays
 from relax_explorer.core.ops.kit.array_types import Array
 
 _ELEMENTS = (
@@ -27,7 +28,7 @@ def by_rows(function: Callable[[Array], Array], x: Array, axes: Sequence[int]) -
     if x.size <= 2 * _ELEMENTS or any(n % x.ndim == 0 for n in axes):
         return function(x)
     rows = rows_of(x.shape, x.size)
-    result = np.empty(x.shape, x.dtype)
+    result = large_arrays.empty(x.shape, x.dtype)
 
     def fill(start: int, end: int) -> None:
         result[start:end] = function(x[start:end])
