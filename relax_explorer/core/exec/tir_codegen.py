@@ -56,10 +56,12 @@ def translate(
     points: Mapping[p.PrimVar, int] | None = None,
     trusting: bool = True,
     in_order: bool = False,
+    divided: t.For | None = None,
 ) -> Translation:
     """The translation of a PrimFunc. `points` are the values of the length variables for which facts are decided.
 
-    Unless it is `trusting`, the text relies on no fact. With `in_order`, no loops are exchanged.
+    Unless it is `trusting`, the text relies on no fact. With `in_order`, no loops are exchanged. The loop `divided` runs for the
+    values from `first` to `last` only, which the text takes as numbers before the note.
     """
     if points is not None:
         return Translation(fn, [Intervals(points)], trusting, in_order)
@@ -68,7 +70,7 @@ def translate(
     samples = [
         Intervals({var: row[number % len(row)] for number, var in enumerate(variables)}) for row in rows
     ]
-    return Translation(fn, samples, trusting, in_order)
+    return Translation(fn, samples, trusting, in_order, divided)
 
 
 def shape_variables(fn: t.PrimFunc) -> list[p.PrimVar]:
@@ -87,10 +89,15 @@ class Translation(Expressions):
     """Translates a PrimFunc to text, statement by statement."""
 
     def __init__(
-        self, fn: t.PrimFunc, samples: Sequence[Intervals], trusting: bool, in_order: bool = False
+        self,
+        fn: t.PrimFunc,
+        samples: Sequence[Intervals],
+        trusting: bool,
+        in_order: bool = False,
+        divided: t.For | None = None,
     ) -> None:
         super().__init__(fn, samples, trusting)
-        self.in_order = in_order
+        self.in_order, self.divided = in_order, divided
         self.lines: list[str] = []
         self.messages: list[str] = []  # the messages of assertions
         self.calls_packed = False
@@ -112,6 +119,7 @@ class Translation(Expressions):
 
     def _text(self) -> str:
         params = [self.name(variable) for variable in (*self.fn.params, *shape_variables(self.fn))]
+        params += [] if self.divided is None else ["first", "last"]
         for param in self.fn.params:
             if isinstance(param, p.PrimVar) and param.dtype is not HANDLE:
                 self.line(1, f"{self.name(param)} = {_scalar(param.dtype, self.name(param))}")
@@ -204,6 +212,8 @@ class Translation(Expressions):
             is_short = self.fact(lambda sample: sample.lies(extent, (-_MOST, tir_polls.SHORT)))
             looks = tir_polls.NEVER if is_short else looks
         self._enter(var, start, end)
+        if node is self.divided:
+            low, high = f"larger({low}, first)", f"smaller({high}, last)"
         bounds = f"{low}, {high}{step}" if low != "(0)" or step else high
         if looks is tir_polls.PIECES and not step:
             self.temporaries += 2

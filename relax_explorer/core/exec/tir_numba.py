@@ -14,24 +14,29 @@ from relax_explorer.core.diagnostics import Diagnostic, Failure, Label
 from relax_explorer.core.exec import tir_cache, tir_packed, tir_traps
 from relax_explorer.core.exec.interrupt import Cancelled, Interrupt
 from relax_explorer.core.exec.kernel_shapes import Misfit
+from relax_explorer.core.exec.parallel_loop import parallel_loop, shared_iterations
 from relax_explorer.core.exec.scalars import Undefined, evaluate
 from relax_explorer.core.exec.tir_codegen import length_variables, shape_variables, translate
 from relax_explorer.core.exec.tir_memory import described
 from relax_explorer.core.exec.tir_pieces import Pieces, pieces
 from relax_explorer.core.exec.tir_reference import run_reference
-from relax_explorer.core.exec.tir_text import compiled_text, parameters
+from relax_explorer.core.exec.tir_text import NUMBER, compiled_text, parameters
 from relax_explorer.core.exec.values import Value
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import HANDLE, limits
 from relax_explorer.core.ir.struct_info import PrimStructInfo
+from relax_explorer.core.ops.kit.by_rows import in_blocks
 from relax_explorer.core.tir.buffer import Buffer
+from relax_explorer.core.tir.independent import Iterations
 from relax_explorer.core.tir.stmt import BufferStore, Evaluate, PrimFunc
 from relax_explorer.core.tir.traverse import memory, statements
 
 KNOWN_LENGTHS = 4096  # combinations of lengths in the cache of facts
 _NEVER = Interrupt()
+_NOTHING = np.zeros(tir_traps.NOTE_LENGTH, np.int64)  # a note of the type that texts take
 # The texts of a kernel: one that relies on facts, one that checks everything, and one that also keeps the order of the loops.
-TRUSTING, CHECKED, IN_ORDER = "", "_checked", "_in_order"
+# `PART` is the first one, for some iterations of a parallel loop.
+TRUSTING, CHECKED, IN_ORDER, PART = "", "_checked", "_in_order", "_part"
 
 
 def compile_prim_func(fn: PrimFunc, cache: Path | None = None) -> Kernel:
@@ -84,6 +89,9 @@ class Code:
     def __init__(self, fn: PrimFunc, cache: Path | None) -> None:
         self.cache = None if cache is not None and tir_cache.refusal(cache) else cache
         self.facts: dict[tuple[int, ...], bool] = {}
+        self.iterations: dict[
+            tuple[int, ...], Iterations | None
+        ] = {}  # of the parallel loop, if threads share it
         self.compiling = 0.0  # seconds of numba so far
         trusting = translate(fn)
         self.hoped = trusting.facts
@@ -93,9 +101,13 @@ class Code:
         """A text compiled for the types of these values."""
         text = self.texts.get(name)
         if text is None:
-            translation = translate(fn, trusting=name == TRUSTING, in_order=name == IN_ORDER)
+            loop = parallel_loop(fn) if name == PART else None
+            translation = translate(fn, None, name in (TRUSTING, PART), name == IN_ORDER, loop)
+            params = parameters(fn)
+            if params is not None and loop is not None:
+                params += [NUMBER, NUMBER]
             text = self.texts[name] = compiled_text(
-                translation.source(), self.cache, parameters(fn), name != IN_ORDER
+                translation.source(), self.cache, params, name != IN_ORDER
             )
         before = text.compiling
         found = text.function(values)
@@ -173,6 +185,8 @@ class Kernel:
         dims = self._dims(args)
         if self.divided is not None and self.divided.parts.pays(dims):
             return None
+        if self._shared(dims) is not None:
+            return None
         if self.variables.share(self.fn.params, values):
             return None
         name = TRUSTING if self._trusts(self.code, dims) else CHECKED
@@ -202,16 +216,37 @@ class Kernel:
             name = IN_ORDER
         elif self.divided is not None and self.divided.run(values, dims, interrupt):
             return None
-        note = np.zeros(tir_traps.NOTE_LENGTH, np.int64)
-        passed = (*values, note, interrupt.address)
+        iterations = self._shared(dims) if name == TRUSTING else None
+        if iterations is None:
+            function = self._function(self.code, (*values, _NOTHING, interrupt.address), name)
+            return self._call(function, values, interrupt)
+        function = self._function(self.code, (*values, 0, 0, _NOTHING, interrupt.address), PART)
+        start, count = iterations.start, iterations.end - iterations.start
+
+        def some(first: int, last: int) -> None:
+            self._call(function, (*values, start + first, start + last), interrupt)
+
+        in_blocks(some, count, count, iterations.operations)
+        return None
+
+    def _shared(self, dims: Mapping[p.PrimVar, int]) -> Iterations | None:
+        """The iterations of the parallel loop that threads share for these lengths. None if there are none."""
+        return shared_iterations(self.fn, {var: int(dims[var]) for var in self.variables.lengths})
+
+    def _function(self, code: Code, passed: tuple[Any, ...], name: str) -> Any:
+        """The text compiled for these arguments."""
         if self.told is not None:
             self.told(True)
-        function = self.code.function(self.fn, passed, name)
+        function = code.function(self.fn, passed, name)
         if self.told is not None:
             self.told(False)
+        return function
+
+    def _call(self, function: Any, values: Sequence[Any], interrupt: Interrupt) -> Any:
+        note = np.zeros(tir_traps.NOTE_LENGTH, np.int64)
         try:
             with np.errstate(all="ignore"):
-                return function(*passed)
+                return function(*values, note, interrupt.address)
         except InterruptedError:
             raise Cancelled from None
         except tir_traps.ERRORS as error:

@@ -1,4 +1,7 @@
-"""A PrimFunc in pieces: its large contractions are computed by BLAS, and the statements between them by kernels of their own."""
+"""A PrimFunc in pieces: its large contractions are computed by BLAS, and the statements between them by kernels of their own.
+
+A parallel loop is a piece, too: threads share it.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +13,9 @@ import numpy as np
 
 from relax_explorer.core.exec.contraction import Contraction, contraction
 from relax_explorer.core.exec.interrupt import Interrupt
+from relax_explorer.core.exec.parallel_loop import is_parallel, parallel_loop, shared_iterations
 from relax_explorer.core.exec.scalars import Undefined, evaluate
-from relax_explorer.core.exec.tir_codegen import shape_variables
+from relax_explorer.core.exec.tir_codegen import length_variables, shape_variables
 from relax_explorer.core.exec.tir_nests import is_filled_first
 from relax_explorer.core.exec.values import MEMORY_LIMIT, Value
 from relax_explorer.core.ir import prim as p
@@ -36,8 +40,8 @@ class Pieces:
     pieces: tuple[Piece, ...]
 
     def pays(self, dims: Mapping[p.PrimVar, int]) -> bool:
-        """True if a contraction is large enough for these lengths."""
-        return any(type(piece) is Contraction and piece.size(dims) >= WORTHWHILE for piece in self.pieces)
+        """True if a contraction or a parallel loop is large enough for these lengths."""
+        return any(_pays(piece, dims) for piece in self.pieces)
 
     def run(
         self,
@@ -67,6 +71,14 @@ class Pieces:
         return True
 
 
+def _pays(piece: Piece, dims: Mapping[p.PrimVar, int]) -> bool:
+    if type(piece) is Contraction:
+        return piece.size(dims) >= WORTHWHILE
+    if not isinstance(piece, t.PrimFunc) or parallel_loop(piece) is None:
+        return False
+    return shared_iterations(piece, {var: int(dims[var]) for var in length_variables(piece)}) is not None
+
+
 def _allocated(buffer: Buffer, dims: Mapping[p.PrimVar, int]) -> Value:
     """Memory for a buffer; None if its size is unknown or beyond the limit."""
     try:
@@ -80,24 +92,29 @@ def _allocated(buffer: Buffer, dims: Mapping[p.PrimVar, int]) -> Value:
 
 
 def pieces(fn: t.PrimFunc) -> Pieces | None:
-    """The pieces of a PrimFunc. None if it has no contraction that may be large, or if it can't be divided."""
+    """The pieces of a PrimFunc. None if it can't be divided, or has neither a parallel loop nor a contraction that may be large."""
     parts = _top(fn.body)
     if parts is None or fn.ret_type is not None or memory(fn.body):
         return None
     allocated, nodes = parts
     found = [contraction(node) for node in nodes]
     large = [item for item in found if item is not None and (item.size({}) or WORTHWHILE) >= WORTHWHILE]
-    if not large or not all(map(_is_plain, _buffers(*nodes))):
+    if not (large or any(map(is_parallel, nodes))) or not all(map(_is_plain, _buffers(*nodes))):
         return None
+    if parallel_loop(fn) is not None and not large:
+        return None  # one piece
     if not all(is_filled_first(buffer, nodes) for buffer in allocated):
         return None  # what the memory holds before would differ
     result: list[Piece] = []
     pending: list[t.Stmt] = []
     for node, item in zip(nodes, found, strict=True):
-        if item is None or item not in large:
+        if item is not None and item in large:
+            result += [*_kernel(fn, pending), item]
+        elif is_parallel(node):
+            result += [*_kernel(fn, pending), *_kernel(fn, [node])]
+        else:
             pending.append(node)
             continue
-        result += [*_kernel(fn, pending), item]
         pending = []
     return Pieces((*fn.params, *shape_variables(fn)), allocated, (*result, *_kernel(fn, pending)))
 

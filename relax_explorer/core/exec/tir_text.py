@@ -25,6 +25,7 @@ from relax_explorer.core.tir.buffer import Buffer
 from relax_explorer.core.tir.stmt import PrimFunc
 
 KNOWN_TEXTS = 1024  # in memory; the least recently used ones are dropped
+NUMBER = Param(SIGNED)  # a parameter that holds an integer
 _TEXTS: OrderedDict[int, Text] = OrderedDict()
 
 

@@ -33,6 +33,11 @@ def has_effect(fn: t.PrimFunc) -> bool:
         elif type(node) is t.BufferStore and node.buffer not in allocated:
             return True
         for expr in subexpressions(*expressions(node)):
-            if type(expr) is p.PrimCall and expr.op not in _FREE:
+            if type(expr) is p.PrimCall and is_impure(expr):
                 return True
     return False
+
+
+def is_impure(call: p.PrimCall) -> bool:
+    """True if an intrinsic may do more than compute or read."""
+    return call.op not in _FREE

@@ -42,6 +42,11 @@ def rows_of(shape: Sequence[int], size: int) -> int:
     return max(1, _ELEMENTS * shape[0] // size)
 
 
+def are_shared(size: int) -> bool:
+    """True if threads share the work on so many elements."""
+    return size >= _SHARED and _threads() > 1
+
+
 def in_blocks(fill: Callable[[int, int], None], length: int, rows: int, size: int) -> None:
     """Call `fill(start, end)` for blocks of rows, on several threads if the array of `size` elements is large."""
 
@@ -49,7 +54,7 @@ def in_blocks(fill: Callable[[int, int], None], length: int, rows: int, size: in
         for start in range(first, last, rows):
             fill(start, min(start + rows, last))
 
-    if size < _SHARED:
+    if not are_shared(size):
         some(0, length)
         return
     part = -(-length // _threads())

@@ -1,0 +1,211 @@
+"""Threads share parallel loops: with the values, the traps and the interruptions of loops that run in order."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+
+import relax_explorer as rxe
+from relax_explorer.core.exec import parallel_loop, tir_numba, tir_pieces
+from relax_explorer.core.exec.interrupt import Cancelled, Interrupt
+from relax_explorer.core.exec.llvm_values import Unsupported
+from relax_explorer.core.exec.tir_numba import compile_prim_func, uncompiled
+from relax_explorer.core.exec.tir_text import Text
+from relax_explorer.core.ops.kit import by_rows
+from relax_explorer.core.tir.stmt import PrimFunc
+
+HEAD = """
+@T.prim_func(s_tir=True)
+def f(a: T.handle, b: T.handle):
+    n = T.int64()
+    A = T.match_buffer(a, (n, 8), {dtype!r})
+    B = T.match_buffer(b, (n, 8), {dtype!r})
+"""
+TWICE = """for i in T.parallel(n):
+    for j in range(8):
+        B[i, j] = A[i, j] + A[i, 7 - j]"""
+SCALED = """S = T.alloc_buffer((n, 8), {dtype!r})
+for i in T.parallel(n):
+    for j in range(8):
+        S[i, j] = A[i, j] + A[i, 7 - j]
+for i in T.parallel(n):
+    for j in range(8):
+        B[i, j] = S[n - 1 - i, j] * S[i, j]"""
+SUMS = """for i in T.parallel(n):
+    for j, k in T.grid(8, 8):
+        with T.sblock("sum"):
+            v, w, r = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                B[v, w] = A[v, 0]
+            B[v, w] = B[v, w] + A[v, r]"""
+TRAP = """for i in T.parallel(n):
+    for j in range(8):
+        B[i, j] = A[T.if_then_else(i % 50 == 49, i - 100, i), j]"""
+MARK = """for i in T.parallel(n):
+    for j in range(8):
+        B[i, j] = A[i, j] // (i - 13) // (i - 57)"""
+
+
+@pytest.fixture(autouse=True)
+def shared(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
+    """Small loops are shared by 4 threads; the values of the loop variable that each call got."""
+    monkeypatch.setattr(parallel_loop, "WORTHWHILE", 100)
+    monkeypatch.setattr(by_rows, "_SHARED", 100)
+    monkeypatch.setattr(by_rows, "_threads", lambda: 4)
+    calls: list[tuple[int, int]] = []
+    original = tir_numba.in_blocks
+
+    def watched(fill: Any, length: int, rows: int, size: int) -> None:
+        def told(first: int, last: int) -> None:
+            calls.append((first, last))
+            fill(first, last)
+
+        original(told, length, rows, size)
+
+    monkeypatch.setattr(tir_numba, "in_blocks", watched)
+    return calls
+
+
+def kernel(body: str, dtype: str = "float32") -> PrimFunc:
+    text = HEAD + "\n".join(f"    {line}" for line in body.splitlines()) + "\n"
+    fn = rxe.parse(text.format(dtype=dtype))["f"]
+    assert type(fn) is PrimFunc
+    return fn
+
+
+def operands(dtype: str, n: int = 70) -> list[Any]:
+    return [np.random.default_rng(0).integers(1, 9, (n, 8)).astype(dtype), np.zeros((n, 8), dtype)]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int64", "uint8"])
+@pytest.mark.parametrize(
+    ("body", "loops"), [(TWICE, 1), (SCALED, 2), (SUMS, 1)], ids=["twice", "scaled", "sums"]
+)
+def test_threads_give_the_values_of_the_loop_in_order(
+    body: str, loops: int, dtype: str, shared: list[tuple[int, int]]
+) -> None:
+    fn = kernel(body, dtype)
+    found, wanted = operands(dtype), operands(dtype)
+    compile_prim_func(fn)(*found)
+    uncompiled(fn)(*wanted)
+    np.testing.assert_array_equal(found[1], wanted[1])
+    if not (loops == 2 and dtype == "float16"):  # pieces hold no narrow floats
+        assert sorted(shared) == sorted([(0, 18), (18, 36), (36, 54), (54, 70)] * loops)
+
+
+def test_numba_takes_the_same_parts(monkeypatch: pytest.MonkeyPatch, shared: list[tuple[int, int]]) -> None:
+    def refused(text: Text) -> Any:
+        raise Unsupported("a text of this test")
+
+    monkeypatch.setattr(Text, "_by_llvm", refused)
+    found, wanted = operands("int32"), operands("int32")
+    compile_prim_func(kernel(TWICE, "int32"))(*found)
+    uncompiled(kernel(TWICE, "int32"))(*wanted)
+    np.testing.assert_array_equal(found[1], wanted[1])
+    assert len(shared) == 4
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        TWICE.replace("T.parallel", "T.serial"),
+        TWICE.replace("B[i, j] =", "B[i // 2, j] ="),
+        TWICE.replace("A[i, 7 - j]", "B[n - 1 - i, j]"),
+        TWICE.replace("T.parallel(n)", "T.parallel(1)"),  # too small
+    ],
+)
+def test_other_loops_run_in_order(body: str, shared: list[tuple[int, int]]) -> None:
+    found, wanted = operands("int32"), operands("int32")
+    compile_prim_func(kernel(body, "int32"))(*found)
+    uncompiled(kernel(body, "int32"))(*wanted)
+    np.testing.assert_array_equal(found[1], wanted[1])
+    assert not shared
+
+
+def test_arguments_that_share_memory_run_in_order(shared: list[tuple[int, int]]) -> None:
+    memory, other = (
+        np.arange(71 * 8, dtype="int32").reshape(71, 8),
+        np.arange(71 * 8, dtype="int32").reshape(71, 8),
+    )
+    compile_prim_func(kernel(TWICE, "int32"))(memory[:-1], memory[1:])
+    uncompiled(kernel(TWICE, "int32"))(other[:-1], other[1:])
+    np.testing.assert_array_equal(memory, other)
+    assert not shared
+
+
+@pytest.mark.parametrize("body", [TRAP, MARK], ids=["index", "division"])
+def test_a_trap_is_that_of_the_first_iteration(body: str, shared: list[tuple[int, int]]) -> None:
+    fn = kernel(body, "int32")
+    with pytest.raises(rxe.Failure) as threads:
+        compile_prim_func(fn)(*operands("int32"))
+    assert shared
+    with pytest.raises(rxe.Failure) as order:
+        uncompiled(fn)(*operands("int32"))
+    assert str(threads.value) == str(order.value)
+    assert threads.value.diagnostics[0].code == order.value.diagnostics[0].code
+
+
+def test_a_shared_loop_can_be_interrupted(shared: list[tuple[int, int]]) -> None:
+    body = """for i in T.parallel(n):
+    for j, k in T.grid(8, T.int64(1099511627776)):
+        B[i, j] = B[i, j] * A[i, j] + T.float32(1)"""
+    fn, interrupt = kernel(body), Interrupt()
+    run = compile_prim_func(fn)
+    run(*operands("float32", 0))
+    stopped: list[float] = []
+
+    def cancel() -> None:
+        stopped.append(time.perf_counter())
+        interrupt.cancel()
+
+    timer = threading.Timer(0.3, cancel)
+    timer.start()
+    with pytest.raises(Cancelled):
+        run(*operands("float32"), interrupt=interrupt)
+    assert time.perf_counter() - stopped[0] < 2  # milliseconds on an idle machine
+    assert len(shared) == 4
+
+
+def test_a_program_calls_the_shared_kernel_again_and_again(shared: list[tuple[int, int]]) -> None:
+    text = """@I.ir_module
+class M:
+    @T.prim_func(private=True, s_tir=True)
+    def double(A: T.Buffer((64, 8), "float32"), B: T.Buffer((64, 8), "float32")):
+        for i in T.parallel(64):
+            for j in range(8):
+                B[i, j] = A[i, j] * T.float32(2)
+    @R.function
+    def main(x: R.Tensor((64, 8), "float32")):
+        y = R.call_tir(M.double, (x,), out_ty=R.Tensor((64, 8), "float32"))
+        return R.call_tir(M.double, (y,), out_ty=R.Tensor((64, 8), "float32"))
+"""
+    module, given = rxe.normalize(rxe.parse(text)), operands("float32", 64)[:1]
+    for run in range(1, 6):
+        np.testing.assert_array_equal(rxe.run(module, "main", given), given[0] * 4)
+        assert len(shared) == 8 * run
+
+
+def test_pieces_are_divided_only_where_a_loop_is_parallel() -> None:
+    assert tir_pieces.pieces(kernel(SCALED)) is not None
+    assert tir_pieces.pieces(kernel(SCALED.replace("T.parallel", "T.serial"))) is None
+    assert tir_pieces.pieces(kernel(TWICE)) is None
+
+
+def test_a_loop_of_few_operations_runs_in_order(
+    monkeypatch: pytest.MonkeyPatch, shared: list[tuple[int, int]]
+) -> None:
+    monkeypatch.setattr(parallel_loop, "WORTHWHILE", 10_000)
+    compile_prim_func(kernel(TWICE))(*operands("float32"))
+    assert not shared
+
+
+def test_threads_have_no_scratch_of_a_whole_function() -> None:
+    body = """S = T.alloc_buffer((n, 8), "float32")
+for i in T.parallel(n):
+    S[i, 0] = A[i, 0]
+    B[i, 0] = S[i, 0]"""
+    assert parallel_loop.parallel_loop(kernel(body)) is None
