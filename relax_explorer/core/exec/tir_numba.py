@@ -233,16 +233,16 @@ class Kernel:
         """The iterations of the parallel loop that threads share for these lengths. None if there are none."""
         return shared_iterations(self.fn, {var: int(dims[var]) for var in self.variables.lengths})
 
-    def _function(self, code: Code, passed: tuple[Any, ...], name: str) -> Any:
+    def _function(self, code: Code, passed: Sequence[Value], name: str) -> Callable[..., Value]:
         """The text compiled for these arguments."""
         if self.told is not None:
             self.told(True)
-        function = code.function(self.fn, passed, name)
+        function: Callable[..., Value] = code.function(self.fn, passed, name)
         if self.told is not None:
             self.told(False)
         return function
 
-    def _call(self, function: Any, values: Sequence[Any], interrupt: Interrupt) -> Any:
+    def _call(self, function: Callable[..., Value], values: Sequence[Value], interrupt: Interrupt) -> Value:
         note = np.zeros(tir_traps.NOTE_LENGTH, np.int64)
         try:
             with np.errstate(all="ignore"):
