@@ -71,6 +71,8 @@ def short_value(value: Any, limit: int = 60) -> str:
     """A run-time value in one line: small tensors whole, large ones by range."""
     import numpy as np
 
+    from relax_explorer.core.exec.values import Closure, object_text
+
     if isinstance(value, np.ndarray):
         dims = short_dims(value.shape)
         element = short_dtype(value.dtype.name)
@@ -82,13 +84,13 @@ def short_value(value: Any, limit: int = 60) -> str:
         return f"{dims} {element}{_range(value)}"[:limit]
     if isinstance(value, np.generic):
         return f"{short_dtype(value.dtype.name)} {value}"[:limit]
-    captured = getattr(value, "env", None)
+    captured = value.env if isinstance(value, Closure) else None
     if captured:
         own = [f"{name} = {short_value(item)}" for name, item in captured.items() if item is not value]
         return f"{value!r} of {', '.join(own)}"[:limit] if own else repr(value)[:limit]
     if type(value) is tuple:
         return f"({', '.join([short_value(item, limit) for item in value])})"[:limit]
-    return repr(value)[:limit]
+    return object_text(value)[:limit]
 
 
 def _range(value: Any) -> str:

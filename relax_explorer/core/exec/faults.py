@@ -1,9 +1,8 @@
-"""Turns errors inside a step into failures of the program: errors of numpy, kernels and user functions."""
+"""Turns errors inside a step into failures of the program: errors of numpy and of kernels."""
 
 from __future__ import annotations
 
-import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -33,7 +32,7 @@ def guarded(machine: Running, at: Instruction, work: Callable[[], Any]) -> Value
     try:
         return work()
     except Failure as failure:
-        raise _at_call(failure, machine, at) from None
+        raise at_call(failure, machine, at) from None
     except tuple(kind for kind, _ in _CODES) as problem:
         code = next(code for kind, code in _CODES if isinstance(problem, kind))
         text = str(problem) or "out of memory"
@@ -42,22 +41,7 @@ def guarded(machine: Running, at: Instruction, work: Callable[[], Any]) -> Value
         raise machine.trap(code, text, at, getattr(problem, "hint", "")) from None
 
 
-def called(
-    machine: Running, at: Instruction, name: str, function: Callable[..., Any], args: Sequence[Value]
-) -> Value:
-    """The result of a user function. Its exceptions are reported with their line."""
-    try:
-        return function(*args)
-    except Failure as failure:
-        raise _at_call(failure, machine, at) from None
-    except Exception as problem:  # user code can raise anything
-        frames = traceback.extract_tb(problem.__traceback__)[1:]
-        where = f" ({frames[-1].filename}:{frames[-1].lineno})" if frames else ""
-        text = f"{name} raised {type(problem).__name__}: {problem}{where}"
-        raise machine.trap(codes.PACKED_FAILED, text, at) from problem
-
-
-def _at_call(failure: Failure, machine: Running, at: Instruction) -> Failure:
+def at_call(failure: Failure, machine: Running, at: Instruction) -> Failure:
     """Report the failure of a PrimFunc at its call. Other failures stay unchanged."""
     first = failure.diagnostics[0]
     if not first.labels or not isinstance(first.labels[0].place, (PrimFunc, Stmt)):

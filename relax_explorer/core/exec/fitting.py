@@ -24,6 +24,7 @@ from relax_explorer.core.exec.values import (
     Value,
     describe,
     dtype_of,
+    kind_of,
     negative_dimension,
     scalar_dtype,
 )
@@ -49,6 +50,10 @@ def type_of_result(
     """The type derived by the operator's rule for these values. Raises Failure if the rule refuses them."""
     call = at.node
     stated = call.struct_info or s.OBJECT
+    if any(_is_foreign(value, arg.struct_info) for value, arg in zip(args, call.args, strict=True)):
+        lie = _other_than_stated(frame, call, op, args, machine.scope(frame))
+        failure = machine.trap(runtime.SHAPE_CHECK, f"{op.name}: {lie}", at)
+        raise with_operands(failure, frame, call, op, args)
     infos = tuple([_info(value, arg.struct_info) for value, arg in zip(args, call.args, strict=True)])
     if op.takes_sinfo or all(
         info is arg.struct_info or (arg.struct_info is None and not isinstance(info, s.TupleStructInfo))
@@ -68,6 +73,13 @@ def type_of_result(
             raise with_operands(failure, frame, at.node, op, args) from None
         machine.fitting[key] = known
     return known
+
+
+def _is_foreign(value: Value, stated: s.StructInfo | None) -> bool:
+    """True if a packed function returned an object or a string where a tensor, tuple, shape or scalar is stated."""
+    return kind_of(value) in ("object", "packed", "closure") and isinstance(
+        stated, (s.TensorStructInfo, s.TupleStructInfo, s.ShapeStructInfo, s.PrimStructInfo)
+    )
 
 
 def _refused(

@@ -28,7 +28,8 @@ from relax_explorer.core.exec.checks import (
 )
 from relax_explorer.core.exec.engine import FUSED, REFERENCE
 from relax_explorer.core.exec.events import Change, Event
-from relax_explorer.core.exec.faults import called, guarded
+from relax_explorer.core.exec.faults import guarded
+from relax_explorer.core.exec.foreign import called
 from relax_explorer.core.exec.frame import Frame
 from relax_explorer.core.exec.interrupt import Interrupt
 from relax_explorer.core.exec.kernels import Kernels, by_symbol

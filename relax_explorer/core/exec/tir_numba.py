@@ -262,6 +262,8 @@ class Kernel:
             return float(arg) if param.dtype.is_float else self._whole(param, arg)
         if arg.dtype.kind not in "biuf" or (arg.dtype.itemsize < 4 and arg.dtype.kind == "f"):
             return arg.astype(np.float32, order="C")  # np.ascontiguousarray would give a scalar an axis
+        if not arg.dtype.isnative:  # of the other byte order
+            return arg.astype(arg.dtype.newbyteorder("="), order="C")
         return arg if arg.flags.c_contiguous and arg.flags.aligned else np.ascontiguousarray(arg)
 
     def _whole(self, param: p.PrimVar, arg: Any) -> Any:

@@ -18,6 +18,7 @@ UNKNOWN stands for an unknown value. Packed functions receive exactly these type
 from __future__ import annotations
 
 from dataclasses import dataclass
+from reprlib import Repr
 from typing import Any
 
 import numpy as np
@@ -115,7 +116,16 @@ def describe(value: Value) -> str:
         return f"the scalar {value}"
     if isinstance(value, (e.GlobalVar, e.ExternFunc)):
         return f"the {'packed ' if isinstance(value, e.ExternFunc) else ''}function {value.name!r}"
-    return repr(value)
+    return object_text(value)
+
+
+_BRIEF = Repr()  # never fails, whatever the `__repr__` of a user's object does
+_BRIEF.maxother = _BRIEF.maxstring = 200
+
+
+def object_text(value: object) -> str:
+    """The text of an object or a string."""
+    return _BRIEF.repr(value)
 
 
 def kind_of(value: Value) -> str:

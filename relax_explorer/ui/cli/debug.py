@@ -24,6 +24,9 @@ from relax_explorer.ui.cli.run import check_alone, most_bytes, relax_function, r
 from relax_explorer.viz.debug_text import WIDTH, answer_data, answer_lines
 
 PROMPT = "(rxe) "
+STUCK = (
+    "the step goes on: one call of numpy or of a packed function takes long; ctrl+c again ends the session"
+)
 
 
 def debug(
@@ -151,8 +154,9 @@ def _executed(session: DebugSession, line: str) -> Answer:
         is_done.wait()
     except KeyboardInterrupt:
         interrupt.cancel()
-        if not is_done.wait(PATIENCE):  # a packed function that does not return
-            raise
+        if not is_done.wait(PATIENCE):
+            output.say(STUCK, err=True)
+            is_done.wait()
     if problems:
         raise problems[0]
     return answers[0]
