@@ -8,6 +8,7 @@ import relax_explorer as rxe
 from relax_explorer.core.passes import table
 from relax_explorer.core.passes.pipeline import Step, normalized, run_step
 from relax_explorer.core.passes.properties import PROPERTIES
+from tests.support.ready_modules import ready
 
 PROGRAM = """@R.function
 def main(x: R.Tensor((2,), "float32"), c: R.Tensor((), "bool")):
@@ -33,7 +34,7 @@ READERS = {
 @pytest.mark.parametrize("again", ["a", "y"])
 def test_no_reader_outside_sees_a_dataflow_variable(name: str, reader: str, again: str) -> None:
     text = PROGRAM.format(READERS[reader]).replace("        a = ", f"        {again} = ")
-    module = normalized(rxe.parse(text))[0]
+    module = ready(normalized(rxe.parse(text))[0], name)
     held = [q for q in PROPERTIES if q.holds(module)]
     assert [str(item) for item in run_step(Step(table()[name]), module, True, held).problems] == []
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
 import relax_explorer as rxe
+from tests.support.ready_modules import after as after_pass
 
 PROGRAM = """
 @I.ir_module
@@ -33,7 +36,7 @@ class M:
 @pytest.mark.parametrize("name", rxe.passes.names())
 def test_a_held_shape_survives(name: str) -> None:
     before = rxe.normalize(rxe.parse(PROGRAM))
-    after = rxe.apply_pass(before, name)
+    after = after_pass(before, name)
     assert [item for item in rxe.check(after) if item.is_error] == []
     fits, other = np.zeros((2, 3), np.float32), np.zeros((3, 2), np.float32)
     assert rxe.run(after, "main", [fits, fits]).shape == (2, 3)
@@ -71,13 +74,13 @@ class M:
 
 @pytest.mark.parametrize("name", rxe.passes.names())
 def test_a_closure_compares_its_argument_with_a_held_shape(name: str) -> None:
-    after = rxe.apply_pass(rxe.normalize(rxe.parse(CLOSURE)), name)
+    after = after_pass(rxe.normalize(rxe.parse(CLOSURE)), name)
     assert rxe.structural_equal(rxe.normalize(rxe.parse(after.script())), after)
     fits, other = np.zeros((2, 3), np.float32), np.zeros((3, 2), np.float32)
     assert rxe.run(after, "main", [fits, fits]).shape == (2, 3)
     with pytest.raises(rxe.Failure) as caught:
         rxe.run(after, "main", [fits, other])
-    assert caught.value.diagnostics[0].message.startswith("q of g is a tensor (3, 2) of float32")
+    assert re.match("q( of g is|:) a tensor \\(3, 2\\) of float32", caught.value.diagnostics[0].message)
 
 
 def test_a_held_shape_in_the_type_of_a_parameter_is_read() -> None:
@@ -101,7 +104,7 @@ class M:
 @pytest.mark.parametrize("name", rxe.passes.names())
 def test_a_held_shape_in_an_annotation_is_read(name: str) -> None:
     assert "RX0301" not in {item.code.id for item in rxe.check(rxe.parse(ANNOTATED))}
-    after = rxe.apply_pass(rxe.normalize(rxe.parse(ANNOTATED)), name)
+    after = after_pass(rxe.normalize(rxe.parse(ANNOTATED)), name)
     assert [item for item in rxe.check(after) if item.is_error] == []
 
 

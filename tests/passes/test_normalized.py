@@ -17,6 +17,7 @@ from relax_explorer.core.passes.contract import Pass
 from relax_explorer.core.passes.pipeline import run_step, steps
 from relax_explorer.core.passes.properties import PROPERTIES
 from tests.support.random_programs import random_program
+from tests.support.ready_modules import ready
 from tests.support.roundtrip import SAMPLES
 
 CORPUS = sorted((Path(__file__).parents[1] / "data" / "corpus").glob("*/*.py"))
@@ -25,9 +26,10 @@ RANDOM = 60  # by hand: 2,000
 
 def assert_normalized(module: rxe.IRModule, what: str) -> int:
     """Test the law for every pass; returns the number of passes that accepted the module."""
-    count, held = 0, [q for q in PROPERTIES if q.holds(module)]
+    count = 0
     for name in rxe.passes.names():
-        outcome = run_step(steps(name)[0], module, held=held)
+        before = ready(module, name)
+        outcome = run_step(steps(name)[0], before, held=[q for q in PROPERTIES if q.holds(before)])
         broken = [item.message for item in outcome.problems if item.code.id == "RX0403"]
         assert not broken, f"{what}: {broken[0]}"
         after = outcome.module

@@ -244,6 +244,8 @@ CALLS = tuple(
 0 opt {empty_module}
 2 graph {empty_module}
 2 who {empty_module} x
+2 find {empty_module} matmul(
+0 find {plain} _
 0 diff {empty_module} {empty_module}
 1 check {broken}
 2 show {broken}

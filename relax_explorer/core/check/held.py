@@ -47,7 +47,7 @@ def settled_call(report: Report, call: e.Call, now: Renamed) -> e.Call:
     if not any(map(info_holders, call.sinfo_args)):
         return call
     infos = tuple([settled(report, info, now, call) for info in call.sinfo_args])
-    return replace(call, sinfo_args=infos)
+    return call if infos == call.sinfo_args else replace(call, sinfo_args=infos)
 
 
 def lasting(info: s.StructInfo) -> s.StructInfo:

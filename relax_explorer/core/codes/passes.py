@@ -27,6 +27,12 @@ BAD_OPTION = Code(
     "The pass has no such option, or the value has the wrong type.",
     "See `relax-explorer explain PASS`.",
 )
+NEEDS_ANOTHER_PASS = Code(
+    "RX0407",
+    "the pass can't run on this module",
+    "The module has a construct that another pass must lower first.",
+    "Run the named pass before this one.",
+)
 STOPS_UNREAD = Code(
     "RX0406",
     "an unused binding may stop the run",

@@ -18,8 +18,17 @@ FILES: tuple[str, ...] = (
     "convert_to_dataflow",
     "to_non_dataflow",
     "legalize_ops",
+    "lambda_lift",
+    "remove_purity_checking",
+    "call_tir_rewrite",
+    "static_plan_block_memory",
+    "lower_alloc_tensor",
+    "kill_after_last_use",
+    "lower_runtime_builtin",
+    "vm_shape_lower",
+    "attach_global_symbol",
 )
-ALIASES = {"CanonicalizeRelaxBindings": "CanonicalizeBindings"}
+ALIASES = {"VMBuiltinLower": "LowerRuntimeBuiltin", "CanonicalizeRelaxBindings": "CanonicalizeBindings"}
 PIPELINES: dict[str, tuple[str, ...]] = {
     "default": (
         "CanonicalizeBindings", "EliminateCommonSubexpr", "FoldConstant", "DeadCodeElimination", "LegalizeOps", "ToNonDataflow",

@@ -2,42 +2,99 @@
 
 from __future__ import annotations
 
+from relax_explorer.core.check.aliases import Aliases, aliases
 from relax_explorer.core.check.compatible import always_fits, defined_dims
 from relax_explorer.core.ir import expr as e
-from relax_explorer.core.ir.facts import facts
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.passes.contract import PassSite, function_pass
+from relax_explorer.core.passes.outputs import settle_outputs
 from relax_explorer.core.passes.properties import CANONICAL_BINDINGS, NORMAL_FORM
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
+from relax_explorer.core.passes.same_lengths import merge_lengths
 
 
 @function_pass("CanonicalizeBindings", requires=[NORMAL_FORM], establishes=[CANONICAL_BINDINGS])
 def canonicalize_bindings(fn: e.Function, at: PassSite) -> e.Function:
-    """Propagate copies `y = x`, fold `(a, b)[0]`, and drop match_casts that neither check nor bind anything.
+    """Propagate copies `y = x` and constants, fold `(a, b)[0]`, and drop match_casts that neither check nor bind anything.
 
-    A dataflow variable whose only reader is the output `gv = lv` becomes that output. An output of a dataflow block keeps
-    its binding where dropping it would make a dataflow variable visible outside.
+    A shape variable that a match_cast binds to a known length is replaced by that length. A dataflow variable whose reader
+    is the output `gv = lv` becomes that output, and an output that only its block reads becomes a dataflow variable.
     """
-    return rewrite(_merge_outputs(fn, at), at, _rule)
+    return canonicalize(fn, at)
 
 
-def _rule(walk: Rewriter, binding: e.Binding) -> Answer:
-    if type(binding) is e.MatchCast:
-        return _match_cast(walk, binding)
-    assert type(binding) is e.VarBinding  # the only other type of binding
-    value = binding.value
-    if type(value) is e.TupleGetItem:
-        known = walk.lookup(value.tuple)
-        if known is not None and value.index < len(known.fields):
-            binding = replace(binding, value=known.fields[value.index])
+def canonicalize(fn: e.Function, at: PassSite) -> e.Function:
+    """The function with canonical bindings, for passes that end or begin with this."""
+    return settle_outputs(propagate(merge_lengths(fn, at), at), at)
+
+
+def propagate(fn: e.Function, at: PassSite) -> e.Function:
+    """The function without copies. A copy stays where dropping it would make a dataflow variable visible outside."""
+    return rewrite(fn, at, _Copies(aliases(at.module, at.function, fn), set(fn.params)).rule)
+
+
+class _Copies:
+    """The rule of one walk. A tuple, or a field of one, is noted under its variable."""
+
+    def __init__(self, memory: Aliases, params: set[e.Var]) -> None:
+        self.memory, self.params = memory, params
+        self.constants: set[e.Constant] = set()  # those that readers of their variables read directly
+
+    def rule(self, walk: Rewriter, binding: e.Binding) -> Answer:
+        if type(binding) is e.MatchCast:
+            return _match_cast(walk, binding)
+        assert type(binding) is e.VarBinding  # the only other type of binding
+        value = binding.value
+        if type(value) is e.Function:
+            self.params.update(value.params)
+        if type(value) is e.TupleGetItem:
+            walk.note(binding.var, value)
+            binding = _with_field(walk, binding, value)
             value = binding.value
-    if type(value) is e.Tuple:
-        walk.note(binding.var, value)
+        if type(value) is e.Tuple:
+            return self._tuple(walk, binding, value)
+        if type(value) is e.Constant and not self.memory.written(binding.var):
+            walk.rename(binding.var, value)
+            if value in self.constants:  # a copy of the variable of this constant
+                return ()
+            self.constants.add(value)
+        elif isinstance(value, e.Var) and _replaceable(binding.var, value):
+            walk.rename(binding.var, value)
+            return ()
         return binding
-    if isinstance(value, e.Var) and _replaceable(binding.var, value):
-        walk.rename(binding.var, value)
-        return ()
-    return binding
+
+    def _tuple(self, walk: Rewriter, binding: e.VarBinding, value: e.Tuple) -> Answer:
+        whole = _unpacked(walk, value)
+        if whole is None:
+            walk.note(binding.var, value)
+        elif whole in self.params and _replaceable(binding.var, whole):
+            walk.rename(binding.var, whole)
+            return ()
+        return binding
+
+
+def _with_field(walk: Rewriter, binding: e.VarBinding, value: e.TupleGetItem) -> e.VarBinding:
+    """`binding` with a field of a known tuple written out, if the field is a variable or a constant."""
+    known = walk.lookup(value.tuple)
+    while type(known) is e.TupleGetItem:  # a field of a nested tuple
+        outer = walk.lookup(known.tuple)
+        known = outer.fields[known.index] if type(outer) is e.Tuple else None
+    if type(known) is not e.Tuple or value.index >= len(known.fields):
+        return binding
+    field = known.fields[value.index]
+    return replace(binding, value=field) if isinstance(field, (e.Var, e.Constant)) else binding
+
+
+def _unpacked(walk: Rewriter, value: e.Tuple) -> e.Var | None:
+    """The tuple `t` if `value` is `(t[0], t[1], …)` with all of its fields."""
+    parts = [walk.lookup(field) if isinstance(field, e.Var) else None for field in value.fields]
+    whole = parts[0].tuple if parts and type(parts[0]) is e.TupleGetItem else None
+    if not isinstance(whole, e.Var) or whole.struct_info is not value.struct_info:
+        return None
+    for index, part in enumerate(parts):
+        if type(part) is not e.TupleGetItem or part.tuple is not whole or part.index != index:
+            return None
+    return whole
 
 
 def _replaceable(var: e.Var, leaf: e.Var) -> bool:
@@ -51,61 +108,20 @@ def _replaceable(var: e.Var, leaf: e.Var) -> bool:
 
 def _match_cast(walk: Rewriter, binding: e.MatchCast) -> Answer:
     value = binding.value
-    if value.struct_info is not binding.struct_info or _binds(walk, binding):
+    if value.struct_info is not binding.struct_info or _binds(binding):
         return binding
     if binding.var is None:
         return ()
-    if isinstance(value, e.Var) and _replaceable(binding.var, value):
+    if not isinstance(value, e.Var):
+        return binding
+    if _replaceable(binding.var, value):
         walk.rename(binding.var, value)
         return ()
-    return binding
+    return e.VarBinding(binding.var, value, binding.annotation, binding.span)
 
 
-def _binds(walk: Rewriter, binding: e.MatchCast) -> bool:
+def _binds(binding: e.MatchCast) -> bool:
     """True if the cast defines a shape variable, which the StructInfo of the value does not mention yet."""
     info = binding.value.struct_info
     known = set(defined_dims(info)) if info is not None else set()
     return any(var not in known for var in defined_dims(binding.struct_info))
-
-
-def _merge_outputs(fn: e.Function, at: PassSite) -> e.Function:
-    """Replace a dataflow variable by the output `gv` if its only reader is `gv = lv` in the same block."""
-    derived = facts(fn)
-    merged: dict[e.Var, e.Var] = {}
-    for block in fn.body.blocks:
-        if type(block) is not e.DataflowBlock:
-            continue
-        local = {b.var for b in block.bindings if type(b.var) is e.DataflowVar}
-        taken = set(merged)
-        for binding in block.bindings:
-            source = binding.value
-            plain = (
-                type(binding) is e.VarBinding and type(binding.var) is e.Var and type(source) is e.DataflowVar
-            )
-            if (
-                plain
-                and source in local
-                and source not in taken
-                and source.struct_info is binding.var.struct_info  # type: ignore[union-attr]  # narrowed by type() above
-            ):
-                merged[source] = binding.var  # type: ignore[assignment]  # narrower in the base class
-                taken.add(source)
-    if not merged:
-        return fn
-    outputs = {var: derived.number[b] for b in derived.bindings if (var := b.var) in set(merged.values())}
-
-    def rule(walk: Rewriter, binding: e.Binding) -> Answer:
-        if (
-            type(binding) is e.VarBinding
-            and isinstance(binding.value, e.Var)
-            and binding.var in outputs
-            and binding.value is binding.var
-        ):
-            return ()
-        target = merged.get(binding.var) if binding.var is not None else None
-        if target is None:
-            return binding
-        walk.rename(binding.var, target)  # type: ignore[arg-type]  # `target` was looked up by its variable
-        return replace(binding, var=target)
-
-    return rewrite(fn, at, rule)

@@ -20,7 +20,7 @@ from relax_explorer.core.build.module_editor import ModuleEditor
 from relax_explorer.core.check.normalize import normalize_with
 from relax_explorer.core.check.purity import stated
 from relax_explorer.core.codes import passes as codes
-from relax_explorer.core.diagnostics import Diagnostic, Failure, Report
+from relax_explorer.core.diagnostics import Diagnostic, Failure, Label, Report
 from relax_explorer.core.ir.expr import Expr, Function, Var
 from relax_explorer.core.ir.struct_info import FuncStructInfo, ShapeStructInfo
 from relax_explorer.core.ir.walk import bindings
@@ -137,6 +137,9 @@ class Pass:
     requires: tuple[Property, ...] = ()
     establishes: tuple[Property, ...] = ()
     invalidates: tuple[Property, ...] = ()
+    needs: tuple[
+        Property, ...
+    ] = ()  # requirements without which it refuses to run: its result would be wrong
 
     @property
     def doc(self) -> str:
@@ -184,6 +187,7 @@ class Pass:
     def apply(self, module: IRModule, options: dict[str, Any] | None = None) -> tuple[IRModule, PassSite]:
         """The module after the pass, and the site with its records."""
         settled = self.settled_options(options or {})
+        self._refuse(module)
         site = PassSite(module, rule=self.name)
         if self.on_module:
             site.editor.take(self.run(module, site, **settled))
@@ -192,6 +196,16 @@ class Pass:
                 site.function = name
                 site.editor.replace(name, self.run(fn, site, **settled))
         return _settled(site.editor.done(), site), site
+
+    def _refuse(self, module: IRModule) -> None:
+        """Raise Failure if the module lacks a property without which the result would be wrong."""
+        for needed in self.needs:
+            violation = needed.violation(module)
+            if violation is not None:
+                place, sentence = violation
+                text = f"{self.name} can't run here: it needs {needed.name} ({needed.meaning})"
+                label = Label(place, sentence, True)
+                raise Failure(Diagnostic(codes.NEEDS_ANOTHER_PASS, text, (label,), origin=self.name))
 
 
 def _settled(module: IRModule, site: PassSite) -> IRModule:
@@ -222,10 +236,15 @@ def _may_be_purer(module: IRModule, before: IRModule) -> bool:
 
 
 def function_pass(name: str, **contract: Sequence[Property]) -> Callable[[Callable[..., Function]], Pass]:
-    """Declare a pass that changes one Relax function at a time."""
-    return lambda run: Pass(name, run, False, **{key: tuple(value) for key, value in contract.items()})
+    """Declare a pass that changes one Relax function at a time. What it needs, it also requires."""
+    return lambda run: Pass(name, run, False, **_contract(contract))
 
 
 def module_pass(name: str, **contract: Sequence[Property]) -> Callable[[Callable[..., IRModule]], Pass]:
     """Declare a pass that changes the module as a whole."""
-    return lambda run: Pass(name, run, True, **{key: tuple(value) for key, value in contract.items()})
+    return lambda run: Pass(name, run, True, **_contract(contract))
+
+
+def _contract(contract: dict[str, Sequence[Property]]) -> dict[str, tuple[Property, ...]]:
+    required = (*contract.get("requires", ()), *contract.get("needs", ()))
+    return {**{key: tuple(value) for key, value in contract.items()}, "requires": required}

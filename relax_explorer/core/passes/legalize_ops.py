@@ -18,11 +18,16 @@ from relax_explorer.core.ops import find
 from relax_explorer.core.ops.kit import legalize
 from relax_explorer.core.ops.kit.decl import NotLowered, Op
 from relax_explorer.core.passes.contract import PassSite, function_pass
-from relax_explorer.core.passes.properties import NO_HIGH_LEVEL_OPS, NORMAL_FORM
+from relax_explorer.core.passes.properties import LOWERED, NO_HIGH_LEVEL_OPS, NORMAL_FORM, SYMBOLS_ATTACHED
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
 
 
-@function_pass("LegalizeOps", requires=[NORMAL_FORM], establishes=[NO_HIGH_LEVEL_OPS])
+@function_pass(
+    "LegalizeOps",
+    requires=[NORMAL_FORM],
+    establishes=[NO_HIGH_LEVEL_OPS],
+    invalidates=[*LOWERED, SYMBOLS_ATTACHED],
+)
 def legalize_ops(
     fn: e.Function, at: PassSite, *, skip: Annotated[tuple[str, ...], "operators that stay"] = ()
 ) -> e.Function:

@@ -10,11 +10,15 @@ from relax_explorer.core.check.normal_form import violations as normal_form_viol
 from relax_explorer.core.check.normalize import normalize_with
 from relax_explorer.core.check.well_formed import violations as well_formed_violations
 from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.node import collector_at_rest
-from relax_explorer.core.ir.walk import bindings
+from relax_explorer.core.ir.walk import bindings, operands
 from relax_explorer.core.ops import find
 from relax_explorer.core.ops.kit.decl import Phase
+from relax_explorer.core.passes.memory_plan import plan
 from relax_explorer.core.program.module import IRModule
+from relax_explorer.core.tir.stmt import PrimFunc
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,6 +92,77 @@ def _alias(binding: e.Binding) -> str:
     return "a variable that only renames another" if plain and isinstance(binding.var, e.DataflowVar) else ""
 
 
+def _operators(names: frozenset[str]) -> Callable[[e.Binding], str]:
+    """A test that tells of calls of these operators."""
+
+    def test(binding: e.Binding) -> str:
+        value = binding.value
+        found = type(value) is e.Call and type(value.op) is e.OpRef and value.op.name in names
+        return f"{value.op.name} is still there" if found else ""  # type: ignore[attr-defined]  # it is a call of an operator
+
+    return test
+
+
+def _promised_pure(module: IRModule) -> tuple[Any, str] | None:
+    for fn in module.relax_functions.values():
+        for each in (fn, *(b.value for b in bindings(fn) if type(b.value) is e.Function)):
+            info = each.struct_info
+            if isinstance(info, s.FuncStructInfo) and info.pure and not each.attrs.get("relax.force_pure"):
+                return each, "its purity is still checked"
+    return _each_binding(_operators(_PURE_CALLS))(module)
+
+
+def _nested(binding: e.Binding) -> str:
+    return "a nested function" if type(binding.value) is e.Function else ""
+
+
+def _computed_shape(module: IRModule) -> tuple[Any, str] | None:
+    for fn in module.relax_functions.values():
+        for binding in bindings(fn):
+            if any(map(_is_symbolic, _leaves(binding.value))):
+                return binding, "a symbolic length that no builtin computes"
+    return None
+
+
+def _leaves(value: e.Expr) -> tuple[e.Expr, ...]:
+    """The operands of a value, with the fields of tuples."""
+    found = operands(value) if not e.LEAVES.intersection((type(value),)) else (value,)
+    return tuple([leaf for item in found for leaf in (item.fields if type(item) is e.Tuple else (item,))])
+
+
+def _is_symbolic(leaf: e.Expr) -> bool:
+    if type(leaf) is e.ShapeExpr:
+        return any(type(value) is not p.IntImm for value in leaf.values)
+    return type(leaf) is e.PrimValue and bool(p.free_vars(leaf.value))
+
+
+def _unplanned(module: IRModule) -> tuple[Any, str] | None:
+    for fn in module.relax_functions.values():
+        for binding in plan(fn, module).storages:
+            return binding, "its life ends in its block, and it has no storage"
+    return None
+
+
+def _without_symbol(module: IRModule) -> tuple[Any, str] | None:
+    for name, fn in module.functions.items():
+        if isinstance(fn, (e.Function, PrimFunc)) and "global_symbol" not in fn.attrs:
+            return fn, f"{name} has no global symbol"
+    return None
+
+
+_PURE_CALLS = frozenset({"relax.call_pure_packed", "relax.call_inplace_packed", "relax.invoke_pure_closure"})
+_ALLOCATING_CALLS = frozenset(
+    {"relax.call_tir", "relax.call_tir_inplace", "relax.call_tir_with_grad", "relax.call_dps_packed"}
+)
+_BUILTINS = frozenset(
+    f"relax.{name}"
+    for name in (
+        "memory.alloc_storage", "memory.alloc_tensor", "memory.kill_storage", "memory.kill_tensor", "memory.view",
+        "memory.ensure_zero_offset", "reshape", "shape_of", "tensor_to_shape", "make_closure", "invoke_closure",
+        "builtin.alloc_tensor",
+    )
+)  # fmt: skip
+
 WELL_FORMED = Property(
     "WELL_FORMED", "every rule of the language holds", _first_error(well_formed_violations)
 )
@@ -102,6 +177,41 @@ NO_DATAFLOW = Property("NO_DATAFLOW", "no dataflow block is left", _dataflow)
 CANONICAL_BINDINGS = Property(
     "CANONICAL_BINDINGS", "no dataflow variable only renames another", _each_binding(_alias)
 )
+PURITY_ERASED = Property(
+    "PURITY_ERASED", "no function promises purity: later passes may write into memory", _promised_pure
+)
+EXPLICIT_ALLOCATION = Property(
+    "EXPLICIT_ALLOCATION", "no call allocates its results", _each_binding(_operators(_ALLOCATING_CALLS))
+)
+MEMORY_PLANNED = Property(
+    "MEMORY_PLANNED",
+    "tensors whose lives end in their block lie in storages that others use again",
+    _unplanned,
+)
+ALLOCATION_LOWERED = Property(
+    "ALLOCATION_LOWERED",
+    "every tensor lies in a storage",
+    _each_binding(_operators(_ALLOCATING_CALLS | {"relax.builtin.alloc_tensor"})),
+)
+BUILTINS_LOWERED = Property(
+    "BUILTINS_LOWERED",
+    "operators of the virtual machine are calls of its builtins",
+    _each_binding(_operators(_BUILTINS)),
+)
+NO_NESTED_FUNCTIONS = Property("NO_NESTED_FUNCTIONS", "no function contains another", _each_binding(_nested))
+SHAPES_LOWERED = Property(
+    "SHAPES_LOWERED", "no operand has a symbolic length: the shape heap holds them", _computed_shape
+)
+SYMBOLS_ATTACHED = Property("SYMBOLS_ATTACHED", "every function has a global symbol", _without_symbol)
+# Properties that lowering establishes, in this order. An earlier pass may break them again.
+LOWERED = (
+    PURITY_ERASED,
+    EXPLICIT_ALLOCATION,
+    MEMORY_PLANNED,
+    ALLOCATION_LOWERED,
+    BUILTINS_LOWERED,
+    SHAPES_LOWERED,
+)
 
 PROPERTIES: tuple[Property, ...] = (
     WELL_FORMED,
@@ -110,6 +220,14 @@ PROPERTIES: tuple[Property, ...] = (
     CANONICAL_BINDINGS,
     NO_HIGH_LEVEL_OPS,
     NO_DATAFLOW,
+    NO_NESTED_FUNCTIONS,
+    PURITY_ERASED,
+    EXPLICIT_ALLOCATION,
+    MEMORY_PLANNED,
+    ALLOCATION_LOWERED,
+    BUILTINS_LOWERED,
+    SHAPES_LOWERED,
+    SYMBOLS_ATTACHED,
 )
 # A module is in the last phase whose properties all hold. No property identifies virtual machine programs.
 PHASES: dict[Phase, tuple[Property, ...]] = {

@@ -29,6 +29,9 @@ class Rewriter:
         self.block: e.BindingBlock | None = None  # the current block
         self.owner: e.Function | None = None  # the current function, which may be nested
         self.scopes: list[dict[Any, Any]] = [{}]  # tables of the rule, one for each open scope
+        self._old: dict[
+            e.Var, e.Var
+        ] = {}  # variables of the function by those that replace them with new StructInfo
 
     def front_of(self, binding: e.Binding) -> BlockBuilder:
         """A builder for bindings in front of `binding`. They get the same kind of block and the same span."""
@@ -39,6 +42,8 @@ class Rewriter:
     def rename(self, var: e.Var, leaf: e.Expr) -> None:
         """Replace later uses of `var` by `leaf`."""
         self.substitution.variables[var] = leaf
+        if var in self._old:
+            self.substitution.variables[self._old[var]] = leaf
         self.at.renamed(var, leaf)
 
     def run(self) -> e.Function:
@@ -66,6 +71,8 @@ class Rewriter:
             current = replace(described, value=self._value(binding.value))
         else:
             current = self.substitution.infos(replace(binding, value=self._value(binding.value)))
+        if current.var is not binding.var and current.var is not None and binding.var is not None:
+            self._old[current.var] = binding.var
         answer = self.rule(self, current)
         if answer is not binding:
             self.at.record(binding, answer)

@@ -6,7 +6,8 @@ from relax_explorer.core import ops, passes
 from relax_explorer.core.ops.kit import page
 from relax_explorer.core.ops.kit.decl import Fusion, Op
 from relax_explorer.core.passes.contract import Pass
-from relax_explorer.core.passes.pipeline import Step, normalized, run_step
+from relax_explorer.core.passes.pipeline import normalized
+from relax_explorer.core.passes.speculation import verdicts
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.ui.cli import output
 
@@ -15,8 +16,8 @@ def print_passes(module: IRModule | None, style: str) -> None:
     """Print every pass with its summary. With a module, print only the passes that would change it."""
     shown = list(passes.table().values())
     if module is not None:
-        normal = normalized(module)[0]
-        shown = [pass_ for pass_ in shown if run_step(Step(pass_), normal, False).changed]
+        changing = {item.name for item in verdicts(normalized(module)[0]) if item.changes}
+        shown = [pass_ for pass_ in shown if pass_.name in changing]
     if style == "json":
         output.say(
             output.document(

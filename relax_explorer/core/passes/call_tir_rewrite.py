@@ -1,0 +1,98 @@
+"""CallTIRRewrite: allocate the results of kernels, and call the kernels directly."""
+
+from __future__ import annotations
+
+from relax_explorer.core.check.emission import FreshNames
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.node import replace
+from relax_explorer.core.passes import machine_calls as m
+from relax_explorer.core.passes.contract import PassSite, function_pass
+from relax_explorer.core.passes.properties import (
+    ALLOCATION_LOWERED,
+    BUILTINS_LOWERED,
+    EXPLICIT_ALLOCATION,
+    MEMORY_PLANNED,
+    NO_DATAFLOW,
+    NORMAL_FORM,
+    PURITY_ERASED,
+    SHAPES_LOWERED,
+)
+from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
+
+_CALLS = {"relax.call_tir", "relax.call_tir_inplace", "relax.call_tir_with_grad", "relax.call_dps_packed"}
+
+
+@function_pass(
+    "CallTIRRewrite",
+    requires=[NORMAL_FORM],
+    needs=[NO_DATAFLOW, PURITY_ERASED],
+    establishes=[EXPLICIT_ALLOCATION],
+    invalidates=[MEMORY_PLANNED, ALLOCATION_LOWERED, BUILTINS_LOWERED, SHAPES_LOWERED],
+)
+def call_tir_rewrite(fn: e.Function, at: PassSite) -> e.Function:
+    """Turn each `call_tir` and `call_dps_packed` into allocations of its results and a call that fills them.
+
+    The variable then names the allocated tensor, or the tuple of them. Arguments that `call_tir_inplace` overwrites are
+    its results without an allocation.
+    """
+    names = FreshNames.of(fn)
+
+    def rule(walk: Rewriter, binding: e.Binding) -> Answer:
+        value = binding.value
+        if type(value) is not e.Call or type(value.op) is not e.OpRef or value.op.name not in _CALLS:
+            return binding
+        before, result = _filled(value, at, names)
+        return (*before, replace(binding, value=result))
+
+    return rewrite(fn, at, rule)
+
+
+def _filled(call: e.Call, at: PassSite, names: FreshNames) -> tuple[list[e.Binding], e.Expr]:
+    """The bindings that allocate and fill the results of a call, and the result."""
+    out = call.sinfo_args[0]
+    infos = out.fields if isinstance(out, s.TupleStructInfo) else (out,)
+    inputs = call.args[1].fields if isinstance(call.args[1], e.Tuple) else (call.args[1],)
+    overwritten = call.attrs.get("inplace_indices", (-1,) * len(infos))
+    emitted: list[e.Binding] = []
+    results: list[e.Expr] = []
+    for info, index in zip(infos, overwritten, strict=True):
+        if index < 0:
+            new = m.bound(names("alloc"), _allocation(info, at, call))
+            emitted.append(new)
+            results.append(new.var)
+        else:
+            results.append(inputs[index])
+    filled = tuple([result for result, index in zip(results, overwritten, strict=True) if index < 0])
+    lengths = tuple([m.number(value) for arg in call.args[2:] for value in getattr(arg, "values", ())])
+    if type(call.args[0]) is e.ExternFunc:
+        packed = m.packed(call.args[0].name, (*inputs, *filled, *lengths), s.OBJECT, call)
+        filling = replace(packed, sinfo_args=())  # it may return anything
+    else:
+        callee = call.args[0]
+        assert isinstance(callee, e.GlobalVar)  # inference accepts no other function
+        callee = at.editor.reference(callee.name)
+        filling = e.Call(callee, (*inputs, *filled, *lengths), struct_info=m.UNIT, span=call.span)
+    emitted.append(m.statement(filling))
+    result = results[0] if not isinstance(out, s.TupleStructInfo) else e.tuple_of(tuple(results))
+    return emitted, result
+
+
+def _allocation(info: s.StructInfo, at: PassSite, call: e.Call) -> e.Call:
+    assert isinstance(info, s.TensorStructInfo)  # inference accepts only tensors of written shape and dtype
+    assert info.dims is not None
+    assert info.dtype is not None
+    device, scope = _place(info, at)
+    args = (m.shape(info.dims), m.element_type(info.dtype), m.number(device), m.text(scope))
+    value = m.operation("relax.builtin.alloc_tensor", args, info, call)
+    return replace(value, sinfo_args=(info,))
+
+
+def _place(info: s.TensorStructInfo, at: PassSite) -> tuple[int, str]:
+    """The number of the device of a tensor among the devices of the module, and its memory scope."""
+    device = info.vdevice
+    if device is None:
+        return 0, "global"
+    devices = list(at.editor.global_infos.get("vdevice", ()))
+    number = devices.index(device) if device in devices else 0
+    return number, getattr(device, "memory_scope", "global")

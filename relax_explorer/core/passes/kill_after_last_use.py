@@ -1,0 +1,122 @@
+"""KillAfterLastUse: end the life of each value after its last use."""
+
+from __future__ import annotations
+
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.facts import Facts, facts
+from relax_explorer.core.ir.walk import operands, sequences
+from relax_explorer.core.passes import machine_calls as m
+from relax_explorer.core.passes.canonicalize_bindings import canonicalize
+from relax_explorer.core.passes.contract import PassSite, function_pass
+from relax_explorer.core.passes.properties import BUILTINS_LOWERED, NO_DATAFLOW, NORMAL_FORM, PURITY_ERASED
+from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
+
+_KILLS = ("relax.memory.kill_tensor", "relax.memory.kill_storage", "relax.vm.kill_object")
+
+
+@function_pass(
+    "KillAfterLastUse",
+    requires=[NORMAL_FORM],
+    needs=[NO_DATAFLOW, PURITY_ERASED],
+    invalidates=[BUILTINS_LOWERED],
+)
+def kill_after_last_use(fn: e.Function, at: PassSite) -> e.Function:
+    """Canonicalize the bindings, then kill tensors, storages and objects after their last use.
+
+    The machine then frees the memory at once. A value that a branch reads is killed after the If. Values that are returned, or
+    that a nested function captures, stay.
+    """
+    fn = canonicalize(fn, at)
+    kills = _Lives(fn).kills()
+    if not kills:
+        return fn
+
+    def rule(walk: Rewriter, binding: e.Binding) -> Answer:
+        dying = kills.get(binding.var or binding)
+        return binding if dying is None else (binding, *[m.statement(call) for call in dying])
+
+    return rewrite(fn, at, rule)
+
+
+class _Lives:
+    """The lives of the variables of a function."""
+
+    def __init__(self, fn: e.Function) -> None:
+        self.facts: Facts = facts(fn)
+        self.owner: dict[e.Binding, e.SeqExpr] = {}
+        self.around: dict[e.SeqExpr, e.Binding] = {}
+        todo = [fn.body]
+        while todo:
+            seq = todo.pop()
+            for block in seq.blocks:
+                for binding in block.bindings:
+                    self.owner[binding] = seq
+                    inner = sequences(binding.value)
+                    self.around.update(dict.fromkeys(inner, binding))
+                    todo.extend(inner)
+
+    def kills(self) -> dict[e.Var | e.Binding, list[e.Call]]:
+        """The kills after each binding, by its variable: tensors first, then storages, then other objects."""
+        dying: dict[e.Var | e.Binding, list[tuple[int, e.Var]]] = {}
+        killed = {arg for b in self.facts.bindings for arg in _killed(b.value)}
+        for binding in self.facts.bindings:
+            var, rank = binding.var, _rank(binding)
+            if var is None or rank is None or var in killed:
+                continue
+            last = self._last(binding)
+            if last is not None:
+                dying.setdefault(last.var or last, []).append((rank, var))
+        return {
+            place: [
+                m.operation(_KILLS[rank], (var,), m.UNIT)
+                for rank, var in sorted(row, key=lambda pair: pair[0])
+            ]
+            for place, row in dying.items()
+        }
+
+    def _last(self, binding: e.Binding) -> e.Binding | None:
+        """The last binding, in the sequence of `binding`, that uses its variable. None if the variable is unused or lives on."""
+        assert binding.var is not None  # the caller checked this
+        last = None
+        for number in self.facts.users(binding.var):
+            last = self._in_sequence(number, self.owner[binding])
+            if last is None:
+                return None
+        return last
+
+    def _in_sequence(self, number: int, seq: e.SeqExpr) -> e.Binding | None:
+        """The binding of `seq` that is, or contains, binding `number`. None for results and nested functions."""
+        if number == len(self.facts.bindings):
+            return None
+        binding = self.facts.bindings[number]
+        while True:
+            if type(binding.value) is e.Function:
+                return None
+            owner = self.owner[binding]
+            if owner is seq:
+                return binding
+            outer = self.around.get(owner)
+            if outer is None:
+                return None
+            binding = outer
+
+
+def _killed(value: e.Expr) -> tuple[e.Expr, ...]:
+    """The operand of an explicit kill."""
+    is_kill = type(value) is e.Call and type(value.op) is e.OpRef and value.op.name in _KILLS
+    return operands(value)[1:] if is_kill else ()
+
+
+def _rank(binding: e.Binding) -> int | None:
+    """The kind of kill that a variable needs, a place in `_KILLS`. None if it holds nothing that is freed."""
+    var, value = binding.var, binding.value
+    name = value.op.name if type(value) is e.Call and type(value.op) is e.OpRef else ""
+    if var is None or name == "relax.null_value":
+        return None
+    if name == "relax.memory.alloc_storage":
+        return 1
+    if isinstance(var.struct_info, s.TensorStructInfo):
+        return None if type(value) is e.Constant else 0
+    is_object = var.struct_info is s.OBJECT or isinstance(var.struct_info, s.TupleStructInfo)
+    return 2 if is_object and var.struct_info is not m.UNIT else None

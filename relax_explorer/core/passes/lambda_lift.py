@@ -1,0 +1,223 @@
+"""LambdaLift: make nested functions private functions of the module."""
+
+from __future__ import annotations
+
+from relax_explorer.core.check.emission import FreshNames
+from relax_explorer.core.check.matching import match_params
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.facts import facts, free_variables
+from relax_explorer.core.ir.node import replace
+from relax_explorer.core.ir.substitute import Substitution
+from relax_explorer.core.ir.walk import all_dims, bindings, defined_dims, exprs, info_holders
+from relax_explorer.core.passes import machine_calls as m
+from relax_explorer.core.passes.contract import PassSite, module_pass
+from relax_explorer.core.passes.properties import (
+    BUILTINS_LOWERED,
+    NO_NESTED_FUNCTIONS,
+    NORMAL_FORM,
+    PURITY_ERASED,
+    SHAPES_LOWERED,
+    SYMBOLS_ATTACHED,
+)
+from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
+from relax_explorer.core.program.module import IRModule
+
+
+@module_pass(
+    "LambdaLift",
+    requires=[NORMAL_FORM],
+    establishes=[NO_NESTED_FUNCTIONS],
+    invalidates=[PURITY_ERASED, SYMBOLS_ATTACHED, BUILTINS_LOWERED, SHAPES_LOWERED],
+)
+def lambda_lift(module: IRModule, at: PassSite) -> IRModule:
+    """Move nested functions into the module as private functions, named after the function around them.
+
+    Captured variables become the last parameters. A function that captures nothing is called directly. Others become closures by
+    `make_closure`, which `invoke_closure` and `invoke_pure_closure` call. A captured length that the parameters do not tell is
+    passed as a shape.
+    """
+    for name, fn in module.relax_functions.items():
+        if any(type(binding.value) is e.Function for binding in bindings(fn)):
+            at.is_open = True
+            at.editor.replace(name, _Lifter(at, name, fn).function(fn))
+    return at.editor.done()
+
+
+class _Lifter:
+    """Lifts the functions nested in one function."""
+
+    def __init__(self, at: PassSite, name: str, fn: e.Function) -> None:
+        self.at, self.name = at, name
+        self.names = FreshNames.of(fn)
+        self.closures: set[e.Expr] = set()  # variables that hold closures now
+        self.dims = {dim for param in fn.params for dim in defined_dims(param.struct_info or s.OBJECT)}
+        for binding in bindings(fn):
+            if type(binding) is e.MatchCast:
+                self.dims.update(defined_dims(binding.struct_info))
+        self.facts = facts(fn)
+
+    def function(self, fn: e.Function) -> e.Function:
+        """The function with calls of functions of the module, and closures, where it had nested functions."""
+        return _without_function_types(rewrite(fn, self.at, self._rule))
+
+    def _rule(self, walk: Rewriter, binding: e.Binding) -> Answer:
+        value = binding.value
+        if type(binding) is e.MatchCast:
+            return binding
+        assert type(binding) is e.VarBinding  # the only other kind
+        if type(value) is e.Function:
+            return self._lift(walk, binding, value)
+        if type(value) is e.Call and value.op in self.closures:
+            return self._holding(walk, replace(binding, value=_invoked(value)))
+        return self._holding(walk, binding)
+
+    def _holding(self, walk: Rewriter, binding: e.VarBinding) -> e.VarBinding:
+        """The binding; if it may hold a closure, its variable is an object from now on."""
+        value = binding.value
+        stated = type(value) is e.Call and type(value.op) in (e.ExternFunc, e.OpRef)
+        if not isinstance(binding.var.struct_info, s.FuncStructInfo) or (
+            stated and binding.var.struct_info is value.struct_info
+        ):
+            return binding
+        var = e.var_like(binding.var, s.OBJECT)
+        walk.rename(binding.var, var)
+        self.closures.add(var)
+        return replace(binding, var=var, annotation=None)
+
+    def _lift(self, walk: Rewriter, binding: e.VarBinding, fn: e.Function) -> Answer:
+        own = binding.var
+        captured = tuple([var for var in free_variables(fn) if var is not own])
+        lengths = self._lengths(own, fn, captured)
+        # The function mentions its own name, so the name is taken first.
+        name = self.at.editor.add(f"{self.name}_{own.name}", e.OpaqueFunction("")).name
+        args = (*captured, *((m.shape(lengths),) if lengths else ()))
+        lifted = self._lifted(fn, own, name, captured, lengths)
+        self.at.editor.replace(name, lifted)
+        reference = self.at.editor.reference(name)
+        if not args:
+            walk.rename(own, reference)
+            return ()
+        value = m.operation("relax.make_closure", (reference, e.tuple_of(args)), s.OBJECT, fn)
+        return self._holding(walk, replace(binding, value=value))
+
+    def _lengths(self, own: e.Var, fn: e.Function, captured: tuple[e.Var, ...]) -> tuple[p.PrimVar, ...]:
+        """The captured shape variables whose values the parameters of the lifted function would not tell, or not check."""
+        told = {dim for var in captured for dim in defined_dims(var.struct_info or s.OBJECT)}
+        used = [dim for dim in _dims_of(fn) if dim in self.dims and dim not in told]
+        if not used or (not captured and self._fits(own, fn, used)):
+            return ()
+        return tuple(dict.fromkeys(used))
+
+    def _fits(self, own: e.Var, fn: e.Function, used: list[p.PrimVar]) -> bool:
+        """True if every use of a function is a call whose arguments have the captured lengths."""
+        params = tuple([param.struct_info or s.OBJECT for param in fn.params])
+        for number in self.facts.users(own):
+            call = self.facts.bindings[number].value if number < len(self.facts.bindings) else None
+            if type(call) is not e.Call or call.op is not own or own in call.args:
+                return False
+            dims: dict[p.PrimVar, p.PrimExpr] = {}
+            match_params(params, tuple([arg.struct_info or s.OBJECT for arg in call.args]), dims)
+            if any(dims.get(dim) is not dim for dim in used):
+                return False
+        return True
+
+    def _lifted(
+        self,
+        fn: e.Function,
+        own: e.Var,
+        name: str,
+        captured: tuple[e.Var, ...],
+        lengths: tuple[p.PrimVar, ...],
+    ) -> e.Function:
+        """The function of the module: captured values are its last parameters, and it calls itself by its name."""
+        copies = {var: e.Var(var.name, var.struct_info, var.span) for var in captured}
+        renewed = {dim: p.PrimVar(dim.name, dim.dtype) for dim in dict.fromkeys(_all_dims(fn, captured))}
+        extra = list(copies.values())
+        if lengths:
+            extra.append(e.Var(self.names("lengths"), s.ShapeStructInfo(lengths)))
+        attrs = fn.attrs.without("global_symbol") if "global_symbol" in fn.attrs else fn.attrs
+        fn = _comparing_inside(fn)
+        whole = replace(fn, params=(*fn.params, *extra), attrs=attrs, struct_info=None)
+        whole = Substitution(dict(copies)).function(whole)
+        reference = e.GlobalVar(name)
+        whole = _calling_itself(whole, own, reference, tuple(extra), self.at)
+        return _without_function_types(Substitution({}, dict(renewed)).function(whole))
+
+
+def _comparing_inside(fn: e.Function) -> e.Function:
+    """The function with match_casts of parameters whose shapes captured variables hold: these come after the parameters now."""
+    params, casts = list(fn.params), []
+    renamed: dict[e.Var, e.Expr] = {}
+    for number, param in enumerate(fn.params):
+        info = param.struct_info
+        if info is not None and info_holders(info):
+            params[number] = e.var_like(param, s.OBJECT)
+            renamed[param] = new = e.Var(param.name, info, param.span)
+            casts.append(e.MatchCast(new, params[number], info))
+    if not casts:
+        return fn
+    body = Substitution(renamed).sequence(fn.body)
+    start = e.BindingBlock(tuple(casts))
+    return replace(fn, params=tuple(params), body=replace(body, blocks=(start, *body.blocks)))
+
+
+def _calling_itself(
+    fn: e.Function, own: e.Var, reference: e.GlobalVar, extra: tuple[e.Var, ...], at: PassSite
+) -> e.Function:
+    """The function with calls of itself by its name. Where it passes itself on, it makes a closure first."""
+
+    def rule(walk: Rewriter, binding: e.Binding) -> Answer:
+        value = binding.value
+        if type(value) is e.Call and value.op is own and own not in value.args:
+            return replace(binding, value=replace(value, op=reference, args=(*value.args, *extra)))
+        return binding
+
+    new = rewrite(fn, PassSite(at.module), rule)
+    if not any(var is own for expr in exprs(new) for var in (expr,)):
+        return new
+    itself = e.Var(own.name, s.OBJECT, own.span)
+    closure = m.operation("relax.make_closure", (reference, e.tuple_of(extra)), s.OBJECT)
+    new = Substitution({own: itself}).function(new)
+    start = e.BindingBlock((e.VarBinding(itself, closure),))
+    return replace(new, body=replace(new.body, blocks=(start, *new.body.blocks)))
+
+
+def _invoked(call: e.Call) -> e.Call:
+    """The call of a closure in place of the call of a variable."""
+    info = call.op.struct_info
+    pure = not isinstance(info, s.FuncStructInfo) or info.pure
+    name = "relax.invoke_pure_closure" if pure else "relax.invoke_closure"
+    result = call.struct_info if not isinstance(call.struct_info, s.FuncStructInfo) else s.OBJECT
+    new = m.operation(name, (call.op, e.tuple_of(call.args)), result or s.OBJECT, call)
+    return replace(new, sinfo_args=(result or s.OBJECT,))
+
+
+def _dims_of(fn: e.Function) -> list[p.PrimVar]:
+    """The shape variables in the signature and the body of a function."""
+    infos = [*[param.struct_info for param in fn.params], fn.ret_struct_info]
+    for binding in bindings(fn):
+        infos.append(binding.var.struct_info if binding.var is not None else None)
+        if type(binding) is e.MatchCast:
+            infos.append(binding.struct_info)
+    return list(dict.fromkeys(dim for info in infos if info is not None for dim in all_dims(info)))
+
+
+def _all_dims(fn: e.Function, captured: tuple[e.Var, ...]) -> list[p.PrimVar]:
+    return [*_dims_of(fn), *[dim for var in captured for dim in all_dims(var.struct_info or s.OBJECT)]]
+
+
+def _without_function_types(fn: e.Function) -> e.Function:
+    """The function whose result may be a closure, which is an object."""
+    info = fn.ret_struct_info
+    return fn if info is None else replace(fn, ret_struct_info=_open(info))
+
+
+def _open(info: s.StructInfo) -> s.StructInfo:
+    if isinstance(info, s.FuncStructInfo):
+        return s.OBJECT
+    if isinstance(info, s.TupleStructInfo):
+        fields = tuple(map(_open, info.fields))
+        return info if fields == info.fields else s.TupleStructInfo(fields)
+    return info

@@ -1,0 +1,104 @@
+"""LowerRuntimeBuiltin: turn operators that the virtual machine provides into calls of its builtin functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from relax_explorer.core.check.infer import EXTERN
+from relax_explorer.core.codes import passes as codes
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.dtype import UINT8
+from relax_explorer.core.ir.node import replace
+from relax_explorer.core.passes import machine_calls as m
+from relax_explorer.core.passes.contract import PassSite, function_pass
+from relax_explorer.core.passes.properties import (
+    ALLOCATION_LOWERED,
+    BUILTINS_LOWERED,
+    NO_DATAFLOW,
+    NORMAL_FORM,
+    PURITY_ERASED,
+)
+from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
+
+
+@function_pass(
+    "LowerRuntimeBuiltin",
+    requires=[NORMAL_FORM, ALLOCATION_LOWERED],
+    needs=[NO_DATAFLOW, PURITY_ERASED],
+    establishes=[BUILTINS_LOWERED],
+)
+def lower_runtime_builtin(fn: e.Function, at: PassSite) -> e.Function:
+    """Turn memory operators into `vm.*`, and `reshape`, `shape_of`, closures and similar operators into builtin calls.
+
+    A `builtin.alloc_tensor` is kept with a warning: LowerAllocTensor must give it a storage first.
+    """
+
+    def rule(walk: Rewriter, binding: e.Binding) -> Answer:
+        value = binding.value
+        if type(value) is not e.Call or type(value.op) is not e.OpRef:
+            return binding
+        if value.op.name == "relax.builtin.alloc_tensor":
+            at.waived.add(BUILTINS_LOWERED)
+            text = "builtin.alloc_tensor is kept: it has no storage"
+            at.report.say(codes.NO_LEGALIZATION, text, value, help="run LowerAllocTensor before this pass")
+        lower = LOWERED.get(value.op.name)
+        return binding if lower is None else replace(binding, value=lower(value))
+
+    return rewrite(fn, at, rule)
+
+
+def _storage(call: e.Call) -> e.Call:
+    size, device, scope = call.args[:3]
+    return replace(
+        call, op=e.op_ref("relax.vm.alloc_storage"), args=(size, device, m.element_type(UINT8), scope)
+    )
+
+
+def _renamed(name: str) -> Callable[[e.Call], e.Call]:
+    """The same call of another operator."""
+    return lambda call: replace(call, op=e.op_ref(name))
+
+
+def _builtin(name: str) -> Callable[[e.Call], e.Call]:
+    """A call of the builtin `name` with the same operands."""
+    return lambda call: m.packed(name, call.args, call.struct_info or s.OBJECT, call)
+
+
+def _view(call: e.Call) -> e.Call:
+    data, lengths, dtype, offset = call.args
+    info = call.struct_info
+    assert isinstance(info, s.TensorStructInfo)  # inference gives a tensor
+    kept = dtype if type(dtype) is e.DataTypeImm or info.dtype is None else m.element_type(info.dtype)
+    start = offset if type(offset) is e.PrimValue else m.number(0)
+    new = m.packed("runtime.TVMTensorCreateView", (data, lengths, kept, start), info, call)
+    return replace(new, sinfo_args=())
+
+
+def _with_context(name: str) -> Callable[[e.Call], e.Call]:
+    """A call of the builtin `name`, which takes the machine itself before the operands; a tuple of operands is spread."""
+
+    def lower(call: e.Call) -> e.Call:
+        first, rest = call.args
+        fields = rest.fields if type(rest) is e.Tuple else (rest,)
+        args = (e.ExternFunc(name, EXTERN), e.tuple_of((first, *fields)))
+        op = e.op_ref("relax.call_builtin_with_ctx")
+        return e.Call(op, args, sinfo_args=(s.OBJECT,), struct_info=s.OBJECT, span=call.span)
+
+    return lower
+
+
+# What each operator becomes.
+LOWERED: dict[str, Callable[[e.Call], e.Call]] = {
+    "relax.memory.alloc_storage": _storage,
+    "relax.memory.alloc_tensor": _renamed("relax.vm.alloc_tensor"),
+    "relax.memory.kill_storage": _renamed("relax.vm.kill_object"),
+    "relax.memory.kill_tensor": _renamed("relax.vm.kill_object"),
+    "relax.memory.view": _view,
+    "relax.memory.ensure_zero_offset": _builtin("vm.builtin.ensure_zero_offset"),
+    "relax.reshape": _builtin("vm.builtin.reshape"),
+    "relax.shape_of": _builtin("vm.builtin.shape_of"),
+    "relax.tensor_to_shape": _builtin("vm.builtin.tensor_to_shape"),
+    "relax.make_closure": _with_context("vm.builtin.make_closure"),
+    "relax.invoke_closure": _with_context("vm.builtin.invoke_closure"),
+}

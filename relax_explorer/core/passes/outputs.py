@@ -1,0 +1,122 @@
+"""The outputs of dataflow blocks: exactly the variables that something outside their block reads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir.facts import Facts, facts
+from relax_explorer.core.ir.node import replace
+from relax_explorer.core.ir.walk import merged_blocks, sequences
+from relax_explorer.core.passes.contract import PassSite
+from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
+
+
+def settle_outputs(fn: e.Function, at: PassSite) -> e.Function:
+    """Make outputs that only their block reads dataflow variables, and drop outputs that only rename a dataflow variable."""
+    fn = _merged(fn)
+    blocks = _Blocks(fn)
+    changes = _changes(blocks) if blocks.outputs else None
+    if changes is None or not (changes.defined or changes.dropped):
+        return fn
+
+    def rule(walk: Rewriter, binding: e.Binding) -> Answer:
+        var = binding.var
+        if var is None:
+            return binding
+        if var in changes.dropped:
+            target = changes.dropped[var]
+            walk.rename(var, changes.defined.get(target, target))
+            return ()
+        new = changes.defined.get(var)
+        if new is None:
+            return binding
+        walk.rename(var, new)
+        return replace(binding, var=new)
+
+    return rewrite(fn, at, rule)
+
+
+@dataclass(slots=True)
+class _Changes:
+    """New variables for old ones, and outputs without a binding of their own, with the variables that they rename."""
+
+    defined: dict[e.Var, e.Var] = field(default_factory=dict)
+    dropped: dict[e.Var, e.Var] = field(default_factory=dict)
+
+
+def _changes(blocks: _Blocks) -> _Changes:
+    changes = _Changes()
+    read = {var: blocks.is_read_outside(var) for var in blocks.outputs}
+    for var, binding in blocks.outputs.items():
+        source = blocks.renamed_by(binding)
+        if read[var] and source is not None:
+            if source in changes.defined:
+                changes.dropped[var] = source
+            else:
+                changes.defined[source], changes.dropped[var] = var, source
+    for var, binding in blocks.outputs.items():
+        if not read[var]:
+            source = blocks.renamed_by(binding)
+            if source is None:
+                changes.defined[var] = e.var_like(var, var.struct_info, e.DataflowVar)
+            else:
+                changes.dropped[var] = source
+    return changes
+
+
+class _Blocks:
+    """The dataflow blocks of a function: their outputs, and the block of each binding."""
+
+    def __init__(self, fn: e.Function) -> None:
+        self.outputs: dict[e.Var, e.Binding] = {}
+        self.home: dict[e.Binding, e.BindingBlock] = {}
+        self._around: dict[
+            e.BindingBlock, e.BindingBlock
+        ] = {}  # the block with the function or If around a block
+        self._facts: Facts | None = None
+        self.fn = fn
+        todo = list(fn.body.blocks)
+        while todo:
+            block = todo.pop()
+            is_dataflow = type(block) is e.DataflowBlock
+            for binding in block.bindings:
+                self.home[binding] = block
+                if is_dataflow and type(binding.var) is e.Var:
+                    self.outputs[binding.var] = binding
+                for seq in sequences(binding.value) if type(binding) is e.VarBinding else ():
+                    self._around.update(dict.fromkeys(seq.blocks, block))
+                    todo.extend(seq.blocks)
+
+    def is_read_outside(self, var: e.Var) -> bool:
+        """True if a binding outside the block of `var`, or a result, reads `var`. Readers of a constant read it directly."""
+        if type(self.outputs[var].value) is e.Constant:
+            return True
+        derived = self._facts = self._facts or facts(self.fn)
+        block = self.home[self.outputs[var]]
+        last = len(derived.bindings)
+        return any(
+            number == last or not self._is_inside(derived.bindings[number], block)
+            for number in derived.users(var)
+        )
+
+    def _is_inside(self, binding: e.Binding, block: e.BindingBlock) -> bool:
+        around: e.BindingBlock | None = self.home[binding]
+        while around is not None and around is not block:
+            around = self._around.get(around)
+        return around is block
+
+    def renamed_by(self, binding: e.Binding) -> e.Var | None:
+        """The dataflow variable that a binding only renames, without a change of its StructInfo."""
+        source = binding.value
+        if type(binding) is not e.VarBinding or type(source) is not e.DataflowVar:
+            return None
+        return source if source.struct_info is binding.var.struct_info else None
+
+
+def _merged(fn: e.Function) -> e.Function:
+    """The function with neighbouring blocks of one kind merged."""
+    merged = merged_blocks(fn.body.blocks)
+    if len(merged) == len(fn.body.blocks):
+        return fn
+    return replace(fn, body=replace(fn.body, blocks=tuple(merged)))

@@ -1,0 +1,51 @@
+"""RemovePurityChecking: stop the purity checks of functions that lowering will make impure."""
+
+from __future__ import annotations
+
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.node import replace
+from relax_explorer.core.passes.contract import PassSite, function_pass
+from relax_explorer.core.passes.properties import NO_DATAFLOW, NORMAL_FORM, PURITY_ERASED
+from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
+
+
+@function_pass("RemovePurityChecking", requires=[NORMAL_FORM, NO_DATAFLOW], establishes=[PURITY_ERASED])
+def remove_purity_checking(fn: e.Function, at: PassSite) -> e.Function:
+    """Mark pure functions `relax.force_pure`, nested ones included, and turn pure calls into ordinary ones.
+
+    Later passes write into memory, which the checker of purity would refuse. `call_pure_packed` and `call_inplace_packed`
+    become calls of the packed function, `invoke_pure_closure` becomes `invoke_closure`.
+    """
+    return _forced(rewrite(fn, at, _rule))
+
+
+def _forced(fn: e.Function) -> e.Function:
+    info = fn.struct_info
+    if not isinstance(info, s.FuncStructInfo) or not info.pure or fn.attrs.get("relax.force_pure"):
+        return fn
+    return replace(fn, attrs=fn.attrs.having(**{"relax.force_pure": True}))
+
+
+def _rule(walk: Rewriter, binding: e.Binding) -> Answer:
+    value = binding.value
+    if type(value) is e.Function:
+        return replace(binding, value=_forced(value))
+    if type(value) is not e.Call or type(value.op) is not e.OpRef:
+        return binding
+    return replace(binding, value=_plain(value, value.op.name))
+
+
+def _plain(call: e.Call, name: str) -> e.Call:
+    """A call of operator `name` without the promise of purity."""
+    if name in ("relax.call_pure_packed", "relax.call_inplace_packed"):
+        return e.Call(
+            call.args[0],
+            call.args[1:],
+            struct_info=call.struct_info,
+            sinfo_args=call.sinfo_args,
+            span=call.span,
+        )
+    if name == "relax.invoke_pure_closure":
+        return replace(call, op=e.op_ref("relax.invoke_closure"))
+    return call

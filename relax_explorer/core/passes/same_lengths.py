@@ -1,0 +1,71 @@
+"""Shape variables that a match_cast binds to lengths which are known already."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.fold import substitute
+from relax_explorer.core.ir.substitute import Substitution
+from relax_explorer.core.ir.walk import bindings, defined_dims
+from relax_explorer.core.passes.contract import PassSite
+
+
+def merge_lengths(fn: e.Function, at: PassSite) -> e.Function:
+    """Replace each shape variable that a match_cast binds to a known length by this length."""
+    lengths = _known_lengths(fn)
+    if not lengths:
+        return fn
+    new = Substitution({}, lengths).function(fn)
+    at.is_open = True
+    at.record_in_order(fn, new)
+    return new
+
+
+def _known_lengths(fn: e.Function) -> dict[p.PrimVar, p.PrimExpr]:
+    casts = [binding for binding in bindings(fn) if type(binding) is e.MatchCast]
+    if not casts:
+        return {}
+    known = {dim for param in _params(fn) for dim in defined_dims(param.struct_info or s.OBJECT)}
+    # Branches may bind the same variable to different lengths.
+    times = Counter(dim for cast in casts for dim in set(defined_dims(cast.struct_info)))
+    lengths: dict[p.PrimVar, p.PrimExpr] = {}
+    for cast in casts:
+        for dim, length in _pairs(cast.struct_info, cast.value.struct_info):
+            if type(dim) is not p.PrimVar or dim in known:
+                continue
+            known.add(dim)
+            if length is not None and length is not dim and times[dim] == 1:
+                lengths[dim] = substitute(length, lengths)
+    return lengths
+
+
+def _params(fn: e.Function) -> Iterator[e.Var]:
+    yield from fn.params
+    for binding in bindings(fn):
+        if type(binding.value) is e.Function:
+            yield from binding.value.params
+
+
+def _pairs(cast: s.StructInfo, value: s.StructInfo | None) -> Iterator[tuple[p.PrimExpr, p.PrimExpr | None]]:
+    """The lengths in the StructInfo of a cast, each with the length in that of its value, if it is known."""
+    if isinstance(cast, s.TupleStructInfo):
+        fields = value.fields if isinstance(value, s.TupleStructInfo) else ()
+        for number, field in enumerate(cast.fields):
+            yield from _pairs(field, fields[number] if len(fields) == len(cast.fields) else None)
+        return
+    new, old = _lengths(cast), _lengths(value)
+    same = old is not None and new is not None and len(old) == len(new)
+    for number, dim in enumerate(new or ()):
+        yield dim, old[number] if same and old is not None else None
+
+
+def _lengths(info: s.StructInfo | None) -> tuple[p.PrimExpr, ...] | None:
+    if isinstance(info, s.TensorStructInfo):
+        return info.dims
+    if isinstance(info, s.ShapeStructInfo):
+        return info.values
+    return (info.value,) if isinstance(info, s.PrimStructInfo) and info.value is not None else None

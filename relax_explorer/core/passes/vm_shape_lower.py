@@ -1,0 +1,231 @@
+"""VMShapeLower: compute symbolic lengths on a shape heap, and check values by builtins of the virtual machine."""
+
+from __future__ import annotations
+
+from operator import is_
+
+from relax_explorer.core.check.emission import FreshNames
+from relax_explorer.core.check.infer import Inferrer
+from relax_explorer.core.diagnostics import Report
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.dtype import INT64
+from relax_explorer.core.ir.node import replace
+from relax_explorer.core.ir.walk import map_operands, merged_blocks, sequences
+from relax_explorer.core.passes import machine_calls as m
+from relax_explorer.core.passes.contract import PassSite, function_pass
+from relax_explorer.core.passes.properties import (
+    BUILTINS_LOWERED,
+    NO_DATAFLOW,
+    NO_NESTED_FUNCTIONS,
+    NORMAL_FORM,
+    PURITY_ERASED,
+    SHAPES_LOWERED,
+    SYMBOLS_ATTACHED,
+)
+from relax_explorer.core.passes.run_time_checks import Checks, describe
+from relax_explorer.core.passes.shape_heap import ShapeHeap
+
+
+@function_pass(
+    "VMShapeLower",
+    requires=[NORMAL_FORM, BUILTINS_LOWERED],
+    needs=[NO_NESTED_FUNCTIONS, NO_DATAFLOW, PURITY_ERASED],
+    establishes=[SHAPES_LOWERED],
+    invalidates=[SYMBOLS_ATTACHED],
+)
+def vm_shape_lower(fn: e.Function, at: PassSite) -> e.Function:
+    """Give every symbolic length a slot on a shape heap, and turn shapes and scalars into builtins that read it.
+
+    At the start, builtins check the parameters (the first `num_input`, if the function has this attribute) and store their
+    lengths. PrimFuncs called `shape_func` compute further lengths as soon as their variables are known. A match_cast stays as
+    a copy behind its checks. A result is checked if its StructInfo does not follow from the body. A function with a
+    shape heap is unchanged.
+    """
+    if _is_lowered(fn):
+        return fn
+    at.is_open = True  # results of calls whose shapes are computed now have a rank only
+    return _Lowering(fn, at).function()
+
+
+def _is_lowered(fn: e.Function) -> bool:
+    """True if the function begins with a shape heap. Without lengths the heap is a null value in front of the checks."""
+    first = [binding.value for block in fn.body.blocks[:1] for binding in block.bindings[:2]]
+    names = [_callee(value) for value in first]
+    if names[:1] == ["vm.builtin.alloc_shape_heap"]:
+        return True
+    return names[:1] == ["relax.null_value"] and (
+        not fn.params or (names[1:2] != [""] and names[1].startswith("vm.builtin.check_"))
+    )
+
+
+def _callee(value: e.Expr) -> str:
+    if type(value) is not e.Call:
+        return ""
+    op = value.args[0] if value.op is e.op_ref("relax.call_builtin_with_ctx") else value.op
+    return op.name if isinstance(op, (e.ExternFunc, e.OpRef)) else ""
+
+
+class _Lowering:
+    """Lowers one function."""
+
+    def __init__(self, fn: e.Function, at: PassSite) -> None:
+        self.fn, self.at = fn, at
+        self.heap = ShapeHeap(fn)
+        self.names = FreshNames.of(fn)
+        self.emitted: list[e.Binding] = []  # the bindings of the open block
+        self.renamed: dict[e.Var, e.Var] = {}  # variables whose StructInfo has only a rank now
+        self.infer = Inferrer(Report(), at.editor.signature)
+        self.shape_heap = self.emit(self._allocation(), "shape_heap")
+
+    def function(self) -> e.Function:
+        """The function with its checks, and with lengths on the heap."""
+        self._check_params()
+        body = self.sequence(self.fn.body, self.emitted, is_function=True)
+        return replace(self.fn, body=body)
+
+    def _allocation(self) -> e.Call:
+        if not self.heap.size:
+            return m.operation("relax.null_value", (), s.OBJECT)
+        args = (m.extern("vm.builtin.alloc_shape_heap"), e.tuple_of((m.number(self.heap.size),)))
+        info = s.TensorStructInfo(None, INT64, 1)
+        return replace(m.operation("relax.call_builtin_with_ctx", args, info), sinfo_args=(info,))
+
+    def emit(self, value: e.Expr, hint: str = "gv") -> e.Var:
+        """Bind a value to a new variable."""
+        binding = m.bound(self.names(hint), value)
+        self.emitted.append(binding)
+        return binding.var
+
+    def say(self, value: e.Expr) -> None:
+        """Emit a call whose result is not used."""
+        self.emitted.append(m.statement(value))
+
+    # -- checks ------------------------------------------------------------------------------------------------
+
+    def _check_params(self) -> None:
+        name = self.fn.attrs.get("global_symbol", self.at.function)
+        checked = self.fn.attrs.get("num_input", len(self.fn.params))
+        checks = Checks(self)
+        for number, param in enumerate(self.fn.params):
+            info = param.struct_info
+            if info is not None and (number < checked or checks.binds(info)):
+                where = f"fn={name}, loc=param[{number}], param={param.name}, annotation={describe(info)}"
+                checks.value(param, info, where, always=True)
+        checks.match()
+
+    def _check_cast(self, cast: e.MatchCast) -> None:
+        checks = Checks(self)
+        checks.value(cast.value, cast.struct_info, f"match_cast, ty={describe(cast.struct_info)}")
+        checks.match()
+
+    def _check_result(self, result: e.Expr) -> None:
+        info = self.fn.ret_struct_info
+        if info is not None:
+            name = self.fn.attrs.get("global_symbol", self.at.function)
+            checks = Checks(self)
+            checks.value(result, info, f"fn={name}, loc=return, annotation={describe(info)}")
+            checks.match()
+
+    def compute(self, variables: list[p.PrimVar]) -> None:
+        """Compute the lengths for which the last variables are known now."""
+        ready = self.heap.define(variables)
+        if ready:
+            fn = self.at.editor.add("shape_func", self.heap.function(ready))
+            self.say(e.Call(fn, (self.shape_heap,), struct_info=m.UNIT))
+
+    # -- bindings ----------------------------------------------------------------------------------------------
+
+    def sequence(self, seq: e.SeqExpr, before: list[e.Binding], is_function: bool = False) -> e.SeqExpr:
+        """A sequence with lowered lengths; `before` are bindings at its start."""
+        outer, self.emitted = self.emitted, before
+        blocks: list[e.BindingBlock] = []
+        for block in seq.blocks:
+            for binding in block.bindings:
+                self._binding(binding)
+            blocks.append(replace(block, bindings=tuple(self.emitted)))
+            self.emitted = []
+        result = self._operand(seq.body)
+        if is_function:
+            self._check_result(result)
+        if self.emitted:
+            blocks.append(e.BindingBlock(tuple(self.emitted)))
+        self.emitted = outer
+        return replace(seq, blocks=tuple(merged_blocks(blocks)), body=result)
+
+    def _binding(self, binding: e.Binding) -> None:
+        start = len(self.emitted)
+        if type(binding) is e.MatchCast:
+            cast = replace(binding, value=self._operand(binding.value))
+            self._check_cast(cast)
+            new: e.Binding = cast
+        else:
+            assert type(binding) is e.VarBinding  # the only other kind
+            new = self._informed(binding, self._value(binding.value))
+        self.emitted.append(new)
+        if new is not binding or len(self.emitted) > start + 1:
+            self.at.record(binding, tuple(self.emitted[start:]))
+
+    def _informed(self, binding: e.VarBinding, value: e.Expr) -> e.Binding:
+        """The binding with its new value. Allocations have only a rank if the heap holds their lengths."""
+        if value is binding.value or type(value) is e.If:
+            return replace(binding, value=value)
+        if type(value) in (e.Call, e.TupleGetItem):
+            value = replace(value, struct_info=None)
+        info = self.infer.call(value) if type(value) is e.Call else self.infer.info(value)
+        if info is binding.var.struct_info:
+            return replace(
+                binding, value=value if isinstance(value, e.Var) else replace(value, struct_info=info)
+            )
+        var = self.renamed[binding.var] = e.var_like(binding.var, info)
+        value = value if isinstance(value, e.Var) else replace(value, struct_info=info)
+        return replace(binding, var=var, value=value, annotation=None)
+
+    def _value(self, value: e.Expr) -> e.Expr:
+        if type(value) is e.If:
+            saved = self.heap.saved()
+            branches = []
+            for branch in sequences(value):
+                branches.append(self.sequence(branch, []))
+                self.heap.restore(saved)
+            true, false = branches
+            condition = self._operand(value.condition)
+            return replace(value, condition=condition, true_branch=true, false_branch=false)
+        if type(value) is e.ShapeExpr or type(value) is e.PrimValue:
+            return self._made(value) or value
+        if isinstance(value, (e.Var, e.Tuple)):
+            return self._operand(value)
+        return map_operands(value, self._operand)
+
+    def _operand(self, value: e.Expr) -> e.Expr:
+        if type(value) is e.ShapeExpr or type(value) is e.PrimValue:
+            made = self._made(value)
+            return value if made is None else self.emit(made)
+        if type(value) is e.Tuple:
+            fields = tuple(map(self._operand, value.fields))
+            return value if all(map(is_, fields, value.fields)) else e.tuple_of(fields)
+        return self.renamed.get(value, value) if isinstance(value, e.Var) else value
+
+    def _made(self, value: e.ShapeExpr | e.PrimValue) -> e.Call | None:
+        """The builtin that makes a shape or a scalar from the heap. None if its lengths are numbers."""
+        if type(value) is e.PrimValue:
+            if value.value not in self.heap.slots:
+                return None
+            info: s.StructInfo = s.PrimStructInfo(value.value.dtype)
+            return m.packed(
+                "vm.builtin.make_prim_value", (self.shape_heap, *self._code(value.value)), info, value
+            )
+        assert type(value) is e.ShapeExpr
+        if all(type(length) is p.IntImm for length in value.values):
+            return None
+        codes_ = [item for length in value.values for item in self._code(length)]
+        ndim = len(value.values)
+        args = (self.shape_heap, m.number(ndim), *codes_)
+        return m.packed("vm.builtin.make_shape", args, s.ShapeStructInfo(None, ndim), value)
+
+    def _code(self, length: p.PrimExpr) -> tuple[e.PrimValue, e.PrimValue]:
+        """0 and a number, or 1 and a slot."""
+        if isinstance(length, p.IntImm):
+            return m.number(0), m.number(length.value)
+        return m.number(1), m.number(self.heap.slots[length])

@@ -1,0 +1,97 @@
+"""Our result of a pass beside TVM's, for many programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import relax_explorer as rxe
+from relax_explorer.core.diagnostics import Failure
+from tests.support import mdtest
+from tests.support.corpus import CORPUS, MODELS
+from tests.support.oracle import Oracle, Pass
+from tests.support.random_programs import random_program
+from tests.support.roundtrip import SAMPLES
+
+TESTS = Path(__file__).resolve().parent.parent
+HEADER = "# from tvm.script import ir as I, relax as R, tirx as T\n\n"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The outcome for one program.
+
+    `kind` is `same` (neither changed it), `agree`, `differ`, `refused` (only we refuse), `not asked` (TVM does not read the
+    program, or its pass fails). `details` has both texts or the reason.
+    """
+
+    kind: str
+    details: str = ""
+
+
+@cache
+def programs() -> dict[str, str]:
+    """Texts by name: those written for passes, the chapters of the language, the samples and the first stages of the corpus."""
+    found = {}
+    folders = [TESTS / "oracle" / "pass_programs", TESTS / "spec"]
+    for path in (path for folder in folders for path in sorted(folder.glob("*.md"))):
+        found.update({case.name: as_module(case.program) for case in mdtest.read(path) if _is_good(case)})
+    found.update({f"samples/{path.stem}": path.read_text(encoding="utf-8") for path in SAMPLES})
+    for model in MODELS:
+        for path in model.stages:
+            found[path.relative_to(CORPUS).as_posix()] = path.read_text(encoding="utf-8")
+    return found
+
+
+def random_programs(count: int, first: int = 0) -> Iterator[tuple[str, str]]:
+    """Random programs by the names of their seeds."""
+    for seed in range(first, first + count):
+        yield f"seed {seed}", random_program(seed)
+
+
+def as_module(text: str) -> str:
+    """A text as TVM reads it: functions without a module are put into one."""
+    if "@I.ir_module" in text:
+        return text
+    body = "".join(f"    {line}" if line.strip() else line for line in text.splitlines(keepends=True))
+    return f"{HEADER}@I.ir_module\nclass Module:\n{body}"
+
+
+def _is_good(case: mdtest.Case) -> bool:
+    return bool(case.program) and not any(item.kind == "error" for item in case.expected)
+
+
+def compare(
+    oracle: Oracle, text: str, ours: tuple[str, dict[str, Any]], theirs: Pass | None = None
+) -> Outcome:
+    """Apply a pass here and in TVM (`theirs`, if it is called differently there), and compare the structure of the results."""
+    name, options = ours
+    answer = oracle.apply(text, [theirs or (name, options)])
+    if not answer.ok:
+        return Outcome("not asked", f"{answer.kind}: {answer.error[-200:]}")
+    try:
+        before = rxe.normalize(rxe.parse(text))
+        after = rxe.apply_pass(before, name, **options)
+    except Failure as failure:
+        return Outcome("refused", str(failure))
+    result = answer.get()
+    if is_equal(after, result.text):
+        return Outcome("same" if after is before else "agree")
+    printed = after.script()
+    equal = oracle.equal(printed, result.handle)
+    if equal.ok and equal.get().mapped:
+        return Outcome("same" if after is before else "agree")
+    mismatch = equal.get().mismatch if equal.ok else equal.error[-200:]
+    return Outcome("differ", f"{mismatch}\n---- ours\n{printed}\n---- TVM\n{result.text}")
+
+
+def is_equal(ours: Any, text: str) -> bool:
+    """True if TVM's text is our module, up to names."""
+    try:
+        theirs = rxe.normalize(rxe.parse(text))
+    except Failure:
+        return False
+    return bool(rxe.structural_equal(ours, theirs, map_free_vars=True))
