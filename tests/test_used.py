@@ -10,7 +10,6 @@ ROOT = Path(__file__).resolve().parent.parent / "relax_explorer"
 # Public names that only tests use so far, each with its purpose.
 NOT_YET = {
     "arith/assume:prove": "the explorer will answer questions about lengths on its `:` line",
-    "arith/assume:prove_under": "passes that split loops and plan memory will prove bounds under the surrounding conditions",
     "arith/assume:solve": "generated inputs will have lengths that satisfy each match_cast",
     "check/derive:derive_function": "users register their derive functions with it, like packed functions",
     "check/scope:environment": "the debugger's panes will list the names for an expression typed there",

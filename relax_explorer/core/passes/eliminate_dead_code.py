@@ -40,7 +40,7 @@ def eliminate_dead_code(
     check_errors(errors)
     _check_entries(module, entry_functions)
     for name, fn in module.relax_functions.items():
-        at.editor.replace(name, _function(fn, at, errors == "keep"))
+        at.editor.replace(name, drop_unread(fn, at, errors == "keep"))
     reached = _reached(at.editor.done().functions, entry_functions)
     for name in module.functions.keys() - reached:
         at.editor.remove(name)
@@ -60,7 +60,8 @@ def _check_entries(module: IRModule, names: tuple[str, ...]) -> None:
         raise Failure(Diagnostic(codes.BAD_OPTION, f"entry_functions {problem}", help=help))
 
 
-def _function(fn: e.Function, at: PassSite, keep_errors: bool) -> e.Function:
+def drop_unread(fn: e.Function, at: PassSite, keep_errors: bool) -> e.Function:
+    """The function without unread bindings that have no effect. With `keep_errors`, those stay that may stop the run."""
     live = _Live(fn)
     for binding in live.casts:
         live.keep(binding)

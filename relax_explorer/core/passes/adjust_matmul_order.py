@@ -1,0 +1,112 @@
+"""AdjustMatmulOrder: multiply three matrices in the order that takes fewer multiplications."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from relax_explorer.core.arith.assume import prove_under
+from relax_explorer.core.arith.prove import Answer
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.walk import info_vars
+from relax_explorer.core.passes.compile_time import known_at_compile_time
+from relax_explorer.core.passes.contract import PassSite, function_pass
+from relax_explorer.core.passes.pattern_rules import Rule, apply_rules, call
+from relax_explorer.core.passes.properties import NORMAL_FORM
+from relax_explorer.core.patterns.matcher import Match
+from relax_explorer.core.patterns.pattern import Pattern, is_op, wildcard
+
+_ONE = p.IntImm(1)
+
+
+@function_pass("AdjustMatmulOrder", requires=[NORMAL_FORM])
+def adjust_matmul_order(fn: e.Function, at: PassSite) -> e.Function:
+    """Write `a @ (b @ c)` as `(a @ b) @ c`, or the reverse, if that takes fewer multiplications for all lengths.
+
+    So the product `x @ (A @ B)` of a LoRA model never computes the large `A @ B`. An inner product may be transposed. Two
+    neighbours that are known at compile time are multiplied first. The attribute `tir_var_upper_bound` of the function bounds
+    shape variables.
+    """
+    known, bounds = known_at_compile_time(fn), _bounds(fn)
+
+    def adjusted(found: Match) -> e.Expr | None:
+        factors = [found[_A], found[_B], found[_C]]
+        early = [known(factor, found) for factor in factors]
+        shapes = [_lengths(factor) for factor in factors]
+        if all(early) or not _is_plain(found) or not _can_regroup(shapes):
+            return None
+        is_left = _LEFT in found or _TRANSPOSED_LEFT in found
+        if _TRANSPOSED in found:
+            if not _swaps_two_axes(found):
+                return None
+            for n in (0, 1) if is_left else (1, 2):
+                factors[n], shapes[n] = call("relax.permute_dims", factors[n]), shapes[n][::-1]
+                early[n] = False
+        left = _is_left_better(shapes, early, bounds)
+        if left is None or (left is is_left and _TRANSPOSED not in found):
+            return None
+        a, b, c = factors
+        if left:
+            return call("relax.matmul", call("relax.matmul", a, b), c)
+        return call("relax.matmul", a, call("relax.matmul", b, c))
+
+    return apply_rules(fn, at, [Rule("reorder three factors", _PRODUCTS, adjusted)])
+
+
+_A, _B, _C = wildcard(), wildcard(), wildcard()
+_matmul = is_op("relax.matmul")
+_INNER, _SWAPPED = _matmul(_A, _B), _matmul(_B, _A)
+_INNER_RIGHT, _SWAPPED_RIGHT = _matmul(_B, _C), _matmul(_C, _B)
+_TRANSPOSED = is_op("relax.permute_dims")(_SWAPPED | _SWAPPED_RIGHT)
+_LEFT: Pattern = _matmul(_INNER, _C)
+_RIGHT: Pattern = _matmul(_A, _INNER_RIGHT)
+_TRANSPOSED_LEFT: Pattern = _matmul(_TRANSPOSED, _C)
+_TRANSPOSED_RIGHT: Pattern = _matmul(_A, _TRANSPOSED)
+_PRODUCTS = _LEFT | _RIGHT | _TRANSPOSED_LEFT | _TRANSPOSED_RIGHT
+
+
+def _is_plain(found: Match) -> bool:
+    """True if no product asks for a dtype: another order would give it to another product."""
+    products = (_INNER, _SWAPPED, _INNER_RIGHT, _SWAPPED_RIGHT, _PRODUCTS)
+    return all(found.call(part).attrs.get("out_dtype") is None for part in products if part in found)
+
+
+def _swaps_two_axes(found: Match) -> bool:
+    """True if the inner product is a matrix, and its axes are swapped."""
+    inner = _SWAPPED if _SWAPPED in found else _SWAPPED_RIGHT
+    return len(_lengths(found[inner])) == 2 and found.call(_TRANSPOSED).attrs.get("axes") in (None, (1, 0))
+
+
+def _lengths(factor: e.Expr) -> tuple[p.PrimExpr, ...]:
+    return s.lengths(factor.struct_info)
+
+
+def _can_regroup(shapes: Sequence[tuple[p.PrimExpr, ...]]) -> bool:
+    """True if both orders are products: the factor in the middle is a matrix, and vectors meet no batches."""
+    ranks = [len(shape) for shape in shapes]
+    return ranks[1] >= 2 and min(ranks) >= 1 and (min(ranks) > 1 or max(ranks) == 2)
+
+
+def _is_left_better(
+    shapes: Sequence[tuple[p.PrimExpr, ...]], early: Sequence[bool], bounds: Sequence[p.PrimExpr]
+) -> bool | None:
+    """True if the first two factors should be multiplied first, False if the last two should, None if neither is proven."""
+    if early[1] and (early[0] or early[2]):
+        return early[0]
+    rows, inner = (shapes[0] if len(shapes[0]) > 1 else (_ONE, *shapes[0]))[-2:]
+    outer, columns = (shapes[2] if len(shapes[2]) > 1 else (*shapes[2], _ONE))[-2:]
+    left = (inner + columns) * rows * outer
+    right = (outer + rows) * inner * columns
+    facts = [*bounds, *(p.GT(length, p.IntImm(0)) for length in (rows, inner, outer, columns))]
+    if prove_under(facts, p.LT(left, right)) is Answer.YES:
+        return True
+    return False if prove_under(facts, p.LT(right, left)) is Answer.YES else None
+
+
+def _bounds(fn: e.Function) -> list[p.PrimExpr]:
+    """The upper bounds of shape variables that an attribute of the function states."""
+    given = fn.attrs.get("tir_var_upper_bound") or {}
+    infos = [param.struct_info for param in fn.params if param.struct_info is not None]
+    dims = dict.fromkeys(dim for info in infos for dim in info_vars(info))
+    return [p.LT(dim, p.IntImm(given[dim.name])) for dim in dims if isinstance(given.get(dim.name), int)]

@@ -1,0 +1,133 @@
+"""Rewrites values by named rules. Each rule has a pattern, and a function from its match to the new value.
+
+    MERGE = Rule("merge reshapes", read_pattern("reshape(reshape(x, _), _)"), lambda found: …)
+    return apply_rules(fn, at, [MERGE])
+
+As in TVM, a pattern looks through the variables of one block, and the function is cleaned up: copies, common subexpressions and
+unread bindings go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from relax_explorer.core.check.aliases import aliases
+from relax_explorer.core.check.compatible import always_fits
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir.attrs import Attrs, freeze
+from relax_explorer.core.ir.node import replace
+from relax_explorer.core.passes import canonicalize_bindings, eliminate_common_subexpr, eliminate_dead_code
+from relax_explorer.core.passes.contract import PassSite
+from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
+from relax_explorer.core.patterns.matcher import Match, match, seen_through
+from relax_explorer.core.patterns.occurrences import root_of, roots
+from relax_explorer.core.patterns.pattern import Pattern
+
+MOST_STEPS = 100  # of rules on one binding; a rule that undoes another would not end
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One rewrite: `rewrite` returns the new value, or None if the match does not qualify."""
+
+    name: str
+    pattern: Pattern
+    rewrite: Callable[[Match], e.Expr | None]
+
+    def fits(self, value: e.Expr) -> bool:
+        """True if the root of a value is one that the pattern may match."""
+        wanted = roots(self.pattern)
+        return wanted is None or root_of(value) in wanted
+
+
+def call(op: str, *args: e.Expr, **attrs: object) -> e.Call:
+    """A call of an operator, for the results of rules."""
+    return e.Call(e.op_ref(op), args, Attrs({name: freeze(value) for name, value in attrs.items()}))
+
+
+def apply_rules(fn: e.Function, at: PassSite, rules: Sequence[Rule]) -> e.Function:
+    """The function after its values were rewritten as often as rules match.
+
+    It is cleaned up if a rule matched, and, as in TVM, if it has bindings outside dataflow blocks. A value stays if memory that
+    its match reads may be overwritten, or if its StructInfo would say less.
+    """
+    if fn.attrs.get("Primitive"):
+        return fn
+    name = at.rule
+    new = rewrite(fn, at, _Rules(fn, at, rules).rule)
+    at.rule = name
+    is_graph = all(type(block) is e.DataflowBlock for block in fn.body.blocks)
+    return fn if new is fn and is_graph else cleaned(new, at)
+
+
+def cleaned(fn: e.Function, at: PassSite) -> e.Function:
+    """The function without copies, common subexpressions and unread bindings."""
+    before = None
+    while fn is not before:
+        before = fn
+        fn = canonicalize_bindings.canonicalize_bindings.run(fn, at)
+        fn = eliminate_common_subexpr.eliminate_common_subexpr.run(fn, at)
+        fn = eliminate_dead_code.drop_unread(fn, at, True)
+    return fn
+
+
+class _Rules:
+    """The rules applied in one walk. Each block has a table of the values of its variables."""
+
+    def __init__(self, fn: e.Function, at: PassSite, rules: Sequence[Rule]) -> None:
+        self.at, self.rules, self.name = at, rules, at.rule
+        self.memory = aliases(at.module, at.function, fn)
+        self.tables: dict[e.BindingBlock | None, dict[e.Var, e.Expr]] = {}
+
+    def rule(self, walk: Rewriter, binding: e.Binding) -> Answer:
+        """The binding with its value rewritten, after the bindings that the new value needs."""
+        values = self.tables.setdefault(walk.block, {})
+        self.at.rule = self.name
+        done: list[e.Binding] = []
+        todo = [(binding, MOST_STEPS)]
+        while todo:
+            current, steps = todo.pop()
+            front = self._step(walk, current, values) if steps else None
+            if front is None:
+                done.append(current)
+                if current.var is not None:
+                    values[current.var] = seen_through(current.value, values)
+            else:
+                todo += [(item, steps - 1) for item in reversed(front)]
+        return done[0] if len(done) == 1 else tuple(done)
+
+    def _step(
+        self, walk: Rewriter, binding: e.Binding, values: Mapping[e.Var, e.Expr]
+    ) -> list[e.Binding] | None:
+        """The bindings that replace one after the first rule that applies; None if none does."""
+        if type(binding) is not e.VarBinding:
+            return None
+        for rule in self.rules:
+            found = match(rule.pattern, binding.value, values) if rule.fits(binding.value) else None
+            if found is None or any(map(self.memory.written, found.operands.values())):
+                continue
+            value = rule.rewrite(found)
+            if value is None:
+                continue
+            build = walk.front_of(binding)
+            value = build.informed(value)
+            front: list[e.Binding] = list(build.bindings)
+            if _says_less(value, binding.var):
+                continue
+            self.at.rule = rule.name
+            return [*front, self._bound(walk, binding, value)]
+        return None
+
+    def _bound(self, walk: Rewriter, binding: e.VarBinding, value: e.Expr) -> e.Binding:
+        """A binding of a new value. The variable is a new one if the StructInfo is."""
+        if value.struct_info is binding.var.struct_info:
+            return replace(binding, value=value)
+        var = e.var_like(binding.var, value.struct_info)
+        walk.rename(binding.var, var)
+        return e.VarBinding(var, value, None, binding.span)
+
+
+def _says_less(value: e.Expr, var: e.Var) -> bool:
+    have, want = value.struct_info, var.struct_info
+    return have is not want and (have is None or want is None or not always_fits(have, want))
