@@ -26,7 +26,6 @@ PASSES = (
 ANY = "any pass"
 SUMS = "Sums, concatenations and takes"
 DIFFERENT = {
-    ("ExpandMatmulOfSum", f"{SUMS}: e3"): "A pass with patterns between two dataflow blocks",
     ("ExpandMatmulOfSum", f"{SUMS}: e4"): "Products with `out_dtype`",
     (ANY, f"{SUMS}: e5"): "A branch of less precise StructInfo",
     ("RemoveRedundantReshape", "Reshapes: zeros"): "A tensor whose shape a variable holds",
