@@ -100,6 +100,7 @@ def _rest_with(objects: int) -> list[list[int]]:
 
 def test_garbage_among_many_new_objects_goes_at_a_full_collection(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(node, "_made_old", 0)
+    monkeypatch.setattr(node, "_alive", 0)
     monkeypatch.setattr(node, "_MOST", 30_000)
     with collector_at_rest():
         garbage = weakref.ref(Cyclic())
@@ -110,6 +111,19 @@ def test_garbage_among_many_new_objects_goes_at_a_full_collection(monkeypatch: p
     kept += _rest_with(15_000)
     assert garbage() is None
     assert gc.isenabled()
+
+
+def test_full_collections_get_rare_as_objects_stay(
+    monkeypatch: pytest.MonkeyPatch, collections: list[int]
+) -> None:
+    monkeypatch.setattr(node, "_made_old", 0)
+    monkeypatch.setattr(node, "_alive", 0)
+    monkeypatch.setattr(node, "_MOST", 5_500)
+    gc.set_threshold(0)
+    collections.clear()
+    kept = [_rest_with(6_000) for _ in range(50)]
+    assert 1 <= len(collections) < 10
+    del kept
 
 
 def test_objects_that_a_program_froze_stay_frozen(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -31,20 +31,22 @@ def collector_at_rest() -> Iterator[None]:
 
 
 _FEW = 5_000  # new objects that the collector may visit
-_MOST = 500_000  # new objects between two full collections
+_MOST = 500_000  # new objects between two full collections, or half as many as there are if that is more
 _made_old = 0
+_alive = 0  # objects after the last full collection
 
 
 def _make_old() -> None:
     """Let many new objects count as old ones, for nearly all of them stay. Garbage among them goes at a full collection."""
-    global _made_old
+    global _alive, _made_old
     new = gc.get_count()[0]
     if new < _FEW or gc.get_freeze_count():  # frozen objects belong to the program that uses this package
         return
     _made_old += new
-    if _made_old > _MOST:
+    if _made_old > max(_MOST, _alive // 2):
         _made_old = 0
         gc.collect()
+        _alive = len(gc.get_objects())
     else:
         gc.freeze()
         gc.unfreeze()  # into the oldest generation
