@@ -53,8 +53,9 @@ def kernels(count: int, last: str = "return v{}", before: str = ADDING, params: 
         ("a = R.add(x, y)\nb = R.add(a, y)\ns = R.shape([n])\np = R.prim_value(n)\nc = R.add(b, y)\nd = R.add(c, a)\nreturn (d, s, p, a)", 4),
         ("a = R.add(x, y)\nb = R.add(x, y)\nc = R.add(a, b)\nd = R.add(c, c)\nreturn (a, a, (b, d), d)", 4),
         ("a = R.add(x, y)\nb = R.add(a, y)\nc = R.add(b, y)\nd = R.add(c, y)\nm = R.maximum(d, x)\ne = R.add(m, d)\nreturn (b, e)", 4),
+        ("a = R.add(x, y)\nb = R.add(a, y)\nc = R.add(b, y)\nd = R.add(c, y)\nm = R.concat((d, x))\ne = R.add(m, m)\nreturn (b, e)", 4),
     ],
-    ids=["chain", "tuples", "scalars", "lengths", "read twice", "another operator"],
+    ids=["chain", "tuples", "scalars", "lengths", "read twice", "another operator", "an operand that is a tuple"],
 )  # fmt: skip
 def test_a_tape_gives_the_values_of_its_calls(body: str, steps: int, played: list[int]) -> None:
     module = program(body)

@@ -134,10 +134,10 @@ class _Recorder:
 
     def _operator(self, step: Step, known: Repeat) -> Source | None:
         sources = [self._source(slot) for slot in step.at.args]
-        shapes = known.operands[::2]
-        sizes = [prod(shape) if type(shape) is tuple else 0 for shape in shapes]
         if type(step.function) is not np.ufunc or len(sources) != 2 or _is_large((known.shape, known.dtype)):
             return None
+        shapes = known.operands[::2]
+        sizes = [prod(shape) if type(shape) is tuple else 0 for shape in shapes]
         if any(size != 1 and shape != known.shape for size, shape in zip(sizes, shapes, strict=True)):
             return None
         from relax_explorer.core.exec.tape_code import arithmetic
