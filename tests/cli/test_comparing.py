@@ -21,6 +21,13 @@ def main(x: R.Tensor(("n", 4), "float32"), w: R.Tensor((4, 4), "float32")):
         R.output(c)
     return c
 """
+STOPS = """
+@R.function
+def main(x: R.Tensor(("n", 4), "float32")):
+    n = T.int64()
+    y = R.match_cast(x, R.Tensor((n + 1, 4), "float32"))
+    return R.add(y, y)
+"""
 WRONG = PROGRAM.replace("R.nn.relu(a)", "R.abs(a)")
 
 
@@ -139,6 +146,14 @@ def test_a_table_of_stages_and_samples(tmp_path: Path) -> None:
     assert found["schema"] == "rxe.validate/1"
     assert [row["equal"] for row in found["stages"]] == [False, True]
     assert "1 b (n = 2, seed 0): out0 differs" in rxe(tmp_path, "validate", "@@dump").stdout
+
+
+def test_stages_that_all_stop_are_not_called_right(tmp_path: Path) -> None:
+    (tmp_path / "stops.py").write_text(STOPS)
+    done = rxe(tmp_path, "validate", "@@stops.py", "-p", "default")
+    assert done.exit_code == 3
+    assert "nothing was compared" in done.stderr
+    assert "give the results" not in done.stdout
 
 
 @pytest.mark.parametrize("command", ["compare", "bisect", "validate"])

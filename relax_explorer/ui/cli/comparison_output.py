@@ -15,6 +15,8 @@ from relax_explorer.viz.visible import fit, visible
 
 _WIDTH = 80
 
+NOTHING_COMPARED = "every run stopped, so nothing was compared"
+
 
 def print_comparison(result: Comparison, style: str, everything: bool) -> None:
     """Print a comparison, sample by sample."""
@@ -41,7 +43,7 @@ def print_comparison(result: Comparison, style: str, everything: bool) -> None:
             output.say(f"  {verdict.unkept} values were beyond the memory limit and are not compared")
     _say_bounds(result.verdicts)
     if result.equal and not result.ran:
-        output.say("every run stopped, so nothing was compared", err=True)
+        output.say(NOTHING_COMPARED, err=True)
 
 
 def _word(verdict: Verdict) -> str:
@@ -181,6 +183,9 @@ def print_validation(rows: Sequence[Row], first: str, samples: Sequence[str], st
                 )
     if not rows:
         output.say("no pass changes the program")
+        return
+    if all(cell.stopped and cell.equal for row in rows for cell in row.cells):
+        output.say(NOTHING_COMPARED, err=True)
         return
     wrong = [row for row in rows if not row.equal]
     output.say(f"{len(rows) - len(wrong)} of {len(rows)} stages give the results of the first")
