@@ -137,6 +137,7 @@ def test_a_table_of_stages_and_samples(tmp_path: Path) -> None:
         line.split()[:2] == ["5", "LegalizeOps"] and len(line.split()) == 4
         for line in done.stdout.splitlines()
     )
+    assert "2 of 2 stages give the results of the first" in done.stdout
     (tmp_path / "dump").mkdir()
     for name, text in (("0_a", PROGRAM), ("1_b", WRONG), ("2_c", PROGRAM)):
         (tmp_path / "dump" / f"{name}.py").write_text(text)

@@ -27,6 +27,7 @@ from relax_explorer.core.ops.kit.decl import (  # named in annotations
 from relax_explorer.core.ops.kit.special import as_array, erf, keep_dtype, need_bits, sigmoid
 from relax_explorer.core.ops.kit.te import Te, Tensor, call, cast, where
 from relax_explorer.core.ops.kit.te import erf as te_erf
+from relax_explorer.core.ops.kit.whole import whole
 
 
 class Unary(Op):
@@ -410,8 +411,8 @@ class Clip(Op, name="relax.clip"):
 class Astype(Op, name="relax.astype"):
     """Each element converted to another dtype.
 
-    For an integer dtype, floats are truncated towards zero and integers wrap around; the result of a float that does not fit
-    depends on the processor. For bool, every element other than 0 is true.
+    For an integer dtype, floats are truncated towards zero and integers wrap around. A float that does not fit, or NaN, becomes
+    the least int32 (for `int64`, `uint32` and `uint64`: int64), which then wraps around. For bool, every element other than 0 is true.
     """
 
     source = "numpy.ndarray.astype"
@@ -433,7 +434,8 @@ class Astype(Op, name="relax.astype"):
     @staticmethod
     def evaluate(x: Array, dtype: DType) -> Array:
         """Conversion as in C: floats are truncated, integers wrap around."""
-        return x.astype(dtype.to_numpy())
+        is_narrowed = dtype.is_int and x.dtype.kind not in "biu"
+        return whole(x, dtype) if is_narrowed else x.astype(dtype.to_numpy())
 
     @staticmethod
     def legalize(te: Te, x: Tensor, dtype: DType) -> Tensor:
