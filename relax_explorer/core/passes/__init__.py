@@ -16,6 +16,10 @@ FILES: tuple[str, ...] = (
     "eliminate_common_subexpr",
     "fold_constant",
     "convert_to_dataflow",
+    "annotate_tir_op_pattern",
+    "fuse_ops",
+    "fuse_tir",
+    "rewrite_dataflow_reshape",
     "to_non_dataflow",
     "remove_redundant_reshape",
     "expand_matmul_of_sum",
@@ -24,14 +28,18 @@ FILES: tuple[str, ...] = (
     "reorder_take_after_matmul",
     "optimize_layout_transform",
     "fold_batchnorm_to_conv2d",
+    "dispatch_sampling",
+    "dispatch_sort_scan",
     "legalize_ops",
     "lambda_lift",
     "remove_purity_checking",
     "call_tir_rewrite",
     "static_plan_block_memory",
+    "rewrite_cuda_graph",
     "lower_alloc_tensor",
     "kill_after_last_use",
     "lower_runtime_builtin",
+    "compute_prim_value",
     "vm_shape_lower",
     "attach_global_symbol",
 )
@@ -39,6 +47,12 @@ ALIASES = {"VMBuiltinLower": "LowerRuntimeBuiltin", "CanonicalizeRelaxBindings":
 PIPELINES: dict[str, tuple[str, ...]] = {
     "default": (
         "CanonicalizeBindings", "EliminateCommonSubexpr", "FoldConstant", "DeadCodeElimination", "LegalizeOps", "ToNonDataflow",
+    ),
+    "zero": ("LegalizeOps", "AnnotateTIROpPattern", "FoldConstant", "FuseOps", "FuseTIR"),
+    "default_build": (
+        "DispatchSampling", "DispatchSortScan", "LegalizeOps", "RewriteDataflowReshape", "ToNonDataflow", "RemovePurityChecking",
+        "CallTIRRewrite", "StaticPlanBlockMemory", "RewriteCUDAGraph", "LowerAllocTensor", "KillAfterLastUse", "LowerRuntimeBuiltin",
+        "ComputePrimValue", "VMShapeLower", "AttachGlobalSymbol",
     ),
     "simplify": ("CanonicalizeBindings", "EliminateCommonSubexpr", "FoldConstant", "DeadCodeElimination"),
 }  # fmt: skip

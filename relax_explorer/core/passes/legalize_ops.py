@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated
 
 from relax_explorer.core.build.block_builder import BlockBuilder
@@ -18,7 +19,7 @@ from relax_explorer.core.ops import find
 from relax_explorer.core.ops.kit import legalize
 from relax_explorer.core.ops.kit.decl import NotLowered, Op
 from relax_explorer.core.passes.contract import PassSite, function_pass
-from relax_explorer.core.passes.properties import LOWERED, NO_HIGH_LEVEL_OPS, NORMAL_FORM, SYMBOLS_ATTACHED
+from relax_explorer.core.passes.properties import ADDED_KERNELS, NO_HIGH_LEVEL_OPS, NORMAL_FORM
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
 
 
@@ -26,7 +27,7 @@ from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
     "LegalizeOps",
     requires=[NORMAL_FORM],
     establishes=[NO_HIGH_LEVEL_OPS],
-    invalidates=[*LOWERED, SYMBOLS_ATTACHED],
+    invalidates=ADDED_KERNELS,
 )
 def legalize_ops(
     fn: e.Function, at: PassSite, *, skip: Annotated[tuple[str, ...], "operators that stay"] = ()
@@ -38,6 +39,11 @@ def legalize_ops(
     shares memory that may be overwritten; each gets a warning with the reason.
     """
     _check_names(skip)
+    return lower_operators(fn, at, lambda name: name not in skip and name.removeprefix("relax.") not in skip)
+
+
+def lower_operators(fn: e.Function, at: PassSite, chosen: Callable[[str], bool]) -> e.Function:
+    """Lower the operators with the chosen names. The others that have a lowering are kept."""
     memory = aliases(at.module, at.function, fn)
 
     def rule(walk: Rewriter, binding: e.Binding) -> Answer:
@@ -50,7 +56,7 @@ def legalize_ops(
             at.report.say(codes.NO_LEGALIZATION, text, value)
         if op is None or not op.is_lowered():
             return binding
-        if value.op.name in skip or value.op.name.removeprefix("relax.") in skip:
+        if not chosen(value.op.name):
             at.waived.add(NO_HIGH_LEVEL_OPS)
             return binding
         if op.shares and memory.written(binding.var) and op.unfold is None:

@@ -143,6 +143,13 @@ def _unplanned(module: IRModule) -> tuple[Any, str] | None:
     return None
 
 
+def _without_pattern(module: IRModule) -> tuple[Any, str] | None:
+    for name, fn in module.functions.items():
+        if isinstance(fn, PrimFunc) and "op_pattern" not in fn.attrs:
+            return fn, f"{name} has no op_pattern"
+    return None
+
+
 def _without_symbol(module: IRModule) -> tuple[Any, str] | None:
     for name, fn in module.functions.items():
         if isinstance(fn, (e.Function, PrimFunc)) and "global_symbol" not in fn.attrs:
@@ -176,6 +183,9 @@ NO_HIGH_LEVEL_OPS = Property(
 NO_DATAFLOW = Property("NO_DATAFLOW", "no dataflow block is left", _dataflow)
 CANONICAL_BINDINGS = Property(
     "CANONICAL_BINDINGS", "no dataflow variable only renames another", _each_binding(_alias)
+)
+PATTERNS_ANNOTATED = Property(
+    "PATTERNS_ANNOTATED", "every PrimFunc has its pattern for fusion", _without_pattern
 )
 PURITY_ERASED = Property(
     "PURITY_ERASED", "no function promises purity: later passes may write into memory", _promised_pure
@@ -212,6 +222,8 @@ LOWERED = (
     BUILTINS_LOWERED,
     SHAPES_LOWERED,
 )
+# Properties that a pass breaks if it adds calls of new kernels.
+ADDED_KERNELS = (*LOWERED, PATTERNS_ANNOTATED, SYMBOLS_ATTACHED)
 
 PROPERTIES: tuple[Property, ...] = (
     WELL_FORMED,
@@ -219,6 +231,7 @@ PROPERTIES: tuple[Property, ...] = (
     NORMALIZED,
     CANONICAL_BINDINGS,
     NO_HIGH_LEVEL_OPS,
+    PATTERNS_ANNOTATED,
     NO_DATAFLOW,
     NO_NESTED_FUNCTIONS,
     PURITY_ERASED,

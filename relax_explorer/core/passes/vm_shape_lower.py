@@ -20,6 +20,7 @@ from relax_explorer.core.passes.properties import (
     NO_DATAFLOW,
     NO_NESTED_FUNCTIONS,
     NORMAL_FORM,
+    PATTERNS_ANNOTATED,
     PURITY_ERASED,
     SHAPES_LOWERED,
     SYMBOLS_ATTACHED,
@@ -33,7 +34,7 @@ from relax_explorer.core.passes.shape_heap import ShapeHeap
     requires=[NORMAL_FORM, BUILTINS_LOWERED],
     needs=[NO_NESTED_FUNCTIONS, NO_DATAFLOW, PURITY_ERASED],
     establishes=[SHAPES_LOWERED],
-    invalidates=[SYMBOLS_ATTACHED],
+    invalidates=[PATTERNS_ANNOTATED, SYMBOLS_ATTACHED],
 )
 def vm_shape_lower(fn: e.Function, at: PassSite) -> e.Function:
     """Give every symbolic length a slot on a shape heap, and turn shapes and scalars into builtins that read it.

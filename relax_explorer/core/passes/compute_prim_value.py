@@ -1,0 +1,81 @@
+"""ComputePrimValue: compute scalar operands by PrimFuncs."""
+
+from __future__ import annotations
+
+from typing import TypeGuard
+
+from relax_explorer.core.check.emission import FreshNames
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.attrs import Attrs
+from relax_explorer.core.ir.fold import substitute
+from relax_explorer.core.ir.node import replace
+from relax_explorer.core.ir.walk import map_operands
+from relax_explorer.core.passes import machine_calls as m
+from relax_explorer.core.passes.contract import PassSite, function_pass
+from relax_explorer.core.passes.properties import (
+    NO_DATAFLOW,
+    NORMAL_FORM,
+    PATTERNS_ANNOTATED,
+    PURITY_ERASED,
+    SYMBOLS_ATTACHED,
+)
+from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
+from relax_explorer.core.tir import stmt as t
+
+
+@function_pass(
+    "ComputePrimValue",
+    requires=[NORMAL_FORM],
+    needs=[NO_DATAFLOW, PURITY_ERASED],
+    invalidates=[PATTERNS_ANNOTATED, SYMBOLS_ATTACHED],
+)
+def compute_prim_value(fn: e.Function, at: PassSite) -> e.Function:
+    """Replace scalar operands such as `n * 2` by calls of PrimFuncs that compute them from the shape variables."""
+    names = FreshNames.of(fn)
+
+    def rule(walk: Rewriter, binding: e.Binding) -> Answer:
+        if type(binding) is not e.VarBinding or type(binding.value) in (e.If, e.Function):
+            return binding
+        emitted: list[e.Binding] = []
+
+        def computed(operand: e.Expr) -> e.Expr:
+            if type(operand) is e.Tuple:
+                fields = tuple(map(computed, operand.fields))
+                return operand if fields == operand.fields else e.tuple_of(fields)
+            if not _is_computed(operand):
+                return operand
+            new = m.bound(names("gv"), _call(operand, at))
+            emitted.append(new)
+            return new.var
+
+        value = binding.value
+        if _is_computed(value):
+            call = _call(value, at)
+            var = e.var_like(binding.var, call.struct_info)  # its value is not known any more
+            walk.rename(binding.var, var)
+            return replace(binding, var=var, value=call, annotation=None)
+        new = replace(binding, value=map_operands(value, computed))
+        return (*emitted, new) if emitted else new
+
+    return rewrite(fn, at, rule)
+
+
+def _is_computed(value: e.Expr) -> TypeGuard[e.PrimValue]:
+    return (
+        type(value) is e.PrimValue and type(value.value) is not p.PrimVar and bool(p.free_vars(value.value))
+    )
+
+
+def _call(scalar: e.PrimValue, at: PassSite) -> e.Call:
+    """The call of a PrimFunc that computes a scalar."""
+    value = scalar.value
+    variables = tuple(p.free_vars(value))
+    renewed = {var: p.PrimVar(var.name, var.dtype) for var in variables}
+    info = s.PrimStructInfo(value.dtype)
+    body = t.Evaluate(p.PrimCall("ret", (substitute(value, dict(renewed)),), value.dtype))
+    attrs = Attrs({"tirx.is_host_func": True})
+    fn = t.PrimFunc(tuple(renewed.values()), body, info, attrs)
+    callee = at.editor.add("compute_symbolic_expr", fn)
+    return e.Call(callee, tuple(map(m.number, variables)), struct_info=info, span=scalar.span)
