@@ -123,6 +123,46 @@ def test_ctrl_c_stops_a_move_and_keeps_the_session(tmp_path: Path) -> None:
     assert prompt.status() == 0
 
 
+PACKED = """@R.function
+def main(x: R.Tensor((2,), "float32")):
+    y = R.call_pure_packed("waits", x, sinfo_args=R.Tensor((2,), "float32"))
+    return y
+"""
+
+
+def waiting(folder: Path, body: str) -> Prompt:
+    """A session whose first step calls a packed function with this body."""
+    path, code = folder / "p.py", folder / "packed.py"
+    path.write_text(PACKED)
+    code.write_text(f"import time\n\ndef waits(x):\n    {body}\n    return x\n")
+    prompt = Prompt(path, "--packed", f"{code}:waits")
+    prompt.read()
+    prompt.send("continue\n")
+    time.sleep(0.7)
+    prompt.send("\x03")
+    return prompt
+
+
+def test_ctrl_c_stops_a_packed_function_that_loops(tmp_path: Path) -> None:
+    prompt = waiting(tmp_path, "while True: pass")
+    assert "cancelled at step 0" in prompt.read(seconds=10)
+    prompt.send("where\n")
+    assert "main" in prompt.read()
+    prompt.send("quit\n")
+    assert prompt.status() == 0
+
+
+def test_during_one_long_call_ctrl_c_keeps_the_session_once(tmp_path: Path) -> None:
+    prompt = waiting(tmp_path, "time.sleep(4)")
+    assert "ctrl+c again ends the session" in prompt.read(seconds=20)  # up to the prompt after the call
+    prompt.send("quit\n")
+    assert prompt.status() == 0
+    prompt = waiting(tmp_path, "time.sleep(60)")
+    assert "ctrl+c again" in prompt.read("ends the session\r\n", seconds=20)
+    prompt.send("\x03")
+    assert prompt.status() == 130
+
+
 def test_a_script_goes_on_after_ctrl_c(tmp_path: Path) -> None:
     path, script = tmp_path / "p.py", tmp_path / "commands.txt"
     path.write_text(PROGRAMS["recursion"])

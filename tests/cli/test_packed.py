@@ -101,11 +101,39 @@ def test_no_settings_file_and_no_variable_names_code(tmp_path: Path, monkeypatch
         monkeypatch.setenv(variable, file)
     invoke(tmp_path, "no.such")
     assert not marker.exists()
-    assert {item.name for item in COMMANDS for a in item.arguments if a.is_code} == {"run", "debug"}
+    assert {item.name for item in COMMANDS for a in item.arguments if a.is_code} == {
+        "tui", "run", "debug", "compare", "bisect", "validate",
+    }  # fmt: skip
 
 
-def test_a_private_function_needs_the_option(tmp_path: Path) -> None:
-    refused = invoke(tmp_path, "twice", "--func", "helper")
-    assert refused.exit_code == 1
-    assert "RX0526" in refused.stderr
-    assert "[2. 2.]" in invoke(tmp_path, "twice", "--func", "helper", "--private").stdout
+PURE = """@R.function
+def main(x: R.Tensor((2,), "float32")):
+    y = R.call_pure_packed("NAME", x, sinfo_args=R.Tensor((2,), "float32"))
+    return OP(y, y)
+"""
+
+
+@pytest.mark.parametrize(
+    ("command", "where"),
+    [
+        *[
+            (command, where)
+            for command in ("compare", "bisect", "validate")
+            for where in ((), ("--workers", "2"))
+        ],
+        ("compare", ("--scheduler", "local")),
+    ],
+)
+def test_compared_stages_call_the_functions_in_whatever_process(
+    command: str, where: tuple[str, ...], tmp_path: Path
+) -> None:
+    name = f"test.packed.{command}{''.join(where)}"
+    (tmp_path / "build").mkdir()
+    for number, last in enumerate(["R.add(y, y)", "R.add(y, x)"]):
+        text = PURE.replace("NAME", name).replace("OP(y, y)", last)
+        (tmp_path / "build" / f"{number}_Stage{number}.py").write_text(text)
+    words = [command, str(tmp_path / "build"), "--input", "x=3", "--format", "json", *where]
+    done = CliRunner().invoke(group, [*words, "--packed", f"{name}={library(tmp_path)}:twice"])
+    assert done.exit_code == 1, done.output
+    assert "differs" in done.stdout
+    assert "no packed function" not in done.stdout

@@ -63,7 +63,13 @@ def forward(at: Debugger) -> list[Any]:
 
 
 def walk(at: Debugger, states: list[Any], random: Random) -> None:
-    """Go to random positions, and compare each with the first visit."""
+    """Go back step by step, forward again, and to random positions, and compare each with the first visit."""
+    for k in range(1, len(states)):  # k steps back from the end, each by itself, and k forward again
+        at.back()
+        assert state(at) == states[-1 - k]
+    for expected in states[1:]:
+        at.step()
+        assert state(at) == expected
     for position in [*(random.randrange(len(states)) for _ in range(8)), 0, len(states) - 1]:
         at.goto(position)
         assert at.position == position

@@ -112,6 +112,24 @@ def test_it_ends_in_the_middle_of_what_never_ends(ending: str, program: str) -> 
     assert os.waitstatus_to_exitcode(status) == (0 if ending == "ctrl+q" else 128 + getattr(signal, ending))
 
 
+def test_escape_stops_a_packed_function_that_loops(tmp_path: Path) -> None:
+    program, code = tmp_path / "p.py", tmp_path / "packed.py"
+    program.write_text(
+        '@R.function\ndef main(x: R.Tensor((2,), "float32")):\n'
+        '    y = R.call_pure_packed("loops", x, sinfo_args=R.Tensor((2,), "float32"))\n    return y\n'
+    )
+    code.write_text("def loops(x):\n    while True:\n        pass\n")
+    words = ("-m", "relax_explorer", "tui", str(program), "--packed", f"{code}:loops", "--screen", "debug")
+    terminal = Terminal(str(program), (sys.executable, *words))
+    terminal.read_until(b"main")
+    terminal.drain()
+    os.write(terminal.fd, b"c")
+    terminal.drain()
+    os.write(terminal.fd, b"\x1b")
+    terminal.read_until(b"cancelled", 10)
+    terminal.close()
+
+
 def test_work_that_nothing_can_end_does_not_keep_the_process(tmp_path: Path) -> None:
     """A user's packed function, or a pass, may never return."""
     script = tmp_path / "stuck.py"

@@ -85,6 +85,7 @@ SAMPLING = (
     Argument("--rtol", "relative tolerance (default: by dtype)", "float"),
     Argument("--atol", "absolute tolerance (default: by dtype and magnitude)", "float"),
     MAX_INPUT,
+    PACKED,
 )
 SIDE_BY_SIDE = (
     Argument("--workers", "run samples or stages side by side in this many processes", "int", metavar="N"),
@@ -167,6 +168,7 @@ COMMANDS: tuple[Command, ...] = (
             FUNCTION,
             RUN_INPUT,
             SHAPE,
+            PACKED,
             THEME,
             REDUCE_MOTION,
             KEYS,

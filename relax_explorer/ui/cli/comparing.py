@@ -23,6 +23,7 @@ from relax_explorer.ui import directories
 from relax_explorer.ui.cli import comparison_output as shown
 from relax_explorer.ui.cli import output, trials
 from relax_explorer.ui.cli.interruptible import interruptible
+from relax_explorer.ui.cli.packed_files import register_files
 from relax_explorer.ui.cli.progress import progress
 
 _RESULT = re.compile(r"out[0-9]{1,9}")
@@ -30,10 +31,11 @@ _RESULT = re.compile(r"out[0-9]{1,9}")
 
 def compare(
     a: str, b: str | None, passes: str | None, func: str | None, ref: str | None, input_: tuple[str, ...], shape: tuple[str, ...],
-    samples: int | None, rtol: float | None, atol: float | None, max_input: float, all: bool, workers: int | None, scheduler: str | None,
-    format: str,
+    samples: int | None, rtol: float | None, atol: float | None, max_input: float, packed: tuple[str, ...], all: bool, workers: int | None,
+    scheduler: str | None, format: str,
 ) -> int:  # fmt: skip
     """Compare two programs, or one with recorded values."""
+    register_files(packed)
     allowed = trials.tolerance(rtol, atol)
     if ref is not None:
         if b is not None or workers is not None or scheduler is not None:
@@ -56,7 +58,14 @@ def compare(
             )
     else:
         result = _compared(
-            a, b, passes, func, (input_, shape, samples, max_input), allowed, all, (workers, scheduler)
+            a,
+            b,
+            passes,
+            func,
+            (input_, shape, samples, max_input),
+            allowed,
+            all,
+            (workers, scheduler, packed),
         )
     shown.print_comparison(result, format, all)
     if not result.equal:
@@ -66,7 +75,7 @@ def compare(
 
 def _compared(
     a: str, b: str | None, passes: str | None, func: str | None, choice: tuple[Any, ...], allowed: Any, everything: bool,
-    where: tuple[int | None, str | None],
+    where: tuple[int | None, str | None, tuple[str, ...]],
 ) -> Comparison:  # fmt: skip
     """Compare two stages of one build, or of two."""
     (path, name), (other, its_name) = trials.place(a), trials.place(b if b is not None else a)
@@ -132,10 +141,11 @@ class CommandTest:
 
 def bisect(
     input: str, command: tuple[str, ...], passes: str | None, func: str | None, test: str, ref: str | None, input_: tuple[str, ...],
-    shape: tuple[str, ...], samples: int | None, rtol: float | None, atol: float | None, max_input: float, workers: int | None,
-    scheduler: str | None, profile: str, format: str,
+    shape: tuple[str, ...], samples: int | None, rtol: float | None, atol: float | None, max_input: float, packed: tuple[str, ...],
+    workers: int | None, scheduler: str | None, profile: str, format: str,
 ) -> int:  # fmt: skip
     """Find the first stage that fails a test."""
+    register_files(packed)
     build = trials.build(input, passes)
     if len(build.stages) == 1:
         raise click.UsageError("bisect takes --passes, or a folder or file with several stages")
@@ -148,7 +158,7 @@ def bisect(
     results = _reference(ref) if ref is not None else ()
 
     def work(interrupt: Interrupt) -> Bisection:
-        with trials.executor(workers, scheduler) as executor, progress() as told:
+        with trials.executor(workers, scheduler, packed) as executor, progress() as told:
             tests: dict[str, Predicate] = {
                 "same-output": SameOutput(first, function, chosen, allowed, results, cache, interrupt),
                 "no-nan": NoNan(first, function, chosen, cache, interrupt),
@@ -172,9 +182,10 @@ def _reference(path: str) -> tuple[tuple[str, Any], ...]:
 
 def validate(
     input: str, passes: str | None, func: str | None, input_: tuple[str, ...], shape: tuple[str, ...], samples: int | None,
-    rtol: float | None, atol: float | None, max_input: float, workers: int | None, scheduler: str | None, format: str,
+    rtol: float | None, atol: float | None, max_input: float, packed: tuple[str, ...], workers: int | None, scheduler: str | None, format: str,
 ) -> int:  # fmt: skip
     """Run every stage against the first one."""
+    register_files(packed)
     build = trials.build(input, passes)
     if len(build.stages) == 1:
         raise click.UsageError("validate takes --passes, or a folder or file with several stages")
@@ -183,7 +194,7 @@ def validate(
     chosen = trials.samples(build.stages[0], function, input_, shape, samples, max_input)
 
     def work(interrupt: Interrupt) -> Any:
-        with trials.executor(workers, scheduler) as executor, progress() as told:
+        with trials.executor(workers, scheduler, packed) as executor, progress() as told:
             cache = directories.kernel_cache()
             return validate_stages(
                 build,

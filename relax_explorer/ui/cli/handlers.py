@@ -23,6 +23,7 @@ from relax_explorer.ui.cli.completing import completion
 from relax_explorer.ui.cli.debug import debug
 from relax_explorer.ui.cli.explain import explain
 from relax_explorer.ui.cli.opening import chosen, recorded_stages
+from relax_explorer.ui.cli.packed_files import register_files
 from relax_explorer.ui.cli.run import lengths_given, run, sources_by_name
 from relax_explorer.ui.cli.serving import serve
 from relax_explorer.ui.files import STANDARD_OUTPUT, Target
@@ -49,7 +50,7 @@ def _session(path: str, passes: str | None, usual: str) -> Session:
 
 def tui(
     input: str | None, passes: str | None, screen: str, profile: str, func: str | None, input_: tuple[str, ...], shape: tuple[str, ...],
-    theme: str, reduce_motion: bool, keys: str, key: tuple[str, ...],
+    packed: tuple[str, ...], theme: str, reduce_motion: bool, keys: str, key: tuple[str, ...],
 ) -> int:  # fmt: skip
     """Open the explorer."""
     if not (
@@ -60,6 +61,7 @@ def tui(
     os.environ.setdefault("TEXTUAL_FPS", "120")  # a key takes up to three frames; Textual reads this once
     from relax_explorer.ui.tui.app import run_app
 
+    register_files(packed)
     call = CallInputs(func or "", sources_by_name(input_), lengths_given(shape))
     pipeline = "default" if passes is None else passes
     return run_app(

@@ -18,6 +18,7 @@ from relax_explorer.core.session.samples import Sample, function_of, samples_of
 from relax_explorer.core.session.session import Session
 from relax_explorer.ui import directories
 from relax_explorer.ui.cli import output
+from relax_explorer.ui.cli.packed_files import register_files
 from relax_explorer.ui.cli.run import lengths_given, most_bytes, sources_by_name
 
 _MOST_SAMPLES = 1000
@@ -97,14 +98,17 @@ def tolerance(rtol: float | None, atol: float | None) -> Tolerance:
 
 
 @contextlib.contextmanager
-def executor(workers: int | None, scheduler: str | None) -> Iterator[Executor | None]:
-    """The executor of `--workers` or `--scheduler`; None without either."""
+def executor(
+    workers: int | None, scheduler: str | None, packed: tuple[str, ...]
+) -> Iterator[Executor | None]:
+    """The executor of `--workers` or `--scheduler`; None without either. Its processes register the functions of `packed`."""
     if workers is not None and scheduler is not None:
         raise click.UsageError("--workers and --scheduler exclude each other")
     if workers is not None:
         if not 1 <= workers <= _MOST_WORKERS:
             raise click.UsageError(f"--workers takes a number from 1 to {_MOST_WORKERS}")
-        with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")) as pool:
+        spawning = multiprocessing.get_context("spawn")
+        with ProcessPoolExecutor(workers, spawning, register_files, (packed,)) as pool:
             yield pool
         return
     if scheduler is None:
@@ -120,4 +124,5 @@ def executor(workers: int | None, scheduler: str | None) -> Iterator[Executor | 
     except (OSError, ValueError) as error:
         raise click.UsageError(f"--scheduler {scheduler}: {error}") from None
     with client:
+        client.run(register_files, packed)
         yield client.get_executor(pure=False)
