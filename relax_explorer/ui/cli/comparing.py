@@ -35,7 +35,6 @@ def compare(
     scheduler: str | None, format: str,
 ) -> int:  # fmt: skip
     """Compare two programs, or one with recorded values."""
-    register_files(packed)
     allowed = trials.tolerance(rtol, atol)
     if ref is not None:
         if b is not None or workers is not None or scheduler is not None:
@@ -46,6 +45,7 @@ def compare(
         function = trials.function_name(stage, func)
         sample = trials.samples(stage, function, input_, shape, samples, max_input)[0]
         values = read_arrays(ref)
+        register_files(packed)
         result = interruptible(
             lambda interrupt: against(
                 stage, function, sample, values, allowed, directories.kernel_cache(), interrupt
@@ -57,16 +57,8 @@ def compare(
                 f"no entry of {ref} is called like a result (out0) or a variable of {function}"
             )
     else:
-        result = _compared(
-            a,
-            b,
-            passes,
-            func,
-            (input_, shape, samples, max_input),
-            allowed,
-            all,
-            (workers, scheduler, packed),
-        )
+        choice, where = (input_, shape, samples, max_input), (workers, scheduler, packed)
+        result = _compared(a, b, passes, func, choice, allowed, all, where)
     shown.print_comparison(result, format, all)
     if not result.equal:
         return output.FOUND
@@ -145,7 +137,6 @@ def bisect(
     workers: int | None, scheduler: str | None, profile: str, format: str,
 ) -> int:  # fmt: skip
     """Find the first stage that fails a test."""
-    register_files(packed)
     build = trials.build(input, passes)
     if len(build.stages) == 1:
         raise click.UsageError("bisect takes --passes, or a folder or file with several stages")
@@ -185,7 +176,6 @@ def validate(
     rtol: float | None, atol: float | None, max_input: float, packed: tuple[str, ...], workers: int | None, scheduler: str | None, format: str,
 ) -> int:  # fmt: skip
     """Run every stage against the first one."""
-    register_files(packed)
     build = trials.build(input, passes)
     if len(build.stages) == 1:
         raise click.UsageError("validate takes --passes, or a folder or file with several stages")

@@ -101,7 +101,8 @@ def tolerance(rtol: float | None, atol: float | None) -> Tolerance:
 def executor(
     workers: int | None, scheduler: str | None, packed: tuple[str, ...]
 ) -> Iterator[Executor | None]:
-    """The executor of `--workers` or `--scheduler`; None without either. Its processes register the functions of `packed`."""
+    """The executor of `--workers` or `--scheduler`; None without either. All processes register the functions of `packed`."""
+    register_files(packed)
     if workers is not None and scheduler is not None:
         raise click.UsageError("--workers and --scheduler exclude each other")
     if workers is not None:
