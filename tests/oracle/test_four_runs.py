@@ -62,7 +62,7 @@ class Written:
     """The lines of one program; `known` has the variables of each shape."""
 
     def __init__(self, seed: int) -> None:
-        self.random = Random(seed)
+        self.random, self.has_branches = Random(seed), seed % 2 == 0
         self.known = {"n4": ["x", "y"], "w": ["w"], "b": ["b"], "n1": [], "flat": []}
         self.lines: list[str] = []
         self.count = 0
@@ -71,7 +71,7 @@ class Written:
         """A new variable of a shape."""
         name = f"v{self.count}"
         self.count += 1
-        if shape == "n4" and self.random.random() < 0.1:
+        if self.has_branches and shape == "n4" and self.random.random() < 0.15:
             sides = [self.value(shape, SIDES) for _ in range(2)]
             self.lines.append(BRANCH.format(name[1:], *sides).rstrip())
         else:
@@ -102,8 +102,12 @@ def program(seed: int) -> str:
     written = Written(seed)
     for _ in range(written.random.randrange(4, 16)):
         written.bind(written.random.choice(["n4", "n4", "n4", *RULES]))
-    last = [written.bind("n4"), written.pick("n1"), written.pick("w")]
-    return HEAD + "\n".join(written.lines) + f"\n        return ({', '.join(last)})\n"
+    last = [written.bind("n4"), written.bind("n1"), written.bind("w")]
+    lines, names = "\n".join(written.lines), ", ".join(last)
+    if seed % 2:  # without branches: one block, whose bindings can be fused
+        block = "\n".join(f"    {line}" for line in lines.split("\n"))
+        lines = f"        with R.dataflow():\n{block}\n            R.output({names})"
+    return f"{HEAD}{lines}\n        return ({names})\n"
 
 
 def arguments(seed: int) -> list[Any]:
@@ -127,13 +131,20 @@ def differences(oracle: Oracle | None, seed: int) -> str:
     text, args = program(seed), arguments(seed)
     module = rxe.normalize(rxe.parse(text))
     lowered = rxe.apply_pass(module, "LegalizeOps")
+    fused = rxe.run_pipeline(module, "zero")
+    built = rxe.run_pipeline(fused, "default_build")
     first = rxe.run(module, "main", args, engine="numba")
     results = {
         "reference": rxe.run(lowered, "main", args, engine="reference"),
         "stepped": stepped(module, args),
     }
     results["stepped lowered"] = stepped(lowered, args)
-    for name, other in (("operators", module), ("lowered", lowered)):
+    for name, other in (
+        ("operators", module),
+        ("lowered", lowered),
+        ("fused kernels", fused),
+        ("built", built),
+    ):
         for run in range(WARM):
             results[f"{name}, run {run}"] = rxe.run(other, "main", args)
     if oracle is not None:

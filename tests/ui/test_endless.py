@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import threading
 import time
 from pathlib import Path
 
 import pytest
 
+from relax_explorer.core.exec.packed import packed_function
 from relax_explorer.ui.tui.app import Explorer
 from tests.perf.tui import Terminal
 from tests.ui.test_explorer import screen_text, wait
@@ -128,6 +130,25 @@ def test_escape_stops_a_packed_function_that_loops(tmp_path: Path) -> None:
     os.write(terminal.fd, b"\x1b")
     terminal.read_until(b"cancelled", 10)
     terminal.close()
+
+
+async def test_a_call_that_goes_on_after_escape_is_told(tmp_path: Path) -> None:
+    program = tmp_path / "p.py"
+    program.write_text(
+        '@R.function\ndef main(x: R.Tensor((2,), "float32")):\n'
+        '    y = R.call_pure_packed("test.endless.sleeps", x, sinfo_args=R.Tensor((2,), "float32"))\n    return y\n'
+    )
+    woken = threading.Event()
+    packed_function("test.endless.sleeps")(lambda x: [woken.wait(30), x][1])
+    app = Explorer(str(program), "")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await wait(pilot, lambda: app.state.session is not None)
+        await pilot.press("2", "c")
+        await wait(pilot, lambda: "Esc cancels" in app.jobs.notice(), 10)
+        await pilot.press("escape")
+        await wait(pilot, lambda: "ends after the present call" in app.jobs.notice(), 10)
+        woken.set()
+        await wait(pilot, lambda: app.jobs.is_idle, 10)
 
 
 def test_work_that_nothing_can_end_does_not_keep_the_process(tmp_path: Path) -> None:

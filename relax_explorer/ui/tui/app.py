@@ -330,6 +330,7 @@ class Explorer(App[int]):
     def cancel(self) -> None:
         """Cancel what runs."""
         was_busy = not self.jobs.is_idle
+        self.jobs.cancel()
         self.run_control.cancel()
         self.verdicts.interrupt.cancel()
         self.exports.interrupt.cancel()

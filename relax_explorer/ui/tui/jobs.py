@@ -38,6 +38,7 @@ class Job:
     receiver: Receiver
     is_stale: bool = False
     is_working: bool = False
+    is_cancelled: bool = False  # the user asked for its end
     detail: str = ""  # how far it is
     started: float = field(default_factory=time.monotonic)
 
@@ -169,4 +170,10 @@ class Jobs:
             return ""
         seconds = time.monotonic() - late[0].started
         name = f"{late[0].name}{', ' if late[0].detail else ''}{late[0].detail} …"
-        return f"{name} {seconds:.0f} s, Esc cancels" if seconds >= 1 else name
+        way_out = "ends after the present call" if late[0].is_cancelled else "Esc cancels"
+        return f"{name} {seconds:.0f} s, {way_out}" if seconds >= 1 else name
+
+    def cancel(self) -> None:
+        """Note that the user asked for the end of what runs. Whoever does the work interrupts it."""
+        for job in self.running:
+            job.is_cancelled = True
