@@ -10,8 +10,8 @@ from relax_explorer.core.ops.kit.by_rows import are_shared
 from relax_explorer.core.tir import stmt as t
 from relax_explorer.core.tir.independent import Iterations, independent_iterations
 
-# Operations from which two threads are faster than one. Their start takes 0.08 ms: 2**20 cheap stores took 0.20 instead of 0.12 ms,
-# four times as many 0.63 instead of 0.88 ms, and 2**20 stores of two calls 3.6 instead of 7.0 ms.
+# Operations from which two threads are faster than one (tests/perf: run-parallel). Their start takes 0.08 ms: 2**20 cheap stores
+# took 0.20 instead of 0.12 ms, four times as many 0.63 instead of 0.88 ms, and 2**20 stores of two calls 3.6 instead of 7.0 ms.
 WORTHWHILE = 1 << 24
 KNOWN_LENGTHS = 4096  # combinations of lengths in the cache of a PrimFunc
 _SHARED: PerNode[dict[tuple[int, ...], Iterations | None]] = PerNode()
