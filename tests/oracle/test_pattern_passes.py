@@ -9,9 +9,12 @@ from typing import Any
 import pytest
 
 import relax_explorer as rxe
+from relax_explorer.core.patterns import pattern as q
+from relax_explorer.core.patterns import read_pattern
 from tests.support import mdtest
 from tests.support.corpus import MODELS
 from tests.support.oracle import Oracle
+from tests.support.pattern_trees import tree
 
 PROGRAMS = Path(__file__).parent / "pass_programs" / "patterns.md"
 PASSES = (
@@ -22,12 +25,22 @@ PASSES = (
     "ReorderTakeAfterMatmul",
     "OptimizeLayoutTransform",
     "FoldBatchnormToConv2D",
+    "FuseTransposeMatmul",
 )
-ANY = "any pass"
+FUSIONS = {
+    "earlier ones first": ["my.mm_relu: relu(matmul(_, _))", "my.mm: matmul(_, _)", "your.add: add(_, _)"],
+    "overlapping": ["my.add2: add(add(_, _), _)", "my.r: relu(reshape(_, _))", "my.a: relu(add(_, _))"],
+    "parts": ["my.s: relu(split(_)[0])", "my.c: relu(concat(_))", "my.mm_add: add(matmul(_, _), const)"],
+    "limits": ["my.m: matmul(x: f32[4, 4], _)", "my.e: exp(x) | sin(x)", "my.p: multiply(_, ~const)"],
+}
+BY_RULES = "every pass by rules"
 SUMS = "Sums, concatenations and takes"
 DIFFERENT = {
+    ("overlapping", "llama"): "FuseOpsByPattern for a match that other bindings divide",
+    ("limits", "Reshapes: zeros"): "FuseOpsByPattern for a tensor whose shape",
+    ("overlapping", "Fusion: h4"): "FuseOpsByPattern for a match that shares",
     ("ExpandMatmulOfSum", f"{SUMS}: e4"): "Products with `out_dtype`",
-    (ANY, f"{SUMS}: e5"): "A branch of less precise StructInfo",
+    (BY_RULES, f"{SUMS}: e5"): "A branch of less precise StructInfo",
     ("RemoveRedundantReshape", "Reshapes: zeros"): "A tensor whose shape a variable holds",
     ("ReorderTakeAfterMatmul", f"{SUMS}: t5"): "ReorderTakeAfterMatmul with one index",
     ("OptimizeLayoutTransform", "Layout transforms: square"): "OptimizeLayoutTransform for maps",
@@ -45,7 +58,9 @@ def programs() -> dict[str, str]:
 
 def compared(oracle: Oracle, text: str, name: str, options: dict[str, Any]) -> str:
     """`same` if neither changed the program, `agree`, `differ`, or `not asked`."""
-    theirs = oracle.apply(text, [(name, options)])
+    patterns = [text.split(": ", 1) for text in options.get("patterns", ())]
+    trees = {"patterns": [[title, tree(_pattern(text))] for title, text in patterns]} if patterns else {}
+    theirs = oracle.apply(text, [(name, {**options, **trees})])
     if not theirs.ok:
         oracle.could_not_ask(f"{name}: {theirs.error[-100:]}")
         return "not asked"
@@ -57,11 +72,31 @@ def compared(oracle: Oracle, text: str, name: str, options: dict[str, Any]) -> s
     return "same" if after is before else "agree"
 
 
+def _pattern(text: str) -> q.Pattern:
+    pattern = read_pattern(text)
+    assert isinstance(pattern, q.Pattern)
+    return pattern
+
+
+@pytest.mark.parametrize("options", [{}, {"bind_constants": False}, {"annotate_codegen": True}], ids=str)
+@pytest.mark.parametrize("name", FUSIONS)
+def test_what_patterns_match_is_fused_as_in_tvm(oracle: Oracle, name: str, options: dict[str, Any]) -> None:
+    options = {"patterns": FUSIONS[name], **options}
+    outcomes = {
+        title: compared(oracle, text, "FuseOpsByPattern", options) for title, text in programs().items()
+    }
+    different = {title for title, outcome in outcomes.items() if outcome == "differ"}
+    assert different == {title for of, title in DIFFERENT if of == name}
+    assert list(outcomes.values()).count("agree") >= 3
+
+
 @pytest.mark.parametrize("name", PASSES)
 def test_our_result_is_tvms(oracle: Oracle, name: str) -> None:
     outcomes = {title: compared(oracle, text, name, {}) for title, text in programs().items()}
     different = {title for title, outcome in outcomes.items() if outcome == "differ"}
-    assert different == {title for of, title in DIFFERENT if of in (name, ANY)}
+    assert different == {
+        title for of, title in DIFFERENT if of == name or (of == BY_RULES and name in PASSES[:7])
+    }
     assert list(outcomes.values()).count("agree") >= 2
 
 

@@ -139,8 +139,15 @@ def applied(module: Module, passes: PassList) -> Module:
             if name.startswith("pipeline:"):
                 module = relax.get_pipeline(name.removeprefix("pipeline:"), **options)(module)
             else:
-                module = getattr(relax.transform, name)(**options)(module)
+                module = getattr(relax.transform, name)(**with_patterns(options))(module)
     return module
+
+
+def with_patterns(options: dict[str, Any]) -> dict[str, Any]:
+    """Options with TVM's patterns in place of [name, tree]."""
+    if "patterns" not in options:
+        return options
+    return {**options, "patterns": [(name, built_pattern(tree, {})) for name, tree in options["patterns"]]}
 
 
 def to_wire(value: Any) -> dict[str, Any]:

@@ -30,6 +30,8 @@ FILES: tuple[str, ...] = (
     "fold_batchnorm_to_conv2d",
     "dispatch_sampling",
     "dispatch_sort_scan",
+    "fuse_transpose_matmul",
+    "fuse_ops_by_pattern",
     "legalize_ops",
     "lambda_lift",
     "remove_purity_checking",

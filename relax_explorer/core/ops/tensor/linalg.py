@@ -69,19 +69,24 @@ class Matmul(Op, name="relax.matmul"):
     @staticmethod
     def legalize(te: Te, x1: Tensor, x2: Tensor, out_dtype: DType | None) -> Tensor:
         """A sum over the inner axis."""
-        a, b = x1.shape, x2.shape
-        lead = rules.broadcast(Site(None), a[:-2], b[:-2]) or ()
-        rows, columns = a[-2:-1], b[-1:] if len(b) > 1 else ()
-        element = out_dtype or x1.dtype
-        count = len(lead)
+        return product(te, "matmul", x1, x2, out_dtype)
 
-        def product(*i: p.PrimExpr) -> p.PrimExpr:
-            k, outer = i[-1], i[:-1]
-            left = (*_lead(a[:-2], lead, outer), *(outer[count : count + 1] if rows else ()), k)
-            right = (*_lead(b[:-2], lead, outer), k, *(outer[-1:] if columns else ()))
-            return p.Mul(cast(x1[left], element), cast(x2[right], element))
 
-        return te.sum("matmul", (*lead, *rows, *columns), (a[-1],), product, element)
+def product(te: Te, name: str, x1: Tensor, x2: Tensor, out_dtype: DType | None) -> Tensor:
+    """The product of two tensors as a stage with this name."""
+    a, b = x1.shape, x2.shape
+    lead = rules.broadcast(Site(None), a[:-2], b[:-2]) or ()
+    rows, columns = a[-2:-1], b[-1:] if len(b) > 1 else ()
+    element = out_dtype or x1.dtype
+    count = len(lead)
+
+    def term(*i: p.PrimExpr) -> p.PrimExpr:
+        k, outer = i[-1], i[:-1]
+        left = (*_lead(a[:-2], lead, outer), *(outer[count : count + 1] if rows else ()), k)
+        right = (*_lead(b[:-2], lead, outer), k, *(outer[-1:] if columns else ()))
+        return p.Mul(cast(x1[left], element), cast(x2[right], element))
+
+    return te.sum(name, (*lead, *rows, *columns), (a[-1],), term, element)
 
 
 def _lead(dims: rules.Dims, lead: rules.Dims, outer: tuple[p.PrimExpr, ...]) -> tuple[p.PrimExpr, ...]:

@@ -1,0 +1,147 @@
+"""FuseOpsByPattern: move what patterns match into functions, for a library or code generator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Annotated
+
+from relax_explorer.core.codes import passes as codes
+from relax_explorer.core.diagnostics import Diagnostic, Failure
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir.attrs import Attrs
+from relax_explorer.core.ir.walk import info_holders, operands, sequences
+from relax_explorer.core.passes import composite_functions
+from relax_explorer.core.passes.contract import PassSite, module_pass
+from relax_explorer.core.passes.function_groups import Group, lift
+from relax_explorer.core.passes.properties import NORMAL_FORM
+from relax_explorer.core.patterns import pattern as q
+from relax_explorer.core.patterns.matcher import Match, match
+from relax_explorer.core.patterns.occurrences import binding_index, root_of, roots
+from relax_explorer.core.patterns.pattern_text import read_pattern
+from relax_explorer.core.program.module import IRModule
+
+
+@dataclass(frozen=True, slots=True)
+class FusionPattern:
+    """A pattern with the name of its functions, such as `dnnl.conv2d_relu`, and a test of its matches."""
+
+    name: str
+    pattern: q.Pattern
+    check: Callable[[Match], bool] = lambda found: True
+
+
+@module_pass("FuseOpsByPattern", requires=[NORMAL_FORM])
+def fuse_ops_by_pattern(
+    module: IRModule,
+    at: PassSite,
+    *,
+    patterns: Annotated[
+        tuple[str, ...], 'names and patterns, "my.dense: relu(matmul(_, _))"; earlier ones come first'
+    ] = (),
+    bind_constants: Annotated[bool, "constants stay in the functions; else they become operands"] = True,
+    annotate_codegen: Annotated[
+        bool, "wrap each function for the code generator in front of the point of its name"
+    ] = False,
+    entry_functions: Annotated[tuple[str, ...], "change only these functions; all by default"] = (),
+) -> IRModule:
+    """Move the bindings of each match in a dataflow block into a private function with the attribute `Composite`.
+
+    FuseOpsByPattern{patterns="my.dense: relu(matmul(_, w))"} replaces a product and the relu of it by one call. The first match in
+    text order counts. A binding belongs to one match. Operands that a pattern only names stay outside. A match that other bindings
+    divide is not moved: they read one part of it, and another part reads them.
+    """
+    return fused(
+        module, at, [_read(text) for text in patterns], bind_constants, annotate_codegen, entry_functions
+    )
+
+
+def _read(text: str) -> FusionPattern:
+    name, colon, pattern = text.partition(":")
+    read = read_pattern(pattern.strip()) if colon and name.strip() else None
+    if not isinstance(read, q.Pattern):
+        problem = f"{text!r} is no name with a pattern"
+        raise Failure(
+            Diagnostic(codes.BAD_OPTION, problem, help='write patterns="my.dense: relu(matmul(_, _))"')
+        )
+    return FusionPattern(name.strip(), read)
+
+
+def fused(
+    module: IRModule,
+    at: PassSite,
+    patterns: Sequence[FusionPattern],
+    bind_constants: bool = True,
+    annotate_codegen: bool = False,
+    entry_functions: Sequence[str] = (),
+) -> IRModule:
+    """The module with a function for each match; patterns come one after the other."""
+    for pattern in patterns:
+        for name, fn in at.editor.done().relax_functions.items():
+            if _is_open(name, fn, entry_functions):
+                at.editor.replace(
+                    name, lift(fn, at, dict(_Matches(fn, pattern).grouping), not bind_constants)
+                )
+    if annotate_codegen:
+        composite_functions.wrap(at)
+    return at.editor.done()
+
+
+def _is_open(name: str, fn: e.Function, entry_functions: Sequence[str]) -> bool:
+    """True if matches in a function count: it was not made for a match itself."""
+    closed = any(fn.attrs.get(attr) for attr in ("Primitive", "Composite", "Codegen"))
+    return not closed and (not entry_functions or name in entry_functions)
+
+
+class _Matches:
+    """The groups of the matches of one pattern in one function."""
+
+    def __init__(self, fn: e.Function, pattern: FusionPattern) -> None:
+        self.pattern, self.values = pattern, binding_index(fn).values
+        self.grouping: dict[e.Binding, Group] = {}
+        wanted = roots(pattern.pattern)
+        for block in _graphs(fn.body):
+            inside: dict[e.Expr | None, int] = {binding.var: n for n, binding in enumerate(block.bindings)}
+            for binding in block.bindings:
+                if type(binding.value) is e.Call and (wanted is None or root_of(binding.value) in wanted):
+                    self._try(binding, block, inside)
+
+    def _try(self, root: e.Binding, block: e.BindingBlock, inside: dict[e.Expr | None, int]) -> None:
+        assert type(root) is e.VarBinding  # its value is a call
+        found = match(self.pattern.pattern, root.var, self.values)
+        if found is None or not self.pattern.check(found):
+            return
+        numbers = {inside[root.var]}
+        for part, operand in found.operands.items():
+            while isinstance(part, _DESCRIBED) and operand in inside:
+                numbers.add(inside[operand])
+                operand = block.bindings[inside[operand]].value  # a copy is part of the match
+        members = [block.bindings[n] for n in sorted(numbers)]
+        if any(member in self.grouping or _has_held_shape(member) for member in members):
+            return
+        group = Group(Attrs({"Composite": self.pattern.name, "Primitive": True}))
+        for member in members:
+            assert type(member) is e.VarBinding  # a pattern sees no other values
+            group.bindings.append(member)
+            self.grouping[member] = group
+
+
+def _has_held_shape(binding: e.Binding) -> bool:
+    """True if a variable holds the shape of a result or an operand: a function would not know it."""
+    known = [binding.var, *operands(binding.value)]
+    return any(info_holders(part.struct_info) for part in known if part is not None and part.struct_info)
+
+
+def _graphs(seq: e.SeqExpr) -> Iterator[e.DataflowBlock]:
+    """The dataflow blocks of a sequence and of its branches."""
+    stack = [seq]
+    while stack:
+        for block in stack.pop().blocks:
+            if isinstance(block, e.DataflowBlock):
+                yield block
+            else:
+                stack += [inner for binding in block.bindings for inner in sequences(binding.value)]
+
+
+# Other patterns only name or limit an operand, which stays outside.
+_DESCRIBED = (q.CallOf, q.TupleOf, q.ItemOf)

@@ -1,0 +1,254 @@
+"""FuseOpsByPattern and FuseTransposeMatmul on small programs."""
+
+from __future__ import annotations
+
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import pytest
+
+import relax_explorer as rxe
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir.walk import bindings
+from relax_explorer.core.passes import get
+from tests.passes.test_pattern_passes import in_graph
+from tests.support.roundtrip import function
+
+SQUARE = 'x: R.Tensor((4, 4), "float32"), w: R.Tensor((4, 4), "float32")'
+DENSE = "my.dense: relu(matmul(_, _))"
+
+
+def fused(lines: str, outputs: str, *patterns: str, params: str = SQUARE, **options: Any) -> rxe.IRModule:
+    module = rxe.normalize(rxe.parse(function(in_graph(lines, outputs), params)))
+    result = rxe.apply_pass(module, "FuseOpsByPattern", patterns=list(patterns), **options)
+    assert rxe.well_formed(result)
+    if result is not module:
+        inputs = [np.random.default_rng(n).standard_normal((4, 4)).astype("float32") for n in range(len(module["main"].params))]  # type: ignore[union-attr]  # fmt: skip
+        theirs, ours = (rxe.run(program, "main", inputs) for program in (module, result))
+        for a, b in zip(theirs, ours, strict=True) if isinstance(ours, tuple) else [(theirs, ours)]:
+            np.testing.assert_allclose(a, b, rtol=1e-5)
+    return result
+
+
+def main_calls(module: rxe.IRModule) -> list[str]:
+    """What each binding of main calls or is."""
+    values = [binding.value for binding in bindings(module["main"])]  # type: ignore[arg-type]
+    return [v.op.name if type(v) is e.Call else type(v).__name__ for v in values]  # type: ignore[attr-defined]
+
+
+def test_a_match_becomes_a_composite_function() -> None:
+    module = fused("a = R.matmul(x, w)\nb = R.nn.relu(a)\nc = R.exp(b)", "c", DENSE)
+    name = "fused_relax_matmul_relax_nn_relu"
+    assert main_calls(module) == [name, "relax.exp"]
+    made = module[name]
+    assert isinstance(made, e.Function)
+    assert dict(made.attrs) == {"Composite": "my.dense", "Primitive": True}
+    assert made.is_private
+    assert [param.name for param in made.params] == ["x", "w"]
+
+
+def test_results_that_others_read_are_fields_in_the_order_of_reading() -> None:
+    module = fused("a = R.matmul(x, w)\nb = R.nn.relu(a)\nc = R.subtract(b, a)", "c", DENSE)
+    assert main_calls(module) == [
+        "fused_relax_matmul_relax_nn_relu",
+        "TupleGetItem",
+        "TupleGetItem",
+        "relax.subtract",
+    ]
+    items = [
+        binding.value.index for binding in bindings(module["main"]) if type(binding.value) is e.TupleGetItem
+    ]  # type: ignore[arg-type]
+    assert items == [1, 0]
+
+
+def test_equal_matches_share_a_function_and_earlier_patterns_come_first() -> None:
+    lines = "a = R.matmul(x, w)\nb = R.nn.relu(a)\nc = R.matmul(b, w)\nd = R.nn.relu(c)\ny = R.matmul(d, x)"
+    module = fused(lines, "y", DENSE, "my.product: matmul(_, _)")
+    first = "fused_relax_matmul_relax_nn_relu"
+    assert main_calls(module) == [first, first, "fused_relax_matmul"]
+    reverse = fused(lines, "y", "my.product: matmul(_, _)", DENSE)
+    assert main_calls(reverse) == [
+        "fused_relax_matmul",
+        "relax.nn.relu",
+        "fused_relax_matmul",
+        "relax.nn.relu",
+        "fused_relax_matmul",
+    ]
+
+
+def test_a_binding_belongs_to_one_match() -> None:
+    lines = "a = R.add(x, w)\nb = R.add(a, w)\nc = R.add(b, w)\nd = R.add(c, w)\ny = R.add(d, w)"
+    pair = "fused_relax_add_relax_add"
+    assert main_calls(fused(lines, "y", "my.pair: add(add(_, _), _)")) == [pair, pair, "relax.add"]
+
+
+def test_a_match_that_others_divide_stays() -> None:
+    lines = "a = R.matmul(x, w)\nb = R.exp(a)\ny = R.add(a, b)"
+    assert main_calls(fused(lines, "y", "my.sum: add(matmul(_, _), _)")) == [
+        "relax.matmul",
+        "relax.exp",
+        "relax.add",
+    ]
+
+
+def test_two_matches_that_need_each_other_stay() -> None:
+    lines = "a = R.sin(x)\nb = R.cos(w)\nc = R.add(a, b)\nd = R.subtract(b, a)\ny = R.multiply(c, d)"
+    plain = ["relax.sin", "relax.cos", "relax.add", "relax.subtract", "relax.multiply"]
+    assert main_calls(fused(lines, "y", "my.one: add(sin(_), _) | subtract(cos(_), _)")) == plain
+    first = [
+        "relax.cos",
+        "fused_relax_sin_relax_add",
+        "TupleGetItem",
+        "TupleGetItem",
+        "relax.subtract",
+        "relax.multiply",
+    ]
+    assert main_calls(fused(lines, "y", "my.one: add(sin(_), _)", "my.two: subtract(cos(_), _)")) == first
+
+
+def test_a_match_that_nobody_reads_goes() -> None:
+    assert main_calls(fused("a = R.matmul(x, w)\nb = R.nn.relu(a)\nc = R.exp(x)", "c", DENSE)) == [
+        "relax.exp"
+    ]
+
+
+def test_constants_stay_or_become_operands() -> None:
+    lines = 'a = R.add(x, R.const(1.0, "float32"))\nb = R.nn.relu(a)\nc = R.add(b, R.const(2.0, "float32"))\nd = R.nn.relu(c)'
+    shift = "my.shift: relu(add(_, _))"
+    inside, outside = fused(lines, "d", shift), fused(lines, "d", shift, bind_constants=False)
+    assert len(set(main_calls(inside))) == 2
+    assert len(set(main_calls(outside))) == 1
+    call = next(bindings(outside["main"])).value  # type: ignore[arg-type]
+    assert isinstance(call, e.Call)
+    assert type(call.args[1]) is e.Constant
+
+
+def test_shapes_of_variables_are_parameters() -> None:
+    text = function(
+        in_graph("a = R.reshape(x, R.shape([m, n]))\nb = R.nn.relu(a)", "b"),
+        'x: R.Tensor(("n", "m"), "float32")',
+    )
+    module = rxe.apply_pass(
+        rxe.normalize(rxe.parse(text)), "FuseOpsByPattern", patterns=["my.r: relu(reshape(_, _))"]
+    )
+    assert rxe.well_formed(module)
+    value = np.arange(6, dtype="float32").reshape(2, 3)
+    np.testing.assert_array_equal(rxe.run(module, "main", [value]), value.reshape(3, 2))
+    filled = function(
+        in_graph('a = R.zeros(R.shape([n * 2]), "float32")\nb = R.nn.relu(a)', "b"),
+        'x: R.Tensor(("n",), "float32")',
+    )
+    module = rxe.apply_pass(
+        rxe.normalize(rxe.parse(filled)), "FuseOpsByPattern", patterns=["my.z: relu(zeros(...))"]
+    )
+    assert rxe.well_formed(module)
+    assert np.shape(rxe.run(module, "main", [np.ones(3, "float32")])) == (6,)
+
+
+def test_functions_for_code_generators_are_public_and_wrapped() -> None:
+    module = fused("a = R.matmul(x, w)\nb = R.nn.relu(a)", "b", DENSE, annotate_codegen=True)
+    name = "fused_relax_matmul_relax_nn_relu_my"
+    assert set(module.functions) == {name, "main"}
+    outer = module[name]
+    assert isinstance(outer, e.Function)
+    assert dict(outer.attrs) == {"Codegen": "my", "global_symbol": name}
+    local, _ = bindings(outer, nested=False)
+    assert type(local.value) is e.Function
+    assert dict(local.value.attrs) == {"Composite": "my.dense"}
+    assert main_calls(module) == [name]
+
+
+def test_only_the_named_functions_change_and_blocks_outside_graphs_never() -> None:
+    body = in_graph("a = R.matmul(x, w)\nb = R.nn.relu(a)", "b").replace("\n", "\n        ")
+    plain = "a = R.matmul(x, w)\n        b = R.nn.relu(a)\n        return b"
+    text = "@I.ir_module\nclass Module:\n" + "".join(
+        f"    @R.function\n    def {name}({SQUARE}):\n        {lines}\n"
+        for name, lines in (("f", body), ("g", body), ("h", plain))
+    )
+    module = rxe.normalize(rxe.parse(text))
+    both = rxe.apply_pass(module, "FuseOpsByPattern", patterns=[DENSE])
+    assert [name for name in "fgh" if both[name] is not module[name]] == ["f", "g"]
+    one = rxe.apply_pass(module, "FuseOpsByPattern", patterns=[DENSE], entry_functions=["g"])
+    assert [name for name in "fgh" if one[name] is not module[name]] == ["g"]
+    assert rxe.apply_pass(both, "FuseOpsByPattern", patterns=["my.product: matmul(_, _)"]) is both
+    assert rxe.apply_pass(module, "FuseOpsByPattern", patterns=["my.none: sin(_)"]) is module
+
+
+@pytest.mark.parametrize(
+    "text", ["relu(_)", "my.dense", ": relu(_)", "my.chain: exp(_) ^ sin(_)", "my.dense: relu("]
+)
+def test_a_wrong_pattern_is_refused(text: str) -> None:
+    with pytest.raises(rxe.Failure) as failure:
+        fused("a = R.exp(x)", "a", text)
+    assert failure.value.diagnostics[0].code.id in ("RX0404", "RX0030")
+
+
+def test_the_members_are_recorded() -> None:
+    text = function(in_graph("a = R.matmul(x, w)\nb = R.nn.relu(a)", "b"), SQUARE)
+    _, site = get("FuseOpsByPattern").apply(rxe.normalize(rxe.parse(text)), {"patterns": [DENSE]})
+    (rewritten,) = site.recorded.rewrites()
+    assert [b.var.name for b in rewritten.before] == ["a", "b"]
+    assert [b.var.name for b in rewritten.after] == ["b"]
+
+
+def test_fusing_takes_time_linear_in_the_bindings() -> None:
+    def seconds(count: int) -> float:
+        lines = "\n".join(
+            f"v{n} = R.{'nn.relu' if n % 2 else 'exp'}({f'v{n - 1}' if n else 'x'})" for n in range(count)
+        )
+        module = rxe.normalize(rxe.parse(function(in_graph(lines, f"v{count - 1}"), SQUARE)))
+        started = perf_counter()
+        result = rxe.apply_pass(module, "FuseOpsByPattern", patterns=["my.pair: relu(exp(_))"])
+        assert len(list(bindings(result["main"]))) == count // 2  # type: ignore[arg-type]
+        return perf_counter() - started
+
+    seconds(50)
+    assert seconds(3200) < 16 * 4 * seconds(200)
+
+
+# -- transposed products ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("lines", "shapes", "kernels"),
+    [
+        ("t = R.permute_dims(w)\ny = R.matmul(x, t)", ((4, 8), (6, 8)), 1),
+        ("t = R.permute_dims(w, axes=[0, 2, 1])\ny = R.matmul(x, t)", ((2, 4, 8), (1, 6, 8)), 1),
+        ("t = R.permute_dims(w, axes=[1, 0])\ny = R.matmul(x, t)", ((8,), (6, 8)), 1),
+        ("t = R.permute_dims(w, axes=[0, 1])\ny = R.matmul(x, t)", ((4, 8), (8, 6)), 0),
+        ("t = R.permute_dims(w)\ny = R.matmul(x, t)", ((3, 8), (5, 8, 3)), 0),
+        ("t = R.permute_dims(w)\ny = R.matmul(t, x)", ((8, 4), (8, 6)), 0),
+    ],
+)
+def test_a_product_with_a_transposed_matrix_is_one_kernel(
+    lines: str, shapes: tuple[tuple[int, ...], ...], kernels: int
+) -> None:
+    params = ", ".join(
+        f'{name}: R.Tensor({shape}, "float32")' for name, shape in zip("xw", shapes, strict=True)
+    )
+    module = rxe.normalize(rxe.parse(function(in_graph(lines, "y"), params)))
+    result = rxe.apply_pass(module, "FuseTransposeMatmul")
+    assert rxe.well_formed(result)
+    assert sum(name.startswith("NT_matmul") for name in result.functions) == kernels
+    if not kernels:
+        assert result is module
+    inputs = [
+        np.random.default_rng(n).standard_normal(shape).astype("float32") for n, shape in enumerate(shapes)
+    ]
+    np.testing.assert_allclose(
+        rxe.run(result, "main", inputs), rxe.run(module, "main", inputs), rtol=1e-4, atol=1e-5
+    )
+
+
+def test_a_transposed_matrix_that_others_read_and_a_square_stay_right() -> None:
+    for lines, outputs in (
+        ("t = R.permute_dims(w)\ny = R.matmul(x, t)", "y, t"),
+        ("t = R.permute_dims(x)\ny = R.matmul(x, t)", "y"),
+    ):
+        module = rxe.normalize(rxe.parse(function(in_graph(lines, outputs), SQUARE)))
+        result = rxe.apply_pass(module, "FuseTransposeMatmul")
+        assert rxe.well_formed(result)
+        inputs = [np.random.default_rng(n).standard_normal((4, 4)).astype("float32") for n in range(2)]
+        for a, b in zip(rxe.run(result, "main", inputs), rxe.run(module, "main", inputs), strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)
