@@ -26,6 +26,7 @@ PASSES = (
     "OptimizeLayoutTransform",
     "FoldBatchnormToConv2D",
     "FuseTransposeMatmul",
+    "CombineParallelMatmul",
 )
 FUSIONS = {
     "earlier ones first": ["my.mm_relu: relu(matmul(_, _))", "my.mm: matmul(_, _)", "your.add: add(_, _)"],
@@ -40,6 +41,7 @@ DIFFERENT = {
     ("limits", "Reshapes: zeros"): "FuseOpsByPattern for a tensor whose shape",
     ("overlapping", "Fusion: h4"): "FuseOpsByPattern for a match that shares",
     ("ExpandMatmulOfSum", f"{SUMS}: e4"): "Products with `out_dtype`",
+    ("CombineParallelMatmul", f"{SUMS}: e5"): "A branch of less precise StructInfo",
     (BY_RULES, f"{SUMS}: e5"): "A branch of less precise StructInfo",
     ("RemoveRedundantReshape", "Reshapes: zeros"): "A tensor whose shape a variable holds",
     ("ReorderTakeAfterMatmul", f"{SUMS}: t5"): "ReorderTakeAfterMatmul with one index",

@@ -27,6 +27,7 @@ FILES: tuple[str, ...] = (
     "reorder_permute_dims_after_concat",
     "reorder_take_after_matmul",
     "optimize_layout_transform",
+    "combine_parallel_matmul",
     "fold_batchnorm_to_conv2d",
     "dispatch_sampling",
     "dispatch_sort_scan",

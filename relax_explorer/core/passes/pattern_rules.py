@@ -24,7 +24,7 @@ from relax_explorer.core.patterns.matcher import Match, match, seen_through
 from relax_explorer.core.patterns.occurrences import root_of, roots
 from relax_explorer.core.patterns.pattern import Pattern
 
-MOST_STEPS = 100  # of rules on one binding; a rule that undoes another would not end
+MOST_ROUNDS = 100  # a rule that undoes another would not end
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +55,19 @@ def apply_rules(fn: e.Function, at: PassSite, rules: Sequence[Rule]) -> e.Functi
     if fn.attrs.get("Primitive"):
         return fn
     name = at.rule
-    new = rewrite(fn, at, _Rules(fn, at, rules).rule)
-    at.rule = name
+    current, before = fn, None
+    for _ in range(MOST_ROUNDS):
+        if current is before:
+            break
+        before, current = current, rewrite(current, at, _Rules(current, at, rules).rule)
+        at.rule = name
+    return finished(current, fn, at)
+
+
+def finished(fn: e.Function, before: e.Function, at: PassSite) -> e.Function:
+    """The function, cleaned up if it changed, or if it has bindings outside dataflow blocks."""
     is_graph = all(type(block) is e.DataflowBlock for block in fn.body.blocks)
-    return fn if new is fn and is_graph else cleaned(new, at)
+    return fn if fn is before and is_graph else cleaned(fn, at)
 
 
 def cleaned(fn: e.Function, at: PassSite) -> e.Function:
@@ -73,7 +82,10 @@ def cleaned(fn: e.Function, at: PassSite) -> e.Function:
 
 
 class _Rules:
-    """The rules applied in one walk. Each block has a table of the values of its variables."""
+    """The rules applied in one round. Each block has a table of the values of its variables.
+
+    As in TVM, nothing looks through a value that this round rewrites. A chain of n matches takes about log(n) rounds.
+    """
 
     def __init__(self, fn: e.Function, at: PassSite, rules: Sequence[Rule]) -> None:
         self.at, self.rules, self.name = at, rules, at.rule
@@ -84,18 +96,12 @@ class _Rules:
         """The binding with its value rewritten, after the bindings that the new value needs."""
         values = self.tables.setdefault(walk.block, {})
         self.at.rule = self.name
-        done: list[e.Binding] = []
-        todo = [(binding, MOST_STEPS)]
-        while todo:
-            current, steps = todo.pop()
-            front = self._step(walk, current, values) if steps else None
-            if front is None:
-                done.append(current)
-                if current.var is not None:
-                    values[current.var] = seen_through(current.value, values)
-            else:
-                todo += [(item, steps - 1) for item in reversed(front)]
-        return done[0] if len(done) == 1 else tuple(done)
+        new = self._step(walk, binding, values)
+        if new is not None:
+            return tuple(new)
+        if binding.var is not None:
+            values[binding.var] = seen_through(binding.value, values)
+        return binding
 
     def _step(
         self, walk: Rewriter, binding: e.Binding, values: Mapping[e.Var, e.Expr]

@@ -1,0 +1,280 @@
+"""CombineParallelMatmul: multiply one tensor with several matrices in one product."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from dataclasses import replace as changed
+from operator import is_
+
+from relax_explorer.core.arith.prove import Answer, shapes_equal
+from relax_explorer.core.build.block_builder import BlockBuilder
+from relax_explorer.core.check.aliases import aliases
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.dtype import DType
+from relax_explorer.core.ir.facts import facts, reads
+from relax_explorer.core.ir.node import replace
+from relax_explorer.core.ir.walk import sequences
+from relax_explorer.core.passes.contract import PassSite, function_pass
+from relax_explorer.core.passes.pattern_rules import call, finished
+from relax_explorer.core.passes.properties import NORMAL_FORM
+
+ACTIVATIONS = ("relax.nn.relu", "relax.nn.gelu", "relax.nn.gelu_tanh", "relax.nn.silu")
+
+
+@function_pass("CombineParallelMatmul", requires=[NORMAL_FORM])
+def combine_parallel_matmul(fn: e.Function, at: PassSite) -> e.Function:
+    """Replace `matmul(x, a)` and `matmul(x, b)` by parts of `split(matmul(x, concat((a, b))))`.
+
+    If all products of x have a bias, an activation (relu, gelu, gelu_tanh, silu) or both, so does the common one. As in TVM, the
+    products of x must stand in one block, with distinct variables as matrices, and matrices of one rank must have equal batches.
+    Of the matrices of unknown width, only the first one takes part.
+    """
+    combiner = _Combiner(fn, at)
+    return finished(combiner.function(), fn, at) if combiner.has_parallels else fn
+
+
+@dataclass(frozen=True, slots=True)
+class _Branch:
+    """A product with one matrix, and the bias and the activation behind it. `last` binds the result."""
+
+    product: e.VarBinding
+    x: e.Var
+    matrix: e.Expr
+    last: e.VarBinding
+    bias: e.Expr | None = None
+    activation: str = ""
+
+    @property
+    def level(self) -> tuple[int, str]:
+        """The rank of the bias (-1 without one), and the activation."""
+        return (-1 if self.bias is None else _rank(self.bias)), self.activation
+
+
+def _branch(binding: e.Binding, known: Mapping[e.Expr, _Branch]) -> _Branch | None:
+    """The branch that a binding begins or continues."""
+    value = binding.value
+    if type(binding) is not e.VarBinding or type(value) is not e.Call or type(value.op) is not e.OpRef:
+        return None
+    if value.op.name == "relax.matmul" and isinstance(value.args[0], e.Var) and _rank(value.args[1]) > 1:
+        return _Branch(binding, value.args[0], value.args[1], binding)
+    if value.op.name == "relax.add":
+        for product, bias in (value.args, value.args[::-1]):
+            branch = known.get(product)
+            if branch is not None and branch.last is branch.product and _rank(bias) > 0:
+                return changed(branch, last=binding, bias=bias)
+    branch = known.get(value.args[0]) if value.op.name in ACTIVATIONS else None
+    return (
+        None
+        if branch is None or branch.activation
+        else changed(branch, last=binding, activation=value.op.name)
+    )
+
+
+class _Combiner:
+    """Combines the products of one function."""
+
+    def __init__(self, fn: e.Function, at: PassSite) -> None:
+        self.fn, self.at, self.facts = fn, at, facts(fn)
+        self.memory = aliases(at.module, at.function, fn)
+        self.builder = BlockBuilder(at.editor, within=fn)
+        self.blocks = {b: block for block in _blocks(fn.body) for b in block.bindings}
+        self.front: dict[e.Binding, list[e.Binding]] = {}
+        self.replaced: dict[e.Binding, e.Binding] = {}
+        self.levels = self._levels()
+
+    @property
+    def has_parallels(self) -> bool:
+        """True if two products have the same left operand."""
+        return any(len(branches) > 1 for levels in self.levels.values() for branches in levels.values())
+
+    def function(self) -> e.Function:
+        """The function with common products."""
+        for levels in self.levels.values():
+            for branches in sorted(levels.values(), key=_preference):
+                groups = self._groups(branches)
+                for group in groups:
+                    self._combine(group)
+                if groups:
+                    break
+        return replace(self.fn, body=self._sequence(self.fn.body)) if self.front else self.fn
+
+    def _levels(self) -> dict[e.Var, dict[tuple[int, str], list[_Branch]]]:
+        """The branches of each left operand, by bias and activation."""
+        levels: dict[e.Var, dict[tuple[int, str], list[_Branch]]] = {}
+        known: dict[e.Expr, _Branch] = {}
+        for binding in self.facts.bindings:
+            branch = _branch(binding, known)
+            if branch is not None:
+                known[branch.last.var] = branch
+                levels.setdefault(branch.x, {}).setdefault(branch.level, []).append(branch)
+        return levels
+
+    def _groups(self, branches: list[_Branch]) -> list[list[_Branch]]:
+        """The branches of one level that can be combined, by the rank of the matrix. Empty if they don't fit together."""
+        matrices = [branch.matrix for branch in branches]
+        are_apart = len({branches[0].x, *matrices}) == len(matrices) + 1 and all(
+            isinstance(m, e.Var) for m in matrices
+        )
+        blocks = {self.blocks[branch.last] for branch in branches}
+        read = (part for b in branches for part in (b.x, b.matrix, b.bias, b.product.var, b.last.var))
+        if (
+            not are_apart
+            or len(blocks) > 1
+            or any(self.memory.written(part) for part in read if part is not None)
+        ):
+            return []
+        by_rank: dict[int, list[_Branch]] = {}
+        for branch in branches:
+            by_rank.setdefault(_rank(branch.matrix), []).append(branch)
+        groups = [_with_known_ends(group) for group in by_rank.values() if _fit(group)]
+        return [group for group in groups if len(group) > 1 and not self._needs_itself(group)]
+
+    def _needs_itself(self, group: list[_Branch]) -> bool:
+        """True if a matrix or bias of a group depends on one of its results."""
+        results = {branch.last.var for branch in group}
+        first = min(self.facts.number[branch.last] for branch in group)
+        stack = [part for b in group for part in (b.matrix, b.bias) if isinstance(part, e.Var)]
+        seen: set[e.Var] = set()
+        while stack:
+            var = stack.pop()
+            if var in results:
+                return True
+            number = self.facts.defs.get(var, -1)
+            if number > first and var not in seen:
+                seen.add(var)
+                stack += self.facts.operands[number]
+        return False
+
+    def _combine(self, group: Sequence[_Branch]) -> None:
+        """Emit the common product in front of the first result, and replace each result by its part."""
+        ordered = sorted(group, key=lambda branch: self.facts.number[branch.last])
+        build = self.builder.restart(
+            type(self.blocks[ordered[0].last]) is e.DataflowBlock, group[0].product.value
+        )
+        parts = build.emit(_split(group))
+        new = list(build.bindings)
+        for branch in ordered:
+            old = branch.last
+            item = e.TupleGetItem(parts, group.index(branch), old.var.struct_info, old.span)
+            self.replaced[old] = replace(old, value=item)
+        self.front.setdefault(ordered[0].last, []).extend(new)
+        self.at.record(tuple([b.last for b in ordered]), (*new, *[self.replaced[b.last] for b in ordered]))
+
+    def _sequence(self, seq: e.SeqExpr) -> e.SeqExpr:
+        """A sequence, its branches included, with the new bindings."""
+        blocks = []
+        for block in seq.blocks:
+            bindings: list[e.Binding] = []
+            for binding in block.bindings:
+                new = self.replaced.get(binding) or self._nested(binding)
+                bindings += [*self.front.get(binding, ()), new]
+            same = len(bindings) == len(block.bindings) and all(map(is_, bindings, block.bindings))
+            blocks.append(block if same else replace(block, bindings=tuple(_when_ready(bindings))))
+        same = all(map(is_, blocks, seq.blocks))
+        return seq if same else replace(seq, blocks=tuple(blocks))
+
+    def _nested(self, binding: e.Binding) -> e.Binding:
+        value = binding.value
+        if type(value) is e.Function:
+            return replace(binding, value=replace(value, body=self._sequence(value.body)))
+        if type(value) is e.If:
+            true, false = (self._sequence(seq) for seq in sequences(value))
+            return replace(binding, value=replace(value, true_branch=true, false_branch=false))
+        return binding
+
+
+def _preference(branches: list[_Branch]) -> tuple[int, int]:
+    """Larger groups come first, then those with activation and bias."""
+    branch = branches[0]
+    return -len(branches), -(2 * bool(branch.activation) + (branch.bias is not None))
+
+
+def _fit(group: list[_Branch]) -> bool:
+    """True if the matrices, the biases and the dtypes of products are alike except for the width."""
+    first = group[0]
+    return len(group) > 1 and all(
+        shapes_equal(_lead(branch.matrix), _lead(first.matrix)) is Answer.YES
+        and _dtype(branch.product.var) is _dtype(first.product.var)
+        and _dtype(branch.matrix) is _dtype(first.matrix)
+        and (branch.bias is None or first.bias is None or _has_bias_like(branch, first.bias))
+        for branch in group
+    )
+
+
+def _has_bias_like(branch: _Branch, first: e.Expr) -> bool:
+    """True if the bias is as wide as the matrix, and otherwise like the first one."""
+    bias = branch.bias
+    assert bias is not None  # the caller checked it
+    wide = s.lengths(bias.struct_info)[-1:] == s.lengths(branch.matrix.struct_info)[-1:]
+    return wide and isinstance(bias, e.Var) and shapes_equal(_lead(bias), _lead(first)) is Answer.YES
+
+
+def _with_known_ends(group: list[_Branch]) -> list[_Branch]:
+    """The branches of known width, then the first one of unknown width."""
+    known = [b for b in group if isinstance(s.lengths(b.matrix.struct_info)[-1], p.IntImm)]
+    return known + [branch for branch in group if branch not in known][:1]
+
+
+def _split(group: Sequence[_Branch]) -> e.Call:
+    """The parts of the common product."""
+    first, x = group[0], group[0].x
+    joined = call("relax.concat", _tuple([b.matrix for b in group]), axis=_rank(first.matrix) - 1)
+    value = call("relax.matmul", x, joined, out_dtype=_dtype(first.product.var))
+    if first.bias is not None:
+        biases = _tuple([b.bias for b in group if b.bias is not None])
+        value = call("relax.add", value, call("relax.concat", biases, axis=_rank(first.bias) - 1))
+    if first.activation:
+        value = call(first.activation, value)
+    ends: list[int] = []
+    for branch in group[:-1]:
+        width = s.lengths(branch.matrix.struct_info)[-1]
+        assert isinstance(width, p.IntImm)  # only the last one may be unknown
+        ends.append(width.value + (ends[-1] if ends else 0))
+    axis = max(_rank(x), _rank(first.matrix)) - 1
+    return call("relax.split", value, indices_or_sections=tuple(ends), axis=axis)
+
+
+def _tuple(fields: Sequence[e.Expr]) -> e.Tuple:
+    return e.tuple_of(tuple(fields))
+
+
+def _rank(value: e.Expr) -> int:
+    return len(s.lengths(value.struct_info)) if isinstance(value.struct_info, s.TensorStructInfo) else -1
+
+
+def _lead(value: e.Expr) -> tuple[p.PrimExpr, ...]:
+    return s.lengths(value.struct_info)[:-1]
+
+
+def _dtype(value: e.Expr) -> DType | None:
+    return value.struct_info.dtype if isinstance(value.struct_info, s.TensorStructInfo) else None
+
+
+def _blocks(seq: e.SeqExpr) -> Iterator[e.BindingBlock]:
+    """The blocks of a sequence and of those nested in it."""
+    stack = [seq]
+    while stack:
+        for block in stack.pop().blocks:
+            yield block
+            stack += [inner for binding in block.bindings for inner in sequences(binding.value)]
+
+
+def _when_ready(bindings: Sequence[e.Binding]) -> Iterator[e.Binding]:
+    """The bindings in order, each as soon as those that it reads are there."""
+    missing = {binding.var for binding in bindings if binding.var is not None}
+    waiting: dict[e.Var, list[e.Binding]] = {}
+    for binding in bindings:
+        stack = [binding]
+        while stack:
+            current = stack.pop()
+            needed = next((var for var in reads(current) if var in missing and var is not current.var), None)
+            if needed is not None:
+                waiting.setdefault(needed, []).append(current)
+                continue
+            yield current
+            if current.var is not None:
+                missing.discard(current.var)
+                stack += waiting.pop(current.var, [])[::-1]

@@ -1,0 +1,106 @@
+"""CombineParallelMatmul: which products become one, in which order, and that results stay."""
+
+from __future__ import annotations
+
+from time import perf_counter
+
+import numpy as np
+import pytest
+
+import relax_explorer as rxe
+from relax_explorer.core.ir.walk import bindings
+from tests.passes.test_passes import body
+from tests.passes.test_pattern_passes import in_graph
+from tests.support.roundtrip import function
+
+SHAPES = {
+    "x": (4, 8),
+    "a": (8, 6),
+    "b": (8, 3),
+    "c": (8, 2),
+    "ab": (6,),
+    "bb": (3,),
+    "one": (1,),
+    "sq": (8, 8),
+}
+PARAMS = ", ".join(f'{name}: R.Tensor({shape}, "float32")' for name, shape in SHAPES.items())
+
+
+def products(lines: str, outputs: str) -> int:
+    """The number of products after the pass. The results of a run are the same."""
+    module = rxe.normalize(rxe.parse(function(in_graph(lines, outputs), PARAMS)))
+    result = rxe.apply_pass(module, "CombineParallelMatmul")
+    assert rxe.well_formed(result)
+    inputs = [
+        np.random.default_rng(n).standard_normal(shape).astype("float32")
+        for n, shape in enumerate(SHAPES.values())
+    ]
+    ours, theirs = (rxe.run(program, "main", inputs) for program in (result, module))
+    for one, other in zip(ours, theirs, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)
+    return sum("R.matmul" in line for line in body(result))
+
+
+@pytest.mark.parametrize(
+    ("lines", "outputs", "count"),
+    [
+        ("y = R.matmul(x, a)\nz = R.matmul(x, b)", "y, z", 1),
+        ("y = R.matmul(x, a)\nz = R.matmul(x, b)\nw = R.matmul(x, c)", "y, z, w", 1),
+        ("y = R.add(R.matmul(x, a), ab)\nz = R.add(bb, R.matmul(x, b))", "y, z", 1),
+        ("y = R.nn.relu(R.add(R.matmul(x, a), ab))\nz = R.nn.relu(R.add(R.matmul(x, b), bb))", "y, z", 1),
+        ("y = R.nn.relu(R.matmul(x, a))\nz = R.nn.gelu(R.matmul(x, b))", "y, z", 1),
+        ("y = R.add(R.matmul(x, a), ab)\nz = R.nn.relu(R.matmul(x, b))", "y, z", 1),
+        (
+            "y = R.add(R.matmul(x, a), ab)\nz = R.add(R.matmul(x, b), one)",
+            "y, z",
+            1,
+        ),  # a bias of length 1 stays outside
+        (
+            "y = R.matmul(x, a)\nz = R.matmul(x, R.exp(b))\nw = R.exp(y)",
+            "y, z, w",
+            1,
+        ),  # the matrix comes later
+        (
+            "y = R.matmul(x, a)\nz = R.matmul(x, R.matmul(sq, R.matmul(R.permute_dims(x), y)))",
+            "y, z",
+            5,
+        ),  # a matrix needs a result
+        ("y = R.matmul(x, a)\nz = R.matmul(x, a)", "y, z", 2),  # no distinct matrices
+        ("y = R.matmul(sq, sq)\nz = R.matmul(sq, a)", "y, z", 2),
+        ("y = R.matmul(x, a)\nz = R.matmul(x, b, out_dtype='float16')", "y, z", 2),
+        ("y = R.nn.relu(R.matmul(x, a))\np = R.matmul(x, b)\nz = R.nn.relu(p)", "y, z, p", 2),
+    ],
+)
+def test_products_with_one_left_operand_are_one(lines: str, outputs: str, count: int) -> None:
+    assert products(lines, outputs) == count
+
+
+def test_the_members_are_recorded_and_memory_is_respected() -> None:
+    text = "y = R.matmul(x, a)\n{}z = R.matmul(x, b)\nreturn (y, z)"
+    write = 'w = R.call_inplace_packed("bump", b, inplace_indices=[0], sinfo_args=(R.Tensor((8, 3), "float32"),))\n'
+    for between, count in (("", 1), (write, 2)):
+        result = rxe.apply_pass(
+            rxe.normalize(rxe.parse(function(text.format(between), PARAMS))), "CombineParallelMatmul"
+        )
+        assert sum("R.matmul" in line for line in body(result)) == count
+
+
+def test_combining_takes_time_linear_in_the_products() -> None:
+    def seconds(count: int) -> float:
+        lines = "\n".join(
+            f"v{n} = R.matmul({f'w{n - 1}' if n else 'x'}, a{n})\nw{n} = R.matmul({f'w{n - 1}' if n else 'x'}, b{n})"
+            for n in range(count)
+        )
+        matrices = ", ".join(f'{name}{n}: R.Tensor((8, 8), "float32")' for n in range(count) for name in "ab")
+        module = rxe.normalize(
+            rxe.parse(
+                function(in_graph(lines, f"w{count - 1}, v0"), f'x: R.Tensor((4, 8), "float32"), {matrices}')
+            )
+        )
+        started = perf_counter()
+        result = rxe.apply_pass(module, "CombineParallelMatmul")
+        assert len(list(bindings(result["main"]))) > count  # type: ignore[arg-type]
+        return perf_counter() - started
+
+    seconds(20)
+    assert seconds(800) < 8 * 4 * seconds(100)
