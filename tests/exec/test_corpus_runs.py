@@ -11,6 +11,7 @@ import pytest
 
 import relax_explorer as rxe
 from relax_explorer.core.session.inputs import from_npz
+from tests.support.ready_modules import after as after_pass
 from tests.support.roundtrip import DATA, STAGES, module, stage_id
 
 LOWERED = [p for p in STAGES if int(p.name[:2]) <= 12]
@@ -36,7 +37,7 @@ def test_every_stage_up_to_fusion_computes_what_tvm_computed(path: Path) -> None
 @pytest.mark.parametrize("name", rxe.passes.names())
 @pytest.mark.parametrize("model", MODELS)
 def test_each_pass_keeps_the_values(model: str, name: str) -> None:
-    check(rxe.apply_pass(rxe.normalize(module(DATA / model / "00_input.py")), name), model)
+    check(after_pass(rxe.normalize(module(DATA / model / "00_input.py")), name), model)
 
 
 @pytest.mark.parametrize("model", MODELS)

@@ -16,6 +16,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.walk import sequences
 from relax_explorer.core.program.module import IRModule
 from tests.meaning.programs import PARAMS, Program
+from tests.support.ready_modules import after as after_pass
 
 LENGTHS = ((2, 2), (2, 3), (3, 2), (1, 2), (3, 3))
 _LOG: list[tuple[str, bytes]] = []
@@ -188,7 +189,7 @@ def _after(order: tuple[str, ...], done: dict[tuple[str, ...], IRModule]) -> IRM
         same = (
             done.get(order[1:]) if len(order) > 1 and previous is done[()] else None
         )  # the first pass changed nothing
-        hit = done[order] = same if same is not None else rxe.apply_pass(previous, order[-1])
+        hit = done[order] = same if same is not None else after_pass(previous, order[-1])
     return hit
 
 

@@ -332,11 +332,14 @@ def test_dataflow_and_back() -> None:
     assert rxe.structural_equal(plain, rxe.normalize(rxe.parse(text)))
 
 
-def test_a_copy_in_a_new_dataflow_block_is_for_canonicalizing() -> None:
+def test_a_copy_in_a_new_dataflow_block_is_canonicalized() -> None:
     text = function("same = x\na = R.exp(same)\nreturn a")
-    assert "same = x" in body(after(text, "ConvertToDataflow"))
-    lines = body(after(text, "ConvertToDataflow{min_size=1}", "CanonicalizeBindings"))
-    assert "a = R.exp(x)" in lines
+    assert body(after(text, "ConvertToDataflow")) == [
+        "with R.dataflow():",
+        "a = R.exp(x)",
+        "R.output(a)",
+        "return a",
+    ]
 
 
 def test_no_dataflow_is_left_in_branches_and_inner_functions() -> None:

@@ -25,7 +25,8 @@ class Outcome:
     """The outcome for one program.
 
     `kind` is `same` (neither changed it), `agree`, `differ`, `refused` (only we refuse), `not asked` (TVM does not read the
-    program, or its pass fails). `details` has both texts or the reason.
+    program, or its pass fails), `read differently` (the StructInfo differs before the pass, on purpose). `details` has both
+    texts or the reason.
     """
 
     kind: str
@@ -84,6 +85,9 @@ def compare(
     equal = oracle.equal(printed, result.handle)
     if equal.ok and equal.get().mapped:
         return Outcome("same" if after is before else "agree")
+    read = oracle.script(text)
+    if read.ok and not is_equal(before, read.get()):
+        return Outcome("read differently")
     mismatch = equal.get().mismatch if equal.ok else equal.error[-200:]
     return Outcome("differ", f"{mismatch}\n---- ours\n{printed}\n---- TVM\n{result.text}")
 

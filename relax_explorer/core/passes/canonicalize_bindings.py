@@ -7,7 +7,7 @@ from relax_explorer.core.check.compatible import always_fits, defined_dims
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.passes.contract import PassSite, function_pass
-from relax_explorer.core.passes.outputs import settle_outputs
+from relax_explorer.core.passes.outputs import Blocks, settle_outputs
 from relax_explorer.core.passes.properties import CANONICAL_BINDINGS, NORMAL_FORM
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
 from relax_explorer.core.passes.same_lengths import merge_lengths
@@ -30,15 +30,17 @@ def canonicalize(fn: e.Function, at: PassSite) -> e.Function:
 
 def propagate(fn: e.Function, at: PassSite) -> e.Function:
     """The function without copies. A copy stays where dropping it would make a dataflow variable visible outside."""
-    return rewrite(fn, at, _Copies(aliases(at.module, at.function, fn), set(fn.params)).rule)
+    return rewrite(fn, at, _Copies(fn, aliases(at.module, at.function, fn)).rule)
 
 
 class _Copies:
     """The rule of one walk. A tuple, or a field of one, is noted under its variable."""
 
-    def __init__(self, memory: Aliases, params: set[e.Var]) -> None:
-        self.memory, self.params = memory, params
-        self.constants: set[e.Constant] = set()  # those that readers of their variables read directly
+    def __init__(self, fn: e.Function, memory: Aliases) -> None:
+        self.fn, self.memory = fn, memory
+        self.params: set[e.Var] = set(fn.params)
+        self.blocks: Blocks | None = None  # created when the first constant is an output
+        self.constants: set[e.Expr] = set()  # those that readers of their variables read directly
 
     def rule(self, walk: Rewriter, binding: e.Binding) -> Answer:
         if type(binding) is e.MatchCast:
@@ -53,7 +55,7 @@ class _Copies:
             value = binding.value
         if type(value) is e.Tuple:
             return self._tuple(walk, binding, value)
-        if type(value) is e.Constant and not self.memory.written(binding.var):
+        if type(value) in _LITERALS and self._is_inlined(binding):
             walk.rename(binding.var, value)
             if value in self.constants:  # a copy of the variable of this constant
                 return ()
@@ -63,6 +65,14 @@ class _Copies:
             return ()
         return binding
 
+    def _is_inlined(self, binding: e.VarBinding) -> bool:
+        """True if readers of a constant read it directly. An output that only its block reads becomes a dataflow variable instead."""
+        var = binding.var
+        if self.memory.written(var):
+            return False
+        self.blocks = self.blocks or Blocks(self.fn)
+        return var not in self.blocks.outputs or self.blocks.is_read_outside(var)
+
     def _tuple(self, walk: Rewriter, binding: e.VarBinding, value: e.Tuple) -> Answer:
         whole = _unpacked(walk, value)
         if whole is None:
@@ -71,6 +81,9 @@ class _Copies:
             walk.rename(binding.var, whole)
             return ()
         return binding
+
+
+_LITERALS = (e.Constant, e.DataTypeImm)
 
 
 def _with_field(walk: Rewriter, binding: e.VarBinding, value: e.TupleGetItem) -> e.VarBinding:

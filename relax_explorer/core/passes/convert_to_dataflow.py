@@ -7,53 +7,97 @@ from dataclasses import dataclass
 from operator import is_
 from typing import Annotated
 
+from relax_explorer.core.check.call_graph import call_graph, components, is_recursive
 from relax_explorer.core.check.purity import is_impure
 from relax_explorer.core.check.stopping import stopping
 from relax_explorer.core.ir import expr as e
-from relax_explorer.core.ir.facts import Facts, facts
+from relax_explorer.core.ir.facts import free_variables
 from relax_explorer.core.ir.node import replace
-from relax_explorer.core.ir.substitute import Substitution
+from relax_explorer.core.ir.walk import bindings, map_block, sequences
+from relax_explorer.core.passes.canonicalize_bindings import canonicalize
 from relax_explorer.core.passes.contract import PassSite, check_errors, function_pass
+from relax_explorer.core.passes.liveness import Live
 from relax_explorer.core.passes.properties import CANONICAL_BINDINGS, NO_DATAFLOW, NORMAL_FORM
 
+_Test = Callable[[e.Binding], bool]
 
-@function_pass("ConvertToDataflow", requires=[NORMAL_FORM], invalidates=[NO_DATAFLOW, CANONICAL_BINDINGS])
+
+@function_pass(
+    "ConvertToDataflow", requires=[NORMAL_FORM], establishes=[CANONICAL_BINDINGS], invalidates=[NO_DATAFLOW]
+)
 def convert_to_dataflow(
     fn: e.Function,
     at: PassSite,
     *,
     min_size: Annotated[int, "the least number of bindings in a new dataflow block"] = 2,
-    errors: Annotated[str, '"keep" bindings that may stop the run outside, or "drop" their errors'] = "keep",
+    errors: Annotated[
+        str, '"keep" unused bindings that may stop the run outside, or "drop" their errors'
+    ] = "keep",
 ) -> e.Function:
-    """Make each run of at least `min_size` pure bindings without control flow a dataflow block.
+    """Make each run of at least `min_size` pure bindings without control flow a dataflow block, then canonicalize the bindings.
 
     Variables that only the run reads become dataflow variables. Existing dataflow blocks stay, and a run that touches one
-    joins it. A dataflow block may lose errors. So with `errors="keep"` a binding that may stop the run stays outside.
-    With `errors="drop"` it goes in, as in TVM.
+    joins it. Unused bindings of a dataflow block may lose their errors. So with `errors="keep"` an unused binding that may
+    stop the run stays outside. With `errors="drop"` it goes in, as in TVM.
     """
     check_errors(errors)
-    may_stop = stopping(at.module).binding if errors == "keep" else None
-    derived = facts(fn)
+    unused = _lost(fn, at) if errors == "keep" else lambda binding: False
+    recursive = _recursive(fn, at)
+    new = _converted(fn, min_size, lambda binding: unused(binding) or recursive(binding))
+    if new is not fn:
+        at.record_in_order(fn, new)
+    return canonicalize(new, at)
+
+
+def _lost(fn: e.Function, at: PassSite) -> _Test:
+    """A test for unused bindings that may stop the run."""
+    live, may_stop = Live(fn), stopping(at.module).binding
+    return lambda binding: not live.stays(binding) and may_stop(binding)
+
+
+def _recursive(fn: e.Function, at: PassSite) -> _Test:
+    """A test for calls by which a function calls itself, which a dataflow block must not have."""
+    group = at.shared.get("recursive")
+    if group is None:
+        graph = call_graph(at.module)
+        found = [group for group in components(graph) if is_recursive(group, graph)]
+        group = at.shared["recursive"] = {name: set(group) for group in found for name in group}
+    own = group.get(at.function, set())
+    around = {b.var for b in bindings(fn) if type(b.value) is e.Function and b.var in free_variables(b.value)}
+
+    def test(binding: e.Binding) -> bool:
+        op = binding.value.op if type(binding.value) is e.Call else None
+        return op in around or (isinstance(op, e.GlobalVar) and op.name in own)
+
+    return test
+
+
+def _converted(fn: e.Function, min_size: int, stays: _Test) -> e.Function:
+    return replace(fn, body=_sequence(fn.body, min_size, stays))
+
+
+def _sequence(seq: e.SeqExpr, min_size: int, stays: _Test) -> e.SeqExpr:
+    """A sequence with dataflow blocks, also in branches and nested functions."""
+
+    def nested(binding: e.Binding) -> e.Binding:
+        value = binding.value
+        if type(value) is e.If:
+            true, false = (_sequence(branch, min_size, stays) for branch in sequences(value))
+            return replace(binding, value=replace(value, true_branch=true, false_branch=false))
+        if type(value) is e.Function:
+            return replace(binding, value=_converted(value, min_size, stays))
+        return binding
+
     blocks: list[e.BindingBlock] = []
-    renamed: dict[e.Var, e.Expr] = {}
-    first = {block.bindings[0]: block for block in fn.body.blocks if block.bindings}
-    for is_graph, bindings in _runs(fn.body, min_size, may_stop):
-        existing = first.get(bindings[0])
-        kept = existing is not None and existing.bindings == tuple(bindings)
-        if kept and (type(existing) is e.DataflowBlock) is is_graph:
-            blocks.append(existing)  # type: ignore[arg-type]  # `kept` implies that it is a block
-        else:
-            blocks.append(
-                _dataflow(bindings, derived, renamed) if is_graph else e.BindingBlock(tuple(bindings))
-            )
-    if len(blocks) == len(fn.body.blocks) and all(map(is_, blocks, fn.body.blocks)):
-        return fn
-    body = replace(fn.body, blocks=tuple(blocks))
-    new = replace(fn, body=Substitution(renamed).sequence(body) if renamed else body)
-    for old, var in renamed.items():
-        at.renamed(old, var)
-    at.record_in_order(fn, new)
-    return new
+    first = {block.bindings[0]: block for block in seq.blocks if block.bindings}
+    for is_graph, run in _runs(seq, min_size, stays):
+        kind = e.DataflowBlock if is_graph else e.BindingBlock
+        existing = first.get(run[0])
+        kept = existing is not None and type(existing) is kind and existing.bindings == tuple(run)
+        blocks.append(existing if kept and existing is not None else kind(tuple(run)))
+    blocks = [map_block(block, nested) for block in blocks]
+    same = len(blocks) == len(seq.blocks) and all(map(is_, blocks, seq.blocks))
+    return seq if same else replace(seq, blocks=tuple(blocks))
 
 
 @dataclass(slots=True)
@@ -65,15 +109,13 @@ class _Run:
     bindings: list[e.Binding]
 
 
-def _runs(
-    body: e.SeqExpr, min_size: int, may_stop: Callable[[e.Binding], bool] | None
-) -> list[tuple[bool, list[e.Binding]]]:
+def _runs(seq: e.SeqExpr, min_size: int, stays: _Test) -> list[tuple[bool, list[e.Binding]]]:
     """The bindings in runs, each with True if it becomes a dataflow block."""
     runs: list[_Run] = []
-    for block in body.blocks:
+    for block in seq.blocks:
         inside = type(block) is e.DataflowBlock
         for binding in block.bindings:
-            is_graph = inside or (_is_graph(binding) and not (may_stop is not None and may_stop(binding)))
+            is_graph = inside or (_is_graph(binding) and not stays(binding))
             if not runs or runs[-1].is_graph is not is_graph:
                 runs.append(_Run(is_graph, inside, []))
             runs[-1].has_block |= inside
@@ -89,23 +131,4 @@ def _runs(
 
 
 def _is_graph(binding: e.Binding) -> bool:
-    return type(binding.value) not in (e.If, e.Function, e.SeqExpr) and not is_impure(binding.value)
-
-
-def _dataflow(run: list[e.Binding], derived: Facts, renamed: dict[e.Var, e.Expr]) -> e.DataflowBlock:
-    inside = {derived.number[b] for b in run}
-    converted: list[e.Binding] = []
-    for binding in run:
-        var = binding.var
-        if (
-            var is None
-            or type(var) is e.DataflowVar
-            or any(user not in inside for user in derived.users(var))
-            or not derived.users(var)
-        ):
-            converted.append(binding)
-            continue
-        local = e.var_like(var, var.struct_info, e.DataflowVar)
-        renamed[var] = local
-        converted.append(replace(binding, var=local))
-    return e.DataflowBlock(tuple(converted))
+    return type(binding.value) not in (e.If, e.SeqExpr) and not is_impure(binding.value)

@@ -12,53 +12,58 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.facts import variables
 from relax_explorer.core.ops import find
 from relax_explorer.core.passes.contract import PassSite, function_pass
-from relax_explorer.core.passes.properties import NORMAL_FORM
+from relax_explorer.core.passes.properties import CANONICAL_BINDINGS, NORMAL_FORM
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
 
 
-@function_pass("EliminateCommonSubexpr", requires=[NORMAL_FORM])
+@function_pass("EliminateCommonSubexpr", requires=[NORMAL_FORM], invalidates=[CANONICAL_BINDINGS])
 def eliminate_common_subexpr(
     fn: e.Function, at: PassSite, *, call_only: Annotated[bool, "merge calls only"] = False
 ) -> e.Function:
     """Let later bindings of an equal, pure expression read the first one's variable.
 
     Two values are kept apart if memory of their operands may be overwritten between them, or memory of their results
-    afterwards. Values of a dataflow block are not reused outside it. With `call_only` only calls count. The later binding
-    stays as a copy, which CanonicalizeBindings removes.
+    afterwards. Values of a dataflow block are not reused outside it, and those of a function not in nested ones. With `call_only`
+    only calls count. The later binding stays as a copy, which CanonicalizeBindings removes.
     """
     memory = aliases(at.module, at.function, fn)
 
     def rule(walk: Rewriter, binding: e.Binding) -> Answer:
-        if type(binding) is not e.VarBinding or not _counts(binding.value, call_only, memory):
+        if binding.var is None or not _counts(binding, call_only, memory):
             return binding
-        key = _key(binding.value)
+        key = _key(binding)
         first = walk.lookup(key)
-        if first is None or not _stands_for(first, walk, binding, memory):
-            walk.note(key, _Known(binding, walk.block, walk.owner))
+        if first is None or not _stands_for(first, walk, binding, binding.var, memory):
+            walk.note(key, _Known(binding.var, walk.block, walk.owner))
             return binding
-        known = first.binding.var
-        if type(binding.var) is e.DataflowVar or type(known) is not e.DataflowVar:
-            walk.rename(binding.var, known)  # other variables are outputs, which are read outside the block
-        if type(binding.var) is e.DataflowVar:
-            return ()
-        return e.VarBinding(binding.var, known, binding.annotation, binding.span)
+        if type(binding.var) is e.DataflowVar or type(walk.block) is not e.DataflowBlock:
+            walk.rename(binding.var, first.var)
+        else:
+            walk.rename_in_block(binding.var, first.var)
+        return e.VarBinding(binding.var, first.var, binding.annotation, binding.span)
 
     return rewrite(fn, at, rule)
 
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """A reusable binding, with its block and its function."""
+    """The variable of a reusable binding, with its block and its function."""
 
-    binding: e.VarBinding
+    var: e.Var
     block: e.BindingBlock | None
     owner: e.Function | None
 
 
-def _counts(value: e.Expr, call_only: bool, memory: Aliases) -> bool:
+def _counts(binding: e.Binding, call_only: bool, memory: Aliases) -> bool:
+    value = binding.value
+    if type(binding) is e.MatchCast:
+        return not call_only
     if type(value) is e.Call:
         return not is_impure(value) and not memory.effect(value).writes and not _allocates(value)
-    return type(value) in (e.Tuple, e.TupleGetItem) and not call_only
+    return type(value) in _COPIES and not call_only
+
+
+_COPIES = (e.Tuple, e.TupleGetItem, e.Var, e.DataflowVar)
 
 
 def _allocates(value: e.Call) -> bool:
@@ -67,24 +72,27 @@ def _allocates(value: e.Call) -> bool:
     return (declared is not None and declared.allocates) or is_new(value)
 
 
-def _stands_for(first: _Known, walk: Rewriter, binding: e.VarBinding, memory: Aliases) -> bool:
-    """True if readers of `binding` may read `first`, which has equal operands."""
-    known = first.binding.var
-    if known.struct_info is not binding.var.struct_info:
+def _stands_for(first: _Known, walk: Rewriter, binding: e.Binding, var: e.Var, memory: Aliases) -> bool:
+    """True if readers of `var` may read `first`, which has equal operands. Nested functions compute their values themselves."""
+    known = first.var
+    if known.struct_info is not var.struct_info or first.owner is not walk.owner:
         return False
     if type(known) is e.DataflowVar and first.block is not walk.block:
         return False
-    read = variables(binding.value)
-    if type(binding.value) is e.Call:
-        if memory.written(known) or memory.written(binding.var):
-            return False
-        if first.owner is not walk.owner:  # a nested function can run at any time
-            return not any(map(memory.written, read))
-        return not memory.written_between(read, known, binding.var)
-    return True  # equal tuples and fields hold the same values
+    if type(binding.value) is not e.Call:
+        return True  # equal tuples, fields and casts hold the same values
+    if memory.written(known) or memory.written(var):
+        return False
+    return not memory.written_between(variables(binding.value), known, var)
 
 
-def _key(expr: e.Expr) -> Any:
+def _key(binding: e.Binding) -> Any:
+    """A key that is equal for bindings of equal values."""
+    value = _value_key(binding.value)
+    return (e.MatchCast, value, binding.struct_info) if type(binding) is e.MatchCast else value
+
+
+def _value_key(expr: e.Expr) -> Any:
     """A key that is equal for equal expressions over the same leaves. It is hashed once and recurses only into tuples."""
     return _KEYS[type(expr)](expr)
 
@@ -106,7 +114,7 @@ _KEYS: dict[type, Any] = {
     e.PrimValue: lambda x: (e.PrimValue, x.value),
     e.StringImm: lambda x: (e.StringImm, x.value),
     e.DataTypeImm: lambda x: (e.DataTypeImm, x.value),
-    e.Tuple: lambda x: (e.Tuple, *[_key(field) for field in x.fields]),
-    e.TupleGetItem: lambda x: (e.TupleGetItem, _key(x.tuple), x.index),
-    e.Call: lambda x: (_key(x.op), x.attrs, x.sinfo_args, *[_key(arg) for arg in x.args]),
+    e.Tuple: lambda x: (e.Tuple, *[_value_key(field) for field in x.fields]),
+    e.TupleGetItem: lambda x: (e.TupleGetItem, _value_key(x.tuple), x.index),
+    e.Call: lambda x: (_value_key(x.op), x.attrs, x.sinfo_args, *[_value_key(arg) for arg in x.args]),
 }

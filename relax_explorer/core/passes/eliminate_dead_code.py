@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated
 
-from relax_explorer.core.check.purity import has_effect
 from relax_explorer.core.check.stopping import stopping
 from relax_explorer.core.codes import passes as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure
 from relax_explorer.core.ir import expr as e
-from relax_explorer.core.ir.facts import facts, variables
-from relax_explorer.core.ir.walk import exprs, info_vars, sequences
+from relax_explorer.core.ir.walk import exprs
 from relax_explorer.core.passes.contract import PassSite, check_errors, module_pass
+from relax_explorer.core.passes.liveness import Live
 from relax_explorer.core.passes.properties import NORMAL_FORM
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
 from relax_explorer.core.program.module import IRModule
@@ -62,7 +61,7 @@ def _check_entries(module: IRModule, names: tuple[str, ...]) -> None:
 
 def drop_unread(fn: e.Function, at: PassSite, keep_errors: bool) -> e.Function:
     """The function without unread bindings that have no effect. With `keep_errors`, those stay that may stop the run."""
-    live = _Live(fn)
+    live = Live(fn)
     for binding in live.casts:
         live.keep(binding)
     may_stop = stopping(at.module).binding
@@ -80,59 +79,6 @@ def drop_unread(fn: e.Function, at: PassSite, keep_errors: bool) -> e.Function:
         return binding if live.stays(binding) else ()
 
     return rewrite(fn, at, rule)
-
-
-class _Live:
-    """The live bindings of a function: read by its result or by an effect, or kept anyway."""
-
-    def __init__(self, fn: e.Function) -> None:
-        self.facts = facts(fn)
-        self.read: set[e.Var] = set()
-        self.kept: set[e.Binding] = set()
-        self.outside: list[e.Binding] = []  # not in dataflow blocks, which may lose errors (errata E-35)
-        self.casts: list[e.Binding] = []  # match_casts that stay
-        self._collect(fn)
-        self._mark(variables(fn.body.body))
-        for binding in self.facts.bindings:
-            if type(binding) is not e.MatchCast and has_effect(binding.value):
-                self.keep(binding)
-            if type(binding.value) is e.Function:  # callers read its result
-                self._mark(variables(binding.value.body.body))
-
-    def _collect(self, fn: e.Function) -> None:
-        blocks = list(fn.body.blocks)
-        while blocks:
-            block = blocks.pop()
-            inside = type(block) is e.DataflowBlock
-            for binding in block.bindings:
-                if type(binding) is not e.MatchCast:
-                    blocks.extend(inner for seq in sequences(binding.value) for inner in seq.blocks)
-                    if not inside:
-                        self.outside.append(binding)
-                elif not inside or info_vars(binding.struct_info):
-                    self.casts.append(binding)
-
-    def stays(self, binding: e.Binding) -> bool:
-        """True if a binding is live or kept."""
-        return binding in self.kept or binding.var in self.read
-
-    def keep(self, binding: e.Binding) -> None:
-        """Keep a binding and what it reads."""
-        self.kept.add(binding)
-        if binding.var is not None:
-            self.read.add(binding.var)  # a walk rebuilds the binding of an If when it drops something inside
-        self._mark(self.facts.operands[self.facts.number[binding]])
-
-    def _mark(self, variables: list[e.Var]) -> None:
-        stack = list(variables)
-        while stack:
-            var = stack.pop()
-            if var in self.read:
-                continue
-            self.read.add(var)
-            number = self.facts.defs.get(var, -1)
-            if number >= 0:
-                stack += self.facts.operands[number]
 
 
 def _reached(functions: Mapping[str, object], entries: tuple[str, ...]) -> set[str]:

@@ -14,7 +14,7 @@ from relax_explorer.core.ir.walk import info_holders, operands, sequences
 from relax_explorer.core.passes import composite_functions
 from relax_explorer.core.passes.contract import PassSite, module_pass
 from relax_explorer.core.passes.function_groups import Group, lift
-from relax_explorer.core.passes.properties import NORMAL_FORM
+from relax_explorer.core.passes.properties import NORMAL_FORM, PURITY_ERASED, SYMBOLS_ATTACHED
 from relax_explorer.core.patterns import pattern as q
 from relax_explorer.core.patterns.matcher import Match, match
 from relax_explorer.core.patterns.occurrences import binding_index, root_of, roots
@@ -31,7 +31,7 @@ class FusionPattern:
     check: Callable[[Match], bool] = lambda found: True
 
 
-@module_pass("FuseOpsByPattern", requires=[NORMAL_FORM])
+@module_pass("FuseOpsByPattern", requires=[NORMAL_FORM], invalidates=[PURITY_ERASED, SYMBOLS_ATTACHED])
 def fuse_ops_by_pattern(
     module: IRModule,
     at: PassSite,

@@ -15,7 +15,7 @@ from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
 def settle_outputs(fn: e.Function, at: PassSite) -> e.Function:
     """Make outputs that only their block reads dataflow variables, and drop outputs that only rename a dataflow variable."""
     fn = _merged(fn)
-    blocks = _Blocks(fn)
+    blocks = Blocks(fn)
     changes = _changes(blocks) if blocks.outputs else None
     if changes is None or not (changes.defined or changes.dropped):
         return fn
@@ -45,7 +45,7 @@ class _Changes:
     dropped: dict[e.Var, e.Var] = field(default_factory=dict)
 
 
-def _changes(blocks: _Blocks) -> _Changes:
+def _changes(blocks: Blocks) -> _Changes:
     changes = _Changes()
     read = {var: blocks.is_read_outside(var) for var in blocks.outputs}
     for var, binding in blocks.outputs.items():
@@ -65,15 +65,12 @@ def _changes(blocks: _Blocks) -> _Changes:
     return changes
 
 
-class _Blocks:
+class Blocks:
     """The dataflow blocks of a function: their outputs, and the block of each binding."""
 
     def __init__(self, fn: e.Function) -> None:
         self.outputs: dict[e.Var, e.Binding] = {}
         self.home: dict[e.Binding, e.BindingBlock] = {}
-        self._around: dict[
-            e.BindingBlock, e.BindingBlock
-        ] = {}  # the block with the function or If around a block
         self._facts: Facts | None = None
         self.fn = fn
         todo = list(fn.body.blocks)
@@ -85,26 +82,25 @@ class _Blocks:
                 if is_dataflow and type(binding.var) is e.Var:
                     self.outputs[binding.var] = binding
                 for seq in sequences(binding.value) if type(binding) is e.VarBinding else ():
-                    self._around.update(dict.fromkeys(seq.blocks, block))
                     todo.extend(seq.blocks)
 
     def is_read_outside(self, var: e.Var) -> bool:
-        """True if a binding outside the block of `var`, or a result, reads `var`. Readers of a constant read it directly."""
-        if type(self.outputs[var].value) is e.Constant:
-            return True
+        """True if something outside the block of output `var` reads it: a binding, a result, or a function inside the block.
+
+        A function may outlive the block. A constant without readers counts as read: its readers read it directly.
+        """
         derived = self._facts = self._facts or facts(self.fn)
         block = self.home[self.outputs[var]]
         last = len(derived.bindings)
+        if not derived.users(var):
+            return type(self.outputs[var].value) is e.Constant
         return any(
             number == last or not self._is_inside(derived.bindings[number], block)
             for number in derived.users(var)
         )
 
     def _is_inside(self, binding: e.Binding, block: e.BindingBlock) -> bool:
-        around: e.BindingBlock | None = self.home[binding]
-        while around is not None and around is not block:
-            around = self._around.get(around)
-        return around is block
+        return self.home[binding] is block and type(binding.value) is not e.Function
 
     def renamed_by(self, binding: e.Binding) -> e.Var | None:
         """The dataflow variable that a binding only renames, without a change of its StructInfo."""

@@ -29,6 +29,7 @@ class Rewriter:
         self.block: e.BindingBlock | None = None  # the current block
         self.owner: e.Function | None = None  # the current function, which may be nested
         self.scopes: list[dict[Any, Any]] = [{}]  # tables of the rule, one for each open scope
+        self._until_end: list[e.Var] = []  # variables that are renamed in the current block only
         self._old: dict[
             e.Var, e.Var
         ] = {}  # variables of the function by those that replace them with new StructInfo
@@ -46,6 +47,11 @@ class Rewriter:
             self.substitution.variables[self._old[var]] = leaf
         self.at.renamed(var, leaf)
 
+    def rename_in_block(self, var: e.Var, leaf: e.Expr) -> None:
+        """Replace later uses of `var` by `leaf`, up to the end of the current block."""
+        self.rename(var, leaf)
+        self._until_end.append(var)
+
     def run(self) -> e.Function:
         """The function after the walk."""
         self.owner = self.fn
@@ -55,9 +61,11 @@ class Rewriter:
         """A sequence after the walk."""
         blocks: list[e.BindingBlock] = []
         for block in seq.blocks:
-            outer, self.block = self.block, block
+            outer, self.block, self._until_end = (self.block, self._until_end), block, []
             new = map_block(block, self._binding)
-            self.block = outer
+            for var in self._until_end:
+                del self.substitution.variables[var]
+            self.block, self._until_end = outer
             blocks.append(new)
         blocks = merged_blocks(blocks)  # dropping a block can make others adjacent
         same = len(blocks) == len(seq.blocks) and all(a is b for a, b in zip(blocks, seq.blocks, strict=True))

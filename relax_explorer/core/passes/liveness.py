@@ -1,0 +1,61 @@
+"""The live bindings of a function: those that its result or an effect reads."""
+
+from __future__ import annotations
+
+from relax_explorer.core.check.purity import has_effect
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir.facts import facts, variables
+from relax_explorer.core.ir.walk import info_vars, sequences
+
+
+class Live:
+    """The live bindings of a function: read by its result or by an effect, or kept anyway."""
+
+    def __init__(self, fn: e.Function) -> None:
+        self.facts = facts(fn)
+        self.read: set[e.Var] = set()
+        self.kept: set[e.Binding] = set()
+        self.outside: list[e.Binding] = []  # not in dataflow blocks, which may lose errors (errata E-35)
+        self.casts: list[e.Binding] = []  # match_casts that stay
+        self._collect(fn)
+        self._mark(variables(fn.body.body))
+        for binding in self.facts.bindings:
+            if type(binding) is not e.MatchCast and has_effect(binding.value):
+                self.keep(binding)
+            if type(binding.value) is e.Function:  # callers read its result
+                self._mark(variables(binding.value.body.body))
+
+    def _collect(self, fn: e.Function) -> None:
+        blocks = list(fn.body.blocks)
+        while blocks:
+            block = blocks.pop()
+            inside = type(block) is e.DataflowBlock
+            for binding in block.bindings:
+                if type(binding) is not e.MatchCast:
+                    blocks.extend(inner for seq in sequences(binding.value) for inner in seq.blocks)
+                    if not inside:
+                        self.outside.append(binding)
+                elif not inside or info_vars(binding.struct_info):
+                    self.casts.append(binding)
+
+    def stays(self, binding: e.Binding) -> bool:
+        """True if a binding is live or kept."""
+        return binding in self.kept or binding.var in self.read
+
+    def keep(self, binding: e.Binding) -> None:
+        """Keep a binding and what it reads."""
+        self.kept.add(binding)
+        if binding.var is not None:
+            self.read.add(binding.var)  # a walk rebuilds the binding of an If when it drops something inside
+        self._mark(self.facts.operands[self.facts.number[binding]])
+
+    def _mark(self, variables: list[e.Var]) -> None:
+        stack = list(variables)
+        while stack:
+            var = stack.pop()
+            if var in self.read:
+                continue
+            self.read.add(var)
+            number = self.facts.defs.get(var, -1)
+            if number >= 0:
+                stack += self.facts.operands[number]
