@@ -1,1 +1,1 @@
-"""The compiler. It does not depend on the terminal, graphviz or pygments."""
+"""The compiler. It does not depend on the terminal or graphviz."""

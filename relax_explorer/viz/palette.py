@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 BLACK = "#000000"
 WHITE = "#ffffff"
@@ -110,6 +111,7 @@ def mix(colour: str, other: str, share: float) -> str:
     return "#" + "".join(f"{round(a * share + b * (1 - share)):02x}" for a, b in pairs)
 
 
+@lru_cache(maxsize=256)
 def luminance(colour: str) -> float:
     """Relative luminance (0 black to 1 white) as WCAG 2.1 defines it."""
     linear = [
