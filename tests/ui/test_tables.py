@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from relax_explorer.core.session.inputs import CallInputs
-from relax_explorer.ui.cli.run import lengths_given, sources_by_name
+from relax_explorer.ui.cli.input_options import lengths_given, sources_by_name
 from relax_explorer.ui.tui.app import Explorer
 from relax_explorer.viz.tokens import THEMES
 from tests.ui.test_explorer import LLAMA, opened, screen_text, wait

@@ -66,4 +66,9 @@ class RecordedSession(Session):
 def recorded(path: str | Path) -> list[Stage]:
     """The stages at a path if there are several; empty for one program. Raises Failure for what can't be read."""
     found = dumped(path)
-    return found if len(found) > 1 or Path(path).is_dir() else []
+    return found if is_recorded(path, found) else []
+
+
+def is_recorded(path: str | Path, stages: Sequence[Stage]) -> bool:
+    """True if the stages at a path are a build, not one program."""
+    return len(stages) > 1 or Path(path).is_dir()

@@ -5,27 +5,23 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
-from typing import Literal
+from importlib import import_module
+from typing import Any, Literal
 
 import click
 
 from relax_explorer.core.codes import CODES
 from relax_explorer.core.codes import passes as pass_codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure
+from relax_explorer.core.ir.node import collector_at_rest
 from relax_explorer.core.session.inputs import CallInputs
 from relax_explorer.core.session.recorded import RecordedSession
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.ui import directories
 from relax_explorer.ui.cli import output, streams
-from relax_explorer.ui.cli.comparing import bisect, compare, validate
-from relax_explorer.ui.cli.completing import completion
-from relax_explorer.ui.cli.debug import debug
-from relax_explorer.ui.cli.explain import explain
+from relax_explorer.ui.cli.input_options import lengths_given, sources_by_name
 from relax_explorer.ui.cli.opening import chosen, recorded_stages
-from relax_explorer.ui.cli.packed_files import register_files
-from relax_explorer.ui.cli.run import lengths_given, run, sources_by_name
-from relax_explorer.ui.cli.serving import serve
 from relax_explorer.ui.files import STANDARD_OUTPUT, Target
 from relax_explorer.ui.tui.keymap import BadKeys, Keymap, keymap
 
@@ -59,9 +55,13 @@ def tui(
         output.say("the explorer needs a terminal; `relax-explorer show FILE` prints the same", err=True)
         return output.USAGE
     os.environ.setdefault("TEXTUAL_FPS", "120")  # a key takes up to three frames; Textual reads this once
-    from relax_explorer.ui.tui.app import run_app
+    with collector_at_rest():  # its visits take a tenth of the time to the first picture
+        from relax_explorer.ui.tui.app import run_app
 
-    register_files(packed)
+    if packed:
+        from relax_explorer.ui.cli.packed_files import register_files
+
+        register_files(packed)
     call = CallInputs(func or "", sources_by_name(input_), lengths_given(shape))
     pipeline = "default" if passes is None else passes
     return run_app(
@@ -302,24 +302,34 @@ def _renamed(handler: Callable[..., int]) -> Callable[..., int]:
     )
 
 
+def _from(module: str, name: str) -> Callable[..., int]:
+    """The handler `name` of a module that is imported when it is called: the explorer starts without the machine of `run`."""
+
+    def handler(**arguments: Any) -> int:
+        found: Callable[..., int] = getattr(import_module(f"relax_explorer.ui.cli.{module}"), name)
+        return found(**arguments)
+
+    return handler
+
+
 HANDLERS: dict[str, Callable[..., int]] = {
     "tui": tui,
-    "serve": serve,
+    "serve": _from("serving", "serve"),
     "show": show,
     "check": check,
     "opt": _renamed(opt),
-    "run": _renamed(run),
-    "debug": _renamed(debug),
+    "run": _renamed(_from("run", "run")),
+    "debug": _renamed(_from("debug", "debug")),
     "diff": diff,
-    "compare": _renamed(compare),
-    "bisect": _renamed(bisect),
-    "validate": _renamed(validate),
+    "compare": _renamed(_from("comparing", "compare")),
+    "bisect": _renamed(_from("comparing", "bisect")),
+    "validate": _renamed(_from("comparing", "validate")),
     "graph": _renamed(graph),
     "report": _renamed(report),
     "who": who,
     "find": find,
     "passes": passes,
     "ops": ops,
-    "explain": explain,
-    "completion": completion,
+    "explain": _from("explain", "explain"),
+    "completion": _from("completing", "completion"),
 }

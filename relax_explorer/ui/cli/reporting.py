@@ -10,8 +10,9 @@ from relax_explorer.core.session.inputs import CallInputs, call_values
 from relax_explorer.core.session.run_log import RunLog, logged
 from relax_explorer.core.session.session import Session
 from relax_explorer.ui.cli import output
+from relax_explorer.ui.cli.input_options import lengths_given, sources_by_name
 from relax_explorer.ui.cli.interruptible import interruptible
-from relax_explorer.ui.cli.run import lengths_given, most_bytes, relax_function, sources_by_name
+from relax_explorer.ui.cli.run import most_bytes, relax_function
 from relax_explorer.ui.files import Target
 from relax_explorer.viz.report import report as page
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -23,6 +22,7 @@ from relax_explorer.core.tir.stmt import PrimFunc
 from relax_explorer.ui.cli import output
 from relax_explorer.ui.cli.calling import run_calls
 from relax_explorer.ui.cli.expected import compare
+from relax_explorer.ui.cli.input_options import lengths_given, sources_by_name
 from relax_explorer.ui.cli.interruptible import interruptible
 from relax_explorer.ui.cli.opening import session_to_run
 from relax_explorer.ui.cli.packed_files import register_files
@@ -33,8 +33,6 @@ from relax_explorer.ui.cli.run_times import report
 from relax_explorer.ui.cli.stored import save
 from relax_explorer.ui.files import STANDARD_OUTPUT, Target
 from relax_explorer.viz.short import short_value
-
-_LENGTH = re.compile(r"[0-9]{1,18}")
 
 
 def run(
@@ -162,31 +160,6 @@ def most_bytes(gigabytes: float) -> int:
     if not 0 <= gigabytes < 1 << 20:  # also refuses NaN
         raise click.UsageError("--max-input takes a number of GiB from 0 on")
     return int(gigabytes * (1 << 30))
-
-
-def sources_by_name(sources: tuple[str, ...]) -> dict[str, str]:
-    """The sources of `--input` by the name or number of their parameter."""
-    found: dict[str, str] = {}
-    for number, source in enumerate(sources):
-        name, equals, value = source.partition("=")
-        key = name if equals else str(number)
-        if key in found:
-            raise click.UsageError(f"--input gives {key!r} twice")
-        found[key] = value if equals else source
-    return found
-
-
-def lengths_given(pairs: tuple[str, ...]) -> dict[str, int]:
-    """The lengths of `--shape` by shape variable."""
-    lengths = {}
-    for pair in pairs:
-        name, _, value = pair.partition("=")
-        if not name or not _LENGTH.fullmatch(value):
-            raise click.UsageError(f"--shape takes n=3, a length below 10 to the 18th, not {pair[:60]!r}")
-        if name in lengths:
-            raise click.UsageError(f"--shape gives {name!r} twice")
-        lengths[name] = int(value)
-    return lengths
 
 
 def _flat(value: Any) -> list[Any]:

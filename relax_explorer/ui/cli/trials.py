@@ -18,8 +18,9 @@ from relax_explorer.core.session.samples import Sample, function_of, samples_of
 from relax_explorer.core.session.session import Session
 from relax_explorer.ui import directories
 from relax_explorer.ui.cli import output
+from relax_explorer.ui.cli.input_options import lengths_given, sources_by_name
 from relax_explorer.ui.cli.packed_files import register_files
-from relax_explorer.ui.cli.run import lengths_given, most_bytes, sources_by_name
+from relax_explorer.ui.cli.run import most_bytes
 
 _MOST_SAMPLES = 1000
 _MOST_WORKERS = 512

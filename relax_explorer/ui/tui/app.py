@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import fields as dataclass_fields
 from dataclasses import replace
 from functools import partial
+from importlib import import_module
 from typing import Any, ClassVar
 
 from textual.actions import ActionParseResult
@@ -20,6 +21,7 @@ from textual.app import App
 from textual.events import DescendantFocus
 from textual.filter import LineFilter
 from textual.reactive import reactive
+from textual.screen import Screen
 from textual.widgets import Input
 
 from relax_explorer.core.diagnostics import Diagnostic
@@ -41,12 +43,6 @@ from relax_explorer.ui.tui.pictures import Pictures
 from relax_explorer.ui.tui.pipeline_control import PipelineControl
 from relax_explorer.ui.tui.run_control import RunControl
 from relax_explorer.ui.tui.safety import ASCII, SAFE
-from relax_explorer.ui.tui.screens.compare_screen import CompareScreen
-from relax_explorer.ui.tui.screens.debug_screen import DebugScreen
-from relax_explorer.ui.tui.screens.graph_screen import GraphScreen
-from relax_explorer.ui.tui.screens.home_screen import HomeScreen
-from relax_explorer.ui.tui.screens.passes_screen import PassesScreen
-from relax_explorer.ui.tui.screens.problems_screen import ProblemsScreen
 from relax_explorer.ui.tui.screens.screen_frame import Frame
 from relax_explorer.ui.tui.selection import Options, Selection
 from relax_explorer.ui.tui.stage_control import StageControl
@@ -62,16 +58,20 @@ PATIENCE = 1.0  # seconds to wait for work after the screen is closed
 TICK = 0.25  # seconds between looks at what runs
 
 
+def _screen(name: str) -> Screen[Any]:
+    """A screen. Its module is imported when it is first shown."""
+    module = import_module(f"relax_explorer.ui.tui.screens.{name}_screen")
+    made: Screen[Any] = getattr(module, f"{name.title()}Screen")()
+    return made
+
+
 class Explorer(App[int]):
     """The application. `state` is what the screens show."""
 
     CSS_PATH = "explorer.tcss"
     TITLE = "relax-explorer"
     COMMANDS: ClassVar[set[Any]] = {KeyCommands}
-    MODES = {  # noqa: RUF012  # as Textual declares it
-        "passes": PassesScreen, "debug": DebugScreen, "graph": GraphScreen, "problems": ProblemsScreen, "compare": CompareScreen,
-        "home": HomeScreen,
-    }  # fmt: skip
+    MODES = {name: partial(_screen, name) for name in keys.SCREENS}  # noqa: RUF012  # as Textual declares it
     state: reactive[State] = reactive(State(), init=False)
 
     def __init__(
@@ -228,6 +228,10 @@ class Explorer(App[int]):
         """The titles and rows of the panes that are shown."""
         views = [view for view in self.frame.query(LineView) if view.size.height and len(view.rows)]
         return [(str(view.border_title or "").replace("\\[", "["), view.rows) for view in views]
+
+    def when_drawn(self, then: Callable[[], object]) -> None:
+        """Do something after the screen is drawn."""
+        self.screen.call_after_refresh(then)
 
     def show_screen(self, name: str, starts: bool = True) -> None:
         """Show a screen; the selection stays. `starts` lets the screen start its work."""

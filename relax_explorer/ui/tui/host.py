@@ -56,6 +56,9 @@ class Host(Protocol):
     def moved(self, view: RunView, is_move: bool) -> None:
         """Show a position of the run."""
 
+    def when_drawn(self, then: Callable[[], object]) -> None:
+        """Do something after the screen is drawn."""
+
     def opened(self) -> None:
         """Go on where the user waits for the program."""
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from relax_explorer.core.ir import expr as e
+from relax_explorer.core.session.dumps import Stage, dumped
 from relax_explorer.core.session.planned import Plan
-from relax_explorer.core.session.recorded import RecordedSession, recorded
+from relax_explorer.core.session.recorded import RecordedSession, is_recorded
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
-from relax_explorer.core.syntax.load import load
 from relax_explorer.ui import directories, recent, remembered_inputs
 from relax_explorer.ui.tui.host import Host
 from relax_explorer.ui.tui.jobs import Job
@@ -25,6 +26,8 @@ MOST_JUMPS = 100
 EARLY = (
     10_000  # bindings up to which remembered inputs are looked up before the program is shown; takes 50 ms
 )
+
+DRAWN = 0.5  # seconds to wait for the screen at most
 
 
 class StageControl:
@@ -41,7 +44,9 @@ class StageControl:
         """Read a file or a folder of stages, and run the pipeline of a file. What is open stays until the new program is read."""
 
         def work(job: Job) -> None:
-            session = self._session(path)
+            stages = dumped(path)
+            self._preview(stages[0].text, job)
+            session = self._session(path, stages)
             early = _size(session) <= EARLY
             if early:  # so that a run that starts at once has them
                 self._recall(session, job)
@@ -86,11 +91,21 @@ class StageControl:
 
         self.app.jobs.start("session", "running the pipeline", lambda job: self._advance(session, job), done)
 
-    def _session(self, path: str) -> Session:
-        stages = recorded(path)
-        if stages:
+    def _preview(self, text: str, job: Job) -> None:
+        """Show the text of the first program, and wait for the screen: reading it would slow down the first picture."""
+        if self.app.state.session is None:
+            drawn = threading.Event()
+            job.tell(lambda: self._show_preview(text, drawn))
+            drawn.wait(DRAWN)
+
+    def _show_preview(self, text: str, drawn: threading.Event) -> None:
+        self.app.change(preview=text)
+        self.app.when_drawn(drawn.set)
+
+    def _session(self, path: str, stages: Sequence[Stage]) -> Session:
+        if is_recorded(path, stages):
             return RecordedSession(stages, path, directories.kernel_cache(), self.profile)
-        return Session(load(path), self.pipeline, path, directories.kernel_cache(), self.profile)
+        return Session(stages[0].module, self.pipeline, path, directories.kernel_cache(), self.profile)
 
     def _opened(self, session: Session, path: str) -> None:
         self.run.stop()

@@ -38,6 +38,7 @@ class State:
     compared: Compared | None = None
     plan: Plan | None = None
     failures: tuple[Diagnostic, ...] = ()  # of the last work that failed
+    preview: str = ""  # the text of the first program, shown until it is read
 
     @property
     def stage(self) -> Snapshot | None:

@@ -22,7 +22,7 @@ from relax_explorer.ui.tui.selection import DIFFS
 from relax_explorer.ui.tui.state import State
 from relax_explorer.ui.tui.table_rows import LEAST_BESIDE, BesideRows, TableRows
 from relax_explorer.ui.tui.widgets.line_messages import CursorMoved, RowChosen
-from relax_explorer.ui.tui.widgets.line_view import STEP, LineView, Row, text_lines
+from relax_explorer.ui.tui.widgets.line_view import STEP, LineView, Row, TextRows, text_lines
 from relax_explorer.viz.stage_line import change_counts
 from relax_explorer.viz.visible import visible
 
@@ -79,9 +79,7 @@ class PassesScreen(ProgramFrame):
     def draw(self, state: State, old: State) -> None:
         """Draw what changed: the list, the program, or only the details."""
         if state.session is None:
-            busy = not self.explorer.jobs.is_idle
-            found = no_program(state, state.path or self.explorer.asked, busy)
-            self.query_one("#ir", LineView).show(text_lines(found), 0)
+            self._draw_waiting(state, old)
             return
         is_other = state.session is not old.session or state.selection.stage != old.selection.stage
         if is_other:
@@ -99,6 +97,15 @@ class PassesScreen(ProgramFrame):
         if is_other or state.stages != old.stages or state.options != old.options:
             self._draw_stages(state)
         self._draw_details(state)
+
+    def _draw_waiting(self, state: State, old: State) -> None:
+        """Draw the text of a program that is being read, or why there is none."""
+        busy = not self.explorer.jobs.is_idle
+        if state.preview and busy:
+            if state.preview is not old.preview:
+                self.program.show(TextRows(state.preview), 0)
+        else:
+            self.program.show(text_lines(no_program(state, state.path or self.explorer.asked, busy)), 0)
 
     def _draw_program(self, state: State, is_other: bool) -> None:
         session, stage = state.session, state.stage

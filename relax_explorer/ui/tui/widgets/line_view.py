@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, overload
 
 from rich.segment import Segment
 from rich.style import Style
@@ -70,6 +70,25 @@ class Row:
 def text_lines(lines: Sequence[str]) -> list[Row]:
     """Lines of plain text as rows."""
     return [Row(line, pieces=(("text", line),)) for line in lines]
+
+
+class TextRows(Sequence[Row]):
+    """The lines of a program that is being read, each made when it is drawn. The node of a line is its number in the text."""
+
+    def __init__(self, text: str) -> None:
+        self._lines = text.split("\n")
+
+    def __len__(self) -> int:
+        return len(self._lines)
+
+    @overload
+    def __getitem__(self, line: int) -> Row: ...
+    @overload
+    def __getitem__(self, line: slice) -> list[Row]: ...
+    def __getitem__(self, line: int | slice) -> Row | list[Row]:
+        if isinstance(line, slice):
+            return [self[n] for n in range(*line.indices(len(self)))]
+        return Row(self._lines[line], node=line + 1)
 
 
 class LineView(ScrollView, can_focus=True, inherit_bindings=False):

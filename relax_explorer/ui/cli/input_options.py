@@ -1,0 +1,34 @@
+"""What `--input` and `--shape` say of the inputs of a run."""
+
+from __future__ import annotations
+
+import re
+
+import click
+
+_LENGTH = re.compile(r"[0-9]{1,18}")
+
+
+def sources_by_name(sources: tuple[str, ...]) -> dict[str, str]:
+    """The sources of `--input` by the name or number of their parameter."""
+    found: dict[str, str] = {}
+    for number, source in enumerate(sources):
+        name, equals, value = source.partition("=")
+        key = name if equals else str(number)
+        if key in found:
+            raise click.UsageError(f"--input gives {key!r} twice")
+        found[key] = value if equals else source
+    return found
+
+
+def lengths_given(pairs: tuple[str, ...]) -> dict[str, int]:
+    """The lengths of `--shape` by shape variable."""
+    lengths = {}
+    for pair in pairs:
+        name, _, value = pair.partition("=")
+        if not name or not _LENGTH.fullmatch(value):
+            raise click.UsageError(f"--shape takes n=3, a length below 10 to the 18th, not {pair[:60]!r}")
+        if name in lengths:
+            raise click.UsageError(f"--shape gives {name!r} twice")
+        lengths[name] = int(value)
+    return lengths
