@@ -13,7 +13,7 @@ from pathlib import Path
 
 from relax_explorer.core.program.equal import structural_hash
 from relax_explorer.core.program.module import IRModule
-from relax_explorer.core.session.inputs import CallInputs
+from relax_explorer.core.session.call_inputs import CallInputs
 from relax_explorer.ui import directories
 from relax_explorer.ui.files import CannotWrite, target
 

@@ -23,13 +23,19 @@ PRESSES = 40
 TEXT = b"matmul"
 
 
+BYTECODE = tempfile.mkdtemp()  # as after an installation, also where writing it is turned off
+
+
 class Terminal:
     """A process on a pseudo terminal."""
 
     def __init__(self, path: str, command: tuple[str, ...] = ()) -> None:
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
-            os.environ.update(TERM="xterm-256color", COLUMNS=str(SIZE[1]), LINES=str(SIZE[0]))
+            os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+            os.environ.update(
+                TERM="xterm-256color", COLUMNS=str(SIZE[1]), LINES=str(SIZE[0]), PYTHONPYCACHEPREFIX=BYTECODE
+            )
             ours = [sys.executable, "-m", "relax_explorer", "tui", path, "-p", "CanonicalizeBindings"]
             os.execv(sys.executable, list(command) or ours)
         fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", *SIZE, 0, 0))

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from textual.widgets import Input
 
-from relax_explorer.core.session.inputs import CallInputs
+from relax_explorer.core.session.call_inputs import CallInputs
 from relax_explorer.core.syntax.load import load
 from relax_explorer.ui import directories, remembered_inputs
 from relax_explorer.ui.remembered_inputs import module_key, remember, remembered

@@ -10,7 +10,7 @@ import pytest
 from textual import events
 from textual.widgets import Input
 
-from relax_explorer.core.session.inputs import CallInputs
+from relax_explorer.core.session.call_inputs import CallInputs
 from relax_explorer.ui import recent
 from relax_explorer.ui.tui.app import Explorer
 from relax_explorer.ui.tui.debug_rows import RunView

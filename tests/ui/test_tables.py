@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from relax_explorer.core.session.inputs import CallInputs
+from relax_explorer.core.session.call_inputs import CallInputs
 from relax_explorer.ui.cli.input_options import lengths_given, sources_by_name
 from relax_explorer.ui.tui.app import Explorer
 from relax_explorer.viz.tokens import THEMES

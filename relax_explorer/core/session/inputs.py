@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.walk import info_vars
 from relax_explorer.core.session.arrays import INPUT_LIMIT, read_arrays, read_as
+from relax_explorer.core.session.call_inputs import CallInputs
 from relax_explorer.core.session.made import DEFAULT_LENGTH, Maker, scalar
 from relax_explorer.core.session.made import failure as _failure
 
@@ -35,15 +35,6 @@ def free_lengths(fn: e.Function, given: Mapping[str, str], shape: Mapping[str, i
     known = _known(fn, _sources(fn, given), INPUT_LIMIT)[0]
     dims = _dims(fn, known, shape)
     return list(dict.fromkeys(var.name for var in _variables(fn) if var not in dims))
-
-
-@dataclass(frozen=True)
-class CallInputs:
-    """What a user said of a call: the function (empty: the entry), sources of parameters, lengths of shape variables."""
-
-    function: str = ""
-    sources: Mapping[str, str] = field(default_factory=dict)
-    shape: Mapping[str, int] = field(default_factory=dict)
 
 
 def made_inputs(

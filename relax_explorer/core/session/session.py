@@ -6,11 +6,10 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from relax_explorer.core.check import checked, lenient
 from relax_explorer.core.diagnostics import Diagnostic
-from relax_explorer.core.exec.debugger import Debugger
 from relax_explorer.core.passes.pipeline import Step, explain, run, steps
 from relax_explorer.core.passes.properties import Property, holding
 from relax_explorer.core.program.module import IRModule
@@ -19,6 +18,9 @@ from relax_explorer.core.session.provenance import Trace, history
 from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.core.shown import Shown
 from relax_explorer.core.syntax.load import load
+
+if TYPE_CHECKING:
+    from relax_explorer.core.exec.debugger import Debugger
 
 _NUMBER = re.compile(r"-?[0-9]{1,9}")
 Listener = Callable[[Snapshot], None]
@@ -162,6 +164,8 @@ class Session(Shown):
         self, function: str, args: Sequence[Any], stage: int = 0, budget: int | None = None
     ) -> Debugger:
         """A debugger at the start of a call of `function`, public or private, in a stage. Raises Failure if the inputs don't fit."""
+        from relax_explorer.core.exec.debugger import Debugger
+
         return Debugger(self.stages[stage].module, function, args, self.cache, private=True, budget=budget)
 
 

@@ -14,7 +14,7 @@ from relax_explorer.core.codes import CODES
 from relax_explorer.core.codes import passes as pass_codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure
 from relax_explorer.core.ir.node import collector_at_rest
-from relax_explorer.core.session.inputs import CallInputs
+from relax_explorer.core.session.call_inputs import CallInputs
 from relax_explorer.core.session.recorded import RecordedSession
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot

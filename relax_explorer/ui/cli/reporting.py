@@ -6,7 +6,8 @@ from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.exec.debugger import Debugger
 from relax_explorer.core.exec.interrupt import Interrupt
 from relax_explorer.core.ir import expr as e
-from relax_explorer.core.session.inputs import CallInputs, call_values
+from relax_explorer.core.session.call_inputs import CallInputs
+from relax_explorer.core.session.inputs import call_values
 from relax_explorer.core.session.run_log import RunLog, logged
 from relax_explorer.core.session.session import Session
 from relax_explorer.ui.cli import output

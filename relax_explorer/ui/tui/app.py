@@ -12,9 +12,9 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import fields as dataclass_fields
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from importlib import import_module
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.actions import ActionParseResult
 from textual.app import App
@@ -26,22 +26,16 @@ from textual.widgets import Input
 
 from relax_explorer.core.diagnostics import Diagnostic
 from relax_explorer.core.ir import expr as e
-from relax_explorer.core.session.inputs import CallInputs
+from relax_explorer.core.session.call_inputs import CallInputs
 from relax_explorer.core.session.planned import Plan
 from relax_explorer.ui.tui import keys, rows
-from relax_explorer.ui.tui.debug_rows import RunView
-from relax_explorer.ui.tui.dialogs.inputs_dialog import Inputs
 from relax_explorer.ui.tui.dialogs.key_prompt import KeyPrompt
-from relax_explorer.ui.tui.dialogs.pipeline_editor import PipelineEditor
 from relax_explorer.ui.tui.dialogs.popup import Popup
-from relax_explorer.ui.tui.exporting import Exports
 from relax_explorer.ui.tui.jobs import JobFailed, Jobs, JobTold
 from relax_explorer.ui.tui.keymap import Keymap
 from relax_explorer.ui.tui.marks import Marks
 from relax_explorer.ui.tui.palette_commands import KeyCommands
-from relax_explorer.ui.tui.pictures import Pictures
 from relax_explorer.ui.tui.pipeline_control import PipelineControl
-from relax_explorer.ui.tui.run_control import RunControl
 from relax_explorer.ui.tui.safety import ASCII, SAFE
 from relax_explorer.ui.tui.screens.screen_frame import Frame
 from relax_explorer.ui.tui.selection import Options, Selection
@@ -50,19 +44,29 @@ from relax_explorer.ui.tui.state import State
 from relax_explorer.ui.tui.themes import chosen_theme, textual_theme
 from relax_explorer.ui.tui.tutorial import Tutorial
 from relax_explorer.ui.tui.typed import command_line
-from relax_explorer.ui.tui.verdicts import Verdicts
-from relax_explorer.ui.tui.widgets.line_view import LineView, Row
+from relax_explorer.ui.tui.widgets.line_view import LineView, Row, TextRows
 from relax_explorer.viz.tokens import MONO, THEMES, Tokens
+
+if TYPE_CHECKING:
+    from relax_explorer.ui.tui.debug_rows import RunView
+    from relax_explorer.ui.tui.exporting import Exports
+    from relax_explorer.ui.tui.pictures import Pictures
+    from relax_explorer.ui.tui.run_control import RunControl
+    from relax_explorer.ui.tui.verdicts import Verdicts
 
 PATIENCE = 1.0  # seconds to wait for work after the screen is closed
 TICK = 0.25  # seconds between looks at what runs
 
 
-def _screen(name: str) -> Screen[Any]:
-    """A screen. Its module is imported when it is first shown."""
+def screen_class(name: str) -> type[Screen[Any]]:
+    """The class of a screen. Its module is imported when it is first shown."""
     module = import_module(f"relax_explorer.ui.tui.screens.{name}_screen")
-    made: Screen[Any] = getattr(module, f"{name.title()}Screen")()
-    return made
+    found: type[Screen[Any]] = getattr(module, f"{name.title()}Screen")
+    return found
+
+
+def _screen(name: str) -> Screen[Any]:
+    return screen_class(name)()
 
 
 class Explorer(App[int]):
@@ -97,14 +101,46 @@ class Explorer(App[int]):
         self.follows = False  # True if the next view of the run moves the cursor
         self._shown_notice = ""
         self.jobs = Jobs(self)
-        self.run_control = RunControl(self, call or CallInputs())
-        self.stage_control = StageControl(self, self.run_control, pipeline, profile)
-        self.pictures = Pictures(self, self.stage_control, self.run_control)
+        self.call = call or CallInputs()
+        self.stage_control = StageControl(self, lambda: self.run_control, pipeline, profile)
         self.marks = Marks(self, self.stage_control)
         self.pipeline_control = PipelineControl(self, self.stage_control)
-        self.verdicts = Verdicts(self, self.stage_control, self.run_control)
         self.tutorial = Tutorial(self, self.stage_control)
-        self.exports = Exports(self, self.run_control)
+
+    # -- controls that need the machine of runs, which is imported after the first picture -----------------------------
+
+    @cached_property
+    def run_control(self) -> RunControl:
+        """The run of the debug screen."""
+        from relax_explorer.ui.tui.run_control import RunControl
+
+        return RunControl(self, self.call)
+
+    @cached_property
+    def pictures(self) -> Pictures:
+        """Graphs, histories and searches."""
+        from relax_explorer.ui.tui.pictures import Pictures
+
+        return Pictures(self, self.stage_control, self.run_control)
+
+    @cached_property
+    def verdicts(self) -> Verdicts:
+        """Comparing and bisecting."""
+        from relax_explorer.ui.tui.verdicts import Verdicts
+
+        return Verdicts(self, self.stage_control, self.run_control)
+
+    @cached_property
+    def exports(self) -> Exports:
+        """Files to take away."""
+        from relax_explorer.ui.tui.exporting import Exports
+
+        return Exports(self, self.run_control)
+
+    def _cancel_runs(self) -> None:
+        """Cancel the runs of the controls that were used."""
+        for name in vars(self).keys() & {"run_control", "verdicts", "exports"}:
+            getattr(self, name).cancel()
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Filters for all output. Screens escape their text; this catches omissions."""
@@ -199,6 +235,12 @@ class Explorer(App[int]):
         return view.node if view is not None and view.stage == self.state.selection.stage else None
 
     @property
+    def preview_line(self) -> int:
+        """The line under the cursor in the text of a program that is being read; 0 if none is."""
+        row = self.frame.view.row if isinstance(self.frame.view.rows, TextRows) else None
+        return row.node if row is not None else 0
+
+    @property
     def value_width(self) -> int:
         """The cells of a row in the table of values."""
         return max(40, self.size.width - 5)
@@ -276,6 +318,8 @@ class Explorer(App[int]):
 
     def ask_inputs(self) -> None:
         """Ask for the inputs of the run, then start it."""
+        from relax_explorer.ui.tui.dialogs.inputs_dialog import Inputs
+
         stage, name = self.state.stage, self.run_control.function()
         fn = stage.module.functions.get(name) if stage is not None else None
         if not isinstance(fn, e.Function):
@@ -298,6 +342,8 @@ class Explorer(App[int]):
 
     def edit_pipeline(self) -> None:
         """Edit the pipeline, then run it."""
+        from relax_explorer.ui.tui.dialogs.pipeline_editor import PipelineEditor
+
         session, plan = self.state.session, self.pipeline_control.plan()
         if session is None or plan is None:
             return
@@ -335,9 +381,7 @@ class Explorer(App[int]):
         """Cancel what runs."""
         was_busy = not self.jobs.is_idle
         self.jobs.cancel()
-        self.run_control.cancel()
-        self.verdicts.interrupt.cancel()
-        self.exports.interrupt.cancel()
+        self._cancel_runs()
         for lane in ("graph", "export", "history", "search"):
             self.jobs.drop(lane)
         if was_busy:
@@ -351,9 +395,7 @@ class Explorer(App[int]):
 
     def exit(self, *arguments: Any, **named: Any) -> None:
         """Cancel running work, then end the application."""
-        self.run_control.cancel()
-        self.verdicts.interrupt.cancel()
-        self.exports.interrupt.cancel()
+        self._cancel_runs()
         super().exit(*arguments, **named)
 
     # -- small actions --------------------------------------------------------------------------------------------

@@ -13,7 +13,8 @@ from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.exec.debugger import Debugger
 from relax_explorer.core.exec.interrupt import Interrupt
 from relax_explorer.core.ir import expr as e
-from relax_explorer.core.session.inputs import CallInputs, call_values
+from relax_explorer.core.session.call_inputs import CallInputs
+from relax_explorer.core.session.inputs import call_values
 from relax_explorer.core.session.run_log import RunLog, logged
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
@@ -39,11 +40,15 @@ class Paned(Host, Protocol):
 
 
 class Exports:
-    """The jobs that write files. `interrupt` stops the run that a report records."""
+    """The jobs that write files. The run that a report records can be cancelled."""
 
     def __init__(self, app: Paned, run: RunControl) -> None:
         self.app, self.run = app, run
         self.interrupt = Interrupt()
+
+    def cancel(self) -> None:
+        """Cancel what runs."""
+        self.interrupt.cancel()
 
     def export(self, text: str) -> None:
         """Write what the screen shows; `text` is a format, a file, or both."""

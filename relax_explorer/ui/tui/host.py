@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from textual.geometry import Size
 
 from relax_explorer.core.diagnostics import Diagnostic
 from relax_explorer.core.ir import expr as e
-from relax_explorer.ui.tui.debug_rows import RunView
 from relax_explorer.ui.tui.jobs import Jobs
 from relax_explorer.ui.tui.keymap import Keymap
 from relax_explorer.ui.tui.selection import Selection
 from relax_explorer.ui.tui.state import State
 from relax_explorer.ui.tui.widgets.line_view import Row
 from relax_explorer.viz.tokens import Tokens
+
+if TYPE_CHECKING:
+    from relax_explorer.ui.tui.debug_rows import RunView
 
 
 class Host(Protocol):
@@ -39,6 +41,10 @@ class Host(Protocol):
     @property
     def running(self) -> e.Binding | None:
         """The next binding of the run, if it is in the selected stage."""
+
+    @property
+    def preview_line(self) -> int:
+        """The line under the cursor in the text of a program that is being read; 0 if none is."""
 
     @property
     def value_width(self) -> int:

@@ -11,7 +11,8 @@ from relax_explorer.core.exec.binding_times import BindingTimes
 from relax_explorer.core.exec.interrupt import Cancelled, Interrupt
 from relax_explorer.core.exec.machine import Machine
 from relax_explorer.core.ir import expr as e
-from relax_explorer.core.session.inputs import CallInputs, call_values
+from relax_explorer.core.session.call_inputs import CallInputs
+from relax_explorer.core.session.inputs import call_values
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.core.syntax.doc import Line

@@ -9,10 +9,11 @@ from typing import Any
 from relax_explorer.core.diagnostics import Diagnostic, Failure
 from relax_explorer.core.exec.values import Value
 from relax_explorer.core.ir import expr as e
+from relax_explorer.core.session.call_inputs import CallInputs
 from relax_explorer.core.session.debug_commands import execute
 from relax_explorer.core.session.debug_motions import to
 from relax_explorer.core.session.debug_session import Answer, DebugSession, open_debug_session
-from relax_explorer.core.session.inputs import CallInputs, call_values
+from relax_explorer.core.session.inputs import call_values
 from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.ui import remembered_inputs
 from relax_explorer.ui.tui.debug_rows import RunView, run_view

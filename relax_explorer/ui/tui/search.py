@@ -10,7 +10,6 @@ from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.patterns.occurrences import module_occurrences
 from relax_explorer.core.patterns.pattern_text import read_pattern
-from relax_explorer.core.session.recording import operation_of
 from relax_explorer.ui.tui.table_rows import TableRows
 from relax_explorer.ui.tui.widgets.line_view import Row
 
@@ -84,6 +83,8 @@ def _has(text: str, wanted: str) -> bool:
 
 
 def _operation(row: Row) -> str:
+    from relax_explorer.core.session.recording import operation_of
+
     return operation_of(row.node.value) if isinstance(row.node, (e.VarBinding, e.MatchCast)) else ""
 
 

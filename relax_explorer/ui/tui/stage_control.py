@@ -6,8 +6,11 @@ import gc
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.session.dumps import Stage, dumped
 from relax_explorer.core.session.planned import Plan
 from relax_explorer.core.session.recorded import RecordedSession, is_recorded
@@ -16,11 +19,13 @@ from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.ui import directories, recent, remembered_inputs
 from relax_explorer.ui.tui.host import Host
 from relax_explorer.ui.tui.jobs import Job
-from relax_explorer.ui.tui.run_control import RunControl
 from relax_explorer.ui.tui.selection import Selection
 from relax_explorer.ui.tui.state import State
 from relax_explorer.ui.tui.table_rows import folds_around
 from relax_explorer.viz.ir_table import IrTable
+
+if TYPE_CHECKING:
+    from relax_explorer.ui.tui.run_control import RunControl
 
 MOST_JUMPS = 100
 EARLY = (
@@ -33,10 +38,16 @@ DRAWN = 0.5  # seconds to wait for the screen at most
 class StageControl:
     """Opens programs and moves the selection."""
 
-    def __init__(self, app: Host, run: RunControl, pipeline: str, profile: str) -> None:
-        self.app, self.run, self.pipeline, self.profile = app, run, pipeline, profile
+    def __init__(self, app: Host, run: Callable[[], RunControl], pipeline: str, profile: str) -> None:
+        """`run` gives the control of runs, which is made when it is first needed."""
+        self.app, self._run, self.pipeline, self.profile = app, run, pipeline, profile
         self._jumps: list[Selection] = []
         self._at = 0  # the place among the jumps; len(_jumps) is the present one
+
+    @property
+    def run(self) -> RunControl:
+        """The control of runs."""
+        return self._run()
 
     # -- opening --------------------------------------------------------------------------------------------------
 
@@ -47,6 +58,7 @@ class StageControl:
             stages = dumped(path)
             self._preview(stages[0].text, job)
             session = self._session(path, stages)
+            import_module("relax_explorer.ui.tui.run_control")  # here, so that no key waits for it
             early = _size(session) <= EARLY
             if early:  # so that a run that starts at once has them
                 self._recall(session, job)
@@ -93,10 +105,9 @@ class StageControl:
 
     def _preview(self, text: str, job: Job) -> None:
         """Show the text of the first program, and wait for the screen: reading it would slow down the first picture."""
-        if self.app.state.session is None:
-            drawn = threading.Event()
-            job.tell(lambda: self._show_preview(text, drawn))
-            drawn.wait(DRAWN)
+        drawn = threading.Event()
+        job.tell(lambda: self._show_preview(text, drawn))
+        drawn.wait(DRAWN)
 
     def _show_preview(self, text: str, drawn: threading.Event) -> None:
         self.app.change(preview=text)
@@ -119,9 +130,8 @@ class StageControl:
             options = replace(options, folded=frozenset(), opened=frozenset())
             self.run.calls.clear()
         plan = None if isinstance(session, RecordedSession) else Plan.of(session.pipeline)
-        self.app.state = State(
-            path, session, len(session.stages), Selection(0, first.entry), options, plan=plan
-        )
+        selection = _read_at(first, self.app.preview_line) or Selection(0, first.entry)
+        self.app.state = State(path, session, len(session.stages), selection, options, plan=plan)
         if self.app.screen_name == "home":
             self.app.show_screen("passes")
         if is_other:
@@ -212,6 +222,15 @@ class StageControl:
         hiding = folds_around(folded, IrTable(stage, selection.function), selection.binding)
         if hiding:
             self.app.show_with(folded=folded - hiding)
+
+
+def _read_at(first: Snapshot, line: int) -> Selection | None:
+    """The first binding in a line of the text or behind it. None at the start: no place was chosen there."""
+    for name, fn in first.module.relax_functions.items() if line > 1 else ():
+        for binding in bindings(fn):
+            if binding.span is not None and binding.span.line >= line:
+                return Selection(0, name, binding)
+    return None
 
 
 def _size(session: Session) -> int:

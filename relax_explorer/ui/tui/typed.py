@@ -8,10 +8,7 @@ from pathlib import Path
 
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.session.commands import command
-from relax_explorer.core.session.debug_commands import DEBUG_COMMANDS
 from relax_explorer.ui.tui.controls import Controls
-from relax_explorer.ui.tui.dialogs.pipeline_editor import step_completions
-from relax_explorer.ui.tui.exporting import ENDINGS
 from relax_explorer.ui.tui.keymap import named_keys
 from relax_explorer.ui.tui.selection import DIFFS
 from relax_explorer.ui.tui.state import State
@@ -150,6 +147,8 @@ def _theme(app: Controls, text: str) -> None:
 
 
 def _commands(app: Controls, text: str) -> None:
+    from relax_explorer.core.session.debug_commands import DEBUG_COMMANDS
+
     lines = [f"{item.name} {item.arguments}".ljust(28) + item.doc for item in TYPED]
     lines += ["", "In the debugger:", *[f"{item.usage:<28}{item.doc}" for item in DEBUG_COMMANDS]]
     app.show_text("Commands of the : line", lines)
@@ -234,6 +233,9 @@ def execute_typed(app: Controls, text: str) -> None:
 
 def completions(state: State, is_debug: bool, text: str) -> list[str]:
     """The texts that complete the last word: commands, then names of stages, functions, variables and files."""
+    from relax_explorer.core.session.debug_commands import DEBUG_COMMANDS
+    from relax_explorer.ui.tui.exporting import ENDINGS
+
     head, _, last = text.rpartition(" ")
     if not head:
         names = [item.name for item in TYPED] + ([item.name for item in DEBUG_COMMANDS] if is_debug else [])
@@ -246,6 +248,9 @@ def completions(state: State, is_debug: bool, text: str) -> list[str]:
 
 
 def _arguments(state: State, word: str, last: str) -> Sequence[str]:
+    from relax_explorer.ui.tui.dialogs.pipeline_editor import step_completions
+    from relax_explorer.ui.tui.exporting import ENDINGS
+
     if word == "open":
         return _paths(last)
     if word in ("export", "report"):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from relax_explorer.core.exec.interrupt import Cancelled, Interrupt
 from relax_explorer.core.session.bisect import Bisection, bisect
+from relax_explorer.core.session.call_inputs import CallInputs
 from relax_explorer.core.session.compare import compare, links_between
 from relax_explorer.core.session.dumps import built, stage_of
-from relax_explorer.core.session.inputs import CallInputs
 from relax_explorer.core.session.predicates import SameOutput
 from relax_explorer.core.session.samples import samples_of
 from relax_explorer.core.session.session import Session
@@ -27,6 +27,10 @@ class Verdicts:
     def __init__(self, app: Host, stages: StageControl, run: RunControl) -> None:
         self.app, self.stages, self.run = app, stages, run
         self.interrupt = Interrupt()
+
+    def cancel(self) -> None:
+        """Cancel what runs."""
+        self.interrupt.cancel()
 
     def compare(self, other: int | None = None) -> None:
         """Run the function in another stage and in this one on the same inputs, and compare all values.

@@ -16,7 +16,8 @@ from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.walk import info_vars
-from relax_explorer.core.session.inputs import CallInputs, call_values
+from relax_explorer.core.session.call_inputs import CallInputs
+from relax_explorer.core.session.inputs import call_values
 from relax_explorer.viz.short import short_info, short_value
 from relax_explorer.viz.visible import fit, visible
 

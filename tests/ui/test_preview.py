@@ -1,0 +1,127 @@
+"""The text of a program is shown while it is being read."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+
+from relax_explorer.core.session.dumps import Stage
+from relax_explorer.ui.tui import stage_control
+from relax_explorer.ui.tui.app import Explorer
+from relax_explorer.ui.tui.table_rows import TableRows
+from tests.ui.test_explorer import screen_text, wait
+
+LINES = "".join(f"        v{n} = R.add(v{n - 1}, v{n - 1})\n" for n in range(1, 60))
+PROGRAM = f"""# the first line
+@R.function
+def main(v0: R.Tensor((2,), "float32")):
+    with R.dataflow():
+{LINES}        R.output(v59)
+    return v59
+
+
+@R.function
+def other(x: R.Object):
+    y = x
+    return y
+"""
+
+
+@pytest.fixture
+def reading(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
+    """Reading waits for this event."""
+    event, read = threading.Event(), Stage.module.func
+    monkeypatch.setattr(Stage, "module", property(lambda stage: event.wait(30) and read(stage)))
+    return event
+
+
+def program(tmp_path: Path, text: str = PROGRAM) -> str:
+    path = tmp_path / "program.py"
+    path.write_text(text)
+    return str(path)
+
+
+async def test_the_text_is_shown_before_it_is_read(tmp_path: Path, reading: threading.Event) -> None:
+    app = Explorer(program(tmp_path))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await wait(pilot, lambda: "# the first line" in screen_text(app))
+        assert app.state.session is None
+        await pilot.press(
+            "2", "1", "]", "w", "d", "z", "enter", "t", "t", "t"
+        )  # nothing of this needs to work
+        assert "# the first line" in screen_text(app)
+        reading.set()
+        await wait(pilot, lambda: app.state.session is not None)
+        await pilot.pause()
+        assert isinstance(app.view.rows, TableRows)
+        assert "# the first line" not in screen_text(app)
+        assert app.state.preview == ""
+        assert app.state.selection.function == "main"
+        assert app.state.selection.binding is None
+
+
+async def test_the_place_in_the_text_stays(tmp_path: Path, reading: threading.Event) -> None:
+    app = Explorer(program(tmp_path))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await wait(pilot, lambda: "# the first line" in screen_text(app))
+        await pilot.press("/", *"v40", "enter", "d")  # another option draws it again
+        assert "v40 = R.add" in app.view.row.text
+        reading.set()
+        await wait(pilot, lambda: app.state.session is not None)
+        await wait(pilot, lambda: isinstance(app.view.rows, TableRows))
+        assert app.state.selection.variable == "v40"
+        assert "v40" in app.view.row.text
+        assert "v40" in screen_text(app)
+
+
+async def test_the_place_may_be_in_another_function(tmp_path: Path, reading: threading.Event) -> None:
+    app = Explorer(program(tmp_path))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await wait(pilot, lambda: "# the first line" in screen_text(app))
+        await pilot.press("G", "up", "up")
+        reading.set()
+        await wait(pilot, lambda: app.state.session is not None)
+        await wait(pilot, lambda: isinstance(app.view.rows, TableRows))
+        assert (app.state.selection.function, app.state.selection.variable) == ("other", "y")
+
+
+async def test_a_text_that_cannot_be_read_gives_way_to_its_problems(
+    tmp_path: Path, reading: threading.Event
+) -> None:
+    app = Explorer(program(tmp_path, PROGRAM.replace("R.output(v59)", "R.output(")))
+    async with app.run_test(size=(100, 24)) as pilot:
+        await wait(pilot, lambda: "# the first line" in screen_text(app))
+        reading.set()
+        await wait(pilot, lambda: "RX0007" in screen_text(app))
+        await pilot.press("escape")
+        await wait(pilot, lambda: "Checked: that it" in screen_text(app))
+        assert "# the first line" not in screen_text(app)
+
+
+async def test_the_text_of_another_program_does_not_hide_the_open_one(
+    tmp_path: Path, reading: threading.Event
+) -> None:
+    reading.set()
+    app = Explorer(program(tmp_path))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await wait(pilot, lambda: app.state.session is not None)
+        reading.clear()
+        other = tmp_path / "other.py"
+        other.write_text("# another\n" + PROGRAM)
+        app.stage_control.open(str(other))
+        await pilot.pause(0.2)
+        assert isinstance(app.view.rows, TableRows)
+        reading.set()
+        await wait(pilot, lambda: app.state.path == str(other))
+
+
+async def test_reading_waits_for_the_screen_but_not_for_long(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stage_control, "DRAWN", 0.01)
+    app = Explorer(program(tmp_path))
+    monkeypatch.setattr(Explorer, "when_drawn", lambda self, then: None)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await wait(pilot, lambda: app.state.session is not None)
