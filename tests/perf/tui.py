@@ -17,7 +17,7 @@ from pathlib import Path
 from tests.perf.benchmark import Benchmark, Seconds, Work
 from tests.perf.generate import transformer
 
-SIZE = (50, 160)
+SIZE = (60, 200)
 QUIET = 0.003  # this many seconds without output end a repaint
 PRESSES = 40
 TEXT = b"matmul"

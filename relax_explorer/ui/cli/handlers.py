@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Callable
 from importlib import import_module
-from typing import Any, Literal
+from typing import Literal
 
 import click
 
@@ -305,7 +305,7 @@ def _renamed(handler: Callable[..., int]) -> Callable[..., int]:
 def _from(module: str, name: str) -> Callable[..., int]:
     """The handler `name` of a module that is imported when it is called: the explorer starts without the machine of `run`."""
 
-    def handler(**arguments: Any) -> int:
+    def handler(**arguments: object) -> int:
         found: Callable[..., int] = getattr(import_module(f"relax_explorer.ui.cli.{module}"), name)
         return found(**arguments)
 

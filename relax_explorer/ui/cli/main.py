@@ -13,7 +13,6 @@ from click.shell_completion import CompletionItem
 
 import relax_explorer
 from relax_explorer.core.diagnostics import Failure
-from relax_explorer.core.ir.node import collector_at_rest
 from relax_explorer.core.session.command_types import Argument, Command
 from relax_explorer.core.session.commands import ASCII, COMMANDS
 from relax_explorer.ui.cli import ctrl_c, output, streams
@@ -163,6 +162,8 @@ def _ascii_option() -> click.Option:
 
 def _handler(name: str) -> Callable[..., int]:
     """The handler of a command. Importing it loads the whole compiler, so `--version` and `--help` never call this."""
+    from relax_explorer.core.ir.node import collector_at_rest
+
     with collector_at_rest():
         from relax_explorer.ui.cli.handlers import HANDLERS
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from rich.text import Text
 from textual.app import ComposeResult
-from textual.widgets import Static
 
 from relax_explorer.core.session.compare import Pairing, Side, Verdict
 from relax_explorer.ui.tui import keys
@@ -12,6 +11,7 @@ from relax_explorer.ui.tui.empty import no_comparison
 from relax_explorer.ui.tui.screens.passes_screen import ahead
 from relax_explorer.ui.tui.screens.screen_frame import Frame
 from relax_explorer.ui.tui.state import Compared, State
+from relax_explorer.ui.tui.widgets.fixed_text import FixedText
 from relax_explorer.ui.tui.widgets.line_messages import CursorMoved, RowChosen
 from relax_explorer.ui.tui.widgets.line_view import LineView, Row, text_lines
 from relax_explorer.viz.pair_table import pair_detail, pair_row, verdict_line
@@ -28,9 +28,9 @@ class CompareScreen(Frame):
 
     def compose_body(self) -> ComposeResult:
         """The verdict, the pairs, the selected pair."""
-        yield Static(id="verdict", markup=False)
+        yield FixedText(id="verdict")
         yield LineView("pairs", colored=False)
-        yield Static(id="pair", markup=False)
+        yield FixedText(id="pair")
 
     def draw(self, state: State, old: State) -> None:
         """Draw the comparison."""
@@ -38,7 +38,7 @@ class CompareScreen(Frame):
         if state.session is None or compared is None:
             found = no_comparison(state, not self.explorer.jobs.is_idle)
             self.query_one("#pairs", LineView).show(text_lines(found), 0)
-            self.query_one("#verdict", Static).update(Text(""))
+            self.query_one("#verdict", FixedText).show(Text(""))
         elif compared is not old.compared:
             self._draw_pairs(state, compared)
 
@@ -54,10 +54,10 @@ class CompareScreen(Frame):
         view = self.query_one("#pairs", LineView)
         view.show(rows or [Row("no values to compare")], _first(verdict))
         view.centre()
-        view.border_title = f"A {names[0]}  ↔  B {names[1]}".replace("[", "\\[")
+        view.show_title(f"A {names[0]}  ↔  B {names[1]}")
         wrong = sum(not pair.equal and pair.delta is not None for pair in verdict.pairs)
         view.border_subtitle = f"{wrong} of {len(verdict.pairs)} pairs differ"
-        self.query_one("#verdict", Static).update(
+        self.query_one("#verdict", FixedText).show(
             Text(f" A {names[0]}   B {names[1]}   {verdict_line(verdict)}", no_wrap=True)
         )
         self._draw_pair()
@@ -65,7 +65,7 @@ class CompareScreen(Frame):
     def _draw_pair(self) -> None:
         row = self.query_one("#pairs", LineView).row
         lines = pair_detail(row.node) if row is not None and isinstance(row.node, Pairing) else []
-        self.query_one("#pair", Static).update(Text("\n".join(lines), no_wrap=True, overflow="ellipsis"))
+        self.query_one("#pair", FixedText).show(Text("\n".join(lines), no_wrap=True, overflow="ellipsis"))
 
     def on_cursor_moved(self, message: CursorMoved) -> None:
         """Show the pair under the cursor."""

@@ -8,7 +8,6 @@ from rich.text import Text
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.events import Click
-from textual.widgets import Static
 
 from relax_explorer.core.ir import expr as e
 from relax_explorer.ui.tui import keys
@@ -17,6 +16,7 @@ from relax_explorer.ui.tui.empty import no_run
 from relax_explorer.ui.tui.screens.program_frame import ProgramFrame
 from relax_explorer.ui.tui.state import State
 from relax_explorer.ui.tui.timeline import step_at, timeline
+from relax_explorer.ui.tui.widgets.fixed_text import FixedText
 from relax_explorer.ui.tui.widgets.line_messages import CursorMoved, RowChosen
 from relax_explorer.ui.tui.widgets.line_view import LineView, Row, text_lines
 from relax_explorer.viz.visible import fit, visible
@@ -24,7 +24,7 @@ from relax_explorer.viz.visible import fit, visible
 LOWER = ("values", "shapes", "calls", "points")
 
 
-class Timeline(Static):
+class Timeline(FixedText):
     """The steps of the run; a click goes to a step."""
 
     def on_click(self, event: Click) -> None:
@@ -50,10 +50,10 @@ class DebugScreen(ProgramFrame):
             yield LineView("calls", colored=False)
             yield LineView("points", colored=False)
         with Vertical(id="values_box"):
-            yield Static(id="tabs", markup=False)
+            yield FixedText(id="tabs")
             yield LineView("values", colored=False)
-        yield Static(id="next", markup=False)
-        yield Timeline(id="timeline", markup=False)
+        yield FixedText(id="next")
+        yield Timeline(id="timeline")
 
     def prepare(self) -> None:
         """Title the tables."""
@@ -98,9 +98,9 @@ class DebugScreen(ProgramFrame):
         for name in self.panes:
             self.query_one(f"#{name}", LineView).show([], 0)
         self.query_one("#debug_ir", LineView).show(text_lines(found), 0)
-        self.query_one("#debug_ir").border_title = ""
+        self.query_one("#debug_ir", LineView).show_title("")
         for name in ("tabs", "next", "timeline"):
-            self.query_one(f"#{name}", Static).update(Text(""))
+            self.query_one(f"#{name}", FixedText).show(Text(""))
 
     def _draw_run(self, view: RunView, old: RunView | None) -> None:
         ir = self.query_one("#debug_ir", LineView)
@@ -111,14 +111,14 @@ class DebugScreen(ProgramFrame):
         ir.show(lines, lines.line_of(view.now) if is_moved else None)
         if is_moved:
             ir.centre()
-        ir.border_title = visible(view.function).replace("[", "\\[")
+        ir.show_title(visible(view.function))
         width = max(
             40, self.query_one("#values", LineView).scrollable_content_region.width or self.app.size.width
         )
         values = view.values.of_width(width - 3)
         watches = view.watches if self.is_narrow else ()
         self.query_one("#values", LineView).show([*watches[:3], *values] if watches else values, 0)
-        self.query_one("#values").border_title = values.head.replace("[", "\\[")
+        self.query_one("#values", LineView).show_title(values.head)
         self.query_one("#shapes", LineView).show(view.shapes, 0)
         self.query_one("#calls", LineView).show(view.calls, 0)
         self.query_one("#points", LineView).show((*view.watches, *view.points) or (Row("none yet"),), 0)
@@ -127,10 +127,10 @@ class DebugScreen(ProgramFrame):
     def _draw_lines(self, view: RunView) -> None:
         """The tabs, the next binding, and the timeline."""
         width = self.app.size.width
-        self.query_one("#tabs", Static).update(Text(self._tabs(view, width), no_wrap=True))
+        self.query_one("#tabs", FixedText).show(Text(self._tabs(view, width), no_wrap=True))
         following = fit(f" next {view.next}" if not view.is_done else f" {view.next}", width - 1)
-        self.query_one("#next", Static).update(Text(following, no_wrap=True))
-        self.query_one("#timeline", Static).update(Text(timeline(view, width), no_wrap=True))
+        self.query_one("#next", FixedText).show(Text(following, no_wrap=True))
+        self.query_one("#timeline", FixedText).show(Text(timeline(view, width), no_wrap=True))
 
     def _tabs(self, view: RunView, width: int) -> str:
         counts = {

@@ -7,7 +7,6 @@ from dataclasses import replace
 from rich.text import Text
 from textual.app import ComposeResult
 from textual.containers import Horizontal
-from textual.widgets import Static
 
 from relax_explorer.core.exec.binding_times import BindingTimes
 from relax_explorer.core.exec.interrupt import Interrupt
@@ -19,6 +18,7 @@ from relax_explorer.ui.tui.jobs import Job
 from relax_explorer.ui.tui.pictures import GraphPicture, graph_picture, graphed_function, measured
 from relax_explorer.ui.tui.screens.screen_frame import Frame
 from relax_explorer.ui.tui.state import State
+from relax_explorer.ui.tui.widgets.fixed_text import FixedText
 from relax_explorer.ui.tui.widgets.graph_canvas import GraphCanvas, Panned
 from relax_explorer.ui.tui.widgets.line_messages import CursorMoved, RowChosen
 from relax_explorer.ui.tui.widgets.map_view import MapView
@@ -44,7 +44,7 @@ class GraphScreen(Frame):
         with Horizontal():
             yield GraphCanvas("graph")
             yield MapView("map")
-        yield Static(id="node", markup=False)
+        yield FixedText(id="node")
 
     def prepare(self) -> None:
         """Nothing is drawn yet."""
@@ -150,7 +150,7 @@ class GraphScreen(Frame):
     def _draw_place(self) -> None:
         """The map, and the node under the cursor."""
         text = Text("\n".join(self._node_lines()), no_wrap=True)
-        self.query_one("#node", Static).update(text, layout=False)
+        self.query_one("#node", FixedText).show(text)
         self._draw_map()
 
     def _node_lines(self) -> list[str]:

@@ -7,8 +7,6 @@ from dataclasses import replace
 
 from rich.text import Text
 from textual.app import ComposeResult
-from textual.containers import Vertical
-from textual.widgets import Static
 
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.tir.stmt import PrimFunc
@@ -21,6 +19,8 @@ from relax_explorer.ui.tui.search import matches
 from relax_explorer.ui.tui.selection import DIFFS
 from relax_explorer.ui.tui.state import State
 from relax_explorer.ui.tui.table_rows import LEAST_BESIDE, BesideRows, TableRows
+from relax_explorer.ui.tui.widgets.fixed_text import FixedText
+from relax_explorer.ui.tui.widgets.framed import Box
 from relax_explorer.ui.tui.widgets.line_messages import CursorMoved, RowChosen
 from relax_explorer.ui.tui.widgets.line_view import STEP, LineView, Row, TextRows, text_lines
 from relax_explorer.viz.stage_line import change_counts
@@ -43,11 +43,11 @@ class PassesScreen(ProgramFrame):
 
     def compose_body(self) -> ComposeResult:
         """The list of stages, a strip for narrow terminals, the program, the details."""
-        yield Static(id="strip", markup=False)
+        yield FixedText(id="strip")
         yield LineView("stages", colored=False)
         yield LineView("ir")
-        with Vertical(id="details"):
-            yield Static(id="details_text", markup=False)
+        with Box(id="details"):
+            yield FixedText(id="details_text")
 
     def fit(self) -> None:
         """The list of stages is a drawer where the program needs the room."""
@@ -120,7 +120,7 @@ class PassesScreen(ProgramFrame):
             if stage.number and stage.changed
             else ""
         )
-        view.border_title = _escaped(f"{stage.label} {visible(stage.made_by, 60)}  {counts}")
+        view.show_title(f"{stage.label} {visible(stage.made_by, 60)}  {counts}")
         why_not = self._no_beside() if state.options.diff == "beside" else ""
         view.border_subtitle = f"{why_not}: changes are marked" if why_not else ""
         if is_other and state.selection.binding is not view.row_node:
@@ -161,9 +161,9 @@ class PassesScreen(ProgramFrame):
         view = self.query_one("#stages", LineView)
         view.show(found, here)
         changed = sum(stage.changed for stage in session.stages[1 : state.stages])
-        view.border_title = f"{changed} of {state.stages - 1} changed"
+        view.show_title(f"{changed} of {state.stages - 1} changed")
         view.border_subtitle = "U shows all"
-        self.query_one("#strip", Static).update(Text(strip_text(state, self.app.size.width), no_wrap=True))
+        self.query_one("#strip", FixedText).show(Text(strip_text(state, self.app.size.width), no_wrap=True))
 
     def _draw_details(self, state: State) -> None:
         session, stage = state.session, state.stage
@@ -171,8 +171,8 @@ class PassesScreen(ProgramFrame):
         assert stage is not None
         lines = rows.detail_lines(session, stage, state.selection)
         place = " ▸ ".join(part for part in (state.selection.function, state.selection.variable) if part)
-        self.query_one("#details").border_title = _escaped(visible(place or stage.made_by))
-        self.query_one("#details_text", Static).update(table_text(lines))
+        self.query_one("#details", Box).show_title(visible(place or stage.made_by))
+        self.query_one("#details_text", FixedText).show(table_text(lines))
 
     # -- selecting ------------------------------------------------------------------------------------------------
 
@@ -370,7 +370,3 @@ def ahead(starts: list[int], cursor: int, step: int) -> int | None:
     """The next of some lines in a direction."""
     found = [n for n in starts if (n > cursor if step > 0 else n < cursor)]
     return (found[0] if step > 0 else found[-1]) if found else None
-
-
-def _escaped(text: str) -> str:
-    return text.replace("[", "\\[")

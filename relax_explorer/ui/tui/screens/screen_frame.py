@@ -9,13 +9,14 @@ from rich.text import Text
 from textual.app import ComposeResult
 from textual.containers import Container
 from textual.events import Resize, ScreenResume
-from textual.widgets import Input, Static
+from textual.widgets import Input
 
 from relax_explorer.ui.tui import keys
 from relax_explorer.ui.tui.screens.moving import Moving
 from relax_explorer.ui.tui.state import State
 from relax_explorer.ui.tui.typed import completions, execute_typed
 from relax_explorer.ui.tui.widgets.command_input import BarInput, CommandInput
+from relax_explorer.ui.tui.widgets.fixed_text import FixedText
 from relax_explorer.ui.tui.widgets.line_view import LineView
 from relax_explorer.viz.visible import columns, fit, visible
 
@@ -38,15 +39,15 @@ class Frame(Moving):
 
     def compose(self) -> ComposeResult:
         """Header, body, input lines, footer."""
-        yield Static(id="header", markup=False)
+        yield FixedText(id="header")
         with Container(id="body"):
             yield from self.compose_body()
-        yield Static(id="tutorial", markup=False)
+        yield FixedText(id="tutorial")
         yield BarInput(
             id="search", placeholder="find text; op:matmul, ty:(n,, var:lv, pat:exp(_), all: in every stage"
         )
         yield CommandInput(self.explorer.history, self._completions, "command")
-        yield Static(id="footer", markup=False)
+        yield FixedText(id="footer")
 
     def compose_body(self) -> ComposeResult:
         """The views of the screen."""
@@ -132,18 +133,18 @@ class Frame(Moving):
         self._draw_tutorial()
         if self.is_small:
             text = f"needs {SMALLEST[0]}×{SMALLEST[1]}; the same data: relax-explorer show …"
-            self.query_one("#header", Static).update(Text(text))
-            self.query_one("#footer", Static).update(Text(""))
+            self.query_one("#header", FixedText).show(Text(text))
+            self.query_one("#footer", FixedText).show(Text(""))
             return
-        self.query_one("#header", Static).update(self._header())
-        self.query_one("#footer", Static).update(self._footer())
+        self.query_one("#header", FixedText).show(self._header())
+        self.query_one("#footer", FixedText).show(self._footer())
 
     def _draw_tutorial(self) -> None:
-        tutorial, strip = self.explorer.tutorial, self.query_one("#tutorial", Static)
+        tutorial, strip = self.explorer.tutorial, self.query_one("#tutorial", FixedText)
         strip.display = tutorial.is_on and not self.is_small
         if tutorial.is_on:
             strip.border_title, strip.border_subtitle = tutorial.title, "Esc ends the tour"
-            strip.update(Text(tutorial.text))
+            strip.show(Text(tutorial.text))
 
     def _header(self) -> Text:
         state, width = self.explorer.state, self.app.size.width

@@ -14,6 +14,7 @@ from textual.geometry import Size
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
+from relax_explorer.ui.tui.widgets.framed import Framed
 from relax_explorer.ui.tui.widgets.line_messages import CursorMoved, RowChosen
 from relax_explorer.viz.lexer import highlight
 from relax_explorer.viz.tokens import DARK, GLYPH_ROLES, Tokens
@@ -91,7 +92,7 @@ class TextRows(Sequence[Row]):
         return Row(self._lines[line], node=line + 1)
 
 
-class LineView(ScrollView, can_focus=True, inherit_bindings=False):
+class LineView(Framed, ScrollView, can_focus=True, inherit_bindings=False):
     """Lines with a gutter and a cursor. Moving the cursor redraws two lines.
 
     It binds no keys: the keys of a scrolling widget would move the text away from the cursor.
@@ -106,13 +107,28 @@ class LineView(ScrollView, can_focus=True, inherit_bindings=False):
         self._strips: dict[tuple[int, bool], Strip] = {}
 
     def show(self, rows: Sequence[Row], cursor: int | None = None) -> None:
-        """Show other lines. Without `cursor` the cursor stays."""
+        """Show other lines. Without `cursor` the cursor stays. Lines that look as before are not drawn again."""
+        before = self._looks()
         self.rows = rows
         self._strips.clear()
         self.virtual_size = Size(MAX_WIDTH, len(rows))  # to measure all rows would write them all
         self.cursor = max(0, min(self.cursor if cursor is None else cursor, len(rows) - 1))
         self._follow()
-        self.refresh()
+        for line, (old, new) in enumerate(
+            zip(before, self._looks(), strict=False), int(self.scroll_offset.y)
+        ):
+            if old != new:
+                self.refresh_line(line)
+
+    def _looks(self) -> list[tuple[object, ...]]:
+        """What the visible lines look like."""
+        top = int(self.scroll_offset.y)
+        shown = self.rows[top : top + self.lines_shown]
+        looks = [
+            (n == self.cursor, row.text, row.gutter, row.ghost, row.pieces, row.note)
+            for n, row in enumerate(shown, top)
+        ]
+        return looks + [()] * (self.lines_shown - len(shown))
 
     def move(self, to: int, tell: bool = True) -> None:
         """Put the cursor on a line."""
