@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 from rich.text import Text
-from textual.widgets import Static
 
 from relax_explorer.ui.tui.app import Explorer
 from relax_explorer.ui.tui.dialogs.popup import Popup
 from relax_explorer.ui.tui.safety import SAFE
+from relax_explorer.ui.tui.widgets.fixed_text import FixedText
 from relax_explorer.ui.tui.widgets.line_view import LineView
 from tests.support.injection import LATER, SHORT, program, unsafe
 from tests.ui.test_explorer import screen_text, wait
@@ -55,13 +55,13 @@ async def seen(path: Path) -> tuple[str, str]:
         for number in range(len(view.rows)):
             view.move(number)
             await pilot.pause(0)
-            details.append(str(app.frame.query_one("#details_text", Static).content))
+            details.append(str(app.frame.query_one("#details_text", FixedText).text))
         screens.append(screen_text(app))
         for key in KEYS:
             await pilot.press(key)
             await pilot.pause()
             screens.append(screen_text(app))
-            screens.append(app.notice if unsafe(str(app.frame.query_one("#footer", Static).content)) else "")
+            screens.append(app.notice if unsafe(str(app.frame.query_one("#footer", FixedText).text)) else "")
         await wait(pilot, lambda: app.jobs.is_idle)
         await pilot.pause()
         screens.append(screen_text(app))
@@ -96,7 +96,7 @@ async def test_a_pane_that_forgets_is_filtered(tmp_path: Path) -> None:
     app = Explorer(str(path))
     async with app.run_test(size=(100, 30)) as pilot:
         await wait(pilot, lambda: app.state.session is not None)
-        app.frame.query_one("#details_text", Static).update(Text("[\x9b\u202e\u2028]"))
+        app.frame.query_one("#details_text", FixedText).show(Text("[\x9b\u202e\u2028]"))
         await pilot.pause()
         assert "[" in screen_text(app)
         assert not unsafe(screen_text(app))

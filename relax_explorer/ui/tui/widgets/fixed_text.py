@@ -14,20 +14,20 @@ class FixedText(Widget):
 
     def __init__(self, id: str) -> None:
         super().__init__(id=id)
-        self._shown = Text()
+        self.text = Text()
 
     def show(self, text: Text) -> None:
         """Show a text. The same text is not drawn again."""
-        old = self._shown
+        old = self.text
         if text == old and text.style == old.style:
             return
-        self._shown = text
+        self.text = text
         rows = max(self._most_rows(old), self._most_rows(text))
         self.refresh(Region(0, 0, self.size.width, min(rows, self.size.height)))
 
     def render(self) -> Text:
         """The text."""
-        return self._shown
+        return self.text
 
     def _most_rows(self, text: Text) -> int:
         """The rows of a text at most. Two rows that follow each other in a wrapped line are longer than the width."""
