@@ -68,13 +68,14 @@ async def test_a_step_draws_what_it_changed(drawn: Counter[str]) -> None:
         await idle(pilot, app)
         assert 0 < drawn["debug_ir"] <= 6
         assert drawn["calls"] <= 2
-        assert not {"points", "shapes"} & set(drawn)
+        assert not {"layout", "points", "shapes"} & set(drawn)
 
 
 async def test_text_that_gets_shorter_or_is_styled_leaves_nothing_behind() -> None:
     app = Explorer(LLAMA)
     async with app.run_test(size=(160, 40)) as pilot:
         await opened(app, pilot)
+        await idle(pilot, app)
         details = app.frame.query_one("#details_text", FixedText)
         for text in ("a\nb\nLAST LINE", "word " * 60 + "LAST WORD", "short", "[b]", ""):
             details.show(Text(text))
@@ -88,18 +89,32 @@ async def test_lines_and_titles_that_change_are_drawn() -> None:
     app = Explorer(LLAMA)
     async with app.run_test(size=(160, 40)) as pilot:
         await opened(app, pilot)
+        await idle(pilot, app)
         view = app.frame.query_one("#ir", LineView)
         for rows in (
             [Row("one"), Row("two", note="NOTE")],
             [Row("one", gutter="+"), Row("two"), Row("three", ghost="GHOST")],
+            [Row("one", gutter="+"), Row("two", note="NOTE"), Row("three")],
+            [Row("one", gutter="+"), Row("two"), Row("three", ghost="GHOST")],
             [Row("ONE")],
             [],
+            [Row("ONE")] * 100,
+            [Row("two")] * 2,
         ):
             view.show(rows, 0)
             view.show_title(f"[{len(rows)} rows]")
             await pilot.pause()
             shown = screen_text(app)
             assert f"[{len(rows)} rows]" in shown
+            assert view.show_vertical_scrollbar == (len(rows) > view.lines_shown)
+            assert shown.count("▌") == (1 if rows else 0)
+            view.show(rows, len(rows) - 1)  # only the cursor moves
+            await pilot.pause()
+            assert [n for n, line in enumerate(screen_text(app).split("\n")) if "▌" in line] == (
+                [view.region.y + 1 + min(len(rows), view.lines_shown) - 1] if rows else []
+            )
+            view.show(rows, 0)
+            await pilot.pause()
             for row in (Row("two"), Row("three"), Row("NOTE"), Row("GHOST"), Row("ONE")):
                 is_shown = any(row.text in (item.text, item.note, item.ghost) for item in rows)
                 assert (row.text in shown) == is_shown, row

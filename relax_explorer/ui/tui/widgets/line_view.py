@@ -111,7 +111,10 @@ class LineView(Framed, ScrollView, can_focus=True, inherit_bindings=False):
         before = self._looks()
         self.rows = rows
         self._strips.clear()
-        self.virtual_size = Size(MAX_WIDTH, len(rows))  # to measure all rows would write them all
+        size = Size(MAX_WIDTH, len(rows))  # to measure all rows would write them all
+        if size != self.virtual_size:  # the place of the view does not depend on it, so no layout is needed
+            self.set_reactive(ScrollView.virtual_size, size)
+            self._scroll_update(size)
         self.cursor = max(0, min(self.cursor if cursor is None else cursor, len(rows) - 1))
         self._follow()
         for line, (old, new) in enumerate(
