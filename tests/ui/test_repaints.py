@@ -103,7 +103,7 @@ async def test_lines_and_titles_that_change_are_drawn() -> None:
         ):
             view.show(rows, 0)
             view.show_title(f"[{len(rows)} rows]")
-            await pilot.pause()
+            await pilot.pause(0.1)  # a new scrollbar takes several messages
             shown = screen_text(app)
             assert f"[{len(rows)} rows]" in shown
             assert view.show_vertical_scrollbar == (len(rows) > view.lines_shown)

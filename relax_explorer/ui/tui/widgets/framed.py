@@ -10,7 +10,10 @@ from textual.widget import Widget
 
 
 class Framed(Widget):
-    """A widget with a frame. Another title draws its upper edge only."""
+    """A widget with a frame. Another title draws its upper edge only.
+
+    It stands behind the widget that it extends, for Textual takes the style of the first base.
+    """
 
     _title = ""
     _draws_title = False
@@ -31,5 +34,5 @@ class Framed(Widget):
         return super().refresh(*regions, repaint=repaint, layout=layout, recompose=recompose)
 
 
-class Box(Framed, Vertical):
+class Box(Vertical, Framed):
     """A framed place for other widgets."""

@@ -92,7 +92,7 @@ class TextRows(Sequence[Row]):
         return Row(self._lines[line], node=line + 1)
 
 
-class LineView(Framed, ScrollView, can_focus=True, inherit_bindings=False):
+class LineView(ScrollView, Framed, can_focus=True, inherit_bindings=False):
     """Lines with a gutter and a cursor. Moving the cursor redraws two lines.
 
     It binds no keys: the keys of a scrolling widget would move the text away from the cursor.
@@ -112,9 +112,8 @@ class LineView(Framed, ScrollView, can_focus=True, inherit_bindings=False):
         self.rows = rows
         self._strips.clear()
         size = Size(MAX_WIDTH, len(rows))  # to measure all rows would write them all
-        if size != self.virtual_size:  # the place of the view does not depend on it, so no layout is needed
-            self.set_reactive(ScrollView.virtual_size, size)
-            self._scroll_update(size)
+        self.set_reactive(ScrollView.virtual_size, size)  # only a new scrollbar changes the layout
+        self._scroll_update(size)
         self.cursor = max(0, min(self.cursor if cursor is None else cursor, len(rows) - 1))
         self._follow()
         for line, (old, new) in enumerate(
