@@ -9,7 +9,7 @@ from relax_explorer.core.check import checked, lenient, problems
 from relax_explorer.core.diagnostics import Diagnostic, ParseError
 from relax_explorer.core.program.equal import structural_equal
 from relax_explorer.core.program.module import IRModule
-from relax_explorer.core.session.dumps import Stage, dumped
+from relax_explorer.core.session.dumps import Stage, dumped, nested, outer
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
 
@@ -26,6 +26,8 @@ class RecordedSession(Session):
         super().__init__(IRModule({}), (), filename, cache, profile)
         self.profile = profile
         self._recorded = list(stages)
+        if Path(filename).is_dir():
+            self.nested, self.outer = nested(filename), outer(filename)
         self.stages = [self._read(self._recorded[0], None)]
 
     @property

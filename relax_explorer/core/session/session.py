@@ -21,6 +21,7 @@ from relax_explorer.core.syntax.load import load
 
 if TYPE_CHECKING:
     from relax_explorer.core.exec.debugger import Debugger
+    from relax_explorer.core.session.dumps import Nested
 
 _NUMBER = re.compile(r"-?[0-9]{1,9}")
 Listener = Callable[[Snapshot], None]
@@ -28,6 +29,9 @@ Listener = Callable[[Snapshot], None]
 
 class Session(Shown):
     """The stages of one program. Front ends read it and store no IR."""
+
+    nested: Sequence[Nested] = ()  # folders with further stages of a recorded build
+    outer = ""  # the folder around nested stages
 
     def __init__(
         self,

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
 from relax_explorer.core.diagnostics import Failure, ParseError
-from relax_explorer.core.session.dumps import Stage, stage_called
+from relax_explorer.core.session.dumps import Stage, nested, stage_called
 from relax_explorer.core.session.recorded import RecordedSession, recorded
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
@@ -43,6 +45,9 @@ def recorded_stages(path: str, passes: str | None) -> list[Stage]:
     stages = [] if path == "-" else recorded(path)
     if stages and passes:
         raise click.UsageError(f"{path} holds stages that were recorded; --passes takes one program")
+    inner = [item.path for item in nested(path)] if stages and Path(path).is_dir() else []
+    if inner:
+        output.say(f"nested stages are opened by their own folder: {', '.join(inner[:5])}", err=True)
     return stages
 
 

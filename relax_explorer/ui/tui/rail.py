@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from relax_explorer.core.session.align import ModuleDiff
+from relax_explorer.core.session.dumps import Nested
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.ui.tui.state import State
@@ -20,6 +22,13 @@ class OffPass:
     number: int
 
 
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """What the row of nested stages, or of those around them, stands for: their folder."""
+
+    path: str
+
+
 def rail_rows(state: State, width: int) -> list[Row]:
     """A row for each stage. Runs of stages that changed nothing become one row, unless they are asked for or selected."""
     session = state.session
@@ -28,9 +37,15 @@ def rail_rows(state: State, width: int) -> list[Row]:
     rows: list[Row] = []
     quiet: list[Snapshot] = []
     off = _off(state, width)
+    inner = list(session.nested)
+    if session.outer:
+        rows.append(_folder("▴", session.outer, "", width))
     for stage in session.stages[: state.stages]:
         is_quiet = not stage.changed and not stage.problems and stage.number != state.selection.stage
         is_quiet = is_quiet and stage.number not in off
+        while inner and inner[0].number is not None and inner[0].number < stage.label:
+            rows += [*_folded(quiet), _nested(inner.pop(0), width)]
+            quiet = []
         if is_quiet and not state.options.shows_unchanged:
             quiet.append(stage)
             continue
@@ -38,7 +53,16 @@ def rail_rows(state: State, width: int) -> list[Row]:
         quiet = []
         rows.append(Row(stage_line(stage, _diff(session, stage), width), " ", stage.number))
         rows += off.get(stage.number, [])
-    return [*rows, *_folded(quiet)]
+    return [*rows, *_folded(quiet), *[_nested(item, width) for item in inner]]
+
+
+def _nested(item: Nested, width: int) -> Row:
+    return _folder("▸", item.path, f" ({item.count} stage{'s' * (item.count > 1)})", width)
+
+
+def _folder(glyph: str, path: str, count: str, width: int) -> Row:
+    name = fit(visible(Path(path).name, 60), width - columns(count) - 3)
+    return Row(f"{glyph} {name}/{count}", " ", Folder(path))
 
 
 def _off(state: State, width: int) -> dict[int, list[Row]]:

@@ -12,7 +12,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.tir.stmt import PrimFunc
 from relax_explorer.ui.tui import keys, rows
 from relax_explorer.ui.tui.empty import no_program, no_rows
-from relax_explorer.ui.tui.rail import OffPass, rail_rows, strip_text
+from relax_explorer.ui.tui.rail import Folder, OffPass, rail_rows, strip_text
 from relax_explorer.ui.tui.screens.program_frame import ProgramFrame
 from relax_explorer.ui.tui.screens.screen_frame import WIDE, table_text
 from relax_explorer.ui.tui.search import matches
@@ -198,6 +198,9 @@ class PassesScreen(ProgramFrame):
         view = self.view
         if view.id == "stages" and view.row is not None:
             number = view.row.node
+            if isinstance(number, Folder):
+                self.explorer.stage_control.open(number.path)
+                return
             if not isinstance(number, int):  # a pass that is off
                 self.action_toggle_pass()
                 return
