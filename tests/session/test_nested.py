@@ -24,7 +24,7 @@ def folder(tmp_path: Path) -> Path:
     for name, text in {
         "00_input.py": FIRST, "02_Rewrite.py": SECOND, "03_Undo.py": FIRST,
         "02_parts/00_cut.py": THIRD, "02_parts/01_joined.py": SECOND, "zlast/0_only.py": THIRD, "notes/readme.txt": "no stage",
-        "10_late/00_x.py": THIRD, "02_parts/00_cut/0_inner.py": THIRD,
+        "10_late/00_x.py": THIRD, "9_nine/0_y.py": FIRST, "02_parts/00_cut/0_inner.py": THIRD,
     }.items():  # fmt: skip
         (place / name).parent.mkdir(parents=True, exist_ok=True)
         (place / name).write_text(text)
@@ -33,7 +33,7 @@ def folder(tmp_path: Path) -> Path:
 
 def test_nested_folders_come_behind_their_stage(folder: Path) -> None:
     found = [(Path(item.path).name, item.count, item.number) for item in nested(folder)]
-    assert found == [("02_parts", 2, 2), ("10_late", 1, 10), ("zlast", 1, None)]
+    assert found == [("02_parts", 2, 2), ("9_nine", 1, 9), ("10_late", 1, 10), ("zlast", 1, None)]
     assert [stage.number for stage in dumped(folder)] == [0, 2, 3]
     assert outer(folder / "02_parts") == str(folder)
     assert outer(folder) == outer(folder / "00_input.py") == ""
@@ -53,7 +53,7 @@ async def test_enter_opens_nested_stages_and_leads_back(folder: Path) -> None:
         await idle(pilot, app)
         rail = app.frame.query_one("#stages", LineView)
         assert [row.text.partition("  ")[0] for row in rail.rows] == [
-            "● 0 input", "● 2 Rewrite", "▸ 02_parts/ (2 stages)", "● 3 Undo", "▸ 10_late/ (1 stage)", "▸ zlast/ (1 stage)"
+            "● 0 input", "● 2 Rewrite", "▸ 02_parts/ (2 stages)", "● 3 Undo", "▸ 9_nine/ (1 stage)", "▸ 10_late/ (1 stage)", "▸ zlast/ (1 stage)"
         ]  # fmt: skip
         await pilot.press("tab", "down", "down", "enter")
         await wait(pilot, lambda: app.state.path == str(folder / "02_parts"))

@@ -30,6 +30,11 @@ RUN_STAGE = Argument(
     "number or pass of the stage to run, of a folder or after --passes (default: the last one that can be read)",
     metavar="N|NAME",
 )
+CONST = Argument(
+    "--const",
+    "values for constants that the text omits, where calls tell their shapes: zeros, ones, arange, randn:SEED or a number",
+    metavar="SOURCE",
+)
 FUNCTION = Argument("--func", "the function (default: the entry)", metavar="NAME")
 DIALECT = Argument(
     "--dialect",
@@ -65,7 +70,7 @@ PACKED = Argument(
 )
 MAX_INPUT = Argument("--max-input", "memory limit of all inputs, in GiB", "float", 4.0, metavar="GIB")
 # A call of a function: the program, the function, and its arguments.
-CALL = (PROGRAM, FUNCTION, PASSES, RUN_STAGE, RUN_INPUT, SHAPE, MAX_INPUT, PACKED, PRIVATE)
+CALL = (PROGRAM, FUNCTION, PASSES, RUN_STAGE, CONST, RUN_INPUT, SHAPE, MAX_INPUT, PACKED, PRIVATE)
 
 
 SAMPLING = (
@@ -169,6 +174,7 @@ COMMANDS: tuple[Command, ...] = (
             RUN_INPUT,
             SHAPE,
             PACKED,
+            CONST,
             THEME,
             REDUCE_MOTION,
             KEYS,

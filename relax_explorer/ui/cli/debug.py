@@ -32,7 +32,7 @@ STUCK = (
 def debug(
     input: str, func: str | None, passes: str | None, input_: tuple[str, ...], shape: tuple[str, ...], max_input: float,
     budget: int, script: str | None, profile: str, format: str, packed: tuple[str, ...], private: bool,
-    calls: str | None, stage: str | None,
+    calls: str | None, stage: str | None, const: str | None,
 ) -> int:  # fmt: skip
     """Debug a function of a stage."""
     if not 0 <= budget < 1 << 30:
@@ -42,7 +42,7 @@ def debug(
     if [input, script or "-", calls].count("-") > 1:
         raise click.UsageError("standard input is read once: give the commands in a file, --script FILE")
     commands = None if is_prompt else _commands(script or "-")
-    session = session_to_run(input, passes, stage, profile)
+    session = session_to_run(input, passes, stage, profile, const)
     last = session.stages[-1]
     register_files(packed)
     if calls is not None:

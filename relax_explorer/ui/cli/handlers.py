@@ -46,7 +46,7 @@ def _session(path: str, passes: str | None, usual: str) -> Session:
 
 def tui(
     input: str | None, passes: str | None, screen: str, profile: str, func: str | None, input_: tuple[str, ...], shape: tuple[str, ...],
-    packed: tuple[str, ...], theme: str, reduce_motion: bool, keys: str, key: tuple[str, ...],
+    packed: tuple[str, ...], const: str | None, theme: str, reduce_motion: bool, keys: str, key: tuple[str, ...],
 ) -> int:  # fmt: skip
     """Open the explorer."""
     if not (
@@ -65,7 +65,16 @@ def tui(
     call = CallInputs(func or "", sources_by_name(input_), lengths_given(shape))
     pipeline = "default" if passes is None else passes
     return run_app(
-        input, pipeline, screen, profile, call, theme, streams.is_ascii(), reduce_motion, _keymap(keys, key)
+        input,
+        pipeline,
+        screen,
+        profile,
+        call,
+        theme,
+        streams.is_ascii(),
+        reduce_motion,
+        _keymap(keys, key),
+        const,
     )
 
 

@@ -8,6 +8,7 @@ import click
 
 from relax_explorer.core.diagnostics import Failure, ParseError
 from relax_explorer.core.session.dumps import Stage, nested, stage_called
+from relax_explorer.core.session.made_constants import with_constants
 from relax_explorer.core.session.recorded import RecordedSession, recorded
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
@@ -23,14 +24,22 @@ def chosen(session: Session, stage: str | None) -> Snapshot:
         raise click.UsageError(str(error.args[0])) from None
 
 
-def session_to_run(path: str, passes: str | None, stage: str | None, profile: str) -> Session:
-    """A session that ends with the requested stage. Raises Failure if the program or a pass has errors."""
+def session_to_run(
+    path: str, passes: str | None, stage: str | None, profile: str, const: str | None = None
+) -> Session:
+    """A session that ends with the requested stage. `const` is the source of constants that the text omits.
+
+    Raises Failure if the program or a pass has errors.
+    """
     cache = directories.kernel_cache()
     stages = recorded_stages(path, passes)
     if stages:
-        session: Session = RecordedSession([_chosen(stages, path, stage)], path, cache, profile)
+        session: Session = RecordedSession(
+            [_with_constants(_chosen(stages, path, stage), const)], path, cache, profile
+        )
     else:
-        session = Session(output.read(path), passes or (), path, cache, profile)
+        given = _with_constants(Stage(0, "input", output.read(path)), const)
+        session = Session(given.module, passes or (), path, cache, profile)
         session.run_all()
         if stage is not None:
             session = session.with_pipeline(session.pipeline[: chosen(session, stage).number])
@@ -38,6 +47,15 @@ def session_to_run(path: str, passes: str | None, stage: str | None, profile: st
     if errors:
         raise Failure(*errors)
     return session
+
+
+def _with_constants(stage: Stage, source: str | None) -> Stage:
+    """A stage with values for the constants that its text omits, if a source is given. It is told what was made up."""
+    if source is None:
+        return stage
+    stage, made_up = with_constants(stage, source)
+    output.say(f"constants made up: {made_up or 'none, the text has all'}", err=True)
+    return stage
 
 
 def recorded_stages(path: str, passes: str | None) -> list[Stage]:

@@ -39,14 +39,14 @@ def run(
     input: str, func: str | None, passes: str | None, input_: tuple[str, ...], shape: tuple[str, ...], expect: str | None, rtol: float, atol: float,
     output_: Target | None, break_: str | None, trace: Target | None, format: str, profile: str, max_input: float,
     stop_on: str | None, watch: tuple[str, ...], time_bindings: bool, shapes: bool,
-    packed: tuple[str, ...], private: bool, calls: str | None, engine: str, stage: str | None,
+    packed: tuple[str, ...], private: bool, calls: str | None, engine: str, stage: str | None, const: str | None,
 ) -> int:  # fmt: skip
     """Run a function of a stage."""
     if output_ == STANDARD_OUTPUT:
         raise click.UsageError("run cannot print an .npz: --output must name a file")
     asked = Asked(break_, stop_on, watch, trace, shapes, time_bindings, format == "json")
     check_alone(calls, (func, input_, shape, expect, time_bindings, asked.steps))
-    session = session_to_run(input, passes, stage, profile)
+    session = session_to_run(input, passes, stage, profile, const)
     register_files(packed)
     if calls is not None:
         return run_calls(session, calls, private, engine, most_bytes(max_input), format, output_)

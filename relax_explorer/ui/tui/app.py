@@ -81,9 +81,9 @@ class Explorer(App[int]):
     def __init__(
         self, path: str | None, pipeline: str = "default", screen: str = "passes", profile: str = "spec", call: CallInputs | None = None,
         theme: str = "auto", is_ascii: bool = False, is_still: bool = False,
-        keymap: Keymap = keys.KEYS,
+        keymap: Keymap = keys.KEYS, const: str | None = None,
     ) -> None:  # fmt: skip
-        """`is_ascii` draws only ASCII characters; with `is_still` nothing blinks or moves by itself."""
+        """`is_ascii` draws only ASCII characters; with `is_still` nothing blinks or moves by itself. `const` is as in `StageControl`."""
         self.is_ascii = is_ascii
         self.tokens = chosen_theme(theme)  # first, since Textual asks for its colours
         super().__init__(ansi_color=True if self.tokens is MONO else None)  # else NO_COLOR would mean greys
@@ -102,7 +102,7 @@ class Explorer(App[int]):
         self._shown_notice = ""
         self.jobs = Jobs(self)
         self.call = call or CallInputs()
-        self.stage_control = StageControl(self, lambda: self.run_control, pipeline, profile)
+        self.stage_control = StageControl(self, lambda: self.run_control, pipeline, profile, const)
         self.marks = Marks(self, self.stage_control)
         self.pipeline_control = PipelineControl(self, self.stage_control)
         self.tutorial = Tutorial(self, self.stage_control)
@@ -467,10 +467,10 @@ class Explorer(App[int]):
 def run_app(
     path: str | None, pipeline: str = "default", screen: str = "passes", profile: str = "spec", call: CallInputs | None = None,
     theme: str = "auto", is_ascii: bool = False, is_still: bool = False,
-    keymap: Keymap = keys.KEYS,
+    keymap: Keymap = keys.KEYS, const: str | None = None,
 ) -> int:  # fmt: skip
     """Open the explorer and return the exit status: 70 after an internal error. The terminal is restored."""
-    app = Explorer(path, pipeline, screen, profile, call, theme, is_ascii, is_still, keymap)
+    app = Explorer(path, pipeline, screen, profile, call, theme, is_ascii, is_still, keymap, const)
     result = app.run(
         loop=asyncio.new_event_loop()
     )  # asyncio.run would wait for work that cannot be cancelled

@@ -9,6 +9,7 @@ from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from relax_explorer.core.diagnostics import ParseError
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.session.dumps import Stage, dumped
@@ -38,9 +39,12 @@ DRAWN = 0.5  # seconds to wait for the screen at most
 class StageControl:
     """Opens programs and moves the selection."""
 
-    def __init__(self, app: Host, run: Callable[[], RunControl], pipeline: str, profile: str) -> None:
-        """`run` gives the control of runs, which is made when it is first needed."""
-        self.app, self._run, self.pipeline, self.profile = app, run, pipeline, profile
+    def __init__(
+        self, app: Host, run: Callable[[], RunControl], pipeline: str, profile: str, const: str | None = None
+    ) -> None:
+        """`run` gives the control of runs, which is made when it is first needed. `const` is the source of constants that a
+        text omits; with None they stay unknown."""
+        self.app, self._run, self.pipeline, self.profile, self.const = app, run, pipeline, profile, const
         self._jumps: list[Selection] = []
         self._at = 0  # the place among the jumps; len(_jumps) is the present one
 
@@ -57,7 +61,7 @@ class StageControl:
         def work(job: Job) -> None:
             stages = dumped(path)
             self._preview(stages[0].text, job)
-            session = self._session(path, stages)
+            session = self._session(path, self._with_constants(stages, job))
             import_module("relax_explorer.ui.tui.run_control")  # here, so that no key waits for it
             early = _size(session) <= EARLY
             if early:  # so that a run that starts at once has them
@@ -112,6 +116,25 @@ class StageControl:
     def _show_preview(self, text: str, drawn: threading.Event) -> None:
         self.app.change(preview=text)
         self.app.when_drawn(drawn.set)
+
+    def _with_constants(self, stages: list[Stage], job: Job) -> list[Stage]:
+        """Make up the constants that the texts omit, if the user asked for it. Stages that can't be read stay."""
+        source = self.const
+        if source is None:
+            return stages
+        from relax_explorer.core.session.made_constants import with_constants
+
+        found, notes = [], []
+        for stage in stages:
+            try:
+                stage, made_up = with_constants(stage, source)
+                notes += [made_up] if made_up else []
+            except ParseError:
+                pass  # a stage that can't be read tells it itself
+            found.append(stage)
+        if notes:
+            job.tell(lambda: self.app.say(f"constants made up: {notes[0]}"))
+        return found
 
     def _session(self, path: str, stages: Sequence[Stage]) -> Session:
         if is_recorded(path, stages):
