@@ -15,7 +15,6 @@ NOT_YET = {
     "check/scope:environment": "the debugger's panes will list the names for an expression typed there",
     "exec/shape_code:compile_shapes": "memory planning will size many runs of one program at once",
     "exec/tir_codegen:generate": "a pane will show the Python source of a kernel beside its TVMScript",
-    "ir/walk:map_blocks": "passes that change bindings one by one, and passes of users",
     "session/inputs:make_inputs": "library users who need the values without the note",
     "ir/erasure:checked_type": "the details pane will show the type beside the StructInfo",
 }

@@ -14,12 +14,12 @@ from relax_explorer.core.codes import syntax as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure
 from relax_explorer.core.passes.pipeline import Step
 from relax_explorer.core.program.module import IRModule
+from relax_explorer.core.session.folders import nested, numbered_files
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.core.syntax.load import read_text
 from relax_explorer.core.syntax.parser import parse
 
-_FILE = re.compile(r"([0-9]{1,9})[_.-]?(.*)\.py", re.DOTALL)
 # One word after the heading, perhaps with options: a comment in prose is none.
 _HEADING = re.compile(
     r"^#+[ -]*(?:IR dump after|after|stage [0-9]{1,9}:?) +([\w.]+(?:\{[^\n]*\})?)[ -]*$",
@@ -118,7 +118,7 @@ def dumped(path: str | Path) -> list[Stage]:
     place = Path(path)
     if not os.path.isdir(place):
         return split_stages(read_text(place), str(path))
-    found = _files(place)
+    found = numbered_files(place)
     if not found:
         text = f"{path} has no files such as 00_input.py and 01_LegalizeOps.py"
         inner = ", ".join([item.path for item in nested(place)][:5])
@@ -127,49 +127,6 @@ def dumped(path: str | Path) -> list[Stage]:
         )
         raise Failure(Diagnostic(codes.UNREADABLE, text, help=help))
     return [Stage(int(hit[1]), hit[2] or hit[1], read_text(name), str(name)) for hit, name in found]
-
-
-@dataclass(frozen=True)
-class Nested:
-    """A folder of stages in a folder of stages, as builds write for a part of the module: its path, and how many stages it has.
-
-    `number` is that of the stage that it belongs to; None if its name has none.
-    """
-
-    path: str
-    count: int
-    number: int | None
-
-
-def nested(path: str | Path) -> list[Nested]:
-    """The folders with stages inside a folder, by the stages that they belong to."""
-    found = []
-    for place in _entries(Path(path)):
-        count = len(_files(place)) if place.is_dir() else 0
-        if count:
-            number = re.match(r"[0-9]{1,9}", place.name)
-            found.append(Nested(str(place), count, int(number[0]) if number else None))
-    return sorted(found, key=lambda item: (item.number is None, item.number or 0))
-
-
-def outer(path: str | Path) -> str:
-    """The folder around a folder of nested stages; empty if there is none."""
-    around = Path(path).absolute().parent
-    return str(around) if os.path.isdir(path) and _files(around) else ""
-
-
-def _files(folder: Path) -> list[tuple[re.Match[str], Path]]:
-    """The numbered files of a folder in order."""
-    found = [(hit, name) for name in _entries(folder) if (hit := _FILE.fullmatch(name.name))]
-    return sorted(found, key=lambda item: (int(item[0][1]), item[1].name))
-
-
-def _entries(folder: Path) -> list[Path]:
-    """What a folder holds, by name; nothing if it can't be read."""
-    try:
-        return sorted(folder.iterdir())
-    except OSError:
-        return []
 
 
 def split_stages(text: str, file: str) -> list[Stage]:

@@ -9,7 +9,8 @@ from relax_explorer.core.check import checked, lenient, problems
 from relax_explorer.core.diagnostics import Diagnostic, ParseError
 from relax_explorer.core.program.equal import structural_equal
 from relax_explorer.core.program.module import IRModule
-from relax_explorer.core.session.dumps import Stage, dumped, nested, outer
+from relax_explorer.core.session.dumps import Stage, dumped
+from relax_explorer.core.session.folders import nested, outer
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
 

@@ -21,7 +21,7 @@ from relax_explorer.core.syntax.load import load
 
 if TYPE_CHECKING:
     from relax_explorer.core.exec.debugger import Debugger
-    from relax_explorer.core.session.dumps import Nested
+    from relax_explorer.core.session.folders import Nested
 
 _NUMBER = re.compile(r"-?[0-9]{1,9}")
 Listener = Callable[[Snapshot], None]

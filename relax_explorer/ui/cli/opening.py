@@ -7,7 +7,8 @@ from pathlib import Path
 import click
 
 from relax_explorer.core.diagnostics import Failure, ParseError
-from relax_explorer.core.session.dumps import Stage, nested, stage_called
+from relax_explorer.core.session.dumps import Stage, stage_called
+from relax_explorer.core.session.folders import nested
 from relax_explorer.core.session.made_constants import with_constants
 from relax_explorer.core.session.recorded import RecordedSession, recorded
 from relax_explorer.core.session.session import Session

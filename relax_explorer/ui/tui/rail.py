@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from relax_explorer.core.session.align import ModuleDiff
-from relax_explorer.core.session.dumps import Nested
+from relax_explorer.core.session.folders import Nested
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.ui.tui.state import State
