@@ -8,8 +8,6 @@ from collections.abc import Iterator, Sequence
 
 from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.ir import expr as e
-from relax_explorer.core.patterns.occurrences import module_occurrences
-from relax_explorer.core.patterns.pattern_text import read_pattern
 from relax_explorer.ui.tui.table_rows import TableRows
 from relax_explorer.ui.tui.widgets.line_view import Row
 
@@ -28,6 +26,8 @@ def problem(text: str) -> str:
     text = text.removeprefix(EVERYWHERE).strip()
     if not text.startswith(PATTERN):
         return ""
+    from relax_explorer.core.patterns.pattern_text import read_pattern
+
     try:
         read_pattern(text.removeprefix(PATTERN))
     except Failure as failure:
@@ -50,6 +50,9 @@ def rows_with(shown: Sequence[Row], text: str) -> list[int]:
 
 def _rows_matched(shown: Sequence[Row], text: str) -> list[int]:
     """The numbers of the rows of bindings that a pattern matches."""
+    from relax_explorer.core.patterns.occurrences import module_occurrences
+    from relax_explorer.core.patterns.pattern_text import read_pattern
+
     pattern = read_pattern(text)
     if not isinstance(shown, TableRows):
         return []
