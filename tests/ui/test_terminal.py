@@ -23,7 +23,7 @@ def test_without_a_file_it_shows_samples() -> None:
     os.close(terminal.fd)
 
 
-@pytest.mark.parametrize("ending", ["q", "SIGINT", "SIGHUP", "SIGQUIT"])
+@pytest.mark.parametrize("ending", ["q", "SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"])
 def test_the_terminal_is_left_as_it_was(ending: str) -> None:
     terminal = Terminal(str(DATA / "mlp" / "00_input.py"))
     shown = terminal.read_until(b"matmul")

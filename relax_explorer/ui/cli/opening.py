@@ -9,7 +9,6 @@ import click
 from relax_explorer.core.diagnostics import Failure, ParseError
 from relax_explorer.core.session.dumps import Stage, stage_called
 from relax_explorer.core.session.folders import nested
-from relax_explorer.core.session.made_constants import with_constants
 from relax_explorer.core.session.recorded import RecordedSession, recorded
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
@@ -54,6 +53,8 @@ def _with_constants(stage: Stage, source: str | None) -> Stage:
     """A stage with values for the constants that its text omits, if a source is given. It is told what was made up."""
     if source is None:
         return stage
+    from relax_explorer.core.session.made_constants import with_constants
+
     stage, made_up = with_constants(stage, source)
     output.say(f"constants made up: {made_up or 'none, the text has all'}", err=True)
     return stage
