@@ -37,7 +37,7 @@ def test_nested_folders_come_behind_their_stage(folder: Path) -> None:
     assert found == [("02_parts", 2, 2), ("9_nine", 1, 9), ("10_late", 1, 10), ("zlast", 1, None)]
     assert [stage.number for stage in dumped(folder)] == [0, 2, 3]
     assert outer(folder / "02_parts") == str(folder)
-    assert outer(folder) == outer(folder / "00_input.py") == ""
+    assert outer(folder) == outer(folder / "00_input.py") == outer(folder / "zlast") == ""
     assert nested(folder / "gone") == []
 
 

@@ -34,9 +34,10 @@ def nested(path: str | Path) -> list[Nested]:
 
 
 def outer(path: str | Path) -> str:
-    """The folder around a folder of nested stages; empty if there is none."""
-    around = Path(path).absolute().parent
-    return str(around) if os.path.isdir(path) and numbered_files(around) else ""
+    """The folder around a folder of nested stages; empty if there is none. Its number tells that it belongs to a stage there."""
+    place = Path(path).absolute()
+    is_nested = place.name[:1].isdecimal() and os.path.isdir(place) and numbered_files(place.parent)
+    return str(place.parent) if is_nested else ""
 
 
 def numbered_files(folder: Path) -> list[tuple[re.Match[str], Path]]:
