@@ -21,7 +21,6 @@ from textual.app import App
 from textual.events import DescendantFocus
 from textual.filter import LineFilter
 from textual.reactive import reactive
-from textual.screen import Screen
 from textual.widgets import Input
 
 from relax_explorer.core.diagnostics import Diagnostic
@@ -58,14 +57,14 @@ PATIENCE = 1.0  # seconds to wait for work after the screen is closed
 TICK = 0.25  # seconds between looks at what runs
 
 
-def screen_class(name: str) -> type[Screen[Any]]:
+def screen_class(name: str) -> type[Frame]:
     """The class of a screen. Its module is imported when it is first shown."""
     module = import_module(f"relax_explorer.ui.tui.screens.{name}_screen")
-    found: type[Screen[Any]] = getattr(module, f"{name.title()}Screen")
+    found: type[Frame] = getattr(module, f"{name.title()}Screen")
     return found
 
 
-def _screen(name: str) -> Screen[Any]:
+def _screen(name: str) -> Frame:
     return screen_class(name)()
 
 
