@@ -47,6 +47,8 @@ from relax_explorer.ui.tui.widgets.line_view import LineView, Row, TextRows
 from relax_explorer.viz.tokens import MONO, THEMES, Tokens
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
+
     from relax_explorer.ui.tui.debug_rows import RunView
     from relax_explorer.ui.tui.exporting import Exports
     from relax_explorer.ui.tui.pictures import Pictures
@@ -392,10 +394,12 @@ class Explorer(App[int]):
         """End the explorer."""
         self.exit(0)
 
-    def exit(self, *arguments: Any, **named: Any) -> None:
+    def exit(
+        self, result: int | None = None, return_code: int = 0, message: RenderableType | None = None
+    ) -> None:
         """Cancel running work, then end the application."""
         self._cancel_runs()
-        super().exit(*arguments, **named)
+        super().exit(result, return_code, message)
 
     # -- small actions --------------------------------------------------------------------------------------------
 
