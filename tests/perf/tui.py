@@ -1,4 +1,4 @@
-"""The explorer in a real terminal with the generated module of 1,000 bindings: time to the first text, and from key to repaint."""
+"""The explorer in a real terminal with generated modules: time to the first text, from key to repaint, and work while idle."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from tests.perf.generate import transformer
 SIZE = (60, 200)
 QUIET = 0.003  # this many seconds without output end a repaint
 PRESSES = 40
+IDLE = 20  # seconds
 TEXT = b"matmul"
 
 
@@ -107,22 +108,61 @@ def _key(bindings: int, key: bytes, before: tuple[bytes, ...] = ()) -> tuple[str
     return "", press
 
 
+def _floor() -> tuple[str, Work]:
+    """The first text of an application of Textual that does nothing else: no explorer is faster."""
+    program = (
+        "from textual.app import App\nfrom textual.widgets import Static\n"
+        "class A(App):\n    def compose(self):\n        yield Static('matmul')\nA().run()"
+    )
+
+    def start() -> None:
+        terminal = Terminal("", (sys.executable, "-c", program))
+        terminal.read_until(TEXT)
+        terminal.close()
+
+    return "", start
+
+
+def _idle(bindings: int) -> tuple[str, Work]:
+    """The processor time of a second in which nothing happens."""
+    terminal = Terminal(_file(bindings))
+    terminal.read_until(TEXT)
+    terminal.drain()
+    time.sleep(4)  # the passes run, and what they left is collected
+    ticks = os.sysconf("SC_CLK_TCK")
+
+    def busy() -> float:
+        fields = Path(f"/proc/{terminal.pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / ticks
+
+    def wait() -> Seconds:
+        before = busy()
+        time.sleep(IDLE)
+        return Seconds((busy() - before) / IDLE)
+
+    return "", wait
+
+
 STEPS = (b"2", b"s", b"s")  # the debug screen, a few steps behind the start
 FIRST = {1_000: 0.5, 10_000: 0.7, 100_000: 1.5}  # seconds until the first text
 
 TUI = [
-    benchmark
-    for bindings, limit in FIRST.items()
-    for benchmark in (
-        Benchmark(f"first-frame-{bindings}", partial(_first_frame, bindings), repeat=2, limit=limit),
-        Benchmark(f"key-down-{bindings}", partial(_key, bindings, b"j"), repeat=1, limit=0.03),
-        Benchmark(f"key-page-{bindings}", partial(_key, bindings, b"\x04"), repeat=1, limit=0.03),
-        Benchmark(f"key-step-{bindings}", partial(_key, bindings, b"s", STEPS), repeat=1, limit=0.03),
-        Benchmark(
-            f"key-stage-{bindings}",
-            partial(_key, bindings, b"]"),
-            repeat=1,
-            limit=0.05 if bindings < 5_000 else 0.15,
-        ),
-    )
+    Benchmark("first-frame-textual", _floor, repeat=3),
+    Benchmark("idle-1000", partial(_idle, 1_000), repeat=1, limit=0.002),
+    *[
+        benchmark
+        for bindings, limit in FIRST.items()
+        for benchmark in (
+            Benchmark(f"first-frame-{bindings}", partial(_first_frame, bindings), repeat=2, limit=limit),
+            Benchmark(f"key-down-{bindings}", partial(_key, bindings, b"j"), repeat=1, limit=0.03),
+            Benchmark(f"key-page-{bindings}", partial(_key, bindings, b"\x04"), repeat=1, limit=0.03),
+            Benchmark(f"key-step-{bindings}", partial(_key, bindings, b"s", STEPS), repeat=1, limit=0.03),
+            Benchmark(
+                f"key-stage-{bindings}",
+                partial(_key, bindings, b"]"),
+                repeat=1,
+                limit=0.05 if bindings < 5_000 else 0.15,
+            ),
+        )
+    ],
 ]
