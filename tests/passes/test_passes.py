@@ -197,9 +197,60 @@ def test_what_is_reached_from_the_entries_stays() -> None:
 
 
 def test_a_million_elements_are_folded_and_no_more() -> None:
+    zero = 'R.const(0, "int8")'
     for length, folded in ((1 << 20, True), ((1 << 20) + 1, False)):
+        module = after(function(f"a = R.full(R.shape([{length}]), {zero})\nreturn a"), "FoldConstant")
+        assert (type(module["main"].body.body).__name__ == "Constant") is folded
+
+
+def test_a_thousand_elements_of_an_operator_without_tensors_are_folded_and_no_more() -> None:
+    for length, folded in ((1024, True), (1025, False)):
         module = after(function(f'a = R.zeros(R.shape([{length}]), "int8")\nreturn a'), "FoldConstant")
-        assert (type(next(bindings(module["main"])).value).__name__ == "Constant") is folded
+        assert (type(module["main"].body.body).__name__ == "Constant") is folded
+
+
+KERNELS = """
+@I.ir_module
+class Module:
+    @T.prim_func(private=True, s_tir=True)
+    def half(a: T.Buffer((T.int64(2),), "float32"), b: T.Buffer((T.int64(2),), "float32")):
+        for i in range(T.int64(2)):
+            with T.sblock("b"):
+                vi = T.axis.spatial(T.int64(2), i)
+                b[vi] = a[vi] * T.float32(0.5)
+
+    @T.prim_func(private=True, s_tir=True)
+    def outside(a: T.Buffer((T.int64(2),), "float32"), b: T.Buffer((T.int64(2),), "float32")):
+        for i in range(T.int64(2)):
+            with T.sblock("b"):
+                vi = T.axis.spatial(T.int64(2), i)
+                b[vi] = a[vi + T.int64(1)]
+
+    @T.prim_func(private=True, s_tir=True)
+    def endless(a: T.Buffer((T.int64(2),), "float32"), b: T.Buffer((T.int64(2),), "float32")):
+        while T.bool(True):
+            b[T.int64(0)] = a[T.int64(0)]
+
+    @R.function
+    def main(x: R.Tensor((2,), "float32")):
+        cls = Module
+        a = R.call_tir(cls.KERNEL, (R.const([1.0, 2.0], "float32"),), out_ty=R.Tensor((2,), "float32"))
+        b = R.call_tir(cls.KERNEL, (a,), out_ty=R.Tensor((2,), "float32"))
+        c = R.call_tir(cls.half, (x,), out_ty=R.Tensor((2,), "float32"))
+        return (b, c)
+"""
+
+
+@pytest.mark.parametrize(("kernel", "calls"), [("half", 1), ("outside", 3), ("endless", 3)])
+def test_kernels_on_constants_are_folded_unless_they_stop(
+    kernel: str, calls: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("relax_explorer.core.ops.kit.evaluation.SECONDS", 0.2)
+    folded = after(KERNELS.replace("KERNEL", kernel), "FoldConstant")
+    assert sum("R.call_tir" in line for line in body(folded)) == calls
+    if kernel == "half":
+        b, c = rxe.run(folded, "main", [np.array([4, 8], np.float32)])
+        np.testing.assert_array_equal([b, c], [[0.25, 0.5], [2, 4]])
 
 
 def test_dead_code_goes_and_effects_stay() -> None:
@@ -270,12 +321,12 @@ def test_constants_are_folded() -> None:
     text = function(
         'two = R.add(R.const(1.0, "float32"), R.const(1.0, "float32"))\ny = R.multiply(x, two)\nreturn y'
     )
-    assert 'two = R.const(2.0, "float32")' in body(after(text, "FoldConstant"))
+    assert body(after(text, "FoldConstant")) == ['y = R.multiply(x, R.const(2.0, "float32"))', "return y"]
 
 
 def test_a_constant_in_a_variable_is_folded_like_one_without() -> None:
     text = function('one = R.const(1.0, "float32")\ntwo = R.add(one, one)\ny = R.multiply(x, two)\nreturn y')
-    assert 'two = R.const(2.0, "float32")' in body(after(text, "FoldConstant"))
+    assert body(after(text, "FoldConstant")) == ['y = R.multiply(x, R.const(2.0, "float32"))', "return y"]
 
 
 def test_a_constant_whose_length_only_the_run_knows_is_no_operand_to_fold() -> None:
@@ -284,14 +335,21 @@ def test_a_constant_whose_length_only_the_run_knows_is_no_operand_to_fold() -> N
     assert "b = R.exp(c)" in body(after(text, "FoldConstant"))
 
 
-def test_shapes_and_scalars_are_constants_too() -> None:
+def test_shapes_are_constants_too_and_scalars_are_not() -> None:
     text = function(
-        'a = R.full(R.shape([2]), R.const(3.0, "float32"))\nb = R.reshape(a, R.shape([1, 2]))\n'
+        's = R.shape([2])\na = R.full(s, R.const(3.0, "float32"))\nb = R.reshape(a, R.shape([1, 2]))\n'
         'd = R.arange(R.prim_value(0), R.prim_value(3), R.prim_value(1), "int64")\nreturn (b, d)'
     )
-    assert [
-        line for line in body(after(text, "FoldConstant")) if "R.const" not in line and "metadata" not in line
-    ] == ["return (b, d)"]
+    assert body(after(text, "FoldConstant")) == [
+        'd = R.arange(0, 3, 1, dtype="int64")',
+        'return (metadata["ir.GenericConst"][0], d)',
+    ]
+
+
+def test_a_shape_of_constants_is_known_afterwards() -> None:
+    text = function('s = R.tensor_to_shape(R.const([3, 2], "int64"))\ny = R.reshape(x, s)\nreturn y')
+    assert str(after(text, "FoldConstant")["main"].ret_struct_info) == 'R.Tensor(dtype="float32", ndim=2)'
+    assert "s = R.shape([3, 2])" in body(after(text, "FoldConstant"))
 
 
 @pytest.mark.parametrize(
@@ -314,12 +372,12 @@ def test_what_is_folded(value: str, folded: bool) -> None:
     rxe.ops.register(Pure)
     rxe.ops.register(Lengths)
     text = f'@R.function(pure=False)\ndef main(y: R.Tensor(("n",), "float32")):\n    n = T.int64()\n    a = {value}\n    return a\n'
-    (binding,) = bindings(after(text, "FoldConstant")["main"])
+    result = after(text, "FoldConstant")["main"].body.body
     rxe.ops.unregister(Counted.name)
     rxe.ops.unregister(Pure.name)
     rxe.ops.unregister(Lengths.name)
-    assert (type(binding.value).__name__ == "Constant") is folded
-    assert not (folded and binding.value.data.flags.writeable)
+    assert (type(result).__name__ == "Constant") is folded
+    assert not (folded and result.data.flags.writeable)
 
 
 def test_dataflow_and_back() -> None:

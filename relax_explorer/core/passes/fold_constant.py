@@ -1,4 +1,4 @@
-"""FoldConstant: evaluate operators on constants."""
+"""FoldConstant: evaluate operators and kernels on constants."""
 
 from __future__ import annotations
 
@@ -7,88 +7,159 @@ from typing import Any
 import numpy as np
 
 from relax_explorer.core.check.aliases import aliases
+from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.dtype import INT64
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ops import find
-from relax_explorer.core.ops.kit.special import scalar_value
+from relax_explorer.core.ops.kit.evaluation import kernel_results
 from relax_explorer.core.passes.contract import PassSite, function_pass
+from relax_explorer.core.passes.eliminate_dead_code import drop_unread
 from relax_explorer.core.passes.properties import NORMAL_FORM
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
+from relax_explorer.core.tir.stmt import PrimFunc
 
 SIZE_LIMIT = 1 << 20  # elements that a folded constant may have
+FILL_LIMIT = (
+    1024  # the same for operators without a tensor, such as zeros, which take less space in the program
+)
 
 
 @function_pass("FoldConstant", requires=[NORMAL_FORM])
 def fold_constant(fn: e.Function, at: PassSite) -> e.Function:
-    """Replace a pure operator on constants by its value, if its shape is known.
+    """Replace pure operators and kernels on constants by their values, and drop bindings that nothing reads.
 
-    Values of more than a million elements are not folded, so that the program does not grow. Values whose memory may be
-    overwritten are not folded either.
+    Readers of a constant read it directly. Values of more than a million elements are not folded, so that the program does not
+    grow; those of operators without a tensor, such as zeros, up to 1024 elements. Values whose memory may be overwritten are not
+    folded. A kernel that stops, or runs longer than 10 s, is kept.
     """
     memory = aliases(at.module, at.function, fn)
 
     def rule(walk: Rewriter, binding: e.Binding) -> Answer:
         if type(binding) is not e.VarBinding or memory.written(binding.var):
             return binding
-        value = _folded(walk, binding.value)
-        if value is None:
-            if type(binding.value) is e.Constant:
-                walk.note(binding.var, binding.value)
-            return binding
-        walk.note(binding.var, value)
+        value = binding.value
+        if type(value) is e.Call:
+            folded = _folded(value, walk, at)
+            if folded is not None:
+                binding, value = _bound(walk, binding, folded), folded
+        if type(value) in (e.Constant, e.DataTypeImm) and value.struct_info is binding.var.struct_info:
+            walk.rename(binding.var, value)
+        elif type(value) is e.ShapeExpr:
+            walk.note(binding.var, value)
+        return binding
+
+    return drop_unread(rewrite(fn, at, rule), at, True)
+
+
+def _bound(walk: Rewriter, binding: e.VarBinding, value: e.Expr) -> e.VarBinding:
+    """The binding with its value. A shape that is known now gets a variable that tells it."""
+    if type(value) is not e.ShapeExpr:
         return replace(binding, value=value)
+    var = e.var_like(binding.var, value.struct_info)
+    walk.rename(binding.var, var)
+    return replace(binding, var=var, value=value, annotation=None)
 
-    return rewrite(fn, at, rule)
+
+def _folded(call: e.Call, walk: Rewriter, at: PassSite) -> e.Expr | None:
+    """The value of a call on constants."""
+    if call.op is e.op_ref("relax.call_tir"):
+        return _kernel_value(call, at)
+    if call.op is e.op_ref("relax.tensor_to_shape"):
+        return _shape_value(call)
+    return _operator_value(call, walk) if type(call.op) is e.OpRef else None
 
 
-def _folded(walk: Rewriter, call: e.Expr) -> e.Constant | None:
-    if type(call) is not e.Call or type(call.op) is not e.OpRef:
+def _kernel_value(call: e.Call, at: PassSite) -> e.Expr | None:
+    callee, out = call.args[0], call.sinfo_args[0]
+    kernel = at.module.functions.get(callee.name) if isinstance(callee, e.GlobalVar) else None
+    inputs = call.args[1].fields if isinstance(call.args[1], e.Tuple) else ()
+    infos = out.fields if isinstance(out, s.TupleStructInfo) else (out,)
+    data = [arg.data if type(arg) is e.Constant else None for arg in inputs]
+    if not isinstance(kernel, PrimFunc) or len(call.args) != 2 or not all(map(_is_small, infos)):
         return None
-    op = find(call.op.name)
+    if not data or any(array is None for array in data):
+        return None
+    try:
+        results = kernel_results(kernel, data, out, call)
+    except Failure:
+        return None  # the run of the program will report it
+    constants = [_constant(array, info, call) for array, info in zip(results, infos, strict=True)]
+    return e.tuple_of(tuple(constants)) if isinstance(out, s.TupleStructInfo) else constants[0]
+
+
+def _shape_value(call: e.Call) -> e.Expr | None:
+    arg = call.args[0]
+    if type(arg) is not e.Constant or arg.data is None or arg.data.ndim != 1:
+        return None
+    lengths = tuple([p.IntImm(int(length), INT64) for length in arg.data])
+    return e.ShapeExpr(lengths, s.ShapeStructInfo(lengths), call.span)
+
+
+def _operator_value(call: e.Call, walk: Rewriter) -> e.Expr | None:
+    op = find(call.op.name) if type(call.op) is e.OpRef else None
     info = call.struct_info
-    if (
-        op is None
-        or op.evaluate is None
-        or not op.pure
-        or not isinstance(info, s.TensorStructInfo)
-        or info.dims is None
-    ):
+    infos = info.fields if isinstance(info, s.TupleStructInfo) else (info,)
+    if op is None or op.evaluate is None or not op.pure or not all(map(_is_small, infos)):
         return None
     values = [_value(walk, arg) for arg in call.args]
-    if any(value is None for value in values) or not _small(info):
+    if any(value is None for value in values):
+        return None
+    if not any(map(_has_tensor, call.args)) and sum(map(_size, infos)) > FILL_LIMIT:
         return None
     missing = [None] * (len(op.operands) - len(values))
     try:
         with np.errstate(all="ignore"):
-            folded = np.asarray(op.evaluate(*values, *missing, **call.attrs))
+            result = op.evaluate(*values, *missing, **call.attrs)
     except (ValueError, IndexError, ZeroDivisionError, TypeError, MemoryError):
         return None  # the run of the program will report this failure
-    folded.setflags(write=False)
-    return e.Constant(folded, info, "", call.span)
+    if not isinstance(info, s.TupleStructInfo):
+        return _constant(result, info, call)
+    if len(result) != len(infos):
+        return None
+    return e.tuple_of(
+        tuple([_constant(array, part, call) for array, part in zip(result, infos, strict=True)])
+    )
+
+
+def _constant(value: Any, info: s.StructInfo | None, call: e.Call) -> e.Constant:
+    array = np.asarray(value)
+    array.setflags(write=False)
+    return e.Constant(array, info, "", call.span)
 
 
 def _value(walk: Rewriter, arg: e.Expr) -> Any:
+    """The value of an operand: an array, the lengths of a shape, or a tuple. None if it is not known, or a scalar."""
     if isinstance(arg, e.Var):
-        arg = walk.lookup(arg)  # None if it is not a constant
+        arg = walk.lookup(arg)  # None if it is no shape
     if type(arg) is e.Constant:
         return arg.data
     if type(arg) is e.ShapeExpr:
         values = [value.value if isinstance(value, p.IntImm) else None for value in arg.values]
         return None if None in values else tuple(values)
-    if type(arg) is e.PrimValue:
-        return scalar_value(arg.value) if isinstance(arg.value, (p.IntImm, p.FloatImm)) else None
     if type(arg) is e.Tuple:
         fields = [_value(walk, field) for field in arg.fields]
         return None if any(field is None for field in fields) else tuple(fields)
     return None
 
 
-def _small(info: s.TensorStructInfo) -> bool:
+def _has_tensor(arg: e.Expr) -> bool:
+    return type(arg) is e.Constant or (type(arg) is e.Tuple and any(map(_has_tensor, arg.fields)))
+
+
+def _is_small(info: s.StructInfo | None) -> bool:
+    return isinstance(info, s.TensorStructInfo) and info.dtype is not None and -1 < _size(info) <= SIZE_LIMIT
+
+
+def _size(info: s.StructInfo | None) -> int:
+    """The number of elements of a tensor; -1 if it is not known."""
+    if not isinstance(info, s.TensorStructInfo) or info.dims is None:
+        return -1
     size = 1
-    for dim in info.dims or ():
+    for dim in info.dims:
         if not isinstance(dim, p.IntImm):
-            return False
+            return -1
         size *= dim.value
-    return size <= SIZE_LIMIT
+    return size

@@ -12,7 +12,9 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.substitute import Substitution
 from relax_explorer.core.ir.walk import bindings, sequences, substitute_info
+from relax_explorer.core.passes.canonicalize_bindings import canonicalize
 from relax_explorer.core.passes.contract import PassSite, module_pass
+from relax_explorer.core.passes.eliminate_dead_code import drop_unread
 from relax_explorer.core.passes.properties import CANONICAL_BINDINGS, NORMAL_FORM
 from relax_explorer.core.program.module import IRModule
 
@@ -21,8 +23,9 @@ from relax_explorer.core.program.module import IRModule
 def inline_private_functions(module: IRModule, at: PassSite) -> IRModule:
     """Replace calls of private functions by their bodies, and drop functions without remaining calls.
 
-    Recursive functions stay. In a dataflow block, a call stays if its function has control flow or may have an effect.
-    An argument without a proven fit is cast first, because the call would check it.
+    The bindings of changed functions are canonicalized, and unread ones dropped. Recursive functions stay. In a dataflow block,
+    a call stays if its function has control flow or may have an effect. An argument without a proven fit is cast first, because
+    the call would check it.
     """
     graph = call_graph(module)
     private: dict[str, e.Function] = {}
@@ -30,7 +33,11 @@ def inline_private_functions(module: IRModule, at: PassSite) -> IRModule:
     for group in components(graph):
         for name in group:
             at.function = name
-            fn = _Inliner(private, at).function(module.functions[name])  # type: ignore[arg-type]  # the graph has Relax functions only
+            old = module.functions[name]
+            assert isinstance(old, e.Function)  # the graph has Relax functions only
+            fn = _Inliner(private, at).function(old)
+            if fn is not old:
+                fn = drop_unread(canonicalize(fn, at), at, True)
             at.editor.replace(name, fn)
             done.append(fn)
             if fn.is_private and not is_recursive(group, graph):

@@ -83,7 +83,8 @@ def _with_context(name: str) -> Callable[[e.Call], e.Call]:
         fields = rest.fields if type(rest) is e.Tuple else (rest,)
         args = (e.ExternFunc(name, EXTERN), e.tuple_of((first, *fields)))
         op = e.op_ref("relax.call_builtin_with_ctx")
-        return e.Call(op, args, sinfo_args=(s.OBJECT,), struct_info=s.OBJECT, span=call.span)
+        info = call.struct_info or s.OBJECT
+        return e.Call(op, args, sinfo_args=(info,), struct_info=info, span=call.span)
 
     return lower
 
