@@ -34,9 +34,15 @@ FUSIONS = {
     "parts": ["my.s: relu(split(_)[0])", "my.c: relu(concat(_))", "my.mm_add: add(matmul(_, _), const)"],
     "limits": ["my.m: matmul(x: f32[4, 4], _)", "my.e: exp(x) | sin(x)", "my.p: multiply(_, ~const)"],
 }
+# FuseOpsByPattern differs already (`DIFFERENT`).
+NOT_MERGED = ("Reshapes: zeros", "Fusion: h4")
 BY_RULES = "every pass by rules"
 SUMS = "Sums, concatenations and takes"
 DIFFERENT = {
+    ("merging", "Reshapes: main"): "MergeCompositeFunctions with copies",
+    ("RunCodegen", "Parallel products: q8"): "Constants of functions for code generators",
+    ("RunCodegen", "Fusion: f3"): "Constants of functions for code generators",
+    ("RunCodegen", "bert_layer"): "Constants of functions for code generators",
     ("overlapping", "llama"): "FuseOpsByPattern for a match that other bindings divide",
     ("limits", "Reshapes: zeros"): "FuseOpsByPattern for a tensor whose shape",
     ("overlapping", "Fusion: h4"): "FuseOpsByPattern for a match that shares",
@@ -90,6 +96,30 @@ def test_what_patterns_match_is_fused_as_in_tvm(oracle: Oracle, name: str, optio
     different = {title for title, outcome in outcomes.items() if outcome == "differ"}
     assert different == {title for of, title in DIFFERENT if of == name}
     assert list(outcomes.values()).count("agree") >= 3
+
+
+@pytest.mark.parametrize("last", ["MergeCompositeFunctions", "RunCodegen"])
+def test_composite_functions_are_merged_and_compiled_as_in_tvm(oracle: Oracle, last: str) -> None:
+    patterns = ["my.mm_relu: relu(matmul(_, _))", "my.mm: matmul(_, _)", "other.s: sigmoid(_) | exp(_)"]
+    trees = [[title, tree(_pattern(text))] for title, text in (text.split(": ", 1) for text in patterns)]
+    later = ["MergeCompositeFunctions", "RunCodegen"][: 1 + (last == "RunCodegen")]
+    outcomes: dict[str, str] = {}
+    for title, text in programs().items():
+        if " main(" not in text or title in NOT_MERGED:
+            continue
+        theirs = oracle.apply(text, [("FuseOpsByPattern", {"patterns": trees}), *later])
+        after = rxe.apply_pass(rxe.normalize(rxe.parse(text)), "FuseOpsByPattern", patterns=patterns)
+        for name in later:
+            after = rxe.apply_pass(after, name)
+        assert [item for item in rxe.check(after) if item.is_error and not item.spec_only] == [], title
+        if theirs.ok:
+            is_same = oracle.equal(after.script(), theirs.get().handle).get().mapped
+            outcomes[title] = "agree" if is_same else "differ"
+        else:
+            oracle.could_not_ask(f"{last}: {theirs.error[-100:]}")
+    different = {title for title, outcome in outcomes.items() if outcome == "differ"}
+    assert different == {title for of, title in DIFFERENT if of in ("merging", last)}
+    assert len(outcomes) > 50
 
 
 @pytest.mark.parametrize("name", PASSES)

@@ -31,6 +31,8 @@ FILES: tuple[str, ...] = (
     "fold_batchnorm_to_conv2d",
     "fuse_transpose_matmul",
     "fuse_ops_by_pattern",
+    "merge_composite_functions",
+    "run_codegen",
     "dispatch_sampling",
     "dispatch_sort_scan",
     "legalize_ops",

@@ -55,6 +55,17 @@ def lift(fn: e.Function, at: PassSite, grouping: Grouping, lift_constants: bool 
     return replace(fn, body=_Lifter(fn, at, grouping, lift_constants).sequence(fn.body)) if grouping else fn
 
 
+def dataflow_blocks(seq: e.SeqExpr) -> Iterator[e.DataflowBlock]:
+    """The dataflow blocks of a sequence and of its branches."""
+    stack = [seq]
+    while stack:
+        for block in stack.pop().blocks:
+            if isinstance(block, e.DataflowBlock):
+                yield block
+            else:
+                stack += [inner for binding in block.bindings for inner in sequences(binding.value)]
+
+
 class _Lifter:
     """Replaces the groups of one function."""
 

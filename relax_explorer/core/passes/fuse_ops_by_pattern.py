@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -10,11 +10,16 @@ from relax_explorer.core.codes import passes as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.attrs import Attrs
-from relax_explorer.core.ir.walk import info_holders, operands, sequences
+from relax_explorer.core.ir.walk import info_holders, operands
 from relax_explorer.core.passes import composite_functions
 from relax_explorer.core.passes.contract import PassSite, module_pass
-from relax_explorer.core.passes.function_groups import Group, lift
-from relax_explorer.core.passes.properties import NORMAL_FORM, PURITY_ERASED, SYMBOLS_ATTACHED
+from relax_explorer.core.passes.function_groups import Group, dataflow_blocks, lift
+from relax_explorer.core.passes.properties import (
+    NO_NESTED_FUNCTIONS,
+    NORMAL_FORM,
+    PURITY_ERASED,
+    SYMBOLS_ATTACHED,
+)
 from relax_explorer.core.patterns import pattern as q
 from relax_explorer.core.patterns.matcher import Match, match
 from relax_explorer.core.patterns.occurrences import binding_index, root_of, roots
@@ -31,7 +36,11 @@ class FusionPattern:
     check: Callable[[Match], bool] = lambda found: True
 
 
-@module_pass("FuseOpsByPattern", requires=[NORMAL_FORM], invalidates=[PURITY_ERASED, SYMBOLS_ATTACHED])
+@module_pass(
+    "FuseOpsByPattern",
+    requires=[NORMAL_FORM],
+    invalidates=[NO_NESTED_FUNCTIONS, PURITY_ERASED, SYMBOLS_ATTACHED],
+)
 def fuse_ops_by_pattern(
     module: IRModule,
     at: PassSite,
@@ -100,7 +109,7 @@ class _Matches:
         self.pattern, self.values = pattern, binding_index(fn).values
         self.grouping: dict[e.Binding, Group] = {}
         wanted = roots(pattern.pattern)
-        for block in _graphs(fn.body):
+        for block in dataflow_blocks(fn.body):
             inside: dict[e.Expr | None, int] = {binding.var: n for n, binding in enumerate(block.bindings)}
             for binding in block.bindings:
                 if type(binding.value) is e.Call and (wanted is None or root_of(binding.value) in wanted):
@@ -130,17 +139,6 @@ def _has_held_shape(binding: e.Binding) -> bool:
     """True if a variable holds the shape of a result or an operand: a function would not know it."""
     known = [binding.var, *operands(binding.value)]
     return any(info_holders(part.struct_info) for part in known if part is not None and part.struct_info)
-
-
-def _graphs(seq: e.SeqExpr) -> Iterator[e.DataflowBlock]:
-    """The dataflow blocks of a sequence and of its branches."""
-    stack = [seq]
-    while stack:
-        for block in stack.pop().blocks:
-            if isinstance(block, e.DataflowBlock):
-                yield block
-            else:
-                stack += [inner for binding in block.bindings for inner in sequences(binding.value)]
 
 
 # Other patterns only name or limit an operand, which stays outside.

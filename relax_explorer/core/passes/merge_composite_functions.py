@@ -1,0 +1,145 @@
+"""MergeCompositeFunctions: one function for neighbouring calls of the same code generator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir.attrs import Attrs
+from relax_explorer.core.ir.facts import variables
+from relax_explorer.core.passes.composite_functions import codegen_of, enclose
+from relax_explorer.core.passes.contract import PassSite, module_pass
+from relax_explorer.core.passes.eliminate_dead_code import drop_unread
+from relax_explorer.core.passes.function_groups import Group, dataflow_blocks, lift
+from relax_explorer.core.passes.properties import NO_NESTED_FUNCTIONS, NORMAL_FORM, PURITY_ERASED
+from relax_explorer.core.program.module import IRModule
+
+
+@module_pass(
+    "MergeCompositeFunctions", requires=[NORMAL_FORM], invalidates=[NO_NESTED_FUNCTIONS, PURITY_ERASED]
+)
+def merge_composite_functions(module: IRModule, at: PassSite) -> IRModule:
+    """Move connected calls of composite functions of one code generator into a public function with the attribute `Codegen`.
+
+    It contains the composite functions. Unread bindings go. A call joins the function of its operands unless another operand depends on it from
+    outside. Run FuseOpsByPattern first, and RunCodegen afterwards.
+    """
+    composites = {name: fn for name, fn in module.relax_functions.items() if codegen_of(fn)}
+    if not composites:
+        return module
+    for name, fn in module.relax_functions.items():
+        if name not in composites and not fn.attrs.get("Codegen"):
+            merged = lift(fn, at, dict(_regions(fn, composites)))
+            at.editor.replace(name, drop_unread(merged, at, True))
+    enclose(at, composites)
+    return at.editor.done()
+
+
+@dataclass(eq=False, slots=True)
+class _Region:
+    """Connected calls of one code generator, with fields and copies of their results.
+
+    `bit` has a bit for each region that it was made of, `needs` the bits of the regions that it depends on.
+    """
+
+    codegen: str
+    bit: int
+    needs: int = 0
+    merged_into: _Region | None = None
+
+    def root(self) -> _Region:
+        """The region that this one is part of now."""
+        region = self
+        while region.merged_into is not None:
+            region = region.merged_into
+        return region
+
+
+def _regions(fn: e.Function, composites: dict[str, e.Function]) -> Iterator[tuple[e.Binding, Group]]:
+    """The group of each call of a composite function."""
+    for block in dataflow_blocks(fn.body):
+        regions = _Regions(composites)
+        for binding in block.bindings:
+            regions.add(binding)
+        for codegen, members in regions.members(block):
+            called = [_called(binding) for binding in members]
+            base = "fused" + "".join(name.removeprefix("fused") for name in called)
+            group = Group(Attrs({"Codegen": codegen}), members, base)
+            yield from ((binding, group) for binding in members)
+
+
+def _called(binding: e.Binding) -> str:
+    """The function of the module that a binding calls; empty for other bindings."""
+    value = binding.value
+    return value.op.name if type(value) is e.Call and type(value.op) is e.GlobalVar else ""
+
+
+class _Regions:
+    """The regions of one block. Every variable knows the regions that it depends on, as bits."""
+
+    def __init__(self, composites: dict[str, e.Function]) -> None:
+        self.composites = composites
+        self.made: list[_Region] = []
+        self.region_of: dict[e.Var, _Region] = {}
+        self._needs: dict[e.Var, int] = {}
+
+    def members(self, block: e.BindingBlock) -> Iterator[tuple[str, list[e.VarBinding]]]:
+        """The code generator and the bindings of each region, in text order."""
+        members: dict[_Region, list[e.VarBinding]] = {}
+        for binding in block.bindings:
+            region = None if binding.var is None else self._root(binding.var)
+            if region is not None and type(binding) is e.VarBinding:
+                members.setdefault(region, []).append(binding)
+        return ((region.codegen, bindings) for region, bindings in members.items())
+
+    def add(self, binding: e.Binding) -> None:
+        """Note a binding. A call of a composite function joins the regions of its operands, a field or a copy that of its value."""
+        read, value = variables(binding.value), binding.value
+        if type(binding) is not e.VarBinding:
+            return
+        region: _Region | None = None
+        composite = self.composites.get(_called(binding))
+        if composite is not None:
+            region = self._joined(codegen_of(composite), read)
+            region.needs |= self._all_needs(read) & ~region.bit
+        elif type(value) is e.TupleGetItem or isinstance(value, e.Var):
+            region = self._root(read[0]) if read else None
+        if region is None:
+            self._needs[binding.var] = self._all_needs(read)
+            return
+        self.region_of[binding.var] = region
+
+    def _joined(self, codegen: str, read: list[e.Var]) -> _Region:
+        """The region of a call: those of its operands that nothing outside depends on, as one."""
+        regions = list(dict.fromkeys(self.region_of[var].root() for var in read if var in self.region_of))
+        free = [
+            region
+            for region in regions
+            if region.codegen == codegen
+            and not any(self._needs_of(var) & region.bit for var in read if self._root(var) is not region)
+        ]
+        if not free:
+            region = _Region(codegen, 1 << len(self.made))
+            self.made.append(region)
+            return region
+        first, *others = sorted(free, key=self.made.index)
+        for other in others:
+            other.merged_into = first
+            first.bit |= other.bit
+            first.needs |= other.needs
+        return first
+
+    def _root(self, var: e.Var) -> _Region | None:
+        region = self.region_of.get(var)
+        return None if region is None else region.root()
+
+    def _needs_of(self, var: e.Var) -> int:
+        region = self._root(var)
+        return self._needs.get(var, 0) if region is None else region.needs | region.bit
+
+    def _all_needs(self, read: list[e.Var]) -> int:
+        needs = 0
+        for var in read:
+            needs |= self._needs_of(var)
+        return needs

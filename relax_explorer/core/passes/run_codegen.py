@@ -1,0 +1,50 @@
+"""RunCodegen: call the packed functions that external code generators provide."""
+
+from __future__ import annotations
+
+from relax_explorer.core.check.infer import EXTERN
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.node import replace
+from relax_explorer.core.passes.contract import PassSite, module_pass
+from relax_explorer.core.passes.properties import NORMAL_FORM
+from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
+from relax_explorer.core.program.module import IRModule
+
+
+@module_pass("RunCodegen", requires=[NORMAL_FORM])
+def run_codegen(module: IRModule, at: PassSite) -> IRModule:
+    """Replace each call of a function with the attribute `Codegen` by a call of the packed function with its symbol.
+
+    The function itself goes: a library provides it at run time, under the same name. `run --packed FILE.py` registers one.
+    TVM calls it in dataflow blocks, too, where the specification (RX0112) expects pure functions; `check --profile tvm` accepts that.
+    FuseOpsByPattern with `annotate_codegen`, or MergeCompositeFunctions, makes such functions.
+    """
+    external = {
+        name: e.ExternFunc(str(fn.attrs.get("global_symbol", name)), EXTERN)
+        for name, fn in module.relax_functions.items()
+        if fn.attrs.get("Codegen")
+    }
+    if not external:
+        return module
+
+    at.is_open = True  # a packed function has other StructInfo than a function of the module
+
+    def rule(walk: Rewriter, binding: e.Binding) -> Answer:
+        value = binding.value
+        if type(value) is not e.Call or type(value.op) is not e.GlobalVar or value.op.name not in external:
+            return binding
+        return replace(binding, value=_packed(external[value.op.name], value))
+
+    for name, fn in module.relax_functions.items():
+        if name in external:
+            at.editor.remove(name)
+        else:
+            at.editor.replace(name, rewrite(fn, at, rule))
+    return at.editor.done()
+
+
+def _packed(function: e.ExternFunc, call: e.Call) -> e.Call:
+    info = call.struct_info or s.OBJECT
+    op, args = e.op_ref("relax.call_dps_packed"), e.tuple_of(call.args)
+    return e.Call(op, (function, args), sinfo_args=(info,), struct_info=info, span=call.span)

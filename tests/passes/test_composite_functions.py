@@ -1,0 +1,86 @@
+"""MergeCompositeFunctions and RunCodegen: which calls become one, and that a packed function can stand for them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import relax_explorer as rxe
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir.walk import bindings
+from tests.passes.test_fusion_by_pattern import SQUARE, main_calls
+from tests.passes.test_pattern_passes import in_graph
+from tests.support.roundtrip import function
+
+PATTERNS = ["my.dense: relu(matmul(_, _))", "my.product: matmul(_, _)", "other.curve: sigmoid(_)"]
+
+
+def merged(lines: str, outputs: str) -> rxe.IRModule:
+    module = rxe.normalize(rxe.parse(function(in_graph(lines, outputs), SQUARE)))
+    result = rxe.run_pipeline(
+        rxe.apply_pass(module, "FuseOpsByPattern", patterns=PATTERNS), ["MergeCompositeFunctions"]
+    )
+    assert rxe.well_formed(result)
+    inputs = [np.random.default_rng(n).standard_normal((4, 4)).astype("float32") for n in range(2)]
+    for one, other in zip(rxe.run(result, "main", inputs), rxe.run(module, "main", inputs), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)
+    return result
+
+
+@pytest.mark.parametrize(
+    ("lines", "regions"),
+    [
+        ("a = R.nn.relu(R.matmul(x, w))\ny = R.matmul(a, w)", 1),  # a chain
+        ("a = R.matmul(x, w)\nb = R.matmul(w, x)\ny = R.matmul(a, b)", 1),  # two operands
+        (
+            "a = R.matmul(x, w)\nb = R.exp(a)\ny = R.matmul(a, b)",
+            2,
+        ),  # what depends on a through exp can't join it
+        (
+            "a = R.matmul(x, w)\nb = R.sigmoid(a)\ny = R.matmul(b, w)",
+            3,
+        ),  # another code generator between them
+        ("a = R.matmul(x, w)\nb = R.exp(w)\ny = R.matmul(a, b)", 1),
+        ("a = R.matmul(x, w)\nb = R.exp(a)\nc = R.matmul(b, w)\nd = R.exp(c)\ny = R.matmul(c, d)", 3),
+        ("p = R.matmul(x, w)\nq = R.nn.relu(p)\nr = R.exp(q)\ny = R.add(p, r)", 1),  # several results
+    ],
+)
+def test_connected_calls_of_one_code_generator_are_one(lines: str, regions: int) -> None:
+    module = merged(lines, "y")
+    assert sum(name.endswith(("_my", "_other")) for name in main_calls(module)) == regions
+    for fn in module.relax_functions.values():
+        assert not fn.attrs.get("Composite")
+        assert bool(fn.attrs.get("Codegen")) is (fn is not module["main"])
+
+
+def test_a_composite_function_is_contained_once_for_several_calls() -> None:
+    module = merged("a = R.nn.relu(R.matmul(x, w))\ny = R.nn.relu(R.matmul(a, w))", "y")
+    (outer,) = [fn for fn in module.relax_functions.values() if fn.attrs.get("Codegen")]
+    kinds = [type(binding.value) for binding in bindings(outer, nested=False)]
+    assert kinds == [e.Function, e.Call, e.Call]
+
+
+def test_nothing_composite_is_nothing_to_do() -> None:
+    module = rxe.normalize(rxe.parse(function(in_graph("y = R.matmul(x, w)", "y"), SQUARE)))
+    assert rxe.apply_pass(module, "MergeCompositeFunctions") is module
+    assert rxe.apply_pass(module, "RunCodegen") is module
+
+
+def test_a_packed_function_stands_for_a_compiled_one() -> None:
+    module = rxe.apply_pass(merged("a = R.nn.relu(R.matmul(x, w))\ny = R.exp(a)", "y"), "RunCodegen")
+    assert set(module.functions) == {"main"}
+    first, second = bindings(module["main"])  # type: ignore[arg-type]
+    assert isinstance(first.value, e.Call)
+    packed, args = first.value.args
+    assert isinstance(packed, e.ExternFunc)
+    assert packed.name == "fused_relax_matmul_relax_nn_relu1_my"
+    assert isinstance(args, e.Tuple)
+    assert [field.name for field in args.fields] == ["x", "w"]  # type: ignore[attr-defined]
+    assert isinstance(second.value, e.Call)
+
+
+def test_several_results_of_a_packed_function_are_a_tuple() -> None:
+    lines = "p = R.matmul(x, w)\nq = R.nn.relu(p)\nr = R.exp(q)\ny = R.add(p, r)"
+    module = rxe.apply_pass(merged(lines, "y"), "RunCodegen")
+    assert [item.code.id for item in rxe.check(module) if item.is_error] == ["RX0112"]  # pure in TVM only
+    assert main_calls(module)[:3] == ["relax.call_dps_packed", "TupleGetItem", "TupleGetItem"]
