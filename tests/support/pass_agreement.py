@@ -25,8 +25,8 @@ class Outcome:
     """The outcome for one program.
 
     `kind` is `same` (neither changed it), `agree`, `differ`, `refused` (only we refuse), `not asked` (TVM does not read the
-    program, or its pass fails), `read differently` (the StructInfo differs before the pass, on purpose). `details` has both
-    texts or the reason.
+    program, or its pass fails), `not ready` (the result would not be well-formed, so we refuse), or `read differently` (the
+    StructInfo differs before the pass, on purpose). `details` has both texts or the reason.
     """
 
     kind: str
@@ -77,7 +77,8 @@ def compare(
         before = rxe.normalize(rxe.parse(text))
         after = rxe.apply_pass(before, name, **options)
     except Failure as failure:
-        return Outcome("refused", str(failure))
+        unready = failure.diagnostics[0].code.id == "RX0407"
+        return Outcome("not ready" if unready else "refused", str(failure))
     result = answer.get()
     if is_equal(after, result.text):
         return Outcome("same" if after is before else "agree")

@@ -30,15 +30,16 @@ def _known_lengths(fn: e.Function) -> dict[p.PrimVar, p.PrimExpr]:
     if not casts:
         return {}
     known = {dim for param in _params(fn) for dim in defined_dims(param.struct_info or s.OBJECT)}
-    # Branches may bind the same variable to different lengths.
+    # Branches may bind the same variable to different lengths, so it counts only if the body of the function binds it first.
     times = Counter(dim for cast in casts for dim in set(defined_dims(cast.struct_info)))
+    outside = set(bindings(fn, nested=False))
     lengths: dict[p.PrimVar, p.PrimExpr] = {}
     for cast in casts:
         for dim, length in _pairs(cast.struct_info, cast.value.struct_info):
             if type(dim) is not p.PrimVar or dim in known:
                 continue
             known.add(dim)
-            if length is not None and length is not dim and times[dim] == 1:
+            if length is not None and length is not dim and (times[dim] == 1 or cast in outside):
                 lengths[dim] = substitute(length, lengths)
     return lengths
 

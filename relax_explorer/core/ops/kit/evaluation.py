@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from importlib import import_module
-from typing import Any
+
+import numpy as np
 
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.struct_info import StructInfo
+from relax_explorer.core.tir.stmt import PrimFunc
 
 SECONDS = 10.0  # a kernel that runs longer is stopped
 
 
-def kernel_results(kernel: Any, inputs: Sequence[Any], out: StructInfo, place: e.Expr) -> tuple[Any, ...]:
+def kernel_results(
+    kernel: PrimFunc, inputs: Sequence[object], out: StructInfo, place: e.Expr
+) -> tuple[np.ndarray, ...]:
     """The arrays that a PrimFunc writes, given its input arrays and the StructInfo of its results.
 
     Raises Failure where the kernel stops, if a result is too large, or after SECONDS.
     """
-    machine = import_module("relax_explorer.core.exec.evaluation")
-    results: tuple[Any, ...] = machine.results(kernel, inputs, out, place, SECONDS)
+    machine = import_module("relax_explorer.core.exec.kernel_results")
+    results: tuple[np.ndarray, ...] = machine.results(kernel, inputs, out, place, SECONDS)
     return results

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from threading import Timer
-from typing import Any
 
 from relax_explorer.core.exec.interrupt import Interrupt
 from relax_explorer.core.exec.kernels import Kernels
@@ -14,8 +13,8 @@ from relax_explorer.core.tir.stmt import PrimFunc
 
 
 def results(
-    kernel: PrimFunc, inputs: Sequence[Any], out: StructInfo, place: e.Expr, seconds: float
-) -> tuple[Any, ...]:
+    kernel: PrimFunc, inputs: Sequence[object], out: StructInfo, place: e.Expr, seconds: float
+) -> tuple[object, ...]:
     """The results of a kernel, which is cancelled after some seconds."""
     interrupt = Interrupt()
     timer = Timer(seconds, interrupt.cancel)
