@@ -76,8 +76,11 @@ def main(x: R.Tensor((2,), "float32")):
         ((), "high"),
         (("ToNonDataflow",), "high"),
         (("LegalizeOps",), "legalized"),
-        (("LegalizeOps", "ToNonDataflow"), "lowered"),
-        (("default",), "lowered"),
+        (("LegalizeOps", "ToNonDataflow"), "non-dataflow"),
+        (("default",), "non-dataflow"),
+        (("LegalizeOps", "ToNonDataflow", "RemovePurityChecking"), "non-dataflow"),
+        (("LegalizeOps", "ToNonDataflow", "RemovePurityChecking", "CallTIRRewrite"), "lowered"),
+        (("default_build",), "vm"),
     ],
 )
 def test_the_phase_of_a_module(pipeline: tuple[str, ...], wanted: str) -> None:
@@ -97,7 +100,7 @@ def main(x: R.Tensor((2,), "float32")):
     y = R.call_packed("relax.add", x, sinfo_args=R.Tensor((2,), "float32"))
     return y
 """
-    assert phase(rxe.normalize(rxe.parse(text))) == "lowered"
+    assert phase(rxe.normalize(rxe.parse(text))) == "vm"
 
 
 TWO = """

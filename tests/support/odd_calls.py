@@ -245,6 +245,10 @@ CALLS = tuple(
 2 graph {empty_module}
 2 who {empty_module} x
 2 find {empty_module} matmul(
+0 phases --format mermaid
+2 passes --explain nothing
+1 passes --explain FuseOps,FuseOps
+0 passes --missing --format json
 0 find {plain} _
 0 diff {empty_module} {empty_module}
 1 check {broken}

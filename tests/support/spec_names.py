@@ -14,6 +14,7 @@ from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.passes.properties import WELL_FORMED
 from relax_explorer.core.program.module import IRModule
 from tests.support import packed_functions, spec_dims, spec_lattice, spec_trees
+from tests.support.ready_modules import after as after_pass
 
 
 def namespace(module: IRModule | None, problems: list[Diagnostic]) -> dict[str, Any]:
@@ -35,6 +36,7 @@ def namespace(module: IRModule | None, problems: list[Diagnostic]) -> dict[str, 
 _API = {
     "np": np,
     "rxe": rxe,
+    "after_pass": after_pass,
     "raises": pytest.raises,
     "parse": rxe.parse,
     "normalize": rxe.normalize,

@@ -242,12 +242,25 @@ PROPERTIES: tuple[Property, ...] = (
     SHAPES_LOWERED,
     SYMBOLS_ATTACHED,
 )
-# A module is in the last phase whose properties all hold. No property identifies virtual machine programs.
+# A module is in the last phase whose properties all hold.
 PHASES: dict[Phase, tuple[Property, ...]] = {
     Phase.PARSED: (),
     Phase.HIGH: (NORMAL_FORM,),
     Phase.LEGALIZED: (NORMAL_FORM, NO_HIGH_LEVEL_OPS),
-    Phase.LOWERED: (NORMAL_FORM, NO_HIGH_LEVEL_OPS, NO_DATAFLOW),
+    Phase.NON_DATAFLOW: (NORMAL_FORM, NO_HIGH_LEVEL_OPS, NO_DATAFLOW),
+    Phase.LOWERED: (NORMAL_FORM, NO_HIGH_LEVEL_OPS, NO_DATAFLOW, PURITY_ERASED, EXPLICIT_ALLOCATION),
+    Phase.VM: (
+        NORMAL_FORM,
+        NO_HIGH_LEVEL_OPS,
+        NO_DATAFLOW,
+        NO_NESTED_FUNCTIONS,
+        PURITY_ERASED,
+        EXPLICIT_ALLOCATION,
+        ALLOCATION_LOWERED,
+        BUILTINS_LOWERED,
+        SHAPES_LOWERED,
+        SYMBOLS_ATTACHED,
+    ),
 }
 
 

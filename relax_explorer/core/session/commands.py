@@ -526,9 +526,32 @@ COMMANDS: tuple[Command, ...] = (
         "List the passes and pipelines.",
         (
             Argument("--changing", "list only passes that would change this file", "source", metavar="INPUT"),
+            Argument(
+                "--explain", "tell what the order of these passes lacks, without a program", metavar="A,B,C"
+            ),
+            Argument("--missing", "list the passes of TVM that are missing, with reasons", "flag", False),
             _format("text", "json"),
         ),
-        ("relax-explorer passes", "relax-explorer passes --changing model.py"),
+        (
+            "relax-explorer passes",
+            "relax-explorer passes --changing model.py",
+            "relax-explorer passes --explain LambdaLift,LegalizeOps,VMShapeLower",
+        ),
+    ),
+    Command(
+        "phases",
+        "Show the phases, and which pass establishes, needs or breaks what.",
+        (
+            _format("text", "json", "markdown", "svg", "dot", "mermaid"),
+            Argument(
+                "--output",
+                "the file to write (default: standard output)",
+                "target",
+                short="-o",
+                metavar="FILE",
+            ),
+        ),
+        ("relax-explorer phases", "relax-explorer phases --format svg -o phases.svg"),
     ),
     Command(
         "ops",

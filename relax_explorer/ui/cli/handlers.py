@@ -283,13 +283,28 @@ def find(
     return find_in(chosen(open_session(input, passes), stage), input, pattern, func, format)
 
 
-def passes(changing: str | None, format: str) -> int:
-    """List passes."""
+def passes(changing: str | None, explain: str | None, missing: bool, format: str) -> int:
+    """List passes, or explain an order of them."""
     from relax_explorer.ui.cli.tables import print_passes
 
+    if explain is not None or missing:
+        from relax_explorer.ui.cli import phase_output
+
+        return (
+            phase_output.print_order(explain, format)
+            if explain is not None
+            else phase_output.print_missing(format)
+        )
     module = None if changing is None else output.read(changing)
     print_passes(module, format)
     return output.OK
+
+
+def phases(format: str, output_: Target | None) -> int:
+    """Show phases and contracts."""
+    from relax_explorer.ui.cli.phase_output import print_phases
+
+    return print_phases(format, output_)
 
 
 def ops(format: str) -> int:
@@ -338,6 +353,7 @@ HANDLERS: dict[str, Callable[..., int]] = {
     "who": who,
     "find": find,
     "passes": passes,
+    "phases": _renamed(phases),
     "ops": ops,
     "explain": _from("explain", "explain"),
     "completion": _from("completing", "completion"),

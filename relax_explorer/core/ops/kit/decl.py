@@ -49,6 +49,7 @@ class Phase(StrEnum):
     PARSED = "parsed"
     HIGH = "high"
     LEGALIZED = "legalized"
+    NON_DATAFLOW = "non-dataflow"
     LOWERED = "lowered"
     VM = "vm"
 
@@ -58,7 +59,7 @@ class Phase(StrEnum):
         return order.index(self) >= order.index(other)
 
 
-CALLING_PHASES = tuple([phase for phase in Phase if phase is not Phase.PARSED])
+CALLING_PHASES = tuple([phase for phase in Phase if phase not in (Phase.PARSED, Phase.NON_DATAFLOW)])
 """The phases that an operator may belong to."""
 
 

@@ -1,0 +1,129 @@
+"""Phases, contracts and orders as tables."""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from relax_explorer.core import passes
+from relax_explorer.core.passes import phase_table
+from relax_explorer.core.passes.pipeline import steps
+from relax_explorer.core.passes.properties import PHASES
+from relax_explorer.ui.cli.main import group
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "phases.md"
+
+
+def said(*words: str) -> tuple[int, str]:
+    done = CliRunner().invoke(group, words)
+    return done.exit_code, done.output
+
+
+def test_the_page_is_fresh() -> None:
+    same = PAGE.read_text(encoding="utf-8") == phase_table.markdown()
+    assert same, "write it anew: rxe phases --format markdown -o docs/phases.md"
+
+
+def test_phases_grow() -> None:
+    needed = list(PHASES.values())
+    assert all(set(before) <= set(after) for before, after in pairwise(needed))
+
+
+# What the phase-ordering RFC lists: an order, the step that is wrong, and the pass that the hint names.
+FACTS = [
+    (
+        "ToNonDataflow before code generation",
+        "LegalizeOps,RemovePurityChecking,CallTIRRewrite",
+        2,
+        "ToNonDataflow",
+    ),
+    ("LambdaLift before VMShapeLower", "default_build", 13, "LambdaLift"),
+    (
+        "purity is erased before kernels are called",
+        "LegalizeOps,ToNonDataflow,CallTIRRewrite",
+        2,
+        "RemovePurityChecking",
+    ),
+    (
+        "allocation is explicit before memory is planned",
+        "LegalizeOps,StaticPlanBlockMemory",
+        1,
+        "CallTIRRewrite",
+    ),
+    (
+        "storages come before builtins",
+        "ToNonDataflow,RemovePurityChecking,CallTIRRewrite,LowerRuntimeBuiltin",
+        3,
+        "LowerAllocTensor",
+    ),
+    ("patterns come before fusion", "LegalizeOps,FuseOps", 1, "AnnotateTIROpPattern"),
+]
+
+
+@pytest.mark.parametrize(
+    ("order", "number", "hint"), [fact[1:] for fact in FACTS], ids=[fact[0] for fact in FACTS]
+)
+def test_an_order_lacks_a_pass(order: str, number: int, hint: str) -> None:
+    rows = phase_table.explained(steps(order))
+    assert any(hint in text for text in rows[number].hints)
+    chain = steps(order)
+    mended = phase_table.explained([*chain[:number], *steps(hint), *chain[number:]])
+    assert not any(hint in text for text in mended[number + 1].hints)
+
+
+def test_operators_are_lowered_before_functions_are_lifted() -> None:
+    wrong = phase_table.explained(steps("LambdaLift,LegalizeOps"))
+    assert wrong[0].remark.startswith("LegalizeOps comes after it")
+    assert phase_table.explained(steps("LegalizeOps,LambdaLift"))[1].remark == ""
+
+
+def test_a_step_twice_is_noticed() -> None:
+    rows = phase_table.explained(steps("ToNonDataflow,ToNonDataflow,LegalizeOps"))
+    assert [bool(row.remark) for row in rows] == [False, True, False]
+
+
+def test_contracts_tell_which_passes_commute() -> None:
+    assert phase_table.commuting(passes.get("FoldConstant"), passes.get("EliminateCommonSubexpr"))
+    assert not phase_table.commuting(passes.get("ToNonDataflow"), passes.get("CallTIRRewrite"))
+    assert not phase_table.commuting(passes.get("LegalizeOps"), passes.get("AnnotateTIROpPattern"))
+    rows = phase_table.explained(
+        steps("FoldConstant,EliminateCommonSubexpr,ToNonDataflow,RemovePurityChecking")
+    )
+    assert [row.may_come_first for row in rows] == [False, True, True, False]
+
+
+def test_no_missing_pass_is_there() -> None:
+    assert not phase_table.missing().keys() & set(passes.names())
+
+
+def test_the_command_line_tells_of_orders() -> None:
+    status, text = said("passes", "--explain", "ToNonDataflow,RemovePurityChecking,CallTIRRewrite")
+    assert (status, text.splitlines()[-1]) == (0, "The order is complete.")
+    status, text = said("passes", "--explain", "VMShapeLower", "--format", "json")
+    assert status == 1
+    assert json.loads(text)["steps"][0]["hints"]
+    assert said("passes", "--explain", "Nothing")[0] == 2
+    assert "ConvertLayout" in said("passes", "--missing")[1]
+
+
+@pytest.mark.parametrize(
+    ("style", "part"),
+    [
+        ("text", "NO_DATAFLOW"),
+        ("json", '"established_by"'),
+        ("svg", "<svg"),
+        ("dot", "digraph"),
+        ("mermaid", "VMShapeLower"),
+    ],
+)
+def test_phases_in_every_format(style: str, part: str, tmp_path: Path) -> None:
+    status, text = said("phases", "--format", style)
+    assert status == 0
+    assert part in text
+    target = tmp_path / "phases"
+    assert said("phases", "--format", style, "-o", str(target))[0] == 0
+    assert part in target.read_text(encoding="utf-8")
