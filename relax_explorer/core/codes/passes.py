@@ -33,6 +33,24 @@ NEEDS_ANOTHER_PASS = Code(
     "The module has a construct that another pass must lower first.",
     "Run the named pass before this one.",
 )
+WRONG_PHASE = Code(
+    "RX0408",
+    "the module is not in the phase that it claims",
+    "The attribute `rx.phase` names a phase. The module lacks a property of this phase.",
+    "Run the pass that establishes the property (`relax-explorer phases`), or correct the attribute.",
+    example="""
+@I.ir_module
+class Module:
+    I.module_attrs({"rx.phase": "lowered"})
+
+    @R.function
+    def main(x: R.Tensor((2,), "float32")):
+        with R.dataflow():
+            y = R.exp(x)
+            R.output(y)
+        return y
+""",
+)
 STOPS_UNREAD = Code(
     "RX0406",
     "an unused binding may stop the run",

@@ -17,14 +17,16 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from relax_explorer.core.build.module_editor import ModuleEditor
+from relax_explorer.core.check.claimed_phase import ATTRIBUTE
 from relax_explorer.core.check.normalize import normalize_with
 from relax_explorer.core.check.purity import stated
 from relax_explorer.core.codes import passes as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure, Label, Report
 from relax_explorer.core.ir.expr import Expr, Function, Var
+from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.struct_info import FuncStructInfo, ShapeStructInfo
 from relax_explorer.core.ir.walk import bindings
-from relax_explorer.core.passes.properties import Property
+from relax_explorer.core.passes.properties import Property, phase
 from relax_explorer.core.program.module import IRModule
 
 
@@ -195,7 +197,7 @@ class Pass:
             for name, fn in module.relax_functions.items():
                 site.function = name
                 site.editor.replace(name, self.run(fn, site, **settled))
-        return _settled(site.editor.done(), site), site
+        return _with_phase(_settled(site.editor.done(), site), module), site
 
     def _refuse(self, module: IRModule) -> None:
         """Raise Failure if the module lacks a property without which the result would be wrong."""
@@ -222,6 +224,13 @@ def _settled(module: IRModule, site: PassSite) -> IRModule:
         for item in site.recorded.rewrites()
     ]
     return new
+
+
+def _with_phase(module: IRModule, before: IRModule) -> IRModule:
+    """The module with the phase that it reached, if it claims one."""
+    if module is before or ATTRIBUTE not in module.attrs:
+        return module
+    return replace(module, attrs=module.attrs.having(**{ATTRIBUTE: str(phase(module))}))
 
 
 def _may_be_purer(module: IRModule, before: IRModule) -> bool:
