@@ -11,6 +11,9 @@ from relax_explorer.core.passes.contract import Pass
 FILES: tuple[str, ...] = (
     "normalize_pass",
     "inline_private_functions",
+    "remove_unused_parameters",
+    "remove_unused_outputs",
+    "expand_tuple_arguments",
     "canonicalize_bindings",
     "eliminate_dead_code",
     "eliminate_common_subexpr",

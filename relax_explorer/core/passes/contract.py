@@ -198,6 +198,7 @@ class Pass:
                 site.function = name
                 site.editor.replace(name, self.run(fn, site, **settled))
         return _with_phase(_settled(site.editor.done(), site), module), site
+        return infer_again(site.editor.done(), site), site
 
     def _refuse(self, module: IRModule) -> None:
         """Raise Failure if the module lacks a property without which the result would be wrong."""
@@ -210,7 +211,7 @@ class Pass:
                 raise Failure(Diagnostic(codes.NEEDS_ANOTHER_PASS, text, (label,), origin=self.name))
 
 
-def _settled(module: IRModule, site: PassSite) -> IRModule:
+def infer_again(module: IRModule, site: PassSite) -> IRModule:
     """The result of a pass. If the pass left StructInfo open, it is derived again, and the rewrites refer to the new bindings."""
     if module is site.module or not (site.is_open or _may_be_purer(module, site.module)):
         return module

@@ -1,0 +1,60 @@
+"""Private functions whose calls are all known, so that a pass may change their parameters and results."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir.walk import exprs
+from relax_explorer.core.passes import eliminate_dead_code as dead_code
+from relax_explorer.core.passes.canonicalize_bindings import canonicalize
+from relax_explorer.core.passes.contract import PassSite, infer_again
+from relax_explorer.core.program.module import IRModule
+
+
+def only_called(module: IRModule) -> dict[str, e.Function]:
+    """The private Relax functions that nothing uses as a value, by name."""
+    as_values: dict[str, int] = {}
+    for fn in module.relax_functions.values():
+        for expr in exprs(fn):
+            if type(expr) is e.GlobalVar:
+                as_values[expr.name] = as_values.get(expr.name, 0) + 1
+            elif type(expr) is e.Call and type(expr.op) is e.GlobalVar:
+                as_values[expr.op.name] = as_values.get(expr.op.name, 0) - 1
+    private = {name: fn for name, fn in module.relax_functions.items() if fn.is_private}
+    return {name: fn for name, fn in private.items() if not as_values.get(name)}
+
+
+def calls(module: IRModule) -> Iterator[tuple[str, e.Call]]:
+    """The calls of global functions in a module, each with the name of its callee."""
+    for fn in module.relax_functions.values():
+        for expr in exprs(fn):
+            if type(expr) is e.Call and type(expr.op) is e.GlobalVar:
+                yield expr.op.name, expr
+
+
+def clean_up(at: PassSite) -> IRModule:
+    """The module of `at` with canonical bindings and without dead code, for passes that end with this."""
+    site = _next(at)
+    for name, fn in site.module.relax_functions.items():
+        site.function = name
+        site.editor.replace(name, canonicalize(fn, site))
+    last = _next(site)
+    result: IRModule = dead_code.eliminate_dead_code.run(last.module, last)
+    at.is_open |= site.is_open or last.is_open
+    return result
+
+
+def drop_unread_bindings(at: PassSite) -> IRModule:
+    """The module of `at` with all its functions, but without their unread bindings, for passes that end with this."""
+    site = _next(at)
+    for name, fn in site.module.relax_functions.items():
+        site.editor.replace(name, dead_code.drop_unread(fn, site, keep_errors=True))
+    at.is_open |= site.is_open
+    return site.editor.done()
+
+
+def _next(at: PassSite) -> PassSite:
+    """A site for the next part of a pass, with the same report and record."""
+    module = infer_again(at.editor.done(), at)
+    return PassSite(module, report=at.report, recorded=at.recorded, rule=at.rule)
