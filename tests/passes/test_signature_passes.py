@@ -104,6 +104,7 @@ def test_a_length_is_passed_as_a_shape_by_each_call() -> None:
     )  # fmt: skip
     result = after(before, PASSES[0])
     assert "cls.f(R.shape([k + 5]))" in result.script()
+    assert params(result, "f") == ["param_n"]
     assert "concat" not in result.script()
     one, two = rxe.run(result, "main", [np.ones(2, "float32"), np.ones(5, "float32")])
     assert (one.shape, two.shape) == ((7,), (2,))

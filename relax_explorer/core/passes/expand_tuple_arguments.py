@@ -12,7 +12,7 @@ from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.walk import merged_blocks
 from relax_explorer.core.passes import machine_calls as m
 from relax_explorer.core.passes.contract import PassSite, module_pass
-from relax_explorer.core.passes.private_functions import calls, clean_up, only_called
+from relax_explorer.core.passes.private_functions import clean_up, only_called
 from relax_explorer.core.passes.properties import CANONICAL_BINDINGS, NORMAL_FORM
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
 from relax_explorer.core.program.module import IRModule
@@ -28,9 +28,6 @@ def expand_tuple_arguments(module: IRModule, at: PassSite) -> IRModule:
     end, bindings are canonicalized and dead code is removed.
     """
     expanded = {name: fn for name, fn in only_called(module).items() if any(map(_is_tuple, fn.params))}
-    for name, call in calls(module):
-        if name in expanded and not _suits(call, expanded[name]):
-            del expanded[name]
     at.is_open = bool(expanded)
     for name, fn in module.relax_functions.items() if expanded else ():
         new = _expanded(fn) if name in expanded else fn
@@ -40,20 +37,6 @@ def expand_tuple_arguments(module: IRModule, at: PassSite) -> IRModule:
 
 def _is_tuple(expr: e.Expr) -> bool:
     return isinstance(expr.struct_info, s.TupleStructInfo)
-
-
-def _suits(call: e.Call, fn: e.Function) -> bool:
-    """True if every argument for a tuple parameter has the fields of the parameter."""
-    pairs = zip(call.args, fn.params, strict=True)
-    return all(_has_fields(arg.struct_info, param.struct_info) for arg, param in pairs)
-
-
-def _has_fields(have: s.StructInfo | None, want: s.StructInfo | None) -> bool:
-    if not isinstance(want, s.TupleStructInfo):
-        return True
-    if not isinstance(have, s.TupleStructInfo) or len(have.fields) != len(want.fields):
-        return False
-    return all(map(_has_fields, have.fields, want.fields))
 
 
 def _expanded(fn: e.Function) -> e.Function:

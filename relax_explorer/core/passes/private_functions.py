@@ -40,9 +40,7 @@ def clean_up(at: PassSite) -> IRModule:
         site.function = name
         site.editor.replace(name, canonicalize(fn, site))
     last = _next(site)
-    result: IRModule = dead_code.eliminate_dead_code.run(last.module, last)
-    at.is_open |= site.is_open or last.is_open
-    return result
+    return infer_again(dead_code.eliminate_dead_code.run(last.module, last), last)
 
 
 def drop_unread_bindings(at: PassSite) -> IRModule:
@@ -50,8 +48,7 @@ def drop_unread_bindings(at: PassSite) -> IRModule:
     site = _next(at)
     for name, fn in site.module.relax_functions.items():
         site.editor.replace(name, dead_code.drop_unread(fn, site, keep_errors=True))
-    at.is_open |= site.is_open
-    return site.editor.done()
+    return infer_again(site.editor.done(), site)
 
 
 def _next(at: PassSite) -> PassSite:

@@ -76,12 +76,10 @@ class _Change:
         return replace(self.fn, params=params, struct_info=None)
 
     def suits(self, call: e.Call) -> bool:
-        """True if a call knows the lengths to pass, and need not check the arguments that it drops."""
+        """True if a call need not check the arguments that it drops. Then it also knows their lengths."""
         dims = self._dims(call)
         infos = [(call.args[n].struct_info or s.OBJECT, self.infos[n]) for n in self.dropped]
-        return all(dim in dims for dim in self.lengths) and all(
-            always_fits(have, substitute_info(want, dims)) for have, want in infos
-        )
+        return all(always_fits(have, substitute_info(want, dims)) for have, want in infos)
 
     def args(self, call: e.Call) -> tuple[e.Expr, ...]:
         """The new arguments of a call."""
