@@ -144,7 +144,10 @@ def applied(module: Module, passes: PassList) -> Module:
 
 
 def with_patterns(options: dict[str, Any]) -> dict[str, Any]:
-    """Options with TVM's patterns in place of [name, tree]."""
+    """Options with TVM's patterns in place of [name, tree], and with tensors in place of their wire forms."""
+    if "params" in options:
+        tensors = {name: wire.decode_tensor(value) for name, value in options["params"].items()}
+        return {**options, "params": tensors}
     if "patterns" not in options:
         return options
     return {**options, "patterns": [(name, built_pattern(tree, {})) for name, tree in options["patterns"]]}

@@ -14,6 +14,8 @@ FILES: tuple[str, ...] = (
     "remove_unused_parameters",
     "remove_unused_outputs",
     "expand_tuple_arguments",
+    "bind_params",
+    "bind_symbolic_vars",
     "canonicalize_bindings",
     "eliminate_dead_code",
     "eliminate_common_subexpr",

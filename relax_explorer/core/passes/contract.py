@@ -106,7 +106,23 @@ def check_errors(errors: str) -> None:
         raise Failure(Diagnostic(codes.BAD_OPTION, f"errors is {errors!r}", help=help))
 
 
-KINDS = {str: "a text", tuple: "one name or a list of names", int: "a number", bool: "True or False"}
+NO_VALUES: dict[str, Any] = {}  # the default of an option with values by name
+KINDS = {
+    str: "a text",
+    tuple: "one name or a list of names",
+    int: "a number",
+    bool: "True or False",
+    dict: "values by name",
+}
+
+
+def relax_function(module: IRModule, name: str) -> Function:
+    """The Relax function that an option names. Raises Failure if there is none."""
+    fn = module.relax_functions.get(name)
+    if fn is None:
+        help = f"the functions are {', '.join(module.relax_functions)}"
+        raise Failure(Diagnostic(codes.BAD_OPTION, f"the module has no Relax function {name!r}", help=help))
+    return fn
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +178,8 @@ class Pass:
             if option is None:
                 takes = f"it takes {', '.join(known)}" if known else "it takes none"
                 raise Failure(Diagnostic(codes.BAD_OPTION, f"{self.name} has no option {name!r}", help=takes))
-            if not isinstance(value, type(option.default)):
+            kind = type(option.default)
+            if not isinstance(value, (kind, str) if kind is dict else kind):
                 expected = KINDS[type(option.default)]
                 raise Failure(
                     Diagnostic(

@@ -29,7 +29,7 @@ class Step:
     options: dict[str, Any] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        text = ",".join(f"{key}={value!r}" for key, value in self.options.items())
+        text = ",".join(f"{key}={_written(value)}" for key, value in self.options.items())
         return f"{self.of.name}{{{text}}}" if text else self.of.name
 
 
@@ -67,6 +67,13 @@ class Outcome:
         errors = [problem for problem in self.problems if problem.is_error]
         if errors:
             raise Failure(*errors)
+
+
+def _written(value: object) -> str:
+    """The text of an option. Of arrays by name, only the names are written."""
+    if isinstance(value, dict) and any(hasattr(item, "dtype") for item in value.values()):
+        return f"{{{', '.join(f'{name!r}: …' for name in value)}}}"
+    return repr(value)
 
 
 def steps(pipeline: str | Iterable[str | Step]) -> list[Step]:

@@ -22,6 +22,7 @@ from relax_explorer.ui import directories
 from relax_explorer.ui.cli import output, streams
 from relax_explorer.ui.cli.input_options import lengths_given, sources_by_name
 from relax_explorer.ui.cli.opening import chosen, recorded_stages
+from relax_explorer.ui.cli.pass_files import with_files
 from relax_explorer.ui.files import STANDARD_OUTPUT, Target
 from relax_explorer.ui.tui.keymap import BadKeys, Keymap, keymap
 
@@ -41,7 +42,8 @@ def _session(path: str, passes: str | None, usual: str) -> Session:
     stages = recorded_stages(path, passes)
     if stages:
         return RecordedSession(stages, path, directories.kernel_cache())
-    return Session(output.read(path), passes or usual or (), path, directories.kernel_cache())
+    pipeline = with_files(passes or usual or ())
+    return Session(output.read(path), pipeline, path, directories.kernel_cache())
 
 
 def tui(
@@ -164,12 +166,12 @@ def opt(
 ) -> int:
     """Apply passes."""
     from relax_explorer.core.passes.pipeline import explain as explain_order
-    from relax_explorer.core.passes.pipeline import normalized, run, steps
+    from relax_explorer.core.passes.pipeline import normalized, run
     from relax_explorer.core.passes.properties import holding
     from relax_explorer.core.syntax.placed import placed
     from relax_explorer.core.syntax.printer import printed_module
 
-    pipeline = steps(passes or "default")
+    pipeline = with_files(passes or "default")
     module, problems = normalized(output.read(input))
     problems = [problem for problem in problems if profile == "spec" or not problem.spec_only]
     held = holding(module)

@@ -14,6 +14,7 @@ from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.ui import directories
 from relax_explorer.ui.cli import output
+from relax_explorer.ui.cli.pass_files import with_files
 
 
 def chosen(session: Session, stage: str | None) -> Snapshot:
@@ -39,7 +40,7 @@ def session_to_run(
         )
     else:
         given = _with_constants(Stage(0, "input", output.read(path)), const)
-        session = Session(given.module, passes or (), path, cache, profile)
+        session = Session(given.module, with_files(passes or ()), path, cache, profile)
         session.run_all()
         if stage is not None:
             session = session.with_pipeline(session.pipeline[: chosen(session, stage).number])

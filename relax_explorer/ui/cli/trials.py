@@ -20,6 +20,7 @@ from relax_explorer.ui import directories
 from relax_explorer.ui.cli import output
 from relax_explorer.ui.cli.input_options import lengths_given, sources_by_name
 from relax_explorer.ui.cli.packed_files import register_files
+from relax_explorer.ui.cli.pass_files import with_files
 from relax_explorer.ui.cli.run import most_bytes
 
 _MOST_SAMPLES = 1000
@@ -54,7 +55,7 @@ def build(path: str, passes: str | None) -> Build:
         return Build(tuple(stages), path)
     if len(stages) > 1:
         raise click.UsageError(f"{path} has {len(stages)} stages already; --passes is for one program")
-    session = Session(stages[0].module, passes, path, directories.kernel_cache(), "tvm")
+    session = Session(stages[0].module, with_files(passes), path, directories.kernel_cache(), "tvm")
     session.run_all()
     errors = [item for item in session.stages[0].problems if item.is_error]
     said = output.of_passes(session)

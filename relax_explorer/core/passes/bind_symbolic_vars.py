@@ -1,0 +1,87 @@
+"""BindSymbolicVars: give shape variables values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Annotated
+
+from relax_explorer.core.check.normalize import normalize_with
+from relax_explorer.core.codes import passes as codes
+from relax_explorer.core.diagnostics import Diagnostic, Failure
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir.substitute import Substitution
+from relax_explorer.core.ir.walk import all_dims, bindings
+from relax_explorer.core.passes.contract import NO_VALUES, PassSite, module_pass, relax_function
+from relax_explorer.core.passes.properties import NORMAL_FORM
+from relax_explorer.core.program.module import IRModule
+
+
+@module_pass("BindSymbolicVars", requires=[NORMAL_FORM])
+def bind_symbolic_vars(
+    module: IRModule,
+    at: PassSite,
+    *,
+    binding_map: Annotated[
+        dict[str, int], 'values by the names of shape variables, or a text "n=4,m=8"'
+    ] = NO_VALUES,
+    func_name: Annotated[str, "the function to change; all by default"] = "",
+) -> IRModule:
+    """Replace shape variables by numbers: with `binding_map="n=4"`, `R.Tensor((n, 3))` becomes `R.Tensor((4, 3))`.
+
+    Raises Failure for a name that no function has as a shape variable, and for values that contradict the program.
+    """
+    values = _numbers(binding_map)
+    if not values:
+        return module
+    chosen = {func_name: relax_function(module, func_name)} if func_name else dict(module.relax_functions)
+    unused = set(values)
+    for name, fn in chosen.items():
+        dims = {dim: p.IntImm(values[dim.name], dim.dtype) for dim in _dims(fn) if dim.name in values}
+        unused -= {dim.name for dim in dims}
+        new = Substitution({}, dict(dims)).function(fn) if dims else fn
+        at.record_in_order(fn, new)
+        at.editor.replace(name, new)
+    if unused:
+        names = dict.fromkeys(dim.name for fn in chosen.values() for dim in _dims(fn))
+        place = f"function {func_name!r}" if func_name else "the module"
+        raise _bad(f"{place} has no shape variable {min(unused)!r}", f"it has {', '.join(names) or 'none'}")
+    at.is_open = True
+    _check(at.editor.done(), module)
+    return at.editor.done()
+
+
+def _check(new: IRModule, old: IRModule) -> None:
+    """Raise Failure for problems that the values bring about."""
+    known = {item.code for item in normalize_with(old)[1].errors}
+    problems = [item for item in normalize_with(new)[1].errors if item.code not in known]
+    if problems:
+        raise Failure(*problems)
+
+
+def _dims(fn: e.Function) -> Iterator[p.PrimVar]:
+    """The shape variables of a function, in order."""
+    infos = [*[param.struct_info for param in fn.params], fn.ret_struct_info]
+    for binding in bindings(fn):
+        infos.append(binding.struct_info if type(binding) is e.MatchCast else None)
+        if type(binding.value) is e.Function:
+            infos += [param.struct_info for param in binding.value.params]
+    return iter(dict.fromkeys(dim for info in infos if info is not None for dim in all_dims(info)))
+
+
+def _numbers(values: Mapping[str, int] | str) -> dict[str, int]:
+    """The values by name; a text has the form `n=4,m=8`."""
+    if isinstance(values, str):
+        pairs = [part.partition("=") for part in values.split(",") if part.strip()]
+        numbers = {name.strip(): int(text) for name, _, text in pairs if text.strip().isdecimal()}
+        if len(numbers) != len(pairs):
+            raise _bad(f"binding_map is {values!r}", 'write binding_map="n=4,m=8", each name once')
+        return numbers
+    for name, value in values.items():
+        if type(value) is not int or value < 0:
+            raise _bad(f"binding_map gives {name!r} the value {value!r}", "a length is a number from 0 on")
+    return dict(values)
+
+
+def _bad(text: str, help: str) -> Failure:
+    return Failure(Diagnostic(codes.BAD_OPTION, text, help=help, origin="BindSymbolicVars"))

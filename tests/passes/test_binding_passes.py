@@ -1,0 +1,232 @@
+"""BindParams and BindSymbolicVars: constants in place of parameters, numbers in place of shape variables."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import relax_explorer as rxe
+from relax_explorer.core.diagnostics import Failure
+from relax_explorer.core.ir.walk import bindings
+from relax_explorer.core.passes.pipeline import run_step, steps
+from relax_explorer.ui.cli.main import group
+from relax_explorer.ui.cli.pass_files import with_files
+
+TEXT = """
+@I.ir_module
+class M:
+    @R.function
+    def main(x: R.Tensor(("n", 3), "float32"), w: R.Tensor(("m", 3), "float32"), b: R.Tensor((3,), "float32")):
+        n = T.int64()
+        m = T.int64()
+        y = R.add(x, b)
+        c = R.sum(w)
+        if R.less(c, c):
+            z = R.multiply(y, c)
+        else:
+            z = R.add(y, b)
+        s = R.zeros(R.shape([n, m + 1]), "float32")
+        return (z, s)
+
+    @R.function
+    def other(x: R.Tensor(("n", 3), "float32"), y: R.Tensor(("k",), "float32")):
+        n = T.int64()
+        @R.function
+        def inner(q: R.Tensor((n, 3), "float32")) -> R.Tensor((n, 3), "float32"):
+            r = R.add(q, q)
+            return r
+        z = inner(x)
+        s = R.match_cast(y, R.Tensor((n,), "float32"))
+        return (z, s)
+"""
+ONES = np.ones(3, "float32")
+W = np.arange(12, dtype="float32").reshape(4, 3)
+
+
+def module(text: str = TEXT) -> rxe.IRModule:
+    return rxe.normalize(rxe.parse(text))
+
+
+def after(before: rxe.IRModule, name: str, **options: Any) -> rxe.IRModule:
+    result = rxe.apply_pass(before, name, **options)
+    assert rxe.normalize(result) is result
+    assert rxe.well_formed(result)
+    return result
+
+
+def test_parameters_become_constants_and_tell_their_lengths() -> None:
+    result = after(module(), "BindParams", func_name="main", params={"w": W, "b": ONES})
+    assert [param.name for param in result["main"].params] == ["x"]
+    assert "R.shape([n, 5])" in result.script()
+    x = np.full((2, 3), 2, "float32")
+    for old, new in zip(rxe.run(module(), "main", [x, W, ONES]), rxe.run(result, "main", [x]), strict=True):
+        np.testing.assert_array_equal(old, new)
+    assert result["other"] is not None
+
+
+def test_the_arrays_of_the_caller_are_copied() -> None:
+    given = ONES.copy()
+    result = after(module(), "BindParams", params={"b": given})
+    given[:] = 7
+    x = np.zeros((2, 3), "float32")
+    np.testing.assert_array_equal(rxe.run(result, "main", [x, W])[0], np.full((2, 3), 2, "float32"))
+
+
+def test_an_overwritten_parameter_becomes_a_variable() -> None:
+    text = """
+@I.ir_module
+class M:
+    @T.prim_func(private=True, s_tir=True)
+    def inc(A: T.Buffer((3,), "float32"), B: T.Buffer((3,), "float32")):
+        for i in range(3):
+            A[i] = A[i] + B[i]
+    @R.function(pure=False)
+    def main(x: R.Tensor((3,), "float32"), b: R.Tensor((3,), "float32")):
+        cls = M
+        _ = cls.inc(b, x)
+        y = R.add(b, b)
+        return y
+"""
+    before = module(text)
+    result = rxe.apply_pass(before, "BindParams", params={"b": ONES})
+    assert [param.name for param in result["main"].params] == ["x"]
+    for _ in range(2):
+        np.testing.assert_array_equal(rxe.run(result, "main", [ONES]), np.full(3, 4, "float32"))
+
+
+@pytest.mark.parametrize(
+    ("func_name", "params", "said"),
+    [
+        ("main", {"q": ONES}, "no parameter 'q'"),
+        ("nobody", {"b": ONES}, "no Relax function 'nobody'"),
+        ("main", {"b": ONES.astype("float64")}, "float64"),
+        ("main", {"b": W}, "parameter 'b' is R.Tensor"),
+        ("main", "weights.npz", "params is 'weights.npz'"),
+        ("main", 3, "must be values by name"),
+    ],
+)
+def test_params_that_do_not_fit_are_refused(func_name: str, params: Any, said: str) -> None:
+    with pytest.raises(Failure, match=said) as caught:
+        rxe.apply_pass(module(), "BindParams", func_name=func_name, params=params)
+    assert caught.value.diagnostics[0].code.id == "RX0404"
+    assert caught.value.diagnostics[0].help
+
+
+def test_lengths_that_contradict_each_other_are_refused() -> None:
+    text = TEXT.replace(
+        'b: R.Tensor((3,), "float32")', 'b: R.Tensor((3,), "float32"), v: R.Tensor(("m",), "float32")'
+    )
+    with pytest.raises(Failure, match="parameter 'v'"):
+        rxe.apply_pass(module(text), "BindParams", params={"w": W, "v": ONES})
+    sums = TEXT.replace(
+        'b: R.Tensor((3,), "float32")', 'b: R.Tensor((3,), "float32"), v: R.Tensor(("n + 1",), "float32")'
+    )
+    with pytest.raises(Failure, match="parameter 'v'"):  # a run would compare n + 1 with 3
+        rxe.apply_pass(module(sums), "BindParams", params={"v": ONES})
+
+
+def test_a_function_that_the_module_calls_keeps_its_parameters() -> None:
+    text = (
+        TEXT
+        + "\n    @R.function\n    def caller(x: R.Tensor((2, 3), 'float32')):\n        t = M.main(x, x, x[0])\n        return t\n"
+    )
+    text = text.replace("x[0]", "R.zeros((3,), 'float32')")
+    with pytest.raises(Failure, match="the module itself calls 'main'"):
+        rxe.apply_pass(module(text), "BindParams", params={"b": ONES})
+
+
+@pytest.mark.parametrize("written", ['binding_map="n=4, m=8"', "binding_map={'n': 4, 'm': 8}"])
+def test_shape_variables_become_numbers_everywhere(written: str) -> None:
+    (step,) = steps(f"BindSymbolicVars{{{written}}}")
+    result = run_step(step, module()).module
+    text = result.script()
+    assert "R.shape([4, 9])" in text
+    assert text.count("R.Tensor((4, 3)") > 4
+    assert 'TypeVar("n")' not in text
+    assert "k," in text
+    assert rxe.normalize(result) is result
+
+
+def test_only_the_named_function_changes() -> None:
+    before = module()
+    result = after(before, "BindSymbolicVars", binding_map={"n": 4}, func_name="main")
+    assert result["other"] is before["other"]
+    assert result["main"] is not before["main"]
+
+
+def test_a_variable_that_a_match_cast_binds_becomes_a_check() -> None:
+    text = """
+@R.function
+def main(x: R.Tensor("float32", ndim=1)):
+    n = T.int64()
+    y = R.match_cast(x, R.Tensor((n,), "float32"))
+    z = R.add(y, y)
+    return z
+"""
+    result = after(module(text), "BindSymbolicVars", binding_map={"n": 2})
+    assert 'R.match_cast(x, R.Tensor((2,), dtype="float32"))' in result.script()
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"binding_map": {"q": 4}}, "the module has no shape variable 'q'"),
+        ({"binding_map": {"n": 4, "k": 1}, "func_name": "main"}, "function 'main' has no shape variable 'k'"),
+        ({"binding_map": {"n": 4}, "func_name": "nobody"}, "no Relax function 'nobody'"),
+        ({"binding_map": "n=4,n=5"}, "binding_map is"),
+        ({"binding_map": "n"}, "binding_map is"),
+        ({"binding_map": {"n": -1}}, "the value -1"),
+        ({"binding_map": {"n": 1.5}}, "the value 1.5"),
+        ({"binding_map": {"n": True}}, "the value True"),
+    ],
+)
+def test_values_without_a_meaning_are_refused(options: dict[str, Any], said: str) -> None:
+    with pytest.raises(Failure, match=said) as caught:
+        rxe.apply_pass(module(), "BindSymbolicVars", **options)
+    assert caught.value.diagnostics[0].code.id == "RX0404"
+
+
+def test_values_that_contradict_the_program_are_refused() -> None:
+    text = TEXT.replace("c = R.sum(w)", "c = R.sum(R.add(x, w))")
+    after(module(text), "BindSymbolicVars", binding_map={"n": 4, "m": 4})
+    with pytest.raises(Failure, match="broadcast"):
+        rxe.apply_pass(module(text), "BindSymbolicVars", binding_map={"n": 4, "m": 5})
+
+
+@pytest.mark.parametrize("name", ["BindParams", "BindSymbolicVars"])
+def test_nothing_to_bind_leaves_the_same_object(name: str) -> None:
+    before = module()
+    assert rxe.apply_pass(before, name) is before
+
+
+@pytest.mark.parametrize("text", ["BindSymbolicVars{binding_map={'n': 4, 'm': 4}}"])
+def test_bindings_have_their_origin(text: str) -> None:
+    before = module()
+    outcome = run_step(steps(text)[0], before)
+    origins = {new: item.before for item in outcome.rewrites for new in item.after}
+    changed = [b for b in bindings(outcome.module["main"]) if b not in set(bindings(before["main"]))]
+    assert changed
+    assert all(b in origins for b in changed)
+
+
+@pytest.mark.parametrize("command", ["opt", "run"])
+def test_the_command_line_reads_the_arrays_of_a_file(command: str, tmp_path: Path) -> None:
+    program, weights = tmp_path / "model.py", tmp_path / "weights.npz"
+    program.write_text(TEXT, encoding="utf-8")
+    np.savez(weights, w=W, b=ONES)
+    pipeline = f'BindParams{{func_name="main",params="{weights}"}}'
+    extra = ["--func", "main"] if command == "run" else []
+    done = CliRunner().invoke(group, [command, str(program), "-p", pipeline, *extra])
+    assert done.exit_code == 0, done.stderr
+    assert "5" in done.stdout
+    missing = CliRunner().invoke(
+        group, [command, str(program), "-p", pipeline.replace("weights.npz", "none.npz")]
+    )
+    assert missing.exit_code != 0
+    assert "none.npz" in missing.stderr
+    text = str(with_files(pipeline)[0])
+    assert text == "BindParams{func_name='main',params={'w': …, 'b': …}}"
