@@ -14,6 +14,8 @@ FILES: tuple[str, ...] = (
     "remove_unused_parameters",
     "remove_unused_outputs",
     "expand_tuple_arguments",
+    "decompose_ops_for_inference",
+    "decompose_ops_for_training",
     "bind_params",
     "bind_symbolic_vars",
     "canonicalize_bindings",

@@ -1,0 +1,32 @@
+"""DecomposeOpsForInference: replace operators by simpler ones, for inference."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.passes import decompositions as parts
+from relax_explorer.core.passes.contract import PassSite, function_pass, relax_function
+from relax_explorer.core.passes.properties import NO_HIGH_LEVEL_OPS, NORMAL_FORM
+
+_PARTS = {
+    "relax.nn.batch_norm": parts.batch_norm,
+    "relax.tensor_to_shape": parts.tensor_to_shape,
+}
+
+
+@function_pass("DecomposeOpsForInference", requires=[NORMAL_FORM], invalidates=[NO_HIGH_LEVEL_OPS])
+def decompose_ops_for_inference(
+    fn: e.Function,
+    at: PassSite,
+    *,
+    func_name: Annotated[str, "the function to change; all by default"] = "",
+) -> e.Function:
+    """Write `nn.batch_norm` as arithmetic with its moving moments, and `tensor_to_shape` as a packed call with a match_cast.
+
+    `nn.batch_norm(x, gamma, beta, mean, var)` becomes `((x - mean) / sqrt(var + epsilon) * gamma + beta, mean, var)`. A call stays if
+    the rank or the dtype of its data is unknown.
+    """
+    if func_name and relax_function(at.module, func_name) is not at.module.functions[at.function]:
+        return fn
+    return parts.decomposed(fn, at, _PARTS)

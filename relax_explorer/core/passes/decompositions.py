@@ -1,0 +1,147 @@
+"""Operators as calls of simpler ones, for the passes that decompose them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from relax_explorer.core.build.block_builder import BlockBuilder
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.dtype import INT64
+from relax_explorer.core.ir.node import replace
+from relax_explorer.core.passes import machine_calls as m
+from relax_explorer.core.passes.contract import PassSite
+from relax_explorer.core.passes.pattern_rules import call
+from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
+
+Decomposition = Callable[[BlockBuilder, e.Call, str], e.Expr | None]
+"""Emits the parts of a call and returns its new value, or None to keep the call. The text is the name of its variable."""
+
+
+def decomposed(fn: e.Function, at: PassSite, table: Mapping[str, Decomposition]) -> e.Function:
+    """The function with the calls of the operators in `table` replaced by their parts."""
+
+    def rule(walk: Rewriter, binding: e.Binding) -> Answer:
+        value = binding.value
+        if type(binding) is not e.VarBinding or type(value) is not e.Call or type(value.op) is not e.OpRef:
+            return binding
+        decompose = table.get(value.op.name)
+        if decompose is None:
+            return binding
+        build = walk.front_of(binding)
+        new = decompose(build, value, binding.var.name)
+        if new is None:
+            return binding
+        at.is_open = True
+        var = binding.var
+        if type(new) is e.ShapeExpr:  # now its lengths have names
+            var = e.var_like(var, new.struct_info)
+            walk.rename(binding.var, var)
+            binding = replace(binding, annotation=None)
+        return *build.bindings, replace(binding, var=var, value=e.replace_span(new, value.span))
+
+    return rewrite(fn, at, rule)
+
+
+def batch_norm(build: BlockBuilder, norm: e.Call, name: str) -> e.Expr | None:
+    """The normalized tensor of a batch norm with its given moments."""
+    if not is_known(norm.args[0]):
+        return None
+    return _with_moments(build, norm, norm.args[3], norm.args[4])
+
+
+def batch_norm_of_batch(build: BlockBuilder, norm: e.Call, name: str) -> e.Expr | None:
+    """A batch norm with the moments of the batch, and the moving moments after it."""
+    if not is_known(norm.args[0]):
+        return None
+    axes, momentum = _other_axes(norm), norm.attrs["momentum"]
+    mean = build.emit(call("relax.mean", norm.args[0], axis=axes, keepdims=False))
+    variance = build.emit(call("relax.variance", norm.args[0], axis=axes, keepdims=False))
+    whole = build.emit(_with_moments(build, norm, mean, variance))
+    result = build.emit(e.TupleGetItem(whole, 0))
+    moved = [
+        build.emit(
+            call(
+                "relax.add",
+                call("relax.multiply", _constant(1 - momentum, norm), old),
+                call("relax.multiply", _constant(momentum, norm), new),
+            )
+        )
+        for old, new in ((norm.args[3], mean), (norm.args[4], variance))
+    ]
+    return e.tuple_of((result, *moved))
+
+
+def _with_moments(build: BlockBuilder, norm: e.Call, mean: e.Expr, variance: e.Expr) -> e.Tuple:
+    axes = _other_axes(norm)
+
+    def along(channels: e.Expr) -> e.Call:
+        return call("relax.expand_dims", channels, axis=axes)
+
+    centred = call("relax.subtract", norm.args[0], along(mean))
+    deviation = call("relax.sqrt", call("relax.add", along(variance), _constant(norm.attrs["epsilon"], norm)))
+    result = call("relax.divide", centred, deviation)
+    if norm.attrs["scale"]:
+        result = call("relax.multiply", result, along(norm.args[1]))
+    if norm.attrs["center"]:
+        result = call("relax.add", result, along(norm.args[2]))
+    return e.tuple_of((build.emit(result), mean, variance))
+
+
+def layer_norm(build: BlockBuilder, norm: e.Call, name: str) -> e.Expr | None:
+    """A layer norm as a mean, a variance and arithmetic."""
+    x, scale, offset = norm.args
+    axes = norm.attrs["axes"]
+    if not is_known(x):
+        return None
+    centred = call("relax.subtract", x, call("relax.mean", x, axis=axes, keepdims=True))
+    variance = call("relax.variance", x, axis=axes, keepdims=True)
+    deviation = call("relax.sqrt", call("relax.add", variance, _constant(norm.attrs["epsilon"], norm)))
+    result = call("relax.divide", centred, deviation)
+    if norm.attrs["scale"]:
+        result = call("relax.multiply", result, scale)
+    if norm.attrs["center"]:
+        result = call("relax.add", result, offset)
+    return build.informed(result)
+
+
+def tensor_to_shape(build: BlockBuilder, conversion: e.Call, name: str) -> e.Expr | None:
+    """A shape of new shape variables, which a match_cast binds to the elements of the vector."""
+    rank = s.lengths(conversion.args[0].struct_info)[0]
+    if not isinstance(rank, p.IntImm):
+        return None
+    dims = tuple([p.PrimVar(f"x_{n}", INT64) for n in range(rank.value)])
+    packed = e.Call(
+        e.op_ref("relax.call_pure_packed"),
+        (m.extern("vm.builtin.tensor_to_shape"), conversion.args[0]),
+        sinfo_args=(s.ShapeStructInfo(None, rank.value),),
+    )
+    # As in TVM, the variable of the match_cast is visible outside its dataflow block.
+    info = s.ShapeStructInfo(dims)
+    build.add(e.MatchCast(e.Var(build.names(name)), build.emit(packed), info, None, conversion.span))
+    return m.shape(dims)
+
+
+def is_known(x: e.Expr) -> bool:
+    """True if the rank and the dtype of a tensor are known."""
+    info = x.struct_info
+    return isinstance(info, s.TensorStructInfo) and info.ndim >= 0 and info.dtype is not None
+
+
+def _other_axes(norm: e.Call) -> tuple[int, ...]:
+    """The axes of the data except that of the channels."""
+    info = norm.args[0].struct_info
+    assert isinstance(info, s.TensorStructInfo)  # the callers asked for a known rank
+    return tuple([axis for axis in range(info.ndim) if axis != norm.attrs["axis"] % info.ndim])
+
+
+def _constant(value: float, norm: e.Call) -> e.Constant:
+    """A number in the dtype of the data."""
+    info = norm.args[0].struct_info
+    assert isinstance(info, s.TensorStructInfo)  # the callers asked for a known dtype
+    assert info.dtype is not None
+    array = np.array(value, info.dtype.to_numpy())
+    return e.Constant(array, s.constant_info(array))
