@@ -141,4 +141,4 @@ def test_each_part_comes_from_its_operator() -> None:
     (item,) = outcome.rewrites
     assert len(item.before) == 1
     assert list(item.after) == list(outcome.module["main"].body.blocks[0].bindings)
-    assert all(binding.value.span is not None for binding in item.after)
+    assert all(binding.span is not None for binding in item.after)
