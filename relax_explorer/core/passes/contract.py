@@ -214,8 +214,7 @@ class Pass:
             for name, fn in module.relax_functions.items():
                 site.function = name
                 site.editor.replace(name, self.run(fn, site, **settled))
-        return _with_phase(_settled(site.editor.done(), site), module), site
-        return infer_again(site.editor.done(), site), site
+        return _with_phase(infer_again(site.editor.done(), site), module), site
 
     def _refuse(self, module: IRModule) -> None:
         """Raise Failure if the module lacks a property without which the result would be wrong."""
