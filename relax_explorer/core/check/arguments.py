@@ -50,16 +50,18 @@ def check(
     """Report every argument that does not fit. True if the result of the call can be inferred."""
     good, call = True, at.call
     scope = p.free_vars(*at.dims.values())
+    is_kernel = _is_kernel(call)
     for number, (want, have) in enumerate(zip(at.params, at.infos, strict=True)):
         verdict = conversion(at.pinned[number], pinned(substitute_info(want, at.dims), scope))
         if verdict is Conversion.FITS or call.args[number] in poisoned:
+            continue
+        if verdict is Conversion.MAYBE and is_kernel:
             continue
         if verdict is not Conversion.NEVER and depends_on_missing(call.args[number], definitions):
             continue
         problem = _Argument(report, at, number)
         if verdict is Conversion.MAYBE:
-            if not _is_kernel(call):
-                problem.say_maybe()
+            problem.say_maybe()
         elif _only_dims(have, want):
             problem.say_dims()
         else:

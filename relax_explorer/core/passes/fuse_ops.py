@@ -65,8 +65,11 @@ def fuse_ops(
         if binding.var is not fused[root][-1].var:
             return ()
         group = _Group(fused[root], names)
-        fused_fn = group.function()
-        callee = at.editor.add(group.name, fused_fn)
+        body = group.body()
+        shape = "fused", tuple(group.parts), body.ret_struct_info
+        callee = at.shared.get(shape)
+        if callee is None:
+            callee = at.shared[shape] = at.editor.add(group.name, _finished(body))
         info = binding.var.struct_info
         call = e.Call(callee, tuple(group.arguments), struct_info=info, span=binding.value.span)
         return (*group.fields, e.VarBinding(binding.var, call, None, binding.span))
@@ -135,13 +138,15 @@ class _Group:
     inner: dict[object, e.Expr] = field(default_factory=dict)  # variables of the new function by old ones
     dims: set[p.PrimVar] = field(init=False)  # shape variables in the StructInfo of the bindings
     name: str = "fused"
+    slots: dict[e.Expr, int] = field(default_factory=dict)  # the numbers of the variables of the new function
+    parts: list[object] = field(default_factory=list)  # equal for groups with equal functions
 
     def __post_init__(self) -> None:
         infos = [binding.var.struct_info for binding in self.bindings if binding.var is not None]
         self.dims = {dim for info in infos if info is not None for dim in all_dims(info)}
 
-    def function(self) -> e.Function:
-        """The function that computes the group."""
+    def body(self) -> e.Function:
+        """The function that computes the group, with shape variables of the function around it, and without StructInfo."""
         own = {binding.var for binding in self.bindings}
         taken = FreshNames()
         emitted: list[e.Binding] = []
@@ -159,9 +164,8 @@ class _Group:
             self.params.append(e.Var("tir_vars", s.ShapeStructInfo(lengths)))
             self.arguments.append(m.shape(lengths))
         body = e.SeqExpr((e.DataflowBlock(tuple(emitted)),), result, info)
-        fn = e.Function(tuple(self.params), body, info, None, Attrs({"Primitive": True}))
-        fn = Substitution({}, _renewed(fn)).function(fn)
-        return replace(fn, struct_info=function_info(fn, True))
+        self.parts += [param.struct_info for param in self.params]
+        return e.Function(tuple(self.params), body, info, None, Attrs({"Primitive": True}))
 
     def _copied(self, binding: e.Binding, own: set[e.Var | None], taken: FreshNames) -> e.Binding:
         """A binding of the new function. The last one defines its result."""
@@ -171,16 +175,29 @@ class _Group:
             self.name += f"_{getattr(kernel, 'name', '')}"
             fields = inputs.fields if isinstance(inputs, e.Tuple) else (inputs,)
             new = e.tuple_of(tuple(map(self._inside, fields)))
+            self.parts += [
+                value.op,
+                getattr(kernel, "name", ""),
+                value.attrs,
+                value.sinfo_args,
+                *map(self._slot, new.fields),
+            ]
+            self.parts += [getattr(arg, "values", arg) for arg in value.args[2:]]
             value = replace(value, args=(kernel, new, *value.args[2:]))
         elif type(value) is e.TupleGetItem:
             value = replace(value, tuple=self._inside(value.tuple))
+            self.parts += [value.index, self._slot(value.tuple)]
         old = binding.var
         assert old is not None  # groups have variables only
         is_last = binding is self.bindings[-1]
         name = taken("gv" if is_last else old.name)
         var = (e.Var if is_last else e.DataflowVar)(name, old.struct_info, old.span)
         self.inner[old] = var
+        self.slots[var] = len(self.slots)
         return e.VarBinding(var, value, None, binding.span)
+
+    def _slot(self, leaf: e.Expr) -> object:
+        return leaf.value if isinstance(leaf, e.PrimValue) else self.slots[leaf]
 
     def _inside(self, leaf: e.Expr) -> e.Expr:
         """What the new function reads in place of a leaf: one of its variables, or a parameter."""
@@ -199,6 +216,7 @@ class _Group:
             info = s.PrimStructInfo(info.dtype)
         param = e.Var(name, info)
         self.params.append(param)
+        self.slots[param] = len(self.slots)
         self.arguments.append(argument)
         self.inner[key] = param
 
@@ -222,6 +240,12 @@ class _Group:
         infos += [binding.var.struct_info for binding in self.bindings if binding.var is not None]
         used = dict.fromkeys(dim for item in infos if item is not None for dim in all_dims(item))
         return tuple([dim for dim in used if dim not in told])
+
+
+def _finished(fn: e.Function) -> e.Function:
+    """A function with shape variables of its own, and its StructInfo."""
+    fn = Substitution({}, _renewed(fn)).function(fn)
+    return replace(fn, struct_info=function_info(fn, True))
 
 
 def _key(leaf: e.Expr) -> object:
