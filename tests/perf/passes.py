@@ -64,6 +64,18 @@ def _pass(name: str, bindings: int, before: str = "") -> tuple[str, Work]:
     return text, lambda: relax_explorer.apply_pass(module, name)
 
 
+def _pipeline(name: str, bindings: int, before: str = "") -> tuple[str, Work]:
+    """A pipeline without checks between its passes; TVM's works on the text that pipeline `before` leaves."""
+    import relax_explorer
+
+    text = transformer(bindings)
+    module = relax_explorer.normalize(relax_explorer.parse(text))
+    if before:
+        module = relax_explorer.run_pipeline(module, before, verify=False)
+        text = module.script()
+    return text, lambda: relax_explorer.run_pipeline(module, name, verify=False)
+
+
 def _dead_code() -> tuple[str, Work]:
     """Dead code among 100,000 bindings. TVM gets four layers, 137 bindings, and repeats them: its parser would need hours."""
     _, work = _pass("DeadCodeElimination", 100_000)
@@ -99,6 +111,27 @@ PASSES = [
         partial(_pass, "ConvertToDataflow", 10_000, "ToNonDataflow"),
         tvm="ConvertToDataflow",
         goal=1,
+    ),
+    # Passes that are no lowering may take five times as long as TVM's C++.
+    Benchmark(
+        "canonical-10000",
+        partial(_pass, "CanonicalizeBindings", 10_000),
+        tvm="CanonicalizeBindings",
+        goal=0.2,
+    ),
+    Benchmark(
+        "common-10000",
+        partial(_pass, "EliminateCommonSubexpr", 10_000),
+        tvm="EliminateCommonSubexpr",
+        goal=0.2,
+    ),
+    Benchmark("fold-1000", partial(_pass, "FoldConstant", 1_000), tvm="FoldConstant", goal=5),
+    Benchmark("zero-1000", partial(_pipeline, "zero", 1_000), tvm="pipeline:zero", goal=0.2),
+    Benchmark(
+        "default-build-1000",
+        partial(_pipeline, "default_build", 1_000, "zero"),
+        tvm="pipeline:default_build",
+        goal=0.2,
     ),
     Benchmark("dead-code-10000", partial(_pass, "DeadCodeElimination", 10_000), tvm="DeadCodeElimination"),
     Benchmark(
