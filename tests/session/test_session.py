@@ -20,7 +20,7 @@ def test_stages(session: rxe.Session) -> None:
     assert [stage.made_by for stage in session.stages] == ["input", *map(str, session.pipeline)]
     assert [stage.changed for stage in session.stages] == [True, True, False, False, False, True, True]
     assert session.stage("LegalizeOps").phase == "legalized"
-    assert session.stages[-1].phase == "lowered"
+    assert session.stages[-1].phase == "non-dataflow"
     assert session.problems == []
     with pytest.raises(KeyError):
         session.stage("NoSuchStage")
@@ -104,7 +104,7 @@ def test_a_pass_that_fails_leaves_the_module_to_the_next() -> None:
     _, first, failed, last = session.stages
     assert [problem.code.id for problem in failed.problems] == ["RX0404"]
     assert (failed.module, failed.changed) == (first.module, False)
-    assert (last.changed, last.phase) == (True, "lowered")
+    assert (last.changed, last.phase) == (True, "non-dataflow")
     assert listened == [1, 2, 3]
     assert session.advance() is None
 

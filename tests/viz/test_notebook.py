@@ -50,7 +50,7 @@ SAID = {
     "module": ("Module", "main", "@matmul", "return "),
     "function": ("Relax function", "nn.layer_norm", "normed"),
     "kernel": ("matmul", "PrimFunc", "with T.sblock", "float32"),
-    "stage": ("6 ToNonDataflow", "lowered"),
+    "stage": ("6 ToNonDataflow", "non-dataflow"),
     "session": ("7 stages, 2 changed", "LegalizeOps", "~21"),
     "difference": ("~21 k3", 'class="removed"', "R.nn.layer_norm"),
     "graph": ("data:image/svg+xml;base64,", "32 nodes"),

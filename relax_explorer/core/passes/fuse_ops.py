@@ -72,7 +72,9 @@ def fuse_ops(
             callee = at.shared[shape] = at.editor.add(group.name, _finished(body))
         info = binding.var.struct_info
         call = e.Call(callee, tuple(group.arguments), struct_info=info, span=binding.value.span)
-        return (*group.fields, e.VarBinding(binding.var, call, None, binding.span))
+        new = e.VarBinding(binding.var, call, None, binding.span)
+        at.record(tuple(fused[root]), new)
+        return (*group.fields, new)
 
     return rewrite(_in_groups(fn, of), at, rule)
 

@@ -29,6 +29,7 @@ class Rewriter:
         self.block: e.BindingBlock | None = None  # the current block
         self.owner: e.Function | None = None  # the current function, which may be nested
         self.scopes: list[dict[Any, Any]] = [{}]  # tables of the rule, one for each open scope
+        self._defined: dict[e.Var, e.Binding] = {}  # emitted bindings by their variables
         self._until_end: list[e.Var] = []  # variables that are renamed in the current block only
         self._old: dict[
             e.Var, e.Var
@@ -83,8 +84,17 @@ class Rewriter:
             self._old[current.var] = binding.var
         answer = self.rule(self, current)
         if answer is not binding:
-            self.at.record(binding, answer)
+            self.at.record(binding, answer or self._in_place_of(binding))
+        for emitted in answer if isinstance(answer, tuple) else (answer,):
+            if emitted.var is not None:
+                self._defined[emitted.var] = emitted
         return answer
+
+    def _in_place_of(self, binding: e.Binding) -> Answer:
+        """The binding whose variable is read in place of that of a dropped binding."""
+        leaf = self.substitution.variables.get(binding.var) if binding.var is not None else None
+        found = self._defined.get(leaf) if isinstance(leaf, e.Var) else None
+        return () if found is None else found
 
     def _value(self, value: e.Expr) -> e.Expr:
         if type(value) is e.If:
