@@ -16,6 +16,7 @@ FILES: tuple[str, ...] = (
     "expand_tuple_arguments",
     "decompose_ops_for_inference",
     "decompose_ops_for_training",
+    "topological_sort",
     "bind_params",
     "bind_symbolic_vars",
     "canonicalize_bindings",

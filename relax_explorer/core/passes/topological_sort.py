@@ -1,0 +1,161 @@
+"""TopologicalSort: put the bindings of dataflow blocks into another order."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from operator import is_
+from typing import Annotated
+
+from relax_explorer.core.codes import passes as codes
+from relax_explorer.core.diagnostics import Diagnostic, Failure
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.facts import Facts, facts, variables
+from relax_explorer.core.ir.node import replace
+from relax_explorer.core.ir.walk import all_dims, defined_dims, map_block, merged_blocks, operands, sequences
+from relax_explorer.core.passes.contract import PassSite, function_pass
+from relax_explorer.core.passes.properties import NORMAL_FORM
+
+_CHOICES = {"order": ("depth-first", "breadth-first"), "direction": ("from-inputs", "from-outputs")}
+
+
+@function_pass("TopologicalSort", requires=[NORMAL_FORM])
+def topological_sort(
+    fn: e.Function,
+    at: PassSite,
+    *,
+    order: Annotated[str, '"depth-first" or "breadth-first"'] = "depth-first",
+    direction: Annotated[str, '"from-inputs" or "from-outputs" of the function'] = "from-inputs",
+) -> e.Function:
+    """Sort the bindings of dataflow blocks in the order of a search through the function.
+
+    The search visits a binding after the bindings that it reads; `direction="from-outputs"` visits it after its readers, and
+    the order is reversed at the end. So `a = exp(x); b = exp(y); c = sin(a)` becomes `a, c, b` by a depth-first search.
+    """
+    for name, value in (("order", order), ("direction", direction)):
+        if value not in _CHOICES[name]:
+            help = f"write {' or '.join(f'{name}={choice!r}' for choice in _CHOICES[name])}"
+            raise Failure(Diagnostic(codes.BAD_OPTION, f"{name} is {value!r}", help=help))
+    ranks = _ranks(fn, order == "depth-first", direction == "from-inputs")
+    return replace(fn, body=_sorted(fn.body, ranks))
+
+
+def _ranks(fn: e.Function, is_deep: bool, is_forward: bool) -> dict[e.Binding, int]:
+    """The place of each binding in the order of the search."""
+    derived = facts(fn)
+    functions = [fn, *[b.value for b in derived.bindings if type(b.value) is e.Function]]
+    reads = _operands(functions, derived)
+    readers: list[list[int]] = [[] for _ in reads]
+    for reader, read in enumerate(reads):
+        for number in read:
+            readers[number].append(reader)
+    count = len(derived.bindings)
+    if is_forward:
+        starts: list[int] = []
+        for function in functions:
+            first = count + len(starts)
+            params = range(first, first + len(function.params))
+            starts += reversed(params) if is_deep else params  # the last one of a stack is visited first
+        visited = _search(readers, reads, count, starts, is_deep, is_deep)
+    else:
+        visited = _search(reads, readers, count, [len(reads) - 1], is_deep, False)[::-1]
+    return {derived.bindings[number]: rank for rank, number in enumerate(visited) if number < count}
+
+
+def _operands(functions: Sequence[e.Function], derived: Facts) -> list[list[int]]:
+    """The numbers that each node reads. The nodes are the bindings, then the parameters, then the result."""
+    params = [param for fn in functions for param in fn.params]
+    numbers = derived.defs | {param: n for n, param in enumerate(params, len(derived.bindings))}
+    lengths = _lengths(params, derived)
+    nodes: list[list[int]] = []
+    for own, (binding, read) in enumerate(zip(derived.bindings, derived.operands, strict=True)):
+        if type(binding.value) is e.If:  # its results in the order of the branches
+            parts = (binding.value.condition, *[branch.body for branch in sequences(binding.value)])
+            read = [var for part in parts for var in variables(part)]
+        found = [numbers[var] for var in read if var in numbers]
+        if lengths:
+            found += [lengths[dim] for dim in _dims(binding) if dim in lengths]
+        nodes.append([number for number in dict.fromkeys(found) if number != own])
+    nodes += [[] for _ in params]
+    nodes.append([numbers[var] for var in variables(functions[0].body.body) if var in numbers])
+    return nodes
+
+
+def _lengths(params: Sequence[e.Var], derived: Facts) -> dict[p.PrimVar, int]:
+    """The numbers of the match_casts that bind shape variables."""
+    known = {dim for param in params for dim in defined_dims(param.struct_info or s.OBJECT)}
+    lengths: dict[p.PrimVar, int] = {}
+    for number, binding in enumerate(derived.bindings):
+        if type(binding) is e.MatchCast:
+            for dim in defined_dims(binding.struct_info):
+                if dim not in known:
+                    lengths.setdefault(dim, number)
+    return lengths
+
+
+def _dims(binding: e.Binding) -> list[p.PrimVar]:
+    """The shape variables that a binding mentions."""
+    infos = [binding.var.struct_info if binding.var is not None else None]
+    infos.append(binding.struct_info if type(binding) is e.MatchCast else None)
+    stack = [binding.value]
+    while stack:
+        value = stack.pop()
+        infos += [value.struct_info, *(value.sinfo_args if type(value) is e.Call else ())]
+        stack.extend(operands(value))
+    return [dim for info in dict.fromkeys(infos) if info is not None for dim in all_dims(info)]
+
+
+def _search(
+    edges: Sequence[Sequence[int]],
+    before: Sequence[Sequence[int]],
+    count: int,
+    starts: list[int],
+    is_deep: bool,
+    is_reversed: bool,
+) -> list[int]:
+    """The nodes in the order of a search along `edges`, each after those `before` it.
+
+    Bindings with nothing before them are found first by a broad search, and last by a deep one.
+    """
+    missing = [len(nodes) for nodes in before]
+    free = [number for number in range(count) if not missing[number]]
+    todo = deque(free[::-1] if is_reversed else free) if is_deep else deque(starts + free)
+    todo.extend(starts if is_deep else ())
+    visited: list[int] = []
+    while todo:
+        number = todo.pop() if is_deep else todo.popleft()
+        visited.append(number)
+        ready = []
+        for other in edges[number]:
+            missing[other] -= 1
+            if not missing[other]:
+                ready.append(other)
+        todo.extend(ready[::-1] if is_reversed else ready)
+    return visited
+
+
+def _sorted(seq: e.SeqExpr, ranks: dict[e.Binding, int]) -> e.SeqExpr:
+    """A sequence with sorted dataflow blocks. Blocks of branches and nested functions are sorted, too."""
+    merged = merged_blocks(seq.blocks)
+    blocks = [map_block(_block(block, ranks), lambda binding: _inside(binding, ranks)) for block in merged]
+    same = len(blocks) == len(seq.blocks) and all(map(is_, blocks, seq.blocks))
+    return seq if same else replace(seq, blocks=tuple(blocks))
+
+
+def _block(block: e.BindingBlock, ranks: dict[e.Binding, int]) -> e.BindingBlock:
+    if type(block) is not e.DataflowBlock or not all(binding in ranks for binding in block.bindings):
+        return block
+    ordered = tuple(sorted(block.bindings, key=ranks.__getitem__))
+    return replace(block, bindings=block.bindings if ordered == block.bindings else ordered)
+
+
+def _inside(binding: e.Binding, ranks: dict[e.Binding, int]) -> e.Binding:
+    value = binding.value
+    if type(value) is e.If:
+        true, false = (_sorted(branch, ranks) for branch in sequences(value))
+        return replace(binding, value=replace(value, true_branch=true, false_branch=false))
+    if type(value) is e.Function:
+        return replace(binding, value=replace(value, body=_sorted(value.body, ranks)))
+    return binding
