@@ -28,7 +28,17 @@ def order(module: rxe.IRModule, **options: str) -> str:
     result = rxe.apply_pass(module, "TopologicalSort", **options)
     assert rxe.normalize(result) is result
     assert rxe.well_formed(result)
-    return " ".join(binding.var.name for binding in bindings(result["main"]))
+    return " ".join("-" if b.var is None else b.var.name for b in bindings(result["main"]))
+
+
+def test_a_cast_to_a_known_length_holds_nothing_up() -> None:
+    lines = (
+        'z = R.zeros(R.shape([n]), "float32")\na = R.exp(x)\nm = R.match_cast(y, R.Tensor((n,), "float32"))'
+    )
+    given = 'x: R.Tensor(("n",), "float32"), y: R.Tensor("float32", ndim=1)'
+    block = "".join(f"        {line}\n" for line in lines.splitlines())
+    text = f"@R.function\ndef main({given}):\n    n = T.int64()\n    with R.dataflow():\n{block}        R.output(z, a, m)\n    return (z, a, m)\n"
+    assert order(rxe.normalize(rxe.parse(text)), order="breadth-first") == "z a m"
 
 
 XY = 'x: R.Tensor((2,), "float32"), y: R.Tensor((2,), "float32")'
@@ -49,17 +59,19 @@ def test_a_length_is_bound_before_it_is_used(options: dict[str, str]) -> None:
 m = R.match_cast(x, R.Tensor((n,), "float32"))
 z = R.zeros(R.shape([n]), "float32")
 k = R.call_pure_packed("f", y, sinfo_args=R.Tensor((n,), "float32"))
+j = R.call_pure_packed("f", R.shape([n]), sinfo_args=R.Tensor((2,), "float32"))
+R.match_cast(y, R.Tensor((n,), "float32"))
 q = R.exp(z)"""
     given = 'x: R.Tensor("float32", ndim=1), y: R.Tensor((2,), "float32")'
     module = rxe.normalize(
         rxe.parse(
             f"@R.function\ndef main({given}):\n    n = T.int64()\n    with R.dataflow():\n"
             + "".join(f"        {line}\n" for line in lines.splitlines())
-            + "        R.output(q, k, b)\n    return (q, k, b)\n"
+            + "        R.output(q, k, j, b)\n    return (q, k, j, b)\n"
         )
     )
     names = order(module, **options).split()
-    assert names.index("m") < min(names.index("z"), names.index("k"))
+    assert names.index("m") < min(names.index(name) for name in ("z", "k", "j", "-"))
 
 
 @pytest.mark.parametrize("options", OPTIONS)

@@ -18,6 +18,7 @@ FILES: tuple[str, ...] = (
     "decompose_ops_for_training",
     "topological_sort",
     "bind_params",
+    "bundle_model_params",
     "bind_symbolic_vars",
     "canonicalize_bindings",
     "eliminate_dead_code",

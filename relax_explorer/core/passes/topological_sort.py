@@ -102,7 +102,7 @@ def _dims(binding: e.Binding) -> list[p.PrimVar]:
     stack = [binding.value]
     while stack:
         value = stack.pop()
-        infos += [value.struct_info, *(value.sinfo_args if type(value) is e.Call else ())]
+        infos.append(value.struct_info)
         stack.extend(operands(value))
     return [dim for info in dict.fromkeys(infos) if info is not None for dim in all_dims(info)]
 
