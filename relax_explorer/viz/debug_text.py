@@ -15,7 +15,7 @@ from relax_explorer.core.exec.frame import Activation, Frame
 from relax_explorer.core.exec.shape_panel import ShapePanel
 from relax_explorer.core.exec.values import Shape, Value
 from relax_explorer.core.ir import expr as e
-from relax_explorer.core.session.debug_commands import DebugCommand
+from relax_explorer.core.session.command_table import DebugCommand
 from relax_explorer.core.session.debug_session import Answer, Inside, Place, Watch
 from relax_explorer.viz.problem import render
 from relax_explorer.viz.shape_text import shape_data, shape_lines
@@ -45,7 +45,7 @@ def _fitted(kind: str, line: str, width: int) -> list[str]:
 
 def answer_data(answer: Answer) -> dict[str, Any]:
     """An answer as plain data."""
-    data = {key: _plain(value) for key, value in answer.data.items() if key != "blame"}
+    data = {key: plain(value) for key, value in answer.data.items() if key != "blame"}
     if answer.data.get("blame") is not None:
         from relax_explorer.viz.blame_text import blame_data
 
@@ -248,6 +248,11 @@ def _value(data: dict[str, Any]) -> Iterable[str]:
         yield data["missing"]
         return
     yield f"{data['text']} = {value_text(value)}"
+    yield from element_lines(value)
+
+
+def element_lines(value: Value) -> Iterable[str]:
+    """The elements of an array that is too large for one line."""
     if isinstance(value, np.ndarray) and value.ndim and value.size > 4:
         text = np.array2string(value, threshold=100, edgeitems=3, precision=6, max_line_width=WIDTH - 2)
         yield from [f"  {line}" for line in text.split("\n")]
@@ -336,7 +341,7 @@ def _printed(output: Iterable[str]) -> Iterable[str]:
 
 
 def _help(data: dict[str, Any]) -> Iterable[str]:
-    commands: list[DebugCommand] = data["commands"]
+    commands: list[DebugCommand[Any]] = data["commands"]
     if len(commands) > 1:
         for item in commands:
             doc = item.doc.partition(":")[0].partition(";")[0].rstrip(".")
@@ -373,7 +378,7 @@ _LINES: dict[str, Callable[[dict[str, Any]], Iterable[str]]] = {
 # -- data ---------------------------------------------------------------------------------------------------------
 
 
-def _plain(value: object) -> object:
+def plain(value: object) -> object:
     """Names, numbers and texts for JSON. Values are described by shape, dtype and elements."""
     rule = _PLAIN.get(Frame if isinstance(value, Activation) else type(value))
     if rule is not None:
@@ -381,7 +386,7 @@ def _plain(value: object) -> object:
     if type(value) is tuple and value and isinstance(value[0], (Breakpoint, Watch, Activation)):
         return _row(value)
     if isinstance(value, (list, tuple)) and not isinstance(value, Shape):
-        return [_plain(item) for item in value]
+        return [plain(item) for item in value]
     if isinstance(value, (e.VarBinding, e.MatchCast)):
         return binding_text(value)
     return _plain_value(value)
@@ -398,7 +403,7 @@ def _row(values: tuple[Any, ...]) -> dict[str, object]:
         else ("next",)
     )
     own = _PLAIN[Frame if isinstance(first, Activation) else type(first)](first)
-    return dict(own, **dict(zip(names, map(_plain, rest), strict=True)))
+    return dict(own, **dict(zip(names, map(plain, rest), strict=True)))
 
 
 def _plain_value(value: Value) -> object:
@@ -414,19 +419,19 @@ def _plain_value(value: Value) -> object:
 
 
 _PLAIN: dict[type, Callable[..., Any]] = {
-    dict: lambda value: {key: _plain(item) for key, item in value.items()},
-    ShapePanel: lambda panel: _plain(shape_data(panel)),
-    Event: lambda event: {"kind": event.kind, "function": event.function, "binding": _plain(event.binding)},
+    dict: lambda value: {key: plain(item) for key, item in value.items()},
+    ShapePanel: lambda panel: plain(shape_data(panel)),
+    Event: lambda event: {"kind": event.kind, "function": event.function, "binding": plain(event.binding)},
     Frame: lambda frame: {"function": frame.name, "dims": frame.shape_vars},
-    Place: lambda place: {"binding": _plain(place.binding), "line": place.line},
+    Place: lambda place: {"binding": plain(place.binding), "line": place.line},
     Inside: lambda place: {
         "function": place.function,
         "stores": place.stores,
         "line": place.line,
         "loops": place.loops,
         "written": place.written,
-        "value": _plain(place.value),
-        "operands": {name: _plain(value) for name, value in place.operands},
+        "value": plain(place.value),
+        "operands": {name: plain(value) for name, value in place.operands},
     },
     Breakpoint: lambda point: {
         "number": point.number,

@@ -35,6 +35,13 @@ def pair_state(pair: Pairing) -> str:
     return distance_text(pair.delta)
 
 
+def pair_glyph(pair: Pairing) -> str:
+    """`=` for equal values, `≠` for others, `a` or `b` for a value of one side, `?` for one that was not kept."""
+    if pair.delta is None:
+        return "a" if pair.b is None else "b" if pair.a is None else "?"
+    return "=" if pair.equal else "≠"
+
+
 def pair_row(pair: Pairing, width: int) -> str:
     """A pair in one line of at most `width` cells: names, operation, distance."""
     side = pair.b or pair.a

@@ -198,14 +198,19 @@ def inputs_of(stage: Stage, function: str, sample: Sample) -> list[Value]:
 
 def verdict_of(trial: Trial) -> Verdict:
     """Compare two stages on one sample."""
+    a, b = runs_of(trial)
+    verdict = judged(a, b, str(trial.sample), trial.tolerance, origins_of(trial), trial.everything)
+    return replace(verdict, kernel=_kernel_changes(trial.a.module, trial.b.module, verdict.first))
+
+
+def runs_of(trial: Trial) -> tuple[Recording, Recording]:
+    """The recorded runs of both stages on the same inputs."""
     values = inputs_of(trial.a, trial.function, trial.sample)
-    runs = [
+    a, b = [
         recorded(stage.module, trial.function, values, trial.cache, trial.interrupt)
         for stage in (trial.a, trial.b)
     ]
-    links = _resolved(trial)
-    verdict = judged(runs[0], runs[1], str(trial.sample), trial.tolerance, links, trial.everything)
-    return replace(verdict, kernel=_kernel_changes(trial.a.module, trial.b.module, verdict.first))
+    return a, b
 
 
 def _kernel_changes(a: IRModule, b: IRModule, pair: Pairing | None) -> tuple[str, ...]:
@@ -225,7 +230,7 @@ def _kernel_changes(a: IRModule, b: IRModule, pair: Pairing | None) -> tuple[str
     return tuple(lines[:MOST_KERNEL_LINES])
 
 
-def _resolved(trial: Trial) -> Origins:
+def origins_of(trial: Trial) -> Origins:
     """The links as bindings. Places number the bindings of each function in text order."""
     if not trial.links:
         return {}
@@ -299,7 +304,7 @@ def judged(
     pairs: tuple[Pairing, ...] = ()
     if reason or everything:
         matches = counterparts(a.productions, b.productions, links, tolerance)
-        report = _Report(a, b, matches, tolerance)
+        report = Report(a, b, matches, tolerance)
         if reason:
             first, operands = report.first()
         if everything:
@@ -309,7 +314,7 @@ def judged(
     )
 
 
-class _Report:
+class Report:
     """Turns matches of two runs into pairs with texts."""
 
     def __init__(self, a: Recording, b: Recording, matches: Sequence[Match], tolerance: Tolerance) -> None:
@@ -333,12 +338,12 @@ class _Report:
         for number in wrong:
             pair = self.pairing(self.of_b[number])
             if pair.delta is not None and not pair.equal:
-                return pair, self._operands(self.b.productions[number].reads)
+                return pair, self.operands(self.b.productions[number].reads)
         for number in wrong:  # values that only B has
             if self.of_b[number].a is None and self.b.productions[number].value is not UNKNOWN:
-                return self.pairing(self.of_b[number]), self._operands(self.b.productions[number].reads)
+                return self.pairing(self.of_b[number]), self.operands(self.b.productions[number].reads)
         if self.b.failure is not None and self.b.last is not None:
-            return Pairing(None, _of_binding(self.b.last), None, "stopped"), self._operands(self.b.last_reads)
+            return Pairing(None, _of_binding(self.b.last), None, "stopped"), self.operands(self.b.last_reads)
         if self.a.failure is not None and self.a.last is not None:
             return Pairing(_of_binding(self.a.last), None, None, "stopped"), ()
         return self._by_name() or self._results(), ()
@@ -372,7 +377,8 @@ class _Report:
                 stack.extend(self.b.productions[number].reads)
         return sorted(seen)
 
-    def _operands(self, reads: Sequence[int]) -> tuple[Pairing, ...]:
+    def operands(self, reads: Sequence[int]) -> tuple[Pairing, ...]:
+        """The operands of a value of B, as pairs."""
         found = []
         for number in reads:
             if number >= 0:

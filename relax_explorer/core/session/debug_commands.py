@@ -6,39 +6,15 @@ runs the reverse: `s` is step, `S` is reverse-step.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-
-from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.session import debug_inspection as inspection
 from relax_explorer.core.session import debug_motions as motions
 from relax_explorer.core.session import debug_points as points
-from relax_explorer.core.session.debug_places import near, refused
+from relax_explorer.core.session.command_table import DebugCommand, execute_from, help_on
 from relax_explorer.core.session.debug_session import Answer, DebugSession
-
-Handler = Callable[[DebugSession, str], Answer]
-
-
-@dataclass(frozen=True, slots=True)
-class DebugCommand:
-    """One command: its name, its arguments, one sentence, its function, and its short forms."""
-
-    name: str
-    arguments: str
-    doc: str
-    handler: Handler
-    short: tuple[str, ...] = ()
-
-    @property
-    def usage(self) -> str:
-        """The name with its arguments."""
-        return f"{self.name} {self.arguments}".rstrip()
 
 
 def _help(session: DebugSession, text: str) -> Answer:
-    if not text:
-        return Answer("help", {"commands": list(DEBUG_COMMANDS)})
-    return Answer("help", {"commands": [find_command(text)]})
+    return help_on(DEBUG_COMMANDS, text)
 
 
 def _quit(session: DebugSession, text: str) -> Answer:
@@ -53,7 +29,7 @@ _BREAK = (
 _INTO = "Go into the PrimFunc that the next binding calls; inside it, do one store. Elsewhere it is step."
 _UNTIL = "Run to a place; without one, to the next binding of this function, or out of the innermost loop of a PrimFunc."
 _PLACE = "[PLACE] [if CONDITION]"
-DEBUG_COMMANDS: tuple[DebugCommand, ...] = (
+DEBUG_COMMANDS: tuple[DebugCommand[DebugSession], ...] = (
     DebugCommand("run", "", "Go to the start, and run to the first breakpoint or the end.", motions.run, ("r",)),
     DebugCommand("step", "[N]", "Evaluate the next binding, or enter the function it calls; inside a PrimFunc, do one store.", motions.step, ("s",)),
     DebugCommand("reverse-step", "[N]", "Undo one step.", motions.back_step, ("rs", "S")),
@@ -92,30 +68,7 @@ DEBUG_COMMANDS: tuple[DebugCommand, ...] = (
     DebugCommand("quit", "", "End the session.", _quit, ("q",)),
 )  # fmt: skip
 
-_BY_NAME = {item.name: item for item in DEBUG_COMMANDS}
-_BY_SHORT = {short: item for item in DEBUG_COMMANDS for short in (item.name, *item.short)}
-
-
-def find_command(word: str) -> DebugCommand:
-    """The command with this name, short form or unique beginning of its name. Raises Failure."""
-    exact = _BY_SHORT.get(word)
-    if exact is not None:
-        return exact
-    starts = [item for item in DEBUG_COMMANDS if item.name.startswith(word.lower())]
-    if len(starts) == 1:
-        return starts[0]
-    if starts:
-        names = ", ".join(item.name for item in starts)
-        raise refused(f"{word!r} is ambiguous: {names}", "write more of the name")
-    raise refused(f"there is no command {word!r}", near(word.lower(), _BY_SHORT, "`help` lists the commands"))
-
 
 def execute(session: DebugSession, line: str) -> Answer:
     """Run one command line. A wrong command is answered with its problem, and changes nothing."""
-    word, _, rest = line.strip().partition(" ")
-    if not word or word.startswith("#"):
-        return Answer("nothing")
-    try:
-        return find_command(word).handler(session, rest.strip())
-    except Failure as failure:
-        return Answer("refused", {}, failure.diagnostics)
+    return execute_from(DEBUG_COMMANDS, session, line)

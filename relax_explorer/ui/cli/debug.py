@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
-import sys
 import threading
-from collections.abc import Iterator
-from pathlib import Path
 
 import click
 
@@ -20,10 +16,10 @@ from relax_explorer.ui.cli.interruptible import PATIENCE, interruptible
 from relax_explorer.ui.cli.opening import session_to_run
 from relax_explorer.ui.cli.packed_files import register_files
 from relax_explorer.ui.cli.progress import compiling
+from relax_explorer.ui.cli.prompt import Console, commands_of, printer
 from relax_explorer.ui.cli.run import check_alone, most_bytes, relax_function, run_inputs
-from relax_explorer.viz.debug_text import WIDTH, answer_data, answer_lines
+from relax_explorer.viz.debug_text import answer_data, answer_lines
 
-PROMPT = "(rxe) "
 STUCK = (
     "the step goes on: one call of numpy or of a packed function takes long; ctrl+c again ends the session"
 )
@@ -38,10 +34,7 @@ def debug(
     if not 0 <= budget < 1 << 30:
         raise click.UsageError("--budget takes a number of MiB from 0 on")
     check_alone(calls, (func, input_, shape))
-    is_prompt = script is None and sys.stdin.isatty()
-    if [input, script or "-", calls].count("-") > 1:
-        raise click.UsageError("standard input is read once: give the commands in a file, --script FILE")
-    commands = None if is_prompt else _commands(script or "-")
+    commands = commands_of(script, (input, calls))
     session = session_to_run(input, passes, stage, profile, const)
     last = session.stages[-1]
     register_files(packed)
@@ -55,81 +48,10 @@ def debug(
         lambda interrupt: Debugger(last.module, name, args, session.cache, interrupt, private, most)
     )
     opened = open_debug_session(session, debugger, last.number)
-    _print("", opened.stop(), format)
-    if commands is None:
-        return _prompt(opened, format)
-    return _script(opened, commands, script or "-", format)
-
-
-def _commands(script: str) -> list[str]:
-    """The lines of a script."""
-    try:
-        data = sys.stdin.buffer.read() if script == "-" else Path(script).read_bytes()
-        return data.decode("utf-8").splitlines()
-    except (OSError, ValueError) as problem:
-        reason = getattr(problem, "strerror", None) or "it is not UTF-8 text"
-        raise click.UsageError(f"--script {script}: {reason}") from None
-
-
-def _script(session: DebugSession, commands: list[str], name: str, format: str) -> int:
-    """Run the commands up to a wrong one. After ctrl+c, the rest is run, but the status is that of an interruption."""
-    status = output.OK
-    for number, line in enumerate(commands, 1):
-        if not line.strip() or line.lstrip().startswith("#"):
-            continue
-        if format == "text":
-            output.say(f"{PROMPT}{line.strip()}")
-        answer = _executed(session, line)
-        _print(line.strip(), answer, format)
-        if answer.kind == "refused":
-            output.say(f"{name}:{number}: the script ends at a wrong command", err=True)
-            return output.USAGE
-        if answer.data.get("reason") == "cancelled":
-            status = output.INTERRUPTED
-        if session.is_over:
-            break
-    return status
-
-
-def _prompt(session: DebugSession, format: str) -> int:
-    """Read commands from the terminal. An empty line repeats the last one."""
-    last = ""
-    for line in _typed():
-        last = line.strip() or last
-        _print(last, _executed(session, last), format)
-        if session.is_over:
-            break
-    return output.OK
-
-
-def _typed() -> Iterator[str]:
-    """The lines typed at the prompt, up to ctrl+d. Ctrl+c drops a line."""
-    _complete()
-    while True:
-        try:
-            yield input(PROMPT)
-        except KeyboardInterrupt:
-            output.say("")
-        except EOFError:
-            output.say("")
-            return
-
-
-def _complete() -> None:
-    """Let Tab complete the names of commands, where the terminal library is there."""
-    try:
-        import readline
-    except ImportError:
-        return
-    names = [command.name for command in DEBUG_COMMANDS]
-
-    def completion(text: str, number: int) -> str | None:
-        found = [name for name in names if name.startswith(text)]
-        return found[number] if number < len(found) else None
-
-    readline.set_completer(completion)
-    readline.set_completer_delims(" ")
-    readline.parse_and_bind("tab: complete")
+    show = printer("debug", format, answer_data, answer_lines)
+    show("", opened.stop())
+    console = Console(opened, lambda line: _executed(opened, line), show, DEBUG_COMMANDS)
+    return console.run(commands, script or "-", format == "text")
 
 
 def _executed(session: DebugSession, line: str) -> Answer:
@@ -160,13 +82,3 @@ def _executed(session: DebugSession, line: str) -> Answer:
     if problems:
         raise problems[0]
     return answers[0]
-
-
-def _print(command: str, answer: Answer, format: str) -> None:
-    if format == "json":
-        row = {"schema": "rxe.debug/1", "command": command, **answer_data(answer)}
-        output.say(output.json_text(row))
-        return
-    lines = answer_lines(answer, shutil.get_terminal_size().columns if sys.stdout.isatty() else WIDTH)
-    if lines:
-        output.say("\n".join(lines))

@@ -14,7 +14,7 @@ from relax_explorer.ui.tui.state import Compared, State
 from relax_explorer.ui.tui.widgets.fixed_text import FixedText
 from relax_explorer.ui.tui.widgets.line_messages import CursorMoved, RowChosen
 from relax_explorer.ui.tui.widgets.line_view import LineView, Row, text_lines
-from relax_explorer.viz.pair_table import pair_detail, pair_row, verdict_line
+from relax_explorer.viz.pair_table import pair_detail, pair_glyph, pair_row, verdict_line
 from relax_explorer.viz.stage_line import stage_line
 from relax_explorer.viz.visible import visible
 
@@ -50,7 +50,7 @@ class CompareScreen(Frame):
             for number in (compared.a, compared.b)
         ]
         width = self.app.size.width - 6
-        rows = [Row(pair_row(pair, width), _glyph(pair), pair) for pair in verdict.pairs]
+        rows = [Row(pair_row(pair, width), pair_glyph(pair), pair) for pair in verdict.pairs]
         view = self.query_one("#pairs", LineView)
         view.show(rows or [Row("no values to compare")], _first(verdict))
         view.centre()
@@ -131,12 +131,6 @@ class CompareScreen(Frame):
             view.move(max(found, key=lambda n: view.rows[n].node.delta.max_abs))
         else:
             self.explorer.say("all pairs are equal")
-
-
-def _glyph(pair: Pairing) -> str:
-    if pair.delta is None:
-        return "a" if pair.b is None else "b" if pair.a is None else "?"
-    return "=" if pair.equal else "≠"
 
 
 def _first(verdict: Verdict) -> int:

@@ -1,0 +1,135 @@
+"""A prompt for commands, or a script of them: for `debug` and `compare --step`."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import click
+
+from relax_explorer.core.session.command_table import DebugCommand
+from relax_explorer.core.session.debug_session import Answer
+from relax_explorer.ui.cli import output
+from relax_explorer.viz.debug_text import WIDTH
+
+PROMPT = "(rxe) "
+Show = Callable[[str, Answer], None]
+"""Prints the answer to a command."""
+
+
+class Ending(Protocol):
+    """A session that a command can end."""
+
+    is_over: bool
+
+
+def commands_of(script: str | None, sources: Sequence[str | None]) -> list[str] | None:
+    """The lines of a script, or of standard input; None for a terminal. `sources` are the other files to read."""
+    is_prompt = script is None and sys.stdin.isatty()
+    if [*sources, script or "-"].count("-") > 1:
+        raise click.UsageError("standard input is read once: give the commands in a file, --script FILE")
+    return None if is_prompt else _lines(script or "-")
+
+
+def _lines(script: str) -> list[str]:
+    try:
+        data = sys.stdin.buffer.read() if script == "-" else Path(script).read_bytes()
+        return data.decode("utf-8").splitlines()
+    except (OSError, ValueError) as problem:
+        reason = getattr(problem, "strerror", None) or "it is not UTF-8 text"
+        raise click.UsageError(f"--script {script}: {reason}") from None
+
+
+def printer(
+    schema: str,
+    format: str,
+    data: Callable[[Answer], dict[str, Any]],
+    lines: Callable[[Answer, int], list[str]],
+) -> Show:
+    """Prints answers as lines of text, or each as a line of JSON."""
+
+    def show(command: str, answer: Answer) -> None:
+        if format == "json":
+            output.say(output.json_text({"schema": f"rxe.{schema}/1", "command": command, **data(answer)}))
+            return
+        width = shutil.get_terminal_size().columns if sys.stdout.isatty() else WIDTH
+        if found := lines(answer, width):
+            output.say("\n".join(found))
+
+    return show
+
+
+@dataclass(frozen=True)
+class Console:
+    """A session with the function that runs its commands, and the one that prints the answers."""
+
+    session: Ending
+    execute: Callable[[str], Answer]
+    show: Show
+    commands: Sequence[DebugCommand[Any]]
+
+    def run(self, lines: Sequence[str] | None, name: str, is_echoed: bool) -> int:
+        """Run the lines of the script `name`, or those typed at a prompt. Returns the exit status."""
+        return self._prompt() if lines is None else self._script(lines, name, is_echoed)
+
+    def _script(self, lines: Sequence[str], name: str, is_echoed: bool) -> int:
+        """Run the commands up to a wrong one. After ctrl+c, the rest is run, but the status is that of an interruption."""
+        status = output.OK
+        for number, line in enumerate(lines, 1):
+            if not line.strip() or line.lstrip().startswith("#"):
+                continue
+            if is_echoed:
+                output.say(f"{PROMPT}{line.strip()}")
+            answer = self.execute(line)
+            self.show(line.strip(), answer)
+            if answer.kind == "refused":
+                output.say(f"{name}:{number}: the script ends at a wrong command", err=True)
+                return output.USAGE
+            if answer.data.get("reason") == "cancelled":
+                status = output.INTERRUPTED
+            if self.session.is_over:
+                break
+        return status
+
+    def _prompt(self) -> int:
+        """Read commands from the terminal. An empty line repeats the last one."""
+        last = ""
+        for line in _typed([command.name for command in self.commands]):
+            last = line.strip() or last
+            self.show(last, self.execute(last))
+            if self.session.is_over:
+                break
+        return output.OK
+
+
+def _typed(names: Sequence[str]) -> Iterator[str]:
+    """The lines typed at the prompt, up to ctrl+d. Ctrl+c drops a line."""
+    _complete(names)
+    while True:
+        try:
+            yield input(PROMPT)
+        except KeyboardInterrupt:
+            output.say("")
+        except EOFError:
+            output.say("")
+            return
+
+
+def _complete(names: Sequence[str]) -> None:
+    """Let Tab complete the names of commands, where the terminal library is there."""
+    try:
+        import readline
+    except ImportError:
+        return
+
+    def completion(text: str, number: int) -> str | None:
+        found = [name for name in names if name.startswith(text)]
+        return found[number] if number < len(found) else None
+
+    readline.set_completer(completion)
+    readline.set_completer_delims(" ")
+    readline.parse_and_bind("tab: complete")
