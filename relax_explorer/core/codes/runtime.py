@@ -162,7 +162,7 @@ BAD_COMMAND = Code(
     "wrong debugger command",
     "The debugger does not know this command, or an argument of it: a variable, function, line or number that the program or "
     "the debugger does not have.",
-    "`help` lists the commands, and `help break` explains one.",
+    "`help` lists the commands, and `help step` explains one.",
 )
 NOT_COMPILED = Code(
     "RX0527",

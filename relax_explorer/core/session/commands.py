@@ -73,6 +73,9 @@ MAX_INPUT = Argument("--max-input", "memory limit of all inputs, in GiB", "float
 CALL = (PROGRAM, FUNCTION, PASSES, RUN_STAGE, CONST, RUN_INPUT, SHAPE, MAX_INPUT, PACKED, PRIVATE)
 
 
+SCRIPT = Argument(
+    "--script", "read the commands from this file, or - for standard input", "source", metavar="FILE"
+)
 SAMPLING = (
     Argument(
         "--input",
@@ -356,12 +359,7 @@ COMMANDS: tuple[Command, ...] = (
                 "source",
                 metavar="FILE",
             ),
-            Argument(
-                "--script",
-                "read the commands from this file, or - for standard input",
-                "source",
-                metavar="FILE",
-            ),
+            SCRIPT,
             PROFILE,
             _format("text", "json"),
         ),
@@ -408,6 +406,13 @@ COMMANDS: tuple[Command, ...] = (
             ),
             *SAMPLING,
             Argument("--all", "list every pair of values", "flag", False),
+            Argument(
+                "--step",
+                "walk through both runs, pair by pair of values, by commands as in `debug`; `help` lists them",
+                "flag",
+                False,
+            ),
+            SCRIPT,
             *SIDE_BY_SIDE,
             _format("text", "json"),
         ),
@@ -415,6 +420,7 @@ COMMANDS: tuple[Command, ...] = (
             "relax-explorer compare model.py -p LegalizeOps",
             "relax-explorer compare before.py after.py --shape n=3",
             "relax-explorer compare dumps@FuseOps dumps@FuseTIR --input io.npz",
+            "relax-explorer compare before.py after.py --step",
         ),
     ),
     Command(

@@ -40,7 +40,8 @@ _ANSWERS = ("call_tir", "call_tir_inplace", "call_dps_packed", "call_tir_with_gr
 class Production:
     """A value at the moment when `binding` of `function` made it, or wrote it into the operand `name`.
 
-    `reads` are the numbers of the productions of its operands; inputs of the run have negative numbers.
+    `reads` are the numbers of the productions of its operands; inputs of the run have negative numbers. `depth` is the number
+    of calls around it.
     """
 
     number: int
@@ -52,6 +53,7 @@ class Production:
     reads: tuple[int, ...] = ()
     written: bool = False
     stale: tuple[str, ...] = ()  # operands that were overwritten after they were made, with the writer
+    depth: int = 0
 
 
 @dataclass(slots=True, eq=False)
@@ -245,6 +247,7 @@ class _Recorder:
                 reads,
                 written,
                 self.stale,
+                len(self.sources) - 1,
             )
         )
         return number

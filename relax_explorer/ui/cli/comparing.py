@@ -14,8 +14,9 @@ from relax_explorer.core.exec.interrupt import Interrupt
 from relax_explorer.core.session.arrays import read_arrays
 from relax_explorer.core.session.bisect import Bisection
 from relax_explorer.core.session.bisect import bisect as find
-from relax_explorer.core.session.compare import Comparison, Links, against, links_between
+from relax_explorer.core.session.compare import Comparison, Links, Trial, against, links_between
 from relax_explorer.core.session.compare import compare as compare_stages
+from relax_explorer.core.session.difference import Tolerance
 from relax_explorer.core.session.dumps import Stage
 from relax_explorer.core.session.predicates import NoNan, Predicate, SameOutput, WellFormed
 from relax_explorer.core.session.validate import validate as validate_stages
@@ -25,17 +26,26 @@ from relax_explorer.ui.cli import output, trials
 from relax_explorer.ui.cli.interruptible import interruptible
 from relax_explorer.ui.cli.packed_files import register_files
 from relax_explorer.ui.cli.progress import progress
+from relax_explorer.ui.cli.prompt import commands_of
 
+_ONE_SAMPLE = "--step walks through one sample: no --ref, --all, --samples, --workers or --scheduler"
 _RESULT = re.compile(r"out[0-9]{1,9}")
 
 
 def compare(
     a: str, b: str | None, passes: str | None, func: str | None, ref: str | None, input_: tuple[str, ...], shape: tuple[str, ...],
-    samples: int | None, rtol: float | None, atol: float | None, max_input: float, packed: tuple[str, ...], all: bool, workers: int | None,
-    scheduler: str | None, format: str,
+    samples: int | None, rtol: float | None, atol: float | None, max_input: float, packed: tuple[str, ...], all: bool, step: bool, script: str | None,
+    workers: int | None, scheduler: str | None, format: str,
 ) -> int:  # fmt: skip
     """Compare two programs, or one with recorded values."""
     allowed = trials.tolerance(rtol, atol)
+    if script is not None and not step:
+        raise click.UsageError("--script goes with --step")
+    if step:
+        if all or any(option is not None for option in (ref, samples, workers, scheduler)):
+            raise click.UsageError(_ONE_SAMPLE)
+        register_files(packed)
+        return _stepped(a, b, passes, func, (input_, shape, 1, max_input), allowed, script, format)
     if ref is not None:
         if b is not None or workers is not None or scheduler is not None:
             raise click.UsageError("--ref compares A alone, in this process")
@@ -65,11 +75,18 @@ def compare(
     return output.OK if result.ran else output.CANNOT
 
 
-def _compared(
-    a: str, b: str | None, passes: str | None, func: str | None, choice: tuple[Any, ...], allowed: Any, everything: bool,
-    where: tuple[int | None, str | None, tuple[str, ...]],
-) -> Comparison:  # fmt: skip
-    """Compare two stages of one build, or of two."""
+@dataclass(frozen=True)
+class _Pair:
+    """Two stages to compare, their names in messages, and which binding came from which."""
+
+    a: Stage
+    b: Stage
+    names: tuple[str, str]
+    links: Links
+
+
+def _pair(a: str, b: str | None, passes: str | None) -> _Pair:
+    """Two stages of one build, or of two."""
     (path, name), (other, its_name) = trials.place(a), trials.place(b if b is not None else a)
     one = b is None or (other == path and path != "-")
     left = trials.build(path, passes if one or name is not None else None)
@@ -81,19 +98,45 @@ def _compared(
     links: Links = ()
     if one and left.snapshots and first.number <= second.number:
         links = links_between(left.snapshots, first.number, second.number)
-    function = trials.function_name(first, func)
-    chosen = trials.samples(first, function, *choice)
+    return _Pair(first, second, (left.title(first), right.title(second)), links)
+
+
+def _stepped(
+    a: str, b: str | None, passes: str | None, func: str | None, choice: tuple[Any, ...], allowed: Tolerance,
+    script: str | None, format: str,
+) -> int:  # fmt: skip
+    """Walk through the runs of two stages."""
+    from relax_explorer.core.session.lockstep import lockstep
+    from relax_explorer.ui.cli.stepping import walk
+
+    commands = commands_of(script, (a, b))
+    pair = _pair(a, b, passes)
+    function = trials.function_name(pair.a, func)
+    sample = trials.samples(pair.a, function, *choice)[0]
+    trial = Trial(pair.a, pair.b, function, sample, allowed, pair.links, directories.kernel_cache())
+    runs = interruptible(lambda interrupt: lockstep(replace(trial, interrupt=interrupt)))
+    return walk(runs, pair.names, commands, script or "-", format)
+
+
+def _compared(
+    a: str, b: str | None, passes: str | None, func: str | None, choice: tuple[Any, ...], allowed: Tolerance, everything: bool,
+    where: tuple[int | None, str | None, tuple[str, ...]],
+) -> Comparison:  # fmt: skip
+    """Compare two stages of one build, or of two."""
+    pair = _pair(a, b, passes)
+    function = trials.function_name(pair.a, func)
+    chosen = trials.samples(pair.a, function, *choice)
     cache = directories.kernel_cache()
 
     def work(interrupt: Interrupt) -> Comparison:
         with trials.executor(*where) as executor, progress() as told:
             return compare_stages(
-                first,
-                second,
+                pair.a,
+                pair.b,
                 function,
                 chosen,
                 allowed,
-                links=links,
+                links=pair.links,
                 cache=cache,
                 everything=everything,
                 executor=executor,
@@ -102,7 +145,7 @@ def _compared(
             )
 
     result: Comparison = interruptible(work)
-    return replace(result, a=left.title(first), b=right.title(second))
+    return replace(result, a=pair.names[0], b=pair.names[1])
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,118 @@
+"""The commands of `compare --step`: as in the debugger, lower case goes forward and UPPER CASE back."""
+
+from __future__ import annotations
+
+from relax_explorer.core.session.command_table import DebugCommand, execute_from, help_on
+from relax_explorer.core.session.debug_motions import LAST, count, nothing_more
+from relax_explorer.core.session.debug_places import near, refused
+from relax_explorer.core.session.debug_session import Answer
+from relax_explorer.core.session.lockstep import Lockstep
+from relax_explorer.core.session.recording import Production
+
+_AROUND = 5  # pairs that `list` shows on each side
+
+
+class LockstepSession:
+    """A walk through two runs: where it stands, and whether it is over."""
+
+    def __init__(self, runs: Lockstep) -> None:
+        self.runs, self.at = runs, 0
+        self.is_over = False  # True after `quit`
+
+    def stop(self, already: str = "") -> Answer:
+        """The current position."""
+        return Answer("pair", {"runs": self.runs, "at": self.at, "already": already})
+
+    def move(self, to: int) -> Answer:
+        """Go to a position."""
+        already = "" if to != self.at else "start" if to == 0 else "end" if to == self.runs.last else ""
+        self.at = to
+        return self.stop(already)
+
+
+def _stepped(session: LockstepSession, text: str, direction: int) -> Answer:
+    return session.move(session.runs.step(session.at, direction * count(text)))
+
+
+def _over(session: LockstepSession, text: str, direction: int) -> Answer:
+    at = session.at
+    for _ in range(min(count(text), session.runs.last)):
+        at = session.runs.over(at, direction)
+    return session.move(at)
+
+
+def _continued(session: LockstepSession, text: str, direction: int) -> Answer:
+    nothing_more(text)
+    return session.move(session.runs.to_difference(session.at, direction))
+
+
+def _until(session: LockstepSession, text: str, direction: int) -> Answer:
+    _check_name(session, text)
+    return session.move(session.runs.to(session.at, direction, lambda pair: text in pair.names))
+
+
+def _goto(session: LockstepSession, text: str) -> Answer:
+    named = {"start": 0, "end": LAST}
+    if text.startswith(("+", "-")):
+        return _stepped(session, text[1:], int(text[0] + "1"))
+    if not text:
+        raise refused("goto takes a position", "write goto 12, goto -3, goto start or goto end")
+    return session.move(session.runs.step(0, named[text] if text in named else count(text)))
+
+
+def _print(session: LockstepSession, text: str) -> Answer:
+    here = session.runs.pair(session.at)
+    sides: tuple[Production | None, Production | None] = (None, None) if here is None else (here.a, here.b)
+    if text:
+        _check_name(session, text)
+        done = session.runs.pairs[: session.at]
+        sides = _newest([pair.a for pair in done], text), _newest([pair.b for pair in done], text)
+    return Answer("sides", {"name": text, "a": sides[0], "b": sides[1]})
+
+
+def _newest(productions: list[Production | None], name: str) -> Production | None:
+    return next((item for item in reversed(productions) if item is not None and item.name == name), None)
+
+
+def _check_name(session: LockstepSession, name: str) -> None:
+    known = {item for pair in session.runs.pairs for item in pair.names}
+    if name not in known:
+        raise refused(f"neither run has a value {name[:40]!r}", near(name, known, "name a variable"))
+
+
+def _list(session: LockstepSession, text: str) -> Answer:
+    nothing_more(text)
+    first, end = max(session.at - _AROUND, 1), min(session.at + _AROUND + 1, session.runs.last)
+    rows = [(number, session.runs.pairs[number - 1].pairing) for number in range(first, end)]
+    return Answer("pairs", {"pairs": rows, "at": session.at})
+
+
+def _help(session: LockstepSession, text: str) -> Answer:
+    return help_on(LOCKSTEP_COMMANDS, text)
+
+
+def _quit(session: LockstepSession, text: str) -> Answer:
+    session.is_over = True
+    return Answer("quit")
+
+
+LOCKSTEP_COMMANDS: tuple[DebugCommand[LockstepSession], ...] = (
+    DebugCommand("step", "[N]", "Go to the next pair of values, into calls.", lambda s, text: _stepped(s, text, 1), ("s",)),
+    DebugCommand("reverse-step", "[N]", "Go back one pair.", lambda s, text: _stepped(s, text, -1), ("rs", "S", "back")),
+    DebugCommand("next", "[N]", "Go to the next pair of this function, over its calls.", lambda s, text: _over(s, text, 1), ("n",)),
+    DebugCommand("reverse-next", "[N]", "Go back over calls.", lambda s, text: _over(s, text, -1), ("rn", "N")),
+    DebugCommand("continue", "", "Go to the next pair that differs, or to the results.", lambda s, text: _continued(s, text, 1), ("c",)),
+    DebugCommand("reverse-continue", "", "Go back to a pair that differs, or to the start.", lambda s, text: _continued(s, text, -1), ("rc", "C")),
+    DebugCommand("until", "NAME", "Go to the next pair with a variable of this name.", lambda s, text: _until(s, text, 1), ("u",)),
+    DebugCommand("reverse-until", "NAME", "Go back to a pair with a variable of this name.", lambda s, text: _until(s, text, -1), ("ru", "U")),
+    DebugCommand("goto", "N|+N|-N|start|end", "Go to pair N.", _goto, ("g",)),
+    DebugCommand("print", "[NAME]", "Show the elements of the pair, or of the last values of a variable.", _print, ("p",)),
+    DebugCommand("list", "", "Show the pairs around this one.", _list, ("l",)),
+    DebugCommand("help", "[COMMAND]", "List the commands, or explain one.", _help, ("h", "?")),
+    DebugCommand("quit", "", "End the session.", _quit, ("q",)),
+)  # fmt: skip
+
+
+def execute(session: LockstepSession, line: str) -> Answer:
+    """Run one command line. A wrong command is answered with its problem, and changes nothing."""
+    return execute_from(LOCKSTEP_COMMANDS, session, line)
