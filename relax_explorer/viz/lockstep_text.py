@@ -52,9 +52,10 @@ def where_text(runs: Lockstep, at: int) -> str:
 
 
 def _verdict(runs: Lockstep) -> str:
-    if runs.reason:
-        return f"DIFFERENT, {runs.reason}"
-    return "equal" if runs.a.failure is None else "both stop"
+    verdict = runs.verdict
+    if not verdict.equal:
+        return f"DIFFERENT, {verdict.reason}"
+    return "equal" if verdict.ran else "both stop"
 
 
 def pair_lines(pair: Pair, width: int = WIDTH) -> Iterable[str]:
@@ -82,10 +83,10 @@ def _side_text(side: Side | None) -> str:
 
 def result_lines(runs: Lockstep) -> Iterable[str]:
     """The results of two runs, and what stopped them."""
-    for letter, run in (("A", runs.a), ("B", runs.b)):
-        if run.failure is not None:
-            yield f"  {letter} stops: {visible(run.failure.message, 300)}"
-    for name, apart in runs.results:
+    for letter, message in zip("AB", runs.verdict.stopped, strict=True):
+        if message:
+            yield f"  {letter} stops: {visible(message, 300)}"
+    for name, apart in runs.verdict.results:
         yield f"  {visible(name, 60)}: {distance_text(apart)}"
 
 
@@ -123,9 +124,9 @@ def _stop_data(data: dict[str, Any]) -> dict[str, Any]:
         operands = [asdict(operand) for operand in pair.operands]
         return row | asdict(pair.pairing) | {"values": _values(pair.a, pair.b), "operands": operands}
     if data["at"]:
-        stopped = [None if run.failure is None else run.failure.message for run in (runs.a, runs.b)]
-        row |= {"reason": runs.reason, "stopped": stopped}
-        row["results"] = {name: asdict(apart) for name, apart in runs.results}
+        verdict = runs.verdict
+        row |= {"reason": verdict.reason, "stopped": list(verdict.stopped)}
+        row["results"] = {name: asdict(apart) for name, apart in verdict.results}
     return row
 
 

@@ -59,7 +59,7 @@ def test_commands_come_from_standard_input_or_a_script(tmp_path: Path) -> None:
         ("@@right.py", "@@wrong.py", "--step", "--samples", "2"),
         ("@@right.py", "@@wrong.py", "--step", "--workers", "2"),
         ("@@right.py", "@@wrong.py", "--step", "--scheduler", "local"),
-        ("@@right.py", "--step", "--ref", "@@ref.npz"),
+        ("@@right.py", "@@wrong.py", "--step", "--ref", "@@right.py"),
         ("@@right.py", "--step"),
         ("-", "@@wrong.py", "--step"),
         ("@@right.py", "-", "--step", "--script", "-"),
@@ -68,6 +68,17 @@ def test_commands_come_from_standard_input_or_a_script(tmp_path: Path) -> None:
 )
 def test_what_does_not_go_with_it_is_refused(tmp_path: Path, words: tuple[str, ...]) -> None:
     assert rxe(tmp_path, *words).exit_code == 2
+
+
+def test_standard_input_is_a_program_or_commands(tmp_path: Path) -> None:
+    for words in (("-", "@@wrong.py"), ("@@right.py", "-")):
+        done = rxe(tmp_path, *words, "--step", typed=RIGHT)
+        assert "standard input is read once" in done.stderr
+        script = tmp_path / "commands.txt"
+        script.write_text("c\n")
+        done = rxe(tmp_path, *words, "--step", "--script", "@@commands.txt", typed=RIGHT)
+        assert done.exit_code in (0, 1)
+        assert "(rxe) c\n" in done.stdout
 
 
 def test_a_walk_as_json(tmp_path: Path) -> None:
@@ -89,10 +100,10 @@ def test_a_walk_as_json(tmp_path: Path) -> None:
 
 def test_the_results_as_json(tmp_path: Path) -> None:
     end = rows(rxe(tmp_path, "@@right.py", "@@wrong.py", "--step", "--format", "json", typed="g end\n"))[1]
-    assert (end["position"], end["reason"], end["stopped"]) == (3, "out0 differs", [None, None])
+    assert (end["position"], end["reason"], end["stopped"]) == (3, "out0 differs", ["", ""])
     assert list(end["results"]) == ["out0"]
     end = rows(rxe(tmp_path, "@@right.py", "@@stops.py", "--step", "--format", "json", typed="g end\n"))[1]
-    assert (end["reason"], end["stopped"][0], end["results"]) == ("only B stops", None, {})
+    assert (end["reason"], end["stopped"][0], end["results"]) == ("only B stops", "", {})
     assert "expected 3, got 2" in end["stopped"][1]
 
 

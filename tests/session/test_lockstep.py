@@ -143,8 +143,8 @@ def test_operands_are_told_only_where_values_part() -> None:
 def test_the_tolerance_tells_what_differs() -> None:
     right = body("a = R.exp(x)", "return a")
     wrong = body("a = R.add(R.exp(x), R.const(0.01, 'float32'))", "return a")
-    assert walk(right, wrong).reason == "out0 differs"
-    assert walk(right, wrong, Tolerance(0.5, 0.5)).reason == ""
+    assert walk(right, wrong).verdict.reason == "out0 differs"
+    assert walk(right, wrong, Tolerance(0.5, 0.5)).verdict.reason == ""
     assert walk(right, wrong, Tolerance(0.5, 0.5)).to_difference(0, 1) == 3
 
 
@@ -157,4 +157,4 @@ def test_a_value_beyond_the_memory_limit_does_not_differ(monkeypatch: pytest.Mon
     runs = walk(right, right.replace("R.sin", "R.cos"))
     assert [pair.pairing.by for pair in runs.pairs][1] == "not kept"
     assert runs.to_difference(0, 1) == runs.last
-    assert runs.reason == "out0 differs"
+    assert runs.verdict.reason == "out0 differs"

@@ -23,6 +23,7 @@ LOOKS = {
     "debug-shapes": (LAYER, ("2", "s", "v")),
     "inputs": (LAYER, ("2", "I")),
     "graph": (LAYER, ("j", "j", "j", "3", "plus")),
+    "compare-programs": (BROKEN, (*["right_square_bracket"] * 3, "5", "p")),
     "problems": (LAYER, ("4",)),
     "help": (LAYER, ("question_mark",)),
     "typed": (LAYER, ("T", "colon", "s", "tab")),

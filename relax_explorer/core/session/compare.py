@@ -298,20 +298,20 @@ def judged(
 ) -> Verdict:
     """The verdict on two recorded runs."""
     reason, results = outcome(a, b, tolerance)
-    stopped = tuple(["" if run.failure is None else run.failure.message for run in (a, b)])
-    first: Pairing | None = None
-    operands: tuple[Pairing, ...] = ()
-    pairs: tuple[Pairing, ...] = ()
-    if reason or everything:
-        matches = counterparts(a.productions, b.productions, links, tolerance)
-        report = Report(a, b, matches, tolerance)
-        if reason:
-            first, operands = report.first()
-        if everything:
-            pairs = tuple([report.pairing(match) for match in matches])
-    return Verdict(
-        sample, reason, results, (stopped[0], stopped[1]), first, operands, pairs, a.unkept + b.unkept
-    )
+    if not reason and not everything:
+        return _verdict(a, b, sample, reason, results)
+    matches = counterparts(a.productions, b.productions, links, tolerance)
+    report = Report(a, b, matches, tolerance)
+    verdict = report.verdict(sample, reason, results)
+    pairs = [report.pairing(match) for match in matches] if everything else ()
+    return replace(verdict, pairs=tuple(pairs))
+
+
+def _verdict(
+    a: Recording, b: Recording, sample: str, reason: str, results: tuple[tuple[str, Delta], ...]
+) -> Verdict:
+    a_stops, b_stops = ["" if run.failure is None else run.failure.message for run in (a, b)]
+    return Verdict(sample, reason, results, (a_stops, b_stops), unkept=a.unkept + b.unkept)
 
 
 class Report:
@@ -320,6 +320,14 @@ class Report:
     def __init__(self, a: Recording, b: Recording, matches: Sequence[Match], tolerance: Tolerance) -> None:
         self.a, self.b, self.tolerance = a, b, tolerance
         self.of_b = {match.b: match for match in matches if match.b is not None}
+
+    def verdict(self, sample: str, reason: str, results: tuple[tuple[str, Delta], ...]) -> Verdict:
+        """The verdict, with the first pair that differs if there is a reason."""
+        verdict = _verdict(self.a, self.b, sample, reason, results)
+        if not reason:
+            return verdict
+        first, operands = self.first()
+        return replace(verdict, first=first, operands=operands)
 
     def pairing(self, match: Match) -> Pairing:
         """A match with the distance of its values."""

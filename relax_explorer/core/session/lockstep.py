@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from relax_explorer.core.session.compare import Pairing, Report, Trial, origins_of, outcome, runs_of
+from relax_explorer.core.session.compare import Pairing, Report, Trial, Verdict, origins_of, outcome, runs_of
 from relax_explorer.core.session.counterparts import Match, counterparts
-from relax_explorer.core.session.difference import Delta
 from relax_explorer.core.session.recording import Production, Recording
 
 
@@ -41,14 +40,13 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Lockstep:
-    """Two recorded runs on the inputs of `trial`. `reason` tells why their results differ; it is empty if they are equal."""
+    """Two recorded runs on the inputs of `trial`, and the verdict on their results."""
 
     trial: Trial
     a: Recording
     b: Recording
     pairs: tuple[Pair, ...]
-    reason: str
-    results: tuple[tuple[str, Delta], ...]
+    verdict: Verdict
 
     @property
     def last(self) -> int:
@@ -84,11 +82,11 @@ class Lockstep:
 def lockstep(trial: Trial) -> Lockstep:
     """Run both stages of a trial, and pair their values."""
     a, b = runs_of(trial)
-    reason, results = outcome(a, b, trial.tolerance)
     matches = counterparts(a.productions, b.productions, origins_of(trial), trial.tolerance)
     report = Report(a, b, matches, trial.tolerance)
+    verdict = report.verdict(str(trial.sample), *outcome(a, b, trial.tolerance))
     pairs = tuple([_pair(report, match) for match in _in_order(matches)])
-    return Lockstep(trial, a, b, pairs, reason, results)
+    return Lockstep(trial, a, b, pairs, verdict)
 
 
 def _pair(report: Report, match: Match) -> Pair:

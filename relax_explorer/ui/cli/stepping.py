@@ -24,4 +24,4 @@ def walk(
     show("", session.stop())
     console = Console(session, lambda line: execute(session, line), show, LOCKSTEP_COMMANDS)
     status = console.run(commands, script, format == "text")
-    return status or (output.FOUND if runs.reason else output.OK)
+    return status or (output.OK if runs.verdict.equal else output.FOUND)

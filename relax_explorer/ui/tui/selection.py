@@ -40,7 +40,8 @@ class Options:
     the neighbourhood in the graph, 0 for the whole graph; `shows_map` shows the map of a large
     graph; `layers` draws equal layers once or each; `shows_removed` shows in the
     graph what the stage removed; `heat` colours it by time or bytes; `inside` are
-    functions whose calls are opened in the graph; `lower` is the table below the program in a narrow debug screen.
+    functions whose calls are opened in the graph; `lower` is the table below the program in a narrow debug screen;
+    `shows_programs` shows both programs when two stages are compared.
     """
 
     density: str = "compact"
@@ -56,3 +57,4 @@ class Options:
     shows_removed: bool = False
     heat: str = ""
     lower: str = "values"
+    shows_programs: bool = False

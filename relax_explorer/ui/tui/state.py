@@ -14,15 +14,17 @@ from relax_explorer.ui.tui.selection import Options, Selection
 if TYPE_CHECKING:
     from relax_explorer.core.session.compare import Comparison
     from relax_explorer.ui.tui.debug_rows import RunView
+    from relax_explorer.ui.tui.pair_rows import PairView
 
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """A comparison of two stages: their numbers and the result."""
+    """A comparison of two stages: their numbers, the result, and the pairs of values in the order of the runs."""
 
     a: int
     b: int
     result: Comparison
+    pairs: tuple[PairView, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,14 +5,16 @@ from __future__ import annotations
 from relax_explorer.core.exec.interrupt import Cancelled, Interrupt
 from relax_explorer.core.session.bisect import Bisection, bisect
 from relax_explorer.core.session.call_inputs import CallInputs
-from relax_explorer.core.session.compare import compare, links_between
+from relax_explorer.core.session.compare import Comparison, Trial, links_between
 from relax_explorer.core.session.dumps import built, stage_of
+from relax_explorer.core.session.lockstep import lockstep
 from relax_explorer.core.session.predicates import SameOutput
 from relax_explorer.core.session.samples import samples_of
 from relax_explorer.core.session.session import Session
 from relax_explorer.ui import directories
 from relax_explorer.ui.tui.host import Host
 from relax_explorer.ui.tui.jobs import Job
+from relax_explorer.ui.tui.pair_rows import pair_views
 from relax_explorer.ui.tui.run_control import RunControl
 from relax_explorer.ui.tui.stage_control import StageControl
 from relax_explorer.ui.tui.state import Compared
@@ -142,17 +144,17 @@ def _compared(
     session: Session, numbers: tuple[int, int], name: str, given: CallInputs, interrupt: Interrupt
 ) -> Compared | None:
     """Run a function in two stages on one sample; None if it was cancelled."""
-    a, b = [session.stages[number] for number in numbers]
-    samples = samples_of(a.module, name, 1, given.sources, given.shape)
-    sides = [stage_of(item, session.filename) for item in (a, b)]
+    stages = [session.stages[number] for number in numbers]
+    sample = samples_of(stages[0].module, name, 1, given.sources, given.shape)[0]
+    a, b = [stage_of(item, session.filename) for item in stages]
+    links = links_between(session.stages, *numbers)
+    trial = Trial(a, b, name, sample, links=links, cache=directories.kernel_cache(), interrupt=interrupt)
     try:
-        result = compare(
-            sides[0], sides[1], name, samples, links=links_between(session.stages, *numbers),
-            cache=directories.kernel_cache(), everything=True, interrupt=interrupt,
-        )  # fmt: skip
+        runs = lockstep(trial)
     except Cancelled:
         return None
-    return Compared(*numbers, result)
+    result = Comparison(str(a), str(b), name, (runs.verdict,))
+    return Compared(*numbers, result, pair_views(runs, stages))
 
 
 def _attempt_rows(session: Session, found: Bisection) -> list[Row]:

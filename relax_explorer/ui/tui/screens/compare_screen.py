@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rich.text import Text
 from textual.app import ComposeResult
+from textual.containers import Container
 
 from relax_explorer.core.session.compare import Pairing, Side, Verdict
 from relax_explorer.ui.tui import keys
 from relax_explorer.ui.tui.empty import no_comparison
+from relax_explorer.ui.tui.pair_rows import PairView, Spot
 from relax_explorer.ui.tui.screens.passes_screen import ahead
 from relax_explorer.ui.tui.screens.screen_frame import Frame
 from relax_explorer.ui.tui.state import Compared, State
@@ -24,22 +28,43 @@ class CompareScreen(Frame):
 
     BINDINGS = keys.bindings("compare")
     name_ = "compare"
-    panes = ("pairs",)
+    panes = ("pairs", "program_a", "program_b")
+    _shown: Compared | None = None  # after a resize, the cursor stays
 
     def compose_body(self) -> ComposeResult:
-        """The verdict, the pairs, the selected pair."""
+        """The verdict, the pairs, both programs, the selected pair."""
         yield FixedText(id="verdict")
         yield LineView("pairs", colored=False)
+        with Container(id="programs"):
+            yield LineView("program_a")
+            yield LineView("program_b")
         yield FixedText(id="pair")
+
+    @property
+    def shows_programs(self) -> bool:
+        """True if both programs are shown."""
+        state = self.explorer.state
+        return state.options.shows_programs and state.compared is not None
+
+    def fit(self) -> None:
+        """Make room for the programs, side by side or one above the other."""
+        super().fit()
+        self.set_class(self.shows_programs, "-programs")
+        for name in ("programs", "program_a", "program_b"):
+            self.query_one(f"#{name}").display = self.shows_programs
 
     def draw(self, state: State, old: State) -> None:
         """Draw the comparison."""
         compared = state.compared
+        is_new = compared is not old.compared
+        if is_new or state.options.shows_programs != old.options.shows_programs:
+            self.fit()
+            self.call_after_refresh(self._centre)  # the views have their sizes then
         if state.session is None or compared is None:
             found = no_comparison(state, not self.explorer.jobs.is_idle)
             self.query_one("#pairs", LineView).show(text_lines(found), 0)
             self.query_one("#verdict", FixedText).show(Text(""))
-        elif compared is not old.compared:
+        elif is_new:
             self._draw_pairs(state, compared)
 
     def _draw_pairs(self, state: State, compared: Compared) -> None:
@@ -50,30 +75,60 @@ class CompareScreen(Frame):
             for number in (compared.a, compared.b)
         ]
         width = self.app.size.width - 6
-        rows = [Row(pair_row(pair, width), pair_glyph(pair), pair) for pair in verdict.pairs]
+        pairs = [view.pairing for view in compared.pairs]
+        rows = [Row(pair_row(view.pairing, width), pair_glyph(view.pairing), view) for view in compared.pairs]
         view = self.query_one("#pairs", LineView)
-        view.show(rows or [Row("no values to compare")], _first(verdict))
+        is_new, self._shown = compared is not self._shown, compared
+        view.show(rows or [Row("no values to compare")], _first(verdict, pairs) if is_new else None)
         view.centre()
         view.show_title(f"A {names[0]}  ↔  B {names[1]}")
-        wrong = sum(not pair.equal and pair.delta is not None for pair in verdict.pairs)
-        view.border_subtitle = f"{wrong} of {len(verdict.pairs)} pairs differ"
+        wrong = sum(not pair.equal and pair.delta is not None for pair in pairs)
+        view.border_subtitle = f"{wrong} of {len(pairs)} pairs differ"
+        for letter, name in zip("ab", names, strict=True):
+            self.query_one(f"#program_{letter}", LineView).show_title(f"{letter.upper()} {name}")
         self.query_one("#verdict", FixedText).show(
             Text(f" A {names[0]}   B {names[1]}   {verdict_line(verdict)}", no_wrap=True)
         )
         self._draw_pair()
 
+    @property
+    def _pair(self) -> PairView | None:
+        """The pair under the cursor."""
+        node = self.query_one("#pairs", LineView).row_node
+        return node if isinstance(node, PairView) else None
+
     def _draw_pair(self) -> None:
-        row = self.query_one("#pairs", LineView).row
-        lines = pair_detail(row.node) if row is not None and isinstance(row.node, Pairing) else []
+        """Tell about the pair under the cursor, and mark it in both programs."""
+        pair = self._pair
+        if pair is None:
+            lines = []
+        elif self.shows_programs:
+            lines = pair.lines
+            self._follow("program_a", pair.a)
+            self._follow("program_b", pair.b)
+        else:
+            lines = pair_detail(pair.pairing)
         self.query_one("#pair", FixedText).show(Text("\n".join(lines), no_wrap=True, overflow="ellipsis"))
 
-    def on_cursor_moved(self, message: CursorMoved) -> None:
-        """Show the pair under the cursor."""
+    def _centre(self) -> None:
+        self.query_one("#pairs", LineView).centre()
         self._draw_pair()
+
+    def _follow(self, name: str, spot: Spot | None) -> None:
+        """Put the cursor of a program on the binding of a value."""
+        view = self.query_one(f"#{name}", LineView)
+        view.show(() if spot is None else spot.marked, 0 if spot is None else spot.row)
+        view.centre()
+
+    def on_cursor_moved(self, message: CursorMoved) -> None:
+        """Show the pair under the cursor. The programs can be read without it."""
+        if message.view == "pairs":
+            self._draw_pair()
 
     def on_row_chosen(self, message: RowChosen) -> None:
         """A click on the line under the cursor."""
-        self.action_enter()
+        if message.view == "pairs":
+            self.action_enter()
 
     def resumed(self) -> None:
         """Compare with the stage before, if nothing was compared yet."""
@@ -102,11 +157,11 @@ class CompareScreen(Frame):
 
     def action_enter(self) -> None:
         """Go to the binding of the pair, in stage B."""
-        row, compared = self.query_one("#pairs", LineView).row, self.explorer.state.compared
-        if row is None or compared is None or not isinstance(row.node, Pairing):
+        pair, compared = self._pair, self.explorer.state.compared
+        if pair is None or compared is None:
             return
-        side: Side | None = row.node.b or row.node.a
-        stage = compared.b if row.node.b is not None else compared.a
+        side: Side | None = pair.pairing.b or pair.pairing.a
+        stage = compared.b if pair.pairing.b is not None else compared.a
         if side is not None and self.explorer.stage_control.go_to_variable(side.name, stage):
             self.explorer.show_screen("passes")
         else:
@@ -128,15 +183,30 @@ class CompareScreen(Frame):
         view = self.query_one("#pairs", LineView)
         found = self._differing()
         if found:
-            view.move(max(found, key=lambda n: view.rows[n].node.delta.max_abs))
+            view.move(max(found, key=lambda n: view.rows[n].node.pairing.delta.max_abs))
         else:
             self.explorer.say("all pairs are equal")
 
+    def action_programs(self) -> None:
+        """Show or hide both programs."""
+        if self.explorer.state.compared is None:
+            self.explorer.say("nothing is compared yet; b chooses a stage")
+            return
+        self.explorer.show_with(shows_programs=not self.explorer.state.options.shows_programs)
 
-def _first(verdict: Verdict) -> int:
+    def action_pair(self, step: int) -> None:
+        view = self.query_one("#pairs", LineView)
+        target = view.cursor + step
+        if 0 <= target < len(view.rows):
+            view.move(target)
+        else:
+            self.explorer.say("no further pair")
+
+
+def _first(verdict: Verdict, pairs: Sequence[Pairing]) -> int:
     """The row of the first pair that differs, else 0."""
     first = verdict.first
-    for number, pair in enumerate(verdict.pairs):
+    for number, pair in enumerate(pairs):
         if (
             first is not None
             and first.b is not None
@@ -144,6 +214,4 @@ def _first(verdict: Verdict) -> int:
             and (pair.b.function, pair.b.name) == (first.b.function, first.b.name)
         ):
             return number
-    return next(
-        (number for number, pair in enumerate(verdict.pairs) if not pair.equal and pair.delta is not None), 0
-    )
+    return next((number for number, pair in enumerate(pairs) if not pair.equal and pair.delta is not None), 0)

@@ -1,0 +1,111 @@
+"""What the compare screen shows of two runs in lock-step: each pair of values, with its places in the programs of both stages.
+
+Pairs are read in the thread that ran the stages. They hold no recorded values, which may be large.
+"""
+
+from __future__ import annotations
+
+from collections import ChainMap
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.session.compare import Pairing
+from relax_explorer.core.session.lockstep import Lockstep
+from relax_explorer.core.session.recording import Production
+from relax_explorer.core.session.snapshot import Snapshot
+from relax_explorer.ui.tui.table_rows import TableRows
+from relax_explorer.viz.debug_text import value_text
+from relax_explorer.viz.ir_table import IrTable
+from relax_explorer.viz.pair_table import pair_glyph, pair_state
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """Where a program stands: the rows of its function, the row, and the binding that made the value with the value as text.
+
+    Without a value (`binding` is None) a program stays at the value before.
+    """
+
+    rows: TableRows
+    row: int
+    binding: e.Binding | None
+    value: str
+
+    @property
+    def marked(self) -> TableRows:
+        """The rows with `▶` at the binding."""
+        if self.binding is None:
+            return self.rows
+        here = {id(self.binding): "▶"}
+        marks = ChainMap(here, self.rows.marks)  # type: ignore[arg-type]  # nothing writes to it
+        return TableRows(self.rows.table, marks=marks)
+
+
+@dataclass(frozen=True, slots=True)
+class PairView:
+    """A pair of values with the places of A and B; None for a program that makes no value at all."""
+
+    pairing: Pairing
+    a: Spot | None
+    b: Spot | None
+
+    @property
+    def lines(self) -> list[str]:
+        """Both values, and how far they are apart."""
+        values = [
+            f" {letter} = {spot.value}"
+            if spot is not None and spot.binding is not None
+            else f" {letter} has no value here"
+            for letter, spot in (("A", self.a), ("B", self.b))
+        ]
+        return [*values, f" {pair_state(self.pairing)}"]
+
+
+class _Side:
+    """The functions of one stage as rows. A binding is marked `≠` if one of its values differs."""
+
+    def __init__(self, stage: Snapshot) -> None:
+        self.stage = stage
+        self.marks: dict[int, str] = {}
+        self.rows: dict[str, TableRows] = {}
+
+    def mark(self, item: Production | None, glyph: str) -> None:
+        if item is not None and self.marks.get(id(item.binding)) != "≠":
+            self.marks[id(item.binding)] = glyph
+
+    def spots(self, items: Sequence[Production | None]) -> list[Spot | None]:
+        """The places of values. Before the first one, a program stands there already."""
+        found = [None if item is None else self._spot(item) for item in items]
+        last = next((spot for spot in found if spot is not None), None)
+        spots = []
+        for spot in found:
+            if spot is None and last is not None:
+                spot = Spot(last.rows, last.row, None, "")
+            spots.append(spot)
+            last = spot
+        return spots
+
+    def _spot(self, item: Production) -> Spot:
+        """The place of a value. A function that is nested in another has no rows of its own: then all are shown."""
+        name = item.function if item.function in self.stage.module.functions else ""
+        if name not in self.rows:
+            self.rows[name] = TableRows(IrTable(self.stage, name), marks=self.marks)
+        rows = self.rows[name]
+        return Spot(rows, rows.row_of(item.binding) or 0, item.binding, value_text(item.value))
+
+
+def pair_views(runs: Lockstep, stages: Sequence[Snapshot]) -> tuple[PairView, ...]:
+    """The pairs of two runs of these two stages, in the order of the walk."""
+    a, b = [_Side(stage) for stage in stages]
+    for pair in runs.pairs:
+        glyph = pair_glyph(pair.pairing)
+        a.mark(pair.a, glyph)
+        b.mark(pair.b, glyph)
+    spots = zip(
+        runs.pairs,
+        a.spots([pair.a for pair in runs.pairs]),
+        b.spots([pair.b for pair in runs.pairs]),
+        strict=True,
+    )
+    return tuple([PairView(pair.pairing, left, right) for pair, left, right in spots])

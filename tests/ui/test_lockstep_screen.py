@@ -1,0 +1,181 @@
+"""Both programs in the compare screen: the pair under the cursor is marked in each, forward and back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import relax_explorer as rxe
+from relax_explorer.core.session.compare import Trial
+from relax_explorer.core.session.dumps import stage_of
+from relax_explorer.core.session.lockstep import lockstep
+from relax_explorer.core.session.samples import samples_of
+from relax_explorer.core.session.session import Session
+from relax_explorer.ui.tui.app import Explorer
+from relax_explorer.ui.tui.pair_rows import PairView, pair_views
+from relax_explorer.ui.tui.widgets.line_view import LineView
+from tests.ui.test_explorer import screen_text
+from tests.ui.test_screens import idle, press
+
+FIRST = """@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((2, 3), "float32")):
+        unused = R.abs(x)
+        a = Module.inner(x)
+        b = R.negative(a)
+        return b
+
+    @R.function
+    def inner(x: R.Tensor((2, 3), "float32")):
+        p = R.exp(x)
+        q = R.sin(p)
+        return q
+"""
+SECOND = FIRST.replace("        unused = R.abs(x)\n", "").replace("R.sin(p)", "R.cos(p)")
+SIZES = pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=["80x24", "120x40"])
+OPENED = ("right_square_bracket", "5", "p", "g")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> str:
+    """Two stages: the second one has no `unused`, and another value from `q` on."""
+    place = tmp_path / "dumps"
+    place.mkdir()
+    for name, text in {"00_input": FIRST, "01_Wrong": SECOND}.items():
+        (place / f"{name}.py").write_text(text)
+    return str(place)
+
+
+def marked(app: Explorer) -> list[str]:
+    """The name that each program marks, and is centred on; `-` for none."""
+    names = []
+    for letter in "ab":
+        view = app.screen.query_one(f"#program_{letter}", LineView)
+        rows = [row for row in view.rows if row.gutter == "▶"]
+        names.append(rows[0].text.split()[1] if rows else "-")
+        if rows:
+            assert len(rows) == 1
+            assert view.row is not None
+            assert view.row.node is rows[0].node
+    return names
+
+
+@SIZES
+async def test_steps_mark_the_pair_in_both_programs_and_steps_back_too(
+    folder: str, size: tuple[int, int]
+) -> None:
+    app = Explorer(folder)
+    async with app.run_test(size=size) as pilot:
+        await idle(pilot, app)
+        await press(pilot, app, *OPENED)
+        forward = [marked(app)]
+        for _ in range(4):
+            await press(pilot, app, "s")
+            forward.append(marked(app))
+        assert forward == [["unused", "-"], ["p", "p"], ["q", "q"], ["a", "a"], ["b", "b"]]
+        await press(pilot, app, "s")
+        assert "no further pair" in screen_text(app)
+        for expected in forward[-2::-1]:
+            await press(pilot, app, "S")
+            assert marked(app) == expected
+        await press(pilot, app, "S")
+        assert marked(app) == forward[0]
+        await press(pilot, app, "c")
+        assert marked(app) == ["q", "q"]
+        assert "first [0, 0]: A " in screen_text(app).replace("\n", "") or size[0] == 80
+        await press(pilot, app, "c", "C")
+        assert marked(app) == ["q", "q"]
+
+
+@SIZES
+async def test_programs_stand_side_by_side_where_there_is_room(folder: str, size: tuple[int, int]) -> None:
+    app = Explorer(folder)
+    async with app.run_test(size=size) as pilot:
+        await idle(pilot, app)
+        await press(pilot, app, *OPENED)
+        a, b = [app.screen.query_one(f"#program_{letter}").region for letter in "ab"]
+        pairs = app.screen.query_one("#pairs").region
+        if size[0] < 100:
+            assert (a.x, a.width) == (b.x, b.width)
+            assert pairs.bottom <= a.y < a.bottom <= b.y
+        else:
+            assert (a.y, a.height) == (b.y, b.height)
+            assert a.x < a.right <= b.x
+        assert min(a.height, b.height) >= 6
+        assert "A 0 input" in screen_text(app)
+        await press(pilot, app, "p")
+        assert not any(app.screen.query_one(f"#program_{letter}").display for letter in "ab")
+        assert " A 5: " not in screen_text(app)
+
+
+async def test_the_place_stays_when_the_programs_are_hidden_or_the_terminal_changes(folder: str) -> None:
+    app = Explorer(folder)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await idle(pilot, app)
+        await press(pilot, app, *OPENED, "s", "s", "s")
+        assert marked(app) == ["a", "a"]
+        await press(pilot, app, "p", "p")
+        assert marked(app) == ["a", "a"]
+        await pilot.resize_terminal(80, 24)
+        await idle(pilot, app)
+        assert marked(app) == ["a", "a"]
+        await press(pilot, app, "4", "5")
+        assert marked(app) == ["a", "a"]
+
+
+async def test_a_program_is_read_without_leaving_the_pair(folder: str) -> None:
+    app = Explorer(folder)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await idle(pilot, app)
+        await press(pilot, app, *OPENED, "s", "tab", "G")
+        assert app.view.id == "program_a"
+        assert app.view.cursor == len(app.view.rows) - 1
+        await press(pilot, app, "s")
+        assert marked(app) == ["q", "q"]
+        await press(pilot, app, "enter")
+        assert app.screen_name == "passes"
+        assert (app.state.selection.stage, app.state.selection.variable) == (1, "q")
+
+
+async def test_tab_leaves_out_hidden_programs_and_p_needs_a_comparison(folder: str) -> None:
+    app = Explorer(folder)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await idle(pilot, app)
+        await press(pilot, app, "5", "p")
+        assert "nothing is compared yet" in screen_text(app)
+        assert not app.state.options.shows_programs
+        await press(pilot, app, "right_square_bracket", "tab")
+        assert app.view.id == "pairs"
+
+
+def views(first: str, second: str) -> tuple[PairView, ...]:
+    sessions = [Session(rxe.parse(text)) for text in (first, second)]
+    stages = [session.stages[0] for session in sessions]
+    sample = samples_of(stages[0].module, "main", 1)[0]
+    a, b = [stage_of(stage) for stage in stages]
+    return pair_views(lockstep(Trial(a, b, "main", sample)), stages)
+
+
+def test_a_binding_that_ran_twice_is_marked_if_one_of_its_values_differs() -> None:
+    first = FIRST.replace("b = R.negative(a)", "b = Module.inner(x)")
+    second = first.replace("b = Module.inner(x)", "c = R.add(x, x)\n        b = Module.inner(c)")
+    found = views(first, second)
+    glyphs = {pair.pairing.b.name: [] for pair in found if pair.pairing.b}
+    for pair in found:
+        if pair.b is not None and pair.b.binding is not None and pair.pairing.b is not None:
+            glyphs[pair.pairing.b.name].append(pair.b.rows[pair.b.row].gutter)
+    assert glyphs["p"] == ["≠", "≠"]
+    assert glyphs["unused"] == ["="]
+    assert glyphs["c"] == ["b"]
+
+
+def test_a_program_that_makes_no_value_shows_nothing() -> None:
+    empty = '@R.function\ndef main(x: R.Tensor((2,), "float32")):\n    return x\n'
+    full = empty.replace("return x", "y = R.exp(x)\n    return y")
+    (pair,) = views(empty, full)
+    assert pair.a is None
+    assert pair.b is not None
+    assert pair.lines[0] == " A has no value here"
+    assert pair.lines[2] == " only in B"
