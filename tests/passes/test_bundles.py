@@ -59,3 +59,23 @@ def test_each_field_comes_from_the_binding_that_reads_it() -> None:
     (item,) = [item for item in outcome.rewrites if item.before == (first,)]
     assert item.after == tuple(bindings(outcome.module["main"]))[:2]
     assert all(second not in item.before for item in outcome.rewrites)
+
+
+def test_a_result_is_read_after_a_dataflow_block() -> None:
+    text = USE.replace(
+        "y = R.add(x, w)\n        z = R.exp(y)\n        return z",
+        "with R.dataflow():\n            y = R.exp(x)\n            R.output(y)\n        return (y, w)",
+    )
+    kinds = [type(block).__name__ for block in after(text)["main"].body.blocks]
+    assert kinds == ["DataflowBlock", "BindingBlock"]
+
+
+def test_a_condition_is_a_field_and_the_if_is_recorded() -> None:
+    branches = "if w:\n            y = R.exp(x)\n        else:\n            y = R.sin(x)\n        return y"
+    text = USE.replace("y = R.add(x, w)\n        z = R.exp(y)\n        return z", branches)
+    text = text.replace('w: R.Tensor((2,), "float32")', 'w: R.Tensor((), "bool")')
+    assert "if w_1:" in after(text).script()
+    before = rxe.normalize(rxe.parse(text))
+    outcome = run_step(steps("BundleModelParams")[0], before)
+    (whole,) = bindings(before["main"], nested=False)
+    assert whole in [binding for item in outcome.rewrites for binding in item.before]

@@ -47,7 +47,7 @@ LINES = "a = R.exp(x)\nb = R.exp(y)\nc = R.sin(a)\nd = R.sin(b)\ne = R.add(c, d)
 
 @pytest.mark.parametrize(
     ("options", "expected"),
-    zip(OPTIONS, ["a c f b d e", "a c b d e f", "a b c f d e", "b a d c f e"], strict=True),
+    list(zip(OPTIONS, ["a c f b d e", "a c b d e f", "a b c f d e", "b a d c f e"], strict=True)),
 )
 def test_the_orders(options: dict[str, str], expected: str) -> None:
     assert order(program(LINES, XY, "(e, f)"), **options) == expected

@@ -10,6 +10,7 @@ from relax_explorer.core.passes.contract import Pass
 # The file's name is the function's name.
 FILES: tuple[str, ...] = (
     "normalize_pass",
+    "normalize_global_var",
     "inline_private_functions",
     "remove_unused_parameters",
     "remove_unused_outputs",

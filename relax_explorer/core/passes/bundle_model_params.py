@@ -9,7 +9,7 @@ from relax_explorer.core.build.block_builder import BlockBuilder
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.node import replace
-from relax_explorer.core.ir.walk import exprs, map_operands, merged_blocks, operands, sequences
+from relax_explorer.core.ir.walk import exprs, map_operands, operands, sequences
 from relax_explorer.core.passes.contract import PassSite, module_pass
 from relax_explorer.core.passes.properties import CANONICAL_BINDINGS, NORMAL_FORM
 from relax_explorer.core.program.module import IRModule
@@ -63,7 +63,7 @@ class _Reader:
                     self._binding(binding)
             self.build.start_block(e.BindingBlock(()))
             result = self._operand(seq.body)
-            return replace(seq, blocks=tuple(merged_blocks(self.build.blocks())), body=result)
+            return replace(seq, blocks=tuple(self.build.blocks()), body=result)
 
     def _binding(self, binding: e.Binding) -> None:
         """Emit a binding after the fields that it reads."""

@@ -14,7 +14,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.facts import Facts, facts, variables
 from relax_explorer.core.ir.node import replace
-from relax_explorer.core.ir.walk import all_dims, defined_dims, map_block, merged_blocks, operands, sequences
+from relax_explorer.core.ir.walk import all_dims, defined_dims, map_block, operands, sequences
 from relax_explorer.core.passes.contract import PassSite, function_pass
 from relax_explorer.core.passes.properties import NORMAL_FORM
 
@@ -138,10 +138,10 @@ def _search(
 
 def _sorted(seq: e.SeqExpr, ranks: dict[e.Binding, int]) -> e.SeqExpr:
     """A sequence with sorted dataflow blocks. Blocks of branches and nested functions are sorted, too."""
-    merged = merged_blocks(seq.blocks)
-    blocks = [map_block(_block(block, ranks), lambda binding: _inside(binding, ranks)) for block in merged]
-    same = len(blocks) == len(seq.blocks) and all(map(is_, blocks, seq.blocks))
-    return seq if same else replace(seq, blocks=tuple(blocks))
+    blocks = [
+        map_block(_block(block, ranks), lambda binding: _inside(binding, ranks)) for block in seq.blocks
+    ]
+    return seq if all(map(is_, blocks, seq.blocks)) else replace(seq, blocks=tuple(blocks))
 
 
 def _block(block: e.BindingBlock, ranks: dict[e.Binding, int]) -> e.BindingBlock:

@@ -1,0 +1,78 @@
+"""NormalizeGlobalVar: name each public function by its global symbol."""
+
+from __future__ import annotations
+
+from relax_explorer.core.check.emission import FreshNames
+from relax_explorer.core.codes import passes as codes
+from relax_explorer.core.diagnostics import Diagnostic, Failure, Label
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir.node import replace
+from relax_explorer.core.ir.walk import map_blocks, map_operands, sequences
+from relax_explorer.core.passes.contract import PassSite, module_pass
+from relax_explorer.core.passes.properties import NORMAL_FORM
+from relax_explorer.core.program.module import IRModule
+
+
+@module_pass("NormalizeGlobalVar", requires=[NORMAL_FORM])
+def normalize_global_var(module: IRModule, at: PassSite) -> IRModule:
+    """Rename each public function to its `global_symbol`, with all references to it.
+
+    A private function that has this name already gets another one: `f` becomes `f1`. Raises Failure if two functions have the
+    same symbol.
+    """
+    names = _names(module)
+    if all(old == new for old, new in names.items()):
+        return module
+    renamer = _Renamer(names, at)
+    functions = {}
+    for name, fn in module.functions.items():
+        if isinstance(fn, e.Function):
+            fn = replace(fn, body=renamer.sequence(fn.body))
+        functions[names[name]] = fn
+    return module.having(functions)
+
+
+def _names(module: IRModule) -> dict[str, str]:
+    """The new names of all functions."""
+    names: dict[str, str] = {}
+    owners: dict[str, str] = {}
+    for name, fn in module.functions.items():
+        symbol = fn.attrs.get("global_symbol")
+        if symbol is None:
+            continue
+        if symbol in owners:
+            text = f"functions {owners[symbol]!r} and {name!r} have the global_symbol {symbol!r}"
+            label = Label(fn, "the second one", True)
+            raise Failure(Diagnostic(codes.NEEDS_ANOTHER_PASS, text, (label,), help="rename one of them"))
+        owners[symbol], names[name] = name, symbol
+    fresh = FreshNames([*owners, *module.functions])
+    for name in module.functions.keys() - names.keys():
+        names[name] = fresh(name) if name in owners else name
+    return names
+
+
+class _Renamer:
+    """Replaces references to functions in one function."""
+
+    def __init__(self, names: dict[str, str], at: PassSite) -> None:
+        self.names, self.at = names, at
+
+    def sequence(self, seq: e.SeqExpr) -> e.SeqExpr:
+        """A sequence with new references, also in branches, nested functions and its result."""
+        return replace(map_blocks(seq, self._binding), body=self._value(seq.body))
+
+    def _binding(self, binding: e.Binding) -> e.Binding:
+        new = replace(binding, value=self._value(binding.value))
+        if new is not binding:
+            self.at.record(binding, new)
+        return new
+
+    def _value(self, value: e.Expr) -> e.Expr:
+        if type(value) is e.GlobalVar:
+            return replace(value, name=self.names.get(value.name, value.name))
+        if type(value) is e.Function:
+            return replace(value, body=self.sequence(value.body))
+        if type(value) is e.If:
+            true, false = (self.sequence(branch) for branch in sequences(value))
+            return replace(value, true_branch=true, false_branch=false)
+        return map_operands(value, self._value)

@@ -1,0 +1,79 @@
+"""NormalizeGlobalVar renames functions and all references to them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import relax_explorer as rxe
+from relax_explorer.core.ir.walk import bindings
+from relax_explorer.core.passes.pipeline import run_step, steps
+
+TEXT = """
+@I.ir_module
+class M:
+    @R.function(private=True)
+    def f(x: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
+        y = R.add(x, x)
+        return y
+    @R.function(private=True)
+    def f1(x: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
+        y = R.multiply(x, x)
+        return y
+    @R.function
+    def main(x: R.Tensor((2,), "float32"), c: R.Tensor((), "bool")):
+        R.func_attr({"global_symbol": "f"})
+        cls = M
+        if c:
+            a = cls.f(x)
+        else:
+            a = cls.f1(x)
+        @R.function
+        def inner(q: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
+            r = cls.f(q)
+            return r
+        b = inner(a)
+        t = (cls.f, b)
+        d = t[1]
+        return d
+    @R.function
+    def held() -> R.Callable((R.Tensor((2,), "float32"),), R.Tensor((2,), "float32"), True):
+        cls = M
+        return cls.f
+    @R.function
+    def plain(x: R.Tensor((2,), "float32")):
+        return x
+"""
+
+
+def test_references_follow_their_functions() -> None:
+    before = rxe.normalize(rxe.parse(TEXT))
+    result = rxe.apply_pass(before, "NormalizeGlobalVar")
+    assert rxe.normalize(result) is result
+    assert rxe.well_formed(result)
+    assert set(result.functions) == {"f2", "f1", "f", "held", "plain"}
+    assert "return cls.f2" in result.script()
+    assert result["plain"] is before["plain"]
+    x = np.array([1, 3], "float32")
+    for c in (True, False):
+        args = [x, np.bool_(c)]
+        np.testing.assert_array_equal(rxe.run(before, "main", args), rxe.run(result, "f", args))
+    assert rxe.apply_pass(result, "NormalizeGlobalVar") is result
+
+
+def test_changed_bindings_are_recorded() -> None:
+    before = rxe.normalize(rxe.parse(TEXT))
+    outcome = run_step(steps("NormalizeGlobalVar")[0], before)
+    new = {binding for item in outcome.rewrites for binding in item.after}
+    old = {binding for fn in before.relax_functions.values() for binding in bindings(fn)}
+    after = {binding for fn in outcome.module.relax_functions.values() for binding in bindings(fn)}
+    assert after - old <= new
+    assert len(after - old) == 6
+
+
+def test_two_functions_of_one_symbol_are_refused() -> None:
+    text = TEXT.replace('x\n"""', "x").replace(
+        'def plain(x: R.Tensor((2,), "float32")):', 'def plain(x: R.Tensor((2,), "float32")):\n        R.func_attr({"global_symbol": "held"})'
+    )  # fmt: skip
+    with pytest.raises(rxe.Failure, match="'held' and 'plain' have the global_symbol 'held'"):
+        rxe.apply_pass(rxe.normalize(rxe.parse(text)), "NormalizeGlobalVar")
