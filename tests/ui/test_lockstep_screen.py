@@ -80,7 +80,9 @@ async def test_steps_mark_the_pair_in_both_programs_and_steps_back_too(
         for expected in forward[-2::-1]:
             await press(pilot, app, "S")
             assert marked(app) == expected
+        assert "no further pair" not in screen_text(app)
         await press(pilot, app, "S")
+        assert "no further pair" in screen_text(app)
         assert marked(app) == forward[0]
         await press(pilot, app, "c")
         assert marked(app) == ["q", "q"]
@@ -134,6 +136,11 @@ async def test_a_program_is_read_without_leaving_the_pair(folder: str) -> None:
         assert app.view.cursor == len(app.view.rows) - 1
         await press(pilot, app, "s")
         assert marked(app) == ["q", "q"]
+        for _ in range(2):
+            await pilot.click("#program_b", offset=(6, 3))
+            await idle(pilot, app)
+        assert app.screen_name == "compare"
+        assert (app.view.id, marked(app)[0]) == ("program_b", "q")
         await press(pilot, app, "enter")
         assert app.screen_name == "passes"
         assert (app.state.selection.stage, app.state.selection.variable) == (1, "q")
@@ -158,17 +165,34 @@ def views(first: str, second: str) -> tuple[PairView, ...]:
     return pair_views(lockstep(Trial(a, b, "main", sample)), stages)
 
 
-def test_a_binding_that_ran_twice_is_marked_if_one_of_its_values_differs() -> None:
+@pytest.mark.parametrize("changed", ["a", "b"])
+def test_a_binding_that_ran_twice_is_marked_if_one_of_its_values_differs(changed: str) -> None:
     first = FIRST.replace("b = R.negative(a)", "b = Module.inner(x)")
-    second = first.replace("b = Module.inner(x)", "c = R.add(x, x)\n        b = Module.inner(c)")
-    found = views(first, second)
-    glyphs = {pair.pairing.b.name: [] for pair in found if pair.pairing.b}
-    for pair in found:
-        if pair.b is not None and pair.b.binding is not None and pair.pairing.b is not None:
-            glyphs[pair.pairing.b.name].append(pair.b.rows[pair.b.row].gutter)
-    assert glyphs["p"] == ["≠", "≠"]
-    assert glyphs["unused"] == ["="]
-    assert glyphs["c"] == ["b"]
+    second = first.replace(
+        f"{changed} = Module.inner(x)", f"c = R.add(x, x)\n        {changed} = Module.inner(c)"
+    )
+    glyphs: dict[str, set[str]] = {}
+    for pair in views(first, second):
+        if pair.b is not None and pair.b.binding is not None and pair.b.binding.var is not None:
+            glyphs.setdefault(pair.b.binding.var.name, set()).add(pair.b.rows[pair.b.row].gutter)
+    assert glyphs["p"] == glyphs["q"] == glyphs[changed] == {"≠"}
+    assert glyphs["unused"] == {"="}
+    assert glyphs["c"] == {"b"}
+
+
+def test_a_program_without_a_value_stays_unmarked_at_the_one_before() -> None:
+    flow = '@R.function\ndef main(x: R.Tensor((2,), "float32")):\n    with R.dataflow():\n'
+    flow += (
+        "".join([f"        {line}\n" for line in ("{}a = R.exp(x)", "{}b = R.sin(a)", "R.output(b)")])
+        + "    return b\n"
+    )
+    found = views(flow.format("e = R.abs(x)\n        ", "f = R.cos(a)\n        "), flow.format("", ""))
+    assert [pair.pairing.a.name for pair in found if pair.pairing.a] == ["e", "a", "f", "b"]
+    places = [pair.b for pair in found if pair.b is not None]
+    assert [spot.rows[spot.row].text.split()[1] for spot in places] == ["a", "a", "a", "b"]
+    assert [spot.binding is None for spot in places] == [True, False, True, False]
+    assert [[row.gutter for row in spot.marked].count("▶") for spot in places] == [0, 1, 0, 1]
+    assert found[0].lines[1] == found[2].lines[1] == " B has no value here"
 
 
 def test_a_program_that_makes_no_value_shows_nothing() -> None:
@@ -179,3 +203,28 @@ def test_a_program_that_makes_no_value_shows_nothing() -> None:
     assert pair.b is not None
     assert pair.lines[0] == " A has no value here"
     assert pair.lines[2] == " only in B"
+
+
+def test_a_nested_function_is_marked_among_all_functions() -> None:
+    nested = """@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
+        @R.function
+        def local(y: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
+            e = R.abs(y)
+            z = R.exp(y)
+            return z
+        a = local(x)
+        return a
+
+    @R.function
+    def other(x: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
+        d = R.sqrt(x)
+        return d
+"""
+    found = views(nested, nested.replace("            e = R.abs(y)\n", ""))
+    shown = [(pair.b.rows[pair.b.row].text.split()[:3], pair.b.marked) for pair in found if pair.b]
+    assert ["z" in words for words, _ in shown[:2]] == [True, True]
+    assert [[row.gutter for row in rows].count("▶") for _, rows in shown[:2]] == [0, 1]
+    assert {row.function for row in shown[0][1]} >= {"main", "other"}
