@@ -21,8 +21,6 @@ def normalize_global_var(module: IRModule, at: PassSite) -> IRModule:
     same symbol.
     """
     names = _names(module)
-    if all(old == new for old, new in names.items()):
-        return module
     renamer = _Renamer(names, at)
     functions = {}
     for name, fn in module.functions.items():
