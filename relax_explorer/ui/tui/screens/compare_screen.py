@@ -121,8 +121,9 @@ class CompareScreen(Frame):
         view.centre()
 
     def on_cursor_moved(self, message: CursorMoved) -> None:
-        """Show the pair under the cursor. The programs can be read without it."""
+        """Show the pair under the cursor, in place of what was said. The programs can be read without it."""
         if message.view == "pairs":
+            self.explorer.say("")
             self._draw_pair()
 
     def on_row_chosen(self, message: RowChosen) -> None:
