@@ -168,6 +168,25 @@ OVERWRITTEN = {
     "an operand, whose shape gets another name": (
         HELD + "v = R.broadcast_to(x, s2)\na = R.sum(v)\nINC(v)\nb = R.sum(v)\nreturn (a, b)", [0, 2],
     ),
+    "a killed variable, by its copy": ("z = R.exp(x)\nw = z\n_ = R.memory.kill_tensor(z)\nreturn w", [1]),
+    "a killed copy, by the variable": ("z = R.exp(x)\nw = z\n_ = R.memory.kill_tensor(w)\nreturn z", [1]),
+    "a killed field of a tuple": (
+        "z = R.exp(x)\nt = (z, x)\n_ = R.vm.kill_object(z)\nw = t[0]\nreturn w", [1],
+    ),
+    "a copy made in a branch": (
+        "z = R.exp(x)\nif c:\n    w = z\nelse:\n    w = y\n_ = R.memory.kill_tensor(z)\nreturn w", [1],
+    ),
+    "an equal call, killed": ("z = R.exp(x)\n_ = R.memory.kill_tensor(z)\nw = R.exp(x)\nreturn w", [1]),
+    "equal casts, killed one by one": (
+        "z = R.match_cast(x, R.Tensor((2,), 'float32'))\nw = R.match_cast(x, R.Tensor((2,), 'float32'))\n"
+        "_ = R.memory.kill_tensor(z)\nv = R.exp(w)\n_ = R.memory.kill_tensor(w)\nreturn v", [1],
+    ),
+    "equal tuples, killed one by one": (
+        "z = (x, y)\nw = (x, y)\n_ = R.vm.kill_object(z)\nv = w[0]\n_ = R.vm.kill_object(w)\nreturn v", [0],
+    ),
+    "a killed argument that a function gives back": (
+        "z = R.exp(x)\nw = cls.seen(z)\nv = cls.bump(z)\n_ = R.memory.kill_tensor(z)\nreturn (w, v)", [2, 2],
+    ),
 }  # fmt: skip
 
 

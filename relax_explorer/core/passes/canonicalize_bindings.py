@@ -7,6 +7,7 @@ from relax_explorer.core.check.compatible import always_fits, defined_dims
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.passes.contract import PassSite, function_pass
+from relax_explorer.core.passes.liveness import killed
 from relax_explorer.core.passes.outputs import Blocks, settle_outputs
 from relax_explorer.core.passes.properties import CANONICAL_BINDINGS, NORMAL_FORM
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
@@ -38,20 +39,21 @@ class _Copies:
 
     def __init__(self, fn: e.Function, memory: Aliases) -> None:
         self.fn, self.memory = fn, memory
+        self.killed = killed(fn)  # readers of a copy do not read the variable itself, which may have ended
         self.params: set[e.Var] = set(fn.params)
         self.blocks: Blocks | None = None  # created when the first constant is an output
         self.constants: set[e.Expr] = set()  # those that readers of their variables read directly
 
     def rule(self, walk: Rewriter, binding: e.Binding) -> Answer:
         if type(binding) is e.MatchCast:
-            return _match_cast(walk, binding)
+            return self._match_cast(walk, binding)
         assert type(binding) is e.VarBinding  # the only other type of binding
         value = binding.value
         if type(value) is e.Function:
             self.params.update(value.params)
         if type(value) is e.TupleGetItem:
             walk.note(binding.var, value)
-            binding = _with_field(walk, binding, value)
+            binding = self._with_field(walk, binding, value)
             value = binding.value
         if type(value) is e.Tuple:
             return self._tuple(walk, binding, value)
@@ -60,7 +62,7 @@ class _Copies:
             if value in self.constants:  # a copy of the variable of this constant
                 return ()
             self.constants.add(value)
-        elif isinstance(value, e.Var) and _replaceable(binding.var, value):
+        elif isinstance(value, e.Var) and self._replaceable(binding.var, value):
             walk.rename(binding.var, value)
             return ()
         return binding
@@ -77,25 +79,46 @@ class _Copies:
         whole = _unpacked(walk, value)
         if whole is None:
             walk.note(binding.var, value)
-        elif whole in self.params and _replaceable(binding.var, whole):
+        elif whole in self.params and self._replaceable(binding.var, whole):
             walk.rename(binding.var, whole)
             return ()
         return binding
 
+    def _with_field(self, walk: Rewriter, binding: e.VarBinding, value: e.TupleGetItem) -> e.VarBinding:
+        """`binding` with a field of a known tuple written out, if the field is a variable or a constant."""
+        known = walk.lookup(value.tuple)
+        while type(known) is e.TupleGetItem:  # a field of a nested tuple
+            outer = walk.lookup(known.tuple)
+            known = outer.fields[known.index] if type(outer) is e.Tuple else None
+        if type(known) is not e.Tuple or value.index >= len(known.fields):
+            return binding
+        field = known.fields[value.index]
+        is_known = isinstance(field, (e.Var, e.Constant)) and field not in self.killed
+        return replace(binding, value=field) if is_known else binding
+
+    def _replaceable(self, var: e.Var, leaf: e.Var) -> bool:
+        """True if readers of `var` may read `leaf`: its scope is as large, its StructInfo as precise, and no kill ends it."""
+        leaks = type(leaf) is e.DataflowVar and type(var) is not e.DataflowVar
+        if leaks or leaf in self.killed or var in self.killed:
+            return False
+        have, want = leaf.struct_info, var.struct_info
+        return have is want or (have is not None and want is not None and always_fits(have, want))
+
+    def _match_cast(self, walk: Rewriter, binding: e.MatchCast) -> Answer:
+        value = binding.value
+        if value.struct_info is not binding.struct_info or _binds(binding):
+            return binding
+        if binding.var is None:
+            return ()
+        if not isinstance(value, e.Var):
+            return binding
+        if self._replaceable(binding.var, value):
+            walk.rename(binding.var, value)
+            return ()
+        return e.VarBinding(binding.var, value, binding.annotation, binding.span)
+
 
 _LITERALS = (e.Constant, e.DataTypeImm)
-
-
-def _with_field(walk: Rewriter, binding: e.VarBinding, value: e.TupleGetItem) -> e.VarBinding:
-    """`binding` with a field of a known tuple written out, if the field is a variable or a constant."""
-    known = walk.lookup(value.tuple)
-    while type(known) is e.TupleGetItem:  # a field of a nested tuple
-        outer = walk.lookup(known.tuple)
-        known = outer.fields[known.index] if type(outer) is e.Tuple else None
-    if type(known) is not e.Tuple or value.index >= len(known.fields):
-        return binding
-    field = known.fields[value.index]
-    return replace(binding, value=field) if isinstance(field, (e.Var, e.Constant)) else binding
 
 
 def _unpacked(walk: Rewriter, value: e.Tuple) -> e.Var | None:
@@ -108,29 +131,6 @@ def _unpacked(walk: Rewriter, value: e.Tuple) -> e.Var | None:
         if type(part) is not e.TupleGetItem or part.tuple is not whole or part.index != index:
             return None
     return whole
-
-
-def _replaceable(var: e.Var, leaf: e.Var) -> bool:
-    """True if readers of `var` may read `leaf`: its scope is as large, and its StructInfo as precise."""
-    leaks = type(leaf) is e.DataflowVar and type(var) is not e.DataflowVar
-    if leaks:
-        return False
-    have, want = leaf.struct_info, var.struct_info
-    return have is want or (have is not None and want is not None and always_fits(have, want))
-
-
-def _match_cast(walk: Rewriter, binding: e.MatchCast) -> Answer:
-    value = binding.value
-    if value.struct_info is not binding.struct_info or _binds(binding):
-        return binding
-    if binding.var is None:
-        return ()
-    if not isinstance(value, e.Var):
-        return binding
-    if _replaceable(binding.var, value):
-        walk.rename(binding.var, value)
-        return ()
-    return e.VarBinding(binding.var, value, binding.annotation, binding.span)
 
 
 def _binds(binding: e.MatchCast) -> bool:

@@ -12,6 +12,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.facts import variables
 from relax_explorer.core.ops import find
 from relax_explorer.core.passes.contract import PassSite, function_pass
+from relax_explorer.core.passes.liveness import killed
 from relax_explorer.core.passes.properties import CANONICAL_BINDINGS, NORMAL_FORM
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
 
@@ -27,9 +28,10 @@ def eliminate_common_subexpr(
     only calls count. The later binding stays as a copy, which CanonicalizeBindings removes.
     """
     memory = aliases(at.module, at.function, fn)
+    dead = killed(fn)  # a kill ends one variable; the other one lives on
 
     def rule(walk: Rewriter, binding: e.Binding) -> Answer:
-        if binding.var is None or not _counts(binding, call_only, memory):
+        if binding.var is None or binding.var in dead or not _counts(binding, call_only, memory):
             return binding
         key = _key(binding)
         first = walk.lookup(key)

@@ -5,14 +5,13 @@ from __future__ import annotations
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.facts import Facts, facts
-from relax_explorer.core.ir.walk import operands, sequences
+from relax_explorer.core.ir.walk import sequences
 from relax_explorer.core.passes import machine_calls as m
 from relax_explorer.core.passes.canonicalize_bindings import canonicalize
 from relax_explorer.core.passes.contract import PassSite, function_pass
+from relax_explorer.core.passes.liveness import KILLS, killed
 from relax_explorer.core.passes.properties import BUILTINS_LOWERED, NO_DATAFLOW, NORMAL_FORM, PURITY_ERASED
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
-
-_KILLS = ("relax.memory.kill_tensor", "relax.memory.kill_storage", "relax.vm.kill_object")
 
 
 @function_pass(
@@ -43,6 +42,7 @@ class _Lives:
     """The lives of the variables of a function."""
 
     def __init__(self, fn: e.Function) -> None:
+        self.fn = fn
         self.facts: Facts = facts(fn)
         self.owner: dict[e.Binding, e.SeqExpr] = {}
         self.around: dict[e.SeqExpr, e.Binding] = {}
@@ -59,17 +59,17 @@ class _Lives:
     def kills(self) -> dict[e.Var | e.Binding, list[e.Call]]:
         """The kills after each binding, by its variable: tensors first, then storages, then other objects."""
         dying: dict[e.Var | e.Binding, list[tuple[int, e.Var]]] = {}
-        killed = {arg for b in self.facts.bindings for arg in _killed(b.value)}
+        dead = killed(self.fn)
         for binding in self.facts.bindings:
             var, rank = binding.var, _rank(binding)
-            if var is None or rank is None or var in killed:
+            if var is None or rank is None or var in dead:
                 continue
             last = self._last(binding)
             if last is not None:
                 dying.setdefault(last.var or last, []).append((rank, var))
         return {
             place: [
-                m.operation(_KILLS[rank], (var,), m.UNIT)
+                m.operation(KILLS[rank], (var,), m.UNIT)
                 for rank, var in sorted(row, key=lambda pair: pair[0])
             ]
             for place, row in dying.items()
@@ -102,14 +102,8 @@ class _Lives:
             binding = outer
 
 
-def _killed(value: e.Expr) -> tuple[e.Expr, ...]:
-    """The operand of an explicit kill."""
-    is_kill = type(value) is e.Call and type(value.op) is e.OpRef and value.op.name in _KILLS
-    return operands(value)[1:] if is_kill else ()
-
-
 def _rank(binding: e.Binding) -> int | None:
-    """The kind of kill that a variable needs, a place in `_KILLS`. None if it holds nothing that is freed."""
+    """The kind of kill that a variable needs, a place in `KILLS`. None if it holds nothing that is freed."""
     var, value = binding.var, binding.value
     name = value.op.name if type(value) is e.Call and type(value.op) is e.OpRef else ""
     if var is None or name == "relax.null_value":

@@ -5,7 +5,19 @@ from __future__ import annotations
 from relax_explorer.core.check.purity import has_effect
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.facts import facts, variables
-from relax_explorer.core.ir.walk import info_vars, sequences
+from relax_explorer.core.ir.walk import bindings, info_vars, operands, sequences
+
+KILLS = ("relax.memory.kill_tensor", "relax.memory.kill_storage", "relax.vm.kill_object")
+
+
+def killed(fn: e.Function) -> frozenset[e.Expr]:
+    """The variables whose life an explicit kill ends. A copy of one lives on: the kill empties one register of the machine."""
+    return frozenset(
+        arg
+        for binding in bindings(fn)
+        if type(value := binding.value) is e.Call and type(value.op) is e.OpRef and value.op.name in KILLS
+        for arg in operands(value)[1:]
+    )
 
 
 class Live:
