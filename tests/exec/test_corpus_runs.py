@@ -34,7 +34,11 @@ def test_every_stage_up_to_fusion_computes_what_tvm_computed(path: Path) -> None
     check(module(path), path.parent.name)
 
 
-@pytest.mark.parametrize("name", rxe.passes.names())
+# One changes the signature, the other one the meaning: in training a batch norm reads the moments of its data.
+OTHER_VALUES = ("BundleModelParams", "DecomposeOpsForTraining")
+
+
+@pytest.mark.parametrize("name", [name for name in rxe.passes.names() if name not in OTHER_VALUES])
 @pytest.mark.parametrize("model", MODELS)
 def test_each_pass_keeps_the_values(model: str, name: str) -> None:
     check(after_pass(rxe.normalize(module(DATA / model / "00_input.py")), name), model)

@@ -50,6 +50,7 @@ DIFFERENT = {
     ("FuseTIR", "A result that is checked"): LOST,
     ("LambdaLift", "A result that is checked"): LOST,
     ("KillAfterLastUse", "A result that is checked"): LOST,
+    ("KillAfterLastUse", "Lives 3"): "Copy of a variable that a kill ends",
     ("VMShapeLower", "Checks of parameters"): HEAP,
     ("VMShapeLower", "Casts that are implied"): HEAP,
     ("VMShapeLower", "Lives of objects 1"): HEAP,

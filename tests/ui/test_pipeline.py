@@ -129,7 +129,7 @@ async def test_recorded_stages_have_no_pipeline() -> None:
     ("text", "first"),
     [
         ("Leg", "LegalizeOps"),
-        ("FoldConstant,To", "FoldConstant,ToNonDataflow"),
+        ("FoldConstant,ToN", "FoldConstant,ToNonDataflow"),
         ("dead", "DeadCodeElimination"),
         ("LegalizeOps{s", "LegalizeOps{skip="),
         ("Normalize,CanonicalizeRelaxBindings{", None),

@@ -119,7 +119,8 @@ async def test_every_theme_is_reached_by_one_key(program: str) -> None:
 async def test_without_colour_the_theme_is_mono(program: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     app = Explorer(program, "")
-    async with app.run_test(size=(80, 24)):
+    async with app.run_test(size=(80, 24)) as pilot:
+        await opened(app, pilot)
         assert app.theme == "rxe-mono"
 
 

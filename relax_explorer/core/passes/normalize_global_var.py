@@ -35,7 +35,7 @@ def _names(module: IRModule) -> dict[str, str]:
     names: dict[str, str] = {}
     owners: dict[str, str] = {}
     for name, fn in module.functions.items():
-        symbol = fn.attrs.get("global_symbol")
+        symbol = None if isinstance(fn, e.ExternFunc) else fn.attrs.get("global_symbol")
         if symbol is None:
             continue
         if symbol in owners:

@@ -13,7 +13,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.node import collector_at_rest
-from relax_explorer.core.ir.walk import bindings, operands
+from relax_explorer.core.ir.walk import bindings, operands, sequences
 from relax_explorer.core.ops import find
 from relax_explorer.core.ops.kit.decl import Phase
 from relax_explorer.core.passes.memory_plan import plan
@@ -69,9 +69,13 @@ def _high_level(binding: e.Binding) -> str:
 
 def _dataflow(module: IRModule) -> tuple[Any, str] | None:
     for fn in module.relax_functions.values():
-        for block in fn.body.blocks:
+        todo = list(fn.body.blocks)
+        while todo:  # of branches and nested functions, too
+            block = todo.pop()
             if type(block) is e.DataflowBlock:
                 return block, "a dataflow block is still there"
+            for binding in block.bindings:
+                todo.extend(inner for seq in sequences(binding.value) for inner in seq.blocks)
     return None
 
 
