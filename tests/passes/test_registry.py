@@ -183,6 +183,22 @@ def test_what_a_pass_claims_is_looked_at_after_it(wanted: Property, place: str) 
         assert type(found) is e.DataflowBlock
 
 
+@pytest.mark.parametrize(
+    "around",
+    [
+        "    if c:\n{}        z = y\n    else:\n        z = x\n    return z\n",
+        '    @R.function\n    def g(w: R.Tensor((2,), "float32")):\n{}        return y\n    z = g(x)\n    return z\n',
+    ],
+    ids=["branch", "nested function"],
+)
+def test_a_dataflow_block_inside_is_seen(around: str) -> None:
+    inside = "        with R.dataflow():\n            y = R.exp(x)\n            R.output(y)\n"
+    head = '@R.function\ndef main(x: R.Tensor((2,), "float32"), c: R.Tensor((), "bool")):\n'
+    module = rxe.normalize(rxe.parse(head + around.format(inside)))
+    assert not NO_DATAFLOW.holds(module)
+    assert NO_DATAFLOW.holds(rxe.apply_pass(module, "ToNonDataflow"))
+
+
 def test_the_place_that_breaks_a_rule_of_the_language_is_named() -> None:
     module = rxe.normalize(rxe.parse(TWO))
     fn = module["f"]
