@@ -243,6 +243,17 @@ def map_blocks(seq: e.SeqExpr, change: Callable[[e.Binding], e.Binding | tuple[e
     return seq if blocks is None else replace(seq, blocks=tuple(blocks))
 
 
+def map_sequences(binding: e.Binding, change: Callable[[e.SeqExpr], e.SeqExpr]) -> e.Binding:
+    """A binding with `change` applied to the branches of its If, or to the body of its function."""
+    value = binding.value
+    if type(value) is e.If:
+        true, false = (change(branch) for branch in sequences(value))
+        return replace(binding, value=replace(value, true_branch=true, false_branch=false))
+    if type(value) is e.Function:
+        return replace(binding, value=replace(value, body=change(value.body)))
+    return binding
+
+
 def merged_blocks(blocks: Sequence[e.BindingBlock]) -> list[e.BindingBlock]:
     """Blocks with neighbours of the same kind merged. Empty blocks are dropped."""
     runs: list[list[e.BindingBlock]] = []

@@ -16,7 +16,7 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import DType
 from relax_explorer.core.ir.facts import facts, reads
 from relax_explorer.core.ir.node import replace
-from relax_explorer.core.ir.walk import sequences
+from relax_explorer.core.ir.walk import map_sequences, sequences
 from relax_explorer.core.passes.contract import PassSite, function_pass
 from relax_explorer.core.passes.pattern_rules import call, finished
 from relax_explorer.core.passes.properties import NORMAL_FORM
@@ -177,13 +177,7 @@ class _Combiner:
         return seq if same else replace(seq, blocks=tuple(blocks))
 
     def _nested(self, binding: e.Binding) -> e.Binding:
-        value = binding.value
-        if type(value) is e.Function:
-            return replace(binding, value=replace(value, body=self._sequence(value.body)))
-        if type(value) is e.If:
-            true, false = (self._sequence(seq) for seq in sequences(value))
-            return replace(binding, value=replace(value, true_branch=true, false_branch=false))
-        return binding
+        return map_sequences(binding, self._sequence)
 
 
 def _preference(branches: list[_Branch]) -> tuple[int, int]:

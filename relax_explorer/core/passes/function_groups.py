@@ -13,7 +13,7 @@ from relax_explorer.core.ir.attrs import Attrs
 from relax_explorer.core.ir.facts import Facts, facts
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.substitute import Substitution
-from relax_explorer.core.ir.walk import all_dims, defined_dims, map_operands, sequences
+from relax_explorer.core.ir.walk import all_dims, defined_dims, map_operands, map_sequences, sequences
 from relax_explorer.core.passes.contract import PassSite
 
 
@@ -87,13 +87,7 @@ class _Lifter:
         return replace(block, bindings=tuple([binding for part in lifted for binding in part]))
 
     def _nested(self, binding: e.Binding) -> e.Binding:
-        value = binding.value
-        if type(value) is e.Function:
-            return replace(binding, value=replace(value, body=self.sequence(value.body)))
-        if type(value) is e.If:
-            true, false = (self.sequence(seq) for seq in sequences(value))
-            return replace(binding, value=replace(value, true_branch=true, false_branch=false))
-        return binding
+        return map_sequences(binding, self.sequence)
 
     def _lifted(self, group: Group, results: Mapping[Group, Iterable[e.Var]]) -> list[e.Binding]:
         """The call of the function of a group, and the fields of its result if it has several. A group that nobody reads goes."""

@@ -15,7 +15,7 @@ from relax_explorer.core.ir.attrs import Attrs
 from relax_explorer.core.ir.facts import reads
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.substitute import Substitution
-from relax_explorer.core.ir.walk import all_dims, defined_dims, map_block, sequences
+from relax_explorer.core.ir.walk import all_dims, defined_dims, map_block, map_sequences
 from relax_explorer.core.passes import machine_calls as m
 from relax_explorer.core.passes.contract import PassSite, function_pass
 from relax_explorer.core.passes.fusion_groups import Node, dataflow_blocks, groups, is_kernel_call
@@ -87,13 +87,7 @@ def _in_groups(fn: e.Function, of: dict[e.Binding, Node]) -> e.Function:
 
 def _with_blocks(seq: e.SeqExpr, changed: dict[e.BindingBlock, e.BindingBlock]) -> e.SeqExpr:
     def binding_of(binding: e.Binding) -> e.Binding:
-        value = binding.value
-        if type(value) is e.If:
-            true, false = (_with_blocks(branch, changed) for branch in sequences(value))
-            return replace(binding, value=replace(value, true_branch=true, false_branch=false))
-        if type(value) is e.Function:
-            return replace(binding, value=replace(value, body=_with_blocks(value.body, changed)))
-        return binding
+        return map_sequences(binding, lambda inner: _with_blocks(inner, changed))
 
     blocks = tuple([map_block(changed.get(block, block), binding_of) for block in seq.blocks])
     return replace(seq, blocks=seq.blocks if all(map(is_, blocks, seq.blocks)) else blocks)

@@ -11,7 +11,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.substitute import Substitution
-from relax_explorer.core.ir.walk import bindings, sequences, substitute_info
+from relax_explorer.core.ir.walk import bindings, map_sequences, substitute_info
 from relax_explorer.core.passes.canonicalize_bindings import canonicalize
 from relax_explorer.core.passes.contract import PassSite, module_pass
 from relax_explorer.core.passes.eliminate_dead_code import drop_unread
@@ -87,13 +87,7 @@ class _Inliner:
         return None if fn is None or (inside and not _is_graph(fn)) else fn
 
     def _nested(self, binding: e.Binding, build: BlockBuilder) -> e.Binding:
-        value = binding.value
-        if type(value) is e.Function:
-            return replace(binding, value=replace(value, body=self.sequence(value.body, build)))
-        if type(value) is e.If:
-            true, false = (self.sequence(seq, build) for seq in sequences(value))
-            return replace(binding, value=replace(value, true_branch=true, false_branch=false))
-        return binding
+        return map_sequences(binding, lambda seq: self.sequence(seq, build))
 
 
 def _is_graph(fn: e.Function) -> bool:

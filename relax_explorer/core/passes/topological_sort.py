@@ -14,7 +14,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.facts import Facts, facts, variables
 from relax_explorer.core.ir.node import replace
-from relax_explorer.core.ir.walk import all_dims, defined_dims, map_block, operands, sequences
+from relax_explorer.core.ir.walk import all_dims, defined_dims, map_block, map_sequences, operands, sequences
 from relax_explorer.core.passes.contract import PassSite, function_pass
 from relax_explorer.core.passes.properties import NORMAL_FORM
 
@@ -152,10 +152,4 @@ def _block(block: e.BindingBlock, ranks: dict[e.Binding, int]) -> e.BindingBlock
 
 
 def _inside(binding: e.Binding, ranks: dict[e.Binding, int]) -> e.Binding:
-    value = binding.value
-    if type(value) is e.If:
-        true, false = (_sorted(branch, ranks) for branch in sequences(value))
-        return replace(binding, value=replace(value, true_branch=true, false_branch=false))
-    if type(value) is e.Function:
-        return replace(binding, value=replace(value, body=_sorted(value.body, ranks)))
-    return binding
+    return map_sequences(binding, lambda seq: _sorted(seq, ranks))
