@@ -76,7 +76,7 @@ class Benchmark:
         text, work = self.prepare()
         work()
         is_asked = oracle is not None and self.tvm is not None
-        turns = min(self.repeat, self.tvm_repeat) if is_asked else 1
+        turns = min(self.repeat, self.tvm_repeat, 5) if is_asked else 1
         ours, theirs = [], []
         for _ in range(turns):
             ours += [_seconds(work) for _ in range(self.repeat // turns)]

@@ -129,8 +129,8 @@ EXEC = [
         hand=by_hand.COPY,
         most=1.5,
     ),
-    Benchmark("run-softmax", partial(_run, softmax), "run", 2),
-    Benchmark("run-layer-norm", partial(_run, layer_norm), "run", 2),
+    Benchmark("run-softmax", partial(_run, softmax), "run", 2, repeat=20, tvm_repeat=20),
+    Benchmark("run-layer-norm", partial(_run, layer_norm), "run", 2, repeat=20, tvm_repeat=20),
     Benchmark("run-matmul", partial(_run, matmul), "run", 20, tvm_repeat=1, hand=by_hand.MATMUL, most=1.2),
     Benchmark(
         "run-mlp", partial(_run, perceptron), "run", 20, tvm_repeat=1, hand=by_hand.PERCEPTRON, most=1.2

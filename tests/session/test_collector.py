@@ -108,6 +108,9 @@ def test_garbage_among_many_new_objects_goes_at_a_full_collection(monkeypatch: p
     assert garbage() is not None
     assert gc.get_count()[0] < 5_000, "the new objects count as old ones"
     kept += _rest_with(10_000)
+    with collector_at_rest(is_prompt=True):
+        kept += _rest_with(15_000)
+    assert garbage() is not None, "prompt work does not wait for a full collection"
     kept += _rest_with(15_000)
     assert garbage() is None
     assert gc.isenabled()

@@ -200,7 +200,7 @@ class Debugger(Shown):
         """Run until `is_reached()`, a breakpoint stops, or the program ends."""
         self.look_back()
         while True:
-            with collector_at_rest():  # the log keeps nearly all that steps make
+            with collector_at_rest(is_prompt=True):  # the log keeps nearly all that steps make
                 for _ in range(_STEPS_AT_REST):
                     if self.breakpoints and self._is_watched():  # else the rest of a PrimFunc runs compiled
                         if self.inside is None:

@@ -61,9 +61,5 @@ class Change:
     result: Value = None
     checks: tuple[Check, ...] = ()
     branches: tuple[bool, ...] = ()
-    memory: list[tuple[Value, Value, Value]] = field(
-        default_factory=list
-    )  # array, its contents before and after
-    states: list[tuple[Value, Value, Value]] = field(
-        default_factory=list
-    )  # object, its state before and after
+    memory: tuple[tuple[Value, Value, Value], ...] = ()  # array, its contents before and after
+    states: tuple[tuple[Value, Value, Value], ...] = ()  # object, its state before and after

@@ -70,10 +70,16 @@ def overwriting(machine: Running, values: Sequence[Value], work: Callable[[], An
     try:
         return work()
     finally:
-        change.states += [(item, state, item.state) for item, state in objects if item.state is not state]
-        for array, before in zip(arrays, old, strict=True):
-            if array.tobytes() != before.tobytes():
-                change.memory.append((array, before, array.copy()))
+        written = [
+            (array, before, array.copy())
+            for array, before in zip(arrays, old, strict=True)
+            if array.tobytes() != before.tobytes()
+        ]
+        if written:
+            change.memory += tuple(written)
+        changed = [(item, state, item.state) for item, state in objects if item.state is not state]
+        if changed:
+            change.states += tuple(changed)
         known = set(map(id, machine.kept))
         for array, count, now in zip(arrays, references, map(sys.getrefcount, owners), strict=True):
             if now > count and id(array) not in known:

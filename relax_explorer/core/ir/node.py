@@ -14,11 +14,12 @@ CHECKS = os.environ.get("RELAX_EXPLORER_CHECKS", "") not in ("", "0")
 
 
 @contextmanager
-def collector_at_rest() -> Iterator[None]:
+def collector_at_rest(is_prompt: bool = False) -> Iterator[None]:
     """Pauses Python's garbage collector.
 
     Work on large programs makes many objects and hardly any garbage. The collector would visit all live objects again and
-    again. Every entry point uses this if its work grows with the program.
+    again. Every entry point uses this if its work grows with the program. Work that a user may cancel is prompt: a full
+    collection, which takes a second for ten million objects, waits for the next entry point.
     """
     was_enabled = gc.isenabled()
     gc.disable()
@@ -26,7 +27,7 @@ def collector_at_rest() -> Iterator[None]:
         yield
     finally:
         if was_enabled:
-            _make_old()
+            _make_old(is_prompt)
             gc.enable()
 
 
@@ -36,14 +37,14 @@ _made_old = 0
 _alive = 0  # objects after the last full collection
 
 
-def _make_old() -> None:
+def _make_old(is_prompt: bool) -> None:
     """Let many new objects count as old ones, for nearly all of them stay. Garbage among them goes at a full collection."""
     global _alive, _made_old
     new = gc.get_count()[0]
     if new < _FEW or gc.get_freeze_count():  # frozen objects belong to the program that uses this package
         return
     _made_old += new
-    if _made_old > max(_MOST, _alive // 2):
+    if _made_old > max(_MOST, _alive // 2) and not is_prompt:
         _made_old = 0
         gc.collect()
         _alive = len(gc.get_objects())

@@ -23,17 +23,20 @@ _SHARED = 1 << 20  # elements from which on threads share the work
 UFUNCS: dict[Callable[..., Array], np.ufunc] = {}
 
 
-def by_rows(function: Callable[[Array], Array], x: Array, axes: Sequence[int]) -> Array:
-    """`function(x)` of the same shape and dtype as `x`. It combines elements along `axes` only, so others can be divided."""
-    if x.size <= 2 * _ELEMENTS or any(n % x.ndim == 0 for n in axes):
-        return function(x)
-    rows = rows_of(x.shape, x.size)
+def by_rows(function: Callable[[Array, Array], object], x: Array, axes: Sequence[int]) -> Array:
+    """What `function(x, out)` writes into `out`, of the shape and dtype of `x`.
+
+    It combines elements along `axes` only, so others can be divided.
+    """
     result = large_arrays.empty(x.shape, x.dtype)
 
     def fill(start: int, end: int) -> None:
-        result[start:end] = function(x[start:end])
+        function(x[start:end], result[start:end])
 
-    in_blocks(fill, len(x), rows, x.size)
+    if x.size <= 2 * _ELEMENTS or any(n % x.ndim == 0 for n in axes):
+        function(x, result)
+    else:
+        in_blocks(fill, len(x), rows_of(x.shape, x.size), x.size)
     return result
 
 

@@ -53,9 +53,9 @@ def array_moments(x: Array, axes: tuple[int, ...]) -> tuple[Array, Array]:
     return mean, mean_over(np.square(x - mean), axes)
 
 
-def normalise(x: Array, axes: tuple[int, ...], epsilon: float) -> Array:
-    """An array with mean 0 and variance 1 over axes."""
-    distance: Array = np.subtract(x, mean_over(x, axes))
+def normalise(x: Array, axes: tuple[int, ...], epsilon: float, out: Array | None = None) -> Array:
+    """An array with mean 0 and variance 1 over axes, written into `out` if it is given."""
+    distance: Array = np.subtract(x, mean_over(x, axes), out=out)
     if axes in ((-1,), (x.ndim - 1,)):
         squares = np.vecdot(distance, distance)[..., np.newaxis]
     else:
@@ -118,13 +118,12 @@ class LayerNorm(Op, name="relax.nn.layer_norm"):
         factor = spread(gamma, data.shape, axes) if scale else None
         shift = spread(beta, data.shape, axes) if center else None
 
-        def rows(x: Array) -> Array:
-            x = normalise(x, tuple(axes), epsilon)
+        def rows(x: Array, out: Array) -> None:
+            normalise(x, tuple(axes), epsilon, out)
             if factor is not None:
-                x *= factor
+                out *= factor
             if shift is not None:
-                x += shift
-            return x
+                out += shift
 
         return by_rows(rows, wide(data), axes).astype(data.dtype, copy=False)
 
@@ -227,10 +226,10 @@ class RmsNorm(Op, name="relax.nn.rms_norm"):
         """Computed at least in float32."""
         factor = spread(weight, data.shape, axes)
 
-        def rows(x: Array) -> Array:
-            square = mean_over(x * x, tuple(axes))
-            scaled: Array = x / np.sqrt(square + np.asarray(epsilon, x.dtype))
-            return scaled * factor
+        def rows(x: Array, out: Array) -> None:
+            square = mean_over(np.multiply(x, x, out=out), tuple(axes))
+            np.divide(x, np.sqrt(square + np.asarray(epsilon, x.dtype)), out=out)
+            out *= factor
 
         return by_rows(rows, wide(data), axes).astype(data.dtype, copy=False)
 

@@ -57,17 +57,15 @@ class Softmax(Activation, name="relax.nn.softmax"):
         )
 
 
-def _shares(x: Array, axis: int) -> Array:
-    power: Array = np.subtract(x, np.max(x, axis, keepdims=True, initial=-np.inf)) if x.size else x.copy()
-    np.exp(power, out=power)
-    power /= np.sum(power, axis, keepdims=True)
-    return power
+def _shares(x: Array, out: Array, axis: int) -> None:
+    np.subtract(x, np.max(x, axis, keepdims=True, initial=-np.inf), out=out)
+    np.exp(out, out=out)
+    out /= np.sum(out, axis, keepdims=True)
 
 
-def _logarithms(x: Array, axis: int) -> Array:
-    moved: Array = np.subtract(x, np.max(x, axis, keepdims=True, initial=-np.inf)) if x.size else x.copy()
-    moved -= np.log(np.sum(np.exp(moved), axis, keepdims=True))
-    return moved
+def _logarithms(x: Array, out: Array, axis: int) -> None:
+    np.subtract(x, np.max(x, axis, keepdims=True, initial=-np.inf), out=out)
+    out -= np.log(np.sum(np.exp(out), axis, keepdims=True))
 
 
 def _powers(te: Te, data: Tensor, axis: int) -> tuple[Tensor, Tensor, Any]:
