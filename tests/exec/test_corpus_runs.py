@@ -22,11 +22,11 @@ def entry(model: str) -> str:
     return str(json.loads((DATA / model / "stages.json").read_text())["entry"])
 
 
-def check(program: Any, model: str) -> None:
+def check(program: Any, model: str, tolerance: float = 1e-4) -> None:
     name = entry(model)
     inputs = from_npz(program[name], DATA / model / "io.npz")
     expected = np.load(DATA / model / "io.npz")["out0"]
-    np.testing.assert_allclose(rxe.run(program, name, inputs), expected, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(rxe.run(program, name, inputs), expected, rtol=tolerance, atol=tolerance / 10)
 
 
 @pytest.mark.parametrize("path", LOWERED, ids=stage_id)
@@ -36,12 +36,14 @@ def test_every_stage_up_to_fusion_computes_what_tvm_computed(path: Path) -> None
 
 # One changes the signature, the other one the meaning: in training a batch norm reads the moments of its data.
 OTHER_VALUES = ("BundleModelParams", "DecomposeOpsForTraining")
+ROUNDED = {"ToMixedPrecision": 0.02}  # float16 has 11 bits
 
 
 @pytest.mark.parametrize("name", [name for name in rxe.passes.names() if name not in OTHER_VALUES])
 @pytest.mark.parametrize("model", MODELS)
 def test_each_pass_keeps_the_values(model: str, name: str) -> None:
-    check(after_pass(rxe.normalize(module(DATA / model / "00_input.py")), name), model)
+    program = after_pass(rxe.normalize(module(DATA / model / "00_input.py")), name)
+    check(program, model, ROUNDED.get(name, 1e-4))
 
 
 @pytest.mark.parametrize("model", MODELS)

@@ -204,6 +204,10 @@ class Oracle:
         """The purity of TVM's operators of these names; None if TVM does not declare it."""
         return self._ask("purities", QUESTION_SECONDS, names=list(names))
 
+    def operators_with(self, attribute: str) -> Answer[dict[str, int | None]]:
+        """TVM's operators that have an attribute, such as `FPrimalGradient`, with its value if that is a number."""
+        return self._ask("operators_with", QUESTION_SECONDS, attribute=attribute)
+
     def lattice(self, program: Program, *, seconds: float = QUESTION_SECONDS) -> Answer[list[Relation]]:
         """Relate the types of the last two parameters of every Relax function, functions by name."""
         answer: Answer[list[dict[str, str]]] = self._ask("lattice", seconds, program=self._wire(program))

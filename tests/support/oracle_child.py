@@ -236,6 +236,12 @@ def _python_signature(name: str) -> list[list[str | None]] | None:
     ]
 
 
+def ask_operators_with(attribute: str) -> dict[str, int | None]:
+    names = [name for name in tvm.ir.Op.list_op_names() if name.startswith("relax.")]
+    found = {name: tvm.ir.Op.get(name).get_attr(attribute) for name in names}
+    return {n: value if isinstance(value, int) else None for n, value in found.items() if value is not None}
+
+
 def ask_purities(names: list[str]) -> dict[str, bool | None]:
     found = {name: tvm.ir.Op.get(name).get_attr("FPurity") for name in names}
     return {name: None if pure is None else bool(pure) for name, pure in found.items()}
@@ -397,6 +403,7 @@ QUESTIONS: dict[str, Callable[..., Any]] = {
         ask_signatures,
         ask_python_signatures,
         ask_purities,
+        ask_operators_with,
         ask_well_formed,
         ask_apply,
         ask_run,

@@ -204,8 +204,11 @@ class BlockBuilder:
         yield
         self.normalizer.place = outer
         if self.record is not None and isinstance(origin, (e.VarBinding, e.MatchCast)):
-            new = [*(b for block in blocks.closed[closed:] for b in block.bindings), *blocks.bindings]
-            self.record(origin, tuple(new[opened:]))
+            finished = [b for block in blocks.closed[closed:] for b in block.bindings]
+            if finished:
+                self.record(origin, tuple([*finished, *blocks.bindings][opened:]))
+            else:
+                self.record(origin, tuple(blocks.bindings[opened:]))
 
     def restart(self, dataflow: bool, origin: e.Expr) -> BlockBuilder:
         """Discard all emitted bindings. The next ones go into a block of this kind, with the span of `origin`."""
@@ -224,6 +227,15 @@ class BlockBuilder:
     def is_dataflow(self) -> bool:
         """True if the open block is a dataflow block."""
         return self.normalizer.open.dataflow
+
+    @property
+    def count(self) -> int:
+        """The number of bindings in the open block."""
+        return len(self.normalizer.open.bindings)
+
+    def emitted_since(self, count: int) -> tuple[e.Binding, ...]:
+        """The bindings of the open block after the first `count` ones."""
+        return tuple(self.normalizer.open.bindings[count:])
 
     @property
     def bindings(self) -> tuple[e.Binding, ...]:

@@ -17,6 +17,7 @@ FILES: tuple[str, ...] = (
     "expand_tuple_arguments",
     "decompose_ops_for_inference",
     "decompose_ops_for_training",
+    "to_mixed_precision",
     "topological_sort",
     "bind_params",
     "bundle_model_params",

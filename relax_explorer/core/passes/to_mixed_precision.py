@@ -1,0 +1,347 @@
+"""ToMixedPrecision: compute products and convolutions in float16."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from operator import is_
+from typing import Annotated
+
+from relax_explorer.core.build.block_builder import BlockBuilder
+from relax_explorer.core.codes import passes as codes
+from relax_explorer.core.diagnostics import Diagnostic, Failure
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.dtype import FLOAT16, FLOAT32, DType, dtype
+from relax_explorer.core.ir.node import replace
+from relax_explorer.core.ir.walk import exprs, map_operands, merged_blocks, operands, sequences
+from relax_explorer.core.ops import find
+from relax_explorer.core.passes.contract import PassSite, module_pass
+from relax_explorer.core.passes.mixed_precision_policies import ALWAYS, FOLLOW
+from relax_explorer.core.passes.pattern_rules import call
+from relax_explorer.core.passes.properties import NO_HIGH_LEVEL_OPS, NORMAL_FORM
+from relax_explorer.core.program.module import IRModule
+
+_FLOATS = (FLOAT16, FLOAT32)
+
+
+@module_pass("ToMixedPrecision", requires=[NORMAL_FORM], invalidates=[NO_HIGH_LEVEL_OPS])
+def to_mixed_precision(
+    module: IRModule,
+    at: PassSite,
+    *,
+    out_dtype: Annotated[
+        str, '"float32" or "float16": the dtype in which products and convolutions accumulate'
+    ] = "float32",
+    fp16_input_names: Annotated[tuple[str, ...], "parameters that become float16"] = (),
+) -> IRModule:
+    """Compute products, convolutions and attention in dataflow blocks in float16, and what follows them where nothing needs float32.
+
+    `matmul(x, w)` of float32 tensors becomes a product of `astype(x, "float16")` and `astype(w, "float16")`. Element-wise
+    operators and those that move elements stay in float16 if all their variables are; other operators get float32. Results of a
+    block keep their dtype. `fp16_input_names` changes parameters of functions that the module itself does not call.
+    """
+    if out_dtype not in ("float16", "float32"):
+        help = 'write out_dtype="float32" or out_dtype="float16"'
+        raise Failure(Diagnostic(codes.BAD_OPTION, f"out_dtype is {out_dtype!r}", help=help))
+    named = {name: _half_params(fn, fp16_input_names) for name, fn in module.relax_functions.items()}
+    _check_names(module, fp16_input_names, {p.name for params in named.values() for p in params})
+    called = {x.name for fn in module.relax_functions.values() for x in exprs(fn) if type(x) is e.GlobalVar}
+    for name, fn in module.relax_functions.items():
+        new = _Mixer(fn, at, dtype(out_dtype), () if name in called else named[name]).function()
+        if new is not fn:
+            at.editor.replace(name, new)
+            at.is_open = True
+    return at.editor.done()
+
+
+def _half_params(fn: e.Function, names: tuple[str, ...]) -> tuple[e.Var, ...]:
+    """The named parameters that are tensors of float32 or float16."""
+    return tuple([p for p in fn.params if p.name in names and _dtype(p.struct_info) in _FLOATS])
+
+
+def _check_names(module: IRModule, names: tuple[str, ...], found: set[str]) -> None:
+    for name in names:
+        if name in found:
+            continue
+        known = {p.name: p for fn in module.relax_functions.values() for p in fn.params}
+        text = (
+            f"{name!r} is {known[name].struct_info}" if name in known else f"no parameter is called {name!r}"
+        )
+        floats = [other for other, p in known.items() if _dtype(p.struct_info) in _FLOATS]
+        help = f"the parameters of float32 are {', '.join(floats)}" if floats else "no parameter is float32"
+        raise Failure(Diagnostic(codes.BAD_OPTION, f"fp16_input_names: {text}", help=help))
+
+
+def _dtype(info: s.StructInfo | None) -> DType | None:
+    return info.dtype if isinstance(info, s.TensorStructInfo) else None
+
+
+def _policy(value: e.Expr) -> frozenset[str] | None:
+    """`ALWAYS` or `FOLLOW` if the policy of an operator applies to this call."""
+    if type(value) is not e.Call or type(value.op) is not e.OpRef:
+        return None
+    policy = next((table for table in (ALWAYS, FOLLOW) if value.op.name in table), None)
+    dtypes = {info.dtype for arg in value.args for info in _tensors(arg.struct_info)}
+    is_cast = value.op.name == "relax.astype" and type(value.args[0]) is e.Constant
+    if policy is None or None in dtypes or is_cast:
+        return None
+    others = {each for each in dtypes if each not in _FLOATS and each is not None and each.is_float}
+    results = {info.dtype for info in _tensors(value.struct_info)}
+    if policy is ALWAYS and (others or dtypes.isdisjoint(_FLOATS) or not results.issubset(_FLOATS)):
+        return None  # a product of integers or float64 values would be another one
+    return policy
+
+
+def _tensors(info: s.StructInfo | None) -> Iterator[s.TensorStructInfo]:
+    """The tensors in a StructInfo."""
+    if isinstance(info, s.TensorStructInfo):
+        yield info
+    elif isinstance(info, s.TupleStructInfo):
+        for part in info.fields:
+            yield from _tensors(part)
+
+
+@dataclass(slots=True)
+class _Uses:
+    """How the variables of a function are read. As in TVM, bindings outside of dataflow blocks don't count."""
+
+    by_policy: set[e.Var] = field(default_factory=set)  # operands of ALWAYS
+    in_own_block: set[e.Var] = field(default_factory=set)  # those in the block that binds them
+    otherwise: set[e.Var] = field(default_factory=set)
+    outside: set[e.Var] = field(default_factory=set)  # read outside of dataflow blocks
+
+    def only_half(self, var: e.Var) -> bool:
+        """True if every reader needs float16."""
+        return var in self.by_policy and var not in self.otherwise
+
+    def sequence(self, seq: e.SeqExpr) -> None:
+        """Note the reads in a sequence."""
+        for block in seq.blocks:
+            is_flow = type(block) is e.DataflowBlock
+            bound = {binding.var for binding in block.bindings}
+            for binding in block.bindings:
+                halves = _policy(binding.value) is ALWAYS if is_flow else False
+                for var in _variables(binding.value):
+                    if not is_flow:
+                        self.outside.add(var)
+                    elif not halves:
+                        self.otherwise.add(var)
+                    else:
+                        self.by_policy.add(var)
+                        if var in bound:
+                            self.in_own_block.add(var)
+                for inner in sequences(binding.value):
+                    self.sequence(inner)
+        for var in _variables(seq.body):
+            self.otherwise.add(var)
+            self.outside.add(var)
+
+
+def _variables(expr: e.Expr) -> Iterator[e.Var]:
+    """The variables that an expression reads, without nested sequences."""
+    stack = [expr]
+    while stack:
+        part = stack.pop()
+        if isinstance(part, e.Var):
+            yield part
+        stack += operands(part)
+
+
+class _Mixer:
+    """Rewrites one function. `now` maps variables of dataflow blocks to those that hold their values in float16."""
+
+    def __init__(self, fn: e.Function, at: PassSite, out_dtype: DType, named: tuple[e.Var, ...]) -> None:
+        self.fn, self.at, self.out_dtype = fn, at, out_dtype
+        self.build = BlockBuilder(at.editor, within=fn, record=at.record)
+        self.uses = _Uses()
+        self.uses.sequence(fn.body)
+        self.now: dict[e.Var, e.Var] = {}
+        self.params = fn.params
+        self.in_dataflow = False
+        self.wide: dict[e.Var, e.Var] = {}  # parameters that became float16, cast for readers outside
+        for param in named:
+            info = param.struct_info
+            assert isinstance(info, s.TensorStructInfo)  # as `_half_params` checked
+            if info.dtype is FLOAT32:
+                self.now[param] = e.var_like(
+                    param, s.TensorStructInfo(info.shape, FLOAT16, info.ndim, info.vdevice)
+                )
+
+    def function(self) -> e.Function:
+        """The function in mixed precision."""
+        params = tuple([self.now.get(param, param) for param in self.fn.params])
+        with self.build.apart(), self.build.inherit(self.fn):
+            for param, half in self.now.items():
+                if param in self.uses.outside:
+                    self.wide[param] = self.build.emit(call("relax.astype", half, dtype=FLOAT32), param.name)
+            front = self.build.blocks()
+        body = self.sequence(self.fn.body)
+        if front:
+            body = replace(body, blocks=tuple(merged_blocks([*front, *body.blocks])))
+        if all(map(is_, params, self.fn.params)):
+            return replace(self.fn, body=body)
+        return replace(self.fn, params=params, body=body, struct_info=None)
+
+    def sequence(self, seq: e.SeqExpr) -> e.SeqExpr:
+        """A sequence in mixed precision."""
+        outer = self.in_dataflow
+        with self.build.apart():
+            for block in seq.blocks:
+                self.build.start_block(block)
+                self.in_dataflow = type(block) is e.DataflowBlock
+                self._block(block)
+            self.in_dataflow = False
+            blocks, result = self.build.blocks(), self._restored(seq.body)
+        self.in_dataflow = outer
+        same = len(blocks) == len(seq.blocks) and all(map(is_, blocks, seq.blocks))
+        return replace(seq, blocks=seq.blocks if same else tuple(blocks), body=result)
+
+    def _block(self, block: e.BindingBlock) -> None:
+        """Emit the bindings of a block. What it knows about variables ends with it."""
+        before = {param: self.now.get(param) for param in self.params}
+        if self.in_dataflow and block.bindings:
+            with self._from(block.bindings[0]):
+                for param in self.params:
+                    self._halve(param)
+        for binding in block.bindings:
+            self._binding(binding)
+            if self.in_dataflow and binding.var is not None and binding.var in self.uses.in_own_block:
+                with self._from(binding):
+                    self._halve(binding.var)
+        if self.in_dataflow:
+            before.update({binding.var: None for binding in block.bindings if binding.var is not None})
+        for var, value in before.items():
+            if value is None:
+                self.now.pop(var, None)
+            else:
+                self.now[var] = value
+
+    def _halve(self, var: e.Var) -> None:
+        """Cast a variable once if each of its readers needs float16."""
+        current = self.now.get(var, var)
+        if self.uses.only_half(var) and _dtype(current.struct_info) is FLOAT32:
+            self.now[var] = self.build.emit(call("relax.astype", current, dtype=FLOAT16))
+
+    def _binding(self, binding: e.Binding) -> None:
+        value = binding.value
+        if type(value) is e.Function:
+            outer, self.params = self.params, value.params
+            new = replace(binding, value=replace(value, body=self.sequence(value.body)))
+            self.params = outer
+        elif type(value) is e.If:
+            true, false = (self.sequence(branch) for branch in sequences(value))
+            condition = self._restored(value.condition)
+            new = replace(
+                binding, value=replace(value, condition=condition, true_branch=true, false_branch=false)
+            )
+        else:
+            with self._from(binding):
+                mixed = self._value(binding)
+                if mixed is not value:
+                    self._bind(binding, mixed)
+                    return
+            new = binding
+        if new is not binding:
+            self.at.record(binding, new)
+        self.build.keep(new)
+
+    @contextmanager
+    def _from(self, origin: e.Binding) -> Iterator[None]:
+        """Note that the bindings emitted meanwhile, if any, come from `origin`."""
+        count = self.build.count
+        with self.build.inherit(origin.value):
+            yield
+        new = self.build.emitted_since(count)
+        if new:
+            self.at.record(origin, new)
+
+    def _bind(self, binding: e.Binding, value: e.Expr) -> None:
+        """Emit a binding with a new value. A dataflow variable gets the dtype of the value."""
+        var, value = binding.var, e.replace_span(value, binding.value.span)
+        if type(binding) is e.VarBinding and type(var) is e.DataflowVar:
+            self.build.add(e.VarBinding(e.var_like(var, None), value, None, binding.span))
+            (last,) = self.build.emitted_since(self.build.count - 1)
+            assert last.var is not None  # the new binding has a variable
+            self.now[var] = last.var
+        else:
+            self.build.add(replace(binding, value=value))
+
+    def _value(self, binding: e.Binding) -> e.Expr:
+        """The value of a binding in mixed precision, with the dtype of its variable unless that is a dataflow variable."""
+        value, var = binding.value, binding.var
+        policy = _policy(value) if self.in_dataflow else None
+        movable = self.in_dataflow and type(value) in (e.Tuple, e.TupleGetItem)
+        if type(binding) is not e.VarBinding or (policy is None and not movable):
+            return self._restored(value)
+        value = map_operands(value, self._current)
+        if policy is not None and type(value) is e.Call:
+            value = self._in_precision(value, policy)
+        if value is binding.value:
+            return value  # so that a second run changes nothing
+        value = self.build.informed(value)
+        if type(var) is not e.DataflowVar:
+            assert var is not None  # a VarBinding has one
+            return self._converted(value, var.struct_info)
+        return self._converted(value, FLOAT16) if policy is ALWAYS else value
+
+    def _in_precision(self, value: e.Call, policy: frozenset[str]) -> e.Call:
+        """A call with operands of the dtype that its policy says."""
+        to = FLOAT32 if policy is FOLLOW and any(map(_is_wide, value.args)) else FLOAT16
+        args = tuple([self._converted(arg, to) for arg in value.args])
+        attrs, op = value.attrs, find(value.op.name) if type(value.op) is e.OpRef else None
+        if policy is ALWAYS and op is not None and any(p.name == "out_dtype" for p in op.attributes):
+            attrs = attrs.having(out_dtype=self.out_dtype)
+        if attrs == value.attrs and all(map(is_, args, value.args)):
+            return value
+        return e.Call(value.op, args, attrs, value.sinfo_args, None, value.span)
+
+    def _current(self, expr: e.Expr) -> e.Expr:
+        """An operand with the variables that hold the present values."""
+        if isinstance(expr, e.Var):
+            return self.now.get(expr, expr)
+        new = map_operands(expr, self._current)
+        if new is not expr and type(new) is e.Tuple:
+            return e.tuple_of(new.fields)
+        return new
+
+    def _restored(self, expr: e.Expr) -> e.Expr:
+        """An expression whose operands have their first dtypes again."""
+        if not isinstance(expr, e.Var):
+            return map_operands(expr, self._restored)
+        if not self.in_dataflow and expr in self.wide:
+            return self.wide[expr]
+        current = self.now.get(expr)
+        return expr if current is None else self._converted(current, expr.struct_info)
+
+    def _converted(self, expr: e.Expr, to: DType | s.StructInfo | None) -> e.Expr:
+        """An expression whose tensors of float16 and float32 have the dtype of `to`."""
+        info = expr.struct_info
+        if not _differs(info, to):
+            return expr
+        if not isinstance(info, s.TupleStructInfo):
+            return call("relax.astype", expr, dtype=to if isinstance(to, DType) else _dtype(to))
+        parts = to.fields if isinstance(to, s.TupleStructInfo) else (to,) * len(info.fields)
+        if type(expr) is e.Tuple:
+            fields: tuple[e.Expr, ...] = expr.fields
+        else:
+            whole = expr if isinstance(expr, e.Var) else self.build.emit(expr)
+            fields = tuple([e.TupleGetItem(whole, number, part) for number, part in enumerate(info.fields)])
+        return e.Tuple(tuple([self._converted(item, part) for item, part in zip(fields, parts, strict=True)]))
+
+
+def _differs(info: s.StructInfo | None, to: DType | s.StructInfo | None) -> bool:
+    """True if a tensor of float16 or float32 has another dtype than in `to`."""
+    have = [tensor.dtype for tensor in _tensors(info)]
+    want = [to] * len(have) if isinstance(to, DType) else [tensor.dtype for tensor in _tensors(to)]
+    return any(a is not b and a in _FLOATS and b in _FLOATS for a, b in zip(have, want, strict=True))
+
+
+def _is_wide(arg: e.Expr) -> bool:
+    """True if an operand of FOLLOW asks for float32. As in TVM, constants don't, and a tuple that a variable holds does."""
+    if type(arg) is e.Tuple:
+        return any(map(_is_wide, arg.fields))
+    if isinstance(arg.struct_info, s.TupleStructInfo):
+        return True
+    return type(arg) is not e.Constant and _dtype(arg.struct_info) is FLOAT32

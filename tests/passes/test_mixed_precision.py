@@ -1,0 +1,186 @@
+"""ToMixedPrecision: products compute in float16, results keep their dtypes and nearly their values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import relax_explorer as rxe
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.walk import bindings
+from relax_explorer.core.ops import find
+from relax_explorer.core.passes.mixed_precision_policies import ALWAYS, FOLLOW
+from relax_explorer.core.passes.pipeline import run_step, steps
+from tests.support.pass_agreement import programs
+
+NAME = "ToMixedPrecision"
+TEXTS = {name: text for name, text in programs().items() if name.startswith("mixed_precision: ")}
+PARAMS = 'x: R.Tensor((2, 3), "float32"), w: R.Tensor((3, 3), "float32")'
+
+
+def program(body: str, params: str = PARAMS) -> rxe.IRModule:
+    lines = "".join(f"    {line}\n" for line in body.strip().splitlines())
+    return rxe.normalize(rxe.parse(f"@R.function\ndef main({params}):\n{lines}"))
+
+
+def block(body: str, outputs: str) -> str:
+    lines = "".join(f"    {line}\n" for line in body.strip().splitlines())
+    return f"with R.dataflow():\n{lines}    R.output({outputs})\n"
+
+
+def after(before: rxe.IRModule, **options: Any) -> rxe.IRModule:
+    result = rxe.apply_pass(before, NAME, **options)
+    assert rxe.normalize(result) is result
+    assert rxe.well_formed(result)
+    return result
+
+
+def array(info: s.StructInfo | None, seed: int) -> Any:
+    """Random values of a StructInfo; lengths that are not known are 3."""
+    if isinstance(info, s.TupleStructInfo):
+        return tuple([array(field, seed + n) for n, field in enumerate(info.fields)])
+    if not isinstance(info, s.TensorStructInfo):
+        return np.full((3, 3), 0.5, "float32")
+    shape = tuple([getattr(dim, "value", 3) for dim in s.lengths(info)]) if info.ndim >= 0 else (3, 3)
+    dtype = "float32" if info.dtype is None else info.dtype.name
+    values = np.random.default_rng(seed).uniform(0, 2, shape)
+    return values.astype(dtype)
+
+
+def leaves(value: Any) -> list[Any]:
+    return [leaf for item in value for leaf in leaves(item)] if isinstance(value, tuple) else [value]
+
+
+@pytest.mark.parametrize("out_dtype", ["float32", "float16"])
+@pytest.mark.parametrize("title", TEXTS)
+def test_results_keep_their_dtypes_and_nearly_their_values(title: str, out_dtype: str) -> None:
+    before = rxe.normalize(rxe.parse(TEXTS[title]))
+    result = after(before, out_dtype=out_dtype)
+    assert result["main"].struct_info is before["main"].struct_info
+    assert rxe.apply_pass(result, NAME, out_dtype=out_dtype) is result
+    args = [array(param.struct_info, n) for n, param in enumerate(before["main"].params)]
+    pairs = zip(leaves(rxe.run(before, "main", args)), leaves(rxe.run(result, "main", args)), strict=True)
+    for old, new in pairs:
+        assert old.dtype == new.dtype
+        np.testing.assert_allclose(
+            np.asarray(old, "float64"), np.asarray(new, "float64"), rtol=0.02, atol=0.02
+        )
+
+
+def test_every_operator_with_a_policy_is_there() -> None:
+    assert all(find(name) is not None for name in ALWAYS | FOLLOW)
+    assert not ALWAYS & FOLLOW
+
+
+@pytest.mark.parametrize(
+    "body", ["y = R.matmul(x, w)\nreturn y", block("y = R.nn.softmax(x)", "y") + "return y"]
+)
+def test_a_module_without_products_in_dataflow_blocks_stays(body: str) -> None:
+    before = program(body)
+    assert rxe.apply_pass(before, NAME) is before
+    assert rxe.apply_pass(after(before), NAME) is before
+
+
+def test_a_named_parameter_is_cast_once_for_readers_outside_of_dataflow_blocks() -> None:
+    body = (
+        "z = R.exp(w)\n"
+        + block("y = R.matmul(x, w)\nv = R.add(w, w)", "y, v")
+        + "q = R.sin(w)\nreturn (y, z, v, q, w)"
+    )
+    before = program(body)
+    result = after(before, fp16_input_names="w")
+    assert [str(p.struct_info) for p in result["main"].params] == [
+        'R.Tensor((2, 3), dtype="float32")',
+        'R.Tensor((3, 3), dtype="float16")',
+    ]
+    assert result.script().count('R.astype(w, dtype="float32")') == 1
+    x, w = np.ones((2, 3), "float32"), np.full((3, 3), 0.5, "float32")
+    pairs = zip(
+        rxe.run(before, "main", [x, w]), rxe.run(result, "main", [x, w.astype("float16")]), strict=True
+    )
+    for old, new in pairs:
+        assert old.dtype == new.dtype
+        np.testing.assert_allclose(old, new, rtol=1e-2)
+
+
+def test_a_named_parameter_keeps_rank_and_device() -> None:
+    before = program(
+        block("y = R.matmul(x, w)", "y") + "return y",
+        'x: R.Tensor("float32", ndim=2), w: R.Tensor("float32")',
+    )
+    params = after(before, fp16_input_names=["x", "w"])["main"].params
+    assert [str(p.struct_info) for p in params] == [
+        'R.Tensor(dtype="float16", ndim=2)',
+        'R.Tensor(dtype="float16")',
+    ]
+
+
+def test_parameters_of_called_functions_keep_their_dtype() -> None:
+    text = f"""
+@I.ir_module
+class M:
+    @R.function
+    def inner({PARAMS}):
+        with R.dataflow():
+            y = R.matmul(x, w)
+            R.output(y)
+        return y
+    @R.function
+    def main({PARAMS}):
+        y = M.inner(x, w)
+        return y
+"""
+    result = after(rxe.normalize(rxe.parse(text)), fp16_input_names="w")
+    assert 'w: R.Tensor((3, 3), dtype="float32")' in result.script().split("def main")[0]
+    assert 'w: R.Tensor((3, 3), dtype="float16")' in result.script().split("def main")[1]
+
+
+@pytest.mark.parametrize(
+    ("options", "what"),
+    [
+        ({"out_dtype": "int32"}, "out_dtype is 'int32'"),
+        ({"out_dtype": "float64"}, "out_dtype is 'float64'"),
+        ({"fp16_input_names": "nobody"}, "no parameter is called 'nobody'"),
+        ({"fp16_input_names": ["x", "n"]}, "'n' is R.Tensor"),
+        ({"fp16_input_names": "t"}, "'t' is R.Tuple"),
+    ],
+    ids=str,
+)
+def test_wrong_options_are_named(options: dict[str, Any], what: str) -> None:
+    params = PARAMS + ', n: R.Tensor((), "int32"), t: R.Tuple(R.Tensor((), "float32"))'
+    before = program(block("y = R.matmul(x, w)", "y") + "return y", params)
+    with pytest.raises(rxe.Failure, match=what) as caught:
+        rxe.apply_pass(before, NAME, **options)
+    (problem,) = caught.value.diagnostics
+    assert problem.code.id == "RX0404"
+    assert problem.help
+
+
+def test_each_binding_comes_from_the_one_that_needs_it() -> None:
+    before = program(block("y = R.matmul(x, w)\nz = R.add(y, y)", "z") + "return z")
+    outcome = run_step(steps(NAME)[0], before)
+    first, second = bindings(before["main"])
+    new = list(bindings(outcome.module["main"]))
+    origins = {id(b): item.before for item in outcome.rewrites for b in item.after}
+    assert [origins[id(b)] for b in new] == [(first,)] * 4 + [(second,)] * 2
+    assert all(b.value.span is not None for b in new)
+
+
+def test_a_closure_reads_the_first_dtype() -> None:
+    inner = '@R.function\ndef g(q: R.Tensor((3, 3), "float32")) -> R.Tensor((3, 3), "float32"):\n    t = R.add(q, y)\n    return t\n'
+    before = program(block("y = R.matmul(w, w)\nz = R.matmul(y, w)", "y, z") + inner + "r = g(z)\nreturn r")
+    result = after(before)
+    w = np.eye(3, dtype="float32")
+    np.testing.assert_array_equal(rxe.run(result, "main", [w[:2], w]), rxe.run(before, "main", [w[:2], w]))
+
+
+def test_the_pass_is_linear_in_bindings() -> None:
+    """The names of all variables are unique, and each product adds the same number of bindings."""
+    lines = ["v0 = R.matmul(w, w)", *(f"v{n} = R.matmul(v{n - 1}, w)" for n in range(1, 200))]
+    result = after(program(block("\n".join(lines), "v199") + "return v199"), out_dtype="float16")
+    found = list(bindings(result["main"]))
+    assert len(found) == 202  # one cast of w, 200 products, one cast of the result
+    assert sum(type(b.value) is e.Call and b.value.op is e.op_ref("relax.astype") for b in found) == 2
