@@ -10,11 +10,18 @@ ROOT = Path(__file__).resolve().parent.parent / "relax_explorer"
 # Public names that only tests use so far, each with its purpose.
 NOT_YET = {
     "arith/assume:prove": "the explorer will answer questions about lengths on its `:` line",
-    "arith/assume:solve": "generated inputs will have lengths that satisfy each match_cast",
     "check/derive:derive_function": "users register their derive functions with it, like packed functions",
     "check/scope:environment": "the debugger's panes will list the names for an expression typed there",
     "exec/shape_code:compile_shapes": "memory planning will size many runs of one program at once",
     "exec/tir_codegen:generate": "a pane will show the Python source of a kernel beside its TVMScript",
+    "relations/adapt:infer_to_relation": "users compare a StructInfo rule with the relation it replaces",
+    "relations/adapt:relation_op": "users declare operators that have a relation and no StructInfo rule",
+    "relations/adapt:relation_to_infer": "users give an own operator class a relation as its rule",
+    "relations/adapt:solve_one": "the rules that relation_to_infer makes run their relation by it",
+    "relations/adapt:to_info": "relation_to_infer gives StructInfo back by it",
+    "relations/adapt:to_type": "relation_to_infer reads StructInfo by it",
+    "relations/library:unregister_relation": "users take back a relation that they registered",
+    "relations/relay_types:alpha_equal": "users compare the type of a function with one they wrote",
     "session/inputs:make_inputs": "library users who need the values without the note",
     "ir/erasure:checked_type": "the details pane will show the type beside the StructInfo",
 }

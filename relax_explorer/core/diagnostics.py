@@ -165,7 +165,9 @@ class Report:
             self._seen.add(key)
             self.items.append(diagnostic)
 
-    def say(self, code: Code, message: str, place: Any = None, label: str = "", **details: Any) -> Diagnostic:
+    def say(
+        self, code: Code, message: str, place: object = None, label: str = "", **details: Any
+    ) -> Diagnostic:
         """Make a diagnostic with one primary label, keep it and return it."""
         labels = (Label(place, label, primary=True),) if place is not None else ()
         diagnostic = Diagnostic(code, message, labels + tuple(details.pop("labels", ())), **details)

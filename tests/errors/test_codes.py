@@ -10,7 +10,17 @@ from pathlib import Path
 import pytest
 
 import relax_explorer as rxe
-from relax_explorer.core.codes import CODES, internal, operators, passes, runtime, style, syntax, tir
+from relax_explorer.core.codes import (
+    CODES,
+    internal,
+    operators,
+    passes,
+    relations,
+    runtime,
+    style,
+    syntax,
+    tir,
+)
 from relax_explorer.core.codes import well_formedness as well_formed
 from relax_explorer.core.diagnostics import Code
 from relax_explorer.core.syntax.parser import read
@@ -20,7 +30,7 @@ WITH_EXAMPLE = sorted(code.id for code in CODES.values() if code.example)
 
 
 def test_no_number_is_given_twice() -> None:
-    rooms = (syntax, tir, well_formed, operators, style, passes, runtime, internal)
+    rooms = (syntax, tir, well_formed, operators, style, passes, runtime, relations, internal)
     given = [value.id for room in rooms for value in vars(room).values() if isinstance(value, Code)]
     assert len(given) == len(set(given))
 
@@ -31,7 +41,7 @@ def test_every_code_is_reported_somewhere() -> None:
         path.read_text(encoding="utf-8") for path in package.rglob("*.py") if path.parent.name != "codes"
     ]
     words = set(re.findall(r"\w+", "\n".join(texts)))
-    rooms = (syntax, tir, well_formed, operators, style, passes, runtime, internal)
+    rooms = (syntax, tir, well_formed, operators, style, passes, runtime, relations, internal)
     names = {name for room in rooms for name, value in vars(room).items() if isinstance(value, Code)}
     assert names - words == set()
 

@@ -246,6 +246,12 @@ CALLS = tuple(
 2 who {empty_module} x
 2 find {empty_module} matmul(
 0 phases --format mermaid
+2 relations
+2 relations nothing.relay
+2 relations {plain}
+2 relations .
+2 relations - --format svg
+2 relations - --trace
 2 passes --explain nothing
 1 passes --explain FuseOps,FuseOps
 0 passes --missing --format json

@@ -560,6 +560,16 @@ COMMANDS: tuple[Command, ...] = (
         ("relax-explorer phases", "relax-explorer phases --format svg -o phases.svg"),
     ),
     Command(
+        "relations",
+        "Solve the types of a program in the notation of Relay's types. Exits with 1 if a relation fails or a type stays unknown.",
+        (
+            Argument("input", "a file in that notation, or - for standard input", "source", metavar="FILE"),
+            Argument("--trace", "show each run of a relation, and what it assigned", "flag", False),
+            _format("text", "json"),
+        ),
+        ("relax-explorer relations samples/relations/layer.relay --trace",),
+    ),
+    Command(
         "ops",
         "List the operators and their parts.",
         (_format("text", "json"),),

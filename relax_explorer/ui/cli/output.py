@@ -31,17 +31,17 @@ OK, FOUND, USAGE, CANNOT, INTERNAL, INTERRUPTED, UNHEARD = 0, 1, 2, 3, 70, 130, 
 
 def status(failure: Failure) -> int:
     """The exit status of a failure."""
-    from relax_explorer.core.codes import passes, runtime, syntax
+    from relax_explorer.core.codes import passes, relations, runtime, syntax
 
     usage = {syntax.UNREADABLE, syntax.NOT_TEXT, syntax.NOT_UTF8, passes.UNKNOWN_PASS, passes.BAD_OPTION,
-             runtime.BAD_INPUT_FILE, runtime.UNKNOWN_FUNCTION, runtime.WRONG_INPUT, runtime.INPUT_COUNT}  # fmt: skip
+             runtime.BAD_INPUT_FILE, runtime.UNKNOWN_FUNCTION, runtime.WRONG_INPUT, runtime.INPUT_COUNT, relations.NOTATION}  # fmt: skip
     cannot = {runtime.NO_EVALUATION, runtime.UNKNOWN_PACKED, runtime.NO_KERNEL, runtime.TOO_LARGE}
     codes = {item.code for item in failure.diagnostics if item.is_error}
     if codes & usage:
         return USAGE
     if codes & cannot:
         return CANNOT
-    return FOUND if any(code.id.startswith("RX05") for code in codes) else USAGE
+    return FOUND if any(code.id.startswith(("RX05", "RX06")) for code in codes) else USAGE
 
 
 class Unwritable(click.ClickException):

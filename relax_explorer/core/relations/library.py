@@ -1,0 +1,290 @@
+"""The relations, by name. Each takes (types, number of inputs, attributes, reporter), the result last, as in Relay.
+
+A relation that learns something tells the reporter (`unify`, `same_dim`). It returns an `Outcome`, or True (holds, or too
+little is known) or False (fails). A function may also raise `Mismatch` with the reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from relax_explorer.core.arith.prove import Answer, equal, product
+from relax_explorer.core.arith.simplify import simplify
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir.dtype import DType, dtype
+from relax_explorer.core.relations.relay_types import Hole, TensorType, TupleType, dim_hole, is_dim_hole
+from relax_explorer.core.relations.solver import Mismatch, Outcome, Solver
+
+Verdict: TypeAlias = Outcome | bool
+Relation: TypeAlias = Callable[[tuple[Any, ...], int, dict[str, Any], Solver], Verdict]
+Dims = tuple[p.PrimExpr, ...]
+RELATIONS: dict[str, Relation] = {}
+
+
+def register_relation(name: str, function: Relation) -> Relation:
+    """Add a relation under a name. Raises ValueError for a name that is taken."""
+    if name in RELATIONS:
+        raise ValueError(f"there is a relation {name!r} already")
+    RELATIONS[name] = function
+    return function
+
+
+def _relation(name: str) -> Callable[[Relation], Relation]:
+    """The decorator of the relations in this file."""
+    return lambda function: register_relation(name, function)
+
+
+def unregister_relation(name: str) -> None:
+    """Remove a relation. Raises KeyError if there is none of this name."""
+    del RELATIONS[name]
+
+
+def known(part: object, what: str = "an argument") -> TensorType | None:
+    """A tensor type, or None if the type is not known yet. Raises Mismatch for any other type."""
+    if isinstance(part, Hole):
+        return None
+    if not isinstance(part, TensorType):
+        raise Mismatch(f"{what} is {part}, not a tensor")
+    return part
+
+
+def dims_of(part: TensorType) -> Dims | None:
+    """The dimensions of a tensor type, or None if they are not known."""
+    return part.shape if isinstance(part.shape, tuple) else None
+
+
+@_relation("Identity")
+def identity(types: tuple[Any, ...], inputs: int, attrs: dict[str, Any], reporter: Solver) -> Outcome:
+    """All types are the same."""
+    outcomes = [reporter.unify(types[0], part) for part in types[1:]]
+    return Outcome.UNKNOWN if Outcome.UNKNOWN in outcomes else Outcome.HOLDS
+
+
+def _broadcast(types: tuple[Any, ...], reporter: Solver, element: DType | None) -> Verdict:
+    a, b = known(types[0]), known(types[1])
+    if a is None or b is None:
+        return Outcome.UNKNOWN
+    reporter.unify(a.dtype, b.dtype)
+    out = types[2] if isinstance(types[2], TensorType) else None
+    result_dtype = a.dtype if element is None else element
+    if a.shape is b.shape and not isinstance(a.shape, Hole):
+        reporter.unify(types[2], TensorType(a.shape, result_dtype))
+        return Outcome.HOLDS
+    left, right = dims_of(a), dims_of(b)
+    if left is None or right is None:
+        known(types[2], "the result")
+        return Outcome.UNKNOWN
+    rank = max(len(left), len(right))
+    pairs = list(zip(_padded(left, rank), _padded(right, rank), strict=True))
+    wanted = dims_of(out) if out is not None else None
+    if wanted is not None and len(wanted) != rank:
+        raise Mismatch(f"the result has rank {len(wanted)}, not {rank}")
+    dims = [_joined(x, y) for x, y in pairs]
+    result = tuple([dim_hole() if dim is None else dim for dim in dims] if wanted is None else wanted)
+    reporter.unify(types[2], TensorType(result, result_dtype))
+    outcomes = [
+        _check_joined(x, y, have, reporter) if dim is None else reporter.same_dim(have, dim)
+        for (x, y), dim, have in zip(pairs, dims, result, strict=True)
+    ]
+    return Outcome.UNKNOWN if Outcome.UNKNOWN in outcomes else Outcome.HOLDS
+
+
+def _padded(dims: Dims, rank: int) -> Dims:
+    return (p.IntImm(1),) * (rank - len(dims)) + dims
+
+
+def _is_one(dim: p.PrimExpr) -> Answer:
+    return equal(dim, p.IntImm(1))
+
+
+def _joined(a: p.PrimExpr, b: p.PrimExpr) -> p.PrimExpr | None:
+    """The dimension that both are broadcast to, or None if it is not known. Raises Mismatch if there is none."""
+    if equal(a, b) is Answer.YES or _is_one(b) is Answer.YES:
+        return a
+    if _is_one(a) is Answer.YES:
+        return b
+    if equal(a, b) is Answer.NO and Answer.UNKNOWN not in (_is_one(a), _is_one(b)):
+        raise Mismatch(f"the dimensions {a} and {b} cannot be broadcast")
+    return None
+
+
+def _check_joined(a: p.PrimExpr, b: p.PrimExpr, result: p.PrimExpr, reporter: Solver) -> Outcome:
+    """Two dimensions of which it is not known how they are joined, and the dimension of the result."""
+    a, b, result = reporter.dim(a), reporter.dim(b), reporter.dim(result)
+    is_hole = type(result) is p.PrimVar and is_dim_hole(result)
+    if not is_hole and all(equal(x, result) is Answer.NO and _is_one(x) is Answer.NO for x in (a, b)):
+        raise Mismatch(f"the dimensions {a} and {b} cannot be broadcast to {result}")
+    return Outcome.UNKNOWN
+
+
+@_relation("Broadcast")
+def broadcast(types: tuple[Any, ...], inputs: int, attrs: dict[str, Any], reporter: Solver) -> Verdict:
+    """Two tensors and their common shape by NumPy's broadcasting rules; the dtypes are equal."""
+    return _broadcast(types, reporter, None)
+
+
+@_relation("BroadcastComp")
+def broadcast_comp(types: tuple[Any, ...], inputs: int, attrs: dict[str, Any], reporter: Solver) -> Verdict:
+    """As Broadcast; the result is of bool."""
+    return _broadcast(types, reporter, dtype("bool"))
+
+
+@_relation("Flatten")
+def flatten(types: tuple[Any, ...], inputs: int, attrs: dict[str, Any], reporter: Solver) -> Verdict:
+    """The first dimension, and the product of the others (Relay's batch_flatten; errata E-37)."""
+    data = known(types[0])
+    dims = dims_of(data) if data is not None else None
+    if data is None or dims is None:
+        return Outcome.UNKNOWN
+    if not dims:
+        raise Mismatch("a scalar has no first dimension")
+    return reporter.unify(types[1], TensorType((dims[0], simplify(product(dims[1:]))), data.dtype))
+
+
+@_relation("Transpose")
+def transpose(types: tuple[Any, ...], inputs: int, attrs: dict[str, Any], reporter: Solver) -> Verdict:
+    """The dimensions in the order `axes`; without it, reversed."""
+    data = known(types[0])
+    dims = dims_of(data) if data is not None else None
+    if data is None or dims is None:
+        return Outcome.UNKNOWN
+    given = attrs.get("axes")
+    axes = list(range(len(dims)))[::-1] if given is None else [_axis(n, len(dims)) for n in given]
+    if sorted(axes) != list(range(len(dims))):
+        raise Mismatch(f"axes {given} is no order of {len(dims)} axes")
+    return reporter.unify(types[1], TensorType(tuple([dims[n] for n in axes]), data.dtype))
+
+
+@_relation("Reduce")
+def reduce(types: tuple[Any, ...], inputs: int, attrs: dict[str, Any], reporter: Solver) -> Verdict:
+    """A reduction over `axis` (one, several, or None for all); `keepdims` keeps them with length 1."""
+    data = known(types[0])
+    dims = dims_of(data) if data is not None else None
+    if data is None or dims is None:
+        return Outcome.UNKNOWN
+    given = attrs.get("axis")
+    listed = range(len(dims)) if given is None else given if isinstance(given, (list, tuple)) else [given]
+    axes = {_axis(n, len(dims)) for n in listed}
+    kept = [
+        p.IntImm(1) if n in axes else dim
+        for n, dim in enumerate(dims)
+        if attrs.get("keepdims") or n not in axes
+    ]
+    return reporter.unify(types[1], TensorType(tuple(kept), data.dtype))
+
+
+@_relation("Concat")
+def concat(types: tuple[Any, ...], inputs: int, attrs: dict[str, Any], reporter: Solver) -> Verdict:
+    """A tuple of tensors joined along `axis`; the other dimensions and the dtypes are equal."""
+    if isinstance(types[0], Hole):
+        return Outcome.UNKNOWN
+    if not isinstance(types[0], TupleType) or not types[0].fields:
+        raise Mismatch(f"the argument is {types[0]}, not a tuple of tensors")
+    parts = [known(part, "a field") for part in types[0].fields]
+    first = next((part for part in parts if part is not None), None)
+    for part in parts:
+        if part is not None and first is not None:
+            reporter.unify(part.dtype, first.dtype)
+    shapes = [None if part is None else dims_of(part) for part in parts]
+    ranks = {len(shape) for shape in shapes if shape is not None}
+    if len(ranks) > 1:
+        raise Mismatch(f"the fields differ in rank: {', '.join(map(str, sorted(ranks)))}")
+    if not ranks or first is None:
+        return Outcome.UNKNOWN
+    (rank,) = ranks
+    axis = _axis(attrs.get("axis", 0), rank)
+    have: list[Dims] = [shape for shape in shapes if shape is not None]
+    outcomes = [reporter.same_dim(shape[n], have[0][n]) for shape in have for n in range(rank) if n != axis]
+    if len(have) < len(shapes):
+        return Outcome.UNKNOWN
+    total: p.PrimExpr = have[0][axis]
+    for shape in have[1:]:
+        total = p.Add(total, shape[axis])
+    dims = tuple([simplify(total) if n == axis else have[0][n] for n in range(rank)])
+    outcomes.append(reporter.unify(types[1], TensorType(dims, first.dtype)))
+    return Outcome.UNKNOWN if Outcome.UNKNOWN in outcomes else Outcome.HOLDS
+
+
+@_relation("Reshape")
+def reshape(types: tuple[Any, ...], inputs: int, attrs: dict[str, Any], reporter: Solver) -> Verdict:
+    """The shape `newshape` with as many elements: -1 is computed, 0 copies the dimension of the data."""
+    data = known(types[0])
+    dims = dims_of(data) if data is not None else None
+    if data is None or dims is None:
+        return Outcome.UNKNOWN
+    new: list[p.PrimExpr | None] = []
+    for n, given in enumerate(attrs["newshape"]):
+        if given == 0 and n >= len(dims):
+            raise Mismatch(f"newshape copies dimension {n}, but the data have rank {len(dims)}")
+        new.append(dims[n] if given == 0 else None if given == -1 else p.as_prim(given))
+    if new.count(None) > 1:
+        raise Mismatch("newshape has -1 more than once")
+    total, rest = product(dims), product([dim for dim in new if dim is not None])
+    if None in new:
+        if equal(simplify(p.FloorMod(total, rest)), p.IntImm(0)) is Answer.NO:
+            raise Mismatch(f"{total} elements cannot be divided by {rest}")
+        new[new.index(None)] = simplify(p.FloorDiv(total, rest))
+        outcome = Outcome.HOLDS
+    else:
+        outcome = reporter.same_dim(total, rest)
+    found = reporter.unify(types[1], TensorType(tuple([dim for dim in new if dim is not None]), data.dtype))
+    return found if outcome is Outcome.HOLDS else outcome
+
+
+@_relation("Matmul")
+def matmul(types: tuple[Any, ...], inputs: int, attrs: dict[str, Any], reporter: Solver) -> Verdict:
+    """NumPy's matmul of tensors of rank 1 or more: the batch dimensions are broadcast."""
+    a, b = known(types[0]), known(types[1])
+    if a is None or b is None:
+        return Outcome.UNKNOWN
+    reporter.unify(a.dtype, b.dtype)
+    left, right = dims_of(a), dims_of(b)
+    if left is None or right is None:
+        return Outcome.UNKNOWN
+    if not left or not right:
+        raise Mismatch("a scalar has no rows or columns")
+    outcomes = [reporter.same_dim(left[-1], right[-1] if len(right) == 1 else right[-2])]
+    rank = max(len(left), len(right), 2) - 2
+    pairs = zip(_padded(left[:-2], rank), _padded(right[:-2], rank), strict=True)
+    batch = [_joined(x, y) for x, y in pairs]
+    if None in batch:
+        outcomes.append(Outcome.UNKNOWN)
+    dims = [dim_hole() if dim is None else dim for dim in batch]
+    dims += [*left[-2:-1], *(right[-1:] if len(right) > 1 else ())]
+    if None not in batch or isinstance(types[2], Hole):
+        outcomes.append(reporter.unify(types[2], TensorType(tuple(dims), a.dtype)))
+    return Outcome.UNKNOWN if Outcome.UNKNOWN in outcomes else Outcome.HOLDS
+
+
+@_relation("Take")
+def take(types: tuple[Any, ...], inputs: int, attrs: dict[str, Any], reporter: Solver) -> Verdict:
+    """Elements of the data at `axis` (None: of the flat data), one for each index."""
+    data, indices = known(types[0]), known(types[1], "the indices")
+    if data is None or indices is None:
+        return Outcome.UNKNOWN
+    if isinstance(indices.dtype, DType) and not indices.dtype.is_int:
+        raise Mismatch(f"the indices are {indices.dtype}, not integers")
+    dims, places = dims_of(data), dims_of(indices)
+    if dims is None or places is None:
+        return Outcome.UNKNOWN
+    if attrs.get("axis") is None:
+        return reporter.unify(types[2], TensorType(places, data.dtype))
+    axis = _axis(attrs["axis"], len(dims))
+    return reporter.unify(types[2], TensorType((*dims[:axis], *places, *dims[axis + 1 :]), data.dtype))
+
+
+@_relation("ShapeOf")
+def shape_of(types: tuple[Any, ...], inputs: int, attrs: dict[str, Any], reporter: Solver) -> Verdict:
+    """A tensor of rank 1 with one element, of `dtype` (int32), for each dimension of the data."""
+    data = known(types[0])
+    dims = dims_of(data) if data is not None else None
+    if dims is None:
+        return Outcome.UNKNOWN
+    return reporter.unify(types[1], TensorType((p.IntImm(len(dims)),), dtype(attrs.get("dtype", "int32"))))
+
+
+def _axis(axis: object, rank: int) -> int:
+    if type(axis) is not int or not -rank <= axis < rank:
+        raise Mismatch(f"there is no axis {axis} in a tensor of rank {rank}")
+    return axis % rank

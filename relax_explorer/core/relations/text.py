@@ -1,0 +1,390 @@
+"""Reads types and programs in the notation of Relay's note. Nothing in a text is executed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from relax_explorer.core.codes import relations as codes
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir.dtype import dtype, element_type
+from relax_explorer.core.relations import program as r
+from relax_explorer.core.relations.kind_check import wrong_kinds
+from relax_explorer.core.relations.library import RELATIONS
+from relax_explorer.core.relations.relay_types import (
+    Base,
+    FuncType,
+    Hole,
+    Kind,
+    Part,
+    Shape,
+    TensorType,
+    TupleType,
+    Type,
+    TypeConstraint,
+    TypeRelation,
+    TypeVar,
+    dim_hole,
+    number_holes_from_one,
+)
+from relax_explorer.core.source import Source
+from relax_explorer.core.syntax.notes import NoteReader
+
+_FIRST = re.compile(r"\s*(\(|\w+)")
+_KINDS = {str(kind): kind for kind in Kind}
+_BOOL = TensorType((), dtype("bool"))
+
+
+def read_type(text: str) -> Type:
+    """The type that a text describes. Free names with a kind (`s : Shape`) are type parameters. Raises Failure."""
+    reader = Reader(Source(text, "<type>"))
+    found = reader.type()
+    reader.ended()
+    return found
+
+
+def read_relay(text: str, filename: str = "<relay>") -> r.Program:
+    """The program that a text describes. Raises Failure with the place of the first mistake."""
+    number_holes_from_one()
+    return Reader(Source(text, filename)).program()
+
+
+class Reader(NoteReader):
+    """A recursive reader. `scopes` has the type parameters, `symbols` the shape variables by name."""
+
+    def __init__(self, source: Source) -> None:
+        self.params: list[dict[str, TypeVar]] = [{}]
+        self.variables: list[dict[str, r.Variable]] = [{}]
+        self.symbols: dict[str, p.PrimVar] = {}
+        super().__init__(source)
+
+    def ended(self) -> None:
+        """Raise Failure unless the text ends here."""
+        if self.kind != "end":
+            self.fail(f"{self.shown()} is left over")
+
+    # -- types -------------------------------------------------------------------------------------------------------
+
+    def type(self) -> Type:
+        """A type. A parameter of the wrong kind inside raises Failure."""
+        start = self.start
+        found = self._type()
+        for message in wrong_kinds(found):
+            self.fail(message, self.span(start), codes.KIND_WRONG)
+        return found
+
+    def _type(self) -> Type:
+        self.deeper()
+        try:
+            if self.takes("Tensor"):
+                self.expect("[")
+                shape = self.shape()
+                self.expect(",")
+                base = self.base()
+                self.expect("]")
+                return TensorType(shape, base)
+            if self.takes("("):
+                return TupleType(tuple(self.several(self._type, ")")))
+            if self.takes("fn"):
+                return self._function_type()
+            if self.takes("?"):
+                return Hole()
+            return self.parameter("a type")
+        finally:
+            self.depth -= 1
+
+    def _function_type(self) -> FuncType:
+        self.params.append({})
+        params = self.type_params()
+        self.expect("(")
+        args = tuple(self.several(self._type, ")"))
+        self.expect("->")
+        ret = self._type()
+        constraints = self.where(args, ret, {})
+        self.params.pop()
+        return FuncType(params, args, ret, constraints)
+
+    def type_params(self) -> tuple[TypeVar, ...]:
+        """`<s : Shape, t>`, or nothing."""
+        found: dict[str, TypeVar] = {}
+        if self.takes("<"):
+            while not self.takes(">"):
+                start, name = self.start, self.word("the name of a type parameter")
+                if name in found:
+                    self.fail(f"two type parameters are named `{name}`", self.span(start))
+                found[name] = TypeVar(name, self.kind_after(Kind.TYPE))
+                if not self.sees(">"):
+                    self.expect(",")
+        self.params[-1].update(found)
+        return tuple(found.values())
+
+    def kind_after(self, otherwise: Kind) -> Kind:
+        """`: Shape` behind a name."""
+        if not self.takes(":"):
+            return otherwise
+        if self.token not in _KINDS:
+            self.fail(f"a kind is expected here, not {self.shown()}: {', '.join(_KINDS)}")
+        return _KINDS[self.advance()]
+
+    def parameter(self, what: str) -> TypeVar:
+        """The type parameter of a name; `t : Type` outside of functions makes one."""
+        start, name = self.start, self.word(what)
+        known = next((scope[name] for scope in reversed(self.params) if name in scope), None)
+        if known is None and self.sees(":"):
+            known = self.params[0][name] = TypeVar(name, self.kind_after(Kind.TYPE))
+        if known is None:
+            self.fail(f"`{name}` is no type parameter here", self.span(start), codes.UNBOUND)
+        return known
+
+    def shape(self) -> Shape:
+        """`(n, 3)`, a type parameter, or `?`."""
+        if self.takes("?"):
+            return Hole(Kind.SHAPE)
+        if self.takes("("):
+            return tuple(self.several(self.dimension, ")"))
+        return self.parameter("a shape")
+
+    def base(self) -> Base:
+        """An element type, a type parameter, or `?`."""
+        if self.takes("?"):
+            return Hole(Kind.BASE)
+        if not any(self.token in scope for scope in self.params) and self._is_element():
+            return dtype(self.advance())
+        return self.parameter("an element type")
+
+    def _is_element(self) -> bool:
+        """True if the current token names an element type."""
+        try:
+            return self.kind == "name" and element_type(self.token) is not None
+        except ValueError:
+            return False
+
+    def dimension(self) -> p.PrimExpr:
+        """A dimension, or `?`."""
+        return dim_hole() if self.takes("?") else self.arithmetic()
+
+    def variable(self) -> p.PrimExpr:
+        """A type parameter of kind ShapeVar, or a shape variable, which is any other name."""
+        start, name = self.start, self.word("a dimension")
+        known = next((scope[name] for scope in reversed(self.params) if name in scope), None)
+        if known is None and self.sees(":"):
+            known = self.params[0][name] = TypeVar(name, self.kind_after(Kind.DIM))
+        if known is None:
+            return self.symbols.setdefault(name, p.PrimVar(name))
+        if known.kind is not Kind.DIM:
+            message = f"`{name}` is of kind {known.kind}, but a dimension stands here, of kind ShapeVar"
+            self.fail(message, self.span(start), codes.KIND_WRONG)
+        return known.dim
+
+    def where(self, args: tuple[Type, ...], ret: Type, names: dict[str, Type]) -> tuple[TypeConstraint, ...]:
+        """`where Broadcast, Concat(a, ?)`. A relation without arguments is about all types of the function."""
+        found: list[TypeConstraint] = []
+        while self.takes("where") if not found else self.takes(","):
+            start, name = self.start, self.word("a relation")
+            if name not in RELATIONS:
+                self.fail(
+                    f"there is no relation `{name}`", self.span(start), codes.UNBOUND,
+                    help=f"The relations are {', '.join(sorted(RELATIONS))}.",
+                )  # fmt: skip
+            given: tuple[Type, ...] = (*args, ret)
+            if self.takes("("):
+                given = tuple(self.several(lambda: self._related(names), ")"))
+            found.append(TypeRelation(name, RELATIONS[name], given))
+        return tuple(found)
+
+    def _related(self, names: dict[str, Type]) -> Type:
+        sign = self.token[:1] if self.token[:1] in ("%",) else ""
+        if self.kind == "name" and self.token[len(sign) :] in names:
+            return names[self.advance()[len(sign) :]]
+        return self._type()
+
+    def several(self, one: Callable[[], Any], end: str) -> list[Any]:
+        """Parts between commas, up to `end`."""
+        found = []
+        while not self.takes(end):
+            found.append(one())
+            if not self.sees(end):
+                self.expect(",")
+        return found
+
+    # -- programs ----------------------------------------------------------------------------------------------------
+
+    def program(self) -> r.Program:
+        """Definitions, then an expression if there is one."""
+        functions: dict[str, r.Function] = {}
+        while self.takes("def"):
+            start, name = self.start, self.word("the name of a function", "@")
+            if name in functions:
+                self.fail(f"two functions are named `@{name}`", self.span(start))
+            functions[name] = self.function(name, start)
+        main = None if self.kind == "end" else self.sequence()
+        self.ended()
+        return r.Program(functions, main)
+
+    def function(self, name: str, start: int) -> r.Function:
+        """Parameters, types and body of a function, behind its `def @name` or `fn`."""
+        self.params.append({})
+        self.variables.append({})
+        params = self.type_params()
+        self.expect("(")
+        variables = self.several(self._declared, ")")
+        ret = self.type() if self.takes("->") else Hole(Kind.TYPE, self.span(start), "the result")
+        args = tuple([v.type for v in variables])
+        constraints = self.where(args, ret, {v.name: v.type for v in variables})
+        header = self.span(start)
+        body = self.block()
+        self.params.pop()
+        self.variables.pop()
+        return r.Function(params, variables, ret, constraints, body, header, name)
+
+    def _declared(self) -> r.Variable:
+        start, name = self.start, self.word("a parameter", "%")
+        place = self.span(start)
+        given = self.type() if self.takes(":") else Hole(Kind.TYPE, place, f"%{name}")
+        var = self.variables[-1][name] = r.Variable(name, place, given)
+        return var
+
+    def block(self) -> r.Expr:
+        """`{ … }`."""
+        self.expect("{")
+        body = self.sequence()
+        self.expect("}")
+        return body
+
+    def sequence(self) -> r.Expr:
+        """`let`s, then an expression. The bindings are read in a loop, however many there are."""
+        lets: list[tuple[int, r.Variable, r.Expr]] = []
+        self.deeper()
+        self.variables.append({})
+        while self.takes("let"):
+            start, name = self.start, self.word("a variable", "%")
+            place = self.span(start)
+            given = self.type() if self.takes(":") else Hole(Kind.TYPE, place, f"%{name}")
+            self.expect("=")
+            value = self.expression()
+            self.expect(";")
+            var = self.variables[-1][name] = r.Variable(name, place, given)
+            lets.append((start, var, value))
+        body = self.expression()
+        self.variables.pop()
+        self.depth -= 1
+        for start, var, value in reversed(lets):
+            body = r.Let(var, value, body, self.span(start))
+        return body
+
+    def expression(self) -> r.Expr:
+        """One expression with its projections and calls."""
+        self.deeper()
+        start = self.start
+        found = self._primary(start)
+        while True:
+            if self.takes("."):
+                found = r.Item(found, self.integer(), self.span(start))
+            elif self.sees("(", "<"):
+                found = self._call(found, start)
+            else:
+                self.depth -= 1
+                return found
+
+    def _primary(self, start: int) -> r.Expr:
+        if self.takes("if"):
+            self.expect("(")
+            condition = self.expression()
+            self.expect(")")
+            then = self.block()
+            self.expect("else")
+            otherwise = self.block()
+            return r.If(condition, then, otherwise, self.span(start))
+        if self.takes("fn"):
+            return self.function("", start)
+        if self.takes("("):
+            parts, is_tuple = [], False
+            while not self.takes(")"):
+                parts.append(self.expression())
+                if not self.sees(")"):
+                    self.expect(",")
+                    is_tuple = True
+            return parts[0] if len(parts) == 1 and not is_tuple else r.Tuple(parts, self.span(start))
+        if self.takes("Constant"):
+            return self._constant(start)
+        if self.kind == "number":
+            base = dtype("int32" if self.advance().isdigit() else "float32")
+            return r.Constant(TensorType((), base), self.span(start))
+        if self.sees("True", "False"):
+            self.advance()
+            return r.Constant(_BOOL, self.span(start))
+        return self._name(start)
+
+    def _name(self, start: int) -> r.Expr:
+        if not self.token.startswith("%"):
+            name = self.word("an expression", "@" if self.token.startswith("@") else "")
+            sign = "@" if self.source.text[start] == "@" else ""
+            return r.Global(sign + name, self.span(start))
+        name = self.word("a variable", "%")
+        known = next((scope[name] for scope in reversed(self.variables) if name in scope), None)
+        if known is None:
+            self.fail(f"`%{name}` is not defined here", self.span(start), codes.UNBOUND)
+        return known
+
+    def _constant(self, start: int) -> r.Expr:
+        """`Constant(value, shape, element type)`."""
+        self.expect("(")
+        self.expression()
+        self.expect(",")
+        shape = self.shape()
+        self.expect(",")
+        base = self.base()
+        self.expect(")")
+        return r.Constant(TensorType(shape, base), self.span(start))
+
+    def _call(self, callee: r.Expr, start: int) -> r.Expr:
+        type_args = None
+        if self.takes("<"):
+            type_args = self.several(self._type_argument, ">")
+        self.expect("(")
+        args: list[r.Expr] = []
+        attrs: dict[str, Any] = {}
+        while not self.takes(")"):
+            if self.kind == "name" and self._is_attribute():
+                name = self.word("an attribute")
+                self.expect("=")
+                attrs[name] = self._literal()
+            else:
+                args.append(self.expression())
+            if not self.sees(")"):
+                self.expect(",")
+        return r.Call(callee, args, type_args, attrs, self.span(start))
+
+    def _is_attribute(self) -> bool:
+        rest = self.source.text[self.end :].lstrip()[:2] if self.token[:1] not in "@%" else ""
+        return rest.startswith("=") and rest != "=="
+
+    def _type_argument(self) -> Part | p.PrimExpr:
+        """A shape, a dimension, an element type or a type."""
+        if self.sees("(") and not self._begins_types():
+            self.advance()
+            return tuple(self.several(self.dimension, ")"))
+        if self.kind == "number":
+            return self.arithmetic()
+        if self._is_element():
+            return self.base()
+        return self._type()
+
+    def _begins_types(self) -> bool:
+        """True if a tuple of types stands here, not a shape."""
+        found = _FIRST.match(self.source.text, self.end)
+        word = found[1] if found is not None else ""
+        known = next((scope[word] for scope in reversed(self.params) if word in scope), None)
+        return word in ("Tensor", "fn", "(") or (known is not None and known.kind is Kind.TYPE)
+
+    def _literal(self) -> object:
+        """The value of an attribute: a number, a name of an element type, True, False, None, or a list of these."""
+        for end, mark in ((")", "("), ("]", "[")):
+            if self.takes(mark):
+                return tuple(self.several(self._literal, end))
+        if self.sees("True", "False", "None"):
+            return {"True": True, "False": False, "None": None}[self.advance()]
+        if self.kind == "name":
+            return self.word("a value")
+        return self.integer()

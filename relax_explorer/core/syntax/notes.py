@@ -1,0 +1,131 @@
+"""Tokens of the notations that the notes on relations and shapes use, for readers with one token of look-ahead."""
+
+from __future__ import annotations
+
+import re
+from typing import NoReturn
+
+from relax_explorer.core.codes import relations as codes
+from relax_explorer.core.diagnostics import Code, Diagnostic, Failure, Label
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.source import Source, Span
+
+_NUMBER = r"\d+(?:\.\d+)?(?:e-?\d+)?"
+_PARTS = (
+    r"""(?:\s|\#[^\n]*)*(?:(?P<number>NUMBER)|(?P<name>[@%]?[A-Za-z_]\w*)"""
+    r"""|(?P<mark>->|==|!=|<=|>=|//|\.\.\.|[-+*%()\[\]{}<>,:;=.?!|&/])|(?P<end>\Z)|(?P<wrong>.))"""
+)
+_TOKEN = re.compile(_PARTS.replace("NUMBER", _NUMBER), re.DOTALL)
+_INDEX = re.compile(_PARTS.replace("NUMBER", r"\d+"), re.DOTALL)  # behind a dot: `%t.1.0` has two fields
+DEEPEST = 100  # nested parentheses and blocks
+
+
+class NoteReader:
+    """A text, its current token, and what every such notation needs. Raises Failure with the place of a mistake."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.at, self.depth = 0, 0
+        self.kind, self.token, self.start, self.end, self.last = "", "", 0, 0, 0
+        self.advance()
+
+    def advance(self) -> str:
+        """Go to the next token, and return the one before."""
+        token, self.last = self.token, self.end
+        found = (_INDEX if token == "." else _TOKEN).match(self.source.text, self.at)
+        assert found is not None  # the last alternative matches anything
+        self.kind = found.lastgroup or ""
+        self.token, self.start, self.end = found[self.kind], found.start(self.kind), found.end(self.kind)
+        self.at = found.end()
+        if self.kind == "wrong":
+            self.fail(f"{self.token!r} has no meaning here")
+        return token
+
+    def span(self, start: int | None = None) -> Span:
+        """The text from `start` to the end of the last token; without `start`, the current token."""
+        first, end = (self.start, self.end) if start is None else (start, self.last)
+        return self.source.span(*self.source.position(first), *self.source.position(max(end, first + 1)))
+
+    def fail(
+        self, message: str, place: Span | None = None, code: Code = codes.NOTATION, help: str = ""
+    ) -> NoReturn:
+        """Raise Failure for a place, by default the current token."""
+        labels = (Label(place or self.span(), "", True),)
+        raise Failure(Diagnostic(code, message, labels, help=help or code.fix))
+
+    def sees(self, *tokens: str) -> bool:
+        """True if the current token is one of these."""
+        return self.kind in ("mark", "name") and self.token in tokens
+
+    def takes(self, token: str) -> bool:
+        """Skip a token if it is the current one."""
+        found = self.sees(token)
+        if found:
+            self.advance()
+        return found
+
+    def expect(self, token: str) -> None:
+        """Skip a token, which must be the current one."""
+        if not self.takes(token):
+            self.fail(f"`{token}` is expected here, not {self.shown()}")
+
+    def shown(self) -> str:
+        """The current token as a message names it."""
+        return f"`{self.token}`" if self.token else "the end of the text"
+
+    def word(self, what: str, sign: str = "") -> str:
+        """A name, which begins with `sign`; it is returned without it."""
+        starts = self.token.startswith(sign) if sign else self.token[:1] not in "@%"
+        if self.kind != "name" or not starts:
+            self.fail(f"{what} is expected here, not {self.shown()}")
+        return self.advance()[len(sign) :]
+
+    def integer(self) -> int:
+        """A whole number, maybe negative."""
+        sign = -1 if self.takes("-") else 1
+        if self.kind != "number" or not self.token.isdigit():
+            self.fail(f"a whole number is expected here, not {self.shown()}")
+        if len(self.token) > 18:
+            self.fail(f"{self.token} is beyond int64")
+        return sign * int(self.advance())
+
+    def deeper(self) -> None:
+        """Count one more level of nesting; the caller takes it back."""
+        self.depth += 1
+        if self.depth > DEEPEST:
+            self.fail(f"the text is nested more than {DEEPEST} times")
+
+    def arithmetic(self) -> p.PrimExpr:
+        """A dimension: sums of products of numbers and names, which `variable` gives a meaning."""
+        left = self._product()
+        while self.sees("+", "-"):
+            left = (p.Add if self.advance() == "+" else p.Sub)(left, self._product())
+        return left
+
+    def _product(self) -> p.PrimExpr:
+        left = self._factor()
+        while self.sees("*", "//", "/", "%"):
+            start, mark = self.start, self.advance()
+            right = self._factor()
+            if mark != "*" and type(right) is p.IntImm and right.value == 0:
+                self.fail("a dimension is divided by zero", self.span(start))
+            left = {"*": p.Mul, "%": p.FloorMod}.get(mark, p.FloorDiv)(left, right)
+        return left
+
+    def _factor(self) -> p.PrimExpr:
+        if self.takes("("):
+            self.deeper()
+            inside = self.arithmetic()
+            self.depth -= 1
+            self.expect(")")
+            return inside
+        if self.kind == "number" or self.sees("-"):
+            start, value = self.start, self.integer()
+            if value < 0:
+                self.fail(f"a dimension cannot be {value}", self.span(start))
+            return p.IntImm(value)
+        return self.variable()
+
+    def variable(self) -> p.PrimExpr:
+        """The value of a name inside a dimension."""
+        raise NotImplementedError
