@@ -139,8 +139,17 @@ def applied(module: Module, passes: PassList) -> Module:
             if name.startswith("pipeline:"):
                 module = relax.get_pipeline(name.removeprefix("pipeline:"), **options)(module)
             else:
-                module = getattr(relax.transform, name)(**with_patterns(options))(module)
+                options = with_variables(with_patterns(options), module)
+                module = getattr(relax.transform, name)(**options)(module)
     return module
+
+
+def with_variables(options: dict[str, Any], module: Module) -> dict[str, Any]:
+    """Options with parameters in place of their names in `require_grads`."""
+    if "require_grads" not in options:
+        return options
+    params = {param.name: param for param in module[options["func_name"]].params}
+    return {**options, "require_grads": [params[name] for name in options["require_grads"]]}
 
 
 def with_patterns(options: dict[str, Any]) -> dict[str, Any]:

@@ -51,6 +51,12 @@ class Module:
         return y
 """,
 )
+NO_GRADIENT = Code(
+    "RX0409",
+    "a value has no gradient",
+    "The result depends on a value or a call that Gradient cannot differentiate.",
+    "Differentiate a float scalar, and leave out operators without a derivative, or mark them with `R.grad.no_grad`.",
+)
 STOPS_UNREAD = Code(
     "RX0406",
     "an unused binding may stop the run",

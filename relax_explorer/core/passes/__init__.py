@@ -18,6 +18,7 @@ FILES: tuple[str, ...] = (
     "decompose_ops_for_inference",
     "decompose_ops_for_training",
     "to_mixed_precision",
+    "gradient",
     "topological_sort",
     "bind_params",
     "bundle_model_params",

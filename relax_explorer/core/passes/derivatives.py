@@ -1,0 +1,260 @@
+"""Partial derivatives of operators on tensors: arithmetic, reductions, and those that move elements."""
+
+from __future__ import annotations
+
+from relax_explorer.core.arith.prove import product
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.passes import machine_calls as m
+from relax_explorer.core.passes.derivatives_nn import NN_RULES
+from relax_explorer.core.passes.partials import (
+    Increments,
+    NoGradient,
+    Partials,
+    Rule,
+    add,
+    div,
+    mul,
+    neg,
+    sub,
+    where,
+)
+from relax_explorer.core.passes.pattern_rules import call
+
+
+def _add(d: Partials) -> Increments:
+    return [d.fitted(d.adjoint, x) for x in d.args]
+
+
+def _subtract(d: Partials) -> Increments:
+    x, y = d.args
+    return [d.fitted(d.adjoint, x), d.fitted(neg(d.adjoint), y)]
+
+
+def _multiply(d: Partials) -> Increments:
+    x, y = d.args
+    return [d.fitted(mul(d.adjoint, y), x), d.fitted(mul(d.adjoint, x), y)]
+
+
+def _divide(d: Partials) -> Increments:
+    x, y = d.args
+    return [d.fitted(div(d.adjoint, y), x), d.fitted(div(mul(neg(d.adjoint), d.result), y), y)]
+
+
+def _power(d: Partials) -> Increments:
+    x, y = d.args
+    lower = call("relax.power", x, sub(y, d.constant(1, y)))
+    base = d.fitted(mul(mul(d.adjoint, y), lower), x)
+    return [base, d.fitted(mul(mul(d.adjoint, d.result), call("relax.log", x)), y)]
+
+
+def _choice(first_loses: str, second_loses: str) -> Rule:
+    """The rule of maximum and minimum: the adjoint goes to the operand that was chosen; of two equal ones, to the first or second."""
+
+    def rule(d: Partials) -> Increments:
+        x, y = d.args
+        zero = d.constant(0, x)
+        return [
+            d.fitted(where(call(first_loses, x, y), zero, d.adjoint), x),
+            d.fitted(where(call(second_loses, x, y), zero, d.adjoint), y),
+        ]
+
+    return rule
+
+
+def _none(d: Partials) -> Increments:
+    """Steps and new tensors: the result does not vary with the operands."""
+    return [None] * len(d.args)
+
+
+def _abs(d: Partials) -> Increments:
+    (x,) = d.args
+    one = d.constant(1, x)
+    return [mul(d.adjoint, where(call("relax.less", x, d.constant(0, x)), neg(one), one))]
+
+
+def _sigmoid(d: Partials) -> Increments:
+    return [mul(mul(d.adjoint, d.result), sub(d.constant(1, d.args[0]), d.result))]
+
+
+def _tanh(d: Partials) -> Increments:
+    return [mul(d.adjoint, sub(d.constant(1, d.args[0]), mul(d.result, d.result)))]
+
+
+def _sqrt(d: Partials) -> Increments:
+    return [div(mul(d.constant(0.5, d.args[0]), d.adjoint), d.result)]
+
+
+def _sum(d: Partials) -> Increments:
+    return [call("relax.broadcast_to", d.unreduced(d.adjoint), d.shape(d.args[0]))]
+
+
+def _mean(d: Partials) -> Increments:
+    (x,) = d.args
+    each = d.unreduced(div(d.adjoint, d.count(x, d.axes(x))))
+    return [call("relax.broadcast_to", each, d.shape(x))]
+
+
+def _variance(d: Partials) -> Increments:
+    (x,) = d.args
+    axes = d.axes(x)
+    count = d.count(x, axes)
+    total = call("relax.sum", x, axis=d.attrs["axis"], keepdims=True)
+    if isinstance(count, e.Constant):
+        twice, mean = 2 / count.data.item(), 2 / count.data.item() ** 2
+        centred = sub(mul(d.constant(twice, x), x), mul(d.constant(mean, x), total))
+    else:
+        number = d.emit(count)
+        centred = mul(div(d.constant(2, x), number), sub(x, div(total, number)))
+    return [mul(d.unreduced(d.adjoint), centred)]
+
+
+def _permute_dims(d: Partials) -> Increments:
+    axes = d.attrs["axes"]
+    if axes is None:
+        return [call("relax.permute_dims", d.adjoint, axes=None)]
+    back = sorted(range(len(axes)), key=lambda n: axes[n] % len(axes))
+    return [call("relax.permute_dims", d.adjoint, axes=tuple(back))]
+
+
+def _concat(d: Partials) -> Increments:
+    (tensors,) = d.args
+    fields = tensors.struct_info.fields if isinstance(tensors.struct_info, s.TupleStructInfo) else ()
+    axis = d.attrs["axis"]
+    if axis is None:
+        raise NoGradient("its tensors are flattened")
+    ends: list[int] = []
+    for number, info in enumerate(fields[:-1]):
+        field = e.TupleGetItem(tensors, number, info)
+        (length,) = d.known(d.dims(field)[axis:][:1], field)
+        ends.append(length + (ends[-1] if ends else 0))
+    return [call("relax.split", d.adjoint, indices_or_sections=tuple(ends), axis=axis)]
+
+
+def _split(d: Partials) -> Increments:
+    return [call("relax.concat", d.adjoint, axis=d.attrs["axis"])]
+
+
+def _cumsum(d: Partials) -> Increments:
+    """The sum of the adjoints of all later results: the total without those of the earlier ones."""
+    (x,) = d.args
+    axis, adjoint = d.attrs["axis"], d.adjoint
+    total = call("relax.sum", adjoint, axis=None if axis is None else (axis,), keepdims=True)
+    rest = sub(total, call("relax.cumsum", adjoint, axis=axis))
+    if not d.attrs["exclusive"]:
+        rest = add(rest, adjoint if axis is not None else call("relax.flatten", adjoint))
+    if axis is None:
+        rest = call("relax.reshape", rest, d.shape(x))
+    if d.attrs["dtype"] is not None:
+        rest = call("relax.astype", rest, dtype=d.dtype(x))
+    return [rest]
+
+
+def _take(d: Partials) -> Increments:
+    """The elements of the adjoint go to the places that they were taken from. `take_backward` has one axis of indices."""
+    x, indices = d.args
+    axis, adjoint = d.attrs["axis"], d.adjoint
+    lengths = d.dims(indices)
+    if len(lengths) != 1:
+        before = (axis or 0) % len(d.dims(x))
+        outer, inner = d.dims(d.result)[:before], d.dims(d.result)[before + len(lengths) :]
+        count = product(lengths)
+        indices = call("relax.reshape", indices, m.shape((count,)))
+        adjoint = call("relax.reshape", adjoint, m.shape((*outer, count, *inner)))
+    return [call("relax.grad.take_backward", adjoint, x, indices, axis=axis), None]
+
+
+def _where(d: Partials) -> Increments:
+    condition, x, y = d.args
+    return [
+        None,
+        d.fitted(where(condition, d.adjoint, d.constant(0, x)), x),
+        d.fitted(where(condition, d.constant(0, y), d.adjoint), y),
+    ]
+
+
+def _reshape(d: Partials) -> Increments:
+    return [call("relax.reshape", d.adjoint, d.shape(d.args[0])), None]
+
+
+def _broadcast_to(d: Partials) -> Increments:
+    return [call("relax.collapse_sum_to", d.adjoint, d.shape(d.args[0])), None]
+
+
+def _triu(d: Partials) -> Increments:
+    return [call("relax.triu", d.adjoint, *d.args[1:]), *[None] * len(d.args[1:])]
+
+
+def _matmul(d: Partials) -> Increments:
+    a, b = d.args
+    rank_a, rank_b = len(d.dims(a)), len(d.dims(b))
+    if not d.dtype(a) is d.dtype(b) is d.dtype(d.adjoint):
+        raise NoGradient("its operands and its result have different dtypes")
+    if rank_a == rank_b == 1:
+        return [d.fitted(mul(d.adjoint, b), a), d.fitted(mul(d.adjoint, a), b)]
+    if rank_a == 1:
+        column = call("relax.expand_dims", a, axis=(1,))
+        row = d.emit(call("relax.expand_dims", d.adjoint, axis=(-2,)))
+        return [d.fitted(_product(row, _transposed(b, rank_b)), a), d.fitted(_product(column, row), b)]
+    if rank_b == 1:
+        columns = d.emit(call("relax.expand_dims", d.adjoint, axis=(-1,)))
+        first = d.fitted(_product(columns, call("relax.expand_dims", b, axis=(0,))), a)
+        second = call("relax.squeeze", _product(_transposed(a, rank_a), columns), axis=(-1,))
+        return [first, d.fitted(second, b)]
+    first = d.fitted(_product(d.adjoint, _transposed(b, rank_b)), a)
+    return [first, d.fitted(_product(_transposed(a, rank_a), d.adjoint), b)]
+
+
+def _product(a: e.Expr, b: e.Expr) -> e.Call:
+    return call("relax.matmul", a, b, out_dtype=None)
+
+
+def _transposed(x: e.Expr, rank: int) -> e.Call:
+    """A tensor with its last two axes exchanged."""
+    axes = (*range(rank - 2), rank - 1, rank - 2)
+    return call("relax.permute_dims", x, axes=axes)
+
+
+_RULES: dict[str, Rule] = {
+    "abs": _abs,
+    "add": _add,
+    "astype": lambda d: [call("relax.astype", d.adjoint, dtype=d.dtype(d.args[0]))],
+    "broadcast_to": _broadcast_to,
+    "concat": _concat,
+    "cos": lambda d: [mul(neg(d.adjoint), call("relax.sin", d.args[0]))],
+    "cumsum": _cumsum,
+    "divide": _divide,
+    "exp": lambda d: [mul(d.adjoint, d.result)],
+    "expand_dims": lambda d: [call("relax.squeeze", d.adjoint, axis=d.attrs["axis"])],
+    "log": lambda d: [div(d.adjoint, d.args[0])],
+    "matmul": _matmul,
+    "maximum": _choice("relax.less", "relax.greater_equal"),
+    "mean": _mean,
+    "minimum": _choice("relax.greater_equal", "relax.less"),
+    "multiply": _multiply,
+    "negative": lambda d: [neg(d.adjoint)],
+    "permute_dims": _permute_dims,
+    "power": _power,
+    "reshape": _reshape,
+    "sigmoid": _sigmoid,
+    "sin": lambda d: [mul(d.adjoint, call("relax.cos", d.args[0]))],
+    "split": _split,
+    "sqrt": _sqrt,
+    "subtract": _subtract,
+    "sum": _sum,
+    "take": _take,
+    "tanh": _tanh,
+    "triu": _triu,
+    "variance": _variance,
+    "where": _where,
+}
+_FLAT = (
+    "equal", "full", "full_like", "greater", "greater_equal", "less", "less_equal", "not_equal", "ones", "ones_like", "zeros",
+    "zeros_like", "grad.no_grad",
+)  # fmt: skip
+RULES: dict[str, Rule] = {
+    **{f"relax.{name}": rule for name, rule in _RULES.items()},
+    **{f"relax.{name}": _none for name in _FLAT},
+    **{f"relax.nn.{name}": rule for name, rule in NN_RULES.items()},
+}
+"""The rule of each operator with a gradient."""
