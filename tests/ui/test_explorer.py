@@ -123,7 +123,7 @@ async def test_the_history_of_a_value() -> None:
         await pilot.pause()
         await pilot.press("w")
         shown = [row.text for row in app.screen.query_one("#popup", LineView).rows]
-        assert any(" = LegalizeOps" in line and "call_tir" in line for line in shown)
+        assert any(" = LegalizeOps" in line and "@rms_norm(" in line for line in shown)
 
 
 async def test_a_small_terminal_is_told_so() -> None:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from relax_explorer.core import passes as registry
 from relax_explorer.ui.tui.app import Explorer
+from relax_explorer.ui.tui.dialogs.pipeline_editor import PipelineEditor
+from relax_explorer.ui.tui.screens.passes_screen import PassesScreen
+from relax_explorer.ui.tui.widgets.fixed_text import FixedText
 from tests.support.golden import Golden
 from tests.support.roundtrip import SAMPLES
-from tests.ui.test_explorer import screen_text
+from tests.ui.test_explorer import screen_text, wait
 from tests.ui.test_screens import idle, press
 
 BROKEN = str(SAMPLES[0].parent / "broken_build")
@@ -30,6 +34,17 @@ LOOKS = {
 }
 
 
+async def settled(pilot: object, app: Explorer) -> None:
+    """Wait for what arrives by itself: the history of the selected value, and which passes would change the program."""
+    if isinstance(app.screen, PipelineEditor):
+        found = app.screen.choices.verdicts
+        await wait(pilot, lambda: len(found) == len(registry.names()))
+    elif isinstance(app.frame, PassesScreen) and app.frame.query_one("#history").size.height:
+        panel = app.frame.query_one("#history_text", FixedText)
+        await wait(pilot, lambda: panel.text.plain or not app.state.selection.variable)
+    await idle(pilot, app)
+
+
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)], ids=lambda size: f"{size[0]}x{size[1]}")
 @pytest.mark.parametrize("name", LOOKS)
 async def test_look(name: str, size: tuple[int, int], golden: Golden) -> None:
@@ -40,6 +55,7 @@ async def test_look(name: str, size: tuple[int, int], golden: Golden) -> None:
     async with app.run_test(size=size) as pilot:
         await idle(pilot, app)
         await press(pilot, app, *keys)
+        await settled(pilot, app)
         # How far values differ depends on how the machine rounds, and paths on where the project lies.
         lines = [line.partition("DIFFERENT, ")[0] for line in screen_text(app).split("\n")]
         lines = [line.partition(str(SAMPLES[0].parent))[0].rstrip() for line in lines]

@@ -11,7 +11,7 @@ from relax_explorer.ui.tui.app import Explorer
 from relax_explorer.viz.tokens import DARK
 from tests.support.golden import Golden
 from tests.support.screen_svg import screen_svg
-from tests.ui.test_looks import BROKEN, LAYER
+from tests.ui.test_looks import BROKEN, LAYER, settled
 from tests.ui.test_screens import idle, press
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -33,7 +33,7 @@ async def test_picture(name: str, update: bool) -> None:
     async with app.run_test(size=SIZE) as pilot:
         await idle(pilot, app)
         await press(pilot, app, *keys)
-        await idle(pilot, app)
+        await settled(pilot, app)
         strips = app.screen._compositor.render_strips()
         shown = screen_svg(strips, DARK, words)
         assert shown == screen_svg(strips, DARK, words)

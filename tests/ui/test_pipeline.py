@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import json
+from io import StringIO
 from pathlib import Path
 
 import pytest
 
+from relax_explorer.core import passes as registry
+from relax_explorer.core.passes.pipeline import normalized, run_step, steps
+from relax_explorer.core.passes.speculation import Verdict, verdicts
+from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.session import Session
+from relax_explorer.core.syntax.parser import parse
 from relax_explorer.ui.tui import keys
 from relax_explorer.ui.tui.app import Explorer
-from relax_explorer.ui.tui.dialogs.pipeline_editor import PipelineEditor, step_completions
+from relax_explorer.ui.tui.dialogs.pass_choices import step_completions
+from relax_explorer.ui.tui.dialogs.pipeline_editor import PipelineEditor
+from relax_explorer.ui.tui.trying import NoVerdicts, Question, Trier, answer
 from relax_explorer.ui.tui.typed import command_line
 from relax_explorer.ui.tui.widgets.line_view import LineView
 from tests.support.roundtrip import SAMPLES
-from tests.ui.test_explorer import screen_text
+from tests.ui.test_explorer import LLAMA, screen_text, wait
 from tests.ui.test_screens import FIRST, idle, press, typed
 
 PIPELINE = "CanonicalizeBindings,LegalizeOps,ToNonDataflow"
@@ -113,11 +122,143 @@ async def test_the_editor_shows_what_is_wrong_before_it_runs(tmp_path: Path) -> 
         assert len(made_by(app)) == 3  # left without running
 
 
+async def test_the_editor_tells_which_passes_would_change_the_program_where_the_cursor_is() -> None:
+    app = Explorer(LLAMA, "LegalizeOps,ToNonDataflow")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await idle(pilot, app)
+        assert not app.pass_trials.children
+        await press(
+            pilot, app, "E", "J", "g"
+        )  # another order is tried, too, without running it in the explorer
+        editor = app.screen
+        assert isinstance(editor, PipelineEditor)
+        choices = editor.choices
+        await wait(pilot, lambda: len(choices.verdicts) == len(registry.names()))
+        expected = {item.name: item for item in verdicts(parsed_after(app, "ToNonDataflow"))}
+        assert choices.verdicts == expected
+        assert {"LegalizeOps", "RemovePurityChecking"} <= {
+            item.name for item in expected.values() if item.changes
+        }
+        shown = screen_text(app)
+        assert "behind 1 · ● would change" in shown
+        assert "○ FoldConstant" in shown
+        await press(pilot, app, "tab", "slash", *"vmsh", "enter")
+        assert [row.text for row in editor.view.rows] == ["✗ VMShapeLower"]
+        assert "✗ VMShapeLower can't run here: it needs PURITY_ERASED" in screen_text(app)
+        assert "BUILTINS_LOWERED ✗, NO_NESTED_FUNCTIONS ✓, NO_DATAFLOW ✓, PURITY_ERASED ✗" in screen_text(app)
+        await press(pilot, app, "enter")  # adds it
+        await press(pilot, app, "escape", "i")
+        assert editor.plan.text == (
+            "ToNonDataflow,RemovePurityChecking,LowerRuntimeBuiltin,VMShapeLower,LegalizeOps"
+        )
+        assert "inserted RemovePurityChecking, LowerRuntimeBuiltin" in screen_text(app)
+        await press(pilot, app, "i")
+        assert "VMShapeLower lacks nothing here" in screen_text(app)
+        await press(pilot, app, "slash", *["backspace"] * 4, "enter", "U")
+        await wait(pilot, lambda: len(choices.verdicts) == len(registry.names()))
+        assert {choices.glyph(row.node) for row in editor.view.rows} == {"●"}
+        await press(pilot, app, "U", "escape", "enter")
+        assert made_by(app)[-2:] == ["VMShapeLower", "LegalizeOps"]
+
+
+def parsed_after(app: Explorer, pipeline: str) -> IRModule:
+    """The module that the child tries passes on."""
+    assert app.state.session is not None
+    module = normalized(parse(app.state.session.stages[0].module.script()))[0]
+    for step in steps(pipeline):
+        module = run_step(step, module).module
+    return module
+
+
+async def test_trials_are_cancelled_and_a_dead_child_is_told() -> None:
+    app = Explorer(LLAMA, "LegalizeOps,ToNonDataflow")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await idle(pilot, app)
+        trials = app.pass_trials
+        await press(pilot, app, "E")
+        await wait(pilot, lambda: trials.children)
+        (child,) = trials.children
+        await press(pilot, app, "j")  # another place: the first trial ends
+        await wait(pilot, lambda: child.returncode is not None)
+        await wait(pilot, lambda: trials.children and child not in trials.children)
+        trials.children[0].kill()
+        await wait(pilot, lambda: app.screen.choices.trouble)
+        await press(pilot, app, "tab")
+        assert "not tried: the process that tries passes was killed" in screen_text(app)
+        await press(pilot, app, "escape", "k")
+        await wait(pilot, lambda: trials.children)
+        last = trials.children
+        await press(pilot, app, "escape")
+        assert app.screen is app.frame
+        await wait(pilot, lambda: all(item.returncode is not None for item in last))
+        assert not trials.children
+
+
+def test_steps_that_fail_leave_no_verdicts() -> None:
+    trier = Trier()
+    text = Session.open(SAMPLES[0], "").stages[0].module.script()
+    try:
+        with pytest.raises(NoVerdicts, match="VMShapeLower can't run here"):
+            list(trier.verdicts(Question(text, ("VMShapeLower",), ("Normalize",)), lambda: False))
+        found = list(trier.verdicts(Question(text, (), ("Normalize", "LegalizeOps")), lambda: False))
+        assert [(item.name, item.changes) for item in found] == [("Normalize", False), ("LegalizeOps", True)]
+        assert list(trier.verdicts(Question(text, (), ("Normalize",)), lambda: True)) == []
+    finally:
+        trier.close()
+
+
+def test_a_pass_that_breaks_is_named_and_the_others_are_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = Session.open(SAMPLES[0], "").stages[0].module.script()
+
+    def broken(module: IRModule, name: str) -> Verdict:
+        if name == "FoldConstant":
+            raise ZeroDivisionError("by a pass from outside")
+        return Verdict(name, True)
+
+    monkeypatch.setattr("relax_explorer.core.passes.speculation.verdict", broken)
+    answers = StringIO()
+    answer(StringIO(json.dumps(Question(text, (), ("FoldConstant", "Normalize"))) + "\n"), answers)
+    first, second, end = [json.loads(line) for line in answers.getvalue().splitlines()]
+    assert first == [
+        "FoldConstant",
+        False,
+        "FoldConstant fails here: ZeroDivisionError: by a pass from outside",
+    ]
+    assert (second, end) == (["Normalize", True, ""], "")
+
+
+async def test_the_list_of_edits_leads_back_and_forth() -> None:
+    app = Explorer(str(SAMPLES[0]), PIPELINE)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await idle(pilot, app)
+        await press(pilot, app, "alt+u")
+        assert "the pipeline was not edited yet" in screen_text(app)
+        await typed(pilot, app, "toggle LegalizeOps")
+        await typed(pilot, app, "passes FoldConstant,ToNonDataflow")
+        await typed(pilot, app, "passes ToNonDataflow,FoldConstant")
+        await press(pilot, app, "u", "alt+u")
+        assert [(row.gutter, row.text.split(None, 1)[1], row.ghost) for row in app.view.rows] == [
+            (" ", "as opened", "3 passes"),
+            (" ", "LegalizeOps off", "2 passes"),
+            ("▶", "without CanonicalizeBindings, LegalizeOps, with FoldConstant", "2 passes"),
+            (" ", "another order: ToNonDataflow, FoldConstant", "2 passes"),
+        ]
+        await press(pilot, app, "g", "enter")
+        assert made_by(app) == PIPELINE.split(",")
+        await press(pilot, app, "ctrl+r")
+        assert made_by(app) == ["CanonicalizeBindings", "ToNonDataflow"]
+        await typed(pilot, app, "edits")
+        await press(pilot, app, "G", "enter")
+        assert made_by(app) == ["ToNonDataflow", "FoldConstant"]
+        await press(pilot, app, "u")
+        assert made_by(app) == ["FoldConstant", "ToNonDataflow"]
+
+
 async def test_recorded_stages_have_no_pipeline() -> None:
     app = Explorer(str(SAMPLES[0].parent / "broken_build"))
     async with app.run_test(size=(80, 24)) as pilot:
         await idle(pilot, app)
-        for key in ("x", "E", "u", "ctrl+r"):
+        for key in ("x", "E", "u", "ctrl+r", "alt+u"):
             app.say("")
             await press(pilot, app, key)
             assert "recorded by a build; there is no pipeline to edit" in screen_text(app), key

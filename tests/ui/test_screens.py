@@ -12,6 +12,7 @@ from textual.widgets import Input
 
 from relax_explorer.core.session.call_inputs import CallInputs
 from relax_explorer.ui import recent
+from relax_explorer.ui.tui import pictures
 from relax_explorer.ui.tui.app import Explorer
 from relax_explorer.ui.tui.debug_rows import RunView
 from relax_explorer.ui.tui.dialogs.inputs_dialog import Inputs
@@ -19,6 +20,7 @@ from relax_explorer.ui.tui.dialogs.popup import Popup
 from relax_explorer.ui.tui.timeline import step_at, timeline
 from relax_explorer.ui.tui.typed import completions
 from relax_explorer.ui.tui.widgets.command_input import CommandInput
+from relax_explorer.ui.tui.widgets.fixed_text import FixedText
 from relax_explorer.ui.tui.widgets.line_view import LineView
 from tests.ui.test_explorer import LLAMA, screen_text, wait
 
@@ -436,3 +438,48 @@ async def test_keys_faster_than_a_dialog_closes_close_it_once(folder: str) -> No
         await idle(pilot, app)
         assert app.screen is app.frame
         assert app.return_code is None
+
+
+async def test_the_history_of_the_selected_value_follows_the_cursor(folder: str) -> None:
+    app = Explorer(folder)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await idle(pilot, app)
+        await typed(pilot, app, "go a")
+        panel = app.frame.query_one("#history_text", FixedText)
+        await wait(pilot, lambda: panel.text.plain)
+        assert panel.text.plain.split("\n") == [
+            "▌ 0 input = exp(x)  (n, 3) f32",
+            "  2 Wrong ~ sin(x)  (n, 3) f32",
+        ]
+        assert "History of a" in screen_text(app)
+        await press(pilot, app, "right_square_bracket")
+        await wait(pilot, lambda: panel.text.plain)
+        assert panel.text.plain.split("\n") == [
+            "  0 input = exp(x)  (n, 3) f32",
+            "▌ 2 Wrong ~ sin(x)  (n, 3) f32",
+        ]
+        await press(pilot, app, "j")  # another value: the old history is not left behind
+        assert "History of b" in screen_text(app)
+        assert "exp" not in panel.text.plain
+        await wait(pilot, lambda: panel.text.plain)
+        assert [line[:10] for line in panel.text.plain.split("\n")] == ["  0 input ", "▌ 2 Wrong "]
+        assert "~" not in panel.text.plain
+        await press(pilot, app, "g")  # a function has none
+        assert panel.text.plain == ""
+        assert "History of" not in screen_text(app)
+        await typed(pilot, app, "go a")
+        await press(pilot, app, "i")
+        assert "History" not in screen_text(app)
+
+
+async def test_the_history_is_not_traced_where_it_would_slow_keys_down(
+    folder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pictures, "MOST_TRACED", 2)
+    app = Explorer(folder)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await idle(pilot, app)
+        await typed(pilot, app, "go a")
+        panel = app.frame.query_one("#history_text", FixedText)
+        await wait(pilot, lambda: panel.text.plain)
+        assert panel.text.plain == "w traces it through the stages"

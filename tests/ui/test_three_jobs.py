@@ -34,7 +34,7 @@ async def test_the_planted_axis_is_found_within_six_keys() -> None:
         assert "Enter goes there" in screen_text(app)
         await press(pilot, app, "enter")
         assert app.state.selection.variable == "softmax"
-        assert "calls softmax, which this stage changed; Enter" in screen_text(app)
+        assert "calls softmax, changed here; Enter" in screen_text(app)
         await press(pilot, app, "enter")
         assert "c change" in [f"{key.label} {key.hint}" for key in keys.hints("passes")[0]]
         await press(pilot, app, "c", "c")
@@ -115,7 +115,7 @@ def test_a_pass_broke_my_value(terminal: Tmux) -> None:
     terminal.press("B")
     terminal.wait("First bad stage: 12 FuseTIRInner")
     terminal.press("Enter")
-    terminal.wait("calls softmax, which this stage changed")
+    terminal.wait("calls softmax, changed here")
     terminal.press("Enter", "c")
     assert "T.reads(T_softmax_exp[v_i0, v_i1, v_i2→v_k" in terminal.wait("change 14 of 15")
     terminal.press("w")

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
+from relax_explorer.core import passes as registry
 from relax_explorer.core.diagnostics import Diagnostic
 from relax_explorer.core.passes.pipeline import Step, steps, unmet
 from relax_explorer.core.passes.properties import Property
+
+MOST_INSERTED = 8  # passes in front of one step
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +76,47 @@ class Plan:
 
     def _with(self, number: int, replaced: int, *entries: Planned) -> Plan:
         return Plan((*self.entries[:number], *entries, *self.entries[number + replaced :]))
+
+    def change_since(self, other: Plan) -> str:
+        """What differs from another plan, in a few words."""
+        if [entry.step for entry in self.entries] == [entry.step for entry in other.entries]:
+            pairs = zip(self.entries, other.entries, strict=True)
+            return ", ".join(
+                f"{new.step} {'on' if new.is_on else 'off'}" for new, old in pairs if new.is_on != old.is_on
+            )
+        old, new = [str(entry.step) for entry in other.entries], [str(entry.step) for entry in self.entries]
+        if sorted(old) == sorted(new):
+            return f"another order: {', '.join(new)}"
+        gone, more = Counter(old) - Counter(new), Counter(new) - Counter(old)
+        return ", ".join(
+            [f"without {', '.join(gone)}"] * bool(gone) + [f"with {', '.join(more)}"] * bool(more)
+        )
+
+    def with_missing(self, number: int, held: Collection[Property]) -> Plan:
+        """With the passes that establish what a step requires, before it. The same plan if nothing is missing, or no pass helps."""
+        plan, last = self, number
+        while last - number < MOST_INSERTED:
+            lacking = [(n, item) for n in range(number, last + 1) for item in plan.missing(n, held)]
+            if not lacking:
+                break
+            place, needed = lacking[0]  # the makers inserted so far may lack something, too
+            makers = [maker.name for maker in registry.table().values() if needed in maker.establishes]
+            if not makers:
+                break
+            plan = min(
+                [plan.with_text(place, name) for name in makers], key=lambda item: len(item.remarks(held))
+            )
+            last += 1
+        return plan
+
+    def missing(self, number: int, held: Collection[Property]) -> list[Property]:
+        """What an entry requires and the steps before it do not provide."""
+        there = self.before(number, held)
+        return [item for item in self.entries[number].step.of.requires if item not in there]
+
+    def before(self, number: int, held: Collection[Property]) -> set[Property]:
+        """The properties that hold before an entry, as the contracts promise."""
+        return Plan(self.entries[:number]).result(held)
 
     def remarks(self, held: Collection[Property]) -> list[tuple[int, Diagnostic]]:
         """What the order lacks, each with the number of its step. `held` are the properties of the input."""

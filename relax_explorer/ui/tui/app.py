@@ -51,6 +51,7 @@ if TYPE_CHECKING:
 
     from relax_explorer.ui.tui.debug_rows import RunView
     from relax_explorer.ui.tui.exporting import Exports
+    from relax_explorer.ui.tui.pass_trials import PassTrials
     from relax_explorer.ui.tui.pictures import Pictures
     from relax_explorer.ui.tui.run_control import RunControl
     from relax_explorer.ui.tui.verdicts import Verdicts
@@ -116,6 +117,13 @@ class Explorer(App[int]):
         from relax_explorer.ui.tui.run_control import RunControl
 
         return RunControl(self, self.call)
+
+    @cached_property
+    def pass_trials(self) -> PassTrials:
+        """Which passes would change the program."""
+        from relax_explorer.ui.tui.pass_trials import PassTrials
+
+        return PassTrials(self.jobs)
 
     @cached_property
     def pictures(self) -> Pictures:
@@ -399,6 +407,8 @@ class Explorer(App[int]):
     ) -> None:
         """Cancel running work, then end the application."""
         self._cancel_runs()
+        if "pass_trials" in vars(self):
+            self.pass_trials.close()
         super().exit(result, return_code, message)
 
     # -- small actions --------------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from relax_explorer.ui.tui.tutorial import Tutorial
 
 if TYPE_CHECKING:
     from relax_explorer.ui.tui.exporting import Exports
+    from relax_explorer.ui.tui.pass_trials import PassTrials
     from relax_explorer.ui.tui.pictures import Pictures
     from relax_explorer.ui.tui.run_control import RunControl
     from relax_explorer.ui.tui.verdicts import Verdicts
@@ -28,6 +29,10 @@ class Controls(Host, Protocol):
     @property
     def run_control(self) -> RunControl:
         """The run of the debug screen."""
+
+    @property
+    def pass_trials(self) -> PassTrials:
+        """Which passes would change the program."""
 
     @property
     def pictures(self) -> Pictures:

@@ -39,6 +39,7 @@ class Job:
     is_stale: bool = False
     is_working: bool = False
     is_cancelled: bool = False  # the user asked for its end
+    is_quiet: bool = False  # nobody waits for it: it is not named, and Esc does not tell of it
     detail: str = ""  # how far it is
     started: float = field(default_factory=time.monotonic)
 
@@ -126,14 +127,23 @@ class Jobs:
         self._lanes: dict[str, Lane] = {}
 
     def start(
-        self, lane: str, name: str, work: Work, done: Callable[[Any], None], replaces: bool = True
+        self,
+        lane: str,
+        name: str,
+        work: Work,
+        done: Callable[[Any], None],
+        replaces: bool = True,
+        is_quiet: bool = False,
     ) -> Job:
-        """Do `work` in a thread, and `done` with its result on the UI thread. `replaces` drops older work of the lane."""
+        """Do `work` in a thread, and `done` with its result on the UI thread. `replaces` drops older work of the lane.
+
+        Nobody waits for quiet work.
+        """
         if replaces:
             self.drop(lane)
         if lane not in self._lanes:
             self._lanes[lane] = Lane()
-        job = Job(lane, name, self.receiver)
+        job = Job(lane, name, self.receiver, is_quiet=is_quiet)
         self.running.append(job)
         self._lanes[lane].add(job, work, done)
         return job
@@ -160,12 +170,12 @@ class Jobs:
 
     @property
     def is_idle(self) -> bool:
-        """True if nothing runs."""
-        return not self.running
+        """True if nothing runs that somebody waits for."""
+        return all(job.is_quiet for job in self.running)
 
     def notice(self) -> str:
         """What has been running for a while, with its seconds; empty if nothing has."""
-        late = [job for job in self.running if time.monotonic() - job.started > NOTICE]
+        late = [job for job in self.running if not job.is_quiet and time.monotonic() - job.started > NOTICE]
         if not late:
             return ""
         seconds = time.monotonic() - late[0].started

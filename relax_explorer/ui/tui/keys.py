@@ -77,6 +77,7 @@ KEYS: tuple[Key, ...] = (
     ),
     Key("u", "undo", "Undo the last change of the pipeline", ("passes",)),
     Key("ctrl+r", "redo", "Redo it", ("passes",)),
+    Key("alt+u", "edits", "All pipelines that were tried; Enter goes back to one", ("passes",)),
     Key("m", "mark", "Mark this place; a letter follows", _IR, "", "m a"),
     Key("apostrophe", "to_mark", "Go to a mark; a letter follows, ' goes back", _IR, "", "' a"),
     Key("t", "density", "Compact, TVMScript with StructInfo at the right, or as written", _IR),
@@ -163,9 +164,12 @@ KEYS: tuple[Key, ...] = (
     Key("a", "add", "Add a pass", ("pipeline",), "add"),
     Key("e", "edit_step", "Edit the pass and its options", ("pipeline",), "edit"),
     Key("D", "remove", "Remove the pass", ("pipeline",), "remove"),
+    Key("i", "insert_missing", "Insert the passes that the selected one lacks", ("pipeline",), "fix"),
+    Key("tab", "next_pane", "Between the steps and the passes to add", ("pipeline",), "passes"),
+    Key("U", "unchanged", "Only the passes that would change the program, or all", ("pipeline",)),
+    Key("enter", "run_plan", "Run the pipeline, or add the selected pass", ("pipeline",), "run"),
     Key("u", "undo", "Undo", ("pipeline",), "undo"),
     Key("ctrl+r", "redo", "Redo", ("pipeline",)),
-    Key("enter", "run_plan", "Run the pipeline", ("pipeline",), "run"),
     Key(
         "slash", "search", "Find text; op:, ty:, var:, pat: narrow it, all: searches every stage", (), "find"
     ),

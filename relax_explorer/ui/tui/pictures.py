@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 MOST_NODES = 2_000
 MOST_FOUND = 2_000
+MOST_TRACED = 2_000  # bindings of a function whose values are traced unasked; the trace would slow keys down
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -172,6 +173,23 @@ class Pictures:
             self.app.show_rows(f"History of {visible(selection.variable)}", found, here, self._to_trace)
 
         self.app.jobs.start("history", f"tracing {selection.variable}", work, done)
+
+    def trace(self, then: Callable[[list[str]], None]) -> None:
+        """Find the stages that changed the selected value, in the background."""
+        session, selection, stage = self.app.state.session, self.app.state.selection, self.app.state.stage
+        fn = stage.module.functions.get(selection.function) if stage is not None else None
+        if session is None or type(fn) is not e.Function:
+            return
+        if sum(len(block.bindings) for block in fn.body.blocks) > MOST_TRACED:
+            then(["w traces it through the stages"])
+            return
+        self.app.jobs.start(
+            "trace", "tracing", lambda job: rows.history_lines(session, selection), then, is_quiet=True
+        )
+
+    def stop_tracing(self) -> None:
+        """Drop the history that was asked for."""
+        self.app.jobs.drop("trace")
 
     def _to_trace(self, row: Row) -> None:
         if isinstance(row.node, tuple):

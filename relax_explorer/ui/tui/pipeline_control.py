@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.passes.pipeline import steps
 from relax_explorer.core.session.planned import Plan
 from relax_explorer.core.session.recorded import RecordedSession
 from relax_explorer.ui.tui.host import Host
 from relax_explorer.ui.tui.stage_control import StageControl
+from relax_explorer.ui.tui.widgets.line_view import Row
 from relax_explorer.viz.visible import visible
 
 RECORDED = "these stages were recorded by a build; there is no pipeline to edit"
@@ -117,6 +120,29 @@ class PipelineControl:
         """Repeat what was taken back."""
         self._back(self._future, self._past, "nothing to redo in the pipeline", "redone; u undoes")
 
+    def show_edits(self) -> None:
+        """List the pipelines before and after the present one; a line leads to its pipeline."""
+        here = self.plan()
+        if here is None:
+            return
+        plans = [*self._past, here, *reversed(self._future)]
+        if len(plans) == 1:
+            self.app.say("the pipeline was not edited yet; x turns a pass off, E edits")
+            return
+        shown = [_edit_row(plans, number, len(self._past)) for number in range(len(plans))]
+        self.app.show_rows(
+            "Pipelines that were tried", shown, len(self._past), lambda row: self._to(row.node)
+        )
+
+    def _to(self, number: int) -> None:
+        """Go to a plan of the list."""
+        here = self.plan()
+        plans = [*self._past, *([here] if here is not None else []), *reversed(self._future)]
+        if here is None or number == len(self._past):
+            return
+        self._past, self._future = plans[:number], plans[:number:-1]
+        self._run(plans[number], f"pipeline {number} again; u and ctrl+r go through them")
+
     def _back(self, source: list[Plan], other: list[Plan], empty: str, said: str) -> None:
         old = self.plan()
         if old is None:
@@ -126,3 +152,11 @@ class PipelineControl:
             return
         other.append(old)
         self._run(source.pop(), said)
+
+
+def _edit_row(plans: Sequence[Plan], number: int, here: int) -> Row:
+    """A plan of the list: what the edit before it changed, and how many passes run."""
+    plan, count = plans[number], len(plans[number].steps)
+    said = "as opened" if not number else plan.change_since(plans[number - 1])
+    text = f"{number:>3}  {visible(said, 300)}"
+    return Row(text, "▶" if number == here else " ", number, ghost=f"{count} pass{'es' * (count != 1)}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from relax_explorer.core.check.origin import origin
 from relax_explorer.core.diagnostics import Diagnostic
@@ -12,16 +12,21 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.facts import Facts, facts
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
+from relax_explorer.core.syntax.names import Names
 from relax_explorer.ui.tui.selection import Selection
 from relax_explorer.ui.tui.table_rows import BesideRows, TableRows
 from relax_explorer.ui.tui.widgets.line_view import Row
+from relax_explorer.viz.compact import Compact, plain
 from relax_explorer.viz.diff import GLYPHS, unit_node
 from relax_explorer.viz.diff import lines as diff_lines
 from relax_explorer.viz.ir_table import IrTable
 from relax_explorer.viz.problem import render
 from relax_explorer.viz.short import short_info
 from relax_explorer.viz.table_diff import UNMARKED, TableDiff
-from relax_explorer.viz.visible import visible
+from relax_explorer.viz.visible import columns, fit, visible
+
+if TYPE_CHECKING:
+    from relax_explorer.core.session.provenance import Trace
 
 
 def ghost(node: Any) -> str:
@@ -198,7 +203,7 @@ def _called(session: Session, stage: Snapshot, binding: e.Binding) -> list[str]:
         return []
     statuses = {fn.name: fn.status for fn in session.diff(stage.number - 1, stage.number).functions}
     word = {"changed": "changed", "added": "added"}.get(statuses.get(name, ""))
-    return [f"calls {name}, which this stage {word}; Enter goes there"] if word else []
+    return [f"calls {name}, {word} here; Enter goes there"] if word else []
 
 
 def _merged(stage: Snapshot, binding: e.Binding) -> list[str]:
@@ -212,26 +217,60 @@ def _merged(stage: Snapshot, binding: e.Binding) -> list[str]:
 
 def history_rows(session: Session, selection: Selection) -> list[Row]:
     """The history of the selected variable."""
+    return [
+        Row(
+            visible(f"{trace.label:3} {trace.mark} {trace.made_by:<24} {_trace_text(trace)}"),
+            "▌" if trace.stage == selection.stage else "~" if is_change else " ",
+            (trace.stage, trace.bindings[0] if trace.bindings else None),
+            selection.function,
+        )
+        for trace, is_change in _traces(session, selection)
+    ]
+
+
+def history_lines(session: Session, selection: Selection) -> list[str]:
+    """The stages that write the selected variable in another way, and the selected stage, in short lines."""
+    found: list[tuple[Trace, bool, str]] = []
+    before = ""
+    for trace, _ in _traces(session, selection):
+        text = _trace_text(trace, ("_", selection.variable))
+        if trace.stage == selection.stage or text != before:
+            found.append((trace, before not in ("", text), text))
+        before = text
+    wide = min(16, max([columns(trace.made_by) for trace, _, _ in found], default=0))
+    return [
+        f"{'▌' if trace.stage == selection.stage else ' '}{trace.label:>2} {_cell(trace.made_by, wide)} "
+        f"{'~' if is_change else trace.mark} {visible(text)}"
+        for trace, is_change, text in found
+    ]
+
+
+def _traces(session: Session, selection: Selection) -> list[tuple[Trace, bool]]:
+    """The value of the selected variable in each stage, and whether the stage changed it."""
     from relax_explorer.core.session.provenance import history
 
     if selection.binding is None:
         return []
     found = history(session.stages, selection.stage, selection.function, selection.binding)
-    rows = []
-    before: tuple[e.Binding, ...] | None = None
-    for trace in found:
-        text = "gone" if trace.gone else "; ".join(_binding_text(b) for b in trace.bindings)
-        changed = before is not None and set(before) != set(trace.bindings)
-        mark = "▌" if trace.stage == selection.stage else "~" if changed else " "
-        place = (trace.stage, trace.bindings[0] if trace.bindings else None)
-        line = visible(f"{trace.label:3} {trace.mark} {trace.made_by:<24} {text}")
-        rows.append(Row(line, mark, place, selection.function))
-        before = trace.bindings
-    return rows
+    before = [None, *found[:-1]]
+    return [
+        (trace, old is not None and set(old.bindings) != set(trace.bindings))
+        for trace, old in zip(found, before, strict=True)
+    ]
 
 
-def _binding_text(binding: e.Binding) -> str:
-    value = binding.value
+def _cell(text: str, width: int) -> str:
+    """A text in exactly `width` cells."""
+    shown = fit(visible(text), width)
+    return shown + " " * (width - columns(shown))
+
+
+def _trace_text(trace: Trace, known: Collection[str] = ()) -> str:
+    """What the value is in a stage; `known` names are left out."""
+    return "gone" if trace.gone else "; ".join(_binding_text(b, known) for b in trace.bindings)
+
+
+def _binding_text(binding: e.Binding, known: Collection[str]) -> str:
     name = binding.var.name if binding.var is not None else "_"
-    op = getattr(value.op, "name", "call") if type(value) is e.Call else type(value).__name__
-    return f"{name} = {op}  {short_info(binding.var.struct_info if binding.var is not None else None)}"
+    info = short_info(binding.var.struct_info if binding.var is not None else None)
+    return f"{'' if name in known else f'{name} = '}{plain(Compact(Names()).binding(binding))}  {info}"

@@ -118,6 +118,10 @@ def _toggle(app: Controls, text: str) -> None:
     app.pipeline_control.toggle_named(text)
 
 
+def _edits(app: Controls, text: str) -> None:
+    app.pipeline_control.show_edits()
+
+
 def _diff(app: Controls, text: str) -> None:
     if text not in DIFFS:
         app.say("diff takes inline, beside, only or off")
@@ -188,6 +192,7 @@ TYPED: tuple[Typed, ...] = (
     Typed("marks", "", "List the marks; Enter goes to one.", _marks),
     Typed("passes", "[A,B]", "Edit the pipeline, or run these passes, as with --passes.", _passes),
     Typed("toggle", "N|PASS", "Turn the pass of a stage off, or on again.", _toggle),
+    Typed("edits", "", "List the pipelines that were tried; Enter goes back to one.", _edits),
     Typed("diff", "MODE", "Show changes inline, beside the stage before, only them, or off.", _diff),
     Typed("fold", "[all|open|close]", "Fold or open what the cursor is in, or all.", _fold),
     Typed("theme", "NAME", "Draw in another theme.", _theme),
@@ -248,7 +253,7 @@ def completions(state: State, is_debug: bool, text: str) -> list[str]:
 
 
 def _arguments(state: State, word: str, last: str) -> Sequence[str]:
-    from relax_explorer.ui.tui.dialogs.pipeline_editor import step_completions
+    from relax_explorer.ui.tui.dialogs.pass_choices import step_completions
     from relax_explorer.ui.tui.exporting import ENDINGS
 
     if word == "open":

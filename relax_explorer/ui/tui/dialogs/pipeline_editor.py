@@ -9,25 +9,28 @@ from pathlib import Path
 from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import Binding
-from textual.containers import Vertical
+from textual.containers import Horizontal, Vertical
 from textual.screen import ModalScreen
+from textual.timer import Timer
 from textual.widgets import Input, Static
 
-from relax_explorer.core import passes as registry
 from relax_explorer.core.diagnostics import Failure
+from relax_explorer.core.passes.speculation import Verdict
 from relax_explorer.core.session.commands import command
 from relax_explorer.core.session.planned import Plan
 from relax_explorer.core.session.session import Session
 from relax_explorer.ui.tui import keys
+from relax_explorer.ui.tui.dialogs.pass_choices import Choices, about, step_completions
 from relax_explorer.ui.tui.keymap import Keymap
 from relax_explorer.ui.tui.screens.moving import Moving
-from relax_explorer.ui.tui.widgets.command_input import CommandInput
+from relax_explorer.ui.tui.widgets.command_input import BarInput, CommandInput
 from relax_explorer.ui.tui.widgets.line_messages import CursorMoved, RowChosen
 from relax_explorer.ui.tui.widgets.line_view import LineView, Row
 from relax_explorer.viz.stage_line import change_counts
 from relax_explorer.viz.visible import visible
 
 REMARKS = 4  # lines
+QUIET = 0.2  # seconds without a change of the place before passes are tried there
 
 
 @dataclass(slots=True)
@@ -76,11 +79,17 @@ class PipelineEditor(Moving, ModalScreen["Plan | None"]):
         self._ran = plan
         self._replaced: int | None = None  # the step that the typed text replaces
         self._said = ""
+        self.choices = Choices()
+        self._place: object = None  # where the passes of `choices` are tried
+        self._timer: Timer | None = None
 
     def compose(self) -> ComposeResult:
         """The steps, what the order lacks, the command line, the keys."""
         with Vertical(id="pipeline_frame"):
-            yield LineView("steps", colored=False)
+            with Horizontal(id="pipeline_lists"):
+                yield LineView("steps", colored=False)
+                yield LineView("choices")
+            yield BarInput(id="filter", placeholder="a part of the name of a pass")
             yield Static(id="remarks", markup=False)
             yield CommandInput(self.explorer.history, step_completions, "step")
             yield Static(Text(_hints(self.explorer.keymap), style="dim"), id="pipeline_keys")
@@ -91,14 +100,30 @@ class PipelineEditor(Moving, ModalScreen["Plan | None"]):
             "#pipeline_frame"
         ).border_title = f"Pipeline of {visible(Path(self.session.filename).name, 60)}".replace("[", "\\[")
         self.take_keys("pipeline")
-        self.view.recolor(self.tokens)
+        for view in self.query(LineView):
+            view.recolor(self.tokens)
         self._draw(self._cursor)
-        self.view.focus()
+        self.steps.focus()
+
+    def on_unmount(self) -> None:
+        """Stop trying passes."""
+        self.explorer.pass_trials.close()
 
     @property
     def view(self) -> LineView:
+        """The list with the focus, else the steps."""
+        return self.focused if isinstance(self.focused, LineView) else self.steps
+
+    @property
+    def steps(self) -> LineView:
         """The list of steps."""
         return self.query_one("#steps", LineView)
+
+    @property
+    def choice(self) -> str:
+        """The selected pass in the list of passes; empty unless the list has the focus."""
+        row = self.view.row
+        return str(row.node) if self.view.id == "choices" and row is not None and row.node else ""
 
     @property
     def plan(self) -> Plan:
@@ -111,10 +136,11 @@ class PipelineEditor(Moving, ModalScreen["Plan | None"]):
         self._said = said
         remarks = {number for number, _ in self.plan.remarks(self.session.held[0])}
         found = [self._row(number, number in remarks) for number in range(len(self.plan.entries))]
-        self.view.show(found or [Row("no passes; a adds one")], cursor)
+        self.steps.show(found or [Row("no passes; a adds one")], cursor)
         frame = self.query_one("#pipeline_frame")
         frame.border_subtitle = "Enter runs it · Esc leaves" if self.plan != self._ran else "Esc leaves"
         self._draw_remarks()
+        self._ask_trials()
 
     def _row(self, number: int, is_wrong: bool) -> Row:
         entry = self.plan.entries[number]
@@ -148,21 +174,14 @@ class PipelineEditor(Moving, ModalScreen["Plan | None"]):
         return [*found, *[f"the result lacks {item.name} ({item.meaning}), which it had" for item in gone]]
 
     def _about(self) -> list[str]:
-        """The selected pass: what it does, its contract, its options."""
-        number = self.view.cursor
+        """The selected pass: what it does, its contract, its options; of one that could be added, what it would do."""
+        held = self.session.held[0]
+        if self.choice:
+            return self.choices.about(self.choice, self.plan.before(self._behind, held))
+        number = self.steps.cursor
         if number >= len(self.plan.entries):
             return []
-        of = self.plan.entries[number].step.of
-        parts = [
-            f"{word} {', '.join(item.name for item in properties)}"
-            for word, properties in (
-                ("requires", of.requires), ("establishes", of.establishes), ("breaks", of.invalidates),
-            )
-            if properties
-        ]  # fmt: skip
-        options = ", ".join(f"{option.name}={option.default!r}" for option in of.options)
-        parts += [f"options {options}"] if options else []
-        return [f"{of.name}: {of.doc.splitlines()[0] if of.doc else ''}", " · ".join(parts)]
+        return about(self.plan.entries[number].step.of.name, self.plan.before(number, held))
 
     @property
     def command_line(self) -> str:
@@ -173,21 +192,79 @@ class PipelineEditor(Moving, ModalScreen["Plan | None"]):
         """Tell about the selected pass."""
         self._said = ""
         self._draw_remarks()
+        if message.view == "steps":
+            self._ask_trials()
 
     def on_row_chosen(self, message: RowChosen) -> None:
-        """A click on the line under the cursor turns the step on or off."""
+        """A click on the line under the cursor turns the step on or off, or adds the pass."""
         self.action_switch_step()
+
+    # -- passes that could be added -------------------------------------------------------------------------------
+
+    @property
+    def _behind(self) -> int:
+        """The number of the entry that a pass from the list becomes."""
+        return self.steps.cursor + 1 if self.plan.entries else 0
+
+    def _ask_trials(self) -> None:
+        """Try all passes at the place of the cursor, once no key changes it for a moment."""
+        place = tuple(self.plan.entries[: self._behind])
+        if place != self._place:
+            self._place = place
+            self.choices.verdicts, self.choices.trouble = {}, ""
+            self.explorer.pass_trials.stop()
+            if self._timer is not None:
+                self._timer.stop()
+            self._timer = self.set_timer(QUIET, self._begin_trials)
+        self._draw_choices()
+
+    def _begin_trials(self) -> None:
+        steps = Plan(self.plan.entries[: self._behind]).steps
+        self.explorer.pass_trials.start(self.session, steps, self._tried)
+
+    def _tried(self, found: list[Verdict], trouble: str) -> None:
+        """Show the verdicts that arrived."""
+        if self.is_attached:
+            self.choices.verdicts.update({item.name: item for item in found})
+            self.choices.trouble = trouble
+            self._draw_choices()
+            if self.choice:
+                self._draw_remarks()
+
+    def _draw_choices(self) -> None:
+        view = self.query_one("#choices", LineView)
+        name = view.row.node if view.row is not None else None
+        found = self.choices.rows()
+        here = next((n for n, row in enumerate(found) if row.node == name), view.cursor)
+        view.show(found or [Row("no pass has such a name")], here)
+        view.show_title(self.choices.title(self._behind))
+        view.border_subtitle = f"/{visible(self.choices.text, 12)}" if self.choices.text else "/ filter"
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Narrow the list while its text is typed."""
+        if event.input.id == "filter":
+            self.choices.text = event.value.strip()
+            self._draw_choices()
 
     # -- editing --------------------------------------------------------------------------------------------------
 
     def _edit(self, change: Callable[[Plan, int], Plan], to: int = 0) -> None:
         """Change the selected step; the cursor moves by `to`."""
-        number = self.view.cursor
+        number = self.steps.cursor
         if number < len(self.plan.entries):
             self.edits.take(change(self.plan, number))
             self._draw(number + to)
 
+    def _add(self, name: str) -> None:
+        """Add a pass behind the selected step."""
+        place = self._behind
+        self.edits.take(self.plan.with_text(place, name))
+        self._draw(place, said=f"{name} is step {place + 1}; i inserts what it lacks, u undoes")
+
     def action_switch_step(self) -> None:
+        if self.choice:
+            self._add(self.choice)
+            return
         self._edit(lambda plan, number: plan.toggled(number))
 
     def action_move_step(self, by: int) -> None:
@@ -195,6 +272,37 @@ class PipelineEditor(Moving, ModalScreen["Plan | None"]):
 
     def action_remove(self) -> None:
         self._edit(lambda plan, number: plan.without(number))
+
+    def action_insert_missing(self) -> None:
+        number = self.steps.cursor
+        if number >= len(self.plan.entries):
+            return
+        held = self.session.held[0]
+        lacking = self.plan.missing(number, held)
+        new = self.plan.with_missing(number, held)
+        more = len(new.entries) - len(self.plan.entries)
+        name = self.plan.entries[number].step.of.name
+        self.edits.take(new)
+        if more:
+            names = ", ".join(entry.step.of.name for entry in new.entries[number : number + more])
+            self._draw(number + more, said=f"inserted {names}; u undoes")
+        elif lacking:
+            self._draw(said=f"no pass establishes {lacking[0].name}, which {name} requires")
+        else:
+            self._draw(said=f"{name} lacks nothing here")
+
+    def action_next_pane(self) -> None:
+        other = "steps" if self.view.id == "choices" else "choices"
+        self.set_focus(self.query_one(f"#{other}", LineView))
+        self._said = ""
+        self._draw_remarks()
+
+    def action_unchanged(self) -> None:
+        self.choices.only_changing = not self.choices.only_changing
+        self._draw_choices()
+        self._draw(
+            said="only passes that would change the program" if self.choices.only_changing else "all passes"
+        )
 
     def action_undo(self) -> None:
         self._draw(said="undone; ctrl+r redoes" if self.edits.undo() else "nothing to undo")
@@ -207,7 +315,7 @@ class PipelineEditor(Moving, ModalScreen["Plan | None"]):
         self._ask("")
 
     def action_edit_step(self) -> None:
-        number = self.view.cursor
+        number = self.steps.cursor
         if number < len(self.plan.entries):
             self._replaced = number
             self._ask(str(self.plan.entries[number].step))
@@ -219,8 +327,11 @@ class PipelineEditor(Moving, ModalScreen["Plan | None"]):
 
     def submitted(self, event: Input.Submitted) -> None:
         """Add what was typed behind the selected step, or put it in its place. A wrong text is said, and stays."""
-        is_empty = not self.plan.entries
-        place = self.view.cursor + (0 if is_empty else 1) if self._replaced is None else self._replaced
+        if event.input.id == "filter":
+            self.set_focus(self.query_one("#choices", LineView))
+            self._draw_remarks()
+            return
+        place = self._behind if self._replaced is None else self._replaced
         try:
             self.edits.take(self.plan.with_text(place, event.value, int(self._replaced is not None)))
         except Failure as failure:
@@ -228,11 +339,11 @@ class PipelineEditor(Moving, ModalScreen["Plan | None"]):
             self._draw(said=f"{problem.message}; {problem.help}" if problem.help else problem.message)
             return
         self.query_one("#step", CommandInput).remember(event.value)
-        self.view.focus()
+        self.set_focus(self.steps)
         self._draw(place)
 
     def action_search(self) -> None:
-        self.action_add()
+        self.query_one("#filter", BarInput).begin(self.choices.text)
 
     # -- leaving --------------------------------------------------------------------------------------------------
 
@@ -245,12 +356,17 @@ class PipelineEditor(Moving, ModalScreen["Plan | None"]):
         self._draw(said=f"copied: {self.command_line}")
 
     def action_run_plan(self) -> None:
-        self._leave(self.plan)
+        if self.choice:
+            self._add(self.choice)
+        else:
+            self._leave(self.plan)
 
     def action_close(self) -> None:
         """Close the line, or leave the pipeline as it was."""
         if isinstance(self.focused, Input):
-            self.view.focus()
+            self.set_focus(self.steps)
+        elif self.view.id == "choices":
+            self.action_next_pane()
         else:
             self._leave(None)
 
@@ -258,22 +374,6 @@ class PipelineEditor(Moving, ModalScreen["Plan | None"]):
         """Close, unless an earlier key did."""
         if self.app.screen is self:
             self.dismiss(plan)
-
-
-def step_completions(text: str) -> list[str]:
-    """The texts that complete the last name: passes and pipelines; behind a brace, options of the pass."""
-    head, brace, last = text.rpartition("{")
-    name = head.rpartition(",")[2].strip()
-    if brace and "}" not in last:
-        of = registry.table().get(registry.ALIASES.get(name, name))
-        found = [f"{option.name}=" for option in of.options] if of is not None else []
-        return [f"{head}{{{item}" for item in found if item.startswith(last)]
-    before, comma, last = text.rpartition(",")
-    known = [*registry.names(), *registry.PIPELINES]
-    near = [item for item in known if item.startswith(last.strip())] or [
-        item for item in known if last.strip().lower() in item.lower()
-    ]
-    return [f"{before}{comma}{item}" for item in near]
 
 
 def _hints(table: Keymap) -> str:

@@ -7,6 +7,8 @@ from dataclasses import replace
 
 from rich.text import Text
 from textual.app import ComposeResult
+from textual.containers import Container
+from textual.timer import Timer
 
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.tir.stmt import PrimFunc
@@ -28,6 +30,7 @@ from relax_explorer.viz.visible import visible
 
 RAIL = 31  # cells of a line in the list of stages
 RAIL_FRAME = 38  # cells of the list of stages with its frame
+QUIET = 0.1  # seconds without a key before the history is asked for
 AROUND = 6  # cells of a line that are not text: frame, gutter, scrollbar
 
 
@@ -39,6 +42,8 @@ class PassesScreen(ProgramFrame):
     panes = ("ir", "stages")
     program_ = "ir"
     _shift = 0  # cells that two stages side by side are scrolled
+    _traced: object = None  # what the history is of
+    _timer: Timer | None = None  # until the history is asked for
     _made: tuple[object, TableRows] | None = None  # the rows made last, without folds, and what for
 
     def compose_body(self) -> ComposeResult:
@@ -46,8 +51,11 @@ class PassesScreen(ProgramFrame):
         yield FixedText(id="strip")
         yield LineView("stages", colored=False)
         yield LineView("ir")
-        with Box(id="details"):
-            yield FixedText(id="details_text")
+        with Container(id="about"):
+            with Box(id="details"):
+                yield FixedText(id="details_text")
+            with Box(id="history"):
+                yield FixedText(id="history_text")
 
     def fit(self) -> None:
         """The list of stages is a drawer where the program needs the room."""
@@ -58,7 +66,7 @@ class PassesScreen(ProgramFrame):
         self.set_class(self.is_beside, "-beside")
         stages.display = not has_drawer or self.focused is stages
         self.query_one("#strip").display = has_drawer
-        self.query_one("#details").display = self.explorer.state.options.shows_details
+        self.query_one("#about").display = self.explorer.state.options.shows_details
 
     @property
     def is_beside(self) -> bool:
@@ -173,6 +181,26 @@ class PassesScreen(ProgramFrame):
         place = " ▸ ".join(part for part in (state.selection.function, state.selection.variable) if part)
         self.query_one("#details", Box).show_title(visible(place or stage.made_by))
         self.query_one("#details_text", FixedText).show(table_text(lines))
+        self._draw_history(state)
+
+    def _draw_history(self, state: State) -> None:
+        """Ask for the history of the selected value, once no key moves the cursor for a moment."""
+        goal = (state.session, state.stages, state.selection)
+        if goal == self._traced or self.has_class("-drawer") or self.is_narrow:
+            return
+        self._traced = goal
+        if self._timer is not None:
+            self._timer.stop()
+        self.explorer.pictures.stop_tracing()
+        name = state.selection.variable
+        self.query_one("#history", Box).show_title(visible(f"History of {name}" if name else "History"))
+        self._show_history([])
+        if name:
+            self._timer = self.set_timer(QUIET, lambda: self.explorer.pictures.trace(self._show_history))
+
+    def _show_history(self, lines: list[str]) -> None:
+        if self.is_attached:
+            self.query_one("#history_text", FixedText).show(table_text(lines))
 
     # -- selecting ------------------------------------------------------------------------------------------------
 
@@ -361,6 +389,9 @@ class PassesScreen(ProgramFrame):
 
     def action_redo(self) -> None:
         self.explorer.pipeline_control.redo()
+
+    def action_edits(self) -> None:
+        self.explorer.pipeline_control.show_edits()
 
     def action_bisect(self) -> None:
         self.explorer.verdicts.bisect()
