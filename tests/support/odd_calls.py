@@ -246,6 +246,19 @@ CALLS = tuple(
 2 who {empty_module} x
 2 find {empty_module} matmul(
 0 phases --format mermaid
+2 shapes
+2 shapes nothing.py
+0 shapes {plain}
+0 shapes {sized} --proved --format json
+0 shapes {sized} --given n==m
+2 shapes {sized} --given n=
+1 shapes {sized} --given q==1
+2 shapes {sized} --func nothing
+2 shapes {sized} --shape n=3
+0 shapes {sized} --run --shape n=3 --format json
+2 shapes {broken}
+2 shapes {plain} --run --input x=nothing.npy
+0 shapes {kernel} -p LegalizeOps --proved
 2 relations
 2 relations nothing.relay
 2 relations {plain}

@@ -10,7 +10,9 @@ _ITEMS = Path(__file__).resolve().parent.parent / "data" / "language_items.tsv"
 BITES = _ITEMS.with_name("bites.tsv")
 _CHAPTERS = Path(__file__).resolve().parent.parent / "spec"
 _NO_MUTANT = re.compile(r"No mutant applies to ([^:]+): (.+)")
-_NAME = re.compile(r"\b(?:GRAM|VAL|SCOPE|NORM|WF|TYPE|SI|PRIM|PURE|OPS|EVAL|REL)-\d+[a-z]?\b")
+_NAME = re.compile(
+    r"\b(?:GRAM|VAL|SCOPE|NORM|WF|TYPE|SI|PRIM|PURE|OPS|EVAL|REL|SHAPE)-(?:\d+[a-z]?|[A-J]\d?)\b"
+)
 
 
 @cache

@@ -2,136 +2,33 @@
 
 from __future__ import annotations
 
-from relax_explorer.core.session.command_types import Argument, Command
-
-INPUT = Argument("input", "a TVMScript file, or - for standard input", "source", metavar="INPUT")
-PROGRAM = Argument(
-    "input",
-    "a TVMScript file, - for standard input, or a folder of numbered stages",
-    "source",
-    metavar="INPUT",
-)
-INPUTS = Argument(
-    "inputs",
-    "TVMScript files, - for standard input, or folders of numbered stages",
-    "many",
-    metavar="INPUT...",
-)
-PASSES = Argument(
-    "--passes",
-    "a pipeline: names with options, `A,B{x=1}`, or a named one",
-    "names",
-    short="-p",
-    metavar="A,B",
-)
-STAGE = Argument("--stage", "number or pass of the stage to show, after --passes", metavar="N|NAME")
-RUN_STAGE = Argument(
-    "--stage",
-    "number or pass of the stage to run, of a folder or after --passes (default: the last one that can be read)",
-    metavar="N|NAME",
-)
-CONST = Argument(
-    "--const",
-    "values for constants that the text omits, where calls tell their shapes: zeros, ones, arange, randn:SEED or a number",
-    metavar="SOURCE",
-)
-FUNCTION = Argument("--func", "the function (default: the entry)", metavar="NAME")
-DIALECT = Argument(
-    "--dialect",
-    "dialect to print: tvm-0.27 or tvm-0.19",
-    "choice",
-    "tvm-0.27",
-    choices=("tvm-0.27", "tvm-0.19"),
-)
-OUTPUT = Argument(
-    "--output", "write to this file instead of standard output", "target", short="-o", metavar="FILE"
-)
-PROFILE = Argument(
-    "--profile",
-    "spec (the language), or tvm (what TVM 0.27 accepts)",
-    "choice",
-    "spec",
-    choices=("spec", "tvm"),
-)
-SHAPE = Argument("--shape", "the value of a shape variable, n=3", "pair", metavar="n=3")
-
-RUN_INPUT = Argument(
-    "--input",
-    "a parameter's value: x=file.npy, x=zeros, ones, arange, randn:SEED or a number; or one .npz",
-    "many",
-    metavar="x=SOURCE",
-)
-PRIVATE = Argument("--private", "also run a private function", "flag", False)
-PACKED = Argument(
-    "--packed",
-    "execute this Python file, which you trust, and register its packed functions, or one function under a name",
-    "code",
-    metavar="[NAME=]FILE.py[:FUNCTION]",
-)
-MAX_INPUT = Argument("--max-input", "memory limit of all inputs, in GiB", "float", 4.0, metavar="GIB")
-# A call of a function: the program, the function, and its arguments.
-CALL = (PROGRAM, FUNCTION, PASSES, RUN_STAGE, CONST, RUN_INPUT, SHAPE, MAX_INPUT, PACKED, PRIVATE)
-
-
-SCRIPT = Argument(
-    "--script", "read the commands from this file, or - for standard input", "source", metavar="FILE"
-)
-SAMPLING = (
-    Argument(
-        "--input",
-        "a parameter's value: x=file.npy, x=zeros, ones, arange, randn:SEED or a number; or one .npz",
-        "many",
-        metavar="x=SOURCE",
-    ),
-    SHAPE,
-    Argument(
-        "--samples",
-        "number of inputs (default: 3 if lengths are free: primes, ones, zeros; else 1)",
-        "int",
-        metavar="N",
-    ),
-    Argument("--rtol", "relative tolerance (default: by dtype)", "float"),
-    Argument("--atol", "absolute tolerance (default: by dtype and magnitude)", "float"),
+from relax_explorer.core.session.command_arguments import (
+    CALL,
+    CONST,
+    DIALECT,
+    FUNCTION,
+    INPUT,
+    INPUTS,
+    KEY,
+    KEYS,
     MAX_INPUT,
+    OUTPUT,
     PACKED,
+    PASSES,
+    PROFILE,
+    PROGRAM,
+    PROGRAM_OR_NONE,
+    REDUCE_MOTION,
+    RUN_INPUT,
+    SAMPLING,
+    SCRIPT,
+    SHAPE,
+    SIDE_BY_SIDE,
+    STAGE,
+    THEME,
+    choice_of_format,
 )
-SIDE_BY_SIDE = (
-    Argument("--workers", "run samples or stages side by side in this many processes", "int", metavar="N"),
-    Argument(
-        "--scheduler",
-        "run them on a dask.distributed scheduler, or on a local one",
-        "address",
-        metavar="ADDRESS|local",
-    ),
-)
-
-
-THEME = Argument(
-    "--theme",
-    "the colours: dark, light, classic (green and red), mono (none), or auto (mono with NO_COLOR, else dark)",
-    "choice",
-    "auto",
-    choices=("auto", "dark", "light", "classic", "mono"),
-)
-
-
-KEYS = Argument(
-    "--keys", "the keys to start from", "choice", "default", choices=("default", "gdb", "vscode", "vim")
-)
-KEY = Argument(
-    "--key",
-    "other keys for an action: next-change=F7, or two keys one after the other, step='z s'; may be repeated",
-    "pair",
-    metavar="ACTION=KEY,…",
-)
-REDUCE_MOTION = Argument(
-    "--reduce-motion", "nothing blinks or moves by itself (also TEXTUAL_ANIMATIONS=none)", "flag", False
-)
-
-
-def _format(*choices: str) -> Argument:
-    return Argument("--format", "how to print", "choice", choices[0], choices=choices)
-
+from relax_explorer.core.session.command_types import Argument, Command
 
 GRAPH = Command(
     "graph", "Draw the dataflow graph of a function.",
@@ -155,9 +52,6 @@ GRAPH = Command(
 )  # fmt: skip
 
 
-PROGRAM_OR_NONE = Argument(
-    "input", "a TVMScript file, or a folder of numbered stages", "source", required=False, metavar="[INPUT]"
-)
 COMMANDS: tuple[Command, ...] = (
     Command(
         "tui",
@@ -201,7 +95,7 @@ COMMANDS: tuple[Command, ...] = (
     Command(
         "show",
         "Print a module, or one stage of it after passes.",
-        (INPUT, PASSES, STAGE, FUNCTION, DIALECT, _format("text", "json")),
+        (INPUT, PASSES, STAGE, FUNCTION, DIALECT, choice_of_format("text", "json")),
         (
             "relax-explorer show model.py",
             "relax-explorer show model.py -p default --stage LegalizeOps --func main",
@@ -329,7 +223,7 @@ COMMANDS: tuple[Command, ...] = (
             Argument(
                 "--trace", "write one JSON line for each step to this file", "target", metavar="FILE.jsonl"
             ),
-            _format("text", "json"),
+            choice_of_format("text", "json"),
         ),
         (
             "relax-explorer run model.py --func main --shape n=3",
@@ -361,7 +255,7 @@ COMMANDS: tuple[Command, ...] = (
             ),
             SCRIPT,
             PROFILE,
-            _format("text", "json"),
+            choice_of_format("text", "json"),
         ),
         (
             "relax-explorer debug model.py --shape n=3",
@@ -414,7 +308,7 @@ COMMANDS: tuple[Command, ...] = (
             ),
             SCRIPT,
             *SIDE_BY_SIDE,
-            _format("text", "json"),
+            choice_of_format("text", "json"),
         ),
         (
             "relax-explorer compare model.py -p LegalizeOps",
@@ -453,7 +347,7 @@ COMMANDS: tuple[Command, ...] = (
             *SAMPLING,
             *SIDE_BY_SIDE,
             PROFILE,
-            _format("text", "json"),
+            choice_of_format("text", "json"),
         ),
         (
             "relax-explorer bisect model.py -p default",
@@ -470,7 +364,7 @@ COMMANDS: tuple[Command, ...] = (
             FUNCTION,
             *SAMPLING,
             *SIDE_BY_SIDE,
-            _format("text", "json"),
+            choice_of_format("text", "json"),
         ),
         (
             "relax-explorer validate model.py -p default",
@@ -506,7 +400,13 @@ COMMANDS: tuple[Command, ...] = (
     Command(
         "who",
         "Show the history of one variable across the stages.",
-        (INPUT, Argument("var", "the variable", metavar="VAR"), PASSES, FUNCTION, _format("text", "json")),
+        (
+            INPUT,
+            Argument("var", "the variable", metavar="VAR"),
+            PASSES,
+            FUNCTION,
+            choice_of_format("text", "json"),
+        ),
         ("relax-explorer who model.py lv7 -p default",),
         "passes",
     ),
@@ -519,7 +419,7 @@ COMMANDS: tuple[Command, ...] = (
             PASSES,
             STAGE,
             FUNCTION,
-            _format("text", "json"),
+            choice_of_format("text", "json"),
         ),
         (
             "relax-explorer find model.py 'matmul(_, permute_dims(w))'",
@@ -536,7 +436,7 @@ COMMANDS: tuple[Command, ...] = (
                 "--explain", "tell what the order of these passes lacks, without a program", metavar="A,B,C"
             ),
             Argument("--missing", "list the passes of TVM that are missing, with reasons", "flag", False),
-            _format("text", "json"),
+            choice_of_format("text", "json"),
         ),
         (
             "relax-explorer passes",
@@ -548,7 +448,7 @@ COMMANDS: tuple[Command, ...] = (
         "phases",
         "Show the phases, and which pass establishes, needs or breaks what.",
         (
-            _format("text", "json", "markdown", "svg", "dot", "mermaid"),
+            choice_of_format("text", "json", "markdown", "svg", "dot", "mermaid"),
             Argument(
                 "--output",
                 "the file to write (default: standard output)",
@@ -560,19 +460,52 @@ COMMANDS: tuple[Command, ...] = (
         ("relax-explorer phases", "relax-explorer phases --format svg -o phases.svg"),
     ),
     Command(
+        "shapes",
+        "List the checks of shapes that a program leaves to the run, why, and what would remove them. Exits with 1 if one always fails.",
+        (
+            PROGRAM,
+            FUNCTION,
+            PASSES,
+            STAGE,
+            Argument(
+                "--proved",
+                "also show the checks that are proved, with the facts that prove them",
+                "flag",
+                False,
+            ),
+            Argument("--given", "conditions to take for granted: n == 7, m <= 2 * n", metavar="CONDITIONS"),
+            Argument(
+                "--run",
+                "run the function, and show how often each check was made and how long it took",
+                "flag",
+                False,
+            ),
+            RUN_INPUT,
+            SHAPE,
+            MAX_INPUT,
+            choice_of_format("text", "json"),
+        ),
+        (
+            "relax-explorer shapes model.py",
+            "relax-explorer shapes model.py --proved --given 'n == 1'",
+            "relax-explorer shapes dumps --stage LegalizeOps --run --shape n=64",
+        ),
+        "passes",
+    ),
+    Command(
         "relations",
         "Solve the types of a program in the notation of Relay's types. Exits with 1 if a relation fails or a type stays unknown.",
         (
             Argument("input", "a file in that notation, or - for standard input", "source", metavar="FILE"),
             Argument("--trace", "show each run of a relation, and what it assigned", "flag", False),
-            _format("text", "json"),
+            choice_of_format("text", "json"),
         ),
         ("relax-explorer relations samples/relations/layer.relay --trace",),
     ),
     Command(
         "ops",
         "List the operators and their parts.",
-        (_format("text", "json"),),
+        (choice_of_format("text", "json"),),
         ("relax-explorer ops",),
     ),
     Command(

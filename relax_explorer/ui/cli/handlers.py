@@ -356,6 +356,7 @@ HANDLERS: dict[str, Callable[..., int]] = {
     "find": find,
     "passes": passes,
     "phases": _renamed(phases),
+    "shapes": _renamed(_from("shaping", "shapes")),
     "relations": _from("relating", "relations"),
     "ops": ops,
     "explain": _from("explain", "explain"),

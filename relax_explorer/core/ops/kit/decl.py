@@ -211,14 +211,16 @@ class Site:
         The obligation also holds if a length of `or_one` is 1, as in broadcasting.
         """
         answer = equal(a, b)
-        if answer is Answer.UNKNOWN and or_one:
-            zero: PrimExpr = Sub(a, b)
-            for length in or_one:
-                zero = Mul(zero, Sub(length, IntImm(1)))
-            self.obligations.append((zero, IntImm(0)))
-        elif answer is Answer.UNKNOWN:
-            self.obligations.append((a, b))
+        if answer is Answer.UNKNOWN:
+            self.oblige(a, b, or_one)
         return answer
+
+    def oblige(self, a: PrimExpr, b: PrimExpr, or_one: tuple[PrimExpr, ...] = ()) -> None:
+        """Leave the equality of two lengths to the run; with `or_one`, a length of 1 will do too."""
+        zero: PrimExpr = Sub(a, b)
+        for length in or_one:
+            zero = Mul(zero, Sub(length, IntImm(1)))
+        self.obligations.append((zero, IntImm(0)) if or_one else (a, b))
 
 
 class Op:

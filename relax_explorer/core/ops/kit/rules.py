@@ -157,20 +157,22 @@ def broadcast(at: Site, left: Dims, right: Dims, names: tuple[str, str] = ("x1",
     long, short = (left, right) if len(left) >= len(right) else (right, left)
     offset = len(long) - len(short)
     result: list[p.PrimExpr] = []
+    is_known = True
     for a, b in zip(reversed(long[offset:]), reversed(short), strict=True):
         if a is b or b is ONE:
             result.append(a)
         elif a is ONE:
             result.append(b)
+        elif not is_known:  # TVM compares no further; what the run will compare is an obligation
+            at.oblige(a, b, or_one=(a, b))
         else:
             answer = at.equal(a, b, or_one=(a, b))
             if answer is Answer.NO and isinstance(a, p.IntImm) and isinstance(b, p.IntImm):
                 labels = {names[0]: f"shape {text(left)}", names[1]: f"shape {text(right)}"}
                 raise at.fail(codes.NOT_BROADCASTABLE, f"the lengths {a} and {b} don't broadcast", **labels)
-            if answer is not Answer.YES:
-                return None
+            is_known = answer is Answer.YES
             result.append(a)
-    return (*long[:offset], *reversed(result))
+    return (*long[:offset], *reversed(result)) if is_known else None
 
 
 def broadcast_info(

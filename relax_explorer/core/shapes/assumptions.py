@@ -1,0 +1,172 @@
+"""Facts about lengths, each with its reason, and what follows from them.
+
+Operators, casts and calls demand conditions; what passed before is known after. An `Assumptions` never changes: `plus` gives a
+new one, so that branches share what holds before them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import islice, product
+
+from relax_explorer.core.arith.assume import prove_under
+from relax_explorer.core.arith.prove import Answer, equal
+from relax_explorer.core.arith.simplify import simplify
+from relax_explorer.core.ir import prim as p
+
+_MOST = 24  # facts that a proof considers: the latest of those that share variables with the question
+_SEEN = 256  # of these, the latest: a proof costs the same however long the program is
+_COMPARED = (p.EQ, p.NE, p.LT, p.LE, p.GT, p.GE)
+
+
+@dataclass(frozen=True, eq=False)
+class Fact:
+    """A condition that holds, the reason in words, and the node or span that it comes from."""
+
+    condition: p.PrimExpr
+    why: str = ""
+    place: object = None
+
+    def __str__(self) -> str:
+        return f"{self.condition}" + (f" ({self.why})" if self.why else "")
+
+
+@dataclass(frozen=True, eq=False)
+class Assumptions:
+    """Facts in the order in which they became known. `defined` has the variables that a fact equates with an expression."""
+
+    facts: tuple[Fact, ...] = ()
+    defined: dict[p.PrimVar, p.PrimExpr] = field(default_factory=dict)
+
+    def plus(self, condition: p.PrimExpr, why: str = "", place: object = None) -> Assumptions:
+        """These facts and one more."""
+        found = _definition(self.known(condition))
+        defined = self.defined if found is None else self.defined | dict([found])
+        return Assumptions((*self.facts, Fact(condition, why, place)), defined)
+
+    def known(self, expr: p.PrimExpr) -> p.PrimExpr:
+        """An expression with the variables that are known replaced by their values, simplified."""
+        used = {var: self.defined[var] for var in p.free_vars(expr) if var in self.defined}
+        while (
+            used
+        ):  # a value may have variables that became known later; a variable is never part of its own value
+            expr = p.substitute(expr, used)
+            used = {var: self.defined[var] for var in p.free_vars(expr) if var in self.defined}
+        return simplify(expr)
+
+    def prove(self, condition: p.PrimExpr) -> Answer:
+        """YES if a condition follows from the facts, NO if it contradicts them, else UNKNOWN."""
+        question = self.known(condition)
+        at_once = _decided(question)
+        if at_once is not Answer.UNKNOWN:
+            return at_once
+        relevant = [self.known(fact.condition) for fact in self._relevant(question)]
+        return prove_under([fact for fact in relevant if _decided(fact) is Answer.UNKNOWN], question)
+
+    def equal(self, a: p.PrimExpr, b: p.PrimExpr) -> Answer:
+        """Whether two lengths are equal under the facts."""
+        return self.prove(p.EQ(a, b))
+
+    @property
+    def are_contradictory(self) -> bool:
+        """True if no assignment fulfils the facts, so that nothing after them is reached."""
+        return (
+            bool(self.facts)
+            and prove_under([fact.condition for fact in self.facts[-_MOST:]], _FALSE) is Answer.YES
+        )
+
+    def reasons(self, condition: p.PrimExpr) -> list[Fact]:
+        """Facts that suffice to decide a condition; none of them can be dropped."""
+        answer = self.prove(condition)
+        if answer is Answer.UNKNOWN:
+            return []
+        kept = self._relevant(condition)
+        for fact in list(kept):
+            fewer = [other for other in kept if other is not fact]
+            if from_facts(fewer).prove(condition) is answer:
+                kept = fewer
+        return kept
+
+    def counterexample(self, condition: p.PrimExpr) -> dict[p.PrimVar, int]:
+        """Lengths that fulfil the facts and not the condition; {} if a few attempts find none."""
+        facts = [fact.condition for fact in self._relevant(condition)]
+        names = p.free_vars(condition, *facts)
+        asked = set(p.free_vars(condition))
+        for values in _attempts(names):
+            known = {var: p.as_prim(value, var.dtype) for var, value in values.items()}
+            if _is_false(p.substitute(condition, known)) and all(
+                _decided(simplify(p.substitute(fact, known))) is Answer.YES for fact in facts
+            ):
+                return {var: value for var, value in values.items() if var in asked}
+        return {}
+
+    def _relevant(self, question: p.PrimExpr) -> list[Fact]:
+        """The latest facts that share variables with a question, directly or through other facts, in order."""
+        wanted = set(p.free_vars(question))
+        # A fact about a defined variable matters to questions about the variables of its value.
+        rest = [
+            (fact, {*p.free_vars(fact.condition), *p.free_vars(self.known(fact.condition))})
+            for fact in self.facts[-_SEEN:]
+        ]
+        chosen: list[Fact] = []
+        is_growing = True
+        while is_growing and len(chosen) < _MOST:
+            new = [item for item in reversed(rest) if item[1] & wanted][: _MOST - len(chosen)]
+            chosen += [fact for fact, _ in new]
+            wanted.update(*(names for _, names in new))
+            ids = {id(fact) for fact in chosen}
+            rest = [item for item in rest if id(item[0]) not in ids]
+            is_growing = bool(new)
+        places = {id(fact): n for n, fact in enumerate(self.facts)}
+        return sorted(chosen, key=lambda fact: places[id(fact)])
+
+    def __iter__(self) -> Iterator[Fact]:
+        return iter(self.facts)
+
+
+_TRIED = (3, 4, 1, 7, 2, 5)
+
+
+def _attempts(names: list[p.PrimVar]) -> Iterator[dict[p.PrimVar, int]]:
+    """Assignments to try: distinct lengths, equal ones, and some between."""
+    for shift in range(len(_TRIED)):
+        yield {var: _TRIED[(n + shift) % len(_TRIED)] for n, var in enumerate(names)}
+    for choice in islice(product(_TRIED[:4], repeat=len(names)), 256):
+        yield dict(zip(names, choice, strict=True))
+
+
+def _is_false(condition: p.PrimExpr) -> bool:
+    return _decided(simplify(condition)) is Answer.NO
+
+
+_FALSE = p.LT(p.IntImm(1), p.IntImm(0))
+
+
+def from_facts(facts: list[Fact]) -> Assumptions:
+    """The assumptions of some facts."""
+    found = Assumptions()
+    for fact in facts:
+        found = found.plus(fact.condition, fact.why, fact.place)
+    return found
+
+
+def _decided(condition: p.PrimExpr) -> Answer:
+    """The answer to a condition without facts, where that is quick."""
+    if isinstance(condition, p.IntImm):
+        return Answer.YES if condition.value else Answer.NO
+    if type(condition) is p.EQ:
+        return equal(condition.a, condition.b)
+    if isinstance(condition, _COMPARED) and type(condition.a) is p.IntImm and type(condition.b) is p.IntImm:
+        return prove_under((), condition)
+    return Answer.UNKNOWN
+
+
+def _definition(condition: p.PrimExpr) -> tuple[p.PrimVar, p.PrimExpr] | None:
+    """The variable and its value if a condition is an equation of that kind."""
+    if type(condition) is not p.EQ:
+        return None
+    for var, value in ((condition.a, condition.b), (condition.b, condition.a)):
+        if type(var) is p.PrimVar and var not in p.free_vars(value):
+            return var, value
+    return None

@@ -1,0 +1,112 @@
+"""What a place demands of the value it gets: conditions over lengths, and conditions on rank, dtype and kind in words.
+
+A length that the StructInfo of the value does not tell is a shape variable of its own, such as `x.shape[0]`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir import struct_info as s
+
+
+@dataclass(frozen=True)
+class Demand:
+    """One condition. `condition` is None for one that is not about lengths; `text` says it in either case."""
+
+    text: str
+    condition: p.PrimExpr | None = None
+
+
+@dataclass
+class Matching:
+    """Values of shape variables found so far, and the variables that stand for lengths that no StructInfo tells."""
+
+    scope: set[p.PrimVar]
+    values: dict[p.PrimVar, p.PrimExpr] = field(default_factory=dict)
+    unknown: dict[str, p.PrimVar] = field(default_factory=dict)
+    bound: list[tuple[p.PrimVar, p.PrimExpr]] = field(default_factory=list)
+    is_binding: bool = False
+
+    def bind(self, values: Iterable[tuple[s.StructInfo, s.StructInfo | None, str]]) -> None:
+        """Bind the new variables of several values, so that a dimension may use one that a later value binds."""
+        self.is_binding = True
+        for want, have, name in values:
+            for _ in self.demands(want, have, name):
+                pass
+        self.is_binding = False
+
+    def length(self, name: str) -> p.PrimVar:
+        """The variable of a length that is not known."""
+        return self.unknown.setdefault(name, p.PrimVar(name))
+
+    def demands(self, want: s.StructInfo, have: s.StructInfo | None, name: str) -> Iterator[Demand]:
+        """What must hold so that a value of `have`, called `name`, is a value of `want`. New variables are bound on the way."""
+        if isinstance(want, s.TensorStructInfo):
+            yield from self._tensor(want, have, name)
+        elif isinstance(want, s.ShapeStructInfo):
+            yield from self._shape(want, have, name)
+        elif isinstance(want, s.PrimStructInfo):
+            if not isinstance(have, s.PrimStructInfo):
+                yield Demand(f"{name} is a scalar of {want.dtype.name}")
+            known = have.value if isinstance(have, s.PrimStructInfo) else None
+            if want.value is not None:
+                yield from self._length(want.value, known if known is not None else self.length(name), name)
+        elif isinstance(want, s.TupleStructInfo):
+            fields = have.fields if isinstance(have, s.TupleStructInfo) else None
+            if fields is None:
+                yield Demand(f"{name} is a tuple of {len(want.fields)}")
+            for n, part in enumerate(want.fields):
+                inner = fields[n] if fields is not None and n < len(fields) else None
+                yield from self.demands(part, inner, f"{name}[{n}]")
+        elif isinstance(want, s.FuncStructInfo) and not isinstance(have, s.FuncStructInfo):
+            yield Demand(f"{name} is a function")
+
+    def _tensor(self, want: s.TensorStructInfo, have: s.StructInfo | None, name: str) -> Iterator[Demand]:
+        known = have if isinstance(have, s.TensorStructInfo) else None
+        if known is None:
+            element = "" if want.dtype is None else f" {want.dtype.name}"
+            rank = "" if want.ndim < 0 else f" of rank {want.ndim}"
+            yield Demand(f"{name} is a{element} tensor{rank}")
+        else:
+            if want.dtype is not None and known.dtype is None:
+                yield Demand(f"{name}.dtype == {want.dtype.name}")
+            if want.ndim >= 0 and known.ndim < 0:
+                yield Demand(f"{name}.ndim == {want.ndim}")
+        yield from self._lengths(want.lengths, None if known is None else known.lengths, f"{name}.shape")
+
+    def _shape(self, want: s.ShapeStructInfo, have: s.StructInfo | None, name: str) -> Iterator[Demand]:
+        known = have if isinstance(have, s.ShapeStructInfo) else None
+        if known is None:
+            yield Demand(f"{name} is a shape" + ("" if want.ndim < 0 else f" of rank {want.ndim}"))
+        elif want.ndim >= 0 and known.ndim < 0:
+            yield Demand(f"{name}.ndim == {want.ndim}")
+        yield from self._lengths(want.values, None if known is None else known.values, name)
+
+    def _lengths(
+        self, want: tuple[p.PrimExpr, ...] | None, have: tuple[p.PrimExpr, ...] | None, name: str
+    ) -> Iterator[Demand]:
+        if want is None or (have is not None and len(have) != len(want)):
+            return  # the ranks differ: an error that is reported elsewhere
+        for axis, dim in enumerate(want):
+            place = f"{name}[{axis}]"
+            yield from self._length(dim, self.length(place) if have is None else have[axis], place)
+
+    def _length(self, want: p.PrimExpr, have: p.PrimExpr, place: str) -> Iterator[Demand]:
+        if type(want) is p.AnyDim or type(have) is p.AnyDim:
+            return
+        if type(want) is p.PrimVar and want not in self.scope and want not in self.values:
+            self.values[want] = have
+            self.bound.append((want, have))
+            return
+        wanted = p.substitute(want, self.values) if self.values else want
+        if have is wanted or self.is_binding:
+            return
+        if all(
+            var in self.values or var in self.scope for var in p.free_vars(want)
+        ):  # else the callee binds it
+            is_unknown = type(have) is p.PrimVar and have.name in self.unknown
+            condition = p.EQ(have, wanted)
+            yield Demand(str(p.EQ(have, want) if is_unknown else condition), condition)

@@ -1,0 +1,306 @@
+"""The checks of lengths, ranks and dtypes in a program: which the program itself proves, and which remain for the run.
+
+Functions are walked in the order of evaluation. What a check demands is known after it; what a branch tests is known inside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from relax_explorer.core.arith.prove import Answer, equal
+from relax_explorer.core.check.stopping import lengths_to_check
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.walk import all_dims, bindings
+from relax_explorer.core.ops import find
+from relax_explorer.core.ops.kit.decl import Stops
+from relax_explorer.core.ops.machine.call import CallTir
+from relax_explorer.core.program.module import IRModule
+from relax_explorer.core.shapes.assumptions import Assumptions, Fact
+from relax_explorer.core.shapes.conditions import Demand, Matching
+from relax_explorer.core.tir.signature import prim_func_info
+from relax_explorer.core.tir.stmt import PrimFunc
+
+PARAMETERS, CAST, ARGUMENTS, KERNEL, OPERATOR, RESULT = (
+    "parameters", "match_cast", "arguments", "kernel", "operator", "result",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class ShapeCheck:
+    """One condition that a place of a program demands.
+
+    `answer` is YES if the program proves it, NO if no run fulfils it, UNKNOWN if it remains for the run. `proof` has the facts
+    that decide it; `why` and `remedy` say of a remaining one why it could not be proved, and what would remove it. Those of
+    parameters have neither: calls from outside are always checked.
+    """
+
+    function: str
+    kind: str
+    subject: str
+    text: str
+    answer: Answer
+    place: object = None
+    condition: p.PrimExpr | None = None
+    proof: tuple[Fact, ...] = ()
+    why: str = ""
+    remedy: str = ""
+
+
+def shape_checks(
+    module: IRModule, given: Mapping[str, Sequence[p.PrimExpr]] | None = None
+) -> list[ShapeCheck]:
+    """The checks of all functions of a normalized module, in the order of evaluation.
+
+    `given` has conditions that are taken for granted in a function: what would be proved if they held?
+    """
+    found: list[ShapeCheck] = []
+    for name, fn in module.relax_functions.items():
+        known = Assumptions()
+        for condition in (given or {}).get(name, ()):
+            known = known.plus(condition, "given")
+        found += _Walk(module, name).function(fn, known)
+    return found
+
+
+def shape_variables(fn: e.Function) -> dict[str, p.PrimVar]:
+    """The shape variables of a function by name: of its parameters, then of its match_casts."""
+    infos = [param.struct_info for param in fn.params]
+    infos += [binding.struct_info for binding in bindings(fn) if isinstance(binding, e.MatchCast)]
+    found = [var for info in infos if info is not None for var in sorted(all_dims(info), key=str)]
+    return {var.name: var for var in reversed(found)}
+
+
+class _Walk:
+    """One function with its branches and nested functions."""
+
+    def __init__(self, module: IRModule, name: str) -> None:
+        self.module, self.name = module, name
+        self.checks: list[ShapeCheck] = []
+        self.unknown: dict[str, p.PrimVar] = {}
+
+    def function(self, fn: e.Function, known: Assumptions) -> list[ShapeCheck]:
+        """The checks of the function."""
+        self.body(fn, known, set(), is_public=not fn.is_private)
+        return self.checks
+
+    def body(self, fn: e.Function, known: Assumptions, scope: set[p.PrimVar], is_public: bool) -> None:
+        """Parameters, bindings, result. Arguments of a private function are checked where it is called."""
+        if is_public:
+            matching = self.matching(scope)
+            params = [(param.struct_info or s.OBJECT, None, param.name) for param in fn.params]
+            matching.bind(params)
+            for param, (info, _, name) in zip(fn.params, params, strict=True):
+                for demand in matching.demands(info, None, name):
+                    self.add(PARAMETERS, name, demand, param, known)
+        inside = scope | {dim for param in fn.params for dim in all_dims(param.struct_info or s.OBJECT)}
+        known = self.sequence(fn.body, known, inside)
+        derived, declared = fn.body.struct_info, fn.ret_struct_info
+        if derived is not None and declared is not None and declared is not derived:
+            known = self.place(RESULT, "the result", declared, derived, fn, known, self.matching(inside))
+
+    def matching(self, scope: set[p.PrimVar]) -> Matching:
+        """A matching that shares the names of unknown lengths."""
+        return Matching(scope, unknown=self.unknown)
+
+    def sequence(self, seq: e.SeqExpr, known: Assumptions, scope: set[p.PrimVar]) -> Assumptions:
+        """The bindings of a sequence; what is known after them. `scope` takes the variables that they bind."""
+        for block in seq.blocks:
+            for binding in block.bindings:
+                known = self.binding(binding, known, scope)
+        return known
+
+    def binding(self, binding: e.Binding, known: Assumptions, scope: set[p.PrimVar]) -> Assumptions:
+        """One binding."""
+        value = binding.value
+        name = binding.var.name if binding.var is not None else "_"
+        if isinstance(binding, e.MatchCast):
+            matching = self.matching(scope)
+            known = self.place(
+                CAST, _name(value), binding.struct_info, value.struct_info, binding, known, matching
+            )
+            scope.update(all_dims(binding.struct_info))
+            for var, length in matching.bound:
+                known = known.plus(p.EQ(var, length), f"bound by the match_cast of {name}", binding)
+            return known
+        if isinstance(value, e.If):
+            self._branches(value, known, scope)
+        elif isinstance(value, e.Function):
+            self.body(value, known, set(scope), is_public=True)
+        elif isinstance(value, e.Call):
+            known = self._call(value, name, binding, known, scope)
+        return known
+
+    def _branches(self, value: e.If, known: Assumptions, scope: set[p.PrimVar]) -> None:
+        """Each branch with what its condition tells, if that is about lengths."""
+        test = value.condition.struct_info
+        condition = test.value if isinstance(test, s.PrimStructInfo) else None
+        for branch, is_then in ((value.true_branch, True), (value.false_branch, False)):
+            inside = known
+            if condition is not None and condition.dtype.is_bool:
+                fact = condition if is_then else p.Not(condition)
+                inside = known.plus(fact, "the condition of this branch", value)
+            if isinstance(branch, e.SeqExpr):
+                self.sequence(branch, inside, set(scope))
+
+    def _call(
+        self, call: e.Call, name: str, binding: e.Binding, known: Assumptions, scope: set[p.PrimVar]
+    ) -> Assumptions:
+        op = call.op
+        if isinstance(op, e.GlobalVar):
+            callee = self.module.functions.get(op.name)
+            if isinstance(callee, e.Function) and len(callee.params) == len(call.args):
+                matching = self.matching(set())
+                pairs = zip(callee.params, call.args, strict=True)
+                matching.bind([(q.struct_info or s.OBJECT, arg.struct_info, _name(arg)) for q, arg in pairs])
+                for param, arg in zip(callee.params, call.args, strict=True):
+                    subject = f"{param.name} of {op.name}"
+                    known = self.place(
+                        ARGUMENTS, subject, param.struct_info or s.OBJECT, arg.struct_info, binding, known, matching, _name(arg)
+                    )  # fmt: skip
+            return known
+        declared = find(op.name) if isinstance(op, e.OpRef) else None
+        if declared is CallTir:
+            return self._kernel(call, binding, known)
+        if declared is None or declared.takes_sinfo or declared.stops is Stops.NEVER:
+            return known
+        unknown = [_name(arg) for arg in call.args if _has_no_lengths(arg.struct_info)]
+        if unknown:
+            named = declared.name.removeprefix("relax.")
+            demand = Demand(f"the operands of {named} fit")
+            return self.add(OPERATOR, " and ".join(dict.fromkeys(unknown)), demand, binding, known)
+        for a, b in lengths_to_check(declared, call, [arg.struct_info for arg in call.args]) or []:
+            condition = p.EQ(a, b)
+            demand = Demand(_words(condition), condition)
+            known = self.add(
+                OPERATOR, f"{declared.name.removeprefix('relax.')} in {name}", demand, binding, known
+            )
+        return known
+
+    def _kernel(self, call: e.Call, binding: e.Binding, known: Assumptions) -> Assumptions:
+        """The buffers of a call_tir: its tensors, then its outputs."""
+        callee, arguments = call.args[:2]
+        kernel = self.module.functions.get(callee.name) if isinstance(callee, e.GlobalVar) else None
+        infos = arguments.struct_info
+        if (
+            not isinstance(kernel, PrimFunc)
+            or not isinstance(infos, s.TupleStructInfo)
+            or not call.sinfo_args
+        ):
+            return known
+        outs = call.sinfo_args[0]
+        have = [*infos.fields, *(outs.fields if isinstance(outs, s.TupleStructInfo) else (outs,))]
+        want = prim_func_info(kernel).params or ()
+        if len(have) < len(want):
+            have += [arg.struct_info or s.OBJECT for arg in call.args[2:]]
+        if len(have) != len(want):
+            return known
+        matching = self.matching(set())
+        kernel_name = callee.name if isinstance(callee, e.GlobalVar) else ""
+        names = [q.name for q in kernel.params]
+        matching.bind([(wanted, given, "") for wanted, given in zip(want, have, strict=True)])
+        for name, wanted, given in zip(names, want, have, strict=True):
+            subject = f"{name} of {kernel_name}"
+            known = self.place(KERNEL, subject, wanted, given, binding, known, matching)
+        return known
+
+    def place(
+        self,
+        kind: str,
+        subject: str,
+        want: s.StructInfo,
+        have: s.StructInfo | None,
+        place: object,
+        known: Assumptions,
+        matching: Matching,
+        name: str = "",
+    ) -> Assumptions:
+        """The demands of one value at one place; what is known after them."""
+        for demand in matching.demands(want, have, name or subject):
+            known = self.add(kind, subject, demand, place, known)
+        return known
+
+    def add(self, kind: str, subject: str, demand: Demand, place: object, known: Assumptions) -> Assumptions:
+        """Note one check, decided or not; what is known after it."""
+        check = ShapeCheck(self.name, kind, subject, demand.text, Answer.UNKNOWN, place, demand.condition)
+        condition = demand.condition
+        if condition is None:
+            if kind != PARAMETERS:
+                check = replace(check, why=_NOT_LENGTHS, remedy=_remedy(subject, None))
+            self.checks.append(check)
+            return known
+        answer = known.prove(condition)
+        if answer is not Answer.UNKNOWN:
+            if answer is Answer.NO or not _is_trivial(condition):
+                self.checks.append(replace(check, answer=answer, proof=tuple(known.reasons(condition))))
+            return known
+        if kind != PARAMETERS:
+            remedy = _remedy(subject, known.known(condition))
+            check = replace(check, why=_why(known, condition), remedy=remedy)
+        self.checks.append(check)
+        line = getattr(getattr(place, "span", None), "line", None)
+        return known.plus(condition, f"checked {'in line ' + str(line) if line else 'before'}", place)
+
+
+_NOT_LENGTHS = "the StructInfo of the value does not tell"
+
+
+def _is_trivial(condition: p.PrimExpr) -> bool:
+    """True if an equation holds without any fact: nobody would check it."""
+    return isinstance(condition, p.EQ) and equal(condition.a, condition.b) is Answer.YES
+
+
+def _words(condition: p.PrimExpr) -> str:
+    """A condition as people say it. Broadcasting demands that a product of differences is 0: that one of them is."""
+    if not isinstance(condition, p.EQ) or not isinstance(condition.a, p.Mul):
+        return str(condition)
+    parts, zero = [], condition.a
+    stack: list[p.PrimExpr] = [zero]
+    while stack:
+        part = stack.pop()
+        if isinstance(part, p.Mul):
+            stack += [part.b, part.a]
+        elif isinstance(part, p.Sub):
+            parts.append(f"{part.a} == {part.b}")
+        else:
+            return str(condition)
+    return " or ".join(parts)
+
+
+def _why(known: Assumptions, condition: p.PrimExpr) -> str:
+    """Why a condition does not follow: lengths for which it fails, or only that no proof was found."""
+    example = known.counterexample(condition)
+    if not example:
+        return "no proof was found"
+    return f"it fails with {', '.join(f'{var} = {value}' for var, value in example.items())}"
+
+
+def _remedy(subject: str, condition: p.PrimExpr | None) -> str:
+    """What the author can write so that the check vanishes, or happens once."""
+    if condition is None or any("[" in var.name for var in p.free_vars(condition)):
+        return f"annotate {subject} where its value is made, or cast it there once"
+    if isinstance(condition, p.EQ):
+        for a, b in ((condition.a, condition.b), (condition.b, condition.a)):
+            if type(a) is p.PrimVar:
+                return f"write {b} instead of {a} where {a} is bound, if it always is"
+    return "cast the value once, where its length is made"
+
+
+def _has_no_lengths(info: s.StructInfo | None) -> bool:
+    """True for a tensor or shape whose lengths its StructInfo does not tell."""
+    if isinstance(info, s.TupleStructInfo):
+        return any(map(_has_no_lengths, info.fields))
+    if isinstance(info, s.ShapeStructInfo):
+        return info.values is None
+    return info is None or info is s.OBJECT or (isinstance(info, s.TensorStructInfo) and info.lengths is None)
+
+
+def _name(value: e.Expr) -> str:
+    return value.name if isinstance(value, e.Var) else "the value"
+
+
+def remaining(checks: Sequence[ShapeCheck]) -> Iterator[ShapeCheck]:
+    """The checks that the run makes."""
+    return (check for check in checks if check.answer is Answer.UNKNOWN)

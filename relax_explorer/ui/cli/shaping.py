@@ -1,0 +1,152 @@
+"""`shapes`: the checks of shapes in a program, proved and remaining, and what they cost in a run."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import click
+
+from relax_explorer.core.arith.prove import Answer
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.program.module import IRModule
+from relax_explorer.core.shapes.given import read_conditions
+from relax_explorer.core.shapes.residual import PARAMETERS, ShapeCheck, shape_checks, shape_variables
+from relax_explorer.ui.cli import output
+from relax_explorer.ui.cli.handlers import open_session
+from relax_explorer.ui.cli.opening import chosen
+
+_ANSWERS = {Answer.YES: "proved", Answer.NO: "always fails", Answer.UNKNOWN: "remains"}
+Costs = dict[
+    int, tuple[int, float]
+]  # by the identity of the place: how often it was checked, and the seconds
+
+
+def shapes(
+    input: str, func: str | None, passes: str | None, stage: str | None, proved: bool, given: str | None, run: bool,
+    input_: tuple[str, ...], shape: tuple[str, ...], max_input: float, format: str,
+) -> int:  # fmt: skip
+    """Print the checks of a stage."""
+    if (input_ or shape) and not run:
+        raise click.UsageError("--input and --shape need --run")
+    session = open_session(input, passes)
+    snapshot = chosen(session, stage)
+    module = snapshot.module
+    if func is not None and func not in module.relax_functions:
+        names = ", ".join(module.relax_functions) or "none"
+        raise click.UsageError(f"there is no Relax function {func!r}; there are {names}")
+    checks = shape_checks(module, _conditions(module, func or snapshot.entry, given))
+    checks = [check for check in checks if func in (None, check.function)]
+    costs = _costs(module, func or snapshot.entry, input_, shape, max_input) if run else None
+    if format == "json":
+        rows = [_data(check, costs) for check in checks]
+        output.say(output.document("shapes", {"stage": snapshot.label, "checks": rows}))
+    else:
+        _print(module.relax_functions if func is None else [func], checks, proved, costs)
+    return output.FOUND if any(check.answer is Answer.NO for check in checks) else output.OK
+
+
+def _conditions(module: IRModule, function: str, text: str | None) -> dict[str, list[p.PrimExpr]]:
+    if text is None:
+        return {}
+    fn = module.relax_functions.get(function)
+    return {function: read_conditions(text, {} if fn is None else shape_variables(fn))}
+
+
+def _costs(
+    module: IRModule, function: str, sources: tuple[str, ...], shape: tuple[str, ...], gigabytes: float
+) -> Costs:
+    """Run a function, and add up the checks of each place."""
+    from relax_explorer.core.exec.debugger import debug
+    from relax_explorer.ui.cli.run import relax_function, run_inputs
+
+    args = run_inputs(relax_function(module, function), sources, shape, gigabytes)
+    debugger = debug(module, function, args, private=True)
+    debugger.continue_()
+    found: dict[int, tuple[int, float]] = defaultdict(lambda: (0, 0.0))
+    for event in debugger.machine.log:
+        for check in event.checks:
+            count, seconds = found[id(check.place)]
+            found[id(check.place)] = count + 1, seconds + check.seconds
+    return found
+
+
+def _print(functions: Iterable[str], checks: Sequence[ShapeCheck], is_all: bool, costs: Costs | None) -> None:
+    by_function: dict[str, list[ShapeCheck]] = {name: [] for name in functions}
+    for check in checks:
+        by_function[check.function].append(check)
+    for name, rows in by_function.items():
+        shown = [check for check in rows if is_all or _is_told(check)]
+        entry = [check for check in rows if check.kind == PARAMETERS]
+        output.say(f"{name}: {_summary(rows)}")
+        if entry and not is_all:
+            lengths = sum(check.condition is not None for check in entry)
+            output.say(
+                f"  at each call from outside: {_count(len(entry) - lengths, 'kind')}, {_count(lengths, 'length')}"
+            )
+        for check in shown:
+            _print_check(check, costs)
+    remaining = sum(check.answer is Answer.UNKNOWN for check in checks)
+    failing = sum(check.answer is Answer.NO for check in checks)
+    verdict = f"{_count(failing, 'check')} always fail{'s' * (failing == 1)}" if failing else "accepted"
+    output.say(f"{verdict}, {_count(remaining, 'check')} left to the run", err=True)
+
+
+def _print_check(check: ShapeCheck, costs: Costs | None) -> None:
+    line = _line(check)
+    where = f"line {line}" if line else "       "
+    output.say(f"  {where:<9} {_ANSWERS[check.answer]:<12} {check.text}    ({check.kind}: {check.subject})")
+    if check.proof:
+        output.say(f"            because {'; '.join(map(str, check.proof))}")
+    if check.why:
+        output.say(f"            why: {check.why}")
+    if check.remedy:
+        output.say(f"            to remove it: {check.remedy}")
+    if costs is not None and id(check.place) in costs:
+        count, seconds = costs[id(check.place)]
+        output.say(
+            f"            in this run: {_count(count, 'time')}, {seconds * 1e6:.1f} µs with all checks of this place"
+        )
+
+
+def _is_told(check: ShapeCheck) -> bool:
+    """True for a check that stands in the short list: not proved, and not of an entry."""
+    return check.answer is Answer.NO or (check.answer is Answer.UNKNOWN and check.kind != PARAMETERS)
+
+
+def _summary(rows: Sequence[ShapeCheck]) -> str:
+    counts = {answer: sum(check.answer is answer for check in rows) for answer in _ANSWERS}
+    words = {Answer.YES: "proved", Answer.UNKNOWN: "left to the run", Answer.NO: "failing in every run"}
+    told = [f"{counts[answer]} {text}" for answer, text in words.items() if counts[answer]]
+    return "checks: " + ", ".join(told) if told else "nothing to check"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'s' * (number != 1)}"
+
+
+def _line(check: ShapeCheck) -> int | None:
+    span = getattr(check.place, "span", None)
+    return None if span is None else int(span.line)
+
+
+def _data(check: ShapeCheck, costs: Costs | None) -> dict[str, Any]:
+    row: dict[str, Any] = {
+        "function": check.function,
+        "line": _line(check),
+        "kind": check.kind,
+        "subject": check.subject,
+        "condition": check.text,
+        "answer": _ANSWERS[check.answer],
+        "because": [str(fact) for fact in check.proof],
+        "why": check.why,
+        "remedy": check.remedy,
+    }
+    if isinstance(check.place, e.Binding) and check.place.var is not None:
+        row["binding"] = check.place.var.name
+    if costs is not None:
+        count, seconds = costs.get(id(check.place), (0, 0.0))
+        row |= {"times": count, "seconds": seconds}
+    return row

@@ -1,0 +1,89 @@
+"""Names for the chapter about shapes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import relax_explorer as rxe
+from relax_explorer.core.arith.prove import Answer
+from relax_explorer.core.arith.simplify import simplify
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.program.module import IRModule
+from relax_explorer.core.shapes import assumptions, entail, given, residual
+
+
+class _Names(dict[str, p.PrimVar]):
+    """Makes a shape variable for each new name."""
+
+    def __missing__(self, name: str) -> p.PrimVar:
+        return self.setdefault(name, p.PrimVar(name))
+
+    def __contains__(self, name: object) -> bool:
+        return True
+
+
+def _read(facts: str, assertions: tuple[str, ...]) -> tuple[assumptions.Assumptions, list[p.PrimExpr]]:
+    names = _Names()
+    known = assumptions.Assumptions()
+    for fact in given.read_conditions(facts, names) if facts else ():
+        known = known.plus(fact)
+    return known, [one for text in assertions for one in given.read_conditions(text, names)]
+
+
+def remaining(facts: str, *assertions: str) -> list[str]:
+    """The assertions that remain under the facts, as text."""
+    return [str(one) for one in entail.residual(*_read(facts, assertions))]
+
+
+def decided(facts: str, *assertions: str) -> list[tuple[str, str, list[str]]]:
+    """Each assertion with its answer and the facts that decide it."""
+    verdicts = entail.entail(*_read(facts, assertions))
+    return [(str(v.condition), v.answer.value, [str(fact) for fact in v.reasons]) for v in verdicts]
+
+
+def holds(condition: p.PrimExpr, values: dict[p.PrimVar, int]) -> bool:
+    """Whether a condition holds for these lengths."""
+    number = simplify(p.substitute(condition, {var: p.as_prim(value) for var, value in values.items()}))
+    assert isinstance(number, p.IntImm)
+    return bool(number.value)
+
+
+def about(module: IRModule | None) -> dict[str, Callable[..., Any]]:
+    """The checks of the program above, by function."""
+
+    def checks(function: str, text: str, answer: Answer) -> list[residual.ShapeCheck]:
+        assert module is not None
+        program = rxe.normalize(module)
+        names = residual.shape_variables(program.relax_functions[function])
+        wanted = {function: given.read_conditions(text, names)} if text is not None else {}
+        return [
+            one
+            for one in residual.shape_checks(program, wanted)
+            if one.function == function and one.kind != residual.PARAMETERS and one.answer is answer
+        ]
+
+    def left(function: str, text: Any = None) -> list[str]:
+        return [one.text for one in checks(function, text, Answer.UNKNOWN)]
+
+    def failing(function: str, text: Any = None) -> list[str]:
+        return [one.text for one in checks(function, text, Answer.NO)]
+
+    def proved(function: str, text: Any = None) -> dict[str, list[str]]:
+        return {one.text: [str(fact) for fact in one.proof] for one in checks(function, text, Answer.YES)}
+
+    return {"left": left, "failing": failing, "proved": proved}
+
+
+NAMES = {
+    "entail": remaining,
+    "decided": decided,
+    "Answer": Answer,
+    "shapes": SimpleNamespace(
+        Assumptions=assumptions.Assumptions,
+        residual=entail.residual,
+        shape_checks=residual.shape_checks,
+        holds=holds,
+    ),
+}
