@@ -9,7 +9,6 @@ ROOT = Path(__file__).resolve().parent.parent / "relax_explorer"
 
 # Public names that only tests use so far, each with its purpose.
 NOT_YET = {
-    "arith/assume:prove": "the explorer will answer questions about lengths on its `:` line",
     "check/derive:derive_function": "users register their derive functions with it, like packed functions",
     "check/scope:environment": "the debugger's panes will list the names for an expression typed there",
     "exec/shape_code:compile_shapes": "memory planning will size many runs of one program at once",
