@@ -5,11 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from textual.events import Resize
+from textual.geometry import Size
 
 from relax_explorer.core.session.session import Session
 from relax_explorer.ui.tui.app import Explorer
 from tests.support.roundtrip import SAMPLES
 from tests.ui.test_explorer import opened, screen_text, wait
+from tests.ui.test_screens import press
 
 PRINTS = str(next(path for path in SAMPLES if path.stem.startswith("09")))
 WALK = (
@@ -27,6 +30,21 @@ async def test_every_pane_at_every_height(size: tuple[int, int]) -> None:
             await pilot.press(key)
             await pilot.pause()
         assert app.return_code in (None, 0)
+
+
+@pytest.mark.parametrize("keys", [(), ("question_mark",), ("E",), ("m",), ("2", "I")], ids=str)
+async def test_a_size_that_the_terminal_no_longer_has_is_dropped(keys: tuple[str, ...]) -> None:
+    """Textual answers a change of size with an event, so that two sizes in a row could follow each other without end."""
+    app = Explorer(PRINTS)
+    async with app.run_test(size=(120, 30)) as pilot:
+        await opened(app, pilot)
+        await press(pilot, app, *keys)
+        old, new = Size(90, 20), Size(100, 28)
+        app.screen.post_message(Resize(old, old))
+        await pilot.pause(0.05)
+        assert app.screen.size == (120, 30)
+        app.post_message(Resize(new, new))
+        await wait(pilot, lambda: app.screen.size == new)
 
 
 async def test_after_a_parse_error_the_problems_pane_shows_it(tmp_path: Path) -> None:

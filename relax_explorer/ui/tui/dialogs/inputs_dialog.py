@@ -18,6 +18,7 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.walk import info_vars
 from relax_explorer.core.session.call_inputs import CallInputs
 from relax_explorer.core.session.inputs import call_values
+from relax_explorer.ui.tui.screens.settling import Settling
 from relax_explorer.viz.short import short_info, short_value
 from relax_explorer.viz.visible import fit, visible
 
@@ -76,7 +77,7 @@ def call_of(function: str, fields: Sequence[Field], typed: Mapping[int, str]) ->
     return CallInputs(function, sources, shape)
 
 
-class Inputs(ModalScreen[CallInputs | None]):
+class Inputs(Settling, ModalScreen["CallInputs | None"]):
     """Asks for inputs; what is left empty is made up, and the dialog says how."""
 
     BINDINGS = [  # noqa: RUF012  # as Textual declares it

@@ -10,12 +10,13 @@ from textual.events import Key
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
+from relax_explorer.ui.tui.screens.settling import Settling
 from relax_explorer.viz.visible import visible
 
 MOST_LINES = 12
 
 
-class KeyPrompt(ModalScreen[str]):
+class KeyPrompt(Settling, ModalScreen[str]):
     """Returns the name of the next key; empty for Esc."""
 
     def __init__(self, title: str, lines: Sequence[str] = ()) -> None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import cast
 
-from textual.screen import Screen
 from textual.widgets import Input
 
 from relax_explorer.ui.tui import search
 from relax_explorer.ui.tui.controls import Controls
 from relax_explorer.ui.tui.keys import KEYS, chord, with_table
+from relax_explorer.ui.tui.screens.settling import Settling
 from relax_explorer.ui.tui.table_rows import TableRows
 from relax_explorer.ui.tui.widgets.command_input import BarInput
 from relax_explorer.ui.tui.widgets.line_view import STEP, LineView
@@ -20,7 +20,7 @@ IN_INPUT = frozenset({"close", "cancel", "quit"})
 """The actions that keys have while a line is typed; all other keys are its text."""
 
 
-class Moving(Screen[Any]):
+class Moving(Settling):
     """Actions on the line view that has the focus."""
 
     keys_ = ""  # its name in the table of keys

@@ -104,7 +104,7 @@ class Frame(Moving):
 
     def on_resize(self, event: Resize) -> None:
         """Adapt to another size. It may arrive before the views exist; then nothing happens."""
-        if hasattr(self, "_drawn"):
+        if hasattr(self, "_drawn") and event.size == self.app.size:
             self.fit()
             self.redraw()
 
