@@ -42,9 +42,9 @@ async def test_a_size_that_the_terminal_no_longer_has_is_dropped(keys: tuple[str
         old, new = Size(90, 20), Size(100, 28)
         app.screen.post_message(Resize(old, old))
         await pilot.pause(0.05)
-        assert app.screen.size == (120, 30)
+        assert app.screen._compositor.size == (120, 30)
         app.post_message(Resize(new, new))
-        await wait(pilot, lambda: app.screen.size == new)
+        await wait(pilot, lambda: app.screen._compositor.size == new)
 
 
 async def test_after_a_parse_error_the_problems_pane_shows_it(tmp_path: Path) -> None:
