@@ -22,7 +22,7 @@ from relax_explorer.viz.compact import Compact, Piece, plain, signature
 from relax_explorer.viz.lexer import highlight
 from relax_explorer.viz.outline import Place, outline
 from relax_explorer.viz.short import short_dims, short_dtype, short_info
-from relax_explorer.viz.table_folds import Fold, folds
+from relax_explorer.viz.table_folds import Fold, check_folds, folds
 
 WIDEST_NAME = 24
 _INDENT = "    "
@@ -49,6 +49,7 @@ class IrTable(Sequence[TableRow]):
     def __init__(self, stage: Snapshot, function: str = "", opened: Collection[str] | None = ()) -> None:
         self.stage, self.function, self.opened = stage, function, opened
         self.places: list[Place] = []
+        self._heads: list[int] = []  # the rows of the functions
         self._rows: dict[int, TableRow] = {}
         self._writers: dict[str, _Writer] = {}
         self._folded: dict[str, list[Line]] = {}
@@ -80,6 +81,7 @@ class IrTable(Sequence[TableRow]):
             cut = len(_INDENT)
             self.places += [Place("text", line.node, name, text=line.text[cut:]) for line in lines]
             return
+        self._heads.append(len(self.places))
         self.places += outline(name, fn)
         bindings = [place.node for place in self.places if place.kind == "binding" and place.function == name]
         names = self.stage.printed_short.names.get(name) or Names()
@@ -101,7 +103,12 @@ class IrTable(Sequence[TableRow]):
     @cached_property
     def folds(self) -> list[Fold]:
         """What can be folded, in the order of the heads."""
-        return folds(self.places)
+        return sorted([*folds(self.places), *self.check_folds], key=lambda fold: (fold.head, -fold.end))
+
+    @cached_property
+    def check_folds(self) -> list[Fold]:
+        """The checks that open functions. They are found without a walk through the table."""
+        return check_folds(self.places, self._heads)
 
     def lines_of(self, kernel: str) -> Sequence[Line]:
         """The lines of a kernel that is one row."""

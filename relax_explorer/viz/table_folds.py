@@ -1,9 +1,13 @@
-"""What can be folded in a table: functions, dataflow blocks, and the bodies of branches and nested functions."""
+"""What can be folded in a table: functions, dataflow blocks, the bodies of branches and nested functions, and checks of arguments.
+
+A function in virtual machine form opens with a check of each argument. These lines are folded until they are asked for.
+"""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -15,8 +19,37 @@ class FoldKey(NamedTuple):
     """The name of a fold in every stage: the number `ordinal` of its kind in a function."""
 
     function: str
-    kind: str  # function, block or body
+    kind: str  # function, block, body or checks
     ordinal: int
+
+
+CHECKS = "checks"
+LEAST_CHECKS = 3  # lines that are folded together
+_BEFORE = 3  # rows between the head of a function and its checks: the shape heap, a dataflow block
+_CHECKING = re.compile(r"vm\.builtin\.(check_\w+_info|match_shape|match_prim_value)")
+
+
+@dataclass(frozen=True, slots=True)
+class Folded:
+    """Which folds are closed: of checks all but those in `turned`, of other folds those in `turned`."""
+
+    turned: frozenset[FoldKey] = frozenset()
+
+    def __contains__(self, key: FoldKey) -> bool:
+        return (key in self.turned) != (key.kind == CHECKS)
+
+    @property
+    def hides_code(self) -> bool:
+        """True if more than checks is closed."""
+        return any(key in self for key in self.turned)
+
+    def opened(self, keys: Collection[FoldKey]) -> Folded:
+        """With some folds open."""
+        return Folded(self.turned ^ {key for key in keys if key in self})
+
+    def toggled(self, key: FoldKey) -> Folded:
+        """With a fold closed, or open again."""
+        return Folded(self.turned ^ {key})
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,3 +127,24 @@ def _kind(place: Place) -> str:
 def around(found: Iterable[Fold], row: int) -> list[Fold]:
     """The folds that would hide a row, the outermost first."""
     return [fold for fold in found if fold.hides(row)]
+
+
+def check_folds(places: Sequence[Place], heads: Iterable[int]) -> list[Fold]:
+    """The checks that open functions; `heads` are the rows of the functions."""
+    found = []
+    for head in heads:
+        opening = range(head + 1, min(head + 2 + _BEFORE, len(places)))
+        first = next((n for n in opening if is_check(places[n].node)), None)
+        if first is None:
+            continue
+        end = next((n for n in range(first, len(places)) if not is_check(places[n].node)), len(places))
+        if end - first >= LEAST_CHECKS:
+            found.append(Fold(FoldKey(places[head].function, CHECKS, 0), first, end, end - first - 1))
+    return found
+
+
+def is_check(node: object) -> bool:
+    """True for a call of the machine's builtins that compares an argument with its StructInfo."""
+    value = node.value if type(node) is e.VarBinding else None
+    op = value.op if type(value) is e.Call else None
+    return type(op) is e.ExternFunc and _CHECKING.fullmatch(op.name) is not None

@@ -8,13 +8,15 @@ import pytest
 
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.syntax.load import load
+from relax_explorer.core.syntax.parser import parse
 from relax_explorer.ui.tui.app import Explorer
 from relax_explorer.ui.tui.rows import compact_rows
 from relax_explorer.ui.tui.table_rows import BesideRows, TableRows, cut
 from relax_explorer.viz.ir_table import IrTable
+from relax_explorer.viz.table_folds import Folded
 from relax_explorer.viz.visible import columns
 from tests.support.roundtrip import SAMPLES
-from tests.ui.test_explorer import screen_text
+from tests.ui.test_explorer import LLAMA, screen_text
 from tests.ui.test_screens import idle, press, typed, under_cursor
 
 PROGRAM = """@I.ir_module
@@ -86,7 +88,9 @@ def test_side_by_side_keeps_both_numbers_and_fills_its_width(program: str) -> No
     assert shown[3].node is None
     assert shown[4].node is not None
     assert "(n,) f32" in shown[3].text
-    folded = shown.with_folds({fold.key for fold in shown.table.folds if fold.key.kind == "block"})
+    folded = shown.with_folds(
+        Folded(frozenset(fold.key for fold in shown.table.folds if fold.key.kind == "block"))
+    )
     assert folded[1].text.count("… 2 bindings, 1 changed") == 2
     assert columns(folded[1].text) == 61
     assert len(folded) == len(shown) - 6
@@ -121,9 +125,9 @@ async def test_a_fold_tells_what_it_hides_and_opens_for_its_goal(program: str) -
         await typed(pilot, app, "go g")
         assert under_cursor(app).split()[2] == "g"
         await press(pilot, app, "z", "enter")  # Enter opens the fold under the cursor
-        assert not app.state.options.folded - {key for key in app.state.options.folded if key.kind == "block"}
+        assert {key.kind for key in app.state.options.folded.turned} <= {"block"}
         await typed(pilot, app, "fold all")
-        assert not app.state.options.folded
+        assert not app.state.options.folded.hides_code
         await typed(pilot, app, "fold all")
         assert [row.text.split("(")[0] for row in app.view.rows] == ["main", "", "other"]
         await pilot.pause()
@@ -212,3 +216,97 @@ def test_a_branch_in_a_block_belongs_to_the_block(tmp_path: Path) -> None:
     table = IrTable(Session(load(path), "").stages[0])
     block = next(fold for fold in table.folds if fold.key.kind == "block")
     assert table[block.end].text.split()[1] == "z"
+
+
+CHECKED = """@I.ir_module
+class Module:
+    @R.function(pure=False)
+    def main(x: R.Tensor(("n",), "float32"), y: R.Tensor(("n",), "float32")) -> R.Tensor(("n",), "float32"):
+        shape_heap: R.Tensor(dtype="int64", ndim=1) = R.zeros(R.shape([1]), "int64")
+        R.call_packed("vm.builtin.check_tensor_info", x, 1, R.dtype("float32"), R.str("x"), ty_args=(R.Tuple,))
+        R.call_packed("vm.builtin.check_tensor_info", y, 1, R.dtype("float32"), R.str("y"), ty_args=(R.Tuple,))
+        R.call_packed("vm.builtin.match_shape", x, shape_heap, 1, 1, 0, R.str("x"), ty_args=(R.Tuple,))
+        R.call_packed("vm.builtin.match_shape", y, shape_heap, 1, 1, 0, R.str("y"), ty_args=(R.Tuple,))
+        a = R.exp(x)
+        R.call_packed("vm.builtin.check_tensor_info", a, 1, R.dtype("float32"), R.str("a"), ty_args=(R.Tuple,))
+        R.call_packed("vm.builtin.check_tensor_info", y, 1, R.dtype("float32"), R.str("y"), ty_args=(R.Tuple,))
+        R.call_packed("vm.builtin.check_tensor_info", y, 1, R.dtype("float32"), R.str("y"), ty_args=(R.Tuple,))
+        return a
+
+    @R.function(pure=False)
+    def two(x: R.Tensor(("n",), "float32")) -> R.Tensor(("n",), "float32"):
+        R.call_packed("vm.builtin.check_tensor_info", x, 1, R.dtype("float32"), R.str("x"), ty_args=(R.Tuple,))
+        R.call_packed("vm.builtin.check_tensor_info", x, 1, R.dtype("float32"), R.str("x"), ty_args=(R.Tuple,))
+        b = R.exp(x)
+        return b
+
+    @R.function(pure=False)
+    def three(x: R.Tensor(("n",), "float32")) -> R.Tensor(("n",), "float32"):
+        R.call_packed("vm.builtin.check_tensor_info", x, 1, R.dtype("float32"), R.str("x"), ty_args=(R.Tuple,))
+        R.call_packed("vm.builtin.check_shape_info", x, 1, R.str("x"), ty_args=(R.Tuple,))
+        R.call_packed("vm.builtin.check_func_info", x, R.str("x"), ty_args=(R.Tuple,))
+"""
+CHECKED += "        return x\n"
+
+
+def test_checks_that_open_a_function_are_folded_until_asked_for() -> None:
+    stage = Session(parse(CHECKED), "").stages[0]
+    rows = TableRows(IrTable(stage))
+    folds = rows.table.check_folds
+    assert [(fold.key.function, fold.head, fold.end, fold.bindings) for fold in folds] == [
+        ("main", 2, 6, 3), ("three", 19, 22, 2),
+    ]  # fmt: skip
+    assert [fold for fold in rows.table.folds if fold.key.kind == "checks"] == folds
+    closed = rows.with_folds(Folded())
+    assert len(closed) == len(rows) - 5
+    assert closed[2].note.endswith("… 3 more checks")
+    assert not Folded().hides_code
+    assert Folded().toggled(folds[0].key).toggled(folds[0].key) == Folded()
+    opened = Folded().opened([folds[0].key, folds[1].key])
+    assert rows.with_folds(opened) is rows
+    assert not opened.hides_code
+    assert opened.opened([folds[0].key]) == opened
+    whole = Folded().toggled(rows.table.folds[0].key)
+    assert whole.hides_code
+    assert len(rows.with_folds(whole)) < len(closed)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_what_goes_to_a_folded_check_opens_it(size: tuple[int, int], tmp_path: Path) -> None:
+    path = tmp_path / "checked.py"
+    path.write_text(CHECKED)
+    app = Explorer(str(path), "")
+    async with app.run_test(size=size) as pilot:
+        await idle(pilot, app)
+        assert "… 3 more checks" in screen_text(app)
+        assert screen_text(app).count("match_shape") == 0
+        await press(pilot, app, "j", "j", "z")
+        assert screen_text(app).count('"vm.builtin.match_shape"') == 2
+        await press(pilot, app, "z")
+        assert "… 3 more checks" in screen_text(app)
+        await press(pilot, app, "Z", "Z")
+        assert "more checks" in screen_text(app)
+        await press(pilot, app, "g", "Z", "Z", "Z")
+        await typed(pilot, app, "fold open")
+        assert "more checks" not in screen_text(app)
+        await typed(pilot, app, "fold close")
+        await press(pilot, app, "Z")
+        assert "… 3 more checks" in screen_text(app)
+        await typed(pilot, app, "match_shape", "slash")
+        assert "match_shape" in under_cursor(app)
+        assert "… 3 more checks" not in screen_text(app)
+        assert "… 2 more checks" in screen_text(app) or size[1] < 30  # those of another function stay
+
+
+async def test_a_step_to_a_folded_check_opens_it() -> None:
+    app = Explorer(LLAMA, "zero,default_build", screen="debug")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await idle(pilot, app)
+        await typed(pilot, app, "stage VMShapeLower")
+        await press(pilot, app, "2")
+        assert "more checks" in screen_text(app)
+        await press(pilot, app, "s", "s")
+        assert "more checks" not in screen_text(app)
+        assert "check_tensor_info" in under_cursor(app)
+        await press(pilot, app, "Z")
+        assert "▶" in screen_text(app)

@@ -183,7 +183,7 @@ async def test_keys_of_the_user_act_and_are_shown() -> None:
         assert "changed" in app.view.rows[0].text
         await press(pilot, app, "z", "R", "z", "x")
         assert "no action has these two keys" in screen_text(app)
-        assert not app.state.options.folded
+        assert not app.state.options.folded.hides_code
         await press(pilot, app, "question_mark")
         shown = [row.text for row in app.screen.query_one("#popup", LineView).rows]
         assert any(line.startswith("F7 ] c ") for line in shown)

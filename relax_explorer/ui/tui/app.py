@@ -232,8 +232,8 @@ class Explorer(App[int]):
             binding = row.node if isinstance(row.node, (e.VarBinding, e.MatchCast)) else None
             selection = replace(selection, binding=binding, function=row.function or selection.function)
         folded = self.state.options.folded
-        if folded and (is_move or self.state.run is None):  # folds that hide the next binding open
-            folded -= view.lines.with_folds(folded).hiding(view.now)
+        if len(view.lines) and (is_move or self.state.run is None):  # folds that hide the next binding open
+            folded = folded.opened(view.lines.with_folds(folded).hiding(view.now))
         self.change(run=view, selection=selection, options=replace(self.state.options, folded=folded))
         self.follows = False
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from relax_explorer.core.ir import expr as e
-from relax_explorer.viz.table_folds import FoldKey
+from relax_explorer.viz.table_folds import Folded
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +22,8 @@ class Selection:
         var = self.binding.var if self.binding is not None else None
         return "" if var is None else var.name
 
+
+FIRST = Folded()
 
 DIFFS = {
     "inline": "changes are marked",
@@ -47,7 +49,7 @@ class Options:
     density: str = "compact"
     diff: str = "inline"
     opened: frozenset[str] = frozenset()
-    folded: frozenset[FoldKey] = frozenset()
+    folded: Folded = FIRST
     shows_unchanged: bool = False
     shows_details: bool = True
     radius: int = 0

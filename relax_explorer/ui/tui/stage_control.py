@@ -24,6 +24,7 @@ from relax_explorer.ui.tui.selection import Selection
 from relax_explorer.ui.tui.state import State
 from relax_explorer.ui.tui.table_rows import folds_around
 from relax_explorer.viz.ir_table import IrTable
+from relax_explorer.viz.table_folds import Folded, is_check
 
 if TYPE_CHECKING:
     from relax_explorer.ui.tui.run_control import RunControl
@@ -150,7 +151,7 @@ class StageControl:
         first = session.stages[0]
         options = self.app.state.options
         if path != self.app.state.path:  # folds of another program
-            options = replace(options, folded=frozenset(), opened=frozenset())
+            options = replace(options, folded=Folded(), opened=frozenset())
             self.run.calls.clear()
         plan = None if isinstance(session, RecordedSession) else Plan.of(session.pipeline)
         selection = _read_at(first, self.app.preview_line) or Selection(0, first.entry)
@@ -236,15 +237,14 @@ class StageControl:
     def _unfold(self, selection: Selection) -> None:
         """Open the folds that hide the selected binding."""
         stage, folded = self.app.state.stage, self.app.state.options.folded
-        if (
-            stage is None
-            or selection.binding is None
-            or not any(selection.function == key.function for key in folded)
-        ):
+        may_hide = any(selection.function == key.function for key in folded.turned) or is_check(
+            selection.binding
+        )
+        if stage is None or selection.binding is None or not may_hide:
             return
         hiding = folds_around(folded, IrTable(stage, selection.function), selection.binding)
         if hiding:
-            self.app.show_with(folded=folded - hiding)
+            self.app.show_with(folded=folded.opened(hiding))
 
 
 def _read_at(first: Snapshot, line: int) -> Selection | None:

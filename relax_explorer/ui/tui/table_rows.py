@@ -5,7 +5,7 @@ A row has a number, which counts all rows, and a line, which counts those that n
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import overload
 
@@ -13,7 +13,7 @@ from relax_explorer.ui.tui.widgets.line_view import Row
 from relax_explorer.viz.compact import Piece
 from relax_explorer.viz.ir_table import IrTable, TableRow
 from relax_explorer.viz.table_diff import UNMARKED, TableDiff
-from relax_explorer.viz.table_folds import Fold, FoldKey, around
+from relax_explorer.viz.table_folds import CHECKS, Fold, Folded, FoldKey, around
 from relax_explorer.viz.visible import character_columns, columns, fit, visible
 
 WIDEST_INFO = 48
@@ -30,6 +30,7 @@ class TableRows(Sequence[Row]):
     ) -> None:
         self.table, self.diff, self.marks = table, diff, marks or {}
         self._rows: dict[int, Row] = {}
+        self._with: tuple[Folded, TableRows] | None = None  # these rows with folds
 
     def __len__(self) -> int:
         return len(self.table if self.diff is None else self.diff)
@@ -133,9 +134,15 @@ class TableRows(Sequence[Row]):
             row = self.diff.places()[number]  # a removed row belongs to the fold of the next one
         return next(reversed([*around(self.table.folds, row or 0), *heads]), None)
 
-    def with_folds(self, closed: Collection[FoldKey]) -> TableRows:
-        """The same rows with folds."""
-        found = [fold for fold in self.table.folds if fold.key in closed] if closed else []
+    def with_folds(self, closed: Folded) -> TableRows:
+        """The same rows with folds. The last answer is remembered: each step of a run asks twice."""
+        if self._with is None or self._with[0] != closed:
+            self._with = (closed, self._folded_by(closed))
+        return self._with[1]
+
+    def _folded_by(self, closed: Folded) -> TableRows:
+        possible = self.table.folds if closed.turned else self.table.check_folds
+        found = [fold for fold in possible if fold.key in closed]
         return FoldedRows(self, found) if found else self
 
 
@@ -168,7 +175,7 @@ class FoldedRows(TableRows):
 
     def _hidden(self, fold: Fold, numbers: range) -> str:
         """What a fold hides: `12 bindings, 3 changed`."""
-        parts = [_count(fold.bindings, "binding")]
+        parts = [_count(fold.bindings, "more check" if fold.key.kind == CHECKS else "binding")]
         if self.diff is not None:
             changed = sum(self.diff.kind(number) not in UNMARKED for number in numbers)
             parts += [f"{changed} changed"] if changed else []
@@ -198,7 +205,7 @@ class FoldedRows(TableRows):
         return frozenset(fold.key for fold in around(self.closed.values(), row))
 
 
-def folds_around(folded: Collection[FoldKey], table: IrTable, node: object) -> frozenset[FoldKey]:
+def folds_around(folded: Folded, table: IrTable, node: object) -> frozenset[FoldKey]:
     """The folds of these that hide a node."""
     row = table.row_of.get(id(node))
     return frozenset() if row is None else TableRows(table).with_folds(folded).hiding(row)

@@ -19,6 +19,7 @@ from relax_explorer.ui.tui.timeline import step_at, timeline
 from relax_explorer.ui.tui.widgets.fixed_text import FixedText
 from relax_explorer.ui.tui.widgets.line_messages import CursorMoved, RowChosen
 from relax_explorer.ui.tui.widgets.line_view import LineView, Row, text_lines
+from relax_explorer.viz.table_folds import CHECKS, Folded
 from relax_explorer.viz.visible import fit, visible
 
 LOWER = ("values", "shapes", "calls", "points")
@@ -268,11 +269,17 @@ class DebugScreen(ProgramFrame):
         if view is None:
             return
         own = {fold.key for fold in view.lines.table.folds}
-        inner = {key for key in own if key.kind != "function"}
-        hiding = view.lines.with_folds(inner).hiding(view.now)  # what runs stays in sight
-        closes = goal == "close" or (goal != "open" and not own & folded)
+        inner = frozenset({key for key in own if key.kind not in ("function", CHECKS)})
+        hiding = view.lines.with_folds(Folded(inner)).hiding(view.now)  # what runs stays in sight
+        closes = goal == "close" or (goal != "open" and not any(key in folded for key in own))
         self.explorer.say("blocks and branches are folded" if closes else "everything is open")
-        self.fold(folded | (inner - hiding) if closes else folded - own)
+        if closes:
+            turned = {key for key in own if key not in hiding and key.kind != "function"}
+            self.fold(
+                Folded(folded.turned - own | {key for key in turned if key.kind != CHECKS}).opened(hiding)
+            )
+        else:
+            self.fold(folded.opened(own))
 
     def action_uses(self) -> None:
         self.explorer.next_use()

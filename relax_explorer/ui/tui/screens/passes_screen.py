@@ -26,6 +26,7 @@ from relax_explorer.ui.tui.widgets.framed import Box
 from relax_explorer.ui.tui.widgets.line_messages import CursorMoved, RowChosen
 from relax_explorer.ui.tui.widgets.line_view import STEP, LineView, Row, TextRows, text_lines
 from relax_explorer.viz.stage_line import change_counts
+from relax_explorer.viz.table_folds import Folded
 from relax_explorer.viz.visible import visible
 
 RAIL = 31  # cells of a line in the list of stages
@@ -361,17 +362,18 @@ class PassesScreen(ProgramFrame):
             return
         kernels = frozenset(name for name, fn in stage.module.functions.items() if type(fn) is PrimFunc)
         heads = frozenset(fold.key for fold in table.table.folds if fold.key.kind == "function")
-        if options.folded and not goal:
+        checks = frozenset(fold.key for fold in table.table.check_folds)
+        if options.folded.hides_code and not goal:
             self.explorer.say("all but kernels is open")
-            self.fold(())
+            self.fold(Folded())
         elif goal == "open" or (kernels and not options.opened and not goal):
             self.explorer.say("everything is open")
             self.explorer.show_with(opened=kernels)
-            self.fold(())
+            self.fold(Folded(checks))
         else:
             self.explorer.say("functions are folded")
             self.explorer.show_with(opened=frozenset())
-            self.fold(heads)
+            self.fold(Folded(heads))
 
     def action_toggle_pass(self) -> None:
         control, row = self.explorer.pipeline_control, self.view.row

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from typing import ClassVar
 
 from relax_explorer.ui.tui.screens.screen_frame import Frame
 from relax_explorer.ui.tui.table_rows import TableRows
 from relax_explorer.ui.tui.widgets.line_view import LineView
-from relax_explorer.viz.table_folds import Fold, FoldKey
+from relax_explorer.viz.table_folds import Fold, Folded
 
 
 class ProgramFrame(Frame):
@@ -34,7 +33,7 @@ class ProgramFrame(Frame):
         table = self.table
         hiding = table.hiding(number) if table is not None else frozenset()
         if hiding:
-            self.explorer.show_with(folded=self.explorer.state.options.folded - hiding)
+            self.explorer.show_with(folded=self.explorer.state.options.folded.opened(hiding))
         table = self.table
         self.program.move(number if table is None else table.line_of(number))
 
@@ -61,17 +60,17 @@ class ProgramFrame(Frame):
             return
         fold = table.fold_at(self.program.cursor)
         if fold is None:
-            self.explorer.say("nothing folds here: functions, blocks, branches and kernels do")
+            self.explorer.say("nothing folds here: functions, blocks, branches, kernels and checks do")
             return
-        self.fold(self.explorer.state.options.folded ^ {fold.key}, fold)
+        self.fold(self.explorer.state.options.folded.toggled(fold.key), fold)
 
-    def fold(self, folded: Collection[FoldKey], at: Fold | None = None) -> None:
+    def fold(self, folded: Folded, at: Fold | None = None) -> None:
         """Fold these places; the cursor goes to the head of `at`, or stays on its row."""
         table = self.table
         if table is None:
             return
         number = table.number_of(self.program.cursor) if at is None else table.row_at(at.head)
-        self.explorer.show_with(folded=frozenset(folded))
+        self.explorer.show_with(folded=folded)
         table = self.table
         if table is not None:
             self.program.move(table.line_of(number))
