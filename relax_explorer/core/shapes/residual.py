@@ -13,6 +13,7 @@ from relax_explorer.core.check.stopping import lengths_to_check
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.interned import PerNode
 from relax_explorer.core.ir.walk import all_dims, bindings
 from relax_explorer.core.ops import find
 from relax_explorer.core.ops.kit.decl import Stops
@@ -62,6 +63,21 @@ def shape_checks(
         for condition in (given or {}).get(name, ()):
             known = known.plus(condition, "given")
         found += _Walk(module, name).function(fn, known)
+    return found
+
+
+_BY_PLACE: PerNode[dict[int, list[ShapeCheck]]] = PerNode()
+
+
+def checks_at(module: IRModule, place: object) -> list[ShapeCheck]:
+    """The checks that one place of a module demands, such as a binding. The first question looks at the whole module."""
+    return _BY_PLACE.of(module, _by_place).get(id(place), [])
+
+
+def _by_place(module: IRModule) -> dict[int, list[ShapeCheck]]:
+    found: dict[int, list[ShapeCheck]] = {}
+    for check in shape_checks(module):
+        found.setdefault(id(check.place), []).append(check)
     return found
 
 

@@ -19,9 +19,7 @@ from relax_explorer.ui.cli.handlers import open_session
 from relax_explorer.ui.cli.opening import chosen
 
 _ANSWERS = {Answer.YES: "proved", Answer.NO: "always fails", Answer.UNKNOWN: "remains"}
-Costs = dict[
-    int, tuple[int, float]
-]  # by the identity of the place: how often it was checked, and the seconds
+Costs = dict[tuple[str, int], tuple[int, float]]  # by kind and place: how often it was checked, the seconds
 
 
 def shapes(
@@ -65,11 +63,14 @@ def _costs(
     args = run_inputs(relax_function(module, function), sources, shape, gigabytes)
     debugger = debug(module, function, args, private=True)
     debugger.continue_()
-    found: dict[int, tuple[int, float]] = defaultdict(lambda: (0, 0.0))
-    for event in debugger.machine.log:
-        for check in event.checks:
-            count, seconds = found[id(check.place)]
-            found[id(check.place)] = count + 1, seconds + check.seconds
+    found: Costs = defaultdict(lambda: (0, 0.0))
+    machine = debugger.machine
+    entry = [] if machine.entry is None else [machine.entry]
+    for check in (*entry, *[check for change in machine.log for check in change.checks]):
+        place = check.place
+        for node in place.params if isinstance(place, e.Function) and check.kind == PARAMETERS else (place,):
+            count, seconds = found[check.kind, id(node)]
+            found[check.kind, id(node)] = count + 1, seconds + check.seconds
     return found
 
 
@@ -83,8 +84,9 @@ def _print(functions: Iterable[str], checks: Sequence[ShapeCheck], is_all: bool,
         output.say(f"{name}: {_summary(rows)}")
         if entry and not is_all:
             lengths = sum(check.condition is not None for check in entry)
+            kinds = _count(len(entry) - lengths, "kind")
             output.say(
-                f"  at each call from outside: {_count(len(entry) - lengths, 'kind')}, {_count(lengths, 'length')}"
+                f"  at each call from outside: {kinds}, {_count(lengths, 'length')}{_spent(entry[0], costs)}"
             )
         for check in shown:
             _print_check(check, costs)
@@ -104,11 +106,16 @@ def _print_check(check: ShapeCheck, costs: Costs | None) -> None:
         output.say(f"            why: {check.why}")
     if check.remedy:
         output.say(f"            to remove it: {check.remedy}")
-    if costs is not None and id(check.place) in costs:
-        count, seconds = costs[id(check.place)]
-        output.say(
-            f"            in this run: {_count(count, 'time')}, {seconds * 1e6:.1f} µs with all checks of this place"
-        )
+    if spent := _spent(check, costs):
+        output.say(f"            {spent.removeprefix('; ')}")
+
+
+def _spent(check: ShapeCheck, costs: Costs | None) -> str:
+    """How often all checks of the place were made, and how long that took; "" if they were not."""
+    if costs is None or (check.kind, id(check.place)) not in costs:
+        return ""
+    count, seconds = costs[check.kind, id(check.place)]
+    return f"; in this run {_count(count, 'time')}, {seconds * 1e6:.1f} µs"
 
 
 def _is_told(check: ShapeCheck) -> bool:
@@ -147,6 +154,6 @@ def _data(check: ShapeCheck, costs: Costs | None) -> dict[str, Any]:
     if isinstance(check.place, e.Binding) and check.place.var is not None:
         row["binding"] = check.place.var.name
     if costs is not None:
-        count, seconds = costs.get(id(check.place), (0, 0.0))
+        count, seconds = costs.get((check.kind, id(check.place)), (0, 0.0))
         row |= {"times": count, "seconds": seconds}
     return row

@@ -6,12 +6,14 @@ from collections.abc import Collection, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+from relax_explorer.core.arith.prove import Answer
 from relax_explorer.core.check.origin import origin
 from relax_explorer.core.diagnostics import Diagnostic
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.facts import Facts, facts
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
+from relax_explorer.core.shapes.residual import checks_at
 from relax_explorer.core.syntax.names import Names
 from relax_explorer.ui.tui.selection import Selection
 from relax_explorer.ui.tui.table_rows import BesideRows, TableRows
@@ -159,7 +161,11 @@ def detail_lines(session: Session, stage: Snapshot, selection: Selection) -> lis
         read = [_numbered(derived, item) for item in derived.operands[number]]
         lines.append(f"reads {', '.join(read)}" if read else "reads nothing")
     lines[2:2] = _called(session, stage, binding)
-    lines += [*_merged(stage, binding), origin(binding)]
+    lines += [
+        *_merged(stage, binding),
+        origin(binding),
+        *_shape_checks(stage, binding, len(derived.bindings)),
+    ]
     return [visible(line) for line in lines]
 
 
@@ -213,6 +219,27 @@ def _merged(stage: Snapshot, binding: e.Binding) -> list[str]:
             names = [item.var.name for item in rewrite.before if item.var is not None]
             return [f"merged from {', '.join(names)} by {stage.made_by}"]
     return []
+
+
+_MOST_CHECKED = 3000  # bindings: their checks take 50 ms once, which a key may wait
+
+
+def _shape_checks(stage: Snapshot, binding: e.Binding, size: int) -> list[str]:
+    """The checks of lengths that this binding demands: proved, or left to the run, and why."""
+    if size > _MOST_CHECKED:
+        return []
+    words = {Answer.YES: "proved", Answer.UNKNOWN: "left to the run", Answer.NO: "fails in every run"}
+    return [
+        f"{words[check.answer]}: {check.text}"
+        + (
+            f", because {'; '.join(map(str, check.proof))}"
+            if check.proof
+            else f"; {check.why}"
+            if check.why
+            else ""
+        )
+        for check in checks_at(stage.module, binding)
+    ]
 
 
 def history_rows(session: Session, selection: Selection) -> list[Row]:

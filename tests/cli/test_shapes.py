@@ -1,0 +1,99 @@
+"""`shapes` lists the checks that a program leaves to the run, and the explorer shows those of the selected binding."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import relax_explorer as rxe
+from relax_explorer.core.ir.walk import bindings
+from relax_explorer.core.session.session import Session
+from relax_explorer.ui.cli import output
+from relax_explorer.ui.tui.rows import detail_lines
+from relax_explorer.ui.tui.selection import Selection
+from tests.cli.test_commands import rxe_cli
+
+PROGRAM = """@I.ir_module
+class Module:
+    @R.function(private=True)
+    def helper(x: R.Tensor(("a", "b"), "float32"), y: R.Tensor(("b",), "float32")) -> R.Tensor(("a", "b"), "float32"):
+        return R.add(x, y)
+
+    @R.function
+    def main(x: R.Tensor(("n", "m"), "float32"), y: R.Tensor(("k",), "float32"), w: R.Tensor(("n", 4), "float32")):
+        n, m, k = T.int64(), T.int64(), T.int64()
+        b = Module.helper(x, y)
+        c = R.add(x, y)
+        d = R.match_cast(w, R.Tensor((n, m), "float32"))
+        return (b, c, d)
+"""
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> str:
+    path = tmp_path / "program.py"
+    path.write_text(PROGRAM)
+    return str(path)
+
+
+def test_the_list_tells_why_and_what_to_do(program: str) -> None:
+    done = rxe_cli("shapes", program)
+    assert done.exit_code == output.OK
+    assert done.stdout.splitlines() == [
+        "helper: nothing to check",
+        "main: checks: 1 proved, 7 left to the run",
+        "  at each call from outside: 3 kinds, 2 lengths",
+        "  line 10   remains      k == m    (arguments: y of helper)",
+        "            why: it fails with k = 3, m = 4",
+        "            to remove it: write m instead of k where k is bound, if it always is",
+        "  line 12   remains      4 == m    (match_cast: w)",
+        "            why: it fails with m = 3",
+        "            to remove it: write 4 instead of m where m is bound, if it always is",
+    ]
+    assert done.stderr.splitlines()[-1] == "accepted, 7 checks left to the run"
+
+
+def test_proofs_and_conditions(program: str) -> None:
+    proved = rxe_cli("shapes", program, "--func", "main", "--proved").stdout
+    assert (
+        "m == k or m == 1 or k == 1    (operator: add in c)\n            because k == m (checked in line 10)"
+        in proved
+    )
+    assert "remains      w.shape[0] == n    (parameters: w)" in proved
+    given = rxe_cli("shapes", program, "--given", "m == 4, k == 4")
+    assert "remains" not in given.stdout
+    wrong = rxe_cli("shapes", program, "--given", "m < 4")
+    assert wrong.exit_code == output.FOUND
+    assert "always fails 4 == m" in wrong.stdout
+    assert "because m < 4 (given)" in wrong.stdout
+
+
+def test_data_and_a_run(program: str) -> None:
+    done = rxe_cli(
+        "shapes", program, "--run", "--shape", "n=2", "--shape", "m=4", "--shape", "k=4", "--format", "json"
+    )
+    rows = json.loads(done.stdout)["checks"]
+    cast = next(row for row in rows if row["kind"] == "match_cast")
+    assert (cast["binding"], cast["line"], cast["answer"], cast["times"]) == ("d", 12, "remains", 1)
+    assert cast["seconds"] > 0
+    text = rxe_cli("shapes", program, "--run", "--shape", "n=2", "--shape", "m=4", "--shape", "k=4").stdout
+    assert "3 kinds, 2 lengths; in this run 1 time, " in text
+    assert text.count("            in this run 1 time, ") == 1, (
+        "arguments are checked with the parameters of the callee"
+    )
+    assert {row["times"] for row in rows if row["kind"] == "parameters"} == {1}
+
+
+def test_the_explorer_shows_the_checks_of_the_selected_binding() -> None:
+    session = Session(rxe.parse(PROGRAM))
+    stage = session.stages[0]
+    main = stage.module.relax_functions["main"]
+    found = {
+        one.var.name: detail_lines(session, stage, Selection(0, "main", one))
+        for one in bindings(main)
+        if one.var
+    }
+    assert "left to the run: k == m; it fails with k = 3, m = 4" in found["b"]
+    assert "proved: m == k or m == 1 or k == 1, because k == m (checked in line 10)" in found["c"]
