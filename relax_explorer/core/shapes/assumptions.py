@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import islice, product
 
 from relax_explorer.core.arith.assume import prove_under
@@ -27,6 +28,11 @@ class Fact:
     condition: p.PrimExpr
     why: str = ""
     place: object = None
+
+    @cached_property
+    def names(self) -> frozenset[p.PrimVar]:
+        """The variables of the condition."""
+        return frozenset(p.free_vars(self.condition))
 
     def __str__(self) -> str:
         return f"{self.condition}" + (f" ({self.why})" if self.why else "")
@@ -105,10 +111,7 @@ class Assumptions:
         """The latest facts that share variables with a question, directly or through other facts, in order."""
         wanted = set(p.free_vars(question))
         # A fact about a defined variable matters to questions about the variables of its value.
-        rest = [
-            (fact, {*p.free_vars(fact.condition), *p.free_vars(self.known(fact.condition))})
-            for fact in self.facts[-_SEEN:]
-        ]
+        rest = [(fact, self._names(fact)) for fact in self.facts[-_SEEN:]]
         chosen: list[Fact] = []
         is_growing = True
         while is_growing and len(chosen) < _MOST:
@@ -120,6 +123,12 @@ class Assumptions:
             is_growing = bool(new)
         places = {id(fact): n for n, fact in enumerate(self.facts)}
         return sorted(chosen, key=lambda fact: places[id(fact)])
+
+    def _names(self, fact: Fact) -> frozenset[p.PrimVar]:
+        """The variables of a fact, and those of the values of these."""
+        if self.defined.keys().isdisjoint(fact.names):
+            return fact.names
+        return fact.names.union(p.free_vars(self.known(fact.condition)))
 
     def __iter__(self) -> Iterator[Fact]:
         return iter(self.facts)
