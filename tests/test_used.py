@@ -24,6 +24,10 @@ NOT_YET = {
     "shapes/entail:entail": "the desugared form of note 004 will simplify its assertions with it",
     "shapes/entail:residual": "the desugared form of note 004 will keep these assertions",
     "session/inputs:make_inputs": "library users who need the values without the note",
+    "passes/phases:register_phase": "authors of passes add phases between the usual ones",
+    "passes/phases:register_property": "authors of passes declare what their passes establish",
+    "passes/phases:unregister_phase": "tests of such passes remove their phases again",
+    "passes/phases:unregister_property": "tests of such passes remove their properties again",
     "ir/erasure:checked_type": "the details pane will show the type beside the StructInfo",
 }
 

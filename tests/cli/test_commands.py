@@ -244,3 +244,32 @@ def test_operators_are_listed_with_their_parts() -> None:
     assert re.search(r"nn\.conv2d +numpy +conv2d +complex +Cross-correlation", table.stdout)
     assert re.search(r"ccl\.allreduce +no +no ", table.stdout)
     assert f"{len(found)} operators" in table.stderr
+
+
+LOOSE = """
+@R.function
+def main(x: R.Tensor((2,), "float32")):
+    with R.dataflow():
+        y = R.exp(x)
+        R.output(y)
+    return y
+"""
+
+
+def test_opt_records_passes_and_only_warns_about_phases(tmp_path: Path) -> None:
+    path = tmp_path / "loose.py"
+    path.write_text(LOOSE)
+    recorded = rxe_cli("opt", str(path), "-p", "ToNonDataflow,FoldConstant", "--record")
+    assert '"rx.passes": ["ToNonDataflow", "FoldConstant"]' in recorded.output
+    refused = rxe_cli("opt", str(path), "-p", "VMShapeLower")
+    assert refused.exit_code != 0
+    assert "run ToNonDataflow before it" in refused.output + refused.stderr
+    warned = rxe_cli("opt", str(path), "-p", "VMShapeLower", "--phase-check", "warn", "--no-verify-each")
+    assert warned.exit_code == 0
+    assert "it runs anyway" in warned.output + warned.stderr
+    assert "check_tensor_info" in warned.output
+
+
+def test_explain_names_the_passes_that_run_before() -> None:
+    page = rxe_cli("explain", "LowerRuntimeBuiltin").output
+    assert "  DecomposeOpsForInference or DecomposeOpsForTraining\n" in page

@@ -14,7 +14,8 @@ from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.prim import IntImm
 from relax_explorer.core.ir.struct_info import TensorStructInfo
 from relax_explorer.core.ir.walk import bindings
-from relax_explorer.core.passes.pipeline import explain, run, run_step, steps
+from relax_explorer.core.passes.pass_order import explain
+from relax_explorer.core.passes.pipeline import run, run_step, steps
 from relax_explorer.core.passes.properties import NO_HIGH_LEVEL_OPS, NORMAL_FORM, WELL_FORMED, holding
 from tests.support.ready_modules import after as after_pass
 from tests.support.roundtrip import SAMPLES, function

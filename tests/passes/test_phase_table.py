@@ -11,8 +11,8 @@ from click.testing import CliRunner
 
 from relax_explorer.core import passes
 from relax_explorer.core.passes import phase_table
+from relax_explorer.core.passes.phases import PHASES
 from relax_explorer.core.passes.pipeline import steps
-from relax_explorer.core.passes.properties import PHASES
 from relax_explorer.ui.cli.main import group
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "phases.md"

@@ -15,6 +15,7 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.passes.contract import Pass, PassSite, function_pass, module_pass
+from relax_explorer.core.passes.phases import phase
 from relax_explorer.core.passes.pipeline import Step, run_step, steps
 from relax_explorer.core.passes.properties import (
     CANONICAL_BINDINGS,
@@ -23,7 +24,6 @@ from relax_explorer.core.passes.properties import (
     NORMALIZED,
     WELL_FORMED,
     Property,
-    phase,
 )
 
 

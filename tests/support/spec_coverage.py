@@ -11,7 +11,7 @@ BITES = _ITEMS.with_name("bites.tsv")
 _CHAPTERS = Path(__file__).resolve().parent.parent / "spec"
 _NO_MUTANT = re.compile(r"No mutant applies to ([^:]+): (.+)")
 _NAME = re.compile(
-    r"\b(?:GRAM|VAL|SCOPE|NORM|WF|TYPE|SI|PRIM|PURE|OPS|EVAL|REL|SHAPE)-(?:\d+[a-z]?|[A-J]\d?)\b"
+    r"\b(?:GRAM|VAL|SCOPE|NORM|WF|TYPE|SI|PRIM|PURE|OPS|EVAL|PHASE|REL|SHAPE)-(?:\d+[a-z]?|[A-J]\d?)\b"
 )
 
 

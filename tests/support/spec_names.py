@@ -13,7 +13,15 @@ from relax_explorer.core.ir import dtype, expr, prim, struct_info
 from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.passes.properties import WELL_FORMED
 from relax_explorer.core.program.module import IRModule
-from tests.support import packed_functions, spec_dims, spec_lattice, spec_relations, spec_shapes, spec_trees
+from tests.support import (
+    packed_functions,
+    spec_dims,
+    spec_lattice,
+    spec_phases,
+    spec_relations,
+    spec_shapes,
+    spec_trees,
+)
 from tests.support.ready_modules import after as after_pass
 
 
@@ -29,6 +37,8 @@ def namespace(module: IRModule | None, problems: list[Diagnostic]) -> dict[str, 
     names.update(spec_relations.NAMES)
     names.update(spec_shapes.NAMES)
     names.update(spec_shapes.about(module))
+    names.update(spec_phases.NAMES)
+    names.update(spec_phases.about(module))
     names.update(spec_lattice.about(module))
     names.update(_about(module, problems))
     packed_functions.LOG.clear()

@@ -1,36 +1,76 @@
-"""The phase that a module claims by its attribute `rx.phase` (seed 001, the RFC about the order of phases)."""
+"""The phase that a module claims (`rx.phase`) and the passes that it records (`rx.passes`): seed 001, about the order of phases."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from importlib import import_module
+from types import ModuleType
+from typing import Any
 
 from relax_explorer.core.codes import passes as codes
 from relax_explorer.core.diagnostics import Diagnostic, Label
 from relax_explorer.core.program.module import IRModule
 
 ATTRIBUTE = "rx.phase"
+HISTORY = "rx.passes"
+
+
+def recorded(module: IRModule) -> tuple[str, ...] | None:
+    """The names of the passes that made the module; None if it records none."""
+    names = module.attrs.get(HISTORY)
+    return None if names is None else (names,) if isinstance(names, str) else tuple(names)
+
+
+def claims_lowered(module: IRModule) -> bool:
+    """True if the module claims phase `lowered` or a later one."""
+    claim = module.attrs.get(ATTRIBUTE)
+    order = list(_phases().PHASES) if claim is not None else []
+    return claim in order and order.index(claim) >= order.index("lowered")
+
+
+def _phases() -> ModuleType:
+    """The module that declares phases. Passes declare the properties, and lie above the checkers, so it is imported late."""
+    return import_module("relax_explorer.core.passes.phases")
 
 
 def violations(module: IRModule) -> Iterator[Diagnostic]:
-    """An error for each property of the claimed phase that the module lacks.
+    """A module with a claim or a history that is no name, or for each property of the claimed phase that the module lacks, an error.
 
-    Passes declare the properties, and lie above the checkers. So they are imported only for modules that claim a phase.
+    An operator of a later phase than the claimed one is an error, too.
     """
+    names = module.attrs.get(HISTORY, ())
+    if not isinstance(names, (str, tuple)) or not all(isinstance(name, str) for name in names):
+        text = f"{HISTORY} is {names!r}, which is no list of names"
+        yield Diagnostic(codes.WRONG_PHASE, text, help=f'write "{HISTORY}": ["LegalizeOps"]')
+        return
     claim = module.attrs.get(ATTRIBUTE)
     if claim is None:
         return
-    declared = import_module("relax_explorer.core.passes.properties")
-    phases = {str(phase): needed for phase, needed in declared.PHASES.items()}
-    if claim not in phases:
+    declared = _phases()
+    if not isinstance(claim, str) or claim not in declared.PHASES:
         text = f"{ATTRIBUTE} is {claim!r}, which is not a phase"
-        yield Diagnostic(codes.WRONG_PHASE, text, help=f"the phases are {', '.join(phases)}")
+        yield Diagnostic(codes.WRONG_PHASE, text, help=f"the phases are {', '.join(declared.PHASES)}")
         return
-    for needed in phases[claim]:
-        violation = needed.violation(module)
-        if violation is not None:
-            place, sentence = violation
+    for needed in declared.PHASES[claim]:
+        if (violation := needed.violation(module)) is not None:
             text = f"the module claims the phase {claim}, but lacks {needed.name} ({needed.meaning})"
-            yield Diagnostic(
-                codes.WRONG_PHASE, text, (Label(place, sentence, True),), help=codes.WRONG_PHASE.fix
-            )
+            yield _wrong(text, violation, _maker(needed.name))
+    if not claims_lowered(module) and (violation := declared.too_early(module)) is not None:
+        yield _wrong(f"the module claims the phase {claim}, but {violation[1]}", violation, "")
+    ran = recorded(module)
+    if claim == "high" and ran is not None and "LambdaLift" not in ran:
+        for binding, name in declared.closure_calls(module)[:1]:
+            text = f"the module claims the phase {claim}, and LambdaLift has not run, but {name} is called"
+            yield _wrong(text, (binding, "here"), "")
+
+
+def _wrong(text: str, violation: tuple[Any, str], maker: str) -> Diagnostic:
+    place, sentence = violation
+    help = f"run {maker}, or correct the attribute" if maker else codes.WRONG_PHASE.fix
+    return Diagnostic(codes.WRONG_PHASE, text, (Label(place, sentence, True),), help=help)
+
+
+def _maker(name: str) -> str:
+    """The passes that establish a property, as text."""
+    registry = import_module("relax_explorer.core.passes")
+    return " or ".join(registry.makers(name))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from relax_explorer.core.check.callee import Callees
+from relax_explorer.core.check.claimed_phase import claims_lowered
 from relax_explorer.core.codes import well_formedness as codes
 from relax_explorer.core.diagnostics import Diagnostic, Label
 from relax_explorer.core.ir import expr as e
@@ -36,7 +37,7 @@ def violations(module: IRModule) -> Iterator[Diagnostic]:
                 callee = callees.of(value.op)
                 if type(callee) is e.GlobalVar and callee.name in kernels:
                     direct_calls.append(_direct(callee.name, value, binding))
-    if not any(map(_is_of_lowered_programs, operators)):
+    if not any(map(_is_of_lowered_programs, operators)) and not claims_lowered(module):
         yield from direct_calls
 
 

@@ -57,6 +57,14 @@ NO_GRADIENT = Code(
     "The result depends on a value or a call that Gradient cannot differentiate.",
     "Differentiate a float scalar, and leave out operators without a derivative, or mark them with `R.grad.no_grad`.",
 )
+WRONG_ORDER = Code(
+    "RX0410",
+    "passes in the wrong order",
+    "An earlier pass made constructs that this pass can't change. Their contracts do not tell this order.",
+    "Run LegalizeOps before LambdaLift; `relax-explorer passes --explain A,B,C` checks an order.",
+    "",
+    Severity.WARNING,
+)
 STOPS_UNREAD = Code(
     "RX0406",
     "an unused binding may stop the run",

@@ -7,6 +7,23 @@ from importlib import import_module
 
 from relax_explorer.core.passes.contract import Pass
 
+_LATER = {
+    "function_pass": "contract",
+    "module_pass": "contract",
+    "register_phase": "phases",
+    "unregister_phase": "phases",
+    "register_property": "phases",
+    "unregister_property": "phases",
+}
+
+
+def __getattr__(name: str) -> object:
+    """What authors of passes use, loaded at its first use."""
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_LATER[name]}"), name)
+
+
 # The file's name is the function's name.
 FILES: tuple[str, ...] = (
     "normalize_pass",
@@ -27,6 +44,7 @@ FILES: tuple[str, ...] = (
     "eliminate_dead_code",
     "eliminate_common_subexpr",
     "fold_constant",
+    "elide_checks",
     "convert_to_dataflow",
     "annotate_tir_op_pattern",
     "fuse_ops",
@@ -60,7 +78,12 @@ FILES: tuple[str, ...] = (
     "vm_shape_lower",
     "attach_global_symbol",
 )
-ALIASES = {"VMBuiltinLower": "LowerRuntimeBuiltin", "CanonicalizeRelaxBindings": "CanonicalizeBindings"}
+ALIASES = {
+    "VMBuiltinLower": "LowerRuntimeBuiltin",
+    "VMLowerBuiltin": "LowerRuntimeBuiltin",
+    "LambdaLifting": "LambdaLift",
+    "CanonicalizeRelaxBindings": "CanonicalizeBindings",
+}
 PIPELINES: dict[str, tuple[str, ...]] = {
     "default": (
         "CanonicalizeBindings", "EliminateCommonSubexpr", "FoldConstant", "DeadCodeElimination", "LegalizeOps", "ToNonDataflow",
@@ -100,3 +123,8 @@ def get(name: str) -> Pass:
         near = get_close_matches(name, [*table(), *PIPELINES], 3)
         raise KeyError(f"no pass {name!r}" + (f"; did you mean {' or '.join(near)}?" if near else ""))
     return entry
+
+
+def makers(property_: str) -> list[str]:
+    """The names of the passes that establish the property of this name."""
+    return [p.name for p in table().values() if any(q.name == property_ for q in p.establishes)]

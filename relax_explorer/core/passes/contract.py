@@ -21,12 +21,13 @@ from relax_explorer.core.check.claimed_phase import ATTRIBUTE
 from relax_explorer.core.check.normalize import normalize_with
 from relax_explorer.core.check.purity import stated
 from relax_explorer.core.codes import passes as codes
-from relax_explorer.core.diagnostics import Diagnostic, Failure, Label, Report
+from relax_explorer.core.diagnostics import Diagnostic, Failure, Report
 from relax_explorer.core.ir.expr import Expr, Function, Var
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.struct_info import FuncStructInfo, ShapeStructInfo
 from relax_explorer.core.ir.walk import bindings
-from relax_explorer.core.passes.properties import Property, phase
+from relax_explorer.core.passes.phases import phase
+from relax_explorer.core.passes.properties import Property
 from relax_explorer.core.program.module import IRModule
 
 
@@ -206,7 +207,6 @@ class Pass:
     def apply(self, module: IRModule, options: dict[str, Any] | None = None) -> tuple[IRModule, PassSite]:
         """The module after the pass, and the site with its records."""
         settled = self.settled_options(options or {})
-        self._refuse(module)
         site = PassSite(module, rule=self.name)
         if self.on_module:
             site.editor.take(self.run(module, site, **settled))
@@ -215,16 +215,6 @@ class Pass:
                 site.function = name
                 site.editor.replace(name, self.run(fn, site, **settled))
         return _with_phase(infer_again(site.editor.done(), site), module), site
-
-    def _refuse(self, module: IRModule) -> None:
-        """Raise Failure if the module lacks a property without which the result would be wrong."""
-        for needed in self.needs:
-            violation = needed.violation(module)
-            if violation is not None:
-                place, sentence = violation
-                text = f"{self.name} can't run here: it needs {needed.name} ({needed.meaning})"
-                label = Label(place, sentence, True)
-                raise Failure(Diagnostic(codes.NEEDS_ANOTHER_PASS, text, (label,), origin=self.name))
 
 
 def infer_again(module: IRModule, site: PassSite) -> IRModule:

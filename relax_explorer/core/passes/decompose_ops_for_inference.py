@@ -7,7 +7,13 @@ from typing import Annotated
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.passes import decompositions as parts
 from relax_explorer.core.passes.contract import PassSite, function_pass, relax_function
-from relax_explorer.core.passes.properties import NO_HIGH_LEVEL_OPS, NORMAL_FORM
+from relax_explorer.core.passes.properties import (
+    NO_HIGH_LEVEL_OPS,
+    NO_TENSOR_TO_SHAPE,
+    NORMAL_FORM,
+    PURITY_ERASED,
+    SHAPES_LOWERED,
+)
 
 _PARTS = {
     "relax.nn.batch_norm": parts.batch_norm,
@@ -15,7 +21,12 @@ _PARTS = {
 }
 
 
-@function_pass("DecomposeOpsForInference", requires=[NORMAL_FORM], invalidates=[NO_HIGH_LEVEL_OPS])
+@function_pass(
+    "DecomposeOpsForInference",
+    requires=[NORMAL_FORM],
+    establishes=[NO_TENSOR_TO_SHAPE],
+    invalidates=[NO_HIGH_LEVEL_OPS, PURITY_ERASED, SHAPES_LOWERED],
+)
 def decompose_ops_for_inference(
     fn: e.Function,
     at: PassSite,
@@ -28,5 +39,6 @@ def decompose_ops_for_inference(
     the rank or the dtype of its data is unknown.
     """
     if func_name and relax_function(at.module, func_name) is not at.module.functions[at.function]:
+        at.waived.add(NO_TENSOR_TO_SHAPE)
         return fn
     return parts.decomposed(fn, at, _PARTS)

@@ -15,6 +15,7 @@ from relax_explorer.core.ir.node import replace
 from relax_explorer.core.passes import machine_calls as m
 from relax_explorer.core.passes.contract import PassSite
 from relax_explorer.core.passes.pattern_rules import call
+from relax_explorer.core.passes.properties import NO_TENSOR_TO_SHAPE
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
 
 Decomposition = Callable[[BlockBuilder, e.Call, str], e.Expr | None]
@@ -34,6 +35,8 @@ def decomposed(fn: e.Function, at: PassSite, table: Mapping[str, Decomposition])
         build = walk.front_of(binding)
         new = decompose(build, value, binding.var.name)
         if new is None:
+            if value.op.name == "relax.tensor_to_shape":
+                at.waived.add(NO_TENSOR_TO_SHAPE)
             return binding
         at.is_open = True
         var = binding.var

@@ -19,7 +19,13 @@ from relax_explorer.core.ops import find
 from relax_explorer.core.ops.kit import legalize
 from relax_explorer.core.ops.kit.decl import NotLowered, Op
 from relax_explorer.core.passes.contract import PassSite, function_pass
-from relax_explorer.core.passes.properties import ADDED_KERNELS, NO_HIGH_LEVEL_OPS, NORMAL_FORM
+from relax_explorer.core.passes.phases import closure_calls
+from relax_explorer.core.passes.properties import (
+    ADDED_KERNELS,
+    NO_HIGH_LEVEL_OPS,
+    NO_TENSOR_TO_SHAPE,
+    NORMAL_FORM,
+)
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
 
 
@@ -39,6 +45,9 @@ def legalize_ops(
     shares memory that may be overwritten; each gets a warning with the reason.
     """
     _check_names(skip)
+    if "closures" not in at.shared:
+        at.shared["closures"] = True
+        _say_closures(at)
     return lower_operators(fn, at, lambda name: name not in skip and name.removeprefix("relax.") not in skip)
 
 
@@ -82,6 +91,15 @@ def lower_operators(fn: e.Function, at: PassSite, chosen: Callable[[str], bool])
     return rewrite(fn, at, rule)
 
 
+def _say_closures(at: PassSite) -> None:
+    """Warn if LambdaLift has already run: the calls that it makes have no lowering."""
+    calls = closure_calls(at.module)
+    if calls:
+        names = ", ".join(dict.fromkeys(name for _, name in calls))
+        text = f"LambdaLift came before LegalizeOps: {names} have no lowering and are kept"
+        at.report.say(codes.WRONG_ORDER, text, calls[0][0], help=codes.WRONG_ORDER.fix)
+
+
 _SHARED = "its result shares memory that may be overwritten, and a kernel would copy it"
 
 
@@ -92,6 +110,7 @@ def _check_names(skip: tuple[str, ...]) -> None:
             raise Failure(Diagnostic(codes.BAD_OPTION, text, help='write skip="relax.matmul"'))
 
 
+_TO_SHAPE = e.op_ref("relax.tensor_to_shape")
 # Operands are leaves, so inference reports nothing and looks up no function.
 _INFER = Inferrer(Report(), lambda _: None)
 
@@ -111,7 +130,11 @@ def _lowered(op: type[Op], call: e.Call, at: PassSite, build: BlockBuilder) -> e
         packed = e.op_ref("relax.call_pure_packed")
         return e.Call(packed, args, sinfo_args=(info,), struct_info=info, span=call.span)
     if op.unfold is not None and (op.legalize is None or not _has_known_shape(call)):
-        return build.informed(op.unfold(build, call, [_INFER.info(arg) for arg in call.args]))
+        expanded = build.informed(op.unfold(build, call, [_INFER.info(arg) for arg in call.args]))
+        values = (expanded, *[binding.value for binding in build.bindings])
+        if any(type(value) is e.Call and value.op is _TO_SHAPE for value in values):
+            at.waived.add(NO_TENSOR_TO_SHAPE)
+        return expanded
     if not build.is_dataflow:
         _check_lengths(build, op, call)
     args = tuple([_literal(build, arg) for arg in call.args])

@@ -16,6 +16,7 @@ from relax_explorer.core.passes.properties import (
     ALLOCATION_LOWERED,
     BUILTINS_LOWERED,
     NO_DATAFLOW,
+    NO_TENSOR_TO_SHAPE,
     NORMAL_FORM,
     PURITY_ERASED,
 )
@@ -24,7 +25,7 @@ from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
 
 @function_pass(
     "LowerRuntimeBuiltin",
-    requires=[NORMAL_FORM, ALLOCATION_LOWERED],
+    requires=[NORMAL_FORM, NO_TENSOR_TO_SHAPE, ALLOCATION_LOWERED],
     needs=[NO_DATAFLOW, PURITY_ERASED],
     establishes=[BUILTINS_LOWERED],
 )
@@ -42,6 +43,8 @@ def lower_runtime_builtin(fn: e.Function, at: PassSite) -> e.Function:
             at.waived.add(BUILTINS_LOWERED)
             text = "builtin.alloc_tensor is kept: it has no storage"
             at.report.say(codes.NO_LEGALIZATION, text, value, help="run LowerAllocTensor before this pass")
+        if value.op.name == "relax.make_closure":
+            at.is_open = True  # a tuple with a function gets its StructInfo from the module
         lower = LOWERED.get(value.op.name)
         return binding if lower is None else replace(binding, value=lower(value))
 

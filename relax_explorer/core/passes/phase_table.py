@@ -7,11 +7,12 @@ from typing import NamedTuple
 
 from relax_explorer.core import passes as registry
 from relax_explorer.core.passes.contract import Pass
-from relax_explorer.core.passes.pipeline import Step, unmet
+from relax_explorer.core.passes.pass_order import unmet
+from relax_explorer.core.passes.phases import PHASES
+from relax_explorer.core.passes.pipeline import Step
 from relax_explorer.core.passes.properties import (
     NORMAL_FORM,
     NORMALIZED,
-    PHASES,
     PROPERTIES,
     WELL_FORMED,
     Property,

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import Any
 
 from relax_explorer.core import passes as registry
+from relax_explorer.core.check.claimed_phase import HISTORY, recorded
 from relax_explorer.core.check.normalize import normalize_with
 from relax_explorer.core.codes import passes as codes
-from relax_explorer.core.diagnostics import Diagnostic, Failure, Label
+from relax_explorer.core.diagnostics import Diagnostic, Failure, Label, Severity
 from relax_explorer.core.ir.expr import Expr, If
 from relax_explorer.core.ir.node import collector_at_rest
+from relax_explorer.core.ir.node import replace as with_fields
 from relax_explorer.core.ir.walk import bindings, sequences
 from relax_explorer.core.passes.contract import Pass, Record, Rewrite
-from relax_explorer.core.passes.properties import NORMALIZED, PROPERTIES, Property, holding
+from relax_explorer.core.passes.pass_order import refusal
+from relax_explorer.core.passes.properties import NORMALIZED, PROPERTIES, REGISTERED, Property, holding
 from relax_explorer.core.program.module import IRModule
 
 
@@ -58,7 +61,10 @@ class Outcome:
         """The properties that hold after the step if `held` are those before it."""
         if self.failure is not None:
             return set(held)
-        return {*held, *self.step.of.establishes} - {*self.step.of.invalidates, *self.waived}
+        after = {*held, *self.step.of.establishes} - {*self.step.of.invalidates, *self.waived}
+        return (
+            after if not self.changed else {q for q in after if q not in REGISTERED or q.holds(self.module)}
+        )
 
     def raise_errors(self) -> None:
         """Raise Failure if the step failed or its result is wrong."""
@@ -159,41 +165,53 @@ def _bad_option(text: str) -> Failure:
     return Failure(Diagnostic(codes.BAD_OPTION, text, help='write Pass{name=value,other="text"}'))
 
 
-def explain(pipeline: Sequence[Step], held: Collection[Property]) -> list[Diagnostic]:
-    """Warnings about the order of steps: requirements that neither an earlier step nor `held` meets."""
-    return [problem for _, problem in unmet(pipeline, held)]
-
-
-def unmet(pipeline: Sequence[Step], held: Collection[Property]) -> list[tuple[int, Diagnostic]]:
-    """The same warnings, each with the number of its step."""
-    held = set(held)
-    warnings = []
-    for number, step in enumerate(pipeline):
-        for needed in step.of.requires:
-            if needed not in held:
-                makers = [p.name for p in registry.table().values() if needed in p.establishes]
-                hint = f"run {' or '.join(makers)} before it" if makers else "no pass establishes it"
-                text = f"{step.of.name} requires {needed.name} ({needed.meaning}), which does not hold there"
-                warnings.append((number, Diagnostic(codes.UNMET_REQUIREMENT, text, help=hint)))
-        held -= set(step.of.invalidates)
-        held |= set(step.of.establishes)
-    return warnings
-
-
 @collector_at_rest()
-def run_step(step: Step, module: IRModule, verify: bool = True, held: Iterable[Property] = ()) -> Outcome:
-    """Run one step. With `verify`, check the properties that it establishes, and those in `held` that it keeps."""
+def run_step(
+    step: Step,
+    module: IRModule,
+    verify: bool = True,
+    held: Iterable[Property] = (),
+    phase_check: str = "error",
+) -> Outcome:
+    """Run one step. With `verify`, check the properties that it establishes, and those in `held` that it keeps.
+
+    A pass that needs a property which the module lacks raises Failure. With `phase_check="warn"` it runs, and a problem tells of it.
+    """
+    refused = refusal(step.of, module)
+    if refused is not None and phase_check == "error":
+        raise Failure(refused)
     start = perf_counter()
     new, site = step.of.apply(module, step.options)
     seconds = perf_counter() - start
-    problems = list(site.report)
+    problems = [] if refused is None else [replace(refused, severity=Severity.WARNING, notes=(_ANYWAY,))]
+    problems += site.report
     if verify and new is not module:
-        claimed = {NORMALIZED, *step.of.establishes, *held} - {*step.of.invalidates, *site.waived}
+        kept = {q for q in held if q not in REGISTERED}
+        claimed = {NORMALIZED, *step.of.establishes, *kept} - {*step.of.invalidates, *site.waived}
         problems += [
             problem for q in PROPERTIES if q in claimed and (problem := _broken(step, q, new)) is not None
         ]
     changed = new is not module
+    new = with_record(new, step.of.name)
     return Outcome(step, new, changed, site.recorded, tuple(problems), seconds, frozenset(site.waived))
+
+
+_ANYWAY = "it runs anyway, as requested; its result may be wrong"
+
+
+def with_record(module: IRModule, name: str) -> IRModule:
+    """The module with a pass added to its history, if it has one (`rx.passes`)."""
+    ran = recorded(module)
+    if ran is None:
+        return module
+    return with_fields(module, attrs=module.attrs.having(**{HISTORY: (*ran, name)}))
+
+
+def recording(module: IRModule) -> IRModule:
+    """The module with a history, to which each pass adds its name."""
+    return (
+        module if HISTORY in module.attrs else with_fields(module, attrs=module.attrs.having(**{HISTORY: ()}))
+    )
 
 
 def run(
@@ -201,6 +219,7 @@ def run(
     pipeline: Iterable[Step],
     held: Iterable[Property] = (),
     verify: bool = True,
+    phase_check: str = "error",
 ) -> Iterator[Outcome]:
     """Run a pipeline; each step takes the result of the one before. `held` are the known properties of the module.
 
@@ -209,7 +228,7 @@ def run(
     held = set(held)
     for step in pipeline:
         try:
-            outcome = run_step(step, module, verify, held)
+            outcome = run_step(step, module, verify, held, phase_check)
         except Failure as failure:
             outcome = Outcome(step, module, False, Record(), failure.diagnostics, 0.0, failure=failure)
         yield outcome
@@ -236,16 +255,27 @@ def apply_pass(module: IRModule, name: str, **options: Any) -> IRModule:
 
 @collector_at_rest()
 def run_pipeline(
-    module: IRModule, pipeline: str | Iterable[str | Step] = "default", verify: bool = True
+    module: IRModule,
+    pipeline: str | Iterable[str | Step] = "default",
+    verify: bool = True,
+    record: bool = False,
+    phase_check: str = "error",
 ) -> IRModule:
-    """The module after a pipeline of passes. Raises Failure like `apply_pass`."""
-    return _result(module, steps(pipeline), verify, verify)
+    """The module after a pipeline of passes. Raises Failure like `apply_pass`.
+
+    With `record` the attribute `rx.passes` of the result names the passes. With `phase_check="warn"`, passes also run where they
+    would refuse to (RX0407).
+    """
+    given = steps(pipeline)
+    return _result(recording(module) if record else module, given, verify, verify, phase_check)
 
 
-def _result(module: IRModule, pipeline: Sequence[Step], verify: bool, keep: bool) -> IRModule:
+def _result(
+    module: IRModule, pipeline: Sequence[Step], verify: bool, keep: bool, phase_check: str = "error"
+) -> IRModule:
     """The module after a pipeline. With `keep`, the properties of the input module must still hold."""
     module = _ready(module)
-    for outcome in run(module, pipeline, holding(module) if keep else (), verify):
+    for outcome in run(module, pipeline, holding(module) if keep else (), verify, phase_check):
         outcome.raise_errors()
         module = outcome.module
     return module

@@ -1,4 +1,4 @@
-"""Properties that passes require, establish and keep. Each can be checked on a module. Phases are sets of properties."""
+"""Properties that passes require, establish and keep. Each can be checked on a module."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.node import collector_at_rest
 from relax_explorer.core.ir.walk import bindings, operands, sequences
 from relax_explorer.core.ops import find
-from relax_explorer.core.ops.kit.decl import Phase
 from relax_explorer.core.passes.memory_plan import plan
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.tir.stmt import PrimFunc
@@ -212,6 +211,11 @@ BUILTINS_LOWERED = Property(
     "operators of the virtual machine are calls of its builtins",
     _each_binding(_operators(_BUILTINS)),
 )
+NO_TENSOR_TO_SHAPE = Property(
+    "NO_TENSOR_TO_SHAPE",
+    "shapes that tensors hold have named lengths",
+    _each_binding(_operators(frozenset({"relax.tensor_to_shape"}))),
+)
 NO_NESTED_FUNCTIONS = Property("NO_NESTED_FUNCTIONS", "no function contains another", _each_binding(_nested))
 SHAPES_LOWERED = Property(
     "SHAPES_LOWERED", "no operand has a symbolic length: the shape heap holds them", _computed_shape
@@ -229,11 +233,12 @@ LOWERED = (
 # Properties that a pass breaks if it adds calls of new kernels.
 ADDED_KERNELS = (*LOWERED, PATTERNS_ANNOTATED, SYMBOLS_ATTACHED)
 
-PROPERTIES: tuple[Property, ...] = (
+PROPERTIES: list[Property] = [
     WELL_FORMED,
     NORMAL_FORM,
     NORMALIZED,
     CANONICAL_BINDINGS,
+    NO_TENSOR_TO_SHAPE,
     NO_HIGH_LEVEL_OPS,
     PATTERNS_ANNOTATED,
     NO_DATAFLOW,
@@ -245,27 +250,10 @@ PROPERTIES: tuple[Property, ...] = (
     BUILTINS_LOWERED,
     SHAPES_LOWERED,
     SYMBOLS_ATTACHED,
-)
-# A module is in the last phase whose properties all hold.
-PHASES: dict[Phase, tuple[Property, ...]] = {
-    Phase.PARSED: (),
-    Phase.HIGH: (NORMAL_FORM,),
-    Phase.LEGALIZED: (NORMAL_FORM, NO_HIGH_LEVEL_OPS),
-    Phase.NON_DATAFLOW: (NORMAL_FORM, NO_HIGH_LEVEL_OPS, NO_DATAFLOW),
-    Phase.LOWERED: (NORMAL_FORM, NO_HIGH_LEVEL_OPS, NO_DATAFLOW, PURITY_ERASED, EXPLICIT_ALLOCATION),
-    Phase.VM: (
-        NORMAL_FORM,
-        NO_HIGH_LEVEL_OPS,
-        NO_DATAFLOW,
-        NO_NESTED_FUNCTIONS,
-        PURITY_ERASED,
-        EXPLICIT_ALLOCATION,
-        ALLOCATION_LOWERED,
-        BUILTINS_LOWERED,
-        SHAPES_LOWERED,
-        SYMBOLS_ATTACHED,
-    ),
-}
+]
+REGISTERED: list[
+    Property
+] = []  # of PROPERTIES, those that a user added: other passes do not know them, and may break them
 
 
 @collector_at_rest()
@@ -273,8 +261,3 @@ def holding(module: IRModule, well_formed: bool | None = None) -> set[Property]:
     """The properties of a module. `well_formed` is the result of that check, if known."""
     known = {} if well_formed is None else {WELL_FORMED: well_formed}
     return {q for q in PROPERTIES if (known[q] if q in known else q.holds(module))}
-
-
-def phase(module: IRModule) -> Phase:
-    """The last phase whose properties the module has."""
-    return [name for name, needed in PHASES.items() if all(q.holds(module) for q in needed)][-1]

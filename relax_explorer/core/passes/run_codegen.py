@@ -7,12 +7,12 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.passes.contract import PassSite, module_pass
-from relax_explorer.core.passes.properties import NORMAL_FORM
+from relax_explorer.core.passes.properties import ALLOCATION_LOWERED, EXPLICIT_ALLOCATION, NORMAL_FORM
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
 from relax_explorer.core.program.module import IRModule
 
 
-@module_pass("RunCodegen", requires=[NORMAL_FORM])
+@module_pass("RunCodegen", requires=[NORMAL_FORM], invalidates=[EXPLICIT_ALLOCATION, ALLOCATION_LOWERED])
 def run_codegen(module: IRModule, at: PassSite) -> IRModule:
     """Replace each call of a function with the attribute `Codegen` by a call of the packed function with its symbol.
 

@@ -146,6 +146,14 @@ COMMANDS: tuple[Command, ...] = (
                 "--print-after-change", "print the module after each pass that changes it", "flag", False
             ),
             Argument("--no-verify-each", "don't check each pass's contract after it", "flag", False),
+            Argument(
+                "--phase-check",
+                "refuse to run a pass that needs a property which the module lacks, or only warn",
+                "choice",
+                "error",
+                choices=("error", "warn"),
+            ),
+            Argument("--record", "name the passes in the attribute rx.passes of the module", "flag", False),
             PROFILE,
             Argument("--time-passes", "print the seconds of each pass on standard error", "flag", False),
         ),

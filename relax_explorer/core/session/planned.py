@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from relax_explorer.core import passes as registry
 from relax_explorer.core.diagnostics import Diagnostic
-from relax_explorer.core.passes.pipeline import Step, steps, unmet
+from relax_explorer.core.passes.pass_order import unmet
+from relax_explorer.core.passes.pipeline import Step, steps
 from relax_explorer.core.passes.properties import Property
 
 MOST_INSERTED = 8  # passes in front of one step

@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from relax_explorer.core.check import checked, lenient
+from relax_explorer.core.check.claimed_phase import recorded
 from relax_explorer.core.diagnostics import Diagnostic
-from relax_explorer.core.passes.pipeline import Step, explain, run, steps
+from relax_explorer.core.passes.pass_order import explain
+from relax_explorer.core.passes.pipeline import Step, run, steps
 from relax_explorer.core.passes.properties import Property, holding
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.align import ModuleDiff, diff_modules
@@ -53,7 +55,8 @@ class Session(Shown):
         self.pipeline: list[Step] = steps(pipeline)
         held = holding(result.module, None if tvm else result.well_formed)
         self.held: list[set[Property]] = [held]  # the properties of each stage
-        self.notes: list[Diagnostic] = explain(self.pipeline, held)
+        ran = recorded(result.module) or ()
+        self.notes: list[Diagnostic] = explain(self.pipeline, held, ran)
         self.listeners: list[Listener] = []
         self._diffs: dict[tuple[int, int], ModuleDiff] = {}
         self._outcomes = run(result.module, self.pipeline, held)
@@ -107,7 +110,7 @@ class Session(Shown):
                 break
             kept += 1
         other.stages, other.held = self.stages[: kept + 1], self.held[: kept + 1]
-        other.notes = explain(other.pipeline, other.held[0])
+        other.notes = explain(other.pipeline, other.held[0], recorded(self.stages[0].module) or ())
         other.listeners = []
         other._diffs = {places: diff for places, diff in list(self._diffs.items()) if max(places) <= kept}
         other._outcomes = run(other.stages[-1].module, other.pipeline[kept:], other.held[-1])

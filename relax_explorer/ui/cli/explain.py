@@ -15,6 +15,7 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ops.kit import page
 from relax_explorer.core.ops.kit.decl import Op, Parameter
 from relax_explorer.core.passes.contract import Pass
+from relax_explorer.core.passes.pass_order import required_passes
 from relax_explorer.ui.cli import output
 
 NOTATION = "f32[n,4] is a tensor of dtype and lengths, f32[?,?] one of unknown lengths, (n,4) a shape or tuple, 2 a scalar"
@@ -133,4 +134,8 @@ def _pass(pass_: Pass) -> str:
     ):
         if listed:
             parts.append(f"{title}:\n" + "\n".join(f"  {q.name}: {q.meaning}" for q in listed))
+    if earlier := required_passes(pass_):
+        parts.append(
+            "Passes that run before it:\n" + "\n".join(f"  {' or '.join(names)}" for names in earlier)
+        )
     return "\n\n".join(parts)

@@ -14,6 +14,7 @@ from relax_explorer.core.codes import CODES
 from relax_explorer.core.codes import passes as pass_codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure
 from relax_explorer.core.ir.node import collector_at_rest
+from relax_explorer.core.passes.pipeline import Outcome
 from relax_explorer.core.session.call_inputs import CallInputs
 from relax_explorer.core.session.recorded import RecordedSession
 from relax_explorer.core.session.session import Session
@@ -161,30 +162,30 @@ def opt(
     dialect: str,
     print_after_change: bool,
     no_verify_each: bool,
+    phase_check: str,
+    record: bool,
     profile: str,
     time_passes: bool,
 ) -> int:
     """Apply passes."""
-    from relax_explorer.core.passes.pipeline import explain as explain_order
-    from relax_explorer.core.passes.pipeline import normalized, run
+    from relax_explorer.core.check.claimed_phase import recorded
+    from relax_explorer.core.passes.pass_order import explain as explain_order
+    from relax_explorer.core.passes.pipeline import normalized, recording, run
     from relax_explorer.core.passes.properties import holding
-    from relax_explorer.core.syntax.placed import placed
-    from relax_explorer.core.syntax.printer import printed_module
 
     pipeline = with_files(passes or "default")
     module, problems = normalized(output.read(input))
-    problems = [problem for problem in problems if profile == "spec" or not problem.spec_only]
     held = holding(module)
-    output.report([*[problem for problem in problems if problem.is_error], *explain_order(pipeline, held)])
-    if any(problem.is_error for problem in problems):
+    errors = [item for item in problems if item.is_error and (profile == "spec" or not item.spec_only)]
+    output.report([*errors, *explain_order(pipeline, held, recorded(module) or ())])
+    if errors:
         return output.FOUND
-    for outcome in run(module, pipeline, held, not no_verify_each):
+    module = recording(module) if record else module
+    for outcome in run(module, pipeline, held, not no_verify_each, phase_check):
         if outcome.failure is not None:
             raise outcome.failure
         step, module = outcome.step, outcome.module
-        if outcome.problems:
-            text = printed_module(outcome.module, metadata=False)
-            output.report(placed(outcome.problems, text, f"after {step}"))
+        _report_outcome(outcome)
         if any(problem.is_error for problem in outcome.problems):
             return output.FOUND
         if time_passes:
@@ -195,6 +196,16 @@ def opt(
     if not print_after_change or output_:
         output.write(module.script(dialect), output_ or STANDARD_OUTPUT)
     return output.OK
+
+
+def _report_outcome(outcome: Outcome) -> None:
+    """Report the problems of one step, with places in the text of its result."""
+    from relax_explorer.core.syntax.placed import placed
+    from relax_explorer.core.syntax.printer import printed_module
+
+    if outcome.problems:
+        text = printed_module(outcome.module, metadata=False)
+        output.report(placed(outcome.problems, text, f"after {outcome.step}"))
 
 
 def diff(a: str, b: str | None, passes: str | None, between: str | None, style: str, exit_code: bool) -> int:

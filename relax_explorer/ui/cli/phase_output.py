@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from relax_explorer.core import passes
 from relax_explorer.core.passes import phase_table
+from relax_explorer.core.passes.phases import PHASES
 from relax_explorer.core.passes.pipeline import steps
-from relax_explorer.core.passes.properties import PHASES
 from relax_explorer.ui.cli import output
 from relax_explorer.ui.files import STANDARD_OUTPUT, Target
 

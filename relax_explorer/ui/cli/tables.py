@@ -6,6 +6,7 @@ from relax_explorer.core import ops, passes
 from relax_explorer.core.ops.kit import page
 from relax_explorer.core.ops.kit.decl import Fusion, Op
 from relax_explorer.core.passes.contract import Pass
+from relax_explorer.core.passes.pass_order import required_passes
 from relax_explorer.core.passes.pipeline import normalized
 from relax_explorer.core.passes.speculation import verdicts
 from relax_explorer.core.program.module import IRModule
@@ -42,6 +43,7 @@ def _pass_row(pass_: Pass) -> dict[str, object]:
             {"name": o.name, "type": o.kind, "default": o.default, "doc": o.doc} for o in pass_.options
         ],
         "requires": [q.name for q in pass_.requires],
+        "required_passes": required_passes(pass_),
         "establishes": [q.name for q in pass_.establishes],
         "invalidates": [q.name for q in pass_.invalidates],
     }

@@ -1,0 +1,79 @@
+"""The order of passes: what a step requires at its place, which passes have to run before it, and when it refuses to run."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Protocol
+
+from relax_explorer.core import passes as registry
+from relax_explorer.core.codes import passes as codes
+from relax_explorer.core.diagnostics import Diagnostic, Label
+from relax_explorer.core.passes.contract import Pass
+from relax_explorer.core.passes.properties import NORMAL_FORM, Property
+from relax_explorer.core.program.module import IRModule
+
+
+class Placed(Protocol):
+    """A pass at a place of a pipeline."""
+
+    @property
+    def of(self) -> Pass:
+        """The pass."""
+
+
+def required_passes(of: Pass) -> tuple[tuple[str, ...], ...]:
+    """The passes that have to run before a pass: for each required property the names of those that establish it.
+
+    Normal form is left out, because every program that was read can have it.
+    """
+    required = [registry.makers(q.name) for q in of.requires if q is not NORMAL_FORM]
+    return tuple([tuple(names) for names in required if names])
+
+
+def explain(
+    pipeline: Sequence[Placed], held: Collection[Property], ran: Sequence[str] = ()
+) -> list[Diagnostic]:
+    """Warnings about the order of steps: requirements that neither an earlier step nor `held` meets.
+
+    `ran` names the passes that ran before the pipeline. No pass is run instead of a missing one.
+    """
+    return [problem for _, problem in unmet(pipeline, held, ran)]
+
+
+def unmet(
+    pipeline: Sequence[Placed], held: Collection[Property], ran: Sequence[str] = ()
+) -> list[tuple[int, Diagnostic]]:
+    """The same warnings, each with the number of its step."""
+    held, done = set(held), list(ran)
+    warnings = []
+    for number, step in enumerate(pipeline):
+        for needed in step.of.requires:
+            if needed not in held:
+                text = f"{step.of.name} requires {needed.name} ({needed.meaning}), which does not hold there"
+                warnings.append((number, Diagnostic(codes.UNMET_REQUIREMENT, text, help=_hint(needed, done))))
+        held -= set(step.of.invalidates)
+        held |= set(step.of.establishes)
+        done.append(step.of.name)
+    return warnings
+
+
+def _hint(needed: Property, done: Sequence[str]) -> str:
+    makers = registry.makers(needed.name)
+    again = [name for name in makers if name in done]
+    if again:
+        return f"{again[0]} has run, but it did not establish this, or a later pass broke it: run {again[0]} before it again"
+    return f"run {' or '.join(makers)} before it" if makers else "no pass establishes it"
+
+
+def refusal(of: Pass, module: IRModule) -> Diagnostic | None:
+    """The reason why a pass refuses to run: the module lacks a property without which the result would be wrong."""
+    for needed in of.needs:
+        violation = needed.violation(module)
+        if violation is not None:
+            place, sentence = violation
+            text = f"{of.name} can't run here: it needs {needed.name} ({needed.meaning})"
+            makers = registry.makers(needed.name)
+            help = f"run {' or '.join(makers)} before it" if makers else codes.NEEDS_ANOTHER_PASS.fix
+            label = Label(place, sentence, True)
+            return Diagnostic(codes.NEEDS_ANOTHER_PASS, text, (label,), help=help, origin=of.name)
+    return None
