@@ -234,3 +234,51 @@ def test_a_pass_that_moves_bindings_says_which_became_which(name: str) -> None:
     moved = [(a, b) for a, b in zip(old, new, strict=True) if a is not b]
     assert moved
     assert [(*item.before, *item.after) for item in outcome.rewrites] == moved
+
+
+def test_a_pass_of_a_program_is_registered_and_taken_out_again() -> None:
+    @function_pass("Mine")
+    def mine(fn: e.Function, at: PassSite, *, deep=False) -> e.Function:  # type: ignore[no-untyped-def]
+        """Change nothing."""
+        return fn
+
+    assert rxe.passes.register(mine) is mine
+    try:
+        assert passes.names()[-1] == "Mine"
+        assert passes.get("Mine") is mine
+        assert (mine.options[0].kind, mine.options[0].default) == ("bool", False)
+        assert steps("Mine{deep=True}")[0].options == {"deep": True}
+        with pytest.raises(ValueError, match="already"):
+            rxe.passes.register(mine)
+    finally:
+        rxe.passes.unregister("Mine")
+    assert "Mine" not in passes.names()
+    for name in ("Mine", "LegalizeOps"):
+        with pytest.raises(KeyError):
+            rxe.passes.unregister(name)
+
+
+@pytest.mark.parametrize("name", ["LegalizeOps", "VMBuiltinLower", "zero", "two words", ""])
+def test_a_name_that_is_taken_or_none_is_refused(name: str) -> None:
+    @function_pass(name)
+    def mine(fn: e.Function, at: PassSite) -> e.Function:
+        """Change nothing."""
+        return fn
+
+    with pytest.raises(ValueError, match=r"already|not a valid"):
+        rxe.passes.register(mine)
+
+
+def test_what_is_no_pass_is_refused() -> None:
+    @function_pass("Silent")
+    def silent(fn: e.Function, at: PassSite) -> e.Function:
+        return fn
+
+    @function_pass("Odd")
+    def odd(fn: e.Function, at: PassSite, *, needed: str) -> e.Function:
+        """Have an option without a default."""
+        return fn
+
+    for wrong, reason in ((silent, "docstring"), (odd, "'needed'"), (steps, "no pass")):
+        with pytest.raises(ValueError, match=reason):
+            rxe.passes.register(wrong)

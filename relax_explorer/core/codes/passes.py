@@ -65,6 +65,20 @@ WRONG_ORDER = Code(
     "",
     Severity.WARNING,
 )
+BROKEN_ENTRY_POINT = Code(
+    "RX0411",
+    "a package gives no pass",
+    "An installed package names a pass in the entry point group `relax_explorer.passes`, but it can't be used.",
+    "Mend or uninstall the package; docs/writing-a-pass.md tells what a pass is.",
+    "",
+    Severity.WARNING,
+)
+FOREIGN_FAILURE = Code(
+    "RX0412",
+    "a pass of a package failed",
+    "The pass is not part of relax_explorer. It raised an exception, or returned something else than a function or a module.",
+    "Report it to its authors, or leave the pass out.",
+)
 STOPS_UNREAD = Code(
     "RX0406",
     "an unused binding may stop the run",

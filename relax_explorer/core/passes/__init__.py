@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import cache
 from importlib import import_module
 
+from relax_explorer.core.diagnostics import Diagnostic
+from relax_explorer.core.passes import third_party
 from relax_explorer.core.passes.contract import Pass
 
 _LATER = {
@@ -99,14 +101,42 @@ PIPELINES: dict[str, tuple[str, ...]] = {
 
 
 @cache
-def table() -> dict[str, Pass]:
-    """Every pass by TVM's name, in reading order."""
+def own() -> dict[str, Pass]:
+    """The passes of this package by TVM's name, in reading order."""
     passes = {}
     for file in FILES:
         for value in vars(import_module(f"relax_explorer.core.passes.{file}")).values():
             if isinstance(value, Pass):
                 passes[value.name] = value
     return passes
+
+
+def table() -> dict[str, Pass]:
+    """Every pass by name, in reading order; behind our own those of installed packages, then the registered ones."""
+    return {**own(), **_installed().passes, **third_party.REGISTERED}
+
+
+def problems() -> tuple[Diagnostic, ...]:
+    """Why entry points of installed packages give no pass."""
+    return _installed().problems
+
+
+def _installed() -> third_party.Installed:
+    return third_party.installed(frozenset({*own(), *ALIASES, *PIPELINES}))
+
+
+def register(of: Pass) -> Pass:
+    """Add a pass of your own; usable as a decorator. Raises ValueError for a name in use, or a pass without a docstring."""
+    wrong = third_party.mistake(of, {*table(), *ALIASES, *PIPELINES})
+    if wrong:
+        raise ValueError(wrong)
+    third_party.REGISTERED[of.name] = of
+    return of
+
+
+def unregister(name: str) -> None:
+    """Remove a pass added by `register`. Raises KeyError for any other."""
+    del third_party.REGISTERED[name]
 
 
 def names() -> list[str]:
@@ -116,7 +146,8 @@ def names() -> list[str]:
 
 def get(name: str) -> Pass:
     """The pass called `name`. Raises KeyError with similar names if there is none."""
-    entry = table().get(ALIASES.get(name, name))
+    known = ALIASES.get(name, name)
+    entry = own().get(known) or third_party.REGISTERED.get(known) or table().get(known)
     if entry is None:
         from difflib import get_close_matches
 

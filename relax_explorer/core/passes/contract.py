@@ -14,7 +14,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from relax_explorer.core.build.module_editor import ModuleEditor
 from relax_explorer.core.check.claimed_phase import ATTRIBUTE
@@ -29,6 +29,8 @@ from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.passes.phases import phase
 from relax_explorer.core.passes.properties import Property
 from relax_explorer.core.program.module import IRModule
+
+Result = TypeVar("Result")
 
 
 class Rewrite(NamedTuple):
@@ -136,6 +138,16 @@ class Option:
     default: Any
 
 
+def _written(parameter: inspect.Parameter) -> str:
+    """The annotation of an option as text. Only files with `from __future__ import annotations` have it as text."""
+    given = parameter.annotation
+    if given is inspect.Parameter.empty:
+        return type(parameter.default).__name__
+    if isinstance(given, str):
+        return given
+    return given.__name__ if type(given) is type else str(given).replace("typing.", "")
+
+
 def _described(annotation: str) -> tuple[str, str]:
     """The type and the description in the text `Annotated[type, "description"]`; a plain type has no description."""
     tree = ast.parse(annotation, mode="eval").body
@@ -169,7 +181,7 @@ class Pass:
     def options(self) -> tuple[Option, ...]:
         """The pass's options in order, each with the description that its annotation gives."""
         parameters = list(inspect.signature(self.run).parameters.values())[2:]
-        return tuple(Option(q.name, *_described(str(q.annotation)), q.default) for q in parameters)
+        return tuple(Option(q.name, *_described(_written(q)), q.default) for q in parameters)
 
     def check_options(self, values: dict[str, Any]) -> None:
         """Raise Failure for an unknown option or a value of the wrong type."""
@@ -209,12 +221,18 @@ class Pass:
         settled = self.settled_options(options or {})
         site = PassSite(module, rule=self.name)
         if self.on_module:
-            site.editor.take(self.run(module, site, **settled))
+            site.editor.take(self._checked(self.run(module, site, **settled), IRModule))
         else:
             for name, fn in module.relax_functions.items():
                 site.function = name
-                site.editor.replace(name, self.run(fn, site, **settled))
+                site.editor.replace(name, self._checked(self.run(fn, site, **settled), Function))
         return _with_phase(infer_again(site.editor.done(), site), module), site
+
+    def _checked(self, result: object, kind: type[Result]) -> Result:
+        """The result of the pass. Raises TypeError if it is no function or module."""
+        if not isinstance(result, kind):
+            raise TypeError(f"{self.name} returned {type(result).__name__}, not {kind.__name__}")
+        return result
 
 
 def infer_again(module: IRModule, site: PassSite) -> IRModule:

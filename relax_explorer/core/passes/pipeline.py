@@ -127,9 +127,8 @@ def _step(text: str) -> Step:
     try:
         of = registry.get(name.strip())
     except KeyError as error:
-        raise Failure(
-            Diagnostic(codes.UNKNOWN_PASS, str(error.args[0]), help=codes.UNKNOWN_PASS.fix)
-        ) from None
+        unknown = Diagnostic(codes.UNKNOWN_PASS, str(error.args[0]), help=codes.UNKNOWN_PASS.fix)
+        raise Failure(unknown, *registry.problems()) from None
     return Step(of, of.settled_options(_options(options.strip().removesuffix("}"), of) if brace else {}))
 
 
@@ -181,7 +180,14 @@ def run_step(
     if refused is not None and phase_check == "error":
         raise Failure(refused)
     start = perf_counter()
-    new, site = step.of.apply(module, step.options)
+    try:
+        new, site = step.of.apply(module, step.options)
+    except Exception as error:
+        if isinstance(error, Failure) or step.of.name in registry.own():
+            raise
+        text = f"{step.of.name} failed: {type(error).__name__}: {error}"
+        help = codes.FOREIGN_FAILURE.fix
+        raise Failure(Diagnostic(codes.FOREIGN_FAILURE, text, help=help, origin=step.of.name)) from error
     seconds = perf_counter() - start
     problems = [] if refused is None else [replace(refused, severity=Severity.WARNING, notes=(_ANYWAY,))]
     problems += site.report

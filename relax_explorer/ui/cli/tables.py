@@ -16,6 +16,7 @@ from relax_explorer.ui.cli import output
 def print_passes(module: IRModule | None, style: str) -> None:
     """Print every pass with its summary. With a module, print only the passes that would change it."""
     shown = list(passes.table().values())
+    output.report(passes.problems())
     if module is not None:
         changing = {item.name for item in verdicts(normalized(module)[0]) if item.changes}
         shown = [pass_ for pass_ in shown if pass_.name in changing]
