@@ -273,3 +273,17 @@ def test_opt_records_passes_and_only_warns_about_phases(tmp_path: Path) -> None:
 def test_explain_names_the_passes_that_run_before() -> None:
     page = rxe_cli("explain", "LowerRuntimeBuiltin").output
     assert "  DecomposeOpsForInference or DecomposeOpsForTraining\n" in page
+
+
+def test_an_edited_file_replaces_the_program(tmp_path: Path) -> None:
+    path, edited = tmp_path / "loose.py", tmp_path / "edited.py"
+    path.write_text(LOOSE)
+    edited.write_text(LOOSE.replace("R.exp", "R.sin"))
+    done = rxe_cli(
+        "opt", str(path), "-p", f"ToNonDataflow,ReplaceModule{{text={str(edited)!r}}},FoldConstant"
+    )
+    assert done.exit_code == 0
+    assert "R.sin" in done.output
+    gone = rxe_cli("opt", str(path), "-p", "ReplaceModule{text=gone.py}")
+    assert gone.exit_code == 2
+    assert "gone.py" in gone.output + gone.stderr

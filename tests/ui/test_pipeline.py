@@ -6,6 +6,7 @@ import json
 from io import StringIO
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from relax_explorer.core import passes as registry
@@ -18,6 +19,7 @@ from relax_explorer.ui.tui import keys
 from relax_explorer.ui.tui.app import Explorer
 from relax_explorer.ui.tui.dialogs.pass_choices import step_completions
 from relax_explorer.ui.tui.dialogs.pipeline_editor import PipelineEditor
+from relax_explorer.ui.tui.dialogs.text_editor import TextEditor
 from relax_explorer.ui.tui.trying import NoVerdicts, Question, Trier, answer
 from relax_explorer.ui.tui.typed import command_line
 from relax_explorer.ui.tui.widgets.line_view import LineView
@@ -285,3 +287,71 @@ def test_each_key_of_the_editor_has_its_action() -> None:
     found = keys.keys_of("pipeline")
     assert len({key.key for key in found}) == len(found)
     assert all(hasattr(PipelineEditor, f"action_{key.action.partition('(')[0]}") for key in found)
+
+
+async def test_the_text_of_a_stage_is_edited_and_the_rest_runs_again() -> None:
+    app = Explorer(str(SAMPLES[0]), PIPELINE)
+    async with app.run_test(size=(100, 30)) as pilot:
+        await idle(pilot, app)
+        before = app.state.session
+        assert before is not None
+        await press(pilot, app, "E", "t")
+        assert isinstance(app.screen, TextEditor)
+        assert "Text behind 1" in screen_text(app)
+        area = app.screen.area
+        given = area.text
+        area.load_text(given.replace("R.nn.relu(", "R.exp("))
+        await press(pilot, app, "ctrl+s")
+        assert isinstance(app.screen, PipelineEditor)
+        assert [step.of.name for step in app.screen.plan.steps][:2] == [
+            "CanonicalizeBindings",
+            "ReplaceModule",
+        ]
+        assert "the edited text is a step of its own" in screen_text(app)
+        await press(pilot, app, "t")  # the step has not run
+        assert "this step has not run like this" in screen_text(app)
+        await press(pilot, app, "enter")
+        assert len(made_by(app)) == 4
+        session = app.state.session
+        assert session is not None
+        assert session.stages[1] is before.stages[1]
+        assert "R.exp" in session.stages[2].module.script()
+        await press(pilot, app, "u")
+        assert made_by(app) == PIPELINE.split(",")
+
+
+async def test_a_text_that_cannot_be_read_stays_in_the_editor() -> None:
+    app = Explorer(str(SAMPLES[0]), PIPELINE)
+    async with app.run_test(size=(100, 30)) as pilot:
+        await idle(pilot, app)
+        await typed(pilot, app, "edit")
+        assert isinstance(app.screen, TextEditor)
+        area = app.screen.area
+        given = area.text
+        area.load_text(given.replace("R.nn.relu(shifted)", "R.nn.relu(shifte)"))
+        await press(pilot, app, "ctrl+s")
+        assert isinstance(app.screen, TextEditor)
+        assert "'shifte'" in screen_text(app)
+        area.load_text(given.replace("R.nn.relu(", "R.cos("))
+        await press(pilot, app, "ctrl+s")
+        await idle(pilot, app)
+        assert made_by(app)[0].startswith("ReplaceModule")
+        await typed(pilot, app, "edit")
+        await press(pilot, app, "escape")
+        assert app.screen is app.frame
+        assert len(made_by(app)) == 4
+
+
+async def test_files_of_options_are_read_in_the_explorer_too(tmp_path: Path) -> None:
+    path, weights = tmp_path / "p.py", tmp_path / "w.npz"
+    path.write_text(FIRST)
+    np.savez(weights, nothing=np.zeros(2, "float32"))
+    pipeline = f"BindParams{{params='{weights}'}},LegalizeOps"
+    app = Explorer(str(path), pipeline)
+    async with app.run_test(size=(100, 30)) as pilot:
+        await idle(pilot, app)
+        assert app.state.plan is not None
+        assert app.state.plan.text == pipeline
+        assert app.pipeline_control.text == pipeline
+        await press(pilot, app, "E", "G", "space", "enter")
+        assert len(made_by(app)) == 1

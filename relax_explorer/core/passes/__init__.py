@@ -29,6 +29,7 @@ def __getattr__(name: str) -> object:
 # The file's name is the function's name.
 FILES: tuple[str, ...] = (
     "normalize_pass",
+    "replace_module",
     "normalize_global_var",
     "inline_private_functions",
     "remove_unused_parameters",

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from time import perf_counter
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from relax_explorer.core import passes as registry
 from relax_explorer.core.check.claimed_phase import HISTORY, recorded
@@ -24,16 +24,70 @@ from relax_explorer.core.passes.properties import NORMALIZED, PROPERTIES, REGIST
 from relax_explorer.core.program.module import IRModule
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Step:
-    """One entry of a pipeline: a pass with its options."""
+    """One entry of a pipeline: a pass with its options. Its text is read back as an equal step, unless it has arrays of no file."""
 
     of: Pass
     options: dict[str, Any] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        text = ",".join(f"{key}={_written(value)}" for key, value in self.options.items())
+        return self._text(_written)
+
+    @property
+    def label(self) -> str:
+        """The text with the beginning of long options only."""
+        return self._text(
+            lambda value: text if len(text := _written(value)) < LONG else f"{text[:SHORT]}…{text[-1]}"
+        )
+
+    def _text(self, write: Callable[[object], str]) -> str:
+        text = ",".join(f"{key}={write(value)}" for key, value in self.options.items())
         return f"{self.of.name}{{{text}}}" if text else self.of.name
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Step) and self.of == other.of and _is_equal(self.options, other.options)
+
+    def __hash__(self) -> int:
+        return hash((self.of.name, *self.options))
+
+
+class FromFile(dict[str, Any]):
+    """Arrays by name, read from a file."""
+
+    def __init__(self, path: str, arrays: Mapping[str, Any]) -> None:
+        super().__init__(arrays)
+        self.path = path
+
+
+LONG, SHORT = 200, 30  # characters of an option
+
+
+@runtime_checkable
+class Array(Protocol):
+    """An array of numpy, which need not be imported to compare options."""
+
+    @property
+    def dtype(self) -> object:
+        """The element type."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The lengths."""
+
+    def tobytes(self) -> bytes:
+        """The elements."""
+
+
+def _is_equal(a: object, b: object) -> bool:
+    """True if two options are equal. Of arrays, `==` has no truth value."""
+    if a is b:
+        return True
+    if isinstance(a, dict) and isinstance(b, dict):
+        return a.keys() == b.keys() and all(_is_equal(a[key], b[key]) for key in a)
+    if isinstance(a, Array) and isinstance(b, Array):
+        return bool(a.dtype == b.dtype) and a.shape == b.shape and a.tobytes() == b.tobytes()
+    return type(a) is type(b) and bool(a == b)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +130,9 @@ class Outcome:
 
 
 def _written(value: object) -> str:
-    """The text of an option. Of arrays by name, only the names are written."""
+    """The text of an option. Of arrays by name, their file is written, or else only the names."""
+    if isinstance(value, FromFile):
+        return repr(value.path)
     if isinstance(value, dict) and any(hasattr(item, "dtype") for item in value.values()):
         return f"{{{', '.join(f'{name!r}: …' for name in value)}}}"
     return repr(value)

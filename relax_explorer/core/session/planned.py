@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from relax_explorer.core import passes as registry
@@ -12,6 +12,7 @@ from relax_explorer.core.passes.pass_order import unmet
 from relax_explorer.core.passes.pipeline import Step, steps
 from relax_explorer.core.passes.properties import Property
 
+EDIT = "ReplaceModule"  # the pass that goes on with an edited text
 MOST_INSERTED = 8  # passes in front of one step
 
 
@@ -71,7 +72,13 @@ class Plan:
         """Without a step."""
         return self._with(number, 1)
 
-    def with_text(self, number: int, text: str, replaced: int = 0) -> Plan:
+    def with_edit(self, number: int, text: str) -> Plan:
+        """With an edited text in place of the module behind an entry; -1 stands for the input. An edit replaces an earlier one."""
+        edit = Planned(Step(registry.get(EDIT), {"text": text}))
+        is_edit = number >= 0 and self.entries[number].step.of.name == EDIT
+        return self._with(number, 1, edit) if is_edit else self._with(number + 1, 0, edit)
+
+    def with_text(self, number: int, text: str | Sequence[Step], replaced: int = 0) -> Plan:
         """With the steps of a text before a number, in the place of the next `replaced` ones. Raises Failure like `of`."""
         return self._with(number, replaced, *Plan.of(text).entries)
 
@@ -83,9 +90,11 @@ class Plan:
         if [entry.step for entry in self.entries] == [entry.step for entry in other.entries]:
             pairs = zip(self.entries, other.entries, strict=True)
             return ", ".join(
-                f"{new.step} {'on' if new.is_on else 'off'}" for new, old in pairs if new.is_on != old.is_on
+                f"{new.step.label} {'on' if new.is_on else 'off'}"
+                for new, old in pairs
+                if new.is_on != old.is_on
             )
-        old, new = [str(entry.step) for entry in other.entries], [str(entry.step) for entry in self.entries]
+        old, new = [entry.step.label for entry in other.entries], [entry.step.label for entry in self.entries]
         if sorted(old) == sorted(new):
             return f"another order: {', '.join(new)}"
         gone, more = Counter(old) - Counter(new), Counter(new) - Counter(old)

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from relax_explorer.core.check import checked, lenient
 from relax_explorer.core.check.claimed_phase import recorded
-from relax_explorer.core.diagnostics import Diagnostic
+from relax_explorer.core.diagnostics import Diagnostic, Failure
 from relax_explorer.core.passes.pass_order import explain
 from relax_explorer.core.passes.pipeline import Step, run, steps
 from relax_explorer.core.passes.properties import Property, holding
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.align import ModuleDiff, diff_modules
+from relax_explorer.core.session.planned import Plan
 from relax_explorer.core.session.provenance import Trace, history
 from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.core.shown import Shown
@@ -87,7 +88,7 @@ class Session(Shown):
             return None
         snapshot = Snapshot(
             len(self.stages),
-            str(outcome.step),
+            outcome.step.label,
             outcome.module,
             outcome.changed,
             outcome.problems,
@@ -115,6 +116,18 @@ class Session(Shown):
         other._diffs = {places: diff for places, diff in list(self._diffs.items()) if max(places) <= kept}
         other._outcomes = run(other.stages[-1].module, other.pipeline[kept:], other.held[-1])
         return other
+
+    def with_text(self, stage: int, text: str) -> Session:
+        """A session in which an edited text replaces the module of a stage. Only the passes behind it run again.
+
+        A stage that was edited before is edited anew. Raises Failure if the text can't be read.
+        """
+        from relax_explorer.core.passes.replace_module import problem_of
+
+        problem = problem_of(text, self.stages[stage].module)
+        if problem is not None:
+            raise Failure(problem)
+        return self.with_pipeline(Plan.of(self.pipeline).with_edit(stage - 1, text).steps)
 
     def run_all(self) -> None:
         """Run the rest of the pipeline."""

@@ -23,8 +23,8 @@ from relax_explorer.ui import directories
 from relax_explorer.ui.cli import output, streams
 from relax_explorer.ui.cli.input_options import lengths_given, sources_by_name
 from relax_explorer.ui.cli.opening import chosen, recorded_stages
-from relax_explorer.ui.cli.pass_files import with_files
 from relax_explorer.ui.files import STANDARD_OUTPUT, Target
+from relax_explorer.ui.pass_files import with_files
 from relax_explorer.ui.tui.keymap import BadKeys, Keymap, keymap
 
 

@@ -14,7 +14,7 @@ from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.ui import directories
 from relax_explorer.ui.cli import output
-from relax_explorer.ui.cli.pass_files import with_files
+from relax_explorer.ui.pass_files import with_files
 
 
 def chosen(session: Session, stage: str | None) -> Snapshot:

@@ -20,8 +20,8 @@ from relax_explorer.ui import directories
 from relax_explorer.ui.cli import output
 from relax_explorer.ui.cli.input_options import lengths_given, sources_by_name
 from relax_explorer.ui.cli.packed_files import register_files
-from relax_explorer.ui.cli.pass_files import with_files
 from relax_explorer.ui.cli.run import most_bytes
+from relax_explorer.ui.pass_files import with_files
 
 _MOST_SAMPLES = 1000
 _MOST_WORKERS = 512

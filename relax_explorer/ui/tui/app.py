@@ -364,6 +364,21 @@ class Explorer(App[int]):
         cursor = plan.number_of(self.state.selection.stage) or 0
         self.push_screen(PipelineEditor(session, plan, cursor), done)
 
+    def edit_text(self) -> None:
+        """Edit the text of the selected stage, then run the passes behind it."""
+        from relax_explorer.ui.tui.dialogs.text_editor import TextEditor
+
+        stage, plan = self.state.stage, self.pipeline_control.plan()
+        if stage is None or plan is None:
+            return
+
+        def done(text: str | None) -> None:
+            if text is not None:
+                self.pipeline_control.run(plan.with_edit(-1 if number is None else number, text))
+
+        number = plan.number_of(stage.number)
+        self.push_screen(TextEditor(f"Text of stage {stage.label} {stage.made_by}", stage.module), done)
+
     def say(self, text: str) -> None:
         """Show a notice in the footer until the next key."""
         self.notice = text

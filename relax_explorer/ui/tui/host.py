@@ -97,6 +97,9 @@ class Host(Protocol):
     def ask_key(self, title: str, lines: Sequence[str], then: Callable[[str], None]) -> None:
         """Wait for one key, over some lines."""
 
+    def edit_text(self) -> None:
+        """Edit the text of the selected stage, then run the passes behind it."""
+
     def edit_pipeline(self) -> None:
         """Edit the pipeline, then run it."""
 

@@ -163,6 +163,12 @@ KEYS: tuple[Key, ...] = (
     Key("K", "move_step(-1)", "Move the pass up", ("pipeline",)),
     Key("a", "add", "Add a pass", ("pipeline",), "add"),
     Key("e", "edit_step", "Edit the pass and its options", ("pipeline",), "edit"),
+    Key(
+        "t",
+        "edit_text",
+        "Edit the text of the program behind the pass; only the passes behind run again",
+        ("pipeline",),
+    ),
     Key("D", "remove", "Remove the pass", ("pipeline",), "remove"),
     Key("i", "insert_missing", "Insert the passes that the selected one lacks", ("pipeline",), "fix"),
     Key("tab", "next_pane", "Between the steps and the passes to add", ("pipeline",), "passes"),

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from relax_explorer.core.diagnostics import Failure
-from relax_explorer.core.passes.pipeline import steps
 from relax_explorer.core.session.planned import Plan
 from relax_explorer.core.session.recorded import RecordedSession
+from relax_explorer.ui.pass_files import with_files
 from relax_explorer.ui.tui.host import Host
 from relax_explorer.ui.tui.stage_control import StageControl
 from relax_explorer.ui.tui.widgets.line_view import Row
@@ -42,7 +42,7 @@ class PipelineControl:
     def text(self) -> str:
         """The value of `--passes` that gives these stages: as it was typed, if nothing was edited."""
         plan, given = self.app.state.plan, self.stages.pipeline
-        return given if plan is None or plan.steps == steps(given) else plan.text
+        return given if plan is None or plan.steps == with_files(given) else plan.text
 
     def run(self, plan: Plan, said: str = "") -> None:
         """Run the program with another plan."""
@@ -75,7 +75,7 @@ class PipelineControl:
             return
         new = plan.toggled(number)
         self._toggled = (new, number, self.app.state.selection.stage)
-        name = visible(str(plan.entries[number].step), 60)
+        name = visible(plan.entries[number].step.label, 60)
         self.run(new, f"{name} is {'on' if new.entries[number].is_on else 'off'}; u undoes")
 
     def toggle_stage(self, stage: int) -> None:
@@ -108,7 +108,7 @@ class PipelineControl:
         if self.plan() is None:
             return
         try:
-            self.run(Plan.of(text))
+            self.run(Plan.of(with_files(text)))
         except Failure as failure:
             self.app.show_failures(failure.diagnostics)
 

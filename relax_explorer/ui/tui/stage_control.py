@@ -18,6 +18,7 @@ from relax_explorer.core.session.recorded import RecordedSession, is_recorded
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.ui import directories, recent, remembered_inputs
+from relax_explorer.ui.pass_files import with_files
 from relax_explorer.ui.tui.host import Host
 from relax_explorer.ui.tui.jobs import Job
 from relax_explorer.ui.tui.selection import Selection
@@ -140,7 +141,9 @@ class StageControl:
     def _session(self, path: str, stages: Sequence[Stage]) -> Session:
         if is_recorded(path, stages):
             return RecordedSession(stages, path, directories.kernel_cache(), self.profile)
-        return Session(stages[0].module, self.pipeline, path, directories.kernel_cache(), self.profile)
+        return Session(
+            stages[0].module, with_files(self.pipeline), path, directories.kernel_cache(), self.profile
+        )
 
     def _opened(self, session: Session, path: str) -> None:
         self.run.stop()

@@ -114,6 +114,10 @@ def _passes(app: Controls, text: str) -> None:
         app.edit_pipeline()
 
 
+def _edit(app: Controls, text: str) -> None:
+    app.edit_text()
+
+
 def _toggle(app: Controls, text: str) -> None:
     app.pipeline_control.toggle_named(text)
 
@@ -191,6 +195,7 @@ TYPED: tuple[Typed, ...] = (
     Typed("mark", "LETTER", "Mark this place.", _mark),
     Typed("marks", "", "List the marks; Enter goes to one.", _marks),
     Typed("passes", "[A,B]", "Edit the pipeline, or run these passes, as with --passes.", _passes),
+    Typed("edit", "", "Edit the text of this stage; only the passes behind it run again.", _edit),
     Typed("toggle", "N|PASS", "Turn the pass of a stage off, or on again.", _toggle),
     Typed("edits", "", "List the pipelines that were tried; Enter goes back to one.", _edits),
     Typed("diff", "MODE", "Show changes inline, beside the stage before, only them, or off.", _diff),

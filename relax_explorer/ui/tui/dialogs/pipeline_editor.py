@@ -19,6 +19,7 @@ from relax_explorer.core.passes.speculation import Verdict
 from relax_explorer.core.session.commands import command
 from relax_explorer.core.session.planned import Plan
 from relax_explorer.core.session.session import Session
+from relax_explorer.ui.pass_files import with_files
 from relax_explorer.ui.tui import keys
 from relax_explorer.ui.tui.dialogs.pass_choices import Choices, about, step_completions
 from relax_explorer.ui.tui.keymap import Keymap
@@ -144,17 +145,20 @@ class PipelineEditor(Moving, ModalScreen["Plan | None"]):
 
     def _row(self, number: int, is_wrong: bool) -> Row:
         entry = self.plan.entries[number]
-        text = f"[{'x' if entry.is_on else ' '}] {number + 1:>2} {visible(str(entry.step), 200)}"
+        text = f"[{'x' if entry.is_on else ' '}] {number + 1:>2} {visible(entry.step.label, 200)}"
         return Row(text, "!" if is_wrong else " ", number, ghost=self._changed(number))
 
     def _changed(self, number: int) -> str:
         """What a step changed, if the steps up to it ran like this."""
         stage = self.plan.stage_of(number)
-        if stage is None or stage >= len(self.session.stages):
-            return ""
-        if self.plan.steps[:stage] != self.session.pipeline[:stage] or not self.session.stages[stage].changed:
+        if stage is None or not self._has_run(stage) or not self.session.stages[stage].changed:
             return ""
         return change_counts(self.session.diff(stage - 1, stage))
+
+    def _has_run(self, stage: int) -> bool:
+        """True if the steps up to a stage ran like this."""
+        ran = stage < len(self.session.stages)
+        return ran and self.plan.steps[:stage] == self.session.pipeline[:stage]
 
     def _draw_remarks(self) -> None:
         """The selected pass, the warnings, and the command line."""
@@ -270,6 +274,23 @@ class PipelineEditor(Moving, ModalScreen["Plan | None"]):
     def action_move_step(self, by: int) -> None:
         self._edit(lambda plan, number: plan.moved(number, by), by)
 
+    def action_edit_text(self) -> None:
+        from relax_explorer.ui.tui.dialogs.text_editor import TextEditor
+
+        number = self.steps.cursor
+        stage = self.plan.stage_of(number) if number < len(self.plan.entries) else None
+        if stage is None or not self._has_run(stage):
+            self._draw(said="this step has not run like this; Enter runs the pipeline")
+            return
+
+        def done(text: str | None) -> None:
+            if text is not None:
+                self.edits.take(self.plan.with_edit(number, text))
+                self._draw(number + 1, said="the edited text is a step of its own; Enter runs the rest")
+
+        module = self.session.stages[stage].module
+        self.app.push_screen(TextEditor(f"Text behind {number + 1}", module), done)
+
     def action_remove(self) -> None:
         self._edit(lambda plan, number: plan.without(number))
 
@@ -333,7 +354,9 @@ class PipelineEditor(Moving, ModalScreen["Plan | None"]):
             return
         place = self._behind if self._replaced is None else self._replaced
         try:
-            self.edits.take(self.plan.with_text(place, event.value, int(self._replaced is not None)))
+            self.edits.take(
+                self.plan.with_text(place, with_files(event.value), int(self._replaced is not None))
+            )
         except Failure as failure:
             problem = failure.diagnostics[0]
             self._draw(said=f"{problem.message}; {problem.help}" if problem.help else problem.message)
