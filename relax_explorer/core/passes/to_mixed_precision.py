@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from operator import is_
 from typing import Annotated
 
-from relax_explorer.core.build.block_builder import BlockBuilder
 from relax_explorer.core.codes import passes as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure
 from relax_explorer.core.ir import expr as e
@@ -18,6 +16,7 @@ from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.walk import exprs, map_operands, merged_blocks, operands, sequences
 from relax_explorer.core.ops import find
 from relax_explorer.core.passes.contract import PassSite, module_pass
+from relax_explorer.core.passes.dataflow_forms import DataflowForms
 from relax_explorer.core.passes.mixed_precision_policies import ALWAYS, FOLLOW
 from relax_explorer.core.passes.pattern_rules import call
 from relax_explorer.core.passes.properties import NO_HIGH_LEVEL_OPS, NORMAL_FORM
@@ -149,17 +148,14 @@ def _variables(expr: e.Expr) -> Iterator[e.Var]:
         stack += operands(part)
 
 
-class _Mixer:
-    """Rewrites one function. `now` maps variables of dataflow blocks to those that hold their values in float16."""
+class _Mixer(DataflowForms):
+    """Rewrites one function. The other form of a value is that in float16."""
 
     def __init__(self, fn: e.Function, at: PassSite, out_dtype: DType, named: tuple[e.Var, ...]) -> None:
-        self.fn, self.at, self.out_dtype = fn, at, out_dtype
-        self.build = BlockBuilder(at.editor, within=fn, record=at.record)
+        super().__init__(fn, at)
+        self.out_dtype = out_dtype
         self.uses = _Uses()
         self.uses.sequence(fn.body)
-        self.now: dict[e.Var, e.Var] = {}
-        self.params = fn.params
-        self.in_dataflow = False
         self.wide: dict[e.Var, e.Var] = {}  # parameters that became float16, cast for readers outside
         for param in named:
             info = param.struct_info
@@ -177,46 +173,26 @@ class _Mixer:
                 if param in self.uses.outside:
                     self.wide[param] = self.build.emit(call("relax.astype", half, dtype=FLOAT32), param.name)
             front = self.build.blocks()
-        body = self.sequence(self.fn.body)
+        new = super().function()
         if front:
-            body = replace(body, blocks=tuple(merged_blocks([*front, *body.blocks])))
+            blocks = tuple(merged_blocks([*front, *new.body.blocks]))
+            new = replace(new, body=replace(new.body, blocks=blocks))
         if all(map(is_, params, self.fn.params)):
-            return replace(self.fn, body=body)
-        return replace(self.fn, params=params, body=body, struct_info=None)
+            return new
+        return replace(new, params=params, struct_info=None)
 
-    def sequence(self, seq: e.SeqExpr) -> e.SeqExpr:
-        """A sequence in mixed precision."""
-        outer = self.in_dataflow
-        with self.build.apart():
-            for block in seq.blocks:
-                self.build.start_block(block)
-                self.in_dataflow = type(block) is e.DataflowBlock
-                self._block(block)
-            self.in_dataflow = False
-            blocks, result = self.build.blocks(), self._restored(seq.body)
-        self.in_dataflow = outer
-        same = len(blocks) == len(seq.blocks) and all(map(is_, blocks, seq.blocks))
-        return replace(seq, blocks=seq.blocks if same else tuple(blocks), body=result)
-
-    def _block(self, block: e.BindingBlock) -> None:
-        """Emit the bindings of a block. What it knows about variables ends with it."""
-        before = {param: self.now.get(param) for param in self.params}
-        if self.in_dataflow and block.bindings:
-            with self._from(block.bindings[0]):
+    def begin(self, block: e.BindingBlock) -> None:
+        """Cast parameters that are needed in float16 only."""
+        if block.bindings:
+            with self.emitting(block.bindings[0]):
                 for param in self.params:
                     self._halve(param)
-        for binding in block.bindings:
-            self._binding(binding)
-            if self.in_dataflow and binding.var is not None and binding.var in self.uses.in_own_block:
-                with self._from(binding):
-                    self._halve(binding.var)
-        if self.in_dataflow:
-            before.update({binding.var: None for binding in block.bindings if binding.var is not None})
-        for var, value in before.items():
-            if value is None:
-                self.now.pop(var, None)
-            else:
-                self.now[var] = value
+
+    def after(self, binding: e.Binding) -> None:
+        """Cast a variable that is needed in float16 only."""
+        if binding.var is not None and binding.var in self.uses.in_own_block:
+            with self.emitting(binding):
+                self._halve(binding.var)
 
     def _halve(self, var: e.Var) -> None:
         """Cast a variable once if each of its readers needs float16."""
@@ -224,58 +200,14 @@ class _Mixer:
         if self.uses.only_half(var) and _dtype(current.struct_info) is FLOAT32:
             self.now[var] = self.build.emit(call("relax.astype", current, dtype=FLOAT16))
 
-    def _binding(self, binding: e.Binding) -> None:
-        value = binding.value
-        if type(value) is e.Function:
-            outer, self.params = self.params, value.params
-            new = replace(binding, value=replace(value, body=self.sequence(value.body)))
-            self.params = outer
-        elif type(value) is e.If:
-            true, false = (self.sequence(branch) for branch in sequences(value))
-            condition = self._restored(value.condition)
-            new = replace(
-                binding, value=replace(value, condition=condition, true_branch=true, false_branch=false)
-            )
-        else:
-            with self._from(binding):
-                mixed = self._value(binding)
-                if mixed is not value:
-                    self._bind(binding, mixed)
-                    return
-            new = binding
-        if new is not binding:
-            self.at.record(binding, new)
-        self.build.keep(new)
-
-    @contextmanager
-    def _from(self, origin: e.Binding) -> Iterator[None]:
-        """Note that the bindings emitted meanwhile, if any, come from `origin`."""
-        count = self.build.count
-        with self.build.inherit(origin.value):
-            yield
-        new = self.build.emitted_since(count)
-        if new:
-            self.at.record(origin, new)
-
-    def _bind(self, binding: e.Binding, value: e.Expr) -> None:
-        """Emit a binding with a new value. A dataflow variable gets the dtype of the value."""
-        var, value = binding.var, e.replace_span(value, binding.value.span)
-        if type(binding) is e.VarBinding and type(var) is e.DataflowVar:
-            self.build.add(e.VarBinding(e.var_like(var, None), value, None, binding.span))
-            (last,) = self.build.emitted_since(self.build.count - 1)
-            assert last.var is not None  # the new binding has a variable
-            self.now[var] = last.var
-        else:
-            self.build.add(replace(binding, value=value))
-
-    def _value(self, binding: e.Binding) -> e.Expr:
+    def value(self, binding: e.Binding) -> e.Expr:
         """The value of a binding in mixed precision, with the dtype of its variable unless that is a dataflow variable."""
         value, var = binding.value, binding.var
         policy = _policy(value) if self.in_dataflow else None
         movable = self.in_dataflow and type(value) in (e.Tuple, e.TupleGetItem)
         if type(binding) is not e.VarBinding or (policy is None and not movable):
-            return self._restored(value)
-        value = map_operands(value, self._current)
+            return self.restored(value)
+        value = map_operands(value, self.current)
         if policy is not None and type(value) is e.Call:
             value = self._in_precision(value, policy)
         if value is binding.value:
@@ -297,23 +229,15 @@ class _Mixer:
             return value
         return e.Call(value.op, args, attrs, value.sinfo_args, None, value.span)
 
-    def _current(self, expr: e.Expr) -> e.Expr:
-        """An operand with the variables that hold the present values."""
-        if isinstance(expr, e.Var):
-            return self.now.get(expr, expr)
-        new = map_operands(expr, self._current)
-        if new is not expr and type(new) is e.Tuple:
-            return e.tuple_of(new.fields)
-        return new
-
-    def _restored(self, expr: e.Expr) -> e.Expr:
+    def restored(self, expr: e.Expr) -> e.Expr:
         """An expression whose operands have their first dtypes again."""
-        if not isinstance(expr, e.Var):
-            return map_operands(expr, self._restored)
-        if not self.in_dataflow and expr in self.wide:
+        if isinstance(expr, e.Var) and not self.in_dataflow and expr in self.wide:
             return self.wide[expr]
-        current = self.now.get(expr)
-        return expr if current is None else self._converted(current, expr.struct_info)
+        return super().restored(expr)
+
+    def first_form(self, current: e.Expr, var: e.Var) -> e.Expr:
+        """The value in the dtype of the variable."""
+        return self._converted(current, var.struct_info)
 
     def _converted(self, expr: e.Expr, to: DType | s.StructInfo | None) -> e.Expr:
         """An expression whose tensors of float16 and float32 have the dtype of `to`."""

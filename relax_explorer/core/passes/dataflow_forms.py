@@ -1,0 +1,139 @@
+"""Rewrites a function so that the variables of its dataflow blocks hold their values in other forms: in another dtype or layout.
+
+A form ends with its block: what leaves the block, and operands of calls that need it, have their first form again.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
+from operator import is_
+
+from relax_explorer.core.build.block_builder import BlockBuilder
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir.node import replace
+from relax_explorer.core.ir.walk import map_operands, sequences
+from relax_explorer.core.passes.contract import PassSite
+
+
+class DataflowForms(ABC):
+    """Walks over one function. `now` maps variables to those that hold their values in another form."""
+
+    def __init__(self, fn: e.Function, at: PassSite) -> None:
+        self.fn, self.at = fn, at
+        self.build = BlockBuilder(at.editor, within=fn, record=at.record)
+        self.now: dict[e.Var, e.Var] = {}
+        self.params = fn.params  # of the current function
+        self.in_dataflow = False
+
+    @abstractmethod
+    def value(self, binding: e.Binding) -> e.Expr:
+        """The new value of a binding. In its first form, unless a dataflow variable holds it."""
+
+    @abstractmethod
+    def first_form(self, current: e.Expr, var: e.Var) -> e.Expr:
+        """The value of `current`, which holds that of `var`, in its first form."""
+
+    def begin(self, block: e.BindingBlock) -> None:
+        """Called at the start of each dataflow block."""
+
+    def after(self, binding: e.Binding) -> None:
+        """Called after each binding of a dataflow block."""
+
+    def function(self) -> e.Function:
+        """The function after the walk."""
+        return replace(self.fn, body=self.sequence(self.fn.body))
+
+    def sequence(self, seq: e.SeqExpr) -> e.SeqExpr:
+        """A sequence after the walk."""
+        outer = self.in_dataflow
+        with self.build.apart():
+            for block in seq.blocks:
+                self.build.start_block(block)
+                self.in_dataflow = type(block) is e.DataflowBlock
+                self._block(block)
+            self.in_dataflow = False
+            blocks, result = self.build.blocks(), self.restored(seq.body)
+        self.in_dataflow = outer
+        same = len(blocks) == len(seq.blocks) and all(map(is_, blocks, seq.blocks))
+        return replace(seq, blocks=seq.blocks if same else tuple(blocks), body=result)
+
+    def current(self, expr: e.Expr) -> e.Expr:
+        """An operand with the variables that hold the present forms."""
+        if isinstance(expr, e.Var):
+            return self.now.get(expr, expr)
+        new = map_operands(expr, self.current)
+        return e.tuple_of(new.fields) if new is not expr and type(new) is e.Tuple else new
+
+    def restored(self, expr: e.Expr) -> e.Expr:
+        """An expression whose operands have their first form."""
+        if not isinstance(expr, e.Var):
+            return map_operands(expr, self.restored)
+        current = self.now.get(expr)
+        return expr if current is None else self.first_form(current, expr)
+
+    @contextmanager
+    def emitting(self, origin: e.Binding) -> Iterator[None]:
+        """Note that the bindings emitted meanwhile, if any, come from `origin`."""
+        count = self.build.count
+        with self.build.inherit(origin.value):
+            yield
+        new = self.build.emitted_since(count)
+        if new:
+            self.at.record(origin, new)
+
+    def _block(self, block: e.BindingBlock) -> None:
+        before = {param: self.now.get(param) for param in self.params}
+        if self.in_dataflow:
+            self.begin(block)
+        for binding in block.bindings:
+            self._binding(binding)
+            if self.in_dataflow:
+                self.after(binding)
+        if self.in_dataflow:
+            before.update({binding.var: None for binding in block.bindings if binding.var is not None})
+        for var, value in before.items():
+            if value is None:
+                self.now.pop(var, None)
+            else:
+                self.now[var] = value
+
+    def _binding(self, binding: e.Binding) -> None:
+        value = binding.value
+        if type(value) is e.Function:
+            outer, self.params = self.params, value.params
+            new = replace(binding, value=replace(value, body=self.sequence(value.body)))
+            self.params = outer
+        elif type(value) is e.If:
+            true, false = (self.sequence(branch) for branch in sequences(value))
+            condition = self.restored(value.condition)
+            new = replace(
+                binding, value=replace(value, condition=condition, true_branch=true, false_branch=false)
+            )
+        else:
+            with self.emitting(binding):
+                formed = self.value(binding)
+                if formed is not value:
+                    self._bind(binding, e.replace_span(formed, value.span))
+                    return
+            new = binding
+        if new is not binding:
+            self.at.record(binding, new)
+        self.build.keep(new)
+
+    def _bind(self, binding: e.Binding, value: e.Expr) -> None:
+        """Emit a binding with a new value. A dataflow variable gets the StructInfo of the value."""
+        var = binding.var
+        if type(var) is e.DataflowVar and type(binding) is e.VarBinding:
+            self.build.add(e.VarBinding(e.var_like(var, None), value, None, binding.span))
+            self.hold(var)
+        else:
+            self.build.add(replace(binding, value=value))
+
+    def hold(self, var: e.Var) -> e.Var:
+        """Let the last emitted variable hold the value of `var`."""
+        (last,) = self.build.emitted_since(self.build.count - 1)
+        assert last.var is not None  # only bindings with a variable hold values
+        self.now[var] = last.var
+        return last.var
