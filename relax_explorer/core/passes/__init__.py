@@ -38,6 +38,7 @@ FILES: tuple[str, ...] = (
     "decompose_ops_for_inference",
     "decompose_ops_for_training",
     "to_mixed_precision",
+    "convert_layout",
     "gradient",
     "topological_sort",
     "bind_params",

@@ -35,10 +35,10 @@ class DataflowForms(ABC):
     def first_form(self, current: e.Expr, var: e.Var) -> e.Expr:
         """The value of `current`, which holds that of `var`, in its first form."""
 
-    def begin(self, block: e.BindingBlock) -> None:
+    def begin(self, block: e.BindingBlock) -> None:  # noqa: B027  # a hook that not every walk needs
         """Called at the start of each dataflow block."""
 
-    def after(self, binding: e.Binding) -> None:
+    def after(self, binding: e.Binding) -> None:  # noqa: B027  # likewise
         """Called after each binding of a dataflow block."""
 
     def function(self) -> e.Function:

@@ -92,7 +92,7 @@ def _check_target(fn: e.Function, index: int) -> None:
             f"target_index is {index}", f"the function has {len(fields)} result{'s' * (len(fields) != 1)}"
         )
     target = fields[index]
-    if not _is_float(target) or s.lengths(target) or target.ndim != 0:  # type: ignore[union-attr]  # a float is a tensor
+    if not _is_float(target) or not isinstance(target, s.TensorStructInfo) or target.ndim != 0:
         text, help = (
             f"the result to differentiate is {target}",
             "reduce it to a float scalar first, for instance by R.sum",

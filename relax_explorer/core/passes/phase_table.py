@@ -110,10 +110,8 @@ def commuting(a: Pass, b: Pass) -> bool:
 MISSING = {
     "AlterOpImpl": "swaps PrimFuncs by tables of a vendor",
     "AttachAttrLayoutFreeBuffers": "marks buffers for schedulers, which are not part of the explorer",
-    "ConvertLayout": "not written yet",
     "DataflowUseInplaceCalls": "not written yet; the aliases that it needs are known (check/aliases.py)",
     "FastMathTransform": "not written yet; TVM 0.27 itself fails on calls of functions",
-    "Gradient": "not written yet",
     "LazyGetInput": "needs callbacks of a runtime that loads weights",
     "LazySetOutput": "needs callbacks of a runtime",
     "LazyTransformParams": "needs callbacks of a runtime that loads weights",

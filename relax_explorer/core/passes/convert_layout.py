@@ -1,0 +1,215 @@
+"""ConvertLayout: give convolutions the desired layouts, and let what stands between them follow."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from operator import is_
+from typing import Annotated, Any
+
+from relax_explorer.core.codes import passes as codes
+from relax_explorer.core.diagnostics import Diagnostic, Failure
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.walk import map_operands
+from relax_explorer.core.passes.contract import NO_VALUES, PassSite, module_pass
+from relax_explorer.core.passes.dataflow_forms import DataflowForms
+from relax_explorer.core.passes.layout_rules import (
+    CONVOLUTIONS,
+    RULES,
+    Fields,
+    Form,
+    Layout,
+    LayoutCall,
+    Plan,
+    first,
+)
+from relax_explorer.core.passes.pattern_rules import call
+from relax_explorer.core.passes.properties import NO_HIGH_LEVEL_OPS, NORMAL_FORM
+from relax_explorer.core.program.module import IRModule
+
+Desired = Mapping[str, Sequence[str]]
+
+
+@module_pass("ConvertLayout", requires=[NORMAL_FORM], invalidates=[NO_HIGH_LEVEL_OPS])
+def convert_layout(
+    module: IRModule,
+    at: PassSite,
+    *,
+    desired_layouts: Annotated[
+        dict[str, Any], 'layouts of data and kernel by operators, or a text "nn.conv2d=NHWC OHWI"'
+    ] = NO_VALUES,
+) -> IRModule:
+    """Let convolutions in dataflow blocks compute in the desired layouts: `nn.conv2d` in NHWC and OHWI instead of NCHW and OIHW.
+
+    `permute_dims` brings the operands into these layouts. Pools, norms, reductions and element-wise operators follow, so that the
+    layout changes back only where a value leaves the block, or in front of an operator that needs the layout of the program. A
+    third layout is that of the result. Axes in attributes become numbers from 0.
+    """
+    desired = _layouts(desired_layouts)
+    if not desired:
+        return module
+    for name, fn in module.relax_functions.items():
+        new = _Converter(fn, at, desired).function()
+        if new is not fn:
+            at.editor.replace(name, new)
+            at.is_open = True
+    return at.editor.done()
+
+
+def _bad(text: str, help: str) -> Failure:
+    return Failure(Diagnostic(codes.BAD_OPTION, f"desired_layouts {text}", help=help))
+
+
+def _layouts(given: dict[str, Any] | str) -> Desired:
+    """The layouts by the full names of operators."""
+    pairs = (
+        given.items()
+        if isinstance(given, dict)
+        else [_pair(part) for part in given.split(",") if part.strip()]
+    )
+    found: dict[str, Sequence[str]] = {}
+    for operator, layouts in pairs:
+        name = operator if operator.startswith("relax.") else f"relax.{operator}"
+        letters = CONVOLUTIONS.get(name)
+        if letters is None:
+            raise _bad(
+                f"names {operator!r}",
+                f"it may name {', '.join(n.removeprefix('relax.') for n in CONVOLUTIONS)}",
+            )
+        example = f"{name.removeprefix('relax.')}={' '.join(letters)}"
+        texts = layouts.split() if isinstance(layouts, str) else list(layouts)
+        if len(texts) not in (2, 3):
+            raise _bad(f"has {len(texts)} layout{'s' * (len(texts) != 1)} for {operator}", f"write {example}")
+        for text, needed in zip(texts, (*letters, letters[0]), strict=False):
+            if not isinstance(text, str) or sorted(text) != sorted(needed):
+                raise _bad(f"has {text!r} for {operator}", f"it must be {needed} in another order: {example}")
+        found[name] = texts
+    return found
+
+
+def _pair(part: str) -> tuple[str, str]:
+    name, equals, layouts = part.partition("=")
+    if not equals:
+        raise _bad(f"has {part.strip()!r}", 'write "nn.conv2d=NHWC OHWI"')
+    return name.strip(), layouts
+
+
+class _Converter(DataflowForms):
+    """Rewrites one function. The other form of a tensor is that in another layout."""
+
+    def __init__(self, fn: e.Function, at: PassSite, desired: Desired) -> None:
+        super().__init__(fn, at)
+        self.desired = desired
+        self.layouts: dict[e.Var, Form] = {}  # of the variables that hold other forms
+        self.result: Form = None  # the layout of the present value
+
+    def value(self, binding: e.Binding) -> e.Expr:
+        """The value of a binding. The layout of a dataflow variable is noted."""
+        value, var = binding.value, binding.var
+        self.result = None if var is None else first(var.struct_info)
+        if not self.in_dataflow or type(binding) is not e.VarBinding or var is None:
+            return self.restored(value)
+        if type(value) in (e.Tuple, e.TupleGetItem):
+            return self._formed(var, map_operands(value, self.current), self._form(value))
+        plan = self._plan(value)
+        if plan is None or type(value) is not e.Call:
+            return self.restored(value)
+        return self._formed(var, self._planned(value, plan), plan.result)
+
+    def _binding(self, binding: e.Binding) -> None:
+        if not (self.in_dataflow and type(binding) is e.MatchCast and self._cast(binding)):
+            super()._binding(binding)
+
+    def _cast(self, binding: e.MatchCast) -> bool:
+        """Check a tensor in its present layout. False if the check needs the layout of the program."""
+        layout, info, var = self._form(binding.value), binding.struct_info, binding.var
+        current = self.now.get(binding.value) if isinstance(binding.value, e.Var) else None
+        dims = info.dims if isinstance(info, s.TensorStructInfo) else None
+        is_held = type(var) is e.DataflowVar and current is not None
+        if not is_held or dims is None or not isinstance(layout, tuple) or len(dims) != len(layout):
+            return False
+        assert isinstance(info, s.TensorStructInfo)  # it has lengths
+        permuted = s.TensorStructInfo(tuple([dims[axis] for axis in layout]), info.dtype, -1, info.vdevice)
+        assert var is not None  # it is held
+        assert current is not None  # likewise
+        with self.emitting(binding):
+            self.build.emit_match_cast(current, permuted, var.name)
+        self.layouts[self.hold(var)] = layout
+        return True
+
+    def _bind(self, binding: e.Binding, value: e.Expr) -> None:
+        super()._bind(binding, value)
+        new = self.now.get(binding.var) if binding.var is not None else None
+        if new is not None:
+            self.layouts[new] = self.result
+
+    def _formed(self, var: e.Var, value: e.Expr, form: Form) -> e.Expr:
+        """The value of a variable in this form. A variable that leaves the block gets its first form."""
+        self.result = form
+        if type(var) is e.DataflowVar or form == first(var.struct_info):
+            return value
+        return self._converted(self.build.informed(value), form, first(var.struct_info))
+
+    def first_form(self, current: e.Expr, var: e.Var) -> e.Expr:
+        """The value in the layout of the program."""
+        return self._converted(current, self._form_of(current), first(var.struct_info))
+
+    def _form_of(self, current: e.Expr) -> Form:
+        return self.layouts.get(current) if isinstance(current, e.Var) else None
+
+    def _form(self, expr: e.Expr) -> Form:
+        """The present layout of an expression of the program."""
+        if isinstance(expr, e.Var):
+            current = self.now.get(expr, expr)
+            return self.layouts[current] if current in self.layouts else first(expr.struct_info)
+        if type(expr) is e.Tuple:
+            return Fields(tuple(map(self._form, expr.fields)))
+        if type(expr) is e.TupleGetItem:
+            form = self._form(expr.tuple)
+            return form.fields[expr.index] if isinstance(form, Fields) else first(expr.struct_info)
+        return first(expr.struct_info)
+
+    def _plan(self, value: e.Expr) -> Plan | None:
+        """How a call computes in the present layouts."""
+        if type(value) is not e.Call or type(value.op) is not e.OpRef:
+            return None
+        rule = RULES.get(value.op.name)
+        return (
+            None
+            if rule is None
+            else rule(LayoutCall(value, [self._form(a) for a in value.args], self.desired))
+        )
+
+    def _planned(self, value: e.Call, plan: Plan) -> e.Expr:
+        """The call as it is planned."""
+        args = [
+            self._converted(self.current(arg), self._form(arg), form)
+            for arg, form in zip(value.args, plan.operands, strict=True)
+        ]
+        if plan.rest is not None:
+            args[1:] = plan.rest
+        attrs = value.attrs.having(**plan.attrs)
+        if attrs == value.attrs and all(map(is_, args, value.args)):
+            return value
+        return e.Call(value.op, tuple(args), attrs, value.sinfo_args, None, value.span)
+
+    def _converted(self, expr: e.Expr, have: Form, want: Form) -> e.Expr:
+        """A value in another layout."""
+        if have == want or have is None or want is None:
+            return expr
+        if isinstance(have, tuple) and isinstance(want, tuple):
+            return call("relax.permute_dims", expr, axes=_axes(have, want))
+        assert isinstance(have, Fields)  # forms of one value
+        assert isinstance(want, Fields)  # likewise
+        if type(expr) is e.Tuple:
+            fields: Sequence[e.Expr] = expr.fields
+        else:
+            whole = expr if isinstance(expr, e.Var) else self.build.emit(expr)
+            fields = [e.TupleGetItem(whole, number) for number in range(len(have.fields))]
+        parts = zip(fields, have.fields, want.fields, strict=True)
+        return e.Tuple(tuple([self._converted(*part) for part in parts]))
+
+
+def _axes(have: Layout, want: Layout) -> Layout:
+    """The axes of a `permute_dims` from one layout to another."""
+    return tuple([have.index(axis) for axis in want])

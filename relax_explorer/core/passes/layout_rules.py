@@ -1,0 +1,330 @@
+"""How operators compute on tensors with permuted axes, for ConvertLayout.
+
+A layout tells for each axis of a tensor in memory which axis of the program it is: a tensor of the layout (0, 2, 3, 1) has its
+second axis last. A rule gets a call with the layouts of its operands, and returns the layouts that the operands get, the layout of
+the result, and new attributes. It returns None if the call needs the layouts of the program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.passes import machine_calls as m
+
+Layout = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """The layouts of the fields of a tuple."""
+
+    fields: tuple[Form, ...]
+
+
+Form = Layout | Fields | None
+"""The layout of a tensor, those of a tuple, or None for a value without one."""
+
+
+@dataclass(slots=True)
+class Plan:
+    """The layouts of the operands and of the result, and what the call gets in place of its attributes and last operands."""
+
+    operands: list[Form]
+    result: Form
+    attrs: dict[str, object] = field(default_factory=dict)
+    rest: tuple[e.Expr, ...] | None = None  # operands that replace those after the first one
+
+
+@dataclass(frozen=True, slots=True)
+class LayoutCall:
+    """A call with the present layouts of its operands."""
+
+    value: e.Call
+    forms: Sequence[Form]
+    desired: Mapping[str, Sequence[str]]
+
+    def layout(self, number: int = 0) -> Layout | None:
+        """The layout of an operand, if it is a tensor of known rank."""
+        form = self.forms[number]
+        return form if isinstance(form, tuple) else None
+
+    def attr(self, name: str) -> Any:
+        """An attribute of the call."""
+        return self.value.attrs[name]
+
+    @property
+    def others(self) -> list[Form]:
+        """The layouts of the program, for all operands but the first."""
+        return [first(arg.struct_info) for arg in self.value.args[1:]]
+
+
+Rule = Callable[[LayoutCall], Plan | None]
+
+
+def first(info: s.StructInfo | None) -> Form:
+    """The layout of a value in the program."""
+    if isinstance(info, s.TensorStructInfo) and info.ndim >= 0:
+        return tuple(range(info.ndim))
+    if isinstance(info, s.TupleStructInfo):
+        return Fields(tuple([first(part) for part in info.fields]))
+    return None
+
+
+def permuted(text: str, layout: Layout) -> str:
+    """The letters of a layout such as NCHW, in the order of `layout`."""
+    return "".join([text[axis] for axis in layout])
+
+
+def order(text: str, wanted: str) -> Layout:
+    """The layout of a tensor that the program has as `text` and that gets the axes `wanted`."""
+    return tuple([text.index(letter) for letter in wanted])
+
+
+def _renumbered(layout: Layout, dropped: set[int]) -> Layout:
+    """The layout without some axes of the program."""
+    rest = [axis for axis in sorted(layout) if axis not in dropped]
+    return tuple([rest.index(axis) for axis in layout if axis not in dropped])
+
+
+def _numbers(value: int | Sequence[int] | None, rank: int) -> list[int]:
+    """Axes of the program, from 0. An attribute is one number, several, or None for all."""
+    if value is None:
+        return list(range(rank))
+    if isinstance(value, int):
+        return [value % rank]
+    return [axis % rank for axis in value]
+
+
+def _same(c: LayoutCall) -> Plan | None:
+    """Each element by itself."""
+    layout = c.layout()
+    return None if layout is None else Plan([layout, *c.others], layout)
+
+
+def _together(c: LayoutCall) -> Plan | None:
+    """Element by element: the operand of the lowest rank decides, of two the first one. Scalars have no say."""
+    layouts = [c.layout(number) for number in range(len(c.forms))]
+    tensors = [layout for layout in layouts if layout]
+    if None in layouts or not tensors:
+        return None
+    lowest = min(tensors, key=len)
+    if len(tensors) > 2 and len({len(layout) for layout in tensors}) > 1:
+        return None
+    forms = [_prefixed(lowest, len(layout)) if layout else layout for layout in layouts]
+    return Plan([*forms], max((form for form in forms if form is not None), key=len))
+
+
+def _prefixed(layout: Layout, rank: int) -> Layout:
+    """The layout of a tensor of higher rank, whose last axes have this layout."""
+    more = rank - len(layout)
+    return (*range(more), *[axis + more for axis in layout])
+
+
+def _reduced(c: LayoutCall) -> Plan | None:
+    layout = c.layout()
+    if layout is None:
+        return None
+    axes = _numbers(c.attr("axis"), len(layout))
+    result = layout if c.attr("keepdims") else _renumbered(layout, set(axes))
+    return Plan([layout], result, {"axis": tuple(sorted(layout.index(axis) for axis in axes))})
+
+
+def _of_axis(c: LayoutCall) -> Plan | None:
+    """One axis is named by `axis`."""
+    layout = c.layout()
+    if not layout or c.attr("axis") is None:
+        return None
+    (axis,) = _numbers(c.attr("axis"), len(layout))
+    return Plan([layout, *c.others], layout, {"axis": layout.index(axis)})
+
+
+def _gathered(c: LayoutCall) -> Plan | None:
+    plan = _of_axis(c)
+    return None if plan is None else Plan([plan.result, plan.result], plan.result, plan.attrs)
+
+
+def _normalized(c: LayoutCall) -> Plan | None:
+    """A norm. Its weights have the axes in the order of the program, so that order must stay."""
+    layout = c.layout()
+    if layout is None:
+        return None
+    places = [layout.index(axis) for axis in _numbers(c.attr("axes"), len(layout))]
+    if places != sorted(places):
+        return None
+    attrs: dict[str, object] = {"axes": tuple(places)}
+    if "channel_axis" in c.value.attrs:
+        (channel,) = _numbers(c.attr("channel_axis"), len(layout))
+        attrs["channel_axis"] = layout.index(channel)
+    return Plan([layout, *c.others], layout, attrs)
+
+
+def _batch_norm(c: LayoutCall) -> Plan | None:
+    plan = _of_axis(c)
+    return None if plan is None else Plan(plan.operands, Fields((plan.result, (0,), (0,))), plan.attrs)
+
+
+def _concat(c: LayoutCall) -> Plan | None:
+    form, axis = c.forms[0], c.attr("axis")
+    layout = form.fields[0] if isinstance(form, Fields) and form.fields else None
+    if not isinstance(layout, tuple) or not layout or axis is None:
+        return None
+    assert isinstance(form, Fields)  # it has a first field
+    (place,) = _numbers(axis, len(layout))
+    return Plan([Fields((layout,) * len(form.fields))], layout, {"axis": layout.index(place)})
+
+
+def _split(c: LayoutCall) -> Plan | None:
+    plan, info = _of_axis(c), c.value.struct_info
+    if plan is None or not isinstance(info, s.TupleStructInfo):
+        return None
+    return Plan(plan.operands, Fields((plan.result,) * len(info.fields)), plan.attrs)
+
+
+def _expand_dims(c: LayoutCall) -> Plan | None:
+    """The new axes stand at the same places in memory as in the program."""
+    layout, axes = c.layout(), c.attr("axis")
+    if layout is None:
+        return None
+    rank = len(layout) + len(axes)
+    new = set(_numbers(axes, rank))
+    old = [axis for axis in range(rank) if axis not in new]
+    rest = iter([old[axis] for axis in layout])
+    return Plan([layout], tuple([axis if axis in new else next(rest) for axis in range(rank)]))
+
+
+def _squeeze(c: LayoutCall) -> Plan | None:
+    layout, info = c.layout(), c.value.args[0].struct_info
+    dims = info.dims if isinstance(info, s.TensorStructInfo) else None
+    if layout is None or dims is None:
+        return None
+    one = [axis for axis, dim in enumerate(dims) if isinstance(dim, p.IntImm) and dim.value == 1]
+    if c.attr("axis") is None and not all(isinstance(dim, p.IntImm) for dim in dims):
+        return None
+    axes = one if c.attr("axis") is None else _numbers(c.attr("axis"), len(layout))
+    attrs: dict[str, object] = {"axis": tuple(sorted(layout.index(axis) for axis in axes))}
+    return Plan([layout], _renumbered(layout, set(axes)), attrs)
+
+
+def _permute_dims(c: LayoutCall) -> Plan | None:
+    """The result has the layout of the program: the call permutes what is in memory."""
+    layout, axes = c.layout(), c.attr("axes")
+    if layout is None:
+        return None
+    wanted = list(range(len(layout)))[::-1] if axes is None else _numbers(axes, len(layout))
+    return Plan([layout], tuple(range(len(layout))), {"axes": tuple([layout.index(axis) for axis in wanted])})
+
+
+def _tile(c: LayoutCall) -> Plan | None:
+    layout = c.layout()
+    if layout is None:
+        return None
+    given = c.attr("repeats")
+    repeats = [given] if isinstance(given, int) else list(given)
+    repeats = [1] * (len(layout) - len(repeats)) + repeats
+    result = _prefixed(layout, len(repeats))
+    return Plan([layout], result, {"repeats": tuple([repeats[axis] for axis in result])})
+
+
+def _strided_slice(c: LayoutCall) -> Plan | None:
+    layout, axes = c.layout(), c.value.args[1]
+    if layout is None or type(axes) is not e.Tuple:
+        return None
+    numbers = [
+        field.value.value
+        for field in axes.fields
+        if type(field) is e.PrimValue and isinstance(field.value, p.IntImm)
+    ]
+    if len(numbers) < len(axes.fields):
+        return None
+    places = [layout.index(axis) for axis in _numbers(numbers, len(layout))]
+    if places == numbers:
+        return Plan([layout, *c.others], layout)
+    new = e.tuple_of(tuple(map(m.number, places)))
+    return Plan([layout, *c.others], layout, rest=(new, *c.value.args[2:]))
+
+
+def _windows(c: LayoutCall) -> Plan | None:
+    """A pool or a resize: its layout is an attribute."""
+    layout, text = c.layout(), str(c.attr("layout"))
+    if layout is None or len(text) != len(layout):
+        return None
+    attrs: dict[str, object] = {"layout": permuted(text, layout)}
+    out = c.value.attrs.get("out_layout")
+    if out is not None:
+        attrs["out_layout"] = permuted(str(out), layout)
+    return Plan([layout, *c.others], layout, attrs)
+
+
+def _convolution(c: LayoutCall) -> Plan | None:
+    """A convolution gets the desired layouts, or follows its operands if none are desired."""
+    data, kernel = str(c.attr("data_layout")), str(c.attr("kernel_layout"))
+    out = str(c.attr("out_layout") or data)
+    layouts = c.layout(0), c.layout(1)
+    if (
+        layouts[0] is None
+        or layouts[1] is None
+        or (len(data), len(kernel)) != (len(layouts[0]), len(layouts[1]))
+    ):
+        return None
+    assert isinstance(c.value.op, e.OpRef)  # a rule is that of an operator
+    wanted = c.desired.get(c.value.op.name)
+    if wanted is None:
+        texts = permuted(data, layouts[0]), permuted(kernel, layouts[1]), permuted(out, layouts[0])
+    else:
+        texts = wanted[0], wanted[1], wanted[2] if len(wanted) > 2 else wanted[0]
+    if any(sorted(new) != sorted(old) for new, old in zip(texts, (data, kernel, out), strict=True)):
+        return None  # the call has other axes, such as those of blocks
+    attrs: dict[str, object] = {"data_layout": texts[0], "kernel_layout": texts[1]}
+    if texts[2] != out or texts[2] != texts[0] or c.attr("out_layout") is not None:
+        attrs["out_layout"] = texts[2]
+    return Plan([order(data, texts[0]), order(kernel, texts[1])], order(out, texts[2]), attrs)
+
+
+_SAME = (
+    "abs", "acos", "acosh", "asin", "asinh", "astype", "atan", "atanh", "bitwise_not", "ceil", "cos", "cosh", "erf", "exp", "floor",
+    "isfinite", "isinf", "isnan", "log", "logical_not", "negative", "nn.gelu", "nn.gelu_tanh", "nn.relu", "nn.selu", "nn.silu",
+    "round", "rsqrt", "sigmoid", "sign", "sin", "sinh", "sqrt", "square", "tan", "tanh", "trunc",
+)  # fmt: skip
+_TOGETHER = (
+    "add", "atan2", "bitwise_and", "bitwise_or", "bitwise_xor", "divide", "equal", "ewise_fma", "floor_divide", "floor_mod",
+    "greater", "greater_equal", "left_shift", "less", "less_equal", "log_add_exp", "logical_and", "logical_or", "logical_xor",
+    "maximum", "minimum", "mod", "multiply", "not_equal", "power", "right_shift", "subtract",
+)  # fmt: skip
+_WINDOWS = (
+    *(f"nn.{kind}_pool{n}d" for kind in ("avg", "max", "adaptive_avg") for n in (1, 2, 3)),
+    "image.resize2d", "image.resize3d",
+)  # fmt: skip
+CONVOLUTIONS = {
+    **{f"relax.nn.conv{n}d": ("NC" + "DHW"[3 - n :], "OI" + "DHW"[3 - n :]) for n in (2, 3)},
+    **{f"relax.nn.conv{n}d_transpose": ("NC" + "DHW"[3 - n :], "IO" + "DHW"[3 - n :]) for n in (2, 3)},
+    "relax.nn.conv1d": ("NCW", "OIW"),
+    "relax.nn.conv1d_transpose": ("NCW", "IOW"),
+}
+"""The letters of data and kernel of each convolution."""
+_RULES: dict[str, Rule] = {
+    **dict.fromkeys(_SAME, _same),
+    **dict.fromkeys(_TOGETHER, _together),
+    **dict.fromkeys(_WINDOWS, _windows),
+    **dict.fromkeys(("max", "mean", "min", "prod", "std", "sum", "variance"), _reduced),
+    **dict.fromkeys(("flip", "nn.prelu", "nn.softmax", "repeat"), _of_axis),
+    **dict.fromkeys(("nn.group_norm", "nn.instance_norm", "nn.layer_norm", "nn.rms_norm"), _normalized),
+    "concat": _concat,
+    "expand_dims": _expand_dims,
+    "gather_elements": _gathered,
+    "nn.batch_norm": _batch_norm,
+    "permute_dims": _permute_dims,
+    "split": _split,
+    "squeeze": _squeeze,
+    "strided_slice": _strided_slice,
+    "tile": _tile,
+}
+RULES: dict[str, Rule] = {
+    **{f"relax.{name}": rule for name, rule in _RULES.items()},
+    **dict.fromkeys(CONVOLUTIONS, _convolution),
+}
+"""The rule of each operator that can follow its operands."""

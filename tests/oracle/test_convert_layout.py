@@ -1,0 +1,77 @@
+"""ConvertLayout gives TVM's results. Differences have reasons in `differences.md`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from relax_explorer.core.ops import find
+from relax_explorer.core.passes.layout_rules import RULES
+from tests.support.corpus import MODELS
+from tests.support.oracle import Oracle
+from tests.support.pass_agreement import compare, programs
+
+ROWS = (Path(__file__).parent / "differences.md").read_text(encoding="utf-8")
+TEXTS = {
+    name.split(": ", 1)[1].rsplit(" #", 1)[0]: text
+    for name, text in programs().items()
+    if name.startswith("layouts: ")
+}
+NHWC = {"relax.nn.conv2d": ["NHWC", "OHWI"], "relax.nn.conv1d": ["NWC", "OWI"]}
+SCALAR = "Scalar as a result in ConvertLayout"
+DIFFERENT = {
+    "Reductions of a convolution": SCALAR,
+    "`R.sum(Y)`": SCALAR,
+    "A scalar as a result": SCALAR,
+    "`R.repeat(Y, 2)`": "`repeat` of all elements in ConvertLayout",
+    "A field of parts as a result": "Field of a tuple as a result in ConvertLayout",
+    "A norm of two axes whose order changes": "Norm in ConvertLayout",
+}
+NOT_ASKED = {
+    "`R.stack((Y, o), axis=1)`",
+    "`R.squeeze(Z, [1, -1])`",
+    "`R.nn.dropout(Y)`",
+    "`R.permute_dims(Y, [0, 3, -2, 1])`",
+}
+"""Headings of programs for which TVM's pass ends with an error."""
+
+
+def test_the_results_are_tvms(oracle: Oracle) -> None:
+    options = ("ConvertLayout", {"desired_layouts": NHWC})
+    outcomes = {title: compare(oracle, text, options) for title, text in TEXTS.items()}
+    different = {t: item.details for t, item in outcomes.items() if item.kind in ("differ", "refused")}
+    assert different.keys() == DIFFERENT.keys(), different
+    assert all(f"| {reason}" in ROWS for reason in DIFFERENT.values())
+    not_asked = {title for title, item in outcomes.items() if item.kind == "not asked"}
+    assert not_asked == NOT_ASKED
+    for title in not_asked:
+        oracle.could_not_ask(f"ConvertLayout: {title}")
+    assert [item.kind for item in outcomes.values()].count("agree") > 100
+
+
+@pytest.mark.parametrize(
+    "layouts", [["NHWC", "HWIO"], ["NHWC", "OHWI", "NCHW"], ["NWHC", "OIWH", "CNHW"]], ids=str
+)
+@pytest.mark.parametrize("title", ["A convolution", "A bias", "Pools", "Two convolutions", "A residual"])
+def test_other_layouts_are_those_of_tvm(oracle: Oracle, title: str, layouts: list[str]) -> None:
+    options = {"desired_layouts": {"relax.nn.conv2d": layouts}}
+    outcome = compare(oracle, TEXTS[title], ("ConvertLayout", options))
+    assert outcome.kind == "agree", outcome.details
+
+
+def test_a_model_gets_the_layouts_that_it_gets_in_tvm(oracle: Oracle) -> None:
+    (model,) = [item for item in MODELS if item.name == "resnet_block"]
+    text = model.stages[0].read_text(encoding="utf-8")
+    outcome = compare(oracle, text, ("ConvertLayout", {"desired_layouts": NHWC}))
+    assert outcome.kind == "agree", outcome.details
+
+
+def test_every_rule_is_one_of_tvm(oracle: Oracle) -> None:
+    theirs = {name for name in oracle.operators_with("FRelaxInferLayout").get() if find(name) is not None}
+    assert RULES.keys() - theirs == set()
+    missing = {name.removeprefix("relax.") for name in theirs - RULES.keys()}
+    assert {name for name in missing if not name.startswith("ccl.")} == {
+        "dynamic_strided_slice", "nn.dropout", "scatter_elements", "scatter_nd", "stack",
+    }  # fmt: skip
+    assert "| Operators that need the layout of the program in ConvertLayout" in ROWS

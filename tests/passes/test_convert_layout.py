@@ -1,0 +1,149 @@
+"""ConvertLayout: convolutions get the desired layouts, results keep their layouts and values."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+import relax_explorer as rxe
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.walk import bindings
+from relax_explorer.core.passes.layout_rules import CONVOLUTIONS
+from relax_explorer.core.passes.pipeline import run_step, steps
+from relax_explorer.core.session.inputs import from_npz
+from tests.support.pass_agreement import programs
+from tests.support.roundtrip import DATA, module
+
+NAME = "ConvertLayout"
+TEXTS = {
+    name.split(": ", 1)[1].rsplit(" #", 1)[0]: text
+    for name, text in programs().items()
+    if name.startswith("layouts: ")
+}
+NHWC = "nn.conv2d=NHWC OHWI, nn.conv1d=NWC OWI"
+
+
+def after(before: rxe.IRModule, layouts: Any = NHWC) -> rxe.IRModule:
+    result = rxe.apply_pass(before, NAME, desired_layouts=layouts)
+    assert rxe.normalize(result) is result
+    assert rxe.well_formed(result)
+    return result
+
+
+def array(param: e.Var, seed: int) -> Any:
+    info = param.struct_info
+    assert isinstance(info, s.TensorStructInfo)
+    dims = [dim.value if isinstance(dim, p.IntImm) else 8 for dim in s.lengths(info)]
+    shape = tuple(dims) if info.ndim >= 0 else (2, 3, 8, 8)
+    random = np.random.default_rng(seed)
+    assert info.dtype is not None
+    if info.dtype.is_float:
+        return random.uniform(0.5, 1.5, shape).astype(info.dtype.name)
+    return random.integers(0, 2, shape).astype(info.dtype.name)
+
+
+def leaves(value: Any) -> list[Any]:
+    return [leaf for item in value for leaf in leaves(item)] if isinstance(value, tuple) else [value]
+
+
+def assert_equal(before: rxe.IRModule, result: rxe.IRModule) -> None:
+    args = [array(param, n) for n, param in enumerate(before["main"].params)]
+    pairs = zip(leaves(rxe.run(before, "main", args)), leaves(rxe.run(result, "main", args)), strict=True)
+    for old, new in pairs:
+        np.testing.assert_allclose(np.asarray(old), np.asarray(new), rtol=1e-4, atol=1e-5)
+
+
+def layouts_of(result: rxe.IRModule) -> list[tuple[str, str]]:
+    calls = [b.value for fn in result.relax_functions.values() for b in bindings(fn)]
+    return [
+        (call.attrs["data_layout"], call.attrs["kernel_layout"])
+        for call in calls
+        if type(call) is e.Call and type(call.op) is e.OpRef and call.op.name in CONVOLUTIONS
+    ]
+
+
+@pytest.mark.parametrize("title", TEXTS)
+def test_results_keep_their_values(title: str) -> None:
+    before = rxe.normalize(rxe.parse(TEXTS[title]))
+    result = after(before)
+    assert result["main"].struct_info is before["main"].struct_info
+    assert rxe.structural_equal(rxe.apply_pass(result, NAME, desired_layouts=NHWC), result)
+    assert_equal(before, result)
+
+
+@pytest.mark.parametrize("layouts", ["NHWC HWIO", "NHWC OHWI NCHW", "CNWH OIHW HWNC"])
+@pytest.mark.parametrize("title", ["A bias", "Pools", "A batch norm", "A concat", "A residual"])
+def test_other_layouts_keep_the_values(title: str, layouts: str) -> None:
+    before = rxe.normalize(rxe.parse(TEXTS[title]))
+    result = after(before, f"nn.conv2d={layouts}")
+    assert set(layouts_of(result)) == {tuple(layouts.split()[:2])}
+    assert_equal(before, result)
+
+
+@pytest.mark.parametrize("name", CONVOLUTIONS)
+def test_every_convolution_gets_its_layouts(name: str) -> None:
+    data, kernel = CONVOLUTIONS[name]
+    space = len(data) - 2
+    first, second = (4, 6) if name.endswith("_transpose") else (6, 4)
+    shapes = [(2, 4, *[5] * space), (first, second, *[3] * space)]
+    params = ", ".join(f'{n}: R.Tensor({shape}, "float32")' for n, shape in zip("xw", shapes, strict=True))
+    text = f"@R.function\ndef main({params}):\n    with R.dataflow():\n        y = R.{name.removeprefix('relax.')}(x, w)\n"
+    before = rxe.normalize(rxe.parse(f"{text}        z = R.nn.relu(y)\n        R.output(z)\n    return z\n"))
+    wanted = (data[0] + data[2:] + data[1], kernel[::-1])
+    result = after(before, {name: wanted})
+    assert layouts_of(result) == [wanted]
+    assert_equal(before, result)
+
+
+def test_a_model_of_one_block_changes_its_layout_only_at_the_ends() -> None:
+    path = DATA / "resnet_block"
+    result = after(rxe.normalize(module(path / "00_input.py")))
+    name = str(json.loads((path / "stages.json").read_text())["entry"])
+    found = rxe.run(result, name, from_npz(result[name], path / "io.npz"))
+    np.testing.assert_allclose(found, np.load(path / "io.npz")["out0"], rtol=1e-4, atol=1e-5)
+    assert set(layouts_of(result)) == {("NHWC", "OHWI")}
+
+
+def test_without_layouts_nothing_changes() -> None:
+    before = rxe.normalize(rxe.parse(TEXTS["Negative axes without a convolution"]))
+    assert rxe.apply_pass(before, NAME) is before
+    assert "axis=[3]" in after(before).script()
+    plain = rxe.normalize(rxe.parse(TEXTS["No dataflow block"]))
+    assert after(plain) is plain
+
+
+@pytest.mark.parametrize(
+    ("layouts", "what"),
+    [
+        ("nn.conv2d", "has 'nn.conv2d'"),
+        ("nn.max_pool2d=NHWC OHWI", "names 'nn.max_pool2d'"),
+        ("nn.conv2d=NHWC", "has 1 layout for nn.conv2d"),
+        ("nn.conv2d=NHWX OHWI", "has 'NHWX' for nn.conv2d"),
+        ("nn.conv2d=NHWC OHW", "has 'OHW' for nn.conv2d"),
+        ("nn.conv2d=NHWC OHWI NHW", "has 'NHW' for nn.conv2d"),
+        ({"relax.nn.conv2d": ["NCHW4c", "OIHW4i4o"]}, "has 'NCHW4c'"),
+        ({"relax.nn.conv2d": ["NHWC", 3]}, "has 3 for relax.nn.conv2d"),
+    ],
+    ids=str,
+)
+def test_wrong_layouts_are_named(layouts: Any, what: str) -> None:
+    before = rxe.normalize(rxe.parse(TEXTS["A convolution"]))
+    with pytest.raises(rxe.Failure, match=what) as caught:
+        rxe.apply_pass(before, NAME, desired_layouts=layouts)
+    (problem,) = caught.value.diagnostics
+    assert problem.code.id == "RX0404"
+    assert problem.help
+
+
+def test_each_binding_comes_from_the_one_that_needs_it() -> None:
+    before = rxe.normalize(rxe.parse(TEXTS["A convolution and a relu"]))
+    outcome = run_step(steps(f'{NAME}{{desired_layouts="nn.conv2d=NHWC OHWI"}}')[0], before)
+    first, second = bindings(before["main"])
+    origins = {id(b): item.before for item in outcome.rewrites for b in item.after}
+    found = [origins[id(b)] for b in bindings(outcome.module["main"])]
+    assert found == [(first,)] * 3 + [(second,)] * 2
