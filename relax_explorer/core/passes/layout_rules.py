@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.attrs import Attrs
 from relax_explorer.core.passes import machine_calls as m
 
 Layout = tuple[int, ...]
@@ -53,9 +53,10 @@ class LayoutCall:
         form = self.forms[number]
         return form if isinstance(form, tuple) else None
 
-    def attr(self, name: str) -> Any:
-        """An attribute of the call."""
-        return self.value.attrs[name]
+    @property
+    def attrs(self) -> Attrs:
+        """The attributes of the call."""
+        return self.value.attrs
 
     @property
     def others(self) -> list[Form]:
@@ -129,17 +130,17 @@ def _reduced(c: LayoutCall) -> Plan | None:
     layout = c.layout()
     if layout is None:
         return None
-    axes = _numbers(c.attr("axis"), len(layout))
-    result = layout if c.attr("keepdims") else _renumbered(layout, set(axes))
+    axes = _numbers(c.attrs["axis"], len(layout))
+    result = layout if c.attrs["keepdims"] else _renumbered(layout, set(axes))
     return Plan([layout], result, {"axis": tuple(sorted(layout.index(axis) for axis in axes))})
 
 
 def _of_axis(c: LayoutCall) -> Plan | None:
     """One axis is named by `axis`."""
     layout = c.layout()
-    if not layout or c.attr("axis") is None:
+    if not layout or c.attrs["axis"] is None:
         return None
-    (axis,) = _numbers(c.attr("axis"), len(layout))
+    (axis,) = _numbers(c.attrs["axis"], len(layout))
     return Plan([layout, *c.others], layout, {"axis": layout.index(axis)})
 
 
@@ -153,12 +154,12 @@ def _normalized(c: LayoutCall) -> Plan | None:
     layout = c.layout()
     if layout is None:
         return None
-    places = [layout.index(axis) for axis in _numbers(c.attr("axes"), len(layout))]
+    places = [layout.index(axis) for axis in _numbers(c.attrs["axes"], len(layout))]
     if places != sorted(places):
         return None
     attrs: dict[str, object] = {"axes": tuple(places)}
-    if "channel_axis" in c.value.attrs:
-        (channel,) = _numbers(c.attr("channel_axis"), len(layout))
+    if "channel_axis" in c.attrs:
+        (channel,) = _numbers(c.attrs["channel_axis"], len(layout))
         attrs["channel_axis"] = layout.index(channel)
     return Plan([layout, *c.others], layout, attrs)
 
@@ -169,7 +170,7 @@ def _batch_norm(c: LayoutCall) -> Plan | None:
 
 
 def _concat(c: LayoutCall) -> Plan | None:
-    form, axis = c.forms[0], c.attr("axis")
+    form, axis = c.forms[0], c.attrs["axis"]
     layout = form.fields[0] if isinstance(form, Fields) and form.fields else None
     if not isinstance(layout, tuple) or not layout or axis is None:
         return None
@@ -187,7 +188,7 @@ def _split(c: LayoutCall) -> Plan | None:
 
 def _expand_dims(c: LayoutCall) -> Plan | None:
     """The new axes stand at the same places in memory as in the program."""
-    layout, axes = c.layout(), c.attr("axis")
+    layout, axes = c.layout(), c.attrs["axis"]
     if layout is None:
         return None
     rank = len(layout) + len(axes)
@@ -203,16 +204,16 @@ def _squeeze(c: LayoutCall) -> Plan | None:
     if layout is None or dims is None:
         return None
     one = [axis for axis, dim in enumerate(dims) if isinstance(dim, p.IntImm) and dim.value == 1]
-    if c.attr("axis") is None and not all(isinstance(dim, p.IntImm) for dim in dims):
+    if c.attrs["axis"] is None and not all(isinstance(dim, p.IntImm) for dim in dims):
         return None
-    axes = one if c.attr("axis") is None else _numbers(c.attr("axis"), len(layout))
+    axes = one if c.attrs["axis"] is None else _numbers(c.attrs["axis"], len(layout))
     attrs: dict[str, object] = {"axis": tuple(sorted(layout.index(axis) for axis in axes))}
     return Plan([layout], _renumbered(layout, set(axes)), attrs)
 
 
 def _permute_dims(c: LayoutCall) -> Plan | None:
     """The result has the layout of the program: the call permutes what is in memory."""
-    layout, axes = c.layout(), c.attr("axes")
+    layout, axes = c.layout(), c.attrs["axes"]
     if layout is None:
         return None
     wanted = list(range(len(layout)))[::-1] if axes is None else _numbers(axes, len(layout))
@@ -223,7 +224,7 @@ def _tile(c: LayoutCall) -> Plan | None:
     layout = c.layout()
     if layout is None:
         return None
-    given = c.attr("repeats")
+    given = c.attrs["repeats"]
     repeats = [given] if isinstance(given, int) else list(given)
     repeats = [1] * (len(layout) - len(repeats)) + repeats
     result = _prefixed(layout, len(repeats))
@@ -250,11 +251,11 @@ def _strided_slice(c: LayoutCall) -> Plan | None:
 
 def _windows(c: LayoutCall) -> Plan | None:
     """A pool or a resize: its layout is an attribute."""
-    layout, text = c.layout(), str(c.attr("layout"))
+    layout, text = c.layout(), str(c.attrs["layout"])
     if layout is None or len(text) != len(layout):
         return None
     attrs: dict[str, object] = {"layout": permuted(text, layout)}
-    out = c.value.attrs.get("out_layout")
+    out = c.attrs.get("out_layout")
     if out is not None:
         attrs["out_layout"] = permuted(str(out), layout)
     return Plan([layout, *c.others], layout, attrs)
@@ -262,8 +263,8 @@ def _windows(c: LayoutCall) -> Plan | None:
 
 def _convolution(c: LayoutCall) -> Plan | None:
     """A convolution gets the desired layouts, or follows its operands if none are desired."""
-    data, kernel = str(c.attr("data_layout")), str(c.attr("kernel_layout"))
-    out = str(c.attr("out_layout") or data)
+    data, kernel = str(c.attrs["data_layout"]), str(c.attrs["kernel_layout"])
+    out = str(c.attrs["out_layout"] or data)
     layouts = c.layout(0), c.layout(1)
     if (
         layouts[0] is None
@@ -280,7 +281,7 @@ def _convolution(c: LayoutCall) -> Plan | None:
     if any(sorted(new) != sorted(old) for new, old in zip(texts, (data, kernel, out), strict=True)):
         return None  # the call has other axes, such as those of blocks
     attrs: dict[str, object] = {"data_layout": texts[0], "kernel_layout": texts[1]}
-    if texts[2] != out or texts[2] != texts[0] or c.attr("out_layout") is not None:
+    if texts[2] != out or texts[2] != texts[0] or c.attrs["out_layout"] is not None:
         attrs["out_layout"] = texts[2]
     return Plan([order(data, texts[0]), order(kernel, texts[1])], order(out, texts[2]), attrs)
 
