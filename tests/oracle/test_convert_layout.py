@@ -13,11 +13,14 @@ from tests.support.oracle import Oracle
 from tests.support.pass_agreement import compare, programs
 
 ROWS = (Path(__file__).parent / "differences.md").read_text(encoding="utf-8")
-TEXTS = {
-    name.split(": ", 1)[1].rsplit(" #", 1)[0]: text
-    for name, text in programs().items()
-    if name.startswith("layouts: ")
-}
+TEXTS, BLOCKED = (
+    {
+        name.split(": ", 1)[1].rsplit(" #", 1)[0]: text
+        for name, text in programs().items()
+        if name.startswith(f"{file}: ")
+    }
+    for file in ("layouts", "blocks")
+)
 NHWC = {"relax.nn.conv2d": ["NHWC", "OHWI"], "relax.nn.conv1d": ["NWC", "OWI"]}
 SCALAR = "Scalar as a result in ConvertLayout"
 DIFFERENT = {
@@ -51,12 +54,24 @@ def test_the_results_are_tvms(oracle: Oracle) -> None:
 
 
 @pytest.mark.parametrize(
-    "layouts", [["NHWC", "HWIO"], ["NHWC", "OHWI", "NCHW"], ["NWHC", "OIWH", "CNHW"]], ids=str
+    "layouts",
+    [["NHWC", "HWIO"], ["NHWC", "OHWI", "NCHW"], ["NWHC", "OIWH", "CNHW"]],
+    ids=str,
 )
 @pytest.mark.parametrize("title", ["A convolution", "A bias", "Pools", "Two convolutions", "A residual"])
 def test_other_layouts_are_those_of_tvm(oracle: Oracle, title: str, layouts: list[str]) -> None:
     options = {"desired_layouts": {"relax.nn.conv2d": layouts}}
     outcome = compare(oracle, TEXTS[title], ("ConvertLayout", options))
+    assert outcome.kind == "agree", outcome.details
+
+
+@pytest.mark.parametrize(
+    "layouts", [["NHWC4c", "OHWI4i"], ["NCHW4c", "OIHW4i4o", "NCHW"], ["NCHW2c", "OIHW8o"]], ids=str
+)
+@pytest.mark.parametrize("title", ["A symbolic batch", "A tuple of blocks", "Blocks and `R.add(Y, o)`"])
+def test_other_blocks_are_those_of_tvm(oracle: Oracle, title: str, layouts: list[str]) -> None:
+    options = {"desired_layouts": {"relax.nn.conv2d": layouts}}
+    outcome = compare(oracle, BLOCKED[title], ("ConvertLayout", options))
     assert outcome.kind == "agree", outcome.details
 
 

@@ -20,11 +20,14 @@ from tests.support.pass_agreement import programs
 from tests.support.roundtrip import DATA, module
 
 NAME = "ConvertLayout"
-TEXTS = {
-    name.split(": ", 1)[1].rsplit(" #", 1)[0]: text
-    for name, text in programs().items()
-    if name.startswith("layouts: ")
-}
+TEXTS, BLOCKED = (
+    {
+        name.split(": ", 1)[1].rsplit(" #", 1)[0]: text
+        for name, text in programs().items()
+        if name.startswith(f"{file}: ")
+    }
+    for file in ("layouts", "blocks")
+)
 NHWC = "nn.conv2d=NHWC OHWI, nn.conv1d=NWC OWI"
 
 
@@ -76,7 +79,23 @@ def test_results_keep_their_values(title: str) -> None:
     assert_equal(before, result)
 
 
-@pytest.mark.parametrize("layouts", ["NHWC HWIO", "NHWC OHWI NCHW", "CNWH OIHW HWNC"])
+@pytest.mark.parametrize("title", BLOCKED)
+def test_blocks_keep_the_values(title: str) -> None:
+    before = rxe.normalize(rxe.parse(BLOCKED[title]))
+    layouts = "nn.conv2d=NCHW4c OIHW4i4o"
+    result = after(before, layouts)
+    assert result["main"].struct_info is before["main"].struct_info
+    assert rxe.structural_equal(rxe.apply_pass(result, NAME, desired_layouts=layouts), result)
+    assert_equal(before, result)
+
+
+def test_blocks_that_do_not_fit_leave_the_layout() -> None:
+    text = BLOCKED["Blocks in one of two convolutions"]
+    result = after(rxe.normalize(rxe.parse(text)), "nn.conv2d=NCHW4c OIHW4i4o")
+    assert layouts_of(result) == [("NCHW4c", "OIHW4i4o"), ("NCHW", "OIHW")]
+
+
+@pytest.mark.parametrize("layouts", ["NHWC HWIO", "NHWC OHWI NCHW", "CNWH OIHW HWNC", "NHWC1c HWOI1o"])
 @pytest.mark.parametrize("title", ["A bias", "Pools", "A batch norm", "A concat", "A residual"])
 def test_other_layouts_keep_the_values(title: str, layouts: str) -> None:
     before = rxe.normalize(rxe.parse(TEXTS[title]))
@@ -126,7 +145,11 @@ def test_without_layouts_nothing_changes() -> None:
         ("nn.conv2d=NHWX OHWI", "has 'NHWX' for nn.conv2d"),
         ("nn.conv2d=NHWC OHW", "has 'OHW' for nn.conv2d"),
         ("nn.conv2d=NHWC OHWI NHW", "has 'NHW' for nn.conv2d"),
-        ({"relax.nn.conv2d": ["NCHW4c", "OIHW4i4o"]}, "has 'NCHW4c'"),
+        ("nn.conv2d=NCHW4x OIHW", "has 'NCHW4x'"),
+        ("nn.conv2d=NCHWc OIHW", "has 'NCHWc'"),
+        ("nn.conv2d=NHW4c OIHW", "has 'NHW4c'"),
+        ("nn.conv2d=NCHW0c OIHW", "has 'NCHW0c'"),
+        ("nn.conv2d=NCHW4c2c OIHW", "has 'NCHW4c2c'"),
         ({"relax.nn.conv2d": ["NHWC", 3]}, "has 3 for relax.nn.conv2d"),
     ],
     ids=str,

@@ -9,7 +9,10 @@ from typing import Annotated, Any
 from relax_explorer.core.codes import passes as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure
 from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.dtype import INT64
+from relax_explorer.core.ir.index_map import IndexMap, place
 from relax_explorer.core.ir.walk import map_operands
 from relax_explorer.core.passes.contract import NO_VALUES, PassSite, module_pass
 from relax_explorer.core.passes.dataflow_forms import DataflowForms
@@ -22,6 +25,8 @@ from relax_explorer.core.passes.layout_rules import (
     LayoutCall,
     Plan,
     first,
+    order,
+    plain,
 )
 from relax_explorer.core.passes.pattern_rules import call
 from relax_explorer.core.passes.properties import NO_HIGH_LEVEL_OPS, NORMAL_FORM
@@ -43,7 +48,7 @@ def convert_layout(
 
     `permute_dims` brings the operands into these layouts. Pools, norms, reductions and element-wise operators follow, so that the
     layout changes back only where a value leaves the block, or in front of an operator that needs the layout of the program. A
-    third layout is that of the result. Axes in attributes become numbers from 0.
+    third layout is that of the result. NCHW4c divides the channels into blocks of 4. Axes in attributes become numbers from 0.
     """
     desired = _layouts(desired_layouts)
     if not desired:
@@ -81,8 +86,9 @@ def _layouts(given: dict[str, Any] | str) -> Desired:
         if len(texts) not in (2, 3):
             raise _bad(f"has {len(texts)} layout{'s' * (len(texts) != 1)} for {operator}", f"write {example}")
         for text, needed in zip(texts, (*letters, letters[0]), strict=False):
-            if not isinstance(text, str) or sorted(text) != sorted(needed):
-                raise _bad(f"has {text!r} for {operator}", f"it must be {needed} in another order: {example}")
+            if not isinstance(text, str) or order(needed, text) is None:
+                help = f"it must be {needed} in another order, with blocks such as 4c at most: {example}"
+                raise _bad(f"has {text!r} for {operator}", help)
         found[name] = texts
     return found
 
@@ -125,11 +131,12 @@ class _Converter(DataflowForms):
         layout, info, var = self._form(binding.value), binding.struct_info, binding.var
         current = self.now.get(binding.value) if isinstance(binding.value, e.Var) else None
         dims = info.dims if isinstance(info, s.TensorStructInfo) else None
+        axes = plain(layout) if isinstance(layout, tuple) else None
         is_held = type(var) is e.DataflowVar and current is not None
-        if not is_held or dims is None or not isinstance(layout, tuple) or len(dims) != len(layout):
+        if not is_held or dims is None or axes is None or len(dims) != len(axes):
             return False
         assert isinstance(info, s.TensorStructInfo)  # it has lengths
-        permuted = s.TensorStructInfo(tuple([dims[axis] for axis in layout]), info.dtype, -1, info.vdevice)
+        permuted = s.TensorStructInfo(tuple([dims[axis] for axis in axes]), info.dtype, -1, info.vdevice)
         assert var is not None  # it is held
         assert current is not None  # likewise
         with self.emitting(binding):
@@ -198,7 +205,7 @@ class _Converter(DataflowForms):
         if have == want or have is None or want is None:
             return expr
         if isinstance(have, tuple) and isinstance(want, tuple):
-            return call("relax.permute_dims", expr, axes=_axes(have, want))
+            return _rearranged(expr, have, want)
         assert isinstance(have, Fields)  # forms of one value
         assert isinstance(want, Fields)  # likewise
         if type(expr) is e.Tuple:
@@ -210,6 +217,32 @@ class _Converter(DataflowForms):
         return e.Tuple(tuple([self._converted(*part) for part in parts]))
 
 
-def _axes(have: Layout, want: Layout) -> Layout:
-    """The axes of a `permute_dims` from one layout to another."""
-    return tuple([have.index(axis) for axis in want])
+def _rearranged(tensor: e.Expr, have: Layout, want: Layout) -> e.Call:
+    """A tensor of one layout in another one."""
+    old, new = plain(have), plain(want)
+    if old is not None and new is not None:
+        return call("relax.permute_dims", tensor, axes=tuple([old.index(axis) for axis in new]))
+    sizes = {entry[0]: entry[1] for entry in have if isinstance(entry, tuple)}
+    indices: dict[int, p.PrimExpr] = {}  # by axes of the program
+    for number, entry in enumerate(have):
+        if isinstance(entry, int):
+            index: p.PrimExpr = place(number)
+            indices[entry] = p.Mul(index, _int(sizes[entry])) if entry in sizes else index
+    for number, entry in enumerate(have):
+        if isinstance(entry, tuple):
+            indices[entry[0]] = p.Add(indices[entry[0]], place(number))
+    blocks = {entry[0]: entry[1] for entry in want if isinstance(entry, tuple)}
+    results = [
+        p.FloorMod(indices[entry[0]], _int(entry[1]))
+        if isinstance(entry, tuple)
+        else p.FloorDiv(indices[entry], _int(blocks[entry]))
+        if entry in blocks
+        else indices[entry]
+        for entry in want
+    ]
+    names = [f"i{number}" for number in range(len(have))]
+    return call("relax.layout_transform", tensor, index_map=IndexMap(names, results))
+
+
+def _int(value: int) -> p.IntImm:
+    return p.IntImm(value, INT64)

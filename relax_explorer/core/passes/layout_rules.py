@@ -1,12 +1,15 @@
 """How operators compute on tensors with permuted axes, for ConvertLayout.
 
 A layout tells for each axis of a tensor in memory which axis of the program it is: a tensor of the layout (0, 2, 3, 1) has its
-second axis last. A rule gets a call with the layouts of its operands, and returns the layouts that the operands get, the layout of
-the result, and new attributes. It returns None if the call needs the layouts of the program.
+second axis last. An axis may be divided into blocks: NCHW4c is the layout (0, 1, 2, 3, (1, 4)).
+
+A rule gets a call with the layouts of its operands, and returns the layouts that the operands get, the layout of the result, and
+new attributes. It returns None if the call needs the layouts of the program.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -16,7 +19,9 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.attrs import Attrs
 from relax_explorer.core.passes import machine_calls as m
 
-Layout = tuple[int, ...]
+Entry = int | tuple[int, int]
+"""An axis of the program, or the place within its blocks of some size."""
+Layout = tuple[Entry, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +53,15 @@ class LayoutCall:
     forms: Sequence[Form]
     desired: Mapping[str, Sequence[str]]
 
-    def layout(self, number: int = 0) -> Layout | None:
+    def held(self, number: int = 0) -> Layout | None:
         """The layout of an operand, if it is a tensor of known rank."""
         form = self.forms[number]
         return form if isinstance(form, tuple) else None
+
+    def layout(self, number: int = 0) -> tuple[int, ...] | None:
+        """The layout of an operand for a rule without blocks, that of the program if the operand has some."""
+        layout = self.held(number)
+        return None if layout is None else plain(layout) or _whole(layout)
 
     @property
     def attrs(self) -> Attrs:
@@ -76,20 +86,71 @@ def first(info: s.StructInfo | None) -> Form:
     return None
 
 
+def plain(layout: Layout) -> tuple[int, ...] | None:
+    """A layout without blocks; None if it has some."""
+    axes = tuple([entry for entry in layout if isinstance(entry, int)])
+    return axes if len(axes) == len(layout) else None
+
+
+def axis_of(entry: Entry) -> int:
+    """The axis of the program."""
+    return entry if isinstance(entry, int) else entry[0]
+
+
+def letters(text: str) -> list[str]:
+    """The axes in a layout such as NCHW4c: N, C, H, W and 4c."""
+    return re.findall(r"[0-9]+[a-z]|.", text)
+
+
 def permuted(text: str, layout: Layout) -> str:
     """The letters of a layout such as NCHW, in the order of `layout`."""
-    return "".join([text[axis] for axis in layout])
+    names = letters(text)
+    return "".join(
+        [
+            names[entry] if isinstance(entry, int) else f"{entry[1]}{names[entry[0]].lower()}"
+            for entry in layout
+        ]
+    )
 
 
-def order(text: str, wanted: str) -> Layout:
-    """The layout of a tensor that the program has as `text` and that gets the axes `wanted`."""
-    return tuple([text.index(letter) for letter in wanted])
+def order(text: str, wanted: str) -> Layout | None:
+    """The layout of a tensor that the program has as `text` and that gets the axes `wanted`. None if the axes are others."""
+    names, found = letters(text), letters(wanted)
+    blocks = [letter for letter in found if letter not in names]
+    if sorted(letter for letter in found if letter in names) != sorted(names):
+        return None
+    divided = {letter[-1].upper() for letter in blocks if letter[:-1].strip("0")}
+    if len(divided) < len(blocks) or not divided.issubset(names):
+        return None
+    return tuple([names.index(n) if n in names else (names.index(n[-1].upper()), int(n[:-1])) for n in found])
+
+
+def divides(layout: Layout, info: s.StructInfo | None) -> bool:
+    """True if the blocks of a layout divide the axes of a tensor."""
+    dims = s.lengths(info)
+    for entry in layout:
+        if isinstance(entry, tuple):
+            dim = dims[entry[0]] if entry[0] < len(dims) else None
+            if not isinstance(dim, p.IntImm) or dim.value % entry[1]:
+                return False
+    return True
+
+
+def _whole(layout: Layout) -> tuple[int, ...]:
+    """The layout of the program."""
+    return tuple(range(len({axis_of(entry) for entry in layout})))
 
 
 def _renumbered(layout: Layout, dropped: set[int]) -> Layout:
     """The layout without some axes of the program."""
-    rest = [axis for axis in sorted(layout) if axis not in dropped]
-    return tuple([rest.index(axis) for axis in layout if axis not in dropped])
+    rest = sorted({axis_of(entry) for entry in layout} - dropped)
+    return tuple(
+        [
+            rest.index(entry) if isinstance(entry, int) else (rest.index(entry[0]), entry[1])
+            for entry in layout
+            if axis_of(entry) not in dropped
+        ]
+    )
 
 
 def _numbers(value: int | Sequence[int] | None, rank: int) -> list[int]:
@@ -103,36 +164,47 @@ def _numbers(value: int | Sequence[int] | None, rank: int) -> list[int]:
 
 def _same(c: LayoutCall) -> Plan | None:
     """Each element by itself."""
-    layout = c.layout()
+    layout = c.held()
     return None if layout is None else Plan([layout, *c.others], layout)
 
 
 def _together(c: LayoutCall) -> Plan | None:
-    """Element by element: the operand of the lowest rank decides, of two the first one. Scalars have no say."""
-    layouts = [c.layout(number) for number in range(len(c.forms))]
+    """Element by element: the operand of the lowest rank decides, of two the first one. Scalars have no say.
+
+    Blocks of one operand are those of all, if these have its rank and the blocks divide their axes.
+    """
+    held = [c.held(number) for number in range(len(c.forms))]
+    if None in held:
+        return None
+    blocked = next((layout for layout in held if layout and plain(layout) is None), None)
+    if blocked is not None:
+        infos = [arg.struct_info for arg in c.value.args]
+        whole = len(_whole(blocked))
+        if all(s.lengths(i) == () or (len(s.lengths(i)) == whole and divides(blocked, i)) for i in infos):
+            return Plan([blocked if s.lengths(info) else () for info in infos], blocked)
+    layouts = [c.layout(number) or () for number in range(len(c.forms))]
     tensors = [layout for layout in layouts if layout]
-    if None in layouts or not tensors:
+    if not tensors or (len(tensors) > 2 and len({len(layout) for layout in tensors}) > 1):
         return None
     lowest = min(tensors, key=len)
-    if len(tensors) > 2 and len({len(layout) for layout in tensors}) > 1:
-        return None
     forms = [_prefixed(lowest, len(layout)) if layout else layout for layout in layouts]
-    return Plan([*forms], max((form for form in forms if form is not None), key=len))
+    return Plan([*forms], max(forms, key=len))
 
 
-def _prefixed(layout: Layout, rank: int) -> Layout:
+def _prefixed(layout: tuple[int, ...], rank: int) -> tuple[int, ...]:
     """The layout of a tensor of higher rank, whose last axes have this layout."""
     more = rank - len(layout)
     return (*range(more), *[axis + more for axis in layout])
 
 
 def _reduced(c: LayoutCall) -> Plan | None:
-    layout = c.layout()
+    layout = c.held()
     if layout is None:
         return None
-    axes = _numbers(c.attrs["axis"], len(layout))
+    axes = _numbers(c.attrs["axis"], len(_whole(layout)))
     result = layout if c.attrs["keepdims"] else _renumbered(layout, set(axes))
-    return Plan([layout], result, {"axis": tuple(sorted(layout.index(axis) for axis in axes))})
+    places = [place for place, entry in enumerate(layout) if axis_of(entry) in axes]
+    return Plan([layout], result, {"axis": tuple(places)})
 
 
 def _of_axis(c: LayoutCall) -> Plan | None:
@@ -164,6 +236,18 @@ def _normalized(c: LayoutCall) -> Plan | None:
     return Plan([layout, *c.others], layout, attrs)
 
 
+def _layer_norm(c: LayoutCall) -> Plan | None:
+    """A layer norm may leave the blocks of other axes."""
+    layout = c.held()
+    if layout is None or plain(layout) is not None:
+        return _normalized(c)
+    axes = _numbers(c.attrs["axes"], len(_whole(layout)))
+    places = [layout.index(axis) for axis in axes]
+    if places != sorted(places) or any(isinstance(entry, tuple) and entry[0] in axes for entry in layout):
+        return _normalized(c)
+    return Plan([layout, *c.others], layout, {"axes": tuple(places)})
+
+
 def _batch_norm(c: LayoutCall) -> Plan | None:
     plan = _of_axis(c)
     return None if plan is None else Plan(plan.operands, Fields((plan.result, (0,), (0,))), plan.attrs)
@@ -171,9 +255,10 @@ def _batch_norm(c: LayoutCall) -> Plan | None:
 
 def _concat(c: LayoutCall) -> Plan | None:
     form, axis = c.forms[0], c.attrs["axis"]
-    layout = form.fields[0] if isinstance(form, Fields) and form.fields else None
-    if not isinstance(layout, tuple) or not layout or axis is None:
+    held = form.fields[0] if isinstance(form, Fields) and form.fields else None
+    if not isinstance(held, tuple) or not held or axis is None:
         return None
+    layout = plain(held) or _whole(held)
     assert isinstance(form, Fields)  # it has a first field
     (place,) = _numbers(axis, len(layout))
     return Plan([Fields((layout,) * len(form.fields))], layout, {"axis": layout.index(place)})
@@ -249,10 +334,23 @@ def _strided_slice(c: LayoutCall) -> Plan | None:
     return Plan([layout, *c.others], layout, rest=(new, *c.value.args[2:]))
 
 
-def _windows(c: LayoutCall) -> Plan | None:
-    """A pool or a resize: its layout is an attribute."""
-    layout, text = c.layout(), str(c.attrs["layout"])
-    if layout is None or len(text) != len(layout):
+def _pool(c: LayoutCall) -> Plan | None:
+    """A pool: its layout is an attribute. Only channels may have blocks."""
+    layout, text = c.held(), str(c.attrs["layout"])
+    blocked = [entry[0] for entry in layout or () if isinstance(entry, tuple)]
+    if blocked and (blocked != [text.find("C")] or c.attrs.get("out_layout") not in (None, text)):
+        layout = c.layout()
+    return _windows(c, layout)
+
+
+def _resize(c: LayoutCall) -> Plan | None:
+    """A resize of images: its layout is an attribute."""
+    return _windows(c, c.layout())
+
+
+def _windows(c: LayoutCall, layout: Layout | None) -> Plan | None:
+    text = str(c.attrs["layout"])
+    if layout is None or len(letters(text)) != len(_whole(layout)):
         return None
     attrs: dict[str, object] = {"layout": permuted(text, layout)}
     out = c.attrs.get("out_layout")
@@ -262,28 +360,34 @@ def _windows(c: LayoutCall) -> Plan | None:
 
 
 def _convolution(c: LayoutCall) -> Plan | None:
-    """A convolution gets the desired layouts, or follows its operands if none are desired."""
+    """A convolution gets the desired layouts, or follows its operands if none are desired or blocks do not fit."""
     data, kernel = str(c.attrs["data_layout"]), str(c.attrs["kernel_layout"])
     out = str(c.attrs["out_layout"] or data)
     layouts = c.layout(0), c.layout(1)
-    if (
-        layouts[0] is None
-        or layouts[1] is None
-        or (len(data), len(kernel)) != (len(layouts[0]), len(layouts[1]))
-    ):
+    if layouts[0] is None or layouts[1] is None:
+        return None
+    if (len(letters(data)), len(letters(kernel))) != (len(layouts[0]), len(layouts[1])):
         return None
     assert isinstance(c.value.op, e.OpRef)  # a rule is that of an operator
     wanted = c.desired.get(c.value.op.name)
-    if wanted is None:
-        texts = permuted(data, layouts[0]), permuted(kernel, layouts[1]), permuted(out, layouts[0])
-    else:
-        texts = wanted[0], wanted[1], wanted[2] if len(wanted) > 2 else wanted[0]
-    if any(sorted(new) != sorted(old) for new, old in zip(texts, (data, kernel, out), strict=True)):
-        return None  # the call has other axes, such as those of blocks
-    attrs: dict[str, object] = {"data_layout": texts[0], "kernel_layout": texts[1]}
-    if texts[2] != out or texts[2] != texts[0] or c.attrs["out_layout"] is not None:
-        attrs["out_layout"] = texts[2]
-    return Plan([order(data, texts[0]), order(kernel, texts[1])], order(out, texts[2]), attrs)
+    plan = None if wanted is None else _arranged(c, (data, kernel, out), (*wanted, wanted[0])[:3])
+    if plan is not None:
+        return plan
+    texts = permuted(data, layouts[0]), permuted(kernel, layouts[1]), permuted(out, layouts[0])
+    return _arranged(c, (data, kernel, out), texts)
+
+
+def _arranged(c: LayoutCall, old: Sequence[str], new: Sequence[str]) -> Plan | None:
+    """A convolution with other layouts of data, kernel and result. None if they do not fit."""
+    found = [order(a, b) for a, b in zip(old, new, strict=True)]
+    infos = (*[arg.struct_info for arg in c.value.args], c.value.struct_info)
+    for layout, info in zip(found, infos, strict=True):
+        if layout is None or not divides(layout, info):
+            return None
+    attrs: dict[str, object] = {"data_layout": new[0], "kernel_layout": new[1]}
+    if new[2] != old[2] or new[2] != new[0] or c.attrs["out_layout"] is not None:
+        attrs["out_layout"] = new[2]
+    return Plan([found[0], found[1]], found[2], attrs)
 
 
 _SAME = (
@@ -296,10 +400,7 @@ _TOGETHER = (
     "greater", "greater_equal", "left_shift", "less", "less_equal", "log_add_exp", "logical_and", "logical_or", "logical_xor",
     "maximum", "minimum", "mod", "multiply", "not_equal", "power", "right_shift", "subtract",
 )  # fmt: skip
-_WINDOWS = (
-    *(f"nn.{kind}_pool{n}d" for kind in ("avg", "max", "adaptive_avg") for n in (1, 2, 3)),
-    "image.resize2d", "image.resize3d",
-)  # fmt: skip
+_POOLS = tuple([f"nn.{kind}_pool{n}d" for kind in ("avg", "max", "adaptive_avg") for n in (1, 2, 3)])
 CONVOLUTIONS = {
     **{f"relax.nn.conv{n}d": ("NC" + "DHW"[3 - n :], "OI" + "DHW"[3 - n :]) for n in (2, 3)},
     **{f"relax.nn.conv{n}d_transpose": ("NC" + "DHW"[3 - n :], "IO" + "DHW"[3 - n :]) for n in (2, 3)},
@@ -310,14 +411,16 @@ CONVOLUTIONS = {
 _RULES: dict[str, Rule] = {
     **dict.fromkeys(_SAME, _same),
     **dict.fromkeys(_TOGETHER, _together),
-    **dict.fromkeys(_WINDOWS, _windows),
+    **dict.fromkeys(_POOLS, _pool),
     **dict.fromkeys(("max", "mean", "min", "prod", "std", "sum", "variance"), _reduced),
     **dict.fromkeys(("flip", "nn.prelu", "nn.softmax", "repeat"), _of_axis),
-    **dict.fromkeys(("nn.group_norm", "nn.instance_norm", "nn.layer_norm", "nn.rms_norm"), _normalized),
+    **dict.fromkeys(("image.resize2d", "image.resize3d"), _resize),
+    **dict.fromkeys(("nn.group_norm", "nn.instance_norm", "nn.rms_norm"), _normalized),
     "concat": _concat,
     "expand_dims": _expand_dims,
     "gather_elements": _gathered,
     "nn.batch_norm": _batch_norm,
+    "nn.layer_norm": _layer_norm,
     "permute_dims": _permute_dims,
     "split": _split,
     "squeeze": _squeeze,
