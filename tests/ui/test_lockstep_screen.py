@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
 
 import relax_explorer as rxe
+from relax_explorer.core.exec.interrupt import Cancelled, Interrupt
+from relax_explorer.core.session import compare, counterparts
 from relax_explorer.core.session.compare import Trial
-from relax_explorer.core.session.dumps import stage_of
+from relax_explorer.core.session.dumps import dumped, stage_of
 from relax_explorer.core.session.lockstep import lockstep
 from relax_explorer.core.session.samples import samples_of
 from relax_explorer.core.session.session import Session
+from relax_explorer.ui.tui import pair_rows
 from relax_explorer.ui.tui.app import Explorer
 from relax_explorer.ui.tui.pair_rows import PairView, pair_views
 from relax_explorer.ui.tui.widgets.line_view import LineView
-from tests.ui.test_explorer import screen_text
+from tests.support.roundtrip import SAMPLES
+from tests.ui.test_explorer import screen_text, wait
 from tests.ui.test_screens import idle, press
 
 FIRST = """@I.ir_module
@@ -35,6 +40,7 @@ class Module:
 """
 SECOND = FIRST.replace("        unused = R.abs(x)\n", "").replace("R.sin(p)", "R.cos(p)")
 SIZES = pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=["80x24", "120x40"])
+BROKEN = str(SAMPLES[0].parent / "broken_build")
 OPENED = ("right_square_bracket", "5", "p", "g")
 
 
@@ -228,3 +234,52 @@ class Module:
     assert ["z" in words for words, _ in shown[:2]] == [True, True]
     assert [[row.gutter for row in rows].count("▶") for _, rows in shown[:2]] == [0, 1]
     assert {row.function for row in shown[0][1]} >= {"main", "other"}
+
+
+PHASES = {
+    "labels": (counterparts._Known, "label"),
+    "pairs": (compare.Report, "pairing"),
+    "rows": (pair_rows._Side, "_spot"),
+}
+
+
+@pytest.mark.parametrize("phase", PHASES)
+async def test_escape_stops_the_pairing(phase: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    owner, name = PHASES[phase]
+    work, calls = getattr(owner, name), []
+
+    def slow(self: object, *arguments: object) -> object:
+        calls.append(self)
+        time.sleep(0.2 if len(calls) > 3 else 0)
+        return work(self, *arguments)
+
+    monkeypatch.setattr(owner, name, slow)
+    app = Explorer(BROKEN)
+    async with app.run_test(size=(100, 30)) as pilot:
+        await idle(pilot, app)
+        await press(pilot, app, *["right_square_bracket"] * 3)
+        await pilot.press("5")
+        await wait(pilot, lambda: len(calls) > 4)
+        before = len(calls)
+        await pilot.press("escape")
+        await wait(pilot, lambda: "cancelled" in screen_text(app))
+        assert len(calls) <= before + 8  # of more than 50
+        assert app.state.compared is None
+
+
+@pytest.mark.parametrize("everything", [False, True])
+def test_an_interrupt_stops_the_pairing_of_compare(everything: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    owner, name = PHASES["pairs" if everything else "labels"]
+    interrupt, work, calls = Interrupt(), getattr(owner, name), []
+
+    def cancelling(self: object, *arguments: object) -> object:
+        calls.append(self)
+        if len(calls) == 4:
+            interrupt.cancel()
+        return work(self, *arguments)
+
+    monkeypatch.setattr(owner, name, cancelling)
+    first, last = dumped(BROKEN)[0], dumped(BROKEN)[-1]
+    with pytest.raises(Cancelled):
+        compare.compare(first, last, everything=True, interrupt=interrupt)
+    assert len(calls) == 4

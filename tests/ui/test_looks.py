@@ -20,7 +20,7 @@ LOOKS = {
     "passes": (BROKEN, ("right_square_bracket", "right_square_bracket", "c")),
     "passes-beside": (BROKEN, ("right_square_bracket", "right_square_bracket", "d", "c", "c", "j", "z")),
     "passes-only": (BROKEN, ("right_square_bracket", "right_square_bracket", "d", "d")),
-    "pipeline": (LAYER, ("E", "G", "space", "a", "L", "e")),
+    "pipeline": (LAYER, ("E", "G", "space", "slash", *"cano", "enter", "escape")),
     "bisect": (BROKEN, ("B",)),
     "kernel": (BROKEN, ("B", "enter", "enter", "c")),
     "debug": (LAYER, ("2", "s", "s", "s", "b")),

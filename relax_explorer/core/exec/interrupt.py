@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import ctypes
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from typing import TypeVar
 
 import numpy as np
 
 from relax_explorer.core.codes import runtime as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure
+
+Item = TypeVar("Item")
 
 
 class Cancelled(Failure):
@@ -74,3 +77,11 @@ class Interrupt:
         """Raise Cancelled if the flag is set."""
         if self.is_cancelled:
             raise Cancelled
+
+
+def polled(items: Iterable[Item], interrupt: Interrupt | None) -> Iterator[Item]:
+    """The same items; Cancelled is raised before the next one once the flag is set."""
+    for item in items:
+        if interrupt is not None:
+            interrupt.check()
+        yield item

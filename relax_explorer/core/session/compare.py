@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from relax_explorer.core.check.normalize import normal_form_of
-from relax_explorer.core.exec.interrupt import Interrupt
+from relax_explorer.core.exec.interrupt import Interrupt, polled
 from relax_explorer.core.exec.values import UNKNOWN, Value
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.walk import bindings
@@ -199,7 +199,9 @@ def inputs_of(stage: Stage, function: str, sample: Sample) -> list[Value]:
 def verdict_of(trial: Trial) -> Verdict:
     """Compare two stages on one sample."""
     a, b = runs_of(trial)
-    verdict = judged(a, b, str(trial.sample), trial.tolerance, origins_of(trial), trial.everything)
+    verdict = judged(
+        a, b, str(trial.sample), trial.tolerance, origins_of(trial), trial.everything, trial.interrupt
+    )
     return replace(verdict, kernel=_kernel_changes(trial.a.module, trial.b.module, verdict.first))
 
 
@@ -294,16 +296,22 @@ def outcome(a: Recording, b: Recording, tolerance: Tolerance) -> tuple[str, tupl
 
 
 def judged(
-    a: Recording, b: Recording, sample: str, tolerance: Tolerance, links: Origins, everything: bool = False
+    a: Recording,
+    b: Recording,
+    sample: str,
+    tolerance: Tolerance,
+    links: Origins,
+    everything: bool = False,
+    interrupt: Interrupt | None = None,
 ) -> Verdict:
-    """The verdict on two recorded runs."""
+    """The verdict on two recorded runs. Raises Cancelled if it was interrupted."""
     reason, results = outcome(a, b, tolerance)
     if not reason and not everything:
         return _verdict(a, b, sample, reason, results)
-    matches = counterparts(a.productions, b.productions, links, tolerance)
+    matches = counterparts(a.productions, b.productions, links, tolerance, interrupt)
     report = Report(a, b, matches, tolerance)
     verdict = report.verdict(sample, reason, results)
-    pairs = [report.pairing(match) for match in matches] if everything else ()
+    pairs = [report.pairing(match) for match in polled(matches, interrupt)] if everything else ()
     return replace(verdict, pairs=tuple(pairs))
 
 

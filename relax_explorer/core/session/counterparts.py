@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from relax_explorer.core.exec.interrupt import Interrupt, polled
 from relax_explorer.core.exec.values import UNKNOWN, Shape, Value, kind_of
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.session.difference import Tolerance, distance, is_float, leaves_of
@@ -38,13 +39,20 @@ class Match:
 
 
 def counterparts(
-    a: Sequence[Production], b: Sequence[Production], links: Origins, tolerance: Tolerance
+    a: Sequence[Production],
+    b: Sequence[Production],
+    links: Origins,
+    tolerance: Tolerance,
+    interrupt: Interrupt | None = None,
 ) -> list[Match]:
-    """The matches in the order of the new run, then the values that only the old run has."""
+    """The matches in the order of the new run, then the values that only the old run has. Raises Cancelled if it was interrupted."""
     known = _Known(tolerance)
-    labels = [known.label(item.value) for item in a], [known.label(item.value) for item in b]
+    labels = (
+        [known.label(item.value) for item in polled(a, interrupt)],
+        [known.label(item.value) for item in polled(b, interrupt)],
+    )
     origins = _origins(a, links)
-    search = _Search(a, b)
+    search = _Search(a, b, interrupt)
     for by, key in _EQUAL:
         search.refine(f"{by}, equal value", key, origins, labels)
     search.moved(labels)
@@ -114,8 +122,8 @@ _UNEQUAL: tuple[tuple[str, _Part], ...] = (
 class _Search:
     """Matches found so far. Those in order are anchors: later ones are searched between them."""
 
-    def __init__(self, a: Sequence[Production], b: Sequence[Production]) -> None:
-        self.a, self.b = a, b
+    def __init__(self, a: Sequence[Production], b: Sequence[Production], interrupt: Interrupt | None) -> None:
+        self.a, self.b, self.interrupt = a, b, interrupt
         self.found: dict[int, tuple[int, str]] = {}  # number in b → number in a, and how
         self.taken: set[int] = set()
         self.anchors: list[tuple[int, int]] = []
@@ -129,7 +137,7 @@ class _Search:
     ) -> None:
         """Match in each gap between anchors what has equal keys, in order."""
         borders = [(-1, -1), *self.anchors, (len(self.a), len(self.b))]
-        for (i0, j0), (i1, j1) in pairwise(borders):
+        for (i0, j0), (i1, j1) in polled(pairwise(borders), self.interrupt):
             left = [i for i in range(i0 + 1, i1) if i not in self.taken]
             right = [j for j in range(j0 + 1, j1) if j not in self.found]
             if not left or not right:
@@ -151,7 +159,7 @@ class _Search:
         for i in range(len(self.a) - 1, -1, -1):
             if i not in self.taken:
                 places.setdefault((base_name(self.a[i].operation), labels[0][i]), []).append(i)
-        for j in range(len(self.b)):
+        for j in polled(range(len(self.b)), self.interrupt):
             waiting = (
                 places.get((base_name(self.b[j].operation), labels[1][j])) if j not in self.found else None
             )

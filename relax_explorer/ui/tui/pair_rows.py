@@ -9,6 +9,7 @@ from collections import ChainMap
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from relax_explorer.core.exec.interrupt import Interrupt, polled
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.session.compare import Pairing
 from relax_explorer.core.session.lockstep import Lockstep
@@ -74,9 +75,9 @@ class _Side:
         if item is not None and self.marks.get(id(item.binding)) != "≠":
             self.marks[id(item.binding)] = glyph
 
-    def spots(self, items: Sequence[Production | None]) -> list[Spot | None]:
+    def spots(self, items: Sequence[Production | None], interrupt: Interrupt | None) -> list[Spot | None]:
         """The places of values. Before the first one, a program stands there already."""
-        found = [None if item is None else self._spot(item) for item in items]
+        found = [None if item is None else self._spot(item) for item in polled(items, interrupt)]
         last = next((spot for spot in found if spot is not None), None)
         spots = []
         for spot in found:
@@ -96,7 +97,7 @@ class _Side:
 
 
 def pair_views(runs: Lockstep, stages: Sequence[Snapshot]) -> tuple[PairView, ...]:
-    """The pairs of two runs of these two stages, in the order of the walk."""
+    """The pairs of two runs of these two stages, in the order of the walk. Raises Cancelled if the runs' trial was interrupted."""
     a, b = [_Side(stage) for stage in stages]
     for pair in runs.pairs:
         glyph = pair_glyph(pair.pairing)
@@ -104,8 +105,8 @@ def pair_views(runs: Lockstep, stages: Sequence[Snapshot]) -> tuple[PairView, ..
         b.mark(pair.b, glyph)
     spots = zip(
         runs.pairs,
-        a.spots([pair.a for pair in runs.pairs]),
-        b.spots([pair.b for pair in runs.pairs]),
+        a.spots([pair.a for pair in runs.pairs], runs.trial.interrupt),
+        b.spots([pair.b for pair in runs.pairs], runs.trial.interrupt),
         strict=True,
     )
     return tuple([PairView(pair.pairing, left, right) for pair, left, right in spots])

@@ -151,10 +151,10 @@ def _compared(
     trial = Trial(a, b, name, sample, links=links, cache=directories.kernel_cache(), interrupt=interrupt)
     try:
         runs = lockstep(trial)
+        views = pair_views(runs, stages)
     except Cancelled:
         return None
-    result = Comparison(str(a), str(b), name, (runs.verdict,))
-    return Compared(*numbers, result, pair_views(runs, stages))
+    return Compared(*numbers, Comparison(str(a), str(b), name, (runs.verdict,)), views)
 
 
 def _attempt_rows(session: Session, found: Bisection) -> list[Row]:
