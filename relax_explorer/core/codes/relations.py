@@ -60,3 +60,21 @@ CALL_SHAPE = Code(
     "The number of arguments or of type arguments is not that of the function, or the callee is no function.",
     "Compare the call with the definition.",
 )
+SHAPE_ERROR = Code(
+    "RX0611",
+    "a shape contract is broken",
+    "The shape or element type of a value is not what the contract of a function, or an annotation, asks for.",
+    "Change the value, or the contract.",
+)
+NO_SOLUTION = Code(
+    "RX0612",
+    "a dimension cannot be solved",
+    "A dimension in a contract tells the size variables in it only if it is linear in one new variable.",
+    "Bind the other variables by an earlier dimension.",
+)
+SIZE_IN_EXPRESSION = Code(
+    "RX0613",
+    "a shape variable in an expression",
+    "Size variables are for types. Targets need not compute with sizes, so programs cannot.",
+    "Use the variable in a type only; assert conditions over x.dim(0).",
+)

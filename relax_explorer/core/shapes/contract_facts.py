@@ -1,0 +1,69 @@
+"""What shapes are known to be in a program with contracts, and what remains of its assertions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from relax_explorer.core.diagnostics import Report
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir.dtype import DType
+from relax_explorer.core.shapes import contract as c
+from relax_explorer.core.source import Span
+
+
+@dataclass(frozen=True, eq=False)
+class Known:
+    """What is known of a value: its lengths (None: not even the rank), element type, shape of the same value, and elements."""
+
+    name: str
+    dims: tuple[p.PrimExpr, ...] | None = None
+    dtype: DType | str | None = None
+    like: str = ""  # a variable of the same shape, if the rank is unknown
+    value: Any = None
+
+    def __str__(self) -> str:
+        shape = "?" if self.dims is None else f"[{', '.join(map(str, self.dims))}]"
+        is_own = self.dtype is None or self.dtype == self.name
+        element = (
+            self.dtype.name if isinstance(self.dtype, DType) else "?" if is_own else f"{self.dtype}.dtype"
+        )
+        return f"Tensor({self.like or shape}, {element})"
+
+
+@dataclass(frozen=True, eq=False)
+class Residual:
+    """An assertion that remains for the run: where, and which call or annotation demands it."""
+
+    function: str
+    condition: c.Condition
+    origin: str
+    place: Span | None
+
+
+@dataclass
+class Analysis:
+    """The values of the main program by name, the assertions that remain, the problems, and what was proved where."""
+
+    values: dict[str, Known] = field(default_factory=dict)
+    types: dict[str, str] = field(default_factory=dict)
+    asserted: dict[str, bool] = field(
+        default_factory=dict
+    )  # `is_assertion`: something of the contract remains
+    residual: list[Residual] = field(default_factory=list)
+    report: Report = field(default_factory=Report)
+    proved: set[tuple[int, int]] = field(
+        default_factory=set
+    )  # a call or let, and the number of its assertion
+
+
+def residual_rows(found: Analysis) -> Iterator[tuple[str, str, str, int]]:
+    """Function, assertion, origin and line of what remains."""
+    for item in found.residual:
+        yield (
+            item.function,
+            f"assert {item.condition}",
+            item.origin,
+            item.place.line if item.place is not None else 0,
+        )

@@ -1,0 +1,189 @@
+"""Runs a program with shape contracts on NumPy arrays: the assertions of each wrapper, then the implementation.
+
+Assertions that an analysis proved are not made.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping
+from typing import Any, NoReturn
+
+import numpy as np
+
+from relax_explorer.core.arith.simplify import simplify
+from relax_explorer.core.codes import relations as codes
+from relax_explorer.core.diagnostics import Diagnostic, Failure, Label
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir.dtype import DType, from_numpy
+from relax_explorer.core.shapes import contract as c
+from relax_explorer.core.shapes.contract_facts import Analysis
+from relax_explorer.core.shapes.desugar import Environment, Guard, Wrapper, desugar, guards
+from relax_explorer.core.shapes.primitives import IMPLEMENTATIONS
+from relax_explorer.core.source import Span
+
+_COMPARE: dict[str, Callable[[Any, Any], Any]] = {
+    "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
+}  # fmt: skip
+_DEEPEST = 200  # calls
+
+
+class Runner:
+    """A run of one program. `inputs` are the values of `..` by the name of their let; `checks` counts assertions."""
+
+    def __init__(
+        self, program: c.Program, terms: c.Terms, inputs: Mapping[str, Any], analysis: Analysis | None = None
+    ) -> None:
+        self.program, self.terms, self.inputs, self.analysis = program, terms, inputs, analysis
+        self.wrappers = {name: desugar(fn, terms) for name, fn in program.functions.items()}
+        self.checks, self.depth = 0, 0
+
+    def run(self) -> dict[str, Any]:
+        """The values of the main program by name. Raises Failure at an assertion that does not hold."""
+        scope: dict[str, Any] = {}
+        known = Environment()
+        for statement in self.program.main:
+            self._statement(statement, scope, known)
+        return scope
+
+    def call(
+        self, name: str, args: list[Any], span: Span | None = None, place: object = None, **attrs: Any
+    ) -> Any:
+        """Call a function: its assertions, the implementation, the assertions about the result."""
+        wrapper = self.wrappers.get(name)
+        if wrapper is None:
+            return self._compute(name, args, attrs, span)
+        values = dict(zip([q.name for q in wrapper.function.params], args, strict=True))
+        self._check(wrapper.before, values, span, (place, 0))
+        self.depth += 1
+        if self.depth > _DEEPEST:
+            self._fail(f"@{name} calls itself more than {_DEEPEST} times", span)
+        out = self._implementation(wrapper, values, attrs, span)
+        self.depth -= 1
+        places = (wrapper.function, 0), (place, len(wrapper.before))
+        self._check(wrapper.after, values | {"out": out}, span, *places)
+        return out
+
+    def _implementation(
+        self, wrapper: Wrapper, values: dict[str, Any], attrs: dict[str, Any], span: Span | None
+    ) -> Any:
+        function = wrapper.function
+        if function.body is None or isinstance(function.body.value, c.Opaque):
+            return self._compute(function.name, list(values.values()), attrs, span)
+        return self._block(function.body, dict(values), Environment())
+
+    def _compute(self, name: str, args: list[Any], attrs: dict[str, Any], span: Span | None) -> Any:
+        implementation = IMPLEMENTATIONS.get(name)
+        if implementation is None:
+            self._fail(f"nothing computes @{name}; register an implementation", span)
+        try:
+            return implementation(*args, **attrs)
+        except (ValueError, TypeError, IndexError) as problem:
+            self._fail(f"@{name}: {problem}", span)
+
+    def _statement(self, statement: c.Let | c.Assert, scope: dict[str, Any], known: Environment) -> None:
+        if isinstance(statement, c.Assert):
+            self._check((Guard(statement.condition, ""),), scope, statement.span, (statement, 0))
+            return
+        if isinstance(statement.value, c.Opaque):
+            if statement.name not in self.inputs:
+                self._fail(f"`{statement.name}` needs a value", statement.span)
+            value: Any = np.asarray(self.inputs[statement.name])
+        else:
+            value = self._value(statement.value, scope, known)
+        scope[statement.name] = value
+        if statement.type is not None:
+            demanded = tuple(guards(statement.name, statement.type, known, self.terms, statement.span))
+            self._check(demanded, scope, statement.span, (statement, 0))
+            for var, length in list(known.sizes.items()):
+                known.sizes[var] = self._number(length, scope)
+
+    def _value(self, expr: c.Expr, scope: dict[str, Any], known: Environment) -> Any:
+        if isinstance(expr, c.Name):
+            return scope[expr.name]
+        if isinstance(expr, c.Literal):
+            return expr.value
+        if isinstance(expr, c.Call):
+            args = [self._value(arg, scope, known) for arg in expr.args]
+            return self.call(expr.function, args, expr.span, expr, **expr.attrs)
+        if isinstance(expr, c.If):
+            test = _COMPARE[expr.compare](
+                self._value(expr.left, scope, known), self._value(expr.right, scope, known)
+            )
+            return self._block(expr.then if test else expr.otherwise, dict(scope), known)
+        if isinstance(expr, c.Block):
+            return self._block(expr, dict(scope), known)
+        self._fail("only the run of the whole program knows this value", expr.span)
+
+    def _block(self, block: c.Block, scope: dict[str, Any], known: Environment) -> Any:
+        for statement in block.statements:
+            self._statement(statement, scope, known)
+        return self._value(block.value, scope, known)
+
+    # -- assertions --------------------------------------------------------------------------------------------------
+
+    def _check(
+        self,
+        demanded: tuple[Guard, ...],
+        values: Mapping[str, Any],
+        span: Span | None,
+        *places: tuple[object, int],
+    ) -> None:
+        """Make assertions, except those that are proved at one of the places, from its number on."""
+        proved = self.analysis.proved if self.analysis is not None else set()
+        for number, guard in enumerate(demanded):
+            if any((id(place), first + number) in proved for place, first in places):
+                continue
+            self.checks += 1
+            if not self._holds(guard.condition, values):
+                self._fail(f"{guard.condition} does not hold: {self._found(guard.condition, values)}", span)
+
+    def _holds(self, condition: c.Condition, values: Mapping[str, Any]) -> bool:
+        if isinstance(condition, c.SameDType):
+            return bool(_element(condition.left, values) == _element(condition.right, values))
+        if isinstance(condition, c.SameShape):
+            return bool(np.shape(values[condition.left]) == np.shape(values[condition.right]))
+        number = self._number(condition, values)
+        return isinstance(number, p.IntImm) and bool(number.value)
+
+    def _number(self, expr: p.PrimExpr, values: Mapping[str, Any]) -> p.PrimExpr:
+        """A length or condition with the lengths of the values; an axis that is not there has no value."""
+        known: dict[p.PrimVar, p.PrimExpr] = {}
+        for var in p.free_vars(expr):
+            name, axis = self.terms.parts.get(var, ("", 0))
+            if name in values:
+                shape = np.shape(values[name])
+                known[var] = p.IntImm(len(shape) if axis < 0 else shape[axis] if axis < len(shape) else -1)
+        return simplify(p.substitute(expr, known))
+
+    def _found(self, condition: c.Condition, values: Mapping[str, Any]) -> str:
+        if isinstance(condition, c.SameDType):
+            return f"{_element(condition.left, values)} is not {_element(condition.right, values)}"
+        if isinstance(condition, c.SameShape):
+            return f"{np.shape(values[condition.left])} is not {np.shape(values[condition.right])}"
+        names = {self.terms.parts[v] for v in p.free_vars(condition) if v in self.terms.parts}
+        shown = [
+            f"{name}.rank = {np.ndim(values[name])}"
+            if axis < 0
+            else f"{name}.dim({axis}) = {(*np.shape(values[name]), '?')[axis]}"
+            for name, axis in sorted(names)
+            if name in values
+        ]
+        return ", ".join(shown) or "no value"
+
+    def _fail(self, text: str, span: Span | None) -> NoReturn:
+        label = (Label(span, "", True),) if span is not None else ()
+        raise Failure(Diagnostic(codes.SHAPE_ERROR, text, label, help=codes.SHAPE_ERROR.fix))
+
+
+def _element(side: DType | str, values: Mapping[str, Any]) -> str:
+    if isinstance(side, DType):
+        return side.name
+    value = values[side]
+    return (
+        from_numpy(value.dtype).name
+        if isinstance(value, np.ndarray)
+        else "int8"
+        if isinstance(value, int)
+        else "?"
+    )

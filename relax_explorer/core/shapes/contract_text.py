@@ -1,0 +1,342 @@
+"""Reads programs with shape contracts in the notation of note 004. Nothing in a text is executed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from relax_explorer.core.codes import relations as codes
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir.dtype import DType, dtype, element_type
+from relax_explorer.core.shapes import contract as c
+from relax_explorer.core.source import Source
+from relax_explorer.core.syntax.notes import NoteReader
+
+_COMPARISONS: dict[str, Callable[[p.PrimExpr, p.PrimExpr], p.PrimExpr]] = {
+    "==": p.EQ, "!=": p.NE, "<": p.LT, "<=": p.LE, ">": p.GT, ">=": p.GE,
+}  # fmt: skip
+_LITERAL = re.compile(r"<literal\s+(?P<shape>[(\[][^>]*[)\]])\s*(?P<dtype>\w+)?\s*>")
+_SORTS = ("DType", "Size", "Shape")
+
+
+def read_contract(text: str, filename: str = "<shapes>") -> tuple[c.Program, c.Terms]:
+    """The program of a text, and the terms that its assertions use. Raises Failure with the place of the first mistake."""
+    reader = _Reader(Source(text, filename))
+    return reader.program(), reader.terms
+
+
+def read_sweet_type(text: str) -> c.SweetType:
+    """The type that a text describes. Raises Failure."""
+    reader = _Reader(Source(text, "<type>"))
+    found = reader.type()
+    reader.ended()
+    return found
+
+
+class _Reader(NoteReader):
+    def __init__(self, source: Source) -> None:
+        self.terms = c.Terms()
+        self.sizes: dict[str, p.PrimVar] = {}
+        self.values: list[set[str]] = [set()]
+        super().__init__(source)
+
+    def ended(self) -> None:
+        """Raise Failure unless the text ends here."""
+        if self.kind != "end":
+            self.fail(f"{self.shown()} is left over")
+
+    # -- types -------------------------------------------------------------------------------------------------------
+
+    def type(self) -> c.SweetType:
+        """A sweet type."""
+        self.deeper()
+        try:
+            if self.takes("Tensor"):
+                return self._tensor()
+            if self.takes("fn"):
+                self.expect("(")
+                params = tuple(self.several(self.type, ")"))
+                self.expect(":")
+                return c.FunctionType(params, self.type())
+            start, name = self.start, self.word("a type")
+            if name in _SORTS:
+                return c.Sort(name)
+            element = _element(name)
+            if element is None:
+                self.fail(f"`{name}` is no type", self.span(start))
+            return c.Scalar(element)
+        finally:
+            self.depth -= 1
+
+    def _tensor(self) -> c.TensorType:
+        if not self.takes("("):
+            return c.TensorType(is_plain=True)
+        shape: c.Dims
+        if self.takes("?"):
+            shape = c.UNKNOWN
+        elif self.takes("["):
+            shape = tuple(self.several(self._dim, "]"))
+        else:
+            shape = c.ShapeName(self.word("a shape"))
+        self.expect(",")
+        element: c.Element = c.UNKNOWN
+        if not self.takes("?"):
+            name = self.word("an element type")
+            element = _element(name) or c.DTypeName(name)
+        self.expect(")")
+        return c.TensorType(shape, element)
+
+    def _dim(self) -> c.Dim:
+        if self.sees("..."):
+            self.fail("a rank is fixed or unknown; write Tensor(?, dtype) for any rank")
+        return c.UNKNOWN if self.takes("?") else self.arithmetic()
+
+    def variable(self) -> p.PrimExpr:
+        """A size variable; in an assertion `x.rank` or `x.dim(0)`."""
+        start, name = self.start, self.word("a dimension")
+        if self.takes("."):
+            return self._term(name, start)
+        return self.sizes.setdefault(name, p.PrimVar(name))
+
+    def _term(self, name: str, start: int) -> p.PrimExpr:
+        if not any(name in scope for scope in self.values):
+            self.fail(f"`{name}` is no variable here", self.span(start), codes.UNBOUND)
+        what = self.word("rank or dim(axis)")
+        if what == "rank":
+            return self.terms.rank(name)
+        if what != "dim":
+            self.fail(f"a tensor has .rank, .dim(axis) and .dtype, no .{what}", self.span(start))
+        self.expect("(")
+        if self.kind != "number":
+            self.fail("dim takes a literal axis, not a variable")
+        axis = self.integer()
+        self.expect(")")
+        return self.terms.dim(name, axis)
+
+    # -- programs ----------------------------------------------------------------------------------------------------
+
+    def program(self) -> c.Program:
+        """Functions and statements, in any order."""
+        found = c.Program()
+        while self.kind != "end":
+            if self.token.startswith("@"):
+                function = self._function()
+                if function.name in found.functions:
+                    self.fail(f"two functions are named `@{function.name}`", function.span)
+                found.functions[function.name] = function
+            else:
+                found.main.append(self._statement())
+                if self.kind != "end" and not self.token.startswith("@") and not self.sees("let", "assert"):
+                    self.expect(";")
+                self.takes(";")
+        return found
+
+    def _function(self) -> c.Function:
+        start, name = self.start, self.word("a function", "@")
+        self.expect("=")
+        self.expect("fn")
+        outside, self.sizes = self.sizes, {}
+        self.expect("(")
+        params = self.several(self._parameter, ")")
+        self.expect(":")
+        ret = self.type()
+        header = self.span(start)
+        self.values.append({q.name for q in params})
+        body = self._block() if self.sees("{") else None
+        self.values.pop()
+        self.takes(";")
+        self.sizes = outside
+        return c.Function(name, params, ret, body, header)
+
+    def _parameter(self) -> c.Parameter:
+        start, name = self.start, self.word("a parameter")
+        self.expect(":")
+        kind = self.type()
+        if isinstance(kind, c.FunctionType) and any(_has_shape(part) for part in (*kind.params, kind.ret)):
+            self.fail("contracts on arguments that are functions are not supported", self.span(start))
+        return c.Parameter(name, kind, self.span(start))
+
+    def _block(self) -> c.Block:
+        self.expect("{")
+        self.deeper()
+        self.values.append(set())
+        statements: list[c.Let | c.Assert] = []
+        while self.sees("let", "assert"):
+            statements.append(self._statement())
+            self.takes(";")
+        value = self._expression()
+        self.expect("}")
+        self.values.pop()
+        self.depth -= 1
+        return c.Block(statements, value)
+
+    def _statement(self) -> c.Let | c.Assert:
+        start = self.start
+        if self.takes("assert"):
+            condition = self._condition()
+            return c.Assert(condition, self.span(start))
+        self.expect("let")
+        name = self.word("a variable")
+        kind, is_assertion = None, self.sees("!")
+        if self.takes("!") or self.takes(":"):
+            kind = self.type()
+        self.expect("=")
+        value = self._expression()
+        self.values[-1].add(name)
+        return c.Let(name, kind, is_assertion, value, self.span(start))
+
+    def _condition(self) -> c.Condition:
+        """A comparison of lengths, or of element types."""
+        if self.token.startswith("@"):
+            self.fail("rank, dim and dtype apply to variables; bind the call by a let first")
+        rest = self.source.text[self.start :]
+        found = re.match(r"(\w+)\.dtype\s*==\s*(?:(\w+)\.dtype|(\w+))", rest)
+        if found is not None:
+            end = self.start + found.end()
+            for name in filter(None, (found[1], found[2])):
+                if not any(name in scope for scope in self.values):
+                    self.fail(f"`{name}` is no variable here", None, codes.UNBOUND)
+            right: DType | str | None = found[2] or _element(found[3])
+            if right is None:
+                self.fail(f"`{found[3]}` is no element type")
+            while self.start < end and self.kind != "end":
+                self.advance()
+            return c.SameDType(found[1], right)
+        left = self.arithmetic()
+        if self.sees("("):
+            self.fail("rank, dim and dtype apply to variables; bind the call by a let first")
+        if not self.sees(*_COMPARISONS):
+            self.fail(f"a comparison is expected here, not {self.shown()}")
+        compare = _COMPARISONS[self.advance()]
+        return compare(left, self.arithmetic())
+
+    def _expression(self) -> c.Expr:
+        self.deeper()
+        start = self.start
+        found = self._primary(start)
+        self.depth -= 1
+        if self.sees("+", "-", "*", "/", "//", "%"):
+            self._leak(start)
+        return found
+
+    def _primary(self, start: int) -> c.Expr:
+        if self.takes("if"):
+            return self._if(start)
+        if self.token.startswith("@"):
+            return self._call(start)
+        if self.kind == "number" or self.sees("-"):
+            return c.Literal(self.integer(), self.span(start))
+        begin = {"{": self._block, "<": self._literal, "[": self._shape, "(": self._parenthesis}
+        if self.kind == "mark" and self.token in begin:
+            return begin[self.token]()
+        if self.takes("...") or (self.takes(".") and self.takes(".")):
+            return c.Opaque(self.span(start))
+        return self._named(start)
+
+    def _shape(self) -> c.Expr:
+        start = self.start
+        self.advance()
+        return c.Literal(tuple(self.several(self.integer, "]")), self.span(start))
+
+    def _parenthesis(self) -> c.Expr:
+        if re.match(r"\(\s*\w+\s*:", self.source.text[self.start :]):
+            self.fail(
+                "a type stands only at let, parameters and results", help="Bind the value by a let first."
+            )
+        self.advance()
+        inside = self._expression()
+        self.expect(")")
+        return inside
+
+    def _named(self, start: int) -> c.Expr:
+        """A variable or an element type."""
+        name = self.word("an expression")
+        if any(name in scope for scope in self.values):
+            return c.Name(name, self.span(start))
+        if name in self.sizes:
+            self._leak(start)
+        element = _element(name)
+        if element is None:
+            self.fail(f"`{name}` is not defined here", self.span(start), codes.UNBOUND)
+        return c.Literal(element, self.span(start))
+
+    def _leak(self, start: int) -> None:
+        """Fail: arithmetic over size variables is for types only."""
+        while self.sees("+", "-", "*", "/", "//", "%") or (
+            self.kind in ("name", "number") and not self.sees("let")
+        ):
+            self.advance()
+        self.fail("shape variables cannot be used in expressions", self.span(start), codes.SIZE_IN_EXPRESSION)
+
+    def _if(self, start: int) -> c.Expr:
+        self.expect("(")
+        left = self._expression()
+        if not self.sees(*_COMPARISONS):
+            self.fail(f"a comparison is expected here, not {self.shown()}")
+        compare = self.advance()
+        right = self._expression()
+        self.expect(")")
+        then = self._block()
+        self.expect("else")
+        return c.If(compare, left, right, then, self._block(), self.span(start))
+
+    def _literal(self) -> c.Expr:
+        """`<literal (2, 3) int8>`, `<literal [1, 0, 2]>`; `<body>` stands for a value that only the run knows."""
+        start = self.start
+        text = self.source.text[self.start :]
+        body = re.match(r"<body\d*>", text)
+        found = _LITERAL.match(text)
+        if body is None and found is None:
+            self.fail("a literal is written <literal (2, 3) int8> or <literal [1, 0, 2]>")
+        end = self.start + (body or found).end()  # type: ignore[union-attr]  # one of them matched
+        while self.start < end and self.kind != "end":
+            self.advance()
+        if found is None:
+            return c.Opaque(self.span(start))
+        numbers = [int(one) for one in re.findall(r"-?\d+", found["shape"])][:64]
+        element = dtype(found["dtype"] or "int64") if _element(found["dtype"] or "int64") else dtype("int64")
+        if found["shape"].startswith("("):
+            return c.Literal(np.zeros(numbers, element.to_numpy()), self.span(start))
+        return c.Literal(np.asarray(numbers, element.to_numpy()), self.span(start))
+
+    def _call(self, start: int) -> c.Expr:
+        name = self.word("a function", "@")
+        self.expect("(")
+        args: list[c.Expr] = []
+        attrs: dict[str, Any] = {}
+        while not self.takes(")"):
+            if re.match(r"\w+\s*=(?!=)", self.source.text[self.start :]):
+                key = self.word("an attribute")
+                self.expect("=")
+                attrs[key] = self.integer()
+            elif self.sees("["):
+                self.advance()
+                args += self.several(self._expression, "]")
+            else:
+                args.append(self._expression())
+            if not self.sees(")"):
+                self.expect(",")
+        return c.Call(name, args, attrs, self.span(start))
+
+    def several(self, one: Callable[[], Any], end: str) -> list[Any]:
+        """Parts between commas, up to `end`."""
+        found = []
+        while not self.takes(end):
+            found.append(one())
+            if not self.sees(end):
+                self.expect(",")
+        return found
+
+
+def _element(name: str) -> DType | None:
+    try:
+        return element_type(name)
+    except ValueError:
+        return None
+
+
+def _has_shape(kind: c.SweetType) -> bool:
+    return isinstance(kind, c.TensorType) and not kind.is_plain

@@ -1,0 +1,161 @@
+"""Contracts as assertions (note 004, "Desugared syntax"): a wrapper that checks, and the body that may assume what it checked.
+
+The first occurrence of a size variable captures a length, later ones assert equality. `m * 4` captures `x.dim(1) // 4` and
+asserts that the length is divisible (errata E-41).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from relax_explorer.core.arith.form import CANONICAL
+from relax_explorer.core.arith.polynomial import rebuild
+from relax_explorer.core.arith.simplify import simplify
+from relax_explorer.core.codes import relations as codes
+from relax_explorer.core.diagnostics import Diagnostic, Failure, Label
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir.dtype import DType
+from relax_explorer.core.shapes import contract as c
+from relax_explorer.core.source import Span
+
+
+@dataclass(frozen=True, eq=False)
+class Guard:
+    """One assertion of a contract: of which variable, of which of its axes (-1: of none), and the dimension as written."""
+
+    condition: c.Condition
+    name: str
+    axis: int = -1
+    written: c.Dim = c.UNKNOWN
+    solves: bool = False  # True if the dimension captures a variable and cannot always be solved
+
+    def __str__(self) -> str:
+        return f"assert {self.condition}"
+
+
+@dataclass
+class Environment:
+    """What the variables of a contract stand for."""
+
+    sizes: dict[p.PrimVar, p.PrimExpr] = field(default_factory=dict)
+    shapes: dict[str, str] = field(default_factory=dict)  # a variable whose shape it is
+    dtypes: dict[str, str] = field(default_factory=dict)  # a variable whose element type it is
+
+    def copy(self) -> Environment:
+        """Another environment with the same content."""
+        return Environment(dict(self.sizes), dict(self.shapes), dict(self.dtypes))
+
+    def value(self, dim: p.PrimExpr) -> p.PrimExpr:
+        """A dimension with the captured lengths."""
+        return simplify(p.substitute(dim, {v: self.sizes[v] for v in p.free_vars(dim) if v in self.sizes}))
+
+    def is_bound(self, dim: c.Dim) -> bool:
+        """True if every variable of a dimension is captured."""
+        return isinstance(dim, p.PrimExpr) and all(v in self.sizes for v in p.free_vars(dim))
+
+
+@dataclass(frozen=True, eq=False)
+class Wrapper:
+    """A function with its contract as assertions, before and after the call of its implementation."""
+
+    function: c.Function
+    before: tuple[Guard, ...]
+    after: tuple[Guard, ...]
+    environment: Environment
+
+    @property
+    def impl(self) -> str:
+        """The name of the implementation: private, and called by the wrapper only."""
+        return f"{self.function.name}_impl"
+
+
+def desugar(function: c.Function, terms: c.Terms) -> Wrapper:
+    """The wrapper of a function. Raises Failure for a dimension that cannot be solved."""
+    known = Environment()
+    before = [guard for q in function.params for guard in guards(q.name, q.type, known, terms, q.span)]
+    inside = known.copy()
+    after = list(guards("out", function.ret, inside, terms, function.span))
+    return Wrapper(function, tuple(before), tuple(after), known)
+
+
+def guards(
+    name: str, kind: c.SweetType, known: Environment, terms: c.Terms, place: Span | None
+) -> Iterator[Guard]:
+    """The assertions of one type, in order; `known` takes what it captures."""
+    if isinstance(kind, c.Scalar):
+        kind = c.TensorType((), kind.dtype)
+    if isinstance(kind, c.TensorType) and not kind.is_plain:
+        yield from _of_shape(name, kind.shape, known, terms, place)
+        yield from _of_element(name, kind.dtype, known)
+
+
+def _of_shape(
+    name: str, shape: c.Dims, known: Environment, terms: c.Terms, place: Span | None
+) -> Iterator[Guard]:
+    if isinstance(shape, tuple):
+        yield Guard(p.EQ(terms.rank(name), p.IntImm(len(shape))), name)
+        for axis, dim in enumerate(shape):
+            if isinstance(dim, p.PrimExpr):
+                for guard in _length(terms.dim(name, axis), dim, known, place):
+                    yield replace(guard, name=name, axis=axis, written=dim)
+    elif isinstance(shape, c.ShapeName):
+        owner = known.shapes.setdefault(shape.name, name)
+        if owner != name:
+            yield Guard(c.SameShape(name, owner), name)
+
+
+def _of_element(name: str, element: c.Element, known: Environment) -> Iterator[Guard]:
+    if isinstance(element, DType):
+        yield Guard(c.SameDType(name, element), name)
+    elif isinstance(element, c.DTypeName):
+        owner = known.dtypes.setdefault(element.name, name)
+        if owner != name:
+            yield Guard(c.SameDType(name, owner), name)
+
+
+def _length(term: p.PrimExpr, dim: p.PrimExpr, known: Environment, place: Span | None) -> Iterator[Guard]:
+    """The assertions of one dimension, of the length `term`."""
+    new = [var for var in p.free_vars(dim) if var not in known.sizes]
+    value = known.value(dim)
+    if not new:
+        yield Guard(p.EQ(term, value), "")
+        return
+    (var, *others) = new
+    parts = dict(CANONICAL.polynomial(value))
+    factor = parts.pop((var,), 0)
+    if others or factor <= 0 or any(var in p.free_vars(*monomial) for monomial in parts if monomial):
+        names = " and ".join(v.name for v in new)
+        text = f"the dimension {dim} does not tell {names}"
+        raise Failure(
+            Diagnostic(codes.NO_SOLUTION, text, (Label(place, "", True),), help=codes.NO_SOLUTION.fix)
+        )
+    rest = rebuild(parts, var.dtype) if parts else p.IntImm(0)
+    difference = simplify(p.Sub(term, rest)) if parts else term
+    if factor != 1:
+        yield Guard(p.EQ(p.FloorMod(difference, p.IntImm(factor)), p.IntImm(0)), "", solves=True)
+    if parts:
+        yield Guard(p.GE(term, rest), "", solves=True)
+    known.sizes[var] = difference if factor == 1 else p.FloorDiv(difference, p.IntImm(factor))
+
+
+def desugared_text(program: c.Program, terms: c.Terms) -> str:
+    """The program with wrappers and implementations, as text."""
+    lines: list[str] = []
+    for function in program.functions.values():
+        wrapper = desugar(function, terms)
+        params = ", ".join(f"{q.name} : {_plain(q.type)}" for q in function.params)
+        names = ", ".join(q.name for q in function.params)
+        lines.append(f"inline @{function.name} = fn ({params}) : {_plain(function.ret)} {{")
+        lines += [f"  {guard};" for guard in wrapper.before]
+        lines.append(f"  let out = @{wrapper.impl}({names});")
+        lines += [f"  {guard};" for guard in wrapper.after]
+        lines += ["  out", "}"]
+        if function.body is not None:
+            lines.append(f"private @{wrapper.impl} = fn ({params}) : {_plain(function.ret)} {{ <body> }}")
+    return "\n".join(lines) + "\n"
+
+
+def _plain(kind: c.SweetType) -> str:
+    """The type without its contract."""
+    return "Tensor" if isinstance(kind, c.TensorType) else str(kind)

@@ -1,0 +1,219 @@
+"""Assertions of contracts about values: dropped if they are proved, kept if not, and explained if they always fail."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from relax_explorer.core.arith.prove import Answer
+from relax_explorer.core.arith.simplify import simplify
+from relax_explorer.core.codes import relations as codes
+from relax_explorer.core.diagnostics import Label
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir.dtype import DType
+from relax_explorer.core.shapes import contract as c
+from relax_explorer.core.shapes.assumptions import Assumptions
+from relax_explorer.core.shapes.contract_facts import Analysis, Known, Residual
+from relax_explorer.core.shapes.desugar import Environment, Guard, Wrapper, guards
+from relax_explorer.core.source import Span
+
+_TRUE = p.EQ(p.IntImm(0), p.IntImm(0))
+_ORDINALS = ("first", "second", "third", "fourth", "fifth")
+
+
+class Holding:
+    """What is known at a place of a program, and the assertions that are held against it."""
+
+    def __init__(self, terms: c.Terms) -> None:
+        self.terms = terms
+        self.found = Analysis()
+        self.where, self.known = "main", Assumptions()
+        self.scope: dict[str, Known] = {}
+        self.calls: list[Span | None] = []
+
+    def type_text(self, value: Known) -> str:
+        """The type of a value, simplified; size variables keep their names."""
+        dims = None if value.dims is None else tuple(map(simplify, value.dims))
+        return str(replace(value, dims=dims, like="" if value.dims is None else value.like))
+
+    # -- assertions --------------------------------------------------------------------------------------------------
+
+    def lengths(self, values: dict[str, Known]) -> dict[p.PrimVar, p.PrimExpr]:
+        """The known lengths behind the terms of some variables."""
+        found: dict[p.PrimVar, p.PrimExpr] = {}
+        for name, value in values.items():
+            if value.dims is not None:
+                found[self.terms.rank(name)] = p.IntImm(len(value.dims))
+                found |= {self.terms.dim(name, n): dim for n, dim in enumerate(value.dims)}
+            elif value.name != name:
+                found[self.terms.rank(name)] = self.terms.rank(value.name)
+        return found
+
+    def hold(
+        self,
+        demanded: tuple[Guard, ...],
+        values: dict[str, Known],
+        place: object,
+        origin: str,
+        span: Span | None,
+        wrapper: Wrapper | None = None,
+    ) -> tuple[dict[str, Known], bool]:
+        """Decide assertions about values: drop, keep or refuse each. The values after them, and whether one remains."""
+        values, remains = dict(values), False
+        for number, guard in enumerate(demanded):
+            condition = self.in_terms(guard.condition, values)
+            is_number = isinstance(condition, c.SameDType) and isinstance(
+                getattr(values.get(guard.name), "value", None), int
+            )
+            answer = (
+                Answer.YES if is_number else self.decide(condition)
+            )  # a number has the type that is wanted
+            if answer is Answer.YES:
+                self.found.proved.add((id(place), number))
+                continue
+            if answer is Answer.NO:
+                self.explain(guard, values, place, origin, span, wrapper)
+                return values, True
+            remains = True
+            text = condition if wrapper is not None else guard.condition
+            self.found.residual.append(Residual(self.where, text, origin, span))
+            if isinstance(condition, p.PrimExpr):
+                self.known = self.known.plus(condition, f"asserted by {origin}", place)
+            values = self.learn(guard, values)
+        return values, remains
+
+    def in_terms(self, condition: c.Condition, values: dict[str, Known]) -> c.Condition:
+        """A condition about the variables of a contract as one about the values."""
+        if isinstance(condition, p.PrimExpr):
+            return p.substitute(condition, self.lengths(values))
+        if isinstance(condition, c.SameDType):
+            sides = [self.element(side, values) for side in (condition.left, condition.right)]
+            return c.SameDType(sides[0], sides[1])
+        left, right = (
+            values.get(name) or Known(name, like=name) for name in (condition.left, condition.right)
+        )
+        if left.dims is not None and right.dims is not None and len(left.dims) == len(right.dims):
+            pairs = [p.EQ(a, b) for a, b in zip(left.dims, right.dims, strict=True)]
+            return next((one for one in pairs if self.known.prove(one) is not Answer.YES), _TRUE)
+        if left.dims is not None and right.dims is not None:
+            return p.EQ(p.IntImm(len(left.dims)), p.IntImm(len(right.dims)))
+        return c.SameShape(left.like or left.name, right.like or right.name)
+
+    def element(self, side: DType | str, values: dict[str, Known]) -> DType | str:
+        """An element type as it is known."""
+        if isinstance(side, DType):
+            return side
+        value = values.get(side) or self.scope.get(side)
+        found = None if value is None else value.dtype
+        return side if found is None else found
+
+    def decide(self, condition: c.Condition) -> Answer:
+        """Whether a condition holds."""
+        if isinstance(condition, p.PrimExpr):
+            return self.known.prove(condition)
+        if condition.left == condition.right:
+            return Answer.YES
+        if (
+            isinstance(condition, c.SameDType)
+            and isinstance(condition.left, DType)
+            and isinstance(condition.right, DType)
+        ):
+            return Answer.NO
+        return Answer.UNKNOWN
+
+    def learn(self, guard: Guard, values: dict[str, Known]) -> dict[str, Known]:
+        """The values after an assertion was kept: a rank or an element type is known then."""
+        name, condition = guard.name, guard.condition
+        value = values.get(name)
+        if value is None:
+            return values
+        if isinstance(condition, c.SameDType):
+            element = self.element(condition.right, values)
+            return values | {name: replace(value, dtype=element)}
+        if (
+            value.dims is None
+            and isinstance(condition, p.EQ)
+            and isinstance(condition.b, p.IntImm)
+            and guard.axis < 0
+        ):
+            dims = tuple([self.terms.dim(value.name, n) for n in range(condition.b.value)])
+            learned = replace(value, dims=dims)
+            if value.name in self.scope:
+                self.scope[value.name] = learned
+            return values | {name: learned}
+        return values
+
+    # -- problems ----------------------------------------------------------------------------------------------------
+
+    def explain(
+        self,
+        guard: Guard,
+        values: dict[str, Known],
+        place: object,
+        origin: str,
+        span: Span | None,
+        wrapper: Wrapper | None,
+    ) -> None:
+        """Report an assertion that always fails, in the words of the contract."""
+        if wrapper is None or not isinstance(place, c.Call):
+            have = values.get(guard.name)
+            text = f"{guard.condition} never holds" + (
+                f": {guard.name} is {self.type_text(have)}" if have is not None else ""
+            )
+            self.say(f"{text}; {origin} asks for it", span)
+            return
+        have = values[guard.name]
+        if guard.solves and have.dims is not None:
+            length = self.known.known(have.dims[guard.axis])
+            place = f"In dimension {guard.axis} of argument {guard.name} to {origin}"
+            self.say(f"{place}, {guard.written} = {length} has no solution.", span)
+            return
+        names = [q.name for q in wrapper.function.params]
+        number = names.index(guard.name)
+        kind = wrapper.function.params[number].type
+        which = _ORDINALS[number] if number < len(_ORDINALS) else f"{number + 1}th"
+        self.say(
+            f"Shape mismatch while inferring the shapes of expression {_source(place)}; the function {origin} expects a {which} "
+            f"argument of type {self.expected(kind, values, wrapper, guard.name)} but is being called with an argument of type "
+            f"{self.type_text(have)}",
+            span,
+        )
+
+    def expected(self, kind: c.SweetType, values: dict[str, Known], wrapper: Wrapper, name: str) -> str:
+        """The declared type of an argument, with what the arguments before it tell."""
+        if not isinstance(kind, c.TensorType):
+            return str(kind)
+        names = list(values)
+        earlier = {one: values[one] for one in names[: names.index(name)]}
+        mapping, before = self.lengths(earlier), Environment()
+        for q in wrapper.function.params[: names.index(name)]:
+            list(guards(q.name, q.type, before, self.terms, None))
+        shape: Any = kind.shape
+        if isinstance(shape, tuple):
+            shape = tuple([
+                self.known.known(p.substitute(before.value(dim), mapping)) if before.is_bound(dim) else dim for dim in shape
+            ])  # fmt: skip
+        element: Any = kind.dtype
+        if isinstance(element, c.DTypeName) and element.name in before.dtypes:
+            element = self.element(before.dtypes[element.name], values)
+        return str(c.TensorType(shape, element))
+
+    def refuse(self, call: c.Call, args: list[Known], reason: str) -> None:
+        """Report a call that a shape rule refuses."""
+        types = " and ".join(self.type_text(arg) for arg in args)
+        self.say(
+            f"Shape mismatch while inferring the shapes of expression {_source(call)}: {reason}; the arguments are {types}",
+            call.span,
+        )
+
+    def say(self, text: str, span: Span | None) -> None:
+        """Report a shape error at the innermost place, with the calls around it."""
+        outer = [Label(place, "called here") for place in self.calls if place is not None]
+        first = outer[0].place if outer else span
+        rest = [*outer[1:], Label(span, "in this call")] if outer else []
+        self.found.report.say(codes.SHAPE_ERROR, text, first, labels=rest, help=codes.SHAPE_ERROR.fix)
+
+
+def _source(call: c.Call) -> str:
+    text = call.span.text if call.span is not None else f"@{call.function}(…)"
+    return " ".join(text.split())

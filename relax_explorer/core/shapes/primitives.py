@@ -1,0 +1,79 @@
+"""Primitives of the notation: how their result is computed, and the rule that tells its shape (note 004, Tests G, H and J).
+
+A rule is given outside of the language: here by a relation. A primitive without a rule is known by its contract only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from relax_explorer.core.arith.simplify import simplify
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir.dtype import dtype
+from relax_explorer.core.relations.adapt import solve_one
+from relax_explorer.core.relations.library import RELATIONS
+from relax_explorer.core.relations.relay_types import TensorType, TupleType, is_dim_hole
+from relax_explorer.core.relations.solver import Mismatch, Outcome
+
+Dims = tuple[p.PrimExpr, ...]
+
+
+@dataclass(frozen=True)
+class Shaped:
+    """The shape that a rule tells (None: not known), and pairs of lengths that must be equal for it."""
+
+    dims: Dims | None
+    equal: tuple[tuple[p.PrimExpr, p.PrimExpr], ...] = ()
+
+
+ShapeRule = Callable[[Sequence[Dims], dict[str, Any]], Shaped]
+Implementation = Callable[..., np.ndarray[Any, Any]]
+
+RULES: dict[str, ShapeRule] = {}
+IMPLEMENTATIONS: dict[str, Implementation] = {}
+
+
+def register_shape_rule(name: str, rule: ShapeRule) -> None:
+    """Add a rule: shapes of the arguments and attributes → the shape. It raises Mismatch to refuse them."""
+    RULES[name] = rule
+
+
+def register_primitive(name: str, implementation: Implementation) -> None:
+    """Add what computes a primitive from NumPy arrays, and attributes by name."""
+    IMPLEMENTATIONS[name] = implementation
+
+
+def unregister(name: str) -> None:
+    """Remove the rule and the implementation of a primitive."""
+    RULES.pop(name, None)
+    IMPLEMENTATIONS.pop(name, None)
+
+
+def by_relation(relation: str, is_tuple: bool = False) -> ShapeRule:
+    """The shape rule of a relation of Relay."""
+
+    def rule(shapes: Sequence[Dims], attrs: dict[str, Any]) -> Shaped:
+        element = dtype("float32")
+        types = [TensorType(tuple(shape), element) for shape in shapes]
+        inputs = [TupleType(tuple(types))] if is_tuple else types
+        item, result, solver = solve_one(relation, RELATIONS[relation], inputs, attrs)
+        if item.outcome is Outcome.FAILS:
+            raise Mismatch(item.reason)
+        shape = result.shape if isinstance(result, TensorType) else None
+        if not isinstance(shape, tuple) or any(is_dim_hole(var) for dim in shape for var in p.free_vars(dim)):
+            return Shaped(None, tuple(solver.open_now()))
+        return Shaped(tuple(map(simplify, shape)), tuple(solver.open_now()))
+
+    return rule
+
+
+for _name in ("add", "subtract", "multiply", "maximum"):
+    RULES[_name], IMPLEMENTATIONS[_name] = by_relation("Broadcast"), getattr(np, _name)
+RULES["matmul"], IMPLEMENTATIONS["matmul"] = by_relation("Matmul"), np.matmul
+RULES["flatten"], IMPLEMENTATIONS["flatten"] = by_relation("Flatten"), lambda x: x.reshape(len(x), -1)
+RULES["concat"] = by_relation("Concat", is_tuple=True)
+IMPLEMENTATIONS["concat"] = lambda *xs, axis=0: np.concatenate(xs, axis)

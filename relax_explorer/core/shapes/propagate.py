@@ -1,0 +1,298 @@
+"""Shapes through a program with contracts: what each value is known to be, which assertions remain, which calls are ill-shaped.
+
+A call is checked against the contract of its function, under what is known at the call. The result has the shape that the
+contract promises. A remaining assertion is known after its place.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from relax_explorer.core.arith.prove import Answer
+from relax_explorer.core.codes import relations as codes
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir.dtype import DType, from_numpy
+from relax_explorer.core.relations.solver import Mismatch
+from relax_explorer.core.shapes import contract as c
+from relax_explorer.core.shapes.assumptions import Assumptions
+from relax_explorer.core.shapes.contract_facts import Analysis, Known
+from relax_explorer.core.shapes.desugar import Environment, Guard, Wrapper, desugar, guards
+from relax_explorer.core.shapes.holding import Holding
+from relax_explorer.core.shapes.primitives import IMPLEMENTATIONS, RULES, Shaped
+
+
+def analyse(program: c.Program, terms: c.Terms, keep_branches: bool = False) -> Analysis:
+    """Propagate shapes through a program. With `keep_branches`, the body of a called function is looked into."""
+    walk = _Walk(program, terms, keep_branches)
+    for function in program.functions.values():
+        walk.function(function)
+    walk.main()
+    return walk.found
+
+
+class _Walk(Holding):
+    def __init__(self, program: c.Program, terms: c.Terms, keep_branches: bool) -> None:
+        super().__init__(terms)
+        self.program, self.keep_branches, self.count = program, keep_branches, 0
+        self.wrappers: dict[str, Wrapper] = {
+            name: desugar(fn, terms) for name, fn in program.functions.items()
+        }
+        self.environment = Environment()
+
+    # -- functions ---------------------------------------------------------------------------------------------------
+
+    def function(self, function: c.Function) -> None:
+        """Propagate through a body; the result is held against the contract."""
+        if function.body is None:
+            return
+        wrapper = self.wrappers[function.name]
+        self.where, self.known, self.scope = f"@{function.name}", Assumptions(), {}
+        self.environment = wrapper.environment.copy()
+        for q in function.params:
+            self.scope[q.name] = self.declared(q.name, q.type, wrapper.environment)
+        for guard in wrapper.before:
+            if isinstance(guard.condition, p.PrimExpr):
+                self.known = self.known.plus(guard.condition, f"the contract of {guard.name}")
+        if not any(isinstance(item, c.Opaque) for item in [function.body.value]):
+            out = replace(self.value(function.body), name="out")
+            self.hold(wrapper.after, {"out": out}, function, f"the result of @{function.name}", function.span)
+
+    def declared(self, name: str, kind: c.SweetType, known: Environment) -> Known:
+        """A value of a declared type; lengths that the type does not tell are terms."""
+        if isinstance(kind, c.Scalar):
+            return Known(name, (), kind.dtype)
+        if not isinstance(kind, c.TensorType) or kind.is_plain:
+            return Known(name, like=name)
+        element = kind.dtype if isinstance(kind.dtype, DType) else name
+        if isinstance(kind.dtype, c.DTypeName):
+            element = known.dtypes.get(kind.dtype.name, name)
+        if isinstance(kind.shape, tuple):
+            return Known(name, tuple([self.terms.dim(name, n) for n in range(len(kind.shape))]), element)
+        owner = known.shapes.get(kind.shape.name, name) if isinstance(kind.shape, c.ShapeName) else name
+        return Known(name, None, element, owner)
+
+    def main(self) -> None:
+        """Propagate through the main program."""
+        self.where, self.known, self.scope, self.environment = "main", Assumptions(), {}, Environment()
+        for statement in self.program.main:
+            self.statement(statement)
+        self.found.values = self.scope
+
+    # -- statements and values ---------------------------------------------------------------------------------------
+
+    def statement(self, statement: c.Let | c.Assert) -> None:
+        """A let or an assertion."""
+        if isinstance(statement, c.Assert):
+            guard = Guard(statement.condition, "")
+            self.hold((guard,), self.scope, statement, "an assertion of the program", statement.span)
+            return
+        value = replace(self.value(statement.value), name=statement.name)
+        kind = statement.type
+        if isinstance(statement.value, c.Opaque) and kind is not None:
+            value = self.trusted(statement.name, kind)
+        elif kind is not None:
+            value = self.annotated(statement, kind, value)
+        self.scope[statement.name] = value
+        if self.where == "main":
+            self.found.types[statement.name] = self.type_text(value)
+
+    def trusted(self, name: str, kind: c.SweetType) -> Known:
+        """A value that only the run makes: its annotation is believed, and its new size variables stand for themselves."""
+        if isinstance(kind, c.TensorType) and isinstance(kind.shape, tuple):
+            for dim in kind.shape:
+                for var in p.free_vars(dim) if isinstance(dim, p.PrimExpr) else ():
+                    self.environment.sizes.setdefault(var, var)
+            dims = tuple([
+                self.environment.value(dim) if isinstance(dim, p.PrimExpr) else self.terms.dim(name, axis)
+                for axis, dim in enumerate(kind.shape)
+            ])  # fmt: skip
+            return replace(self.declared(name, kind, self.environment), dims=dims)
+        return self.declared(name, kind, self.environment)
+
+    def annotated(self, let: c.Let, kind: c.SweetType, value: Known) -> Known:
+        """Hold a value against its annotation. A dimension with a new variable is then known as written."""
+        before = set(self.environment.sizes)
+        demanded = tuple(guards(let.name, kind, self.environment, self.terms, let.span))
+        words = f"`let {let.name} {'!' if let.is_assertion else ':'} {kind}`"
+        values, remains = self.hold(demanded, self.scope | {let.name: value}, let, words, let.span)
+        self.found.asserted[let.name] = remains
+        value = values[let.name]
+        if isinstance(kind, c.TensorType) and isinstance(kind.shape, tuple) and value.dims is not None:
+            dims = list(value.dims)
+            for axis, dim in enumerate(kind.shape):
+                new = set(p.free_vars(dim)) - before if isinstance(dim, p.PrimExpr) else set()
+                if new and isinstance(dim, p.PrimExpr) and len(kind.shape) == len(dims):
+                    self.known = self.known.plus(p.EQ(dim, dims[axis]), f"asserted by {words}")
+                    for var in new:
+                        self.environment.sizes[var] = var
+                    dims[axis] = dim
+            value = replace(value, dims=tuple(dims))
+        return value
+
+    def value(self, expr: c.Expr) -> Known:
+        """What is known of an expression."""
+        rule: Any = getattr(self, f"_{type(expr).__name__.lower()}")
+        found: Known = rule(expr)
+        return found
+
+    def fresh(self) -> str:
+        """A name for a value without one."""
+        self.count += 1
+        return f"v{self.count}"
+
+    def _name(self, expr: c.Name) -> Known:
+        return self.scope.get(expr.name) or Known(expr.name, like=expr.name)
+
+    def _literal(self, expr: c.Literal) -> Known:
+        if isinstance(expr.value, np.ndarray):
+            dims = tuple([p.IntImm(n) for n in expr.value.shape])
+            return Known(self.fresh(), dims, from_numpy(expr.value.dtype), value=expr.value)
+        return Known(self.fresh(), (), None, value=expr.value)
+
+    def _opaque(self, expr: c.Opaque) -> Known:
+        name = self.fresh()
+        return Known(name, like=name, dtype=name)
+
+    def _block(self, block: c.Block) -> Known:
+        for statement in block.statements:
+            self.statement(statement)
+        return self.value(block.value)
+
+    def _if(self, expr: c.If) -> Known:
+        left, right = self.value(expr.left), self.value(expr.right)
+        if isinstance(left.value, int) and isinstance(right.value, int):
+            return self._block(expr.then if _holds(expr.compare, left.value, right.value) else expr.otherwise)
+        outside = self.known
+        then = self._block(expr.then)
+        self.known = outside
+        otherwise = self._block(expr.otherwise)
+        self.known = outside
+        return self.joined(then, otherwise)
+
+    def joined(self, a: Known, b: Known) -> Known:
+        """What two branches have in common."""
+        name = self.fresh()
+        element = a.dtype if a.dtype == b.dtype else None
+        if a.dims is None or b.dims is None or len(a.dims) != len(b.dims):
+            like = a.like if a.like and a.like == b.like and a.dims is None and b.dims is None else name
+            return Known(name, None, element, like)
+        dims = [
+            x if self.known.equal(x, y) is Answer.YES else self.terms.dim(name, n)
+            for n, (x, y) in enumerate(zip(a.dims, b.dims, strict=True))
+        ]
+        return Known(name, tuple(dims), element)
+
+    # -- calls -------------------------------------------------------------------------------------------------------
+
+    def _call(self, call: c.Call) -> Known:
+        args = [self.value(arg) for arg in call.args]
+        wrapper = self.wrappers.get(call.function)
+        if wrapper is None and call.function not in RULES and call.function not in IMPLEMENTATIONS:
+            self.found.report.say(
+                codes.UNBOUND, f"`@{call.function}` is not defined", call.span, help=codes.UNBOUND.fix
+            )
+            return self._opaque(c.Opaque())
+        if wrapper is not None:
+            if len(args) != len(wrapper.function.params):
+                text = f"@{call.function} takes {len(wrapper.function.params)} arguments, not {len(args)}"
+                self.found.report.say(codes.CALL_SHAPE, text, call.span, help=codes.CALL_SHAPE.fix)
+                return self._opaque(c.Opaque())
+            params = [q.name for q in wrapper.function.params]
+            values, _ = self.hold(
+                wrapper.before,
+                dict(zip(params, args, strict=True)),
+                call,
+                f"@{call.function}",
+                call.span,
+                wrapper,
+            )
+            args = [values[name] for name in params]
+        return self.result(call, args, wrapper)
+
+    def result(self, call: c.Call, args: list[Known], wrapper: Wrapper | None) -> Known:
+        """What is known of the result. What it makes certain of the contract need not be asserted after the call."""
+        found = self._result(call, args, wrapper)
+        if wrapper is not None:
+            values = dict(zip([q.name for q in wrapper.function.params], args, strict=True)) | {"out": found}
+            is_computed = found.value is not None or (
+                wrapper.function.body is None and call.function in RULES
+            )
+            for number, guard in enumerate(wrapper.after if is_computed else ()):
+                if self.decide(self.in_terms(guard.condition, values)) is Answer.YES:
+                    self.found.proved.add((id(call), len(wrapper.before) + number))
+        return found
+
+    def _result(self, call: c.Call, args: list[Known], wrapper: Wrapper | None) -> Known:
+        """What is known of the result: by its elements, the rule, the body, or the contract."""
+        name, implementation = self.fresh(), IMPLEMENTATIONS.get(call.function)
+        element = args[0].dtype if args else None
+        if implementation is not None and args and all(isinstance(arg.value, np.ndarray) for arg in args):
+            try:
+                value = np.asarray(implementation(*[arg.value for arg in args], **call.attrs))
+            except (ValueError, TypeError, IndexError):
+                pass  # the rule or the contract says what is wrong
+            else:
+                return Known(name, tuple([p.IntImm(n) for n in value.shape]), element, value=value)
+        body = None if wrapper is None else wrapper.function.body
+        if self.keep_branches and wrapper is not None and body is not None and len(self.calls) < 16:
+            return self.inlined(wrapper, body, args, call)
+        if wrapper is not None:
+            found = self.promised(name, wrapper, args)
+            if found.dims is not None or call.function not in RULES:
+                return found
+        known = [arg.dims for arg in args if arg.dims is not None]
+        if len(known) < len(args):
+            same = {arg.like for arg in args if arg.dims != ()}
+            like = next(iter(same)) if len(same) == 1 and None in [arg.dims for arg in args] else name
+            return Known(name, None, element, like or name)
+        try:
+            shaped = RULES[call.function](known, call.attrs) if call.function in RULES else Shaped(None)
+        except Mismatch as problem:
+            self.refuse(call, args, str(problem))
+            shaped = Shaped(None)
+        demanded = tuple([Guard(p.EQ(a, b), "") for a, b in shaped.equal])
+        self.hold(demanded, {}, call, f"@{call.function}", call.span)
+        return Known(name, shaped.dims, element, "" if shaped.dims is not None else name)
+
+    def inlined(self, wrapper: Wrapper, body: c.Block, args: list[Known], call: c.Call) -> Known:
+        """The value of a body with these arguments."""
+        outside, self.scope = (
+            self.scope,
+            dict(zip([q.name for q in wrapper.function.params], args, strict=True)),
+        )
+        self.calls.append(call.span)
+        found = self._block(body)
+        self.calls.pop()
+        self.scope = outside
+        return found
+
+    def promised(self, name: str, wrapper: Wrapper, args: list[Known]) -> Known:
+        """The result as the contract tells it, in the lengths of the arguments."""
+        params = {q.name: arg for q, arg in zip(wrapper.function.params, args, strict=True)}
+        mapping = self.lengths(params)
+        kind = wrapper.function.ret
+        declared = self.declared(name, kind, wrapper.environment)
+        element = declared.dtype
+        if isinstance(element, str) and element in params:
+            element = params[element].dtype
+        if declared.dims is None:
+            owner = params.get(declared.like)
+            return (
+                replace(declared, dtype=element)
+                if owner is None
+                else Known(name, owner.dims, element, owner.like)
+            )
+        dims = list(declared.dims)
+        for axis, dim in enumerate(
+            kind.shape if isinstance(kind, c.TensorType) and isinstance(kind.shape, tuple) else ()
+        ):
+            if isinstance(dim, p.PrimExpr) and wrapper.environment.is_bound(dim):
+                dims[axis] = self.known.known(p.substitute(wrapper.environment.value(dim), mapping))
+        return replace(declared, dims=tuple(dims), dtype=element)
+
+
+def _holds(compare: str, a: int, b: int) -> bool:
+    return {"==": a == b, "!=": a != b, "<": a < b, "<=": a <= b, ">": a > b, ">=": a >= b}[compare]
