@@ -95,7 +95,7 @@ async def test_the_editor_shows_what_is_wrong_before_it_runs(tmp_path: Path) -> 
         assert "[ ]  3 ToNonDataflow" in screen_text(app)
         assert "! the result lacks NO_DATAFLOW (no dataflow block is left)" in screen_text(app)
         assert "--passes CanonicalizeBindings,LegalizeOps" in app.screen.command_line
-        await press(pilot, app, "u", "a", *"cOnvert", "tab", "enter")
+        await press(pilot, app, "u", "a", *"cOnvertT", "tab", "enter")
         assert [row.text.split()[-1] for row in app.screen.view.rows][-1] == "ConvertToDataflow"
         assert app.screen.view.cursor == 3
         assert "the result lacks NO_DATAFLOW" in screen_text(app)
@@ -146,6 +146,7 @@ async def test_the_editor_tells_which_passes_would_change_the_program_where_the_
         assert "○ FoldConstant" in shown
         await press(pilot, app, "tab", "slash", *"vmsh", "enter")
         assert [row.text for row in editor.view.rows] == ["✗ VMShapeLower"]
+        assert "behind 1 · /vmsh" in screen_text(app)
         assert "✗ VMShapeLower can't run here: it needs PURITY_ERASED" in screen_text(app)
         assert "BUILTINS_LOWERED ✗, NO_NESTED_FUNCTIONS ✓, NO_DATAFLOW ✓, PURITY_ERASED ✗" in screen_text(app)
         await press(pilot, app, "enter")  # adds it

@@ -9,6 +9,7 @@ from relax_explorer.core import passes as registry
 from relax_explorer.core.passes.properties import Property
 from relax_explorer.core.passes.speculation import Verdict
 from relax_explorer.ui.tui.widgets.line_view import Row
+from relax_explorer.viz.visible import visible
 
 UNKNOWN, CHANGES, SAME, REFUSES = "·", "●", "○", "✗"
 
@@ -47,6 +48,8 @@ class Choices:
     def title(self, place: int) -> str:
         """What the list shows: passes to add behind a step; how far trying them is."""
         where = f"behind {place}" if place else "add"
+        if self.text:
+            return f"{where} · /{visible(self.text, 12)}"
         tried, count = len(self.verdicts), len(registry.names())
         if self.trouble or tried == count:
             return f"{where} · ● would change"

@@ -242,7 +242,6 @@ class PipelineEditor(Moving, ModalScreen["Plan | None"]):
         here = next((n for n, row in enumerate(found) if row.node == name), view.cursor)
         view.show(found or [Row("no pass has such a name")], here)
         view.show_title(self.choices.title(self._behind))
-        view.border_subtitle = f"/{visible(self.choices.text, 12)}" if self.choices.text else "/ filter"
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Narrow the list while its text is typed."""
