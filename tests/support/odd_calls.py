@@ -248,6 +248,8 @@ CALLS = tuple(
 0 phases --format mermaid
 2 shapes
 2 shapes nothing.py
+2 shapes nothing.shapes
+2 shapes {plain} --desugared
 0 shapes {plain}
 0 shapes {sized} --proved --format json
 0 shapes {sized} --given n==m

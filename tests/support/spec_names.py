@@ -15,6 +15,7 @@ from relax_explorer.core.passes.properties import WELL_FORMED
 from relax_explorer.core.program.module import IRModule
 from tests.support import (
     packed_functions,
+    spec_contracts,
     spec_dims,
     spec_lattice,
     spec_phases,
@@ -33,6 +34,7 @@ def namespace(module: IRModule | None, problems: list[Diagnostic]) -> dict[str, 
     names.update(_API)
     names.update(spec_lattice.NAMES)
     names.update(spec_trees.NAMES)
+    names.update(spec_contracts.NAMES)
     names.update(spec_dims.NAMES)
     names.update(spec_relations.NAMES)
     names.update(spec_shapes.NAMES)

@@ -491,6 +491,18 @@ COMMANDS: tuple[Command, ...] = (
             RUN_INPUT,
             SHAPE,
             MAX_INPUT,
+            Argument(
+                "--desugared",
+                "print a program with shape contracts (*.shapes) as wrappers with assertions",
+                "flag",
+                False,
+            ),
+            Argument(
+                "--keep-branches",
+                "look into the functions that such a program calls, branch by branch",
+                "flag",
+                False,
+            ),
             choice_of_format("text", "json"),
         ),
         (

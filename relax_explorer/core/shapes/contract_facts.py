@@ -9,7 +9,7 @@ from typing import Any
 from relax_explorer.core.diagnostics import Report
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import DType
-from relax_explorer.core.shapes import contract as c
+from relax_explorer.core.shapes import contract_tree as c
 from relax_explorer.core.source import Span
 
 

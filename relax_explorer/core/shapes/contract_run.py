@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from relax_explorer.core.codes import relations as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure, Label
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import DType, from_numpy
-from relax_explorer.core.shapes import contract as c
+from relax_explorer.core.shapes import contract_tree as c
 from relax_explorer.core.shapes.contract_facts import Analysis
 from relax_explorer.core.shapes.desugar import Environment, Guard, Wrapper, desugar, guards
 from relax_explorer.core.shapes.primitives import IMPLEMENTATIONS
@@ -26,6 +26,7 @@ _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
 }  # fmt: skip
 _DEEPEST = 200  # calls
+Value: TypeAlias = np.ndarray[Any, Any] | int | tuple[int, ...] | DType
 
 
 class Runner:
@@ -38,17 +39,17 @@ class Runner:
         self.wrappers = {name: desugar(fn, terms) for name, fn in program.functions.items()}
         self.checks, self.depth = 0, 0
 
-    def run(self) -> dict[str, Any]:
+    def run(self) -> dict[str, Value]:
         """The values of the main program by name. Raises Failure at an assertion that does not hold."""
-        scope: dict[str, Any] = {}
+        scope: dict[str, Value] = {}
         known = Environment()
         for statement in self.program.main:
             self._statement(statement, scope, known)
         return scope
 
     def call(
-        self, name: str, args: list[Any], span: Span | None = None, place: object = None, **attrs: Any
-    ) -> Any:
+        self, name: str, args: list[Value], span: Span | None = None, place: object = None, **attrs: int
+    ) -> Value:
         """Call a function: its assertions, the implementation, the assertions about the result."""
         wrapper = self.wrappers.get(name)
         if wrapper is None:
@@ -65,14 +66,14 @@ class Runner:
         return out
 
     def _implementation(
-        self, wrapper: Wrapper, values: dict[str, Any], attrs: dict[str, Any], span: Span | None
-    ) -> Any:
+        self, wrapper: Wrapper, values: dict[str, Value], attrs: Mapping[str, int], span: Span | None
+    ) -> Value:
         function = wrapper.function
         if function.body is None or isinstance(function.body.value, c.Opaque):
             return self._compute(function.name, list(values.values()), attrs, span)
         return self._block(function.body, dict(values), Environment())
 
-    def _compute(self, name: str, args: list[Any], attrs: dict[str, Any], span: Span | None) -> Any:
+    def _compute(self, name: str, args: list[Value], attrs: Mapping[str, int], span: Span | None) -> Value:
         implementation = IMPLEMENTATIONS.get(name)
         if implementation is None:
             self._fail(f"nothing computes @{name}; register an implementation", span)
@@ -81,14 +82,14 @@ class Runner:
         except (ValueError, TypeError, IndexError) as problem:
             self._fail(f"@{name}: {problem}", span)
 
-    def _statement(self, statement: c.Let | c.Assert, scope: dict[str, Any], known: Environment) -> None:
+    def _statement(self, statement: c.Let | c.Assert, scope: dict[str, Value], known: Environment) -> None:
         if isinstance(statement, c.Assert):
             self._check((Guard(statement.condition, ""),), scope, statement.span, (statement, 0))
             return
         if isinstance(statement.value, c.Opaque):
             if statement.name not in self.inputs:
                 self._fail(f"`{statement.name}` needs a value", statement.span)
-            value: Any = np.asarray(self.inputs[statement.name])
+            value: Value = np.asarray(self.inputs[statement.name])
         else:
             value = self._value(statement.value, scope, known)
         scope[statement.name] = value
@@ -98,11 +99,12 @@ class Runner:
             for var, length in list(known.sizes.items()):
                 known.sizes[var] = self._number(length, scope)
 
-    def _value(self, expr: c.Expr, scope: dict[str, Any], known: Environment) -> Any:
+    def _value(self, expr: c.Expr, scope: dict[str, Value], known: Environment) -> Value:
         if isinstance(expr, c.Name):
             return scope[expr.name]
         if isinstance(expr, c.Literal):
-            return expr.value
+            literal: Value = expr.value
+            return literal
         if isinstance(expr, c.Call):
             args = [self._value(arg, scope, known) for arg in expr.args]
             return self.call(expr.function, args, expr.span, expr, **expr.attrs)
@@ -115,7 +117,7 @@ class Runner:
             return self._block(expr, dict(scope), known)
         self._fail("only the run of the whole program knows this value", expr.span)
 
-    def _block(self, block: c.Block, scope: dict[str, Any], known: Environment) -> Any:
+    def _block(self, block: c.Block, scope: dict[str, Value], known: Environment) -> Value:
         for statement in block.statements:
             self._statement(statement, scope, known)
         return self._value(block.value, scope, known)
@@ -125,7 +127,7 @@ class Runner:
     def _check(
         self,
         demanded: tuple[Guard, ...],
-        values: Mapping[str, Any],
+        values: Mapping[str, Value],
         span: Span | None,
         *places: tuple[object, int],
     ) -> None:
@@ -138,34 +140,34 @@ class Runner:
             if not self._holds(guard.condition, values):
                 self._fail(f"{guard.condition} does not hold: {self._found(guard.condition, values)}", span)
 
-    def _holds(self, condition: c.Condition, values: Mapping[str, Any]) -> bool:
+    def _holds(self, condition: c.Condition, values: Mapping[str, Value]) -> bool:
         if isinstance(condition, c.SameDType):
             return bool(_element(condition.left, values) == _element(condition.right, values))
         if isinstance(condition, c.SameShape):
-            return bool(np.shape(values[condition.left]) == np.shape(values[condition.right]))
+            return bool(_shape(values[condition.left]) == _shape(values[condition.right]))
         number = self._number(condition, values)
         return isinstance(number, p.IntImm) and bool(number.value)
 
-    def _number(self, expr: p.PrimExpr, values: Mapping[str, Any]) -> p.PrimExpr:
+    def _number(self, expr: p.PrimExpr, values: Mapping[str, Value]) -> p.PrimExpr:
         """A length or condition with the lengths of the values; an axis that is not there has no value."""
         known: dict[p.PrimVar, p.PrimExpr] = {}
         for var in p.free_vars(expr):
             name, axis = self.terms.parts.get(var, ("", 0))
             if name in values:
-                shape = np.shape(values[name])
+                shape = _shape(values[name])
                 known[var] = p.IntImm(len(shape) if axis < 0 else shape[axis] if axis < len(shape) else -1)
         return simplify(p.substitute(expr, known))
 
-    def _found(self, condition: c.Condition, values: Mapping[str, Any]) -> str:
+    def _found(self, condition: c.Condition, values: Mapping[str, Value]) -> str:
         if isinstance(condition, c.SameDType):
             return f"{_element(condition.left, values)} is not {_element(condition.right, values)}"
         if isinstance(condition, c.SameShape):
-            return f"{np.shape(values[condition.left])} is not {np.shape(values[condition.right])}"
+            return f"{_shape(values[condition.left])} is not {_shape(values[condition.right])}"
         names = {self.terms.parts[v] for v in p.free_vars(condition) if v in self.terms.parts}
         shown = [
-            f"{name}.rank = {np.ndim(values[name])}"
+            f"{name}.rank = {len(_shape(values[name]))}"
             if axis < 0
-            else f"{name}.dim({axis}) = {(*np.shape(values[name]), '?')[axis]}"
+            else f"{name}.dim({axis}) = {(*_shape(values[name]), '?')[axis]}"
             for name, axis in sorted(names)
             if name in values
         ]
@@ -176,7 +178,7 @@ class Runner:
         raise Failure(Diagnostic(codes.SHAPE_ERROR, text, label, help=codes.SHAPE_ERROR.fix))
 
 
-def _element(side: DType | str, values: Mapping[str, Any]) -> str:
+def _element(side: DType | str, values: Mapping[str, Value]) -> str:
     if isinstance(side, DType):
         return side.name
     value = values[side]
@@ -187,3 +189,8 @@ def _element(side: DType | str, values: Mapping[str, Any]) -> str:
         if isinstance(value, int)
         else "?"
     )
+
+
+def _shape(value: Value) -> tuple[int, ...]:
+    """The shape of a tensor; a number is one of rank 0."""
+    return value.shape if isinstance(value, np.ndarray) else ()

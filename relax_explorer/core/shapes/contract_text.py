@@ -11,7 +11,7 @@ import numpy as np
 from relax_explorer.core.codes import relations as codes
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import DType, dtype, element_type
-from relax_explorer.core.shapes import contract as c
+from relax_explorer.core.shapes import contract_tree as c
 from relax_explorer.core.source import Source
 from relax_explorer.core.syntax.notes import NoteReader
 

@@ -16,7 +16,7 @@ from relax_explorer.core.codes import relations as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure, Label
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import DType
-from relax_explorer.core.shapes import contract as c
+from relax_explorer.core.shapes import contract_tree as c
 from relax_explorer.core.source import Span
 
 
@@ -154,6 +154,43 @@ def desugared_text(program: c.Program, terms: c.Terms) -> str:
         if function.body is not None:
             lines.append(f"private @{wrapper.impl} = fn ({params}) : {_plain(function.ret)} {{ <body> }}")
     return "\n".join(lines) + "\n"
+
+
+def match_text(function: c.Function, terms: c.Terms) -> list[str]:
+    """The contract as `match_shape(value, new variables, pattern)` (note 004, Test I): of parameters, lets, and the result."""
+    body = function.body.statements if function.body is not None else []
+    typed = [(q.name, q.type) for q in function.params]
+    typed += [(item.name, item.type) for item in body if isinstance(item, c.Let) and item.type is not None]
+    known, lines = Environment(), []
+    for name, kind in [*typed, ("out", function.ret)]:
+        before = set(known.sizes)
+        list(guards(name, kind, known, terms, function.span))
+        if isinstance(kind, c.TensorType) and isinstance(kind.shape, tuple):
+            new = ", ".join(var.name for var in known.sizes if var not in before)
+            lines.append(f"match_shape({name}, [{new}], [{', '.join(map(str, kind.shape))}])")
+    return lines
+
+
+def fields(function: c.Function, terms: c.Terms) -> dict[str, tuple[str, str, bool]]:
+    """For each parameter and `out`: shape, element type, and `is_assertion`, as the desugared program knows them."""
+    known, found = Environment(), {}
+    for name, kind in [*[(q.name, q.type) for q in function.params], ("out", function.ret)]:
+        asserted = bool(list(guards(name, kind, known, terms, function.span)))
+        shape, element = "?", f"{name}.dtype"
+        if isinstance(kind, c.TensorType) and isinstance(kind.shape, tuple):
+            dims = [
+                str(known.value(dim)) if isinstance(dim, p.PrimExpr) else str(terms.dim(name, axis))
+                for axis, dim in enumerate(kind.shape)
+            ]
+            shape = f"[{', '.join(dims)}]"
+        elif isinstance(kind, c.TensorType) and isinstance(kind.shape, c.ShapeName):
+            shape = f"{known.shapes[kind.shape.name]}.shape"
+        if isinstance(kind, c.TensorType) and isinstance(kind.dtype, DType):
+            element = kind.dtype.name
+        elif isinstance(kind, c.TensorType) and isinstance(kind.dtype, c.DTypeName):
+            element = f"{known.dtypes[kind.dtype.name]}.dtype"
+        found[name] = shape, element, asserted
+    return found
 
 
 def _plain(kind: c.SweetType) -> str:

@@ -11,7 +11,7 @@ from relax_explorer.core.codes import relations as codes
 from relax_explorer.core.diagnostics import Label
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import DType
-from relax_explorer.core.shapes import contract as c
+from relax_explorer.core.shapes import contract_tree as c
 from relax_explorer.core.shapes.assumptions import Assumptions
 from relax_explorer.core.shapes.contract_facts import Analysis, Known, Residual
 from relax_explorer.core.shapes.desugar import Environment, Guard, Wrapper, guards

@@ -71,7 +71,10 @@ def by_relation(relation: str, is_tuple: bool = False) -> ShapeRule:
     return rule
 
 
-for _name in ("add", "subtract", "multiply", "maximum"):
+BROADCASTING = ("add", "subtract", "multiply", "maximum")
+"""Of tensors of one shape, or a tensor and a scalar, these have the same shape, whatever the rank."""
+
+for _name in BROADCASTING:
     RULES[_name], IMPLEMENTATIONS[_name] = by_relation("Broadcast"), getattr(np, _name)
 RULES["matmul"], IMPLEMENTATIONS["matmul"] = by_relation("Matmul"), np.matmul
 RULES["flatten"], IMPLEMENTATIONS["flatten"] = by_relation("Flatten"), lambda x: x.reshape(len(x), -1)

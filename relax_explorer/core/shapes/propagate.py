@@ -13,15 +13,16 @@ import numpy as np
 
 from relax_explorer.core.arith.prove import Answer
 from relax_explorer.core.codes import relations as codes
+from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import DType, from_numpy
 from relax_explorer.core.relations.solver import Mismatch
-from relax_explorer.core.shapes import contract as c
+from relax_explorer.core.shapes import contract_tree as c
 from relax_explorer.core.shapes.assumptions import Assumptions
 from relax_explorer.core.shapes.contract_facts import Analysis, Known
 from relax_explorer.core.shapes.desugar import Environment, Guard, Wrapper, desugar, guards
 from relax_explorer.core.shapes.holding import Holding
-from relax_explorer.core.shapes.primitives import IMPLEMENTATIONS, RULES, Shaped
+from relax_explorer.core.shapes.primitives import BROADCASTING, IMPLEMENTATIONS, RULES, Shaped
 
 
 def analyse(program: c.Program, terms: c.Terms, keep_branches: bool = False) -> Analysis:
@@ -115,7 +116,11 @@ class _Walk(Holding):
     def annotated(self, let: c.Let, kind: c.SweetType, value: Known) -> Known:
         """Hold a value against its annotation. A dimension with a new variable is then known as written."""
         before = set(self.environment.sizes)
-        demanded = tuple(guards(let.name, kind, self.environment, self.terms, let.span))
+        try:
+            demanded = tuple(guards(let.name, kind, self.environment, self.terms, let.span))
+        except Failure as failure:
+            self.found.report.extend(failure.diagnostics)
+            return value
         words = f"`let {let.name} {'!' if let.is_assertion else ':'} {kind}`"
         values, remains = self.hold(demanded, self.scope | {let.name: value}, let, words, let.span)
         self.found.asserted[let.name] = remains
@@ -191,9 +196,14 @@ class _Walk(Holding):
         args = [self.value(arg) for arg in call.args]
         wrapper = self.wrappers.get(call.function)
         if wrapper is None and call.function not in RULES and call.function not in IMPLEMENTATIONS:
-            self.found.report.say(
-                codes.UNBOUND, f"`@{call.function}` is not defined", call.span, help=codes.UNBOUND.fix
+            owner = call.function.removesuffix("_impl")
+            is_private = owner != call.function and owner in self.wrappers
+            text = (
+                f"@{call.function} is private: only @{owner} calls it"
+                if is_private
+                else f"`@{call.function}` is not defined"
             )
+            self.found.report.say(codes.UNBOUND, text, call.span, help=codes.UNBOUND.fix)
             return self._opaque(c.Opaque())
         if wrapper is not None:
             if len(args) != len(wrapper.function.params):
@@ -245,9 +255,9 @@ class _Walk(Holding):
                 return found
         known = [arg.dims for arg in args if arg.dims is not None]
         if len(known) < len(args):
-            same = {arg.like for arg in args if arg.dims != ()}
-            like = next(iter(same)) if len(same) == 1 and None in [arg.dims for arg in args] else name
-            return Known(name, None, element, like or name)
+            shapes = {arg.like for arg in args if arg.dims != ()}
+            is_same = call.function in BROADCASTING and len(shapes) == 1 and "" not in shapes
+            return Known(name, None, element, shapes.pop() if is_same else name)
         try:
             shaped = RULES[call.function](known, call.attrs) if call.function in RULES else Shaped(None)
         except Mismatch as problem:

@@ -14,7 +14,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.shapes.given import read_conditions
 from relax_explorer.core.shapes.residual import PARAMETERS, ShapeCheck, shape_checks, shape_variables
-from relax_explorer.ui.cli import output
+from relax_explorer.ui.cli import contracts, output
 from relax_explorer.ui.cli.handlers import open_session
 from relax_explorer.ui.cli.opening import chosen
 
@@ -24,9 +24,19 @@ Costs = dict[tuple[str, int], tuple[int, float]]  # by kind and place: how often
 
 def shapes(
     input: str, func: str | None, passes: str | None, stage: str | None, proved: bool, given: str | None, run: bool,
-    input_: tuple[str, ...], shape: tuple[str, ...], max_input: float, format: str,
+    input_: tuple[str, ...], shape: tuple[str, ...], max_input: float, desugared: bool, keep_branches: bool, format: str,
 ) -> int:  # fmt: skip
-    """Print the checks of a stage."""
+    """Print the checks of a stage; for a file with contracts, what is known of its values."""
+    if input.endswith(contracts.SUFFIX):
+        if any((func, passes, stage, proved, given, run, input_, shape)):
+            raise click.UsageError(
+                "a file with contracts takes --desugared, --keep-branches and --format only"
+            )
+        return contracts.print_contracts(input, desugared, keep_branches, format)
+    if desugared or keep_branches:
+        raise click.UsageError(
+            f"--desugared and --keep-branches are for files with contracts, *{contracts.SUFFIX}"
+        )
     if (input_ or shape) and not run:
         raise click.UsageError("--input and --shape need --run")
     session = open_session(input, passes)
