@@ -14,6 +14,7 @@ from relax_explorer.core.shapes import (
     desugar,
     primitives,
     propagate,
+    specialise,
 )
 
 FF = "@ff = fn(x : Tensor([n, m * 4], int8)) : Tensor([n * m], int32) { <body> }\n"
@@ -52,7 +53,16 @@ def checks_of(program: contract_tree.Program, terms: contract_tree.Terms) -> int
     return runner.checks
 
 
-_ROOMS = (contract_tree, contract_text, contract_facts, contract_run, desugar, primitives, propagate)
+_ROOMS = (
+    contract_tree,
+    contract_text,
+    contract_facts,
+    contract_run,
+    desugar,
+    primitives,
+    propagate,
+    specialise,
+)
 NAMES = {
     "contract": propagated,
     "FF": FF,

@@ -78,3 +78,11 @@ SIZE_IN_EXPRESSION = Code(
     "Size variables are for types. Targets need not compute with sizes, so programs cannot.",
     "Use the variable in a type only; assert conditions over x.dim(0).",
 )
+LESS_SPECIFIC = Code(
+    "RX0614",
+    "implementations in the wrong order",
+    "The first implementation whose assertions are certain is taken. One that asserts more stands behind one that asserts less, "
+    "so it is never taken.",
+    "List the implementations from the most to the least specific.",
+    severity=Severity.WARNING,
+)

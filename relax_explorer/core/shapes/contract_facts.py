@@ -53,6 +53,10 @@ class Analysis:
     )  # `is_assertion`: something of the contract remains
     residual: list[Residual] = field(default_factory=list)
     report: Report = field(default_factory=Report)
+    sizes: dict[int, tuple[str, dict[str, p.PrimExpr]]] = field(
+        default_factory=dict
+    )  # by call: function, its sizes
+    chosen: list[tuple[c.Call, str]] = field(default_factory=list)  # implementations of calls
     proved: set[tuple[int, int]] = field(
         default_factory=set
     )  # a call or let, and the number of its assertion

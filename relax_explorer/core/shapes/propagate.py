@@ -6,6 +6,7 @@ contract promises. A remaining assertion is known after its place.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -25,18 +26,45 @@ from relax_explorer.core.shapes.holding import Holding
 from relax_explorer.core.shapes.primitives import BROADCASTING, IMPLEMENTATIONS, RULES, Shaped
 
 
-def analyse(program: c.Program, terms: c.Terms, keep_branches: bool = False) -> Analysis:
-    """Propagate shapes through a program. With `keep_branches`, the body of a called function is looked into."""
-    walk = _Walk(program, terms, keep_branches)
+def analyse(
+    program: c.Program,
+    terms: c.Terms,
+    keep_branches: bool = False,
+    implementations: Mapping[str, Sequence[str]] | None = None,
+) -> Analysis:
+    """Propagate shapes through a program. With `keep_branches`, the body of a called function is looked into.
+
+    `implementations` lists functions that may stand for another one, the most specific first. A call goes to the first whose
+    contract is certain to hold (`Analysis.chosen`).
+    """
+    walk = _Walk(program, terms, keep_branches, implementations or {})
     for function in program.functions.values():
         walk.function(function)
     walk.main()
     return walk.found
 
 
+def declared(terms: c.Terms, name: str, kind: c.SweetType, known: Environment) -> Known:
+    """A value of a declared type; lengths that the type does not tell are terms."""
+    if isinstance(kind, c.Scalar):
+        return Known(name, (), kind.dtype)
+    if not isinstance(kind, c.TensorType) or kind.is_plain:
+        return Known(name, like=name)
+    element = kind.dtype if isinstance(kind.dtype, DType) else name
+    if isinstance(kind.dtype, c.DTypeName):
+        element = known.dtypes.get(kind.dtype.name, name)
+    if isinstance(kind.shape, tuple):
+        return Known(name, tuple([terms.dim(name, n) for n in range(len(kind.shape))]), element)
+    owner = known.shapes.get(kind.shape.name, name) if isinstance(kind.shape, c.ShapeName) else name
+    return Known(name, None, element, owner)
+
+
 class _Walk(Holding):
-    def __init__(self, program: c.Program, terms: c.Terms, keep_branches: bool) -> None:
+    def __init__(
+        self, program: c.Program, terms: c.Terms, keep_branches: bool, others: Mapping[str, Sequence[str]]
+    ) -> None:
         super().__init__(terms)
+        self.others = others
         self.program, self.keep_branches, self.count = program, keep_branches, 0
         self.wrappers: dict[str, Wrapper] = {
             name: desugar(fn, terms) for name, fn in program.functions.items()
@@ -53,27 +81,13 @@ class _Walk(Holding):
         self.where, self.known, self.scope = f"@{function.name}", Assumptions(), {}
         self.environment = wrapper.environment.copy()
         for q in function.params:
-            self.scope[q.name] = self.declared(q.name, q.type, wrapper.environment)
+            self.scope[q.name] = declared(self.terms, q.name, q.type, wrapper.environment)
         for guard in wrapper.before:
             if isinstance(guard.condition, p.PrimExpr):
                 self.known = self.known.plus(guard.condition, f"the contract of {guard.name}")
         if not any(isinstance(item, c.Opaque) for item in [function.body.value]):
             out = replace(self.value(function.body), name="out")
             self.hold(wrapper.after, {"out": out}, function, f"the result of @{function.name}", function.span)
-
-    def declared(self, name: str, kind: c.SweetType, known: Environment) -> Known:
-        """A value of a declared type; lengths that the type does not tell are terms."""
-        if isinstance(kind, c.Scalar):
-            return Known(name, (), kind.dtype)
-        if not isinstance(kind, c.TensorType) or kind.is_plain:
-            return Known(name, like=name)
-        element = kind.dtype if isinstance(kind.dtype, DType) else name
-        if isinstance(kind.dtype, c.DTypeName):
-            element = known.dtypes.get(kind.dtype.name, name)
-        if isinstance(kind.shape, tuple):
-            return Known(name, tuple([self.terms.dim(name, n) for n in range(len(kind.shape))]), element)
-        owner = known.shapes.get(kind.shape.name, name) if isinstance(kind.shape, c.ShapeName) else name
-        return Known(name, None, element, owner)
 
     def main(self) -> None:
         """Propagate through the main program."""
@@ -110,8 +124,8 @@ class _Walk(Holding):
                 self.environment.value(dim) if isinstance(dim, p.PrimExpr) else self.terms.dim(name, axis)
                 for axis, dim in enumerate(kind.shape)
             ])  # fmt: skip
-            return replace(self.declared(name, kind, self.environment), dims=dims)
-        return self.declared(name, kind, self.environment)
+            return replace(declared(self.terms, name, kind, self.environment), dims=dims)
+        return declared(self.terms, name, kind, self.environment)
 
     def annotated(self, let: c.Let, kind: c.SweetType, value: Known) -> Known:
         """Hold a value against its annotation. A dimension with a new variable is then known as written."""
@@ -220,6 +234,13 @@ class _Walk(Holding):
                 wrapper,
             )
             args = [values[name] for name in params]
+            lengths = self.lengths(values)
+            at = {
+                v.name: self.known.known(p.substitute(e, lengths))
+                for v, e in wrapper.environment.sizes.items()
+            }
+            self.found.sizes[id(call)] = call.function, at
+        self.choose(call, args)
         return self.result(call, args, wrapper)
 
     def result(self, call: c.Call, args: list[Known], wrapper: Wrapper | None) -> Known:
@@ -267,6 +288,20 @@ class _Walk(Holding):
         self.hold(demanded, {}, call, f"@{call.function}", call.span)
         return Known(name, shaped.dims, element, "" if shaped.dims is not None else name)
 
+    def choose(self, call: c.Call, args: list[Known]) -> None:
+        """Note the first implementation whose contract is certain to hold."""
+        for name in self.others.get(call.function, ()):
+            wrapper = self.wrappers[name]
+            if len(wrapper.function.params) == len(args):
+                values = dict(zip([q.name for q in wrapper.function.params], args, strict=True))
+                sure = [
+                    self.decide(self.in_terms(guard.condition, values)) is Answer.YES
+                    for guard in wrapper.before
+                ]
+                if all(sure):
+                    self.found.chosen.append((call, name))
+                    return
+
     def inlined(self, wrapper: Wrapper, body: c.Block, args: list[Known], call: c.Call) -> Known:
         """The value of a body with these arguments."""
         outside, self.scope = (
@@ -284,24 +319,24 @@ class _Walk(Holding):
         params = {q.name: arg for q, arg in zip(wrapper.function.params, args, strict=True)}
         mapping = self.lengths(params)
         kind = wrapper.function.ret
-        declared = self.declared(name, kind, wrapper.environment)
-        element = declared.dtype
+        promise = declared(self.terms, name, kind, wrapper.environment)
+        element = promise.dtype
         if isinstance(element, str) and element in params:
             element = params[element].dtype
-        if declared.dims is None:
-            owner = params.get(declared.like)
+        if promise.dims is None:
+            owner = params.get(promise.like)
             return (
-                replace(declared, dtype=element)
+                replace(promise, dtype=element)
                 if owner is None
                 else Known(name, owner.dims, element, owner.like)
             )
-        dims = list(declared.dims)
+        dims = list(promise.dims)
         for axis, dim in enumerate(
             kind.shape if isinstance(kind, c.TensorType) and isinstance(kind.shape, tuple) else ()
         ):
             if isinstance(dim, p.PrimExpr) and wrapper.environment.is_bound(dim):
                 dims[axis] = self.known.known(p.substitute(wrapper.environment.value(dim), mapping))
-        return replace(declared, dims=tuple(dims), dtype=element)
+        return replace(promise, dims=tuple(dims), dtype=element)
 
 
 def _holds(compare: str, a: int, b: int) -> bool:
