@@ -13,12 +13,20 @@ from tests.perf.exec import EXEC
 from tests.perf.graphs import GRAPHS
 from tests.perf.memory import MEMORY
 from tests.perf.passes import PASSES
+from tests.perf.shapes import SHAPES
 from tests.perf.text import TEXT
 from tests.perf.travel import TRAVEL
 from tests.perf.tui import TUI
 from tests.support.oracle import Oracle
 
-GROUPS = {"text": TEXT, "passes": PASSES, "exec": [*EXEC, *TRAVEL], "graphs": GRAPHS, "ui": [*TUI, *MEMORY]}
+GROUPS = {
+    "text": TEXT,
+    "passes": PASSES,
+    "exec": [*EXEC, *TRAVEL],
+    "graphs": GRAPHS,
+    "ui": [*TUI, *MEMORY],
+    "shapes": SHAPES,
+}
 BENCHMARKS: list[Benchmark] = [benchmark for group in GROUPS.values() for benchmark in group]
 ROW = "{:<24} {:>12} {:>12} {:>8} {:>6} {:>12} {:>6} {:>5} {:>10}  {}"
 

@@ -2,12 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from relax_explorer.core.arith.simplify import simplify
 from relax_explorer.core.ir import prim as p
 
 _TRIED = (3, 1, 7, 2, 0)
+
+
+_LARGEST = 200  # nodes of an expression that is worth computing
+
+
+def number(expr: p.PrimExpr, values: Mapping[p.PrimVar, int]) -> int | None:
+    """The value of an integer expression or condition (0 or 1); None without one, such as for a division by zero."""
+    if type(expr) is p.IntImm:
+        return expr.value
+    if type(expr) is p.PrimVar:
+        return values.get(expr)
+    folding = expr.folding if isinstance(expr, p.Binary) and expr.size <= _LARGEST else None
+    if folding is None or not isinstance(expr, p.Binary):
+        return None
+    a, b = number(expr.a, values), number(expr.b, values)
+    found = None if a is None or b is None else folding.decide(a, b, expr.a.dtype)
+    return None if found is None or isinstance(found, str) else int(found)
 
 
 def disagreement(a: p.PrimExpr, b: p.PrimExpr) -> tuple[dict[p.PrimVar, int], int, int] | None:

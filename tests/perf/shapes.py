@@ -1,0 +1,70 @@
+"""Benchmarks of what is known of shapes: entailment, type relations, the checks of a program, contracts."""
+
+from __future__ import annotations
+
+import random
+from functools import partial
+from itertools import pairwise
+
+from tests.perf.benchmark import Benchmark, Work
+from tests.perf.generate import transformer
+
+
+def _entailment(count: int) -> tuple[str, Work]:
+    """Questions under three facts over six lengths, of degree 2 at most, as shapes give them."""
+    from relax_explorer.core.ir import prim as p
+    from relax_explorer.core.shapes.assumptions import Assumptions
+
+    rng = random.Random(0)
+    names = [p.PrimVar(name) for name in "abcdef"]
+
+    def length() -> p.PrimExpr:
+        first = p.Mul(rng.choice(names), p.IntImm(rng.choice((1, 2, 4, 8))))
+        return p.Add(
+            first, rng.choice([p.IntImm(rng.randint(0, 4)), p.Mul(rng.choice(names), rng.choice(names))])
+        )
+
+    questions = []
+    for _ in range(count):
+        known = Assumptions()
+        for _ in range(3):
+            known = known.plus(p.EQ(rng.choice(names), length()))
+        questions.append((known, p.EQ(length(), length())))
+    return "", lambda: [known.prove(question) for known, question in questions]
+
+
+def _relations(count: int) -> tuple[str, Work]:
+    """A chain of broadcasts whose first type is found last."""
+    from relax_explorer.core.relations.library import RELATIONS
+    from relax_explorer.core.relations.relay_types import Hole, TypeRelation
+    from relax_explorer.core.relations.solver import Solver, Status
+    from relax_explorer.core.relations.text import read_type
+
+    def work() -> None:
+        solver, holes = Solver(), [Hole() for _ in range(count + 1)]
+        other = read_type("Tensor[(10, m), float32]")
+        for a, b in reversed(list(pairwise(holes))):
+            solver.add(TypeRelation("Broadcast", RELATIONS["Broadcast"], (a, other, b)))
+        solver.unify(holes[0], other)
+        assert solver.run() is Status.SOLVED
+
+    return "", work
+
+
+def _checks(count: int) -> tuple[str, Work]:
+    """The checks of a transformer."""
+    import relax_explorer
+    from relax_explorer.core.shapes.residual import shape_checks
+
+    text = transformer(count)
+    program = relax_explorer.normalize(relax_explorer.parse(text))
+    return text, lambda: shape_checks(program)
+
+
+SHAPES: list[Benchmark] = [
+    Benchmark("entailment-1000", partial(_entailment, 1000), limit=0.1),
+    Benchmark("relations-1000", partial(_relations, 1000), limit=0.2),
+    Benchmark("relations-4000", partial(_relations, 4000), limit=0.8),
+    Benchmark("shape-checks-1000", partial(_checks, 1000)),
+    Benchmark("shape-checks-10000", partial(_checks, 10_000)),
+]
