@@ -228,5 +228,6 @@ def test_the_command_line_reads_the_arrays_of_a_file(command: str, tmp_path: Pat
     )
     assert missing.exit_code != 0
     assert "none.npz" in missing.stderr
-    text = str(with_files(pipeline)[0])
-    assert text == "BindParams{func_name='main',params={'w': …, 'b': …}}"
+    step = with_files(pipeline)[0]
+    assert str(step) == f"BindParams{{func_name='main',params={str(weights)!r}}}"
+    assert with_files(str(step)) == [step]

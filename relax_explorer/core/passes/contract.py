@@ -79,6 +79,8 @@ class PassSite:
     rule: str = ""
     shared: dict[Any, Any] = field(default_factory=dict)  # state of the pass between functions
     is_open: bool = False  # True if StructInfo must be derived again
+    drops_effects: bool = False  # True if a user edited the program
+    drops_checks: bool = False  # True if the options ask for that
     waived: set[Property] = field(
         default_factory=set
     )  # properties that this run does not establish; its report or options tell why

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import Annotated
 
-from relax_explorer.core.check.compatible import always_fits, shape_var_mapping
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.facts import facts, variables
 from relax_explorer.core.ir.node import replace
-from relax_explorer.core.ir.walk import all_dims, defined_dims, operands, sequences, substitute_info
+from relax_explorer.core.ir.walk import all_dims, operands, sequences
+from relax_explorer.core.passes.cast_checks import bound_by_casts, is_proven, signature_dims
 from relax_explorer.core.passes.contract import PassSite, check_errors, function_pass
 from relax_explorer.core.passes.properties import NORMAL_FORM
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
@@ -30,7 +30,8 @@ def elide_checks(
     its variable is read, or a shape variable that it binds. If only its shape variables are used, its comparisons go.
     """
     check_errors(errors)
-    needs = _Needs(fn, errors == "drop")
+    at.drops_checks = errors == "drop"
+    needs = _Needs(fn, at.drops_checks)
 
     def rule(walk: Rewriter, binding: e.Binding) -> Answer:
         if type(binding) is not e.MatchCast:
@@ -61,15 +62,6 @@ def _earlier(walk: Rewriter, cast: e.MatchCast) -> e.Var | None:
         return None
     var: e.Var | None = found[0].var
     return None if type(var) is e.DataflowVar and found[1] is not walk.block else var
-
-
-def is_proven(cast: e.MatchCast, new: Collection[p.PrimVar]) -> bool:
-    """True if the types prove a check. It binds the variables `new`, which fit whatever the value has in their place."""
-    have, want = cast.value.struct_info, cast.struct_info
-    if have is None:
-        return False
-    found = shape_var_mapping(want, have)
-    return always_fits(have, substitute_info(want, {var: dim for var, dim in found.items() if var in new}))
 
 
 class _Binding:
@@ -104,8 +96,7 @@ class _Needs:
     """What a function needs of its match_casts: the variables that are read, and those casts that can go."""
 
     def __init__(self, fn: e.Function, drop_errors: bool) -> None:
-        self.new: dict[e.MatchCast, list[p.PrimVar]] = {}  # the shape variables that each cast binds
-        _scope(fn.body, _signature_dims(fn), self.new)
+        self.new = bound_by_casts(fn)
         self.read: set[e.Var] = set()
         self.used: set[p.PrimVar] = set()
         self.dropped: set[e.MatchCast] = set()
@@ -130,7 +121,7 @@ class _Needs:
 
     def _result(self, fn: e.Function) -> None:
         self._leaf(fn.body.body)
-        self.used.update(_signature_dims(fn), all_dims(fn.ret_struct_info or s.OBJECT))
+        self.used.update(signature_dims(fn), all_dims(fn.ret_struct_info or s.OBJECT))
 
     def _leaf(self, leaf: e.Expr) -> None:
         self.read.update(variables(leaf))
@@ -146,24 +137,6 @@ class _Needs:
             infos = infos if binding.var in self.read else []
         self.used.update(dim for info in infos if info is not None for dim in all_dims(info))
         self.used.update(_dims(binding.value))
-
-
-def _scope(seq: e.SeqExpr, known: set[p.PrimVar], new: dict[e.MatchCast, list[p.PrimVar]]) -> None:
-    """Fill `new` with the shape variables that each match_cast of a sequence is the first to bind."""
-    for block in seq.blocks:
-        for binding in block.bindings:
-            if type(binding) is e.MatchCast:
-                defined = dict.fromkeys(defined_dims(binding.struct_info))
-                new[binding] = [dim for dim in defined if dim not in known]
-                known.update(defined)
-            value = binding.value
-            own = _signature_dims(value) if type(value) is e.Function else set()
-            for inner in sequences(value):
-                _scope(inner, known | own, new)
-
-
-def _signature_dims(fn: e.Function) -> set[p.PrimVar]:
-    return {dim for param in fn.params for dim in all_dims(param.struct_info or s.OBJECT)}
 
 
 def _dims(value: e.Expr) -> Iterator[p.PrimVar]:

@@ -40,8 +40,8 @@ def eliminate_dead_code(
     _check_entries(module, entry_functions)
     for name, fn in module.relax_functions.items():
         at.editor.replace(name, drop_unread(fn, at, errors == "keep"))
-    reached = _reached(at.editor.done().functions, entry_functions)
-    for name in module.functions.keys() - reached:
+    called = reached(at.editor.done().functions, entry_functions)
+    for name in module.functions.keys() - called:
         at.editor.remove(name)
     return at.editor.done()
 
@@ -81,18 +81,19 @@ def drop_unread(fn: e.Function, at: PassSite, keep_errors: bool) -> e.Function:
     return rewrite(fn, at, rule)
 
 
-def _reached(functions: Mapping[str, object], entries: tuple[str, ...]) -> set[str]:
+def reached(functions: Mapping[str, object], entries: tuple[str, ...] = ()) -> set[str]:
+    """The functions that the entries (by default all public ones) call, directly or through others, and the entries."""
     stack = [n for n, fn in functions.items() if (n in entries if entries else not _private(fn))]
-    reached: set[str] = set()
+    found: set[str] = set()
     while stack:
         name = stack.pop()
-        if name in reached:
+        if name in found:
             continue
-        reached.add(name)
+        found.add(name)
         fn = functions.get(name)
         if type(fn) is e.Function:
             stack += [x.name for x in exprs(fn) if type(x) is e.GlobalVar]
-    return reached
+    return found
 
 
 def _private(fn: object) -> bool:

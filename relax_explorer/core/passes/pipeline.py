@@ -19,6 +19,7 @@ from relax_explorer.core.ir.node import collector_at_rest
 from relax_explorer.core.ir.node import replace as with_fields
 from relax_explorer.core.ir.walk import bindings, sequences
 from relax_explorer.core.passes.contract import Pass, Record, Rewrite
+from relax_explorer.core.passes.kept_effects import Loss, losses
 from relax_explorer.core.passes.pass_order import refusal
 from relax_explorer.core.passes.properties import NORMALIZED, PROPERTIES, REGISTERED, Property, holding
 from relax_explorer.core.program.module import IRModule
@@ -253,6 +254,7 @@ def run_step(
         problems += [
             problem for q in PROPERTIES if q in claimed and (problem := _broken(step, q, new)) is not None
         ]
+        problems += [_lost(step, loss) for loss in (() if site.drops_effects else losses(module, new, site))]
     changed = new is not module
     new = with_record(new, step.of.name)
     return Outcome(step, new, changed, site.recorded, tuple(problems), seconds, frozenset(site.waived))
@@ -304,6 +306,12 @@ def _broken(step: Step, required: Property, module: IRModule) -> Diagnostic | No
     place, sentence = violation
     text = f"after {step.of.name}, {required.name} does not hold: {sentence}"
     return Diagnostic(codes.BROKEN_CONTRACT, text, (Label(place, "here", True),), origin=step.of.name)
+
+
+def _lost(step: Step, loss: Loss) -> Diagnostic:
+    label = Label(loss.place, "here", True)
+    text = f"after {step.of.name}, {loss.text}"
+    return Diagnostic(codes.BROKEN_CONTRACT, text, (label,), origin=step.of.name)
 
 
 @collector_at_rest()

@@ -83,11 +83,23 @@ def _not_derived(module: IRModule) -> tuple[Any, str] | None:
     for name, fn in module.relax_functions.items():
         if fn is new[name]:
             continue
-        for old, derived in zip(bindings(fn), bindings(new[name]), strict=False):
-            if old is not derived:
-                return old, "its StructInfo is not what its value gives"
+        pairs = zip(bindings(fn), bindings(new[name]), strict=False)
+        different = [old for old, derived in pairs if old is not derived]
+        if different:
+            return _innermost(different), "its StructInfo is not what its value gives"
         return fn, "its StructInfo, or the order of its blocks, is not what its body gives"
     return None
+
+
+def _innermost(different: list[e.Binding]) -> e.Binding:
+    """The first binding, or the first one in its branches or its nested function that makes it different."""
+    found, others = different[0], set(different)
+    while True:
+        blocks = [block for seq in sequences(found.value) for block in seq.blocks]
+        inner = [binding for block in blocks for binding in block.bindings if binding in others]
+        if not inner:
+            return found
+        found = inner[0]
 
 
 def _alias(binding: e.Binding) -> str:

@@ -42,6 +42,7 @@ def replace_module(
     if is_same and all(kept[name] is module[name] for name in kept):
         return module
     at.report.extend(result.problems)
+    at.drops_checks = at.drops_effects = True
     new, _ = normalize_with(result.module.having(kept), after=module)
     at.waived.update(q for q in PROPERTIES if not q.holds(new))
     for name, fn in new.relax_functions.items():

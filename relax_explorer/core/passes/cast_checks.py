@@ -1,0 +1,46 @@
+"""What match_casts bind and check: the shape variables that each is the first to bind, and whether it can fail."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from relax_explorer.core.check.compatible import always_fits, shape_var_mapping
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.walk import all_dims, defined_dims, sequences, substitute_info
+
+
+def bound_by_casts(fn: e.Function) -> dict[e.MatchCast, list[p.PrimVar]]:
+    """The shape variables that each match_cast of a function, nested ones included, is the first to bind."""
+    new: dict[e.MatchCast, list[p.PrimVar]] = {}
+    _scope(fn.body, signature_dims(fn), new)
+    return new
+
+
+def is_proven(cast: e.MatchCast, new: Collection[p.PrimVar]) -> bool:
+    """True if the types prove a check. It binds the variables `new`, which fit whatever the value has in their place."""
+    have, want = cast.value.struct_info, cast.struct_info
+    if have is None:
+        return False
+    found = shape_var_mapping(want, have)
+    return always_fits(have, substitute_info(want, {var: dim for var, dim in found.items() if var in new}))
+
+
+def _scope(seq: e.SeqExpr, known: set[p.PrimVar], new: dict[e.MatchCast, list[p.PrimVar]]) -> None:
+    """Fill `new` with the shape variables that each match_cast of a sequence is the first to bind."""
+    for block in seq.blocks:
+        for binding in block.bindings:
+            if type(binding) is e.MatchCast:
+                defined = dict.fromkeys(defined_dims(binding.struct_info))
+                new[binding] = [dim for dim in defined if dim not in known]
+                known.update(defined)
+            value = binding.value
+            own = signature_dims(value) if type(value) is e.Function else set()
+            for inner in sequences(value):
+                _scope(inner, known | own, new)
+
+
+def signature_dims(fn: e.Function) -> set[p.PrimVar]:
+    """The shape variables of the parameters."""
+    return {dim for param in fn.params for dim in all_dims(param.struct_info or s.OBJECT)}

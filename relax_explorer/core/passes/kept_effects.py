@@ -1,0 +1,209 @@
+"""What every pass keeps: effects that a user sees, their order, and checks that may stop a run.
+
+No property tells this, since it compares two modules. Successors of bindings are those that the pass recorded.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from itertools import pairwise
+from typing import NamedTuple
+
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir.walk import bindings, sequences
+from relax_explorer.core.passes.cast_checks import bound_by_casts, is_proven
+from relax_explorer.core.passes.contract import PassSite
+from relax_explorer.core.passes.eliminate_dead_code import reached
+from relax_explorer.core.program.module import IRModule
+
+_SEEN = ("relax.print", "relax.assert_op")
+_MACHINE = ("vm.builtin.", "vm.")  # packed functions that lowering adds
+
+
+class Loss(NamedTuple):
+    """A binding whose effect or check is gone, or came too early, with a sentence."""
+
+    place: e.Binding
+    text: str
+
+
+def effect(binding: e.Binding) -> str:
+    """What a binding does that a user sees, without its operands: they get other names. Empty if nothing."""
+    value = binding.value
+    if type(binding) is e.MatchCast or type(value) is not e.Call:
+        return ""
+    if type(value.op) is e.OpRef and value.op.name in _SEEN:
+        texts = [arg.value for arg in value.args if type(arg) is e.StringImm]
+        return f"{value.op.name} {value.attrs.get('format', '')!r} {texts}"
+    if type(value.op) is e.ExternFunc and value.attrs.get("pure") is not True:
+        return "" if value.op.name.startswith(_MACHINE) else f"call of {value.op.name!r}"
+    return ""
+
+
+def losses(before: IRModule, after: IRModule, site: PassSite) -> Iterator[Loss]:
+    """The effects and checks of `before` that `after` lost or reordered, at most one for each function."""
+    kept = _Kept(before, after, site)
+    for name, fn in before.relax_functions.items():
+        new = after.relax_functions.get(name)
+        if new is fn:
+            continue
+        found = kept.of_function(fn, new) if new is not None else kept.of_removed(name, fn)
+        yield from found[:1]
+
+
+class _Kept:
+    """Compares two modules. What is asked only for modules with effects is found at its first use."""
+
+    def __init__(self, before: IRModule, after: IRModule, site: PassSite) -> None:
+        self.before, self.after, self.site = before, after, site
+
+    @cached_property
+    def successors(self) -> dict[e.Binding, tuple[e.Binding, ...]]:
+        """The bindings that came from a binding, as the pass recorded them."""
+        found: dict[e.Binding, tuple[e.Binding, ...]] = {}
+        for item in self.site.recorded.rewrites():
+            for old in item.before:
+                found[old] = (*found.get(old, ()), *item.after)
+        return found
+
+    @cached_property
+    def effects(self) -> Counter[str]:
+        """How often each effect stands in the new module."""
+        return Counter(effect(b) for fn in self.after.relax_functions.values() for b in bindings(fn))
+
+    @cached_property
+    def needed(self) -> Counter[str]:
+        """How often each effect stood in the old module, outside of functions that nothing calls."""
+        called = [fn for name, fn in self.before.relax_functions.items() if name in self._called]
+        return Counter(effect(b) for fn in called for b in bindings(fn))
+
+    @cached_property
+    def checks(self) -> set[str]:
+        """The names and the StructInfo of all match_casts of the new module."""
+        casts = [
+            b for fn in self.after.relax_functions.values() for b in bindings(fn) if type(b) is e.MatchCast
+        ]
+        names = {b.var.name for b in casts if b.var is not None}
+        return names | {str(b.struct_info) for b in casts}
+
+    def of_function(self, fn: e.Function, new: e.Function) -> list[Loss]:
+        """What a function lost, and what changed places in it."""
+        found: list[Loss] = []
+        places: dict[e.Binding, int] = {}
+        casts: dict[e.MatchCast, list[p.PrimVar]] | None = None
+        for owner, group in _groups(fn):
+            casts = casts or (bound_by_casts(fn) if any(type(b) is e.MatchCast for b in group) else None)
+            seen = [b for b in group if effect(b) or self._may_stop(b, casts or {})]
+            if not seen:
+                continue
+            places = places or {b: number for number, b in enumerate(bindings(new))}
+            if owner and not any(b.var is not None and b.var.name == owner for b in places):
+                continue  # a nested function may be lifted, or dropped if nothing calls it
+            found += self._lost(seen, places)
+            found += self._moved(seen, places)
+        return found
+
+    def of_removed(self, name: str, fn: e.Function) -> list[Loss]:
+        """The effects of a function that is gone although others call it. Code generators take their functions away."""
+        if fn.attrs.get("Codegen") or not any(effect(b) for b in bindings(fn)) or name not in self._called:
+            return []
+        return [Loss(b, self._gone(b)) for b in bindings(fn) if effect(b) and not self.effects[effect(b)]]
+
+    @cached_property
+    def _called(self) -> set[str]:
+        """The functions of the old module that a run may come to."""
+        return reached(self.before.functions)
+
+    def _may_stop(self, binding: e.Binding, casts: dict[e.MatchCast, list[p.PrimVar]]) -> bool:
+        """True for a match_cast that may fail, unless the pass was asked to drop checks."""
+        if type(binding) is not e.MatchCast or self.site.drops_checks:
+            return False
+        return not is_proven(binding, casts[binding])
+
+    def _lost(self, seen: Iterable[e.Binding], places: dict[e.Binding, int]) -> Iterator[Loss]:
+        for binding in seen:
+            if self._place(binding, places) is not None:
+                continue
+            key = effect(binding)
+            if key and self.effects[key] < self.needed[key]:
+                yield Loss(binding, self._gone(binding))
+            elif type(binding) is e.MatchCast and self.checks.isdisjoint(_names(binding)):
+                yield Loss(
+                    binding, f"the check of {_name(binding)} is gone: R.match_cast to {binding.struct_info}"
+                )
+
+    def _moved(self, seen: list[e.Binding], places: dict[e.Binding, int]) -> Iterator[Loss]:
+        placed = [(place, b) for b in seen if (place := self._place(b, places)) is not None]
+        if any(place < before for (before, _), (place, _) in pairwise(placed)):
+            now = sorted(placed, key=lambda item: item[0])
+            early, late = next((a[1], b[1]) for a, b in zip(now, placed, strict=True) if a[1] is not b[1])
+            where = next((b for b, place in places.items() if place == self._place(early, places)), early)
+            yield Loss(where, f"{_what(early)} comes before {_what(late)} now")
+
+    def _place(self, binding: e.Binding, places: dict[e.Binding, int]) -> int | None:
+        """Where a binding, or what came from it, stands now."""
+        for found in (binding, *self.successors.get(binding, ())):
+            if found in places and (found is binding or _is_like(binding, found)):
+                return places[found]
+        return self._by_effect(binding, places)
+
+    def _by_effect(self, binding: e.Binding, places: dict[e.Binding, int]) -> int | None:
+        """Where an effect stands that there was, and is, only once, if the pass recorded nothing."""
+        key = effect(binding)
+        if not key or self.needed[key] != 1 or self.effects[key] != 1:
+            return None
+        return next((place for found, place in places.items() if effect(found) == key), None)
+
+    def _gone(self, binding: e.Binding) -> str:
+        return f"{_what(binding)} is gone"
+
+
+Group = tuple[str, list[e.Binding]]  # the variable that holds a nested function, and the bindings
+
+
+def _groups(fn: e.Function) -> Iterator[Group]:
+    """The bindings of a function and of each nested function, with branches, in their order. Dataflow blocks may lose checks."""
+    functions = [("", fn)]
+    while functions:
+        group: list[e.Binding] = []
+        owner, current = functions.pop()
+        _collect(current.body, False, group, functions)
+        yield owner, group
+
+
+def _collect(
+    seq: e.SeqExpr, inside: bool, group: list[e.Binding], functions: list[tuple[str, e.Function]]
+) -> None:
+    """Add the bindings of a sequence, and of branches in it. Recursion goes as deep as branches do."""
+    for block in seq.blocks:
+        is_dataflow = inside or type(block) is e.DataflowBlock
+        for binding in block.bindings:
+            value = binding.value
+            if type(value) is e.Function and binding.var is not None:
+                functions.append((binding.var.name, value))
+            elif not (is_dataflow and type(binding) is e.MatchCast):
+                group.append(binding)
+            for inner in sequences(value) if type(value) is e.If else ():
+                _collect(inner, is_dataflow, group, functions)
+
+
+def _is_like(old: e.Binding, new: e.Binding) -> bool:
+    """True if a successor does what the binding did. A match_cast may become a copy of what was checked."""
+    return type(old) is e.MatchCast or effect(old) == effect(new)
+
+
+def _names(binding: e.MatchCast) -> set[str]:
+    return {str(binding.struct_info)} | ({binding.var.name} if binding.var is not None else set())
+
+
+def _name(binding: e.Binding) -> str:
+    return repr(binding.var.name) if binding.var is not None else "a value"
+
+
+def _what(binding: e.Binding) -> str:
+    if type(binding) is e.MatchCast:
+        return f"the check of {_name(binding)}"
+    return f"the effect {effect(binding).removeprefix('relax.').removesuffix(' []')}"
