@@ -103,7 +103,8 @@ def test_every_rule_has_a_program() -> None:
         if type(b.value) is e.Call and type(b.value.op) is e.OpRef
     }
     assert all(find(name) is not None for name in RULES)
-    assert RULES.keys() - used == {"relax.grad.no_grad"}
+    marks = {f"relax.grad.{name}" for name in ("no_grad", "start_checkpoint", "end_checkpoint")}
+    assert RULES.keys() - used == marks
 
 
 def test_a_result_is_chosen_by_its_number() -> None:
@@ -134,6 +135,13 @@ def test_no_gradient_flows_through_a_mark() -> None:
     _, (x, y) = rxe.run(after(before), "main_adjoint", args)
     np.testing.assert_array_equal(x, args[0])
     assert not y.any()
+
+
+def test_checkpoints_do_not_change_derivatives() -> None:
+    body = "a = R.multiply(x, y)\nb = R.grad.start_checkpoint(a)\nc = R.exp(b)\nd = R.sin(c)\ne = R.grad.end_checkpoint(d)\n"
+    assert_derivatives(
+        program(f"{body}f = R.multiply(e, e)\ns = R.sum(f)", "s", "s", PARAMS.replace("32", "64"))
+    )
 
 
 def test_the_module_stays_unless_a_function_is_named() -> None:

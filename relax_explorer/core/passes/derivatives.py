@@ -224,6 +224,9 @@ _RULES: dict[str, Rule] = {
     "cos": lambda d: [mul(neg(d.adjoint), call("relax.sin", d.args[0]))],
     "cumsum": _cumsum,
     "divide": _divide,
+    # Checkpoints only tell which values may be computed once more.
+    "grad.end_checkpoint": lambda d: [d.adjoint],
+    "grad.start_checkpoint": lambda d: [d.adjoint],
     "exp": lambda d: [mul(d.adjoint, d.result)],
     "expand_dims": lambda d: [call("relax.squeeze", d.adjoint, axis=d.attrs["axis"])],
     "log": lambda d: [div(d.adjoint, d.args[0])],
