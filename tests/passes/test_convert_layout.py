@@ -13,7 +13,8 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.walk import bindings
-from relax_explorer.core.passes.layout_rules import CONVOLUTIONS
+from relax_explorer.core.ops import find
+from relax_explorer.core.passes.layout_rules import CONVOLUTIONS, ELEMENTWISE
 from relax_explorer.core.passes.pipeline import run_step, steps
 from relax_explorer.core.session.inputs import from_npz
 from tests.support.pass_agreement import programs
@@ -117,6 +118,22 @@ def test_every_convolution_gets_its_layouts(name: str) -> None:
     result = after(before, {name: wanted})
     assert layouts_of(result) == [wanted]
     assert_equal(before, result)
+
+
+@pytest.mark.parametrize("name", ELEMENTWISE)
+def test_every_element_wise_operator_follows(name: str) -> None:
+    op = find(f"relax.{name}")
+    assert op is not None
+    bits = name.startswith(("bitwise", "left", "right"))
+    dtype = "bool" if name.startswith("logical") else "int32" if bits else "float32"
+    values = ", ".join("i" for _ in op.operands)
+    text = TEXTS["A convolution and a relu"].replace(
+        "z = R.nn.relu(y)", f'i = R.astype(y, "{dtype}")\n            z = R.{name}(i{values[1:]})'
+    )
+    if name == "astype":
+        text = text.replace("R.astype(i)", 'R.astype(i, "float16")')
+    script = after(rxe.normalize(rxe.parse(text))).script()
+    assert script.count("permute_dims") == 3, script
 
 
 def test_a_model_of_one_block_changes_its_layout_only_at_the_ends() -> None:

@@ -144,6 +144,13 @@ def test_checkpoints_do_not_change_derivatives() -> None:
     )
 
 
+def test_a_field_without_a_derivative_is_not_added_up() -> None:
+    body = "t = ((x, c), y)\np = t[0]\nq = t[0]\na = p[0]\nb = q[0]\nd = R.multiply(a, b)\ns = R.sum(d)"
+    before = program(body, "s", "s", PARAMS.replace("32", "64") + ', c: R.Tensor((2, 3), "bool")')
+    assert_derivatives(before)
+    assert 'dtype="bool") = R.add' not in after(before).script()
+
+
 def test_the_module_stays_unless_a_function_is_named() -> None:
     before = program("a = R.floor(x)\ns = R.sum(a)", "s", "s")
     assert rxe.apply_pass(before, "Gradient") is before

@@ -177,6 +177,65 @@ def test_a_closure_reads_the_first_dtype() -> None:
     np.testing.assert_array_equal(rxe.run(result, "main", [w[:2], w]), rxe.run(before, "main", [w[:2], w]))
 
 
+def test_an_operand_of_unknown_dtype_or_of_float64_keeps_the_call() -> None:
+    for dtype in ("", ', "float64"'):
+        before = program(
+            block("y = R.matmul(x, w)\nz = R.add(y, y)", "z") + "return z",
+            f"x: R.Tensor((2, 3){dtype}), w: R.Tensor((3, 3){dtype})",
+        )
+        assert rxe.apply_pass(before, NAME) is before
+
+
+@pytest.mark.parametrize(
+    ("params", "line"),
+    [
+        (
+            'x: R.Tensor((2, 3), "int8"), w: R.Tensor((3, 3), "int8")',
+            'y = R.matmul(x, w, out_dtype="float32")',
+        ),
+        (
+            'x: R.Tensor((2, 3), "float64"), w: R.Tensor((3, 3), "float64")',
+            'y = R.matmul(x, w, out_dtype="float32")',
+        ),
+    ],
+    ids=["int8", "float64"],
+)
+def test_a_product_of_other_values_stays_whatever_its_result_is(params: str, line: str) -> None:
+    before = program(block(f"{line}\nz = R.add(y, y)", "z") + "return z", params)
+    assert rxe.apply_pass(before, NAME, out_dtype="float16") is before
+
+
+def test_a_sum_with_a_value_of_unknown_dtype_gets_float32() -> None:
+    body = "y = R.matmul(x, w)\nz = R.add(y, u)"
+    before = program(block(body, "z") + "return z", PARAMS + ", u: R.Tensor((2, 3))")
+    last = list(bindings(after(before)["main"]))[-1].value
+    assert isinstance(last, e.Call)
+    assert str(last.args[0].struct_info) == 'R.Tensor((2, 3), dtype="float32")'
+
+
+def test_a_block_goes_on_behind_a_nested_function() -> None:
+    inner = '@R.function\ndef g(q: R.Tensor((3, 3), "float32")) -> R.Tensor((3, 3), "float32"):\n    t = R.exp(q)\n    return t\n'
+    before = program(block(f"y = R.matmul(w, w)\n{inner}v = g(y)\nz = R.matmul(v, w)", "z") + "return z")
+    assert after(before, out_dtype="float16").script().count('out_dtype="float16"') == 2
+
+
+def test_a_cast_of_a_variable_is_no_cast_of_a_constant() -> None:
+    body = 'y = R.matmul(x, w)\nz = R.astype(y, "float64")'
+    result = after(program(block(body, "z") + "return z"), out_dtype="float16")
+    (last,) = list(bindings(result["main"]))[-1:]
+    assert isinstance(last.value, e.Call)
+    assert str(last.value.args[0].struct_info) == 'R.Tensor((2, 3), dtype="float16")'
+
+
+def test_a_parameter_that_only_a_branch_reads_outside_is_cast_for_it() -> None:
+    branches = "if c:\n    r = R.exp(w)\nelse:\n    r = R.sin(w)\nreturn (y, r)"
+    before = program(block("y = R.matmul(x, w)", "y") + branches, PARAMS + ', c: R.Tensor((), "bool")')
+    result = after(before, fp16_input_names="w")
+    assert result.script().count('R.astype(w, dtype="float32")') == 1
+    unread = after(program(block("y = R.matmul(x, w)", "y") + "return y"), fp16_input_names="w")
+    assert "R.astype(w" not in unread.script()
+
+
 def test_the_pass_is_linear_in_bindings() -> None:
     """The names of all variables are unique, and each product adds the same number of bindings."""
     lines = ["v0 = R.matmul(w, w)", *(f"v{n} = R.matmul(v{n - 1}, w)" for n in range(1, 200))]

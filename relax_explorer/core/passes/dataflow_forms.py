@@ -84,20 +84,17 @@ class DataflowForms(ABC):
             self.at.record(origin, new)
 
     def _block(self, block: e.BindingBlock) -> None:
-        before = {param: self.now.get(param) for param in self.params}
+        known = set(self.now)
         if self.in_dataflow:
             self.begin(block)
         for binding in block.bindings:
             self._binding(binding)
             if self.in_dataflow:
                 self.after(binding)
-        if self.in_dataflow:
-            before.update({binding.var: None for binding in block.bindings if binding.var is not None})
-        for var, value in before.items():
-            if value is None:
+        bound = [binding.var for binding in block.bindings if binding.var is not None]
+        for var in (*self.params, *bound):
+            if var not in known:
                 self.now.pop(var, None)
-            else:
-                self.now[var] = value
 
     def _binding(self, binding: e.Binding) -> None:
         value = binding.value

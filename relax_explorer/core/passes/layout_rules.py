@@ -400,6 +400,8 @@ _TOGETHER = (
     "greater", "greater_equal", "left_shift", "less", "less_equal", "log_add_exp", "logical_and", "logical_or", "logical_xor",
     "maximum", "minimum", "mod", "multiply", "not_equal", "power", "right_shift", "subtract",
 )  # fmt: skip
+ELEMENTWISE = (*_SAME, *_TOGETHER)
+"""Operators that work element by element, in any layout."""
 _POOLS = tuple([f"nn.{kind}_pool{n}d" for kind in ("avg", "max", "adaptive_avg") for n in (1, 2, 3)])
 CONVOLUTIONS = {
     **{f"relax.nn.conv{n}d": ("NC" + "DHW"[3 - n :], "OI" + "DHW"[3 - n :]) for n in (2, 3)},

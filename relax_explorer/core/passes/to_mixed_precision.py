@@ -86,9 +86,8 @@ def _policy(value: e.Expr) -> frozenset[str] | None:
     is_cast = value.op.name == "relax.astype" and type(value.args[0]) is e.Constant
     if policy is None or None in dtypes or is_cast:
         return None
-    others = {each for each in dtypes if each not in _FLOATS and each is not None and each.is_float}
     results = {info.dtype for info in _tensors(value.struct_info)}
-    if policy is ALWAYS and (others or dtypes.isdisjoint(_FLOATS) or not results.issubset(_FLOATS)):
+    if policy is ALWAYS and (dtypes.isdisjoint(_FLOATS) or not results.issubset(_FLOATS)):
         return None  # a product of integers or float64 values would be another one
     return policy
 
