@@ -42,6 +42,6 @@ def samples() -> list[Path]:
     package = Path(relax_explorer.__file__).parent
     for folder in (package / SAMPLES, package.parent / SAMPLES):
         if folder.is_dir():
-            builds = sorted(path for path in folder.iterdir() if path.is_dir())
+            builds = sorted(path for path in folder.iterdir() if path.is_dir() and any(path.glob("*.py")))
             return [*sorted(folder.glob("[0-9]*.py")), *builds]
     return []

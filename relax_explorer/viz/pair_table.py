@@ -45,7 +45,7 @@ def pair_glyph(pair: Pairing) -> str:
 def pair_row(pair: Pairing, width: int) -> str:
     """A pair in one line of at most `width` cells: names, operation, distance."""
     side = pair.b or pair.a
-    operation = visible(side.operation, 18) if side is not None else ""
+    operation = fit(visible(side.operation.removeprefix("vm.builtin.")), 18) if side is not None else ""
     names = fit(pair_names(pair), _NAMES)
     if pair.delta is not None and pair.delta.reason == "values":
         apart = pair.delta

@@ -13,7 +13,8 @@ from relax_explorer.ui.tui.app import Explorer
 from relax_explorer.ui.tui.dialogs.popup import Popup
 from relax_explorer.ui.tui.widgets.command_input import CommandInput
 from relax_explorer.ui.tui.widgets.line_view import LineView
-from tests.ui.test_explorer import screen_text, wait
+from tests.ui.test_explorer import LLAMA, screen_text, wait
+from tests.ui.test_screens import idle, press
 
 PROGRAM = """@I.ir_module
 class M:
@@ -238,3 +239,17 @@ async def test_a_prim_func_is_entered_by_the_command_line(tmp_path: Path) -> Non
         await pilot.press("o", "o")
         await settled(pilot, app)
         assert "y = " in screen_text(app)
+
+
+async def test_what_calls_for_their_effect_return_is_not_listed() -> None:
+    app = Explorer(LLAMA, "zero,default_build")
+    async with app.run_test(size=(160, 50)) as pilot:
+        await idle(pilot, app)
+        await typed(pilot, app, "stage VMShapeLower")
+        await press(pilot, app, "2", *"ssssssss")
+        view = app.state.run
+        assert view is not None
+        names = [row.function for row in view.values]
+        assert "shape_heap" in names
+        assert not [name for name in names[1:] if name.startswith("_")]
+        assert view.values.of_width(80).name_width < view.values.of_width(140).name_width

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from relax_explorer.core.session.dumps import dumped
 from relax_explorer.ui import directories
 from relax_explorer.ui.tui.app import Explorer
 from relax_explorer.ui.tui.keymap import keymap
@@ -151,3 +152,8 @@ async def test_empty_screens_say_what_was_checked_and_what_to_press(
             missing = [part for part in SAID[name, screen] if part not in shown]
             assert missing == [], (screen, shown)
             assert len(app.screen_stack) == 1  # no popup: the screen itself says it
+
+
+def test_home_offers_what_it_can_open() -> None:
+    for sample in directories.samples():
+        assert dumped(str(sample))[0].text

@@ -465,7 +465,7 @@ async def test_the_history_of_the_selected_value_follows_the_cursor(folder: str)
         assert [line[:10] for line in panel.text.plain.split("\n")] == ["  0 input ", "▌ 2 Wrong "]
         assert "~" not in panel.text.plain
         await press(pilot, app, "g")  # a function has none
-        assert panel.text.plain == ""
+        assert panel.text.plain == "no value is selected"
         assert "History of" not in screen_text(app)
         await typed(pilot, app, "go a")
         await press(pilot, app, "i")

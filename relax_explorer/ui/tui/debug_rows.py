@@ -25,7 +25,7 @@ from relax_explorer.viz.value_table import value_head, value_row
 from relax_explorer.viz.visible import visible
 
 MOST = 200  # rows of a table
-NAME = 16  # cells of a name in the table of values
+NAMES = ((120, 32), (90, 24), (0, 16))  # cells of a name at most in a table of values from a width on
 LONG = 3_000  # rows of a function from which on constraints are not listed, since they mention every binding
 
 
@@ -56,8 +56,9 @@ class ValueRows(Sequence[Row]):
 
     def __init__(self, items: Sequence[tuple[str, Value, str]], width: int = 74) -> None:
         self.items, self.width = items, width
-        longest = max([len(name) for name, _, _ in items[:MOST]], default=NAME)
-        self.name_width = min(max(longest, 6), NAME)
+        most = next(most for least, most in NAMES if width >= least)
+        longest = max([len(name) for name, _, _ in items[:MOST]], default=most)
+        self.name_width = min(max(longest, 6), most)
         self._rows: dict[int, Row] = {}
 
     def __len__(self) -> int:
@@ -160,7 +161,19 @@ def _values(session: DebugSession) -> list[tuple[str, Value, str]]:
         newest = event.binding.var.name
         rows.append((newest, event.value, "▶"))
     values = list(debugger.frame.values.items())
-    return [*rows, *[(name, value, " ") for name, value in reversed(values) if name != newest]]
+    return [
+        *rows,
+        *[
+            (name, value, " ")
+            for name, value in reversed(values)
+            if name != newest and not _is_nothing(name, value)
+        ],
+    ]
+
+
+def _is_nothing(name: str, value: Value) -> bool:
+    """True for what a call for its effect returns; lowered programs have hundreds."""
+    return isinstance(value, tuple) and not value and name.startswith("_")
 
 
 def _shapes_line(session: DebugSession) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -100,12 +101,11 @@ def strip_text(state: State, width: int) -> str:
     before = [item for item in known[: here.number] if item.changed][-1:]
     after = [item for item in known[here.number + 1 :] if item.changed][:1]
     room = max(12, (width - 10) // (1 + len(before) + len(after)))
-    middle = f"▌{stage_line(here, _diff(session, here), room).removeprefix('● ').removeprefix('○ ')}"
-    parts = [
-        *[_short(session, item, room) for item in before],
-        middle,
-        *[_short(session, item, room) for item in after],
-    ]
+    left_part, right_part = [[_short(session, item, room) for item in items] for items in (before, after)]
+    taken = sum(columns(part) for part in [*left_part, *right_part])
+    own = max(room, width - 10 - taken)  # what the neighbours leave
+    middle = f"▌{stage_line(here, _diff(session, here), own).removeprefix('● ').removeprefix('○ ')}"
+    parts = [re.sub("  +", "  ", part) for part in (*left_part, middle, *right_part)]  # no columns in one line
     left, right = "‹" if before else " ", "›" if after else " "
     text = f" {left} {' │ '.join(parts)} {right}"
     return fit(text, width) if columns(text) > width else text

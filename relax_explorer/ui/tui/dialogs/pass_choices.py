@@ -42,7 +42,7 @@ class Choices:
     def _row(self, name: str) -> Row:
         glyph = self.glyph(name)
         role = "text" if glyph in (CHANGES, UNKNOWN) else "muted"
-        pieces = (("added" if glyph == CHANGES else role, f"{glyph} "), (role, name))
+        pieces = (("dimension" if glyph == CHANGES else role, f"{glyph} "), (role, name))
         return Row(f"{glyph} {name}", node=name, pieces=pieces)
 
     def title(self, place: int) -> str:

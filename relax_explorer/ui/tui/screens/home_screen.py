@@ -80,9 +80,9 @@ def home_rows() -> Iterator[Row]:
         yield Row(f"  {sample.stem:<24} {visible(_title(sample), 100)}", " ", str(sample))
     yield Row("")
     yield Row("Your build", "#")
-    yield Row("  rxe FILE.py            a module in TVMScript; passes run on it here")
-    yield Row("  rxe FOLDER             numbered stages: 00_input.py, 01_LegalizeOps.py, …")
-    yield Row("  mod.script()           prints a stage in Python; show_meta=True keeps its constants")
+    yield Row("  rxe FILE.py              a module in TVMScript; passes run on it here")
+    yield Row("  rxe FOLDER               numbered stages: 00_input.py, 01_LegalizeOps.py, …")
+    yield Row("  mod.script()             prints a stage in Python; show_meta=True keeps its constants")
     yield Row("")
     yield Row("Record the stages of your build: Enter copies this Python; then: rxe dumps", "#", RECIPE)
     yield from [Row(f"  {line}", " ", RECIPE) for line in RECIPE.splitlines()]

@@ -195,7 +195,7 @@ class PassesScreen(ProgramFrame):
         self.explorer.pictures.stop_tracing()
         name = state.selection.variable
         self.query_one("#history", Box).show_title(visible(f"History of {name}" if name else "History"))
-        self._show_history([])
+        self._show_history([] if name else ["no value is selected"])
         if name:
             self._timer = self.set_timer(QUIET, lambda: self.explorer.pictures.trace(self._show_history))
 
