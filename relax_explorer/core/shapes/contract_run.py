@@ -109,13 +109,18 @@ class Runner:
             args = [self._value(arg, scope, known) for arg in expr.args]
             return self.call(expr.function, args, expr.span, expr, **expr.attrs)
         if isinstance(expr, c.If):
-            test = _COMPARE[expr.compare](
-                self._value(expr.left, scope, known), self._value(expr.right, scope, known)
-            )
+            test = self._test(expr, scope, known)
             return self._block(expr.then if test else expr.otherwise, dict(scope), known)
         if isinstance(expr, c.Block):
             return self._block(expr, dict(scope), known)
         self._fail("only the run of the whole program knows this value", expr.span)
+
+    def _test(self, expr: c.If, scope: dict[str, Value], known: Environment) -> bool:
+        """Whether the first branch is taken."""
+        if expr.test is not None:
+            return self._holds(expr.test, scope)
+        left, right = self._value(expr.left, scope, known), self._value(expr.right, scope, known)
+        return bool(_COMPARE[expr.compare](left, right))
 
     def _block(self, block: c.Block, scope: dict[str, Value], known: Environment) -> Value:
         for statement in block.statements:

@@ -273,6 +273,12 @@ class _Reader(NoteReader):
 
     def _if(self, start: int) -> c.Expr:
         self.expect("(")
+        if re.match(r"\w+\s*\.\s*(rank|dim|dtype)\b", self.source.text[self.start :]):
+            test = self._condition()
+            self.expect(")")
+            then = self._block()
+            self.expect("else")
+            return c.If("", c.Literal(0), c.Literal(0), then, self._block(), self.span(start), test)
         left = self._expression()
         if not self.sees(*_COMPARISONS):
             self.fail(f"a comparison is expected here, not {self.shown()}")

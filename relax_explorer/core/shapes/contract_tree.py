@@ -130,7 +130,7 @@ class Call:
 
 @dataclass(eq=False)
 class If:
-    """`if (a > b) { … } else { … }`; `compare` is the comparison, of two expressions."""
+    """`if (a > b) { … } else { … }`: a comparison of two expressions, or a `test` of lengths, such as `x.rank == 2`."""
 
     compare: str
     left: Expr
@@ -138,6 +138,7 @@ class If:
     then: Block
     otherwise: Block
     span: Span | None = None
+    test: Condition | None = None
 
 
 @dataclass(eq=False)

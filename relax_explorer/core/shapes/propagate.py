@@ -182,9 +182,16 @@ class _Walk(Holding):
 
     def _if(self, expr: c.If) -> Known:
         left, right = self.value(expr.left), self.value(expr.right)
-        if isinstance(left.value, int) and isinstance(right.value, int):
+        if expr.test is None and isinstance(left.value, int) and isinstance(right.value, int):
             return self._block(expr.then if _holds(expr.compare, left.value, right.value) else expr.otherwise)
         outside = self.known
+        if expr.test is not None:
+            test = self.in_terms(expr.test, self.scope)
+            answer = self.decide(test)
+            if answer is not Answer.UNKNOWN:
+                return self._block(expr.then if answer is Answer.YES else expr.otherwise)
+            if isinstance(test, p.PrimExpr):
+                self.known = outside.plus(test, "the condition of the branch")
         then = self._block(expr.then)
         self.known = outside
         otherwise = self._block(expr.otherwise)
