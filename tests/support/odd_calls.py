@@ -250,6 +250,7 @@ CALLS = tuple(
 2 shapes nothing.py
 2 shapes nothing.shapes
 2 shapes {plain} --desugared
+2 shapes {plain} --relax
 0 shapes {plain}
 0 shapes {sized} --proved --format json
 0 shapes {sized} --given n==m

@@ -497,6 +497,7 @@ COMMANDS: tuple[Command, ...] = (
                 "flag",
                 False,
             ),
+            Argument("--relax", "print such a program as a Relax module", "flag", False),
             Argument(
                 "--keep-branches",
                 "look into the functions that such a program calls, branch by branch",

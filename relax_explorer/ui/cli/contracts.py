@@ -7,6 +7,7 @@ import click
 from relax_explorer.core.shapes.contract_facts import Analysis, residual_rows
 from relax_explorer.core.shapes.contract_text import read_contract
 from relax_explorer.core.shapes.desugar import desugared_text
+from relax_explorer.core.shapes.lower import lower
 from relax_explorer.core.shapes.propagate import analyse
 from relax_explorer.core.syntax.load import read_text
 from relax_explorer.ui.cli import output
@@ -14,13 +15,13 @@ from relax_explorer.ui.cli import output
 SUFFIX = ".shapes"
 
 
-def print_contracts(path: str, desugared: bool, keep_branches: bool, format: str) -> int:
+def print_contracts(path: str, desugared: bool, relax: bool, keep_branches: bool, format: str) -> int:
     """Print what is known of a program with contracts; 1 if a contract is broken."""
     program, terms = read_contract(read_text(path), path)
-    if desugared:
-        if format == "json":
-            raise click.UsageError("--desugared prints a program, no JSON")
-        output.say(desugared_text(program, terms).rstrip())
+    if desugared or relax:
+        if format == "json" or (desugared and relax):
+            raise click.UsageError("--desugared and --relax print one program, no JSON")
+        output.say((desugared_text(program, terms) if desugared else lower(program, terms).text).rstrip())
         return output.OK
     found = analyse(program, terms, keep_branches)
     if format == "json":

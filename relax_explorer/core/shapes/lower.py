@@ -1,0 +1,243 @@
+"""A program with contracts as Relax: matches bind and compare lengths, assertions check the rest (note 004 and errata E-41).
+
+Each length gets a variable of its own, since a match_cast binds whole dimensions only: `m * 4` becomes a fresh variable and an
+assertion that 4 divides it. Relax has no variable for an element type, so a packed function compares those.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, NoReturn
+
+import numpy as np
+
+from relax_explorer.core.codes import relations as codes
+from relax_explorer.core.diagnostics import Diagnostic, Failure, Label
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir.dtype import DType
+from relax_explorer.core.shapes import contract_tree as c
+from relax_explorer.core.shapes.desugar import Environment, Guard, guards
+from relax_explorer.core.shapes.primitives import IMPLEMENTATIONS
+from relax_explorer.core.source import Span
+
+SAME_DTYPE = "rxe.shapes.same_dtype"
+_OPERATORS = {
+    name: f"R.{name}({{0}}, {{1}})" for name in ("add", "subtract", "multiply", "maximum", "matmul")
+}
+Packed = Callable[..., object]
+
+
+@dataclass
+class Lowered:
+    """The text of a Relax module, and the packed functions that it calls by name; a run needs them registered."""
+
+    text: str
+    packed: dict[str, Packed] = field(default_factory=dict)
+
+
+def lower(program: c.Program, terms: c.Terms) -> Lowered:
+    """A Relax module with one function for each function, and `main` over the values that only the run knows.
+
+    Raises Failure for what Relax cannot express, such as a branch.
+    """
+    found = Lowered("", {SAME_DTYPE: same_dtype})
+    names = frozenset(program.functions)
+    parts = [_Function(terms, found, name, names).function(fn) for name, fn in program.functions.items()]
+    parts.append(_Function(terms, found, "main", names).main(program))
+    body = "\n\n".join("\n".join(f"    {line}" for line in part) for part in parts)
+    found.text = f"@I.ir_module\nclass Module:\n{body}\n"
+    return found
+
+
+def same_dtype(*arrays: np.ndarray[Any, Any]) -> tuple[()]:
+    """Raises ValueError if two arrays have different element types."""
+    kinds = {array.dtype.name for array in arrays}
+    if len(kinds) > 1:
+        raise ValueError(f"the element types {' and '.join(sorted(kinds))} differ")
+    return ()
+
+
+class _Function:
+    """The lines of one function. `names` tells which variable of Relax has a value now."""
+
+    def __init__(self, terms: c.Terms, found: Lowered, name: str, functions: frozenset[str]) -> None:
+        self.terms, self.found, self.name, self.functions = terms, found, name, functions
+        self.names: dict[str, str] = {}
+        self.lines: list[str] = []
+        self.lengths: dict[p.PrimVar, p.PrimExpr] = {}
+        self.sizes: list[str] = []
+        self.taken: set[str] = set()
+
+    def function(self, function: c.Function) -> list[str]:
+        """Parameters, their contract, the body, the contract of the result."""
+        known = Environment()
+        self.taken.update(q.name for q in function.params)
+        for q in function.params:
+            self.names[q.name] = q.name
+            self.hold(q.name, q.type, known, q.span)
+        if function.body is None or isinstance(function.body.value, c.Opaque):
+            value = self.packed(function.name, [self.names[q.name] for q in function.params])
+        else:
+            for statement in function.body.statements:
+                self.statement(statement, known)
+            value = self.value(function.body.value)
+        self.names["out"] = self.bind(value)
+        self.hold("out", function.ret, known, function.span)
+        params = ", ".join(f"{q.name}: R.Tensor" for q in function.params)
+        return self.whole(f"def {self.name}({params}):", self.names["out"], True)
+
+    def main(self, program: c.Program) -> list[str]:
+        """The statements; a value that only the run knows is a parameter."""
+        known, params = Environment(), []
+        self.taken.update(
+            item.name for item in program.main if isinstance(item, c.Let) and isinstance(item.value, c.Opaque)
+        )
+        for item in program.main:
+            if isinstance(item, c.Let) and isinstance(item.value, c.Opaque):
+                params.append(item.name)
+                self.names[item.name] = item.name
+                if item.type is not None:
+                    self.hold(item.name, item.type, known, item.span)
+            else:
+                self.statement(item, known)
+        lets = [self.names[item.name] for item in program.main if isinstance(item, c.Let)]
+        head = ", ".join(f"{name}: R.Tensor" for name in params)
+        return self.whole(f"def main({head}):", f"({', '.join(lets)},)", False)
+
+    def whole(self, head: str, result: str, is_private: bool) -> list[str]:
+        """The lines of a function with its decorator and size variables."""
+        sizes = [f"    {name} = T.int64()" for name in self.sizes]
+        options = "private=True, pure=False" if is_private else "pure=False"
+        return [
+            f"@R.function({options})",
+            head,
+            *sizes,
+            *[f"    {line}" for line in self.lines],
+            f"    return {result}",
+        ]
+
+    def statement(self, item: c.Let | c.Assert, known: Environment) -> None:
+        """A let with its annotation, or an assertion."""
+        if isinstance(item, c.Assert):
+            self.check(Guard(item.condition, ""))
+            return
+        self.names[item.name] = self.bind(self.value(item.value), item.name)
+        if item.type is not None:
+            self.hold(item.name, item.type, known, item.span)
+
+    def bind(self, text: str, wish: str = "v") -> str:
+        """Bind an expression to a new variable."""
+        name = self.free(wish)
+        self.lines.append(f"{name} = {text}")
+        return name
+
+    def free(self, wish: str) -> str:
+        """A name that nothing has yet; inputs and parameters keep theirs."""
+        name, number = wish, 0
+        while name in self.taken:
+            number += 1
+            name = f"{wish}_{number}"
+        self.taken.add(name)
+        return name
+
+    def value(self, expr: c.Expr) -> str:
+        """An expression of Relax."""
+        if isinstance(expr, c.Name):
+            return self.names[expr.name]
+        if isinstance(expr, c.Literal) and isinstance(expr.value, np.ndarray):
+            return f'R.const({expr.value.tolist()}, "{expr.value.dtype.name}")'
+        if isinstance(expr, c.Call):
+            args = [
+                self.value(arg) if isinstance(arg, c.Name) else self.bind(self.value(arg))
+                for arg in expr.args
+            ]
+            return self.call(expr, args)
+        self.refuse(f"{type(expr).__name__} has no form in Relax here", getattr(expr, "span", None))
+
+    def call(self, call: c.Call, args: list[str]) -> str:
+        """A call of a function of the program, of an operator, or of what computes a primitive."""
+        if call.function in self.functions:
+            return f"Module.{call.function}({', '.join(args)})"
+        if call.function == "concat":
+            return f"R.concat(({', '.join(args)},), axis={call.attrs.get('axis', 0)})"
+        if call.function in _OPERATORS and len(args) == 2:
+            return _OPERATORS[call.function].format(*args)
+        if call.attrs:
+            self.refuse(f"@{call.function} has attributes, which a packed function does not take", call.span)
+        return self.packed(call.function, args)
+
+    def packed(self, name: str, args: list[str]) -> str:
+        """A call of the implementation that is registered for a primitive."""
+        implementation = IMPLEMENTATIONS.get(name)
+        if implementation is None:
+            self.refuse(f"nothing computes @{name}; register an implementation", None)
+        self.found.packed[f"rxe.shapes.{name}"] = implementation
+        return f'R.call_packed("rxe.shapes.{name}", {", ".join(args)}, sinfo_args=R.Tensor)'
+
+    # -- contracts ---------------------------------------------------------------------------------------------------
+
+    def hold(self, name: str, kind: c.SweetType, known: Environment, place: Span | None) -> None:
+        """Match a value with its type: a match_cast, then assertions."""
+        if isinstance(kind, c.Scalar):
+            kind = c.TensorType((), kind.dtype)
+        demanded = list(guards(name, kind, known, self.terms, place))
+        if not isinstance(kind, c.TensorType) or kind.is_plain:
+            return
+        element = f'"{kind.dtype.name}"' if isinstance(kind.dtype, DType) else ""
+        if isinstance(kind.shape, tuple):
+            compared = {guard.axis: guard for guard in demanded if self.is_matched(guard)}
+            dims = []
+            for axis in range(len(kind.shape)):
+                dim = self.wanted(compared[axis]) if axis in compared else self.length(name, axis)
+                self.lengths[self.terms.dim(name, axis)] = dim
+                dims.append(f"{dim}, ")
+            shape = f"({''.join(dims)})" + (f", {element}" if element else "")
+            self.names[name] = self.bind(f"R.match_cast({self.names[name]}, R.Tensor({shape}))", name)
+            demanded = [guard for guard in demanded if guard not in compared.values()]
+        elif element:
+            self.names[name] = self.bind(f"R.match_cast({self.names[name]}, R.Tensor(dtype={element}))", name)
+        for guard in demanded:
+            self.check(guard)
+
+    def is_matched(self, guard: Guard) -> bool:
+        """True if a match_cast compares what a guard asserts: that a whole dimension is a known length."""
+        condition = guard.condition
+        return (
+            guard.axis >= 0
+            and isinstance(condition, p.EQ)
+            and condition.a is self.terms.dim(guard.name, guard.axis)
+        )
+
+    def wanted(self, guard: Guard) -> p.PrimExpr:
+        """The length that a guard asserts, in the variables of this function."""
+        assert isinstance(guard.condition, p.EQ)
+        return p.substitute(guard.condition.b, self.lengths)
+
+    def length(self, name: str, axis: int) -> p.PrimExpr:
+        """A new variable for a length."""
+        text = self.free(f"{name}_dim{axis}")
+        self.sizes.append(text)
+        return p.PrimVar(text)
+
+    def check(self, guard: Guard) -> None:
+        """Assert a condition that no match_cast compares."""
+        condition = guard.condition
+        if isinstance(condition, c.SameDType):
+            if isinstance(condition.left, str) and isinstance(condition.right, str):
+                names = f"{self.names[condition.left]}, {self.names[condition.right]}"
+                self.lines.append(f'_ = R.call_packed("{SAME_DTYPE}", {names}, sinfo_args=R.Tuple())')
+        elif isinstance(condition, p.PrimExpr):
+            ranks = [var for var in p.free_vars(condition) if self.terms.parts.get(var, ("", 0))[1] < 0]
+            if not ranks:
+                text = str(p.substitute(condition, self.lengths))
+                self.lines.append(f'_ = R.assert_op(R.prim_value({text}), format="{guard.condition}")')
+        else:
+            self.refuse(f"{condition} has no form in Relax", None)
+
+    def refuse(self, text: str, place: Span | None) -> NoReturn:
+        """Raise Failure."""
+        label = (Label(place, "", True),) if place is not None else ()
+        raise Failure(
+            Diagnostic(codes.NOTATION, text, label, help="Run it as it is; this part cannot be lowered.")
+        )
