@@ -44,6 +44,8 @@ FILES: tuple[str, ...] = (
     "bind_params",
     "bundle_model_params",
     "bind_symbolic_vars",
+    "update_param_type",
+    "update_vdevice",
     "canonicalize_bindings",
     "eliminate_dead_code",
     "eliminate_common_subexpr",
