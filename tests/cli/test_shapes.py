@@ -11,6 +11,7 @@ import relax_explorer as rxe
 from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.session.session import Session
 from relax_explorer.ui.cli import output
+from relax_explorer.ui.directories import sample
 from relax_explorer.ui.tui.rows import detail_lines
 from relax_explorer.ui.tui.selection import Selection
 from tests.cli.test_commands import rxe_cli
@@ -97,3 +98,13 @@ def test_the_explorer_shows_the_checks_of_the_selected_binding() -> None:
     }
     assert "left to the run: k == m; it fails with k = 3, m = 4" in found["b"]
     assert "proved: m == k or m == 1 or k == 1, because k == m (checked in line 10)" in found["c"]
+
+
+@pytest.mark.parametrize(
+    ("name", "command"), [("shapes/fast_flatten.shapes", "shapes"), ("relations/layer.relay", "relations")]
+)
+def test_a_program_in_another_notation_names_its_command(name: str, command: str) -> None:
+    path = sample(f"samples/{name}")
+    done = rxe_cli("show", path)
+    assert f"give it to `relax-explorer {command}`" in done.stderr
+    assert rxe_cli(command, path).exit_code == output.OK

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from typing import Any
 
 from relax_explorer.core.codes import relations as codes
 from relax_explorer.core.ir import prim as p
-from relax_explorer.core.ir.dtype import dtype, element_type
+from relax_explorer.core.ir.dtype import dtype
 from relax_explorer.core.relations import program as r
 from relax_explorer.core.relations.kind_check import wrong_kinds
 from relax_explorer.core.relations.library import RELATIONS
@@ -58,11 +57,6 @@ class Reader(NoteReader):
         self.variables: list[dict[str, r.Variable]] = [{}]
         self.symbols: dict[str, p.PrimVar] = {}
         super().__init__(source)
-
-    def ended(self) -> None:
-        """Raise Failure unless the text ends here."""
-        if self.kind != "end":
-            self.fail(f"{self.shown()} is left over")
 
     # -- types -------------------------------------------------------------------------------------------------------
 
@@ -149,16 +143,9 @@ class Reader(NoteReader):
         """An element type, a type parameter, or `?`."""
         if self.takes("?"):
             return Hole(Kind.BASE)
-        if not any(self.token in scope for scope in self.params) and self._is_element():
+        if not any(self.token in scope for scope in self.params) and self.element() is not None:
             return dtype(self.advance())
         return self.parameter("an element type")
-
-    def _is_element(self) -> bool:
-        """True if the current token names an element type."""
-        try:
-            return self.kind == "name" and element_type(self.token) is not None
-        except ValueError:
-            return False
 
     def dimension(self) -> p.PrimExpr:
         """A dimension, or `?`."""
@@ -198,15 +185,6 @@ class Reader(NoteReader):
         if self.kind == "name" and self.token[len(sign) :] in names:
             return names[self.advance()[len(sign) :]]
         return self._type()
-
-    def several(self, one: Callable[[], Any], end: str) -> list[Any]:
-        """Parts between commas, up to `end`."""
-        found = []
-        while not self.takes(end):
-            found.append(one())
-            if not self.sees(end):
-                self.expect(",")
-        return found
 
     # -- programs ----------------------------------------------------------------------------------------------------
 
@@ -367,7 +345,7 @@ class Reader(NoteReader):
             return tuple(self.several(self.dimension, ")"))
         if self.kind == "number":
             return self.arithmetic()
-        if self._is_element():
+        if self.element() is not None:
             return self.base()
         return self._type()
 

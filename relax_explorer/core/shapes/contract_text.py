@@ -10,10 +10,10 @@ import numpy as np
 
 from relax_explorer.core.codes import relations as codes
 from relax_explorer.core.ir import prim as p
-from relax_explorer.core.ir.dtype import DType, dtype, element_type
+from relax_explorer.core.ir.dtype import DType, dtype
 from relax_explorer.core.shapes import contract_tree as c
 from relax_explorer.core.source import Source
-from relax_explorer.core.syntax.notes import NoteReader
+from relax_explorer.core.syntax.notes import NoteReader, named_element
 
 _COMPARISONS: dict[str, Callable[[p.PrimExpr, p.PrimExpr], p.PrimExpr]] = {
     "==": p.EQ, "!=": p.NE, "<": p.LT, "<=": p.LE, ">": p.GT, ">=": p.GE,
@@ -43,11 +43,6 @@ class _Reader(NoteReader):
         self.values: list[set[str]] = [set()]
         super().__init__(source)
 
-    def ended(self) -> None:
-        """Raise Failure unless the text ends here."""
-        if self.kind != "end":
-            self.fail(f"{self.shown()} is left over")
-
     # -- types -------------------------------------------------------------------------------------------------------
 
     def type(self) -> c.SweetType:
@@ -64,7 +59,7 @@ class _Reader(NoteReader):
             start, name = self.start, self.word("a type")
             if name in _SORTS:
                 return c.Sort(name)
-            element = _element(name)
+            element = named_element(name)
             if element is None:
                 self.fail(f"`{name}` is no type", self.span(start))
             return c.Scalar(element)
@@ -85,7 +80,7 @@ class _Reader(NoteReader):
         element: c.Element = c.UNKNOWN
         if not self.takes("?"):
             name = self.word("an element type")
-            element = _element(name) or c.DTypeName(name)
+            element = named_element(name) or c.DTypeName(name)
         self.expect(")")
         return c.TensorType(shape, element)
 
@@ -199,7 +194,7 @@ class _Reader(NoteReader):
             for name in filter(None, (found[1], found[2])):
                 if not any(name in scope for scope in self.values):
                     self.fail(f"`{name}` is no variable here", None, codes.UNBOUND)
-            right: DType | str | None = found[2] or _element(found[3])
+            right: DType | str | None = found[2] or named_element(found[3])
             if right is None:
                 self.fail(f"`{found[3]}` is no element type")
             while self.start < end and self.kind != "end":
@@ -258,7 +253,7 @@ class _Reader(NoteReader):
             return c.Name(name, self.span(start))
         if name in self.sizes:
             self._leak(start)
-        element = _element(name)
+        element = named_element(name)
         if element is None:
             self.fail(f"`{name}` is not defined here", self.span(start), codes.UNBOUND)
         return c.Literal(element, self.span(start))
@@ -303,7 +298,9 @@ class _Reader(NoteReader):
         if found is None:
             return c.Opaque(self.span(start))
         numbers = [int(one) for one in re.findall(r"-?\d+", found["shape"])][:64]
-        element = dtype(found["dtype"] or "int64") if _element(found["dtype"] or "int64") else dtype("int64")
+        element = (
+            dtype(found["dtype"] or "int64") if named_element(found["dtype"] or "int64") else dtype("int64")
+        )
         if found["shape"].startswith("("):
             return c.Literal(np.zeros(numbers, element.to_numpy()), self.span(start))
         return c.Literal(np.asarray(numbers, element.to_numpy()), self.span(start))
@@ -326,22 +323,6 @@ class _Reader(NoteReader):
             if not self.sees(")"):
                 self.expect(",")
         return c.Call(name, args, attrs, self.span(start))
-
-    def several(self, one: Callable[[], Any], end: str) -> list[Any]:
-        """Parts between commas, up to `end`."""
-        found = []
-        while not self.takes(end):
-            found.append(one())
-            if not self.sees(end):
-                self.expect(",")
-        return found
-
-
-def _element(name: str) -> DType | None:
-    try:
-        return element_type(name)
-    except ValueError:
-        return None
 
 
 def _has_shape(kind: c.SweetType) -> bool:

@@ -29,8 +29,7 @@ class _Reader(NoteReader):
         found = [self.condition()]
         while self.takes(","):
             found.append(self.condition())
-        if self.kind != "end":
-            self.fail(f"{self.shown()} is left over")
+        self.ended()
         return found
 
     def condition(self) -> p.PrimExpr:

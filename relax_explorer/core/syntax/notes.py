@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import NoReturn
+from collections.abc import Callable
+from typing import Any, NoReturn
 
 from relax_explorer.core.codes import relations as codes
 from relax_explorer.core.diagnostics import Code, Diagnostic, Failure, Label
 from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir.dtype import DType, element_type
 from relax_explorer.core.source import Source, Span
 
 _NUMBER = r"\d+(?:\.\d+)?(?:e-?\d+)?"
@@ -89,6 +91,24 @@ class NoteReader:
             self.fail(f"{self.token} is beyond int64")
         return sign * int(self.advance())
 
+    def several(self, one: Callable[[], Any], end: str) -> list[Any]:
+        """Parts between commas, up to `end`."""
+        found = []
+        while not self.takes(end):
+            found.append(one())
+            if not self.sees(end):
+                self.expect(",")
+        return found
+
+    def ended(self) -> None:
+        """Raise Failure unless the text ends here."""
+        if self.kind != "end":
+            self.fail(f"{self.shown()} is left over")
+
+    def element(self) -> DType | None:
+        """The element type that the current token names; None if it names none."""
+        return named_element(self.token) if self.kind == "name" else None
+
     def deeper(self) -> None:
         """Count one more level of nesting; the caller takes it back."""
         self.depth += 1
@@ -129,3 +149,11 @@ class NoteReader:
     def variable(self) -> p.PrimExpr:
         """The value of a name inside a dimension."""
         raise NotImplementedError
+
+
+def named_element(name: str) -> DType | None:
+    """The element type of a name; None for any other word."""
+    try:
+        return element_type(name)
+    except ValueError:
+        return None

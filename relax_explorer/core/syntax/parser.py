@@ -188,6 +188,11 @@ _HINTS = (
     ),
     (re.compile(r"^```"), "this is a Markdown fence: remove the lines with ```"),
     (re.compile(r"^(>>> |\.\.\. )"), "this line carries a Python prompt: remove the prompts"),
+    (
+        re.compile(r"^@\w+ = fn\b"),
+        "this is a program with shape contracts: give it to `relax-explorer shapes`",
+    ),
+    (re.compile(r"^def @\w"), "this is the notation of Relay's types: give it to `relax-explorer relations`"),
     (re.compile(r"^(diff --git|@@ |\+\+\+ |--- )"), "this looks like a patch, not a program: apply it first"),
 )
 
