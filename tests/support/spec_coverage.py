@@ -7,18 +7,20 @@ from functools import cache
 from pathlib import Path
 
 _ITEMS = Path(__file__).resolve().parent.parent / "data" / "language_items.tsv"
+_UI_ITEMS = _ITEMS.with_name("ui_items.tsv")  # of the explorer; tests/ui/test_items.py names them
 BITES = _ITEMS.with_name("bites.tsv")
+_UI_BITES = _ITEMS.with_name("ui_bites.tsv")  # what was broken by hand, and noticed
 _CHAPTERS = Path(__file__).resolve().parent.parent / "spec"
 _NO_MUTANT = re.compile(r"No mutant applies to ([^:]+): (.+)")
 _NAME = re.compile(
-    r"\b(?:GRAM|VAL|SCOPE|NORM|WF|TYPE|SI|PRIM|PURE|OPS|EVAL|PHASE|REL|SHAPE)-(?:\d+[a-z]?|[A-J]\d?)\b"
+    r"\b(?:GRAM|VAL|SCOPE|NORM|WF|TYPE|SI|PRIM|PURE|OPS|EVAL|PHASE|REL|SHAPE|UI)-(?:\d+[a-z]?|[A-J]\d?)\b"
 )
 
 
 @cache
 def requirements() -> dict[str, str]:
     """Every requirement: identifier → sentence, in the order of the list."""
-    lines = _ITEMS.read_text(encoding="utf-8").splitlines()
+    lines = [line for path in (_ITEMS, _UI_ITEMS) for line in path.read_text(encoding="utf-8").splitlines()]
     return {name: sentence for name, _, sentence in (line.split("\t") for line in lines)}
 
 
@@ -30,7 +32,8 @@ def items_in(text: str) -> list[str]:
 @cache
 def bites() -> dict[str, int]:
     """For each requirement, the number of mutants that make its cases fail, as `python -m tests.mutants --write` recorded it."""
-    lines = BITES.read_text(encoding="utf-8").splitlines() if BITES.exists() else []
+    paths = [path for path in (BITES, _UI_BITES) if path.exists()]
+    lines = [line for path in paths for line in path.read_text(encoding="utf-8").splitlines()]
     return {name: int(noticed) for name, noticed, *_ in (line.split("\t") for line in lines)}
 
 

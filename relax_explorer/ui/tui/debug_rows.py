@@ -5,7 +5,7 @@ A RunView is made in the thread that moves the debugger. Nothing else reads the 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import overload
 
@@ -207,14 +207,21 @@ def _shape_rows(session: DebugSession, size: int) -> list[Row]:
 
 
 def _call_rows(session: DebugSession) -> list[Row]:
-    """The open calls, innermost first."""
+    """The open calls, innermost first, each with its shape variables."""
     return [
         Row(
-            visible(f"{level} {frame.name}, {place_text(session.place_of(level), frame)}"),
+            visible(
+                f"{level} {frame.name}{lengths_text(frame.shape_vars)}, {place_text(session.place_of(level), frame)}"
+            ),
             ">" if level == session.level else " ",
         )
         for level, frame in enumerate(session.frames[:50])
     ]
+
+
+def lengths_text(lengths: Mapping[str, int]) -> str:
+    """` n=4 m=8`; empty if a frame has no shape variables."""
+    return "".join([f" {name}={value}" for name, value in lengths.items()])
 
 
 def _point_rows(session: DebugSession) -> list[Row]:

@@ -105,7 +105,9 @@ def strip_text(state: State, width: int) -> str:
     taken = sum(columns(part) for part in [*left_part, *right_part])
     own = max(room, width - 10 - taken)  # what the neighbours leave
     middle = f"▌{stage_line(here, _diff(session, here), own).removeprefix('● ').removeprefix('○ ')}"
-    parts = [re.sub("  +", "  ", part) for part in (*left_part, middle, *right_part)]  # no columns in one line
+    parts = [
+        re.sub("  +", "  ", part) for part in (*left_part, middle, *right_part)
+    ]  # no columns in one line
     left, right = "‹" if before else " ", "›" if after else " "
     text = f" {left} {' │ '.join(parts)} {right}"
     return fit(text, width) if columns(text) > width else text

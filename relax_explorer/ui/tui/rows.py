@@ -90,30 +90,40 @@ def table_of(stage: Snapshot) -> IrTable:
 
 
 def compact_rows(
-    session: Session, stage: Snapshot, mode: str, opened: Collection[str], width: int = 0, shift: int = 0
+    session: Session,
+    stage: Snapshot,
+    mode: str,
+    opened: Collection[str],
+    width: int = 0,
+    shift: int = 0,
+    since: int | None = None,
 ) -> TableRows:
     """A stage as a table. `mode` is inline (changes against the stage before, with removed rows), beside (the stage before at the
     left, in `width` cells from cell `shift` on), only (changes alone), or off.
 
-    `opened` are the kernels with all lines. A kernel that changed shows all of them too.
+    Changes are those since the stage before, or since `since`. `opened` are the kernels with all lines. A kernel that changed shows all of them too.
     """
     if mode == "off" or not stage.number:
         return TableRows(IrTable(stage, opened=opened))
-    diff = session.diff(stage.number - 1, stage.number)
+    base = stage.number - 1 if since is None else since
+    diff = session.diff(base, stage.number)
     shown = {*opened, *[fn.name for fn in diff.functions if fn.status == "changed"]}
-    table, before = IrTable(stage, opened=shown), IrTable(session.stages[stage.number - 1], opened=shown)
+    table, before = IrTable(stage, opened=shown), IrTable(session.stages[base], opened=shown)
     found = TableDiff(before, table, diff, mode == "only")
     return BesideRows(table, found, width, shift) if mode == "beside" else TableRows(table, found)
 
 
-def text_rows(session: Session, stage: Snapshot, mode: str, is_full: bool) -> list[Row]:
+def text_rows(
+    session: Session, stage: Snapshot, mode: str, is_full: bool, since: int | None = None
+) -> list[Row]:
     """The text of a stage as TVMScript: with StructInfo as written if `is_full`, else at the right. `mode` as in `compact_rows`."""
+    base = stage.number - 1 if since is None else since
     if mode == "only" and stage.number:
-        found = diff_lines(session.diff(stage.number - 1, stage.number))
+        found = diff_lines(session.diff(base, stage.number))
         return [Row(line.text, line.glyph, line.binding) for line in found] or [Row("nothing changed")]
     marks: dict[Any, str] = {}
     if mode == "inline" and stage.number:
-        for fn in session.diff(stage.number - 1, stage.number).functions:
+        for fn in session.diff(base, stage.number).functions:
             for pair in fn.pairs:
                 if pair.b is not None and pair.kind not in UNMARKED:
                     marks[unit_node(fn.new[pair.b])] = GLYPHS[pair.kind]

@@ -43,7 +43,8 @@ class Options:
     graph; `layers` draws equal layers once or each; `shows_removed` shows in the
     graph what the stage removed; `heat` colours it by time or bytes; `inside` are
     functions whose calls are opened in the graph; `lower` is the table below the program in a narrow debug screen;
-    `shows_programs` shows both programs when two stages are compared.
+    `shows_programs` shows both programs when two stages are compared; `since` is the stage since which changes are shown, None
+    for the one before.
     """
 
     density: str = "compact"
@@ -60,3 +61,8 @@ class Options:
     heat: str = ""
     lower: str = "values"
     shows_programs: bool = False
+    since: int | None = None
+
+    def before(self, stage: int) -> int:
+        """The stage against which changes of a stage are shown."""
+        return self.since if self.since is not None and self.since < stage else stage - 1

@@ -154,7 +154,7 @@ class StageControl:
         first = session.stages[0]
         options = self.app.state.options
         if path != self.app.state.path:  # folds of another program
-            options = replace(options, folded=Folded(), opened=frozenset())
+            options = replace(options, folded=Folded(), opened=frozenset(), since=None)
             self.run.calls.clear()
         plan = None if isinstance(session, RecordedSession) else Plan.of(session.pipeline)
         selection = _read_at(first, self.app.preview_line) or Selection(0, first.entry)

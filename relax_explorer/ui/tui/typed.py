@@ -136,6 +136,23 @@ def _diff(app: Controls, text: str) -> None:
     app.say(f"side by side needs {LEAST_BESIDE} columns: changes are marked" if is_tight else DIFFS[text])
 
 
+def _since(app: Controls, text: str) -> None:
+    session, number = app.state.session, None
+    if text and session is not None:
+        try:
+            number = session.stage(text).number
+        except KeyError as error:
+            app.say(str(error.args[0]))
+            return
+    app.show_screen("passes")
+    app.show_with(since=number)
+    app.say(
+        "changes since the stage before"
+        if number is None
+        else f"changes since stage {text}; since alone ends it"
+    )
+
+
 def _fold(app: Controls, text: str) -> None:
     if app.screen_name not in ("passes", "debug"):
         app.show_screen("passes")
@@ -199,6 +216,9 @@ TYPED: tuple[Typed, ...] = (
     Typed("toggle", "N|PASS", "Turn the pass of a stage off, or on again.", _toggle),
     Typed("edits", "", "List the pipelines that were tried; Enter goes back to one.", _edits),
     Typed("diff", "MODE", "Show changes inline, beside the stage before, only them, or off.", _diff),
+    Typed(
+        "since", "[N|PASS]", "Show the changes since an earlier stage, or again since the one before.", _since
+    ),
     Typed("fold", "[all|open|close]", "Fold or open what the cursor is in, or all.", _fold),
     Typed("theme", "NAME", "Draw in another theme.", _theme),
     Typed("keys", "", "List the actions by the names that settings use, with their keys.", _keys),
@@ -276,7 +296,7 @@ def _arguments(state: State, word: str, last: str) -> Sequence[str]:
     stage = state.stage
     if state.session is None or stage is None:
         return []
-    if word in ("stage", "compare"):
+    if word in ("stage", "compare", "since"):
         return list(dict.fromkeys(item.made_by for item in state.session.stages))
     functions = [name for name in stage.module.functions if word == "go"]
     fn = stage.module.functions.get(state.run.function if state.run is not None else state.selection.function)

@@ -124,12 +124,19 @@ class PassesScreen(ProgramFrame):
         cursor = rows.cursor_in(shown, stage, state.selection, is_other)
         view.show(shown, cursor)
         view.centre()
+        since = state.options.before(stage.number)
+        is_far = since < stage.number - 1
         counts = (
-            change_counts(session.diff(stage.number - 1, stage.number))
-            if stage.number and stage.changed
+            change_counts(session.diff(since, stage.number))
+            if stage.number and (stage.changed or is_far)
             else ""
         )
-        view.show_title(f"{stage.label} {visible(stage.made_by, 60)}  {counts}")
+        far = (
+            f" since {session.stages[since].label} {visible(session.stages[since].made_by, 30)}"
+            if is_far
+            else ""
+        )
+        view.show_title(f"{stage.label} {visible(stage.made_by, 60)}  {counts}{far}")
         why_not = self._no_beside() if state.options.diff == "beside" else ""
         view.border_subtitle = f"{why_not}: changes are marked" if why_not else ""
         if is_other and state.selection.binding is not view.row_node:
@@ -142,11 +149,14 @@ class PassesScreen(ProgramFrame):
         assert stage is not None
         mode = "inline" if options.diff == "beside" and not self.is_beside else options.diff
         if options.density != "compact":
-            return rows.text_rows(session, stage, mode, options.density == "written")
+            return rows.text_rows(
+                session, stage, mode, options.density == "written", options.before(stage.number)
+            )
         width = self.app.size.width - AROUND - (RAIL_FRAME if self.app.size.width >= WIDE else 0)
-        goal = (session, stage, mode, options.opened, width if mode == "beside" else 0, self._shift)
+        since = options.before(stage.number)
+        goal = (session, stage, mode, since, options.opened, width if mode == "beside" else 0, self._shift)
         if self._made is None or self._made[0] != goal:
-            found = rows.compact_rows(session, stage, mode, options.opened, width, self._shift)
+            found = rows.compact_rows(session, stage, mode, options.opened, width, self._shift, since)
             self._made = (goal, found)
         return self._made[1].with_folds(options.folded)
 
@@ -352,7 +362,8 @@ class PassesScreen(ProgramFrame):
         session, stage = self.explorer.state.session, self.explorer.state.stage
         if session is None or stage is None or not stage.number or self.explorer.state.options.diff == "off":
             return False
-        found = session.diff(stage.number - 1, stage.number).functions
+        since = self.explorer.state.options.before(stage.number)
+        found = session.diff(since, stage.number).functions
         return any(fn.name == function and fn.status == "changed" for fn in found)
 
     def action_fold_all(self, goal: str = "") -> None:
