@@ -51,7 +51,7 @@ async def test_moving_the_cursor_draws_two_lines_and_the_details(drawn: Counter[
         assert drawn["ir"] == 2
         assert drawn["details"] == 1  # its title
         assert 0 < drawn["details_text"] < 30
-        assert not {"layout", "header", "footer", "stages"} & set(drawn)
+        assert not {"layout", "header", "footer", "stages", "PassesScreen"} & set(drawn)
 
 
 async def test_a_step_draws_what_it_changed(drawn: Counter[str]) -> None:
@@ -68,7 +68,7 @@ async def test_a_step_draws_what_it_changed(drawn: Counter[str]) -> None:
         await idle(pilot, app)
         assert 0 < drawn["debug_ir"] <= 6
         assert drawn["calls"] <= 2
-        assert not {"layout", "points", "shapes"} & set(drawn)
+        assert not {"layout", "points", "shapes", "DebugScreen"} & set(drawn)
 
 
 async def test_text_that_gets_shorter_or_is_styled_leaves_nothing_behind() -> None:

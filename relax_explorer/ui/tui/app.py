@@ -78,7 +78,7 @@ class Explorer(App[int]):
     TITLE = "relax-explorer"
     COMMANDS: ClassVar[set[Any]] = {KeyCommands}
     MODES = {name: partial(_screen, name) for name in keys.SCREENS}  # noqa: RUF012  # as Textual declares it
-    state: reactive[State] = reactive(State(), init=False)
+    state: reactive[State] = reactive(State(), init=False, repaint=False)  # the screens draw what changed
 
     def __init__(
         self, path: str | None, pipeline: str = "default", screen: str = "passes", profile: str = "spec", call: CallInputs | None = None,
