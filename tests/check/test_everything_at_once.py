@@ -166,8 +166,8 @@ def test_a_length_that_could_not_be_read_is_not_missed(text: str, codes: list[st
 @pytest.mark.parametrize("broken", ["nope_", "R.add(nope_)", "(1 +", "lambda: 0"])
 @pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
 def test_a_binding_that_cannot_be_read_is_the_only_problem(path: Path, broken: str) -> None:
-    tried = 0
-    for case in read(path):
+    tried, cases = 0, read(path)
+    for case in cases:
         lines = case.program.splitlines()
         places = [n for n, line in enumerate(lines) if _CALL.match(line)]
         if not places or errors(case.program):
@@ -177,7 +177,11 @@ def test_a_binding_that_cannot_be_read_is_the_only_problem(path: Path, broken: s
         found = errors("\n".join(lines))
         assert {line for line, _ in found} == {at + 1}, (case.name, found)
         tried += 1
-    assert tried or path.stem[:2] in ("08", "13"), "no program of the chapter was tried"
+    with_programs = [case for case in cases if case.program and ":" in case.program]
+    few = (
+        path.stem[:2] in ("08", "13") or len(with_programs) < 3
+    )  # of types, of arithmetic, of other notations
+    assert tried or few, "no program of the chapter was tried"
 
 
 def test_a_parse_error_keeps_what_could_be_read() -> None:

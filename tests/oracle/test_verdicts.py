@@ -57,6 +57,9 @@ WE_ACCEPT = {
     "No recursion and no If in a dataflow block": "in the body of a local function, TVM's parser accepts its name only as a callee",
 }
 TVM_ACCEPTS = {
+    "A module is held to the phase that it claims": "TVM has no phases",
+    "Closure calls come from LambdaLift": "TVM has no phases; its build stops at the call",
+    "Code generation names the pass that lowers an operator": "TVM has no phases; its build stops at the operator",
     "A function declared pure makes no impure call": "TVM checks the purity in the decorator, not the attribute",
     "Only existing annotations can be copied": "TVM infers during parsing",
     "A function has one decorator": "TVM ignores the others",
@@ -71,6 +74,7 @@ TVM_ACCEPTS = {
     "An If over two functions is as pure as the less pure of them": "TVM uses the left one's purity: unsound (E-18)",
 }
 OTHER_INFO = {
+    "Arguments, tuples, closures and other functions are looked at": "TVM gives a local function the result of its body, and ignores its annotation",
     "A cast that always fails, or never": "TVM gives a local function the result of its body, and ignores its annotation",
     "An If unifies the StructInfo of both branches, outside their scopes": "TVM keeps a length known only in the branches",
     "A returned function takes the lengths of the call's arguments": "TVM drops lengths known to the caller, and binds the callee's variables again",

@@ -110,7 +110,9 @@ class _Kept:
         """The effects of a function that is gone although others call it. Code generators take their functions away."""
         if fn.attrs.get("Codegen") or not any(effect(b) for b in bindings(fn)) or name not in self._called:
             return []
-        return [Loss(b, self._gone(b)) for b in bindings(fn) if effect(b) and not self.effects[effect(b)]]
+        # A nested function that nothing calls goes with the function.
+        own = [b for owner, group in _groups(fn) if not owner for b in group]
+        return [Loss(b, self._gone(b)) for b in own if effect(b) and not self.effects[effect(b)]]
 
     @cached_property
     def _called(self) -> set[str]:

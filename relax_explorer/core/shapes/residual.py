@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from relax_explorer.core.arith.prove import Answer, equal
+from relax_explorer.core.check.attributes import problem
 from relax_explorer.core.check.stopping import lengths_to_check
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
@@ -180,7 +181,12 @@ class _Walk:
         declared = find(op.name) if isinstance(op, e.OpRef) else None
         if declared is CallTir:
             return self._kernel(call, binding, known)
-        if declared is None or declared.takes_sinfo or declared.stops is Stops.NEVER:
+        if (
+            declared is None
+            or declared.takes_sinfo
+            or declared.stops is Stops.NEVER
+            or problem(declared, call.attrs)
+        ):
             return known
         unknown = [_name(arg) for arg in call.args if _has_no_lengths(arg.struct_info)]
         if unknown:
