@@ -177,11 +177,8 @@ def test_a_binding_that_cannot_be_read_is_the_only_problem(path: Path, broken: s
         found = errors("\n".join(lines))
         assert {line for line, _ in found} == {at + 1}, (case.name, found)
         tried += 1
-    with_programs = [case for case in cases if case.program and ":" in case.program]
-    few = (
-        path.stem[:2] in ("08", "13") or len(with_programs) < 3
-    )  # of types, of arithmetic, of other notations
-    assert tried or few, "no program of the chapter was tried"
+    few = sum(bool(case.program) for case in cases) < 3  # such as a chapter about another notation
+    assert tried or few or path.stem[:2] in ("08", "13"), "no program of the chapter was tried"
 
 
 def test_a_parse_error_keeps_what_could_be_read() -> None:
