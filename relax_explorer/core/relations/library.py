@@ -15,6 +15,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import DType, dtype
 from relax_explorer.core.relations.relay_types import Hole, TensorType, TupleType, dim_hole, is_dim_hole
 from relax_explorer.core.relations.solver import Mismatch, Outcome, Solver
+from relax_explorer.core.syntax.notes import named_element
 
 Verdict: TypeAlias = Outcome | bool
 Relation: TypeAlias = Callable[[tuple[Any, ...], int, dict[str, Any], Solver], Verdict]
@@ -150,7 +151,11 @@ def transpose(types: tuple[Any, ...], inputs: int, attrs: dict[str, Any], report
     if data is None or dims is None:
         return Outcome.UNKNOWN
     given = attrs.get("axes")
-    axes = list(range(len(dims)))[::-1] if given is None else [_axis(n, len(dims)) for n in given]
+    axes = (
+        list(range(len(dims)))[::-1]
+        if given is None
+        else [_axis(n, len(dims)) for n in _numbers(given, "axes")]
+    )
     if sorted(axes) != list(range(len(dims))):
         raise Mismatch(f"axes {given} is no order of {len(dims)} axes")
     return reporter.unify(types[1], TensorType(tuple([dims[n] for n in axes]), data.dtype))
@@ -214,7 +219,7 @@ def reshape(types: tuple[Any, ...], inputs: int, attrs: dict[str, Any], reporter
     if data is None or dims is None:
         return Outcome.UNKNOWN
     new: list[p.PrimExpr | None] = []
-    for n, given in enumerate(attrs["newshape"]):
+    for n, given in enumerate(_numbers(attrs.get("newshape"), "newshape")):
         if given == 0 and n >= len(dims):
             raise Mismatch(f"newshape copies dimension {n}, but the data have rank {len(dims)}")
         new.append(dims[n] if given == 0 else None if given == -1 else p.as_prim(given))
@@ -279,9 +284,19 @@ def shape_of(types: tuple[Any, ...], inputs: int, attrs: dict[str, Any], reporte
     """A tensor of rank 1 with one element, of `dtype` (int32), for each dimension of the data."""
     data = known(types[0])
     dims = dims_of(data) if data is not None else None
+    element = named_element(str(attrs.get("dtype", "int32")))
+    if element is None or not element.is_int:
+        raise Mismatch(f"dtype is {attrs.get('dtype')}, not an integer type")
     if dims is None:
         return Outcome.UNKNOWN
-    return reporter.unify(types[1], TensorType((p.IntImm(len(dims)),), dtype(attrs.get("dtype", "int32"))))
+    return reporter.unify(types[1], TensorType((p.IntImm(len(dims)),), element))
+
+
+def _numbers(value: object, name: str) -> list[int]:
+    """An attribute that is a list of whole numbers. Raises Mismatch for any other."""
+    if not isinstance(value, (list, tuple)) or any(type(n) is not int for n in value):
+        raise Mismatch(f"{name} is {value}, not a list of whole numbers")
+    return list(value)
 
 
 def _axis(axis: object, rank: int) -> int:

@@ -5,6 +5,7 @@ A dimension is a PrimExpr. A type parameter of kind ShapeVar, and a hole for a d
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
@@ -102,7 +103,7 @@ class TupleType:
 
 
 @dataclass(frozen=True)
-class TypeConstraint:
+class TypeConstraint(ABC):
     """What must hold at each call of a function. The solver calls `check`; a subclass decides how."""
 
     def types(self) -> tuple[Type, ...]:
@@ -113,9 +114,9 @@ class TypeConstraint:
         """The same constraint about other types."""
         return self
 
+    @abstractmethod
     def check(self, types: tuple[Type, ...], reporter: object) -> object:
         """Whether the constraint holds: an `Outcome`, or True (holds, or too little is known) or False."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from relax_explorer.core.codes import relations as codes
 from relax_explorer.core.ir import prim as p
-from relax_explorer.core.ir.dtype import DType, dtype
+from relax_explorer.core.ir.dtype import DType, limits
 from relax_explorer.core.shapes import contract_tree as c
 from relax_explorer.core.source import Source
 from relax_explorer.core.syntax.notes import NoteReader, named_element
@@ -19,6 +20,7 @@ _COMPARISONS: dict[str, Callable[[p.PrimExpr, p.PrimExpr], p.PrimExpr]] = {
     "==": p.EQ, "!=": p.NE, "<": p.LT, "<=": p.LE, ">": p.GT, ">=": p.GE,
 }  # fmt: skip
 _LITERAL = re.compile(r"<literal\s+(?P<shape>[(\[][^>]*[)\]])\s*(?P<dtype>\w+)?\s*>")
+_MOST_AXES, _MOST_ELEMENTS = 32, 1 << 24  # of a literal: analysis may compute with it
 _SORTS = ("DType", "Size", "Shape")
 
 
@@ -288,22 +290,31 @@ class _Reader(NoteReader):
         """`<literal (2, 3) int8>`, `<literal [1, 0, 2]>`; `<body>` stands for a value that only the run knows."""
         start = self.start
         text = self.source.text[self.start :]
-        body = re.match(r"<body\d*>", text)
         found = _LITERAL.match(text)
-        if body is None and found is None:
+        whole = found or re.match(r"<body\d*>", text)
+        if whole is None:
             self.fail("a literal is written <literal (2, 3) int8> or <literal [1, 0, 2]>")
-        end = self.start + (body or found).end()  # type: ignore[union-attr]  # one of them matched
+        end = self.start + whole.end()
         while self.start < end and self.kind != "end":
             self.advance()
+        place = self.span(start)
         if found is None:
-            return c.Opaque(self.span(start))
-        numbers = [int(one) for one in re.findall(r"-?\d+", found["shape"])][:64]
-        element = (
-            dtype(found["dtype"] or "int64") if named_element(found["dtype"] or "int64") else dtype("int64")
-        )
-        if found["shape"].startswith("("):
-            return c.Literal(np.zeros(numbers, element.to_numpy()), self.span(start))
-        return c.Literal(np.asarray(numbers, element.to_numpy()), self.span(start))
+            return c.Opaque(place)
+        numbers = [int(one) for one in re.findall(r"-?\d{1,30}", found["shape"])]
+        name = found["dtype"] or "int64"
+        element = named_element(name)
+        if element is None or element.lanes != 1 or element.kind == "handle":
+            self.fail(f"a literal has no elements of `{name}`", place)
+        if not found["shape"].startswith("("):
+            low, high = (
+                limits(element) if element.is_int else (0, 1) if element.is_bool else (-(1 << 16), 1 << 16)
+            )
+            if not all(low <= number <= high for number in numbers):
+                self.fail(f"a number is beyond {name}", place)
+            return c.Literal(np.asarray(numbers, element.to_numpy()), place)
+        if len(numbers) > _MOST_AXES or min(numbers, default=0) < 0 or prod(numbers) > _MOST_ELEMENTS:
+            self.fail(f"a literal has at most {_MOST_ELEMENTS:,} elements, and no negative length", place)
+        return c.Literal(np.zeros(numbers, element.to_numpy()), place)
 
     def _call(self, start: int) -> c.Expr:
         name = self.word("a function", "@")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, NoReturn
 
@@ -22,7 +23,7 @@ _INDEX = re.compile(_PARTS.replace("NUMBER", r"\d+"), re.DOTALL)  # behind a dot
 DEEPEST = 100  # nested parentheses and blocks
 
 
-class NoteReader:
+class NoteReader(ABC):
     """A text, its current token, and what every such notation needs. Raises Failure with the place of a mistake."""
 
     def __init__(self, source: Source) -> None:
@@ -146,9 +147,9 @@ class NoteReader:
             return p.IntImm(value)
         return self.variable()
 
+    @abstractmethod
     def variable(self) -> p.PrimExpr:
         """The value of a name inside a dimension."""
-        raise NotImplementedError
 
 
 def named_element(name: str) -> DType | None:
