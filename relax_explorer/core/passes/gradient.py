@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Annotated
 
 from relax_explorer.core.build.block_builder import BlockBuilder
@@ -12,9 +11,10 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import FLOAT32
+from relax_explorer.core.ir.facts import variables
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.substitute import Substitution
-from relax_explorer.core.ir.walk import bindings, defined_dims, operands, sequences
+from relax_explorer.core.ir.walk import bindings, defined_dims, sequences
 from relax_explorer.core.passes import machine_calls as m
 from relax_explorer.core.passes.contract import PassSite, module_pass, relax_function
 from relax_explorer.core.passes.derivatives import RULES
@@ -294,23 +294,14 @@ def _has_float(info: s.StructInfo | None) -> bool:
 
 def _read(emitted: tuple[e.Binding, ...], result: e.Expr) -> list[e.Binding]:
     """The bindings that the result depends on, and those that check something."""
-    needed = set(_variables(result))
+    needed = set(variables(result))
     kept = []
     for binding in reversed(emitted):
         if type(binding) is not e.MatchCast and binding.var not in needed:
             continue
         kept.append(binding)
-        needed.update(_variables(binding.value))
+        needed.update(variables(binding.value))
         for seq in sequences(binding.value):
-            needed.update(var for b in seq.blocks for inner in b.bindings for var in _variables(inner.value))
-            needed.update(_variables(seq.body))
+            needed.update(var for b in seq.blocks for inner in b.bindings for var in variables(inner.value))
+            needed.update(variables(seq.body))
     return kept[::-1]
-
-
-def _variables(expr: e.Expr) -> Iterator[e.Var]:
-    stack = [expr]
-    while stack:
-        part = stack.pop()
-        if isinstance(part, e.Var):
-            yield part
-        stack += operands(part)

@@ -12,8 +12,9 @@ from relax_explorer.core.diagnostics import Diagnostic, Failure
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import FLOAT16, FLOAT32, DType, dtype
+from relax_explorer.core.ir.facts import variables
 from relax_explorer.core.ir.node import replace
-from relax_explorer.core.ir.walk import exprs, map_operands, merged_blocks, operands, sequences
+from relax_explorer.core.ir.walk import exprs, map_operands, merged_blocks, sequences
 from relax_explorer.core.ops import find
 from relax_explorer.core.passes.contract import PassSite, module_pass
 from relax_explorer.core.passes.dataflow_forms import DataflowForms
@@ -121,7 +122,7 @@ class _Uses:
             bound = {binding.var for binding in block.bindings}
             for binding in block.bindings:
                 halves = _policy(binding.value) is ALWAYS if is_flow else False
-                for var in _variables(binding.value):
+                for var in variables(binding.value):
                     if not is_flow:
                         self.outside.add(var)
                     elif not halves:
@@ -132,19 +133,9 @@ class _Uses:
                             self.in_own_block.add(var)
                 for inner in sequences(binding.value):
                     self.sequence(inner)
-        for var in _variables(seq.body):
+        for var in variables(seq.body):
             self.otherwise.add(var)
             self.outside.add(var)
-
-
-def _variables(expr: e.Expr) -> Iterator[e.Var]:
-    """The variables that an expression reads, without nested sequences."""
-    stack = [expr]
-    while stack:
-        part = stack.pop()
-        if isinstance(part, e.Var):
-            yield part
-        stack += operands(part)
 
 
 class _Mixer(DataflowForms):

@@ -171,11 +171,8 @@ def detail_lines(session: Session, stage: Snapshot, selection: Selection) -> lis
         read = [_numbered(derived, item) for item in derived.operands[number]]
         lines.append(f"reads {', '.join(read)}" if read else "reads nothing")
     lines[2:2] = _called(session, stage, binding)
-    lines += [
-        *_merged(stage, binding),
-        origin(binding),
-        *_shape_checks(stage, binding, len(derived.bindings)),
-    ]
+    lines += [*_merged(stage, binding), origin(binding)]
+    lines[1:1] = _shape_checks(stage, binding, len(derived.bindings))  # a terminal of 24 lines shows three
     return [visible(line) for line in lines]
 
 
