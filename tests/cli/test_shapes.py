@@ -48,10 +48,10 @@ def test_the_list_tells_why_and_what_to_do(program: str) -> None:
         "  at each call from outside: 3 kinds, 2 lengths",
         "  line 10   remains      k == m    (arguments: y of helper)",
         "            why: it fails with k = 3, m = 4",
-        "            to remove it: write m instead of k where k is bound, if it always is",
+        "            to remove it: write m instead of k where k is bound, if they are always equal",
         "  line 12   remains      4 == m    (match_cast: w)",
         "            why: it fails with m = 3",
-        "            to remove it: write 4 instead of m where m is bound, if it always is",
+        "            to remove it: write 4 instead of m where m is bound, if they are always equal",
     ]
     assert done.stderr.splitlines()[-1] == "accepted, 7 checks left to the run"
 

@@ -58,6 +58,7 @@ WE_ACCEPT = {
 }
 TVM_ACCEPTS = {
     "A module is held to the phase that it claims": "TVM has no phases",
+    "A condition over lengths is known in its branch only": "E-46: shape variables are no expressions here",
     "Closure calls come from LambdaLift": "TVM has no phases; its build stops at the call",
     "Code generation names the pass that lowers an operator": "TVM has no phases; its build stops at the operator",
     "A function declared pure makes no impure call": "TVM checks the purity in the decorator, not the attribute",

@@ -285,7 +285,8 @@ def _words(condition: p.PrimExpr) -> str:
         if isinstance(part, p.Mul):
             stack += [part.b, part.a]
         elif isinstance(part, p.Sub):
-            parts.append(f"{part.a} == {part.b}")
+            if equal(part.a, part.b) is not Answer.NO:  # 4 == 1 is no way out
+                parts.append(f"{part.a} == {part.b}")
         else:
             return str(condition)
     return " or ".join(parts)
@@ -306,7 +307,7 @@ def _remedy(subject: str, condition: p.PrimExpr | None) -> str:
     if isinstance(condition, p.EQ):
         for a, b in ((condition.a, condition.b), (condition.b, condition.a)):
             if type(a) is p.PrimVar:
-                return f"write {b} instead of {a} where {a} is bound, if it always is"
+                return f"write {b} instead of {a} where {a} is bound, if they are always equal"
     return "cast the value once, where its length is made"
 
 
