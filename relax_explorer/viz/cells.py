@@ -12,14 +12,14 @@ from dataclasses import dataclass
 
 from relax_explorer.viz.channel import Wire, tracks_of
 from relax_explorer.viz.coordinates import Spacing
-from relax_explorer.viz.graph import Graph, Kind, Mark, Node
+from relax_explorer.viz.graph import FUNCTIONS, Graph, Kind, Mark, Node
 from relax_explorer.viz.layered import Placement, Point, place
 from relax_explorer.viz.visible import columns, fit, visible
 
 HEIGHT = 3  # rows of a box
 _CUT = 36  # cells of a text in a box
 _SPACING = Spacing(node=3, dummy=2, rank=1, group=2, label_rank=1)
-_UNNAMED = (Kind.PARAMETER, Kind.CONSTANT, Kind.OUTPUT, Kind.MORE)
+_UNNAMED = (Kind.PARAMETER, Kind.CONSTANT, Kind.OUTPUT, Kind.MORE, *FUNCTIONS)
 
 NORTH, SOUTH, EAST, WEST = 1, 2, 4, 8
 _LINES = {

@@ -27,6 +27,14 @@ class Kind(StrEnum):
     MATCH_CAST = "match_cast"
     BRANCH = "branch"
     MORE = "more"
+    FUNCTION = "function"
+    PRIVATE = "private"
+    PRIM_FUNC = "prim_func"
+    PACKED = "packed"
+
+
+FUNCTIONS = (Kind.FUNCTION, Kind.PRIVATE, Kind.PRIM_FUNC, Kind.PACKED)
+"""The kinds of nodes that are functions; edges between them are calls."""
 
 
 class EdgeKind(StrEnum):

@@ -15,6 +15,9 @@ _SHAPES = {
     Kind.CONSTANT: "[({})]",
     Kind.BRANCH: "{{{{{}}}}}",
     Kind.CALL: "[[{}]]",
+    Kind.FUNCTION: "([{}])",
+    Kind.PRIM_FUNC: "[({})]",
+    Kind.PACKED: "[/{}/]",
 }
 _QUOTED = {character: f"#{ord(character)};" for character in '"#<>&;`\\[](){}|'}
 

@@ -36,6 +36,10 @@ HUE_OF_NODE: Mapping[str, str] = {
     "match_cast": "purple",
     "branch": "blue",
     "more": "grey",
+    "function": "vermillion",
+    "private": "sky",
+    "prim_func": "yellow",
+    "packed": "blue",
 }
 """The hue of each kind of graph node; the keys are the values of `graph.Kind`."""
 

@@ -271,9 +271,7 @@ def _outline(node: Node, box: Box) -> str:
             for side, level, inset in corners
         )
         return f'<polygon {look} points="{points}" stroke-linejoin="round"/>'
-    radius = {Kind.OPERATOR: 5.0, Kind.CALL: 5.0, Kind.OUTPUT: box.height / 2, Kind.TUPLE: 0.0}.get(
-        node.kind, 3.0
-    )
+    radius = _RADIUS.get(node.kind, box.height / 2 if node.kind is Kind.OUTPUT else 3.0)
     frame = f'<rect {look} {_rectangle(box)} rx="{_n(radius)}"/>'
     if node.kind is not Kind.CALL:
         return frame
@@ -281,11 +279,14 @@ def _outline(node: Node, box: Box) -> str:
     return f'{frame}<path class="shape" d="{bars}" fill="none" stroke="{stroke}" stroke-width="1"/>'
 
 
+_RADIUS = {Kind.OPERATOR: 5.0, Kind.CALL: 5.0, Kind.TUPLE: 0.0, Kind.FUNCTION: 10.0, Kind.PRIVATE: 7.0}
 # Corners as (side, level, inset to the left): -1 is left or top, 1 is right or bottom.
 _CORNERS = {
     Kind.PARAMETER: ((-1, -1, 0.0), (1, -1, 0.0), (1, 1, 7.0), (-1, 1, -7.0)),
     Kind.BRANCH: ((-1, 0, 0.0), (-1, -1, -10.0), (1, -1, 10.0), (1, 0, 0.0), (1, 1, 10.0), (-1, 1, -10.0)),
     Kind.MATCH_CAST: ((-1, -1, -10.0), (1, -1, 0.0), (1, 1, 10.0), (-1, 1, 0.0)),
+    Kind.PRIM_FUNC: ((-1, -1, -7.0), (1, -1, 7.0), (1, 1, 0.0), (-1, 1, 0.0)),
+    Kind.PACKED: ((-1, -1, 0.0), (1, -1, 0.0), (1, 0, -8.0), (1, 1, 0.0), (-1, 1, 0.0)),
 }
 
 

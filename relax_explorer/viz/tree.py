@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from relax_explorer.viz.graph import Graph, Kind, Node
+from relax_explorer.viz.graph import FUNCTIONS, Graph, Kind, Node
 from relax_explorer.viz.visible import fit, visible
 
 _DEEPEST = 12
@@ -35,6 +35,13 @@ def node_line(graph: Graph, number: int) -> str:
     title = visible(node.title, 80)
     if node.kind is Kind.MORE:
         return f"({title})"
+    if node.kind in FUNCTIONS:
+        calls = f"called by {names}" if names else ""
+        return "  ".join(
+            filter(
+                None, [title, visible(node.shape_text, 80), f"[{node.kind}]", visible(node.badge, 40), calls]
+            )
+        )
     call = f"{title}({names})" if names else title
     bare = node.title == node.id and (not names or node.kind is Kind.OUTPUT)
     defined = call if bare else f"{_name(node)} = {call}"

@@ -65,6 +65,33 @@ class Module:
         z = inner(x)
         return z
 """
+GROUP = """@I.ir_module
+class Module:
+    @R.function
+    def even(n: R.Tensor((), "int32")) -> R.Tensor((), "bool"):
+        stop = R.equal(n, R.const(0, "int32"))
+        if stop:
+            r = R.const(True, "bool")
+        else:
+            less = R.subtract(n, R.const(1, "int32"))
+            r = Module.odd(less)
+        return r
+
+    @R.function
+    def odd(n: R.Tensor((), "int32")) -> R.Tensor((), "bool"):
+        stop = R.equal(n, R.const(0, "int32"))
+        if stop:
+            r = R.const(False, "bool")
+        else:
+            less = R.subtract(n, R.const(1, "int32"))
+            r = Module.even(less)
+        return r
+
+    @R.function
+    def main(n: R.Tensor((), "int32")) -> R.Tensor((), "bool"):
+        a = Module.even(n)
+        return a
+"""
 CAST = """@I.ir_module
 class Module:
     @R.function
@@ -342,3 +369,29 @@ class Module:
         assert perf_counter() - start < 5
         assert isinstance(app.run_control.session, DebugSession)
         assert Session.open(tmp_path / "program.py", "").stages
+
+
+@item("UI-22")
+async def test_the_graph_screen_shows_calls_and_recursive_groups(requirement: str, tmp_path: Path) -> None:
+    app = Explorer(file(tmp_path, GROUP), "")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await idle(pilot, app)
+        await press(pilot, app, "3", "f")
+        assert "recursive group: even, odd" in screen_text(app)
+        assert screen_text(app).count("recursive ") >= 3  # the group, and both functions
+        assert app.state.selection.function == "main"
+        assert "called by 0, calls 1" in screen_text(app)
+        await press(pilot, app, "j")
+        assert app.state.selection.function == "even"
+        await press(pilot, app, "z")  # a key for the graph of one function
+        assert "f shows it" in screen_text(app)
+        assert app.state.options.layers == "once"
+        await press(pilot, app, "Y")
+        assert "graph" in app.notice
+        assert "--calls" in app.notice
+        assert "--func" not in app.notice
+        await press(pilot, app, "k", "minus", "minus")  # the neighbours of main
+        assert "showing 2 of 3 nodes" in str(app.frame.query_one("#graph").border_title)
+        await press(pilot, app, "a", "j", "enter")
+        assert not app.state.options.calls
+        assert "less" in screen_text(app)  # a binding of even

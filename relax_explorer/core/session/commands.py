@@ -31,7 +31,7 @@ from relax_explorer.core.session.command_arguments import (
 from relax_explorer.core.session.command_types import Argument, Command
 
 GRAPH = Command(
-    "graph", "Draw the dataflow graph of a function.",
+    "graph", "Draw the dataflow graph of a function, or which function calls which.",
     (
         INPUT, FUNCTION, PASSES, STAGE, OUTPUT,
         Argument("--format", "output format (default: by the file's extension)", "choice", None,
@@ -41,6 +41,7 @@ GRAPH = Command(
         Argument("--between", "draw two stages at once, as 0..1: what was added, removed and changed", metavar="I..J"),
         Argument("--heat", "run the function, and colour bindings by time or bytes", "choice", None, choices=("time", "bytes")),
         RUN_INPUT, SHAPE, MAX_INPUT,
+        Argument("--calls", "draw which function calls which, with recursive groups, instead of a function", "flag", False),
         Argument("--expand", "draw each of several equal layers, not only the first one", "flag", False),
         Argument("--inside", "draw what calls of these Relax functions compute, in clusters; all for every function", metavar="A,B|all"),
         Argument("--around", "draw only the neighbourhood of this variable", metavar="VAR"),

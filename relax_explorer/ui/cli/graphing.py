@@ -63,10 +63,18 @@ def opened_functions(module: IRModule, names: str | None) -> frozenset[str]:
 
 
 def check_options(
-    between: str | None, of_one: tuple[str | None, ...], heat: str | None, of_run: tuple[object, ...]
+    between: str | None,
+    of_one: tuple[str | None, ...],
+    heat: str | None,
+    of_run: tuple[object, ...],
+    is_mixed: bool,
 ) -> None:
     """Refuse options that have no effect together."""
     if between is not None and any(option is not None for option in of_one):
         raise click.UsageError("--between draws two stages: leave --stage, --heat and --inside out")
+    if is_mixed:
+        raise click.UsageError(
+            "--calls draws all functions: leave --func, --inside, --heat and --between out"
+        )
     if heat is None and any(of_run):
         raise click.UsageError("--input and --shape are for the run of --heat")

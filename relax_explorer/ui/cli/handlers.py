@@ -235,17 +235,26 @@ def _two_stages(session: Session, between: str) -> tuple[Snapshot, Snapshot]:
 def graph(
     input: str, func: str | None, passes: str | None, stage: str | None, output_: Target | None, format: str | None, engine: str, around: str | None,
     radius: int, max_nodes: int, weights: str, expand: bool, between: str | None, heat: Literal["time", "bytes"] | None,
-    input_: tuple[str, ...], shape: tuple[str, ...], max_input: float, inside: str | None,
+    input_: tuple[str, ...], shape: tuple[str, ...], max_input: float, inside: str | None, calls: bool,
 ) -> int:  # fmt: skip
     """Draw a graph."""
     from relax_explorer.ui.cli import graphing
     from relax_explorer.ui.cli.graph_output import draw
+    from relax_explorer.viz.call_structure import call_structure
     from relax_explorer.viz.ir_graph import graph as build
 
-    graphing.check_options(between, (stage, heat, inside), heat, (input_, shape))
+    graphing.check_options(
+        between,
+        (stage, heat, inside),
+        heat,
+        (input_, shape),
+        calls and bool(func or inside or heat or between),
+    )
     session = open_session(input, passes)
     if between is not None:
         drawing = graphing.between_stages(session, *_two_stages(session, between), func, weights)
+    elif calls:
+        drawing = call_structure(chosen(session, stage).module)
     else:
         snapshot = chosen(session, stage)
         layers = "each" if expand or around is not None else "once"
@@ -258,7 +267,7 @@ def graph(
     if around is not None:
         centre = next((node.id for node in drawing.nodes if around in (node.title, *node.lines)), None)
         if centre is None:
-            raise click.UsageError(f"the graph has no variable {around!r}")
+            raise click.UsageError(f"the graph has no {'function' if calls else 'variable'} {around!r}")
         drawing = drawing.neighbourhood(centre, radius, max_nodes)
     return draw(drawing.scoped(max_nodes), output_ or STANDARD_OUTPUT, format, engine)
 

@@ -132,6 +132,7 @@ KEYS: tuple[Key, ...] = (
     Key("J", "pan(0, 1)", "Pan; the cursor stays", ("graph",)),
     Key("K", "pan(0, -1)", "Pan; the cursor stays", ("graph",)),
     Key("L", "pan(1, 0)", "Pan; the cursor stays", ("graph",)),
+    Key("f", "calls", "Functions: which calls which; Enter opens one", ("graph",), "functions"),
     Key("z", "layers", "Draw equal layers once or each", ("graph",)),
     Key("enter", "enter", "Go to the binding: in Debug during a run, else in Passes", ("graph",), "go there"),
     Key("o", "open", "Show or hide what the called function computes", ("graph",)),

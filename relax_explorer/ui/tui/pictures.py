@@ -53,6 +53,8 @@ def graph_of(state: State, times: BindingTimes | None) -> Drawing:
     """The graph of the selected function, with what the stage changed, the selected binding, and the heat of a run."""
     from relax_explorer.viz.heat import heated
 
+    if state.options.calls:
+        return _calls(state)
     drawing = _marked_graph(state)
     if times is not None:
         drawing = heated(drawing, times, "bytes" if state.options.heat == "bytes" else "time")
@@ -89,6 +91,24 @@ def _marked_graph(state: State) -> Drawing:
     return graph(stage.module, name, changed, layers=state.options.layers, inside=state.options.inside)
 
 
+def _calls(state: State) -> Drawing:
+    """Which function calls which, with what the stage changed."""
+    from relax_explorer.viz.call_structure import call_structure
+
+    session, stage = state.session, state.stage
+    assert session is not None  # the callers checked this
+    assert stage is not None
+    marks: dict[str, Mark] = {}
+    if stage.number and stage.changed:
+        difference = session.diff(stage.number - 1, stage.number)
+        marks = {fn.name: Mark(fn.status) for fn in difference.functions if fn.status in ("added", "changed")}
+    drawing = call_structure(stage.module, marks)
+    name = graphed_function(state)
+    if state.options.radius:
+        drawing = drawing.neighbourhood(name, state.options.radius)
+    return drawing.scoped(MOST_NODES, name)
+
+
 def graphed_function(state: State) -> str:
     """The function that the graph shows: the selected one, else the entry."""
     stage = state.stage
@@ -121,7 +141,7 @@ def graph_picture(state: State, times: BindingTimes | None) -> GraphPicture:
             node_line(drawing, number),
             "",
             node.sources[0] if node.sources and Mark.REMOVED not in node.marks else None,
-            name,
+            node.id if state.options.calls else name,
             visible(node.shape_text, 40),
         )
         for number, node in enumerate(drawing.nodes)

@@ -42,7 +42,8 @@ class Options:
     the neighbourhood in the graph, 0 for the whole graph; `shows_map` shows the map of a large
     graph; `layers` draws equal layers once or each; `shows_removed` shows in the
     graph what the stage removed; `heat` colours it by time or bytes; `inside` are
-    functions whose calls are opened in the graph; `lower` is the table below the program in a narrow debug screen;
+    functions whose calls are opened in the graph; `calls` draws which function calls
+    which; `lower` is the table below the program in a narrow debug screen;
     `shows_programs` shows both programs when two stages are compared; `since` is the stage since which changes are shown, None
     for the one before.
     """
@@ -57,6 +58,7 @@ class Options:
     shows_map: bool = True
     layers: str = "once"
     inside: frozenset[str] = frozenset()
+    calls: bool = False
     shows_removed: bool = False
     heat: str = ""
     lower: str = "values"

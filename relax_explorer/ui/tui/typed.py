@@ -341,6 +341,8 @@ def command_line(app: Controls) -> str:
     }  # fmt: skip
     if stage is not None and screen in ("passes", "graph"):
         values["stage"] = str(stage.label)
+    if screen == "graph" and state.options.calls:
+        values |= {"calls": True, "func": None}
     if screen == "compare" and state.compared is not None and not from_passes:
         labels = (
             [session.stages[number].label for number in (state.compared.a, state.compared.b)]

@@ -17,6 +17,7 @@ from relax_explorer.ui.tui.empty import no_graph, no_program
 from relax_explorer.ui.tui.jobs import Job
 from relax_explorer.ui.tui.pictures import GraphPicture, graph_picture, graphed_function, measured
 from relax_explorer.ui.tui.screens.screen_frame import Frame
+from relax_explorer.ui.tui.selection import Selection
 from relax_explorer.ui.tui.state import State
 from relax_explorer.ui.tui.widgets.fixed_text import FixedText
 from relax_explorer.ui.tui.widgets.graph_canvas import GraphCanvas, Panned
@@ -76,8 +77,14 @@ class GraphScreen(Frame):
         if state.session is not old.session:
             self._times.clear()
         times = self._times.get(self._run_key(state)) if options.heat else None
-        asked = (state.session, selection.stage, selection.function, options.layers, options.shows_removed, options.inside, options.heat, times,
-                 options.radius, selection.binding if options.radius else None)  # fmt: skip
+        # all functions look the same whichever one is selected
+        at = (
+            (None, None)
+            if options.calls and not options.radius
+            else (selection.function, selection.binding if options.radius else None)
+        )
+        asked = (state.session, selection.stage, *at, options.calls, options.layers, options.shows_removed, options.inside,
+                 options.heat, times, options.radius)  # fmt: skip
         if asked != self._asked:
             self._asked = asked
             self._start(state, times)
@@ -108,6 +115,8 @@ class GraphScreen(Frame):
     def _selected(self, state: State) -> int | None:
         """The node of the selected binding, by identity, else by name; None if it has none."""
         binding, picture = state.selection.binding, self._picture
+        if picture is not None and state.options.calls:
+            return picture.graph.number.get(state.selection.function)
         if binding is None or picture is None:
             return None
         nodes, here = picture.graph.nodes, self.canvas.cursor
@@ -139,7 +148,8 @@ class GraphScreen(Frame):
             held: list[Mark] = [
                 mark for mark in node.marks_in_order if mark not in (Mark.CURRENT, Mark.SELECTED)
             ]
-            if running is not None and any(source is running for source in node.sources):
+            is_next = state.options.calls and is_here and run is not None and node.id == run.function
+            if is_next or (running is not None and any(source is running for source in node.sources)):
                 held.append(Mark.CURRENT)
             elif done and any(done.get(id(source)) == "✓" for source in node.sources):
                 held.append(Mark.DONE)
@@ -162,9 +172,10 @@ class GraphScreen(Frame):
         node, radius = graph.nodes[number], self.explorer.state.options.radius
         inputs, readers = len(graph.incoming[number]), len(graph.outgoing[number])
         last = max(item.row for item in canvas.picture.boxes)
+        calls = self.explorer.state.options.calls
         parts = [
-            visible(self.explorer.state.selection.function),
-            f"{inputs} in, {readers} out",
+            str(node.kind) if calls else visible(self.explorer.state.selection.function),
+            f"called by {inputs}, calls {readers}" if calls else f"{inputs} in, {readers} out",
             f"row {box.row + 1} of {last + 1}",
             *(visible(line) for line in node.lines[1:]),
             *([f"within {radius} edges, a shows all"] if radius else []),
@@ -186,8 +197,13 @@ class GraphScreen(Frame):
 
     def on_cursor_moved(self, message: CursorMoved) -> None:
         """Select what the cursor is on."""
-        row, selection = self.canvas.row, self.explorer.state.selection
-        if row is None:
+        row, selection, stage = self.canvas.row, self.explorer.state.selection, self.explorer.state.stage
+        if row is None or stage is None:
+            return
+        if self.explorer.state.options.calls:
+            if row.function in stage.module.functions and row.function != selection.function:
+                self.explorer.select(Selection(selection.stage, row.function))
+            self._draw_place()
             return
         number = self._selected(self.explorer.state)
         if number == self.canvas.cursor:  # a node may stand for several bindings
@@ -221,15 +237,35 @@ class GraphScreen(Frame):
             canvas.move(paged(canvas.picture, canvas.cursor, pages * max(4, canvas.lines_shown - 4)))
 
     def action_enter(self) -> None:
-        """Go to the binding where it can be read."""
+        """Go to the binding where it can be read; from a function to its graph, from a PrimFunc to its text."""
+        state, row = self.explorer.state, self.canvas.row
+        if state.options.calls:
+            self._open_function("" if row is None else row.function)
+            return
         if self.explorer.state.selection.binding is None:
             self.explorer.say("this node is no binding")
             return
         self.explorer.show_screen("debug" if self.explorer.running is not None else "passes")
 
+    def _open_function(self, name: str) -> None:
+        stage = self.explorer.state.stage
+        if stage is None or name not in stage.module.functions:
+            self.explorer.say("the module does not define this function")
+        elif name in stage.module.relax_functions:
+            self.explorer.show_with(calls=False)
+        else:
+            self.explorer.show_screen("passes")
+
     # -- what is shown --------------------------------------------------------------------------------------------
 
+    def action_calls(self) -> None:
+        calls = not self.explorer.state.options.calls
+        self.explorer.show_with(calls=calls, radius=0)
+        self.explorer.say("which function calls which; Enter opens one" if calls else "one function")
+
     def action_layers(self) -> None:
+        if self._shows_calls():
+            return
         picture = self._picture
         if self.explorer.state.options.layers == "each":
             self.explorer.show_with(layers="once")
@@ -240,6 +276,8 @@ class GraphScreen(Frame):
 
     def action_open(self) -> None:
         """Show what the called function computes, or hide it again."""
+        if self._shows_calls():
+            return
         stage, row = self.explorer.state.stage, self.canvas.row
         if stage is None or row is None:
             return
@@ -255,6 +293,13 @@ class GraphScreen(Frame):
         self.explorer.select(replace(state.selection, binding=call))
         self.explorer.show_with(inside=state.options.inside ^ {name})
 
+    def _shows_calls(self) -> bool:
+        """True if all functions are drawn, where the keys for the graph of one have no meaning; then it says so."""
+        calls = self.explorer.state.options.calls
+        if calls:
+            self.explorer.say("this is for the graph of one function; f shows it")
+        return calls
+
     def _call_around(self, node: Node) -> e.Binding | None:
         """The call in whose inside a node stands."""
         graph = self.canvas.graph
@@ -268,7 +313,7 @@ class GraphScreen(Frame):
         self.explorer.show_with(shows_map=not self.explorer.state.options.shows_map)
 
     def action_radius(self, step: int) -> None:
-        if not self.explorer.state.selection.variable:
+        if not self.explorer.state.selection.variable and not self.explorer.state.options.calls:
             self.explorer.say("select a binding first")
             return
         radius = self.explorer.state.options.radius
@@ -278,6 +323,8 @@ class GraphScreen(Frame):
         self.explorer.show_with(radius=0)
 
     def action_removed(self) -> None:
+        if self._shows_calls():
+            return
         stage = self.explorer.state.stage
         if stage is None or not stage.number or not stage.changed:
             self.explorer.say("this stage changed nothing")
@@ -291,6 +338,8 @@ class GraphScreen(Frame):
 
     def action_heat(self) -> None:
         """By class, by time, by bytes. The first time for a function, it is run."""
+        if self._shows_calls():
+            return
         state, app = self.explorer.state, self.explorer
         session, stage = state.session, state.stage
         if session is None or stage is None:
