@@ -104,6 +104,8 @@ def write_files(folder: Path) -> dict[str, str]:
     (folder / "commands.txt").write_text(
         "# steps\n\nbreak z if max > 0\nc\nwhere\nlist\nS\nquit\nnever reached\n"
     )
+    (folder / "keys.txt").write_text("size 80 24\nkey 3 f\n")
+    (folder / "far.txt").write_text("click 500 500\n")
     (folder / "wrong.txt").write_text("step\nbreak nowhere\n")
     (folder / "bad.toml").write_text("profile = ")
     (folder / "nobody.toml").write_text('profile = "nobody"\n[run]\nshape = 3\nrtol = "x"\n')
@@ -124,6 +126,14 @@ def _bomb(path: Path, elements: int) -> None:
 CALLS = tuple(
     (int(line.partition(" ")[0]), line.partition(" ")[2])
     for line in r"""
+2 play {missing} {plain}
+2 play {plain} {plain}
+2 play {binary} {plain}
+2 play {keys_txt} {plain} --size 0x5
+2 play {keys_txt} {plain} --size wide
+0 play {keys_txt} {plain}
+0 play {keys_txt} {missing} --size 61x17
+3 play {far_txt} {plain}
 2 serve {missing}
 2 serve -
 2 serve {plain} --port 70000

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Callable
 from importlib import import_module
 from typing import Literal
@@ -13,19 +11,15 @@ import click
 from relax_explorer.core.codes import CODES
 from relax_explorer.core.codes import passes as pass_codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure
-from relax_explorer.core.ir.node import collector_at_rest
 from relax_explorer.core.passes.pipeline import Outcome
-from relax_explorer.core.session.call_inputs import CallInputs
 from relax_explorer.core.session.recorded import RecordedSession
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.ui import directories
-from relax_explorer.ui.cli import output, streams
-from relax_explorer.ui.cli.input_options import lengths_given, sources_by_name
+from relax_explorer.ui.cli import output
 from relax_explorer.ui.cli.opening import chosen, recorded_stages
 from relax_explorer.ui.files import STANDARD_OUTPUT, Target
 from relax_explorer.ui.pass_files import with_files
-from relax_explorer.ui.tui.keymap import BadKeys, Keymap, keymap
 
 
 def open_session(path: str, passes: str | None, usual: str = "") -> Session:
@@ -45,49 +39,6 @@ def _session(path: str, passes: str | None, usual: str) -> Session:
         return RecordedSession(stages, path, directories.kernel_cache())
     pipeline = with_files(passes or usual or ())
     return Session(output.read(path), pipeline, path, directories.kernel_cache())
-
-
-def tui(
-    input: str | None, passes: str | None, screen: str, profile: str, func: str | None, input_: tuple[str, ...], shape: tuple[str, ...],
-    packed: tuple[str, ...], const: str | None, theme: str, reduce_motion: bool, keys: str, key: tuple[str, ...],
-) -> int:  # fmt: skip
-    """Open the explorer."""
-    if not (
-        sys.stdout.isatty() or os.environ.get("TEXTUAL_DRIVER")
-    ):  # `serve` draws through a driver of its own
-        output.say("the explorer needs a terminal; `relax-explorer show FILE` prints the same", err=True)
-        return output.USAGE
-    os.environ.setdefault("TEXTUAL_FPS", "120")  # a key takes up to three frames; Textual reads this once
-    with collector_at_rest():  # its visits take a tenth of the time to the first picture
-        from relax_explorer.ui.tui.app import run_app
-
-    if packed:
-        from relax_explorer.ui.cli.packed_files import register_files
-
-        register_files(packed)
-    call = CallInputs(func or "", sources_by_name(input_), lengths_given(shape))
-    pipeline = "default" if passes is None else passes
-    return run_app(
-        input,
-        pipeline,
-        screen,
-        profile,
-        call,
-        theme,
-        streams.is_ascii(),
-        reduce_motion,
-        _keymap(keys, key),
-        const,
-    )
-
-
-def _keymap(preset: str, pairs: tuple[str, ...]) -> Keymap:
-    """The keys of `--keys` and `--key ACTION=KEY`."""
-    changes = {name.strip(): text for name, _, text in (pair.partition("=") for pair in pairs)}
-    try:
-        return keymap(preset, changes)
-    except BadKeys as error:
-        raise click.UsageError(f"key {error.action!r}: {error}") from None
 
 
 def show(
@@ -359,7 +310,8 @@ def _from(module: str, name: str) -> Callable[..., int]:
 
 
 HANDLERS: dict[str, Callable[..., int]] = {
-    "tui": tui,
+    "tui": _from("exploring", "tui"),
+    "play": _renamed(_from("exploring", "play")),
     "serve": _from("serving", "serve"),
     "show": show,
     "check": check,

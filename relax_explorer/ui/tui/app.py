@@ -9,7 +9,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import fields as dataclass_fields
 from dataclasses import replace
 from functools import cached_property, partial
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.actions import ActionParseResult
 from textual.app import App
-from textual.events import DescendantFocus
+from textual.events import DescendantFocus, Event
 from textual.filter import LineFilter
 from textual.reactive import reactive
 from textual.widgets import Input
@@ -48,9 +48,11 @@ from relax_explorer.viz.tokens import MONO, THEMES, Tokens
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+    from textual.pilot import Pilot
 
     from relax_explorer.ui.tui.debug_rows import RunView
     from relax_explorer.ui.tui.exporting import Exports
+    from relax_explorer.ui.tui.key_recording import Recorder
     from relax_explorer.ui.tui.pass_trials import PassTrials
     from relax_explorer.ui.tui.pictures import Pictures
     from relax_explorer.ui.tui.run_control import RunControl
@@ -103,6 +105,7 @@ class Explorer(App[int]):
         self.follows = False  # True if the next view of the run moves the cursor
         self._shown_notice = ""
         self.jobs = Jobs(self)
+        self.recorder: Recorder | None = None
         self.call = call or CallInputs()
         self.stage_control = StageControl(self, lambda: self.run_control, pipeline, profile, const)
         self.marks = Marks(self, self.stage_control)
@@ -164,6 +167,12 @@ class Explorer(App[int]):
         if self.tutorial.is_on and is_free and isinstance(action, str):
             self.tutorial.acted(action, screen)
         return done
+
+    async def on_event(self, event: Event) -> None:
+        """Pass an event on, and note it if keys are recorded."""
+        if self.recorder is not None:
+            self.recorder.take(event, not self.jobs.is_idle)
+        await super().on_event(event)
 
     def on_descendant_focus(self, event: DescendantFocus) -> None:
         """Keep the cursor of an input from blinking, if nothing may move."""
@@ -493,14 +502,11 @@ class Explorer(App[int]):
 
 
 def run_app(
-    path: str | None, pipeline: str = "default", screen: str = "passes", profile: str = "spec", call: CallInputs | None = None,
-    theme: str = "auto", is_ascii: bool = False, is_still: bool = False,
-    keymap: Keymap = keys.KEYS, const: str | None = None,
-) -> int:  # fmt: skip
-    """Open the explorer and return the exit status: 70 after an internal error. The terminal is restored."""
-    app = Explorer(path, pipeline, screen, profile, call, theme, is_ascii, is_still, keymap, const)
+    app: Explorer, pilot: Callable[[Pilot[object]], Coroutine[object, object, None]] | None = None
+) -> int:
+    """Open the explorer and return the exit status: 70 after an internal error. The terminal is restored. `pilot` presses keys first."""
     result = app.run(
-        loop=asyncio.new_event_loop()
+        auto_pilot=pilot, loop=asyncio.new_event_loop()
     )  # asyncio.run would wait for work that cannot be cancelled
     status = result or 0
     if app.return_code and not result:

@@ -1,0 +1,158 @@
+"""`tui` and `play`: the explorer in a terminal, and without one."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import shlex
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from relax_explorer.core.ir.node import collector_at_rest
+from relax_explorer.core.session.call_inputs import CallInputs
+from relax_explorer.ui.cli import output, streams
+from relax_explorer.ui.cli.input_options import lengths_given, sources_by_name
+from relax_explorer.ui.files import STANDARD_OUTPUT, Target
+from relax_explorer.ui.tui.keymap import BadKeys, Keymap, keymap
+
+if TYPE_CHECKING:
+    from relax_explorer.ui.tui.app import Explorer
+    from relax_explorer.ui.tui.key_recording import Event
+
+WATCHED = 0.25  # seconds between the keys that are played in a terminal
+SIZE = (80, 24)  # of the screen without a terminal
+_LARGEST = 1000
+
+
+def tui(record: Target | None, play: str | None, **arguments: object) -> int:
+    """Open the explorer."""
+    if not (
+        sys.stdout.isatty() or os.environ.get("TEXTUAL_DRIVER")
+    ):  # `serve` draws through a driver of its own
+        output.say("the explorer needs a terminal; `relax-explorer show FILE` prints the same", err=True)
+        return output.USAGE
+    if record is STANDARD_OUTPUT:
+        raise click.UsageError("--record takes a file: the terminal shows the explorer")
+    os.environ.setdefault("TEXTUAL_FPS", "120")  # a key takes up to three frames; Textual reads this once
+    events = _events(play) if play is not None else None
+    with collector_at_rest():  # its visits take a tenth of the time to the first picture
+        from relax_explorer.ui.tui.app import run_app
+    app = _explorer(**arguments)  # type: ignore[arg-type]  # click checked them
+    if record is None and events is None:
+        return run_app(app)
+    return _recorded(app, record, events)
+
+
+def _recorded(app: Explorer, record: Target | None, events: list[Event] | None) -> int:
+    """Run the explorer with a recording that is written, or one that is played first."""
+    from textual.pilot import Pilot
+
+    from relax_explorer.ui.tui.app import run_app
+    from relax_explorer.ui.tui.key_recording import BadRecording, Recorder, play
+
+    async def played(pilot: Pilot[object]) -> None:
+        try:
+            await play(pilot, lambda: app.jobs.is_idle, events or [], pause=WATCHED)
+            app.say("the recording ends here; the keys are yours")
+        except BadRecording as problem:
+            app.say(str(problem))
+
+    if record is not None:
+        app.recorder = Recorder(record, shlex.join(["relax-explorer", *sys.argv[1:]]))
+    status = run_app(app, played if events is not None else None)
+    if app.recorder is not None:
+        app.recorder.finish()
+    return status
+
+
+def play(
+    events: str, size: str | None, each: bool, output_: Target | None, format: str, **arguments: object
+) -> int:
+    """Play a recording without a terminal, and print the screen."""
+    from textual.pilot import Pilot
+
+    from relax_explorer.ui.tui.key_recording import BadRecording, screen_text
+    from relax_explorer.ui.tui.key_recording import play as play_events
+
+    found = _events(events)
+    app = _explorer(screen="passes", **arguments)  # type: ignore[arg-type]  # click checked them
+    shown: list[str] = []
+    problems: list[BadRecording] = []
+
+    def take(event: Event | None = None) -> None:
+        if app.is_running and (each or event is None):
+            text = screen_text(app) if format == "text" else app.export_screenshot()
+            shown.append(f"{event.line}: {event.text}\n{text}" if event is not None else text)
+
+    async def played(pilot: Pilot[object]) -> None:
+        try:
+            await play_events(pilot, lambda: app.jobs.is_idle, found, take)
+        except BadRecording as problem:
+            problems.append(problem)
+        if not each:
+            take()
+        app.exit(0)
+
+    app.run(headless=True, size=_size(size, found), auto_pilot=played, loop=asyncio.new_event_loop())
+    output.write("\n\n".join(shown) + "\n", output_ or STANDARD_OUTPUT)
+    if problems:
+        output.say(f"relax-explorer: {events}: {problems[0]}", err=True)
+    return output.CANNOT if problems or app.return_code else output.OK
+
+
+def _size(text: str | None, found: list[Event]) -> tuple[int, int]:
+    """Columns and rows: those that were asked for, else the first ones of the recording."""
+    if text is None:
+        first = found[0].numbers if found and found[0].kind == "size" else SIZE
+        return first[0], first[1]
+    parts = re.fullmatch(r"([0-9]+)x([0-9]+)", text)
+    if parts is None or not all(0 < int(part) <= _LARGEST for part in parts.groups()):
+        raise click.UsageError(f"--size takes columns and rows, as 80x24, up to {_LARGEST}; not {text!r}")
+    return int(parts[1]), int(parts[2])
+
+
+def _events(path: str) -> list[Event]:
+    from relax_explorer.ui.tui.key_recording import BadRecording, read_file
+
+    try:
+        return read_file(path)
+    except BadRecording as problem:
+        raise click.UsageError(str(problem)) from None
+
+
+def _explorer(
+    input: str | None, passes: str | None, screen: str, profile: str, func: str | None, input_: tuple[str, ...], shape: tuple[str, ...],
+    packed: tuple[str, ...], const: str | None, theme: str, reduce_motion: bool, keys: str, key: tuple[str, ...],
+) -> Explorer:  # fmt: skip
+    from relax_explorer.ui.tui.app import Explorer
+
+    if packed:
+        from relax_explorer.ui.cli.packed_files import register_files
+
+        register_files(packed)
+    call = CallInputs(func or "", sources_by_name(input_), lengths_given(shape))
+    pipeline = "default" if passes is None else passes
+    return Explorer(
+        input,
+        pipeline,
+        screen,
+        profile,
+        call,
+        theme,
+        streams.is_ascii(),
+        reduce_motion,
+        _keymap(keys, key),
+        const,
+    )
+
+
+def _keymap(preset: str, pairs: tuple[str, ...]) -> Keymap:
+    """The keys of `--keys` and `--key ACTION=KEY`."""
+    changes = {name.strip(): text for name, _, text in (pair.partition("=") for pair in pairs)}
+    try:
+        return keymap(preset, changes)
+    except BadKeys as error:
+        raise click.UsageError(f"key {error.action!r}: {error}") from None
