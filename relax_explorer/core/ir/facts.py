@@ -1,6 +1,6 @@
 """Derived columns of a function: numbered bindings, definitions and uses.
 
-Facts are built on demand and cached as long as the function object lives.
+Facts are built on demand and cached as long as the function object lives, or until `forget`.
 """
 
 from __future__ import annotations
@@ -112,3 +112,8 @@ def _signature_holders(fn: e.Function) -> list[e.Var]:
 def facts(fn: e.Function) -> Facts:
     """The facts of `fn`, built once."""
     return _FACTS.of(fn, Facts)
+
+
+def forget(fn: e.Function) -> None:
+    """Drop the facts of a function that is no longer worked on: they take as much memory as its bindings."""
+    _FACTS.drop(fn)

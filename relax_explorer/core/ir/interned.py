@@ -68,7 +68,8 @@ class PerNode(dict[int, _T], Generic[_T]):
         self._entries: dict[int, _Entry[int, object]] = {}
 
         def forget(entry: _Entry[int, object]) -> None:
-            del self[entry.key], self._entries[entry.key]
+            if self._entries.get(entry.key) is entry:
+                del self[entry.key], self._entries[entry.key]
 
         self._forget = forget
 
@@ -85,3 +86,8 @@ class PerNode(dict[int, _T], Generic[_T]):
             entry.key = number
         self[number] = fact
         return fact
+
+    def drop(self, node: object) -> None:
+        """Forget the fact about a node, to save its memory; it can be made again."""
+        if self._entries.pop(id(node), None) is not None:
+            self.pop(id(node), None)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
@@ -65,6 +65,12 @@ class Record:
                 pairs = zip(bindings(old), bindings(new), strict=True)
                 found += [Rewrite(rule, (a,), (b,)) for a, b in pairs if a is not b]
         return tuple(found)
+
+    def merges(self) -> Iterator[Rewrite]:
+        """The changes that made one value of several bindings."""
+        for entry in self.entries:
+            if isinstance(entry, Rewrite) and len(entry.before) > 1:
+                yield entry
 
 
 @dataclass(slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from relax_explorer.core.check import checked, lenient
 from relax_explorer.core.check.claimed_phase import recorded
 from relax_explorer.core.diagnostics import Diagnostic, Failure
+from relax_explorer.core.ir.facts import forget
 from relax_explorer.core.passes.pass_order import explain
 from relax_explorer.core.passes.pipeline import Step, run, steps
 from relax_explorer.core.passes.properties import Property, holding
@@ -85,6 +86,7 @@ class Session(Shown):
         """Run the next pass; None after the last one. A failing pass adds a stage with its problems."""
         outcome = next(self._outcomes, None)
         if outcome is None:
+            self._forget_facts({})
             return None
         snapshot = Snapshot(
             len(self.stages),
@@ -92,14 +94,21 @@ class Session(Shown):
             outcome.module,
             outcome.changed,
             outcome.problems,
-            outcome.rewrites,
+            outcome.record,
             outcome.seconds,
         )
         self.held.append(outcome.holding(self.held[-1]))
+        self._forget_facts(snapshot.module.functions)
         self.stages.append(snapshot)
         for listener in self.listeners:
             listener(snapshot)
         return snapshot
+
+    def _forget_facts(self, kept: Mapping[str, object]) -> None:
+        """Drop what passes derived about the functions of the last stage that are not among `kept`. Views derive it again."""
+        for name, fn in self.stages[-1].module.relax_functions.items():
+            if kept.get(name) is not fn:
+                forget(fn)
 
     def with_pipeline(self, pipeline: str | Sequence[str | Step]) -> Session:
         """A session on the same program with another pipeline. It takes over the stages before the first step that differs."""

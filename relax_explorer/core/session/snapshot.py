@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from relax_explorer.core.diagnostics import Diagnostic
 from relax_explorer.core.ir import expr as e
-from relax_explorer.core.passes.contract import Rewrite
+from relax_explorer.core.passes.contract import Record, Rewrite
 from relax_explorer.core.passes.phases import phase
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.shown import Shown
@@ -25,13 +25,18 @@ class Snapshot(Shown):
     module: IRModule
     changed: bool = True
     problems: tuple[Diagnostic, ...] = ()
-    rewrites: tuple[Rewrite, ...] = ()
+    record: Record = field(default_factory=Record)
     seconds: float = 0.0
     text: str = ""  # of a recorded stage that can't be read; its module is empty
     recorded_as: int | None = None  # the number that the build gave to a recorded stage
 
     def __repr__(self) -> str:
         return f"<stage {self.label} {self.made_by}>"
+
+    @property
+    def rewrites(self) -> tuple[Rewrite, ...]:
+        """The changes that the pass recorded. They are listed anew at each request, since few are ever asked for."""
+        return self.record.rewrites()
 
     @cached_property
     def printed(self) -> Printed:

@@ -221,8 +221,8 @@ def _called(session: Session, stage: Snapshot, binding: e.Binding) -> list[str]:
 
 def _merged(stage: Snapshot, binding: e.Binding) -> list[str]:
     """What the pass of this stage made the binding from, if that was recorded."""
-    for rewrite in stage.rewrites:
-        if binding in rewrite.after and len(rewrite.before) > 1:
+    for rewrite in stage.record.merges():
+        if binding in rewrite.after:
             names = [item.var.name for item in rewrite.before if item.var is not None]
             return [f"merged from {', '.join(names)} by {stage.made_by}"]
     return []
