@@ -16,7 +16,10 @@ from tests.support.op_examples import Example, examples, read
 from tests.support.op_values import as_tuple, setting
 
 DTYPES = ("f32", "i32", "bool", "f16", "u8")
-LENGTHS = (0, 1, 2, 3)
+SIZES = [
+    *[(length,) * 10 for length in (0, 1, 2, 3)],
+    *np.random.default_rng(0).integers(0, 6, (8, 10)).tolist(),
+]
 EVALUATED = [example for example in examples() if example.op.evaluate is not None]
 
 
@@ -38,9 +41,8 @@ def test_what_cannot_stop_has_a_value_for_all_lengths(example: Example) -> None:
         bindings = module["main"].body.blocks[0].bindings
         if any(stopping(module).binding(binding) for binding in bindings):
             continue
-        for length in LENGTHS:
-            at = setting(varied, dict.fromkeys("abcdhmnstw", length))
-            at.evaluate(varied.op)
+        for lengths in SIZES:
+            setting(varied, dict(zip("abcdhmnstw", lengths, strict=True))).evaluate(varied.op)
 
 
 @pytest.mark.parametrize("example", EVALUATED, ids=str)

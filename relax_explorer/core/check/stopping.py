@@ -5,8 +5,10 @@ Outside a dataflow block a pass must not drop or move such a binding (specificat
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
+
+import numpy as np
 
 from relax_explorer.core.arith.prove import Answer, at_least
 from relax_explorer.core.check.call_graph import call_graph, components, is_recursive
@@ -16,10 +18,11 @@ from relax_explorer.core.check.matching import match_dims
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.dtype import DType
 from relax_explorer.core.ir.interned import PerNode
 from relax_explorer.core.ir.walk import info_vars, sequences, substitute_info
 from relax_explorer.core.ops import find
-from relax_explorer.core.ops.kit.decl import InferFailure, Op, Site, Stops
+from relax_explorer.core.ops.kit.decl import FLOATS, InferFailure, Op, Site, Stops
 from relax_explorer.core.ops.machine.call import CallTir
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.tir.signature import prim_func_info
@@ -90,7 +93,7 @@ class Stopping:
         declared = find(op.name) if type(op) is e.OpRef else None
         if declared is CallTir:
             return self._kernel(call)
-        if declared is None or declared.stops is Stops.VALUES:
+        if declared is None:
             return True
         return declared.stops is not Stops.NEVER and self._operator(declared, call)
 
@@ -114,7 +117,11 @@ class Stopping:
         return kernel_may_stop(fn)
 
     def _operator(self, op: type[Op], call: e.Call) -> bool:
+        if op.stops is Stops.VALUES:
+            return True
         infos = tuple([arg.struct_info for arg in call.args])
+        if op.broadcasts and len(call.args) > 1:
+            return _operator_may_stop(op, call, infos)  # depends on the operands themselves
         key = (op, call.attrs, infos, call.struct_info)
         cached = self._memo.get(key)
         if cached is None:
@@ -123,16 +130,46 @@ class Stopping:
 
 
 def _operator_may_stop(op: type[Op], call: e.Call, infos: Sequence[s.StructInfo | None]) -> bool:
+    level = _level(op, call, infos)
+    if level in (Stops.DTYPES, Stops.RANKS):
+        ranks = level is Stops.RANKS
+        return not all(_has_dtype(info, ranks) for info in infos)
     every = (*infos, call.struct_info)
-    if not all(map(_is_known, every)) or not all(map(_has_lengths, every)):
-        return True
-    if op.stops is Stops.FLOATS and any(_is_not_float(info) for info in infos):
+    if level is Stops.VALUES or not all(map(_is_known, every)) or not _has_all_lengths(call):
         return True
     if not any(info_vars(info) for info in every if info is not None):
         return False  # nothing is symbolic, so inference has checked everything
-    if op.stops is Stops.LENGTHS:
+    if level is Stops.LENGTHS:
         return True
     return lengths_to_check(op, call, infos) != []
+
+
+def _level(op: type[Op], call: e.Call, infos: Sequence[s.StructInfo | None]) -> Stops:
+    """The errors that are left to the run for operands of these dtypes."""
+    level = op.stops_with(call.attrs)
+    if op.defined_for:
+        dtypes = {dtype for info in infos for dtype in _dtypes(info)}
+        defined = all(dtype.kind in op.defined_for for dtype in dtypes)
+        divides = op.broadcasts and op.defined_for == FLOATS and all(dtype.is_int for dtype in dtypes)
+        if not defined and not (divides and _is_never_zero(call.args[-1])):
+            return Stops.VALUES
+    return Stops.DTYPES if op.broadcasts and _is_one_shape(call.args) else level
+
+
+def _is_never_zero(divisor: e.Expr) -> bool:
+    """True for a constant without a 0."""
+    if type(divisor) is e.Constant:
+        return bool(np.all(divisor.data))
+    return type(divisor) is e.PrimValue and isinstance(divisor.value, p.IntImm) and divisor.value.value != 0
+
+
+def _is_one_shape(operands: Sequence[e.Expr]) -> bool:
+    """True if all operands are scalars, or the same tensor: these always broadcast."""
+    return len({leaf for leaf in operands if not _is_scalar(leaf.struct_info)}) <= 1
+
+
+def _is_scalar(info: s.StructInfo | None) -> bool:
+    return isinstance(info, s.PrimStructInfo) or (isinstance(info, s.TensorStructInfo) and info.ndim == 0)
 
 
 def lengths_to_check(
@@ -160,16 +197,44 @@ def _is_known(info: s.StructInfo | None) -> bool:
 
 def _has_lengths(info: s.StructInfo | None) -> bool:
     """True if no length of a value can be negative or undefined."""
+    return all(map(_is_length, _dims(info)))
+
+
+def _is_length(dim: p.PrimExpr) -> bool:
+    return at_least(dim, 0) is Answer.YES and not _divides(dim)
+
+
+def _has_all_lengths(call: e.Call) -> bool:
+    """True if no length of the call can be negative or undefined. A variable has a value, so its lengths exist."""
+    given = [arg for arg in call.args if type(arg) not in (e.Var, e.DataflowVar)]
+    if not all(_has_lengths(arg.struct_info) for arg in given):
+        return False
+    bound = {dim for arg in call.args for dim in _dims(arg.struct_info)}
+    return all(dim in bound or _is_length(dim) for dim in _dims(call.struct_info))
+
+
+def _has_dtype(info: s.StructInfo | None, with_rank: bool) -> bool:
+    """True if kind and dtype of a value are known, and the rank of a tensor if it counts."""
+    if isinstance(info, s.TensorStructInfo):
+        return info.dtype is not None and (info.ndim >= 0 or not with_rank)
+    return isinstance(info, s.PrimStructInfo)
+
+
+def _dtypes(info: s.StructInfo | None) -> Iterator[DType]:
+    """The known dtypes of an operand."""
+    if isinstance(info, (s.TensorStructInfo, s.PrimStructInfo)) and info.dtype is not None:
+        yield info.dtype
+
+
+def _dims(info: s.StructInfo | None) -> Iterator[p.PrimExpr]:
+    """All lengths of a value."""
     if isinstance(info, s.TupleStructInfo):
-        return all(map(_has_lengths, info.fields))
-    dims = info.dims if isinstance(info, s.TensorStructInfo) else None
-    dims = info.values if isinstance(info, s.ShapeStructInfo) else dims
-    return all(at_least(dim, 0) is Answer.YES and not _divides(dim) for dim in dims or ())
-
-
-def _is_not_float(info: s.StructInfo | None) -> bool:
-    dtype = info.dtype if isinstance(info, (s.TensorStructInfo, s.PrimStructInfo)) else None
-    return dtype is not None and not dtype.is_float
+        for field in info.fields:
+            yield from _dims(field)
+    elif isinstance(info, s.TensorStructInfo):
+        yield from info.dims or ()
+    elif isinstance(info, s.ShapeStructInfo):
+        yield from info.values or ()
 
 
 def _all_fit(want: tuple[s.StructInfo, ...], have: tuple[s.StructInfo, ...]) -> bool:

@@ -41,7 +41,7 @@ from relax_explorer.core.ops.kit.data_layout import (
     tiled,
     tiled_stage,
 )
-from relax_explorer.core.ops.kit.decl import Fusion, Numbers, Shape, Site, attr, operand
+from relax_explorer.core.ops.kit.decl import Fusion, Numbers, Shape, Site, Stops, attr, operand
 from relax_explorer.core.ops.kit.te import Te, Tensor, call, cast, where
 from relax_explorer.core.ops.kit.windows import Spatial, all_of, in_order
 
@@ -56,6 +56,7 @@ class Resize(Spatial):
     """Base of the resizings: one axis after the other, the last first."""
 
     raises = (codes.RANK_WRONG, codes.DIMS_DIFFER)
+    stops = Stops.LENGTHS
     data: Tensor = operand("IMAGES, by layout")
     size: Shape = operand("the lengths of the result along the axes of space")
     roi: Numbers = attr(

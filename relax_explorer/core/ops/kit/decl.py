@@ -79,10 +79,16 @@ class Stops(Enum):
     """The run-time errors that a call may raise after inference accepted it. Each entry includes the entries above it."""
 
     NEVER = "nothing stops it"
+    DTYPES = "stops at a dtype that it refuses and that inference did not know"
+    RANKS = "stops at an axis that is missing, if inference did not know the rank"
     RELATIONS = "stops if lengths differ that inference could not compare"
-    FLOATS = "floats: as before; other dtypes: may stop at some elements, such as a divisor 0"
     LENGTHS = "may stop at some lengths"
     VALUES = "may stop at some elements"
+
+
+FLOATS = ("float", "bfloat")
+NUMBERS = ("int", "uint", *FLOATS)
+INTEGERS = ("bool", "int", "uint")
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,6 +246,10 @@ class Op:
         False  # each call returns new memory to be filled, so equal calls are not interchangeable
     )
     stops: ClassVar[Stops] = Stops.VALUES
+    defined_for: ClassVar[
+        tuple[str, ...]
+    ] = ()  # kinds of dtypes; at elements of others it may stop. () means all
+    broadcasts: ClassVar[bool] = False  # operands of one shape, and scalars beside them, always fit
     fusion: ClassVar[Fusion] = Fusion.OPAQUE
     examples: ClassVar[tuple[str, ...]] = ()
     source: ClassVar[str] = ""  # the document that defines the operator; subclasses name their own
@@ -306,6 +316,11 @@ class Op:
     def overwritten(cls) -> tuple[str, ...]:
         """The operands whose memory a call may overwrite; ANY_OPERAND for an impure operator without `writes`."""
         return cls.writes if cls.writes is not None else () if cls.pure else ANY_OPERAND
+
+    @classmethod
+    def stops_with(cls, attrs: Mapping[str, Any]) -> Stops:
+        """The run-time errors of a call with these attributes."""
+        return cls.stops
 
     @classmethod
     def calls_first(cls) -> bool:

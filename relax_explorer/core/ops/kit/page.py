@@ -8,7 +8,16 @@ from typing import Any
 from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.diagnostics import Code
 from relax_explorer.core.ir.dtype import DType
-from relax_explorer.core.ops.kit.decl import ANY_OPERAND, CALLING_PHASES, Fusion, Op, Parameter
+from relax_explorer.core.ops.kit.decl import (
+    ANY_OPERAND,
+    CALLING_PHASES,
+    FLOATS,
+    INTEGERS,
+    NUMBERS,
+    Fusion,
+    Op,
+    Parameter,
+)
 from relax_explorer.core.ops.kit.kinds import Kind
 
 _OPERANDS = {
@@ -208,7 +217,12 @@ def _listed(names: tuple[str, ...]) -> str:
 
 def stops(op: type[Op]) -> str:
     """The run-time errors of a call that inference accepted."""
-    return f"at run time: {op.stops.value}"
+    others = f"; at other elements than {_either(op.defined_for)} it may stop" if op.defined_for else ""
+    return f"at run time: {op.stops.value}{others}"
+
+
+def _either(kinds: tuple[str, ...]) -> str:
+    return {FLOATS: "floats", NUMBERS: "numbers", INTEGERS: "integers and bool"}[kinds]
 
 
 def describe(op: type[Op]) -> dict[str, Any]:

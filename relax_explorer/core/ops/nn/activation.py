@@ -29,7 +29,7 @@ class Activation(Op):
     """Base of the activations. The result has the shape and dtype of the operand."""
 
     raises: ClassVar[tuple[Code, ...]] = (codes.DTYPE_WRONG,)
-    stops = Stops.RELATIONS
+    stops = Stops.DTYPES
     data: Tensor = operand("the tensor, floating point")
     fusion = Fusion.ELEMENTWISE
     examples: ClassVar[tuple[str, ...]] = ("f32[n,4] -> f32[n,4]", "f32[] -> f32[]")
@@ -219,6 +219,7 @@ class PRelu(Op, name="relax.nn.prelu"):
 
     source = "He et al. 2015"
     raises = (codes.AXIS_RANGE, codes.RANK_WRONG, codes.DIMS_DIFFER, codes.DTYPE_WRONG)
+    stops = Stops.RELATIONS
     data: Tensor = operand("the tensor, float16, float32 or float64")
     alpha: Tensor = operand(
         "factors of negative elements: a vector of one for each channel, or of one for all"
@@ -269,6 +270,7 @@ class BatchFlatten(Op, name="relax.nn.batch_flatten"):
 
     source = "TVM"
     raises = (codes.RANK_WRONG,)
+    stops = Stops.RANKS
     data: Tensor = operand("the tensor, of rank 2 at least")
     kernel = "reshape"
     fusion = Fusion.INJECTIVE
@@ -300,6 +302,7 @@ class Dropout(Op, name="relax.nn.dropout"):
     """The tensor unchanged, and a mask of ones: elements are dropped only in training."""
 
     source = "Srivastava et al. 2014"
+    stops = Stops.RANKS
     data: Tensor = operand("the tensor")
     rate: float = attr(0.5, "the fraction of elements that training would drop, from 0 to 1", unit="1")
     examples = ("f32[n,4] rate=0.5 -> (f32[n,4],f32[n,4])", "f32[] rate=0.0 -> (f32[],f32[])")

@@ -26,7 +26,7 @@ from relax_explorer.core.ops.kit.data_layout import (
     tiled,
     tiled_stage,
 )
-from relax_explorer.core.ops.kit.decl import Fusion, Ints, Site, attr, operand
+from relax_explorer.core.ops.kit.decl import NUMBERS, Fusion, Ints, Site, Stops, attr, operand
 from relax_explorer.core.ops.kit.special import wide
 from relax_explorer.core.ops.kit.te import Te, Tensor, where
 from relax_explorer.core.ops.kit.windows import Windowed, all_of, each, in_order
@@ -37,6 +37,8 @@ class AdaptiveAvgPool(Windowed):
     """Base of the adaptive poolings: one mean for each of a given number of nearly equal regions."""
 
     raises = (codes.RANK_WRONG, codes.DIMS_DIFFER)
+    stops = Stops.LENGTHS
+    defined_for = NUMBERS
     data: Tensor = operand("IMAGES, by layout")
     output_size: Ints | None = attr(
         None,

@@ -26,7 +26,7 @@ class BatchNorm(Op, name="relax.nn.batch_norm"):
 
     source = "Ioffe and Szegedy 2015"
     raises = (codes.DTYPES_DIFFER, codes.AXIS_RANGE, codes.RANK_WRONG, codes.DIMS_DIFFER, codes.DTYPE_WRONG)
-    stops = Stops.LENGTHS
+    stops = Stops.RELATIONS
     data: Tensor = operand("the tensor, floating point")
     gamma: Tensor = operand("a factor for each channel, in the dtype of data")
     beta: Tensor = operand("an offset for each channel, in the dtype of data")
@@ -155,6 +155,7 @@ class InstanceNorm(Op, name="relax.nn.instance_norm"):
         codes.DIMS_DIFFER,
         codes.DTYPE_WRONG,
     )
+    stops = Stops.RELATIONS
     data: Tensor = operand("the tensor, floating point")
     gamma: Tensor = operand("a factor for each channel, in the dtype of data")
     beta: Tensor = operand("an offset for each channel, in the dtype of data")

@@ -121,7 +121,7 @@ class Convolution(Product):
     """Base of the convolutions."""
 
     raises = (codes.DTYPES_DIFFER, codes.RANK_WRONG, codes.DIMS_DIFFER)
-    stops = Stops.LENGTHS
+    stops = Stops.RELATIONS
     left_out = ("output_padding",)
 
     @classmethod

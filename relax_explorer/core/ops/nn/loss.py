@@ -14,7 +14,7 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import INT64, DType
 from relax_explorer.core.ops.kit import rules
 from relax_explorer.core.ops.kit.array_types import Array
-from relax_explorer.core.ops.kit.decl import Fusion, NotLowered, Op, Site, attr, operand
+from relax_explorer.core.ops.kit.decl import NUMBERS, Fusion, NotLowered, Op, Site, Stops, attr, operand
 from relax_explorer.core.ops.kit.special import NotDefined, wide
 from relax_explorer.core.ops.kit.te import Te, Tensor, cast, where
 from relax_explorer.core.ops.tensor.gather import inside
@@ -28,6 +28,8 @@ class CrossEntropyWithLogits(Op, name="relax.nn.cross_entropy_with_logits"):
 
     source = "TVM"
     raises = (codes.DTYPES_DIFFER, codes.RANK_WRONG, codes.DIMS_DIFFER)
+    stops = Stops.RELATIONS
+    defined_for = NUMBERS
     predictions: Tensor = operand("logarithms of probabilities")
     labels: Tensor = operand("probabilities, of the shape and dtype of predictions")
     fusion = Fusion.OPAQUE

@@ -267,7 +267,7 @@ class GroupNorm(Op, name="relax.nn.group_norm"):
         codes.DIMS_DIFFER,
         codes.DTYPE_WRONG,
     )
-    stops = Stops.LENGTHS
+    stops = Stops.RELATIONS
     data: Tensor = operand("the tensor, floating point")
     gamma: Tensor = operand("a factor for each channel, in the dtype of data")
     beta: Tensor = operand("an offset for each channel, in the dtype of data")

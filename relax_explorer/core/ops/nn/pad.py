@@ -12,7 +12,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ops.kit import rules
 from relax_explorer.core.ops.kit.array_types import Array
-from relax_explorer.core.ops.kit.decl import REQUIRED, Fusion, Ints, Op, Site, attr, operand
+from relax_explorer.core.ops.kit.decl import REQUIRED, Fusion, Ints, Op, Site, Stops, attr, operand
 from relax_explorer.core.ops.kit.special import BadValue
 from relax_explorer.core.ops.kit.te import Te, Tensor, cast, where
 from relax_explorer.core.ops.kit.windows import Pads, pad_stage, padded
@@ -26,6 +26,7 @@ class Pad(Op, name="relax.nn.pad"):
     """
 
     source = "numpy.pad"
+    stops = Stops.LENGTHS
     data: Tensor = operand("the tensor")
     pad_width: Ints = attr(
         REQUIRED,

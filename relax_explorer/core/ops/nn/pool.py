@@ -29,7 +29,7 @@ from relax_explorer.core.ops.kit.data_layout import (
     tiled,
     tiled_stage,
 )
-from relax_explorer.core.ops.kit.decl import Fusion, Ints, NotLowered, Site, Stops, attr, operand
+from relax_explorer.core.ops.kit.decl import NUMBERS, Fusion, Ints, NotLowered, Site, Stops, attr, operand
 from relax_explorer.core.ops.kit.special import NotDefined, wide
 from relax_explorer.core.ops.kit.te import Te, Tensor, cast, lowest
 from relax_explorer.core.ops.kit.windows import (
@@ -182,7 +182,7 @@ def inside_windows(
 class MaxPool(Pool):
     """Base of the poolings that take the largest element of each window."""
 
-    stops = Stops.LENGTHS
+    stops = Stops.RELATIONS
 
     @classmethod
     def evaluate(
@@ -234,6 +234,9 @@ def _taps(source: Tensor, spatial: str, layout: str, out_layout: str, strides: I
 
 class AvgPool(Pool):
     """Base of the average poolings. The border counts only with count_include_pad."""
+
+    stops = Stops.RELATIONS
+    defined_for = NUMBERS
 
     @classmethod
     def evaluate(

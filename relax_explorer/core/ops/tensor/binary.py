@@ -40,7 +40,17 @@ from relax_explorer.core.ops.kit.binary_math import (
 )
 from relax_explorer.core.ops.kit.broadcasting import index, result_shape
 from relax_explorer.core.ops.kit.by_rows import UFUNCS
-from relax_explorer.core.ops.kit.decl import Fusion, NotLowered, Op, Site, Stops, operand
+from relax_explorer.core.ops.kit.decl import (
+    FLOATS,
+    INTEGERS,
+    NUMBERS,
+    Fusion,
+    NotLowered,
+    Op,
+    Site,
+    Stops,
+    operand,
+)
 from relax_explorer.core.ops.kit.devices import is_spread
 from relax_explorer.core.ops.kit.te import Te, Tensor, cast
 
@@ -49,7 +59,8 @@ class Arithmetic(Op):
     """Base of the element-wise operators on two tensors of one dtype; a scalar counts as a tensor of rank 0."""
 
     raises: ClassVar[tuple[Code, ...]] = (codes.DTYPES_DIFFER, codes.NOT_BROADCASTABLE)
-    stops = Stops.FLOATS
+    stops = Stops.RELATIONS
+    broadcasts = True
     x1: Tensor = operand("left tensor, or a scalar")
     x2: Tensor = operand("right tensor, or a scalar")
     fusion = Fusion.BROADCAST
@@ -94,7 +105,6 @@ class Compare(Arithmetic):
     """Base of the comparisons: bool, element by element."""
 
     raises = (codes.NOT_BROADCASTABLE,)
-    stops = Stops.RELATIONS
     examples: ClassVar[tuple[str, ...]] = (
         "f32[n,4] f32[4] -> bool[n,4]",
         "i32[2,1] i32[] -> bool[2,1]",
@@ -112,13 +122,15 @@ class Compare(Arithmetic):
 class Bits(Arithmetic):
     """Base of the bitwise operators. Inference accepts floats, as TVM does, but they can't be computed."""
 
-    stops = Stops.VALUES
+    stops = Stops.RELATIONS
+    defined_for = INTEGERS
     kinds: ClassVar[tuple[str, ...]] = ("int", "uint", "bool")
 
 
 class Shift(Bits):
     """Base of the shifts, which are not defined for bool."""
 
+    stops = Stops.VALUES
     kinds = ("int", "uint")
 
 
@@ -188,7 +200,7 @@ def _binary(
     element: Element,
     doc: str,
     examples: tuple[str, ...] = (),
-    stops: Stops | None = None,
+    defined_for: tuple[str, ...] = (),
     *,
     source: str,
 ) -> type[Arithmetic]:
@@ -202,8 +214,8 @@ def _binary(
     }
     if examples:
         members["examples"] = examples
-    if stops is not None:
-        members["stops"] = stops
+    if defined_for:
+        members["defined_for"] = defined_for
     return type(short.title().replace("_", ""), (base,), members, name=name)
 
 
@@ -221,7 +233,6 @@ Add = _binary(
     np.add,
     p.Add,
     f"x1 plus x2, element by element.\n{_WRAP} The sum of bools is their logical or.",
-    stops=Stops.RELATIONS,
     source="numpy.add",
 )
 Subtract = _binary(
@@ -230,6 +241,7 @@ Subtract = _binary(
     subtract,
     difference,
     f"x1 minus x2, element by element.\n{_WRAP} Bools can't be subtracted.",
+    defined_for=NUMBERS,
     source="numpy.subtract",
 )
 Multiply = _binary(
@@ -238,7 +250,6 @@ Multiply = _binary(
     np.multiply,
     p.Mul,
     f"x1 times x2, element by element.\n{_WRAP} The product of bools is their logical and.",
-    stops=Stops.RELATIONS,
     source="numpy.multiply",
 )
 Divide = _binary(
@@ -247,6 +258,7 @@ Divide = _binary(
     divide,
     p.Div,
     f"x1 divided by x2, element by element; the quotient of integers is truncated towards zero.\n{_BY_ZERO}",
+    defined_for=FLOATS,
     source="TVM",
 )
 FloorDivide = _binary(
@@ -256,6 +268,7 @@ FloorDivide = _binary(
     floor_divide,
     "x1 divided by x2, element by element, the quotient rounded down."
     f"\n{_BY_ZERO} Floats are divided first and rounded then: 1 by 0.1 gives 10, where numpy gives 9.",
+    defined_for=FLOATS,
     source="numpy.floor_divide",
 )
 Power = _binary(
@@ -291,6 +304,7 @@ Mod = _binary(
     checked(np.fmod),
     p.Mod,
     f"The remainder of x1 divided by x2, with the sign of x1, like % in C.\n{_BY_ZERO}",
+    defined_for=FLOATS,
     source="numpy.fmod",
 )
 FloorMod = _binary(
@@ -300,6 +314,7 @@ FloorMod = _binary(
     floor_mod,
     "The remainder of x1 divided by x2, with the sign of x2, like % in Python."
     f"\n{_BY_ZERO} If x2 is infinite the result is NaN, unlike numpy.",
+    defined_for=FLOATS,
     source="numpy.mod",
 )
 Maximum = _binary(

@@ -12,7 +12,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ops.kit import rules
 from relax_explorer.core.ops.kit.array_types import Array
-from relax_explorer.core.ops.kit.decl import Fusion, Op, Shape, Site, operand
+from relax_explorer.core.ops.kit.decl import Fusion, Op, Shape, Site, Stops, operand
 from relax_explorer.core.ops.kit.special import wide
 from relax_explorer.core.ops.kit.te import Te, Tensor
 
@@ -25,6 +25,7 @@ class CollapseSumLike(Op, name="relax.collapse_sum_like"):
 
     source = "TVM"
     raises = (codes.NOT_BROADCASTABLE, codes.RANK_WRONG)
+    stops = Stops.LENGTHS
     data: Tensor = operand("the tensor")
     collapse_target: Tensor = operand(
         "the target; only its shape is used, which must broadcast to the shape of data"
@@ -60,6 +61,7 @@ class CollapseSumTo(Op, name="relax.collapse_sum_to"):
 
     source = "TVM"
     raises = (codes.NOT_BROADCASTABLE, codes.RANK_WRONG)
+    stops = Stops.LENGTHS
     data: Tensor = operand("the tensor")
     shape: Shape = operand("the shape of the result; it must broadcast to the shape of data")
     kernel = "collapse_sum"

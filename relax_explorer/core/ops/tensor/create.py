@@ -88,7 +88,7 @@ class Ones(Filled, name="relax.ones"):
 class FilledLike(Op):
     """Base of the tensors of another one's shape, full of one number."""
 
-    stops = Stops.RELATIONS
+    stops = Stops.DTYPES
     x: Tensor = operand("the tensor that gives the shape")
     dtype: DType | None = attr(None, "the dtype of the result; None means the dtype of x")
     fusion = Fusion.ELEMENTWISE
@@ -220,6 +220,7 @@ class Arange(Op, name="relax.arange"):
     """
 
     source = "numpy.arange"
+    stops = Stops.RELATIONS
     start: Prim = operand("the first number; when it is given alone it is the end, and 0 is the first")
     end: Prim | None = operand(
         "the end, which no number reaches; when left out, start is the end", default=None
@@ -368,7 +369,7 @@ class Triangle(Op):
     """Base of the triangles of matrices."""
 
     raises = (codes.RANK_WRONG,)
-    stops = Stops.LENGTHS
+    stops = Stops.RANKS
     x: Tensor = operand("matrices in the last two axes; the axes before them may be any")
     k: Prim | None = operand(
         "the diagonal: 0 the main one, above it positive, below it negative; 0 when left out", default=None

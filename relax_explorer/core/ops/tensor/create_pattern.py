@@ -14,7 +14,7 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import FLOAT32, FLOAT64, INT64, DType
 from relax_explorer.core.ops.kit import rules
 from relax_explorer.core.ops.kit.array_types import Array, Number
-from relax_explorer.core.ops.kit.decl import REQUIRED, Fusion, Op, Prim, Site, attr, operand
+from relax_explorer.core.ops.kit.decl import REQUIRED, Fusion, Op, Prim, Site, Stops, attr, operand
 from relax_explorer.core.ops.kit.te import Te, Tensor, call, cast, where
 
 _TURN = 6.283185307179586
@@ -24,6 +24,7 @@ class Eye(Op, name="relax.eye"):
     """A matrix of ones on a diagonal and zeros elsewhere."""
 
     source = "numpy.eye"
+    stops = Stops.RELATIONS
     n: Prim = operand("the number of rows, an integer of at least 0")
     m: Prim | None = operand("the number of columns, an integer of at least 0; n when left out", default=None)
     k: Prim | None = operand(
@@ -70,6 +71,7 @@ class EyeLike(Op, name="relax.eye_like"):
 
     source = "ONNX EyeLike"
     raises = (codes.RANK_WRONG,)
+    stops = Stops.LENGTHS
     x: Tensor = operand("the matrix that gives the shape")
     k: Prim | None = operand(
         "the diagonal: 0 the main one, above it positive, below it negative; 0 when left out", default=None

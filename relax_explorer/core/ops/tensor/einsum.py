@@ -14,7 +14,7 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ops.kit import rules
 from relax_explorer.core.ops.kit.array_types import Array
 from relax_explorer.core.ops.kit.broadcasting import repeated
-from relax_explorer.core.ops.kit.decl import REQUIRED, Fusion, Op, Site, Tensors, attr, operand
+from relax_explorer.core.ops.kit.decl import REQUIRED, Fusion, Op, Site, Stops, Tensors, attr, operand
 from relax_explorer.core.ops.kit.special import wide
 from relax_explorer.core.ops.kit.te import Te, Tensor
 
@@ -94,6 +94,7 @@ class Einsum(Op, name="relax.einsum"):
     source = "numpy.einsum"
     raises = (codes.DTYPES_DIFFER, codes.NOT_BROADCASTABLE)
     # named as TVM names it; the tuple of all operands, which has that name in the base, is made from it
+    stops = Stops.LENGTHS
     operands: Tensors = operand(  # type: ignore[misc]
         "a tuple of tensors of one dtype"
     )

@@ -33,7 +33,7 @@ from relax_explorer.core.ops.kit.whole import whole
 class Unary(Op):
     """Base of the element-wise operators on one tensor: the result has the operand's shape and dtype."""
 
-    stops = Stops.RELATIONS
+    stops = Stops.DTYPES
     x: Tensor = operand("the tensor")
     fusion = Fusion.ELEMENTWISE
     examples: ClassVar[tuple[str, ...]] = ("f32[n,4] -> f32[n,4]", "f32[] -> f32[]")
@@ -378,7 +378,7 @@ class Clip(Op, name="relax.clip"):
     """
 
     source = "numpy.clip"
-    stops = Stops.RELATIONS
+    stops = Stops.DTYPES
     kernel = "tir_clip"
     x: Tensor = operand("the tensor")
     min: Prim = operand("the lower bound")
@@ -416,7 +416,7 @@ class Astype(Op, name="relax.astype"):
     """
 
     source = "numpy.ndarray.astype"
-    stops = Stops.RELATIONS
+    stops = Stops.DTYPES
     kernel = "cast"
     x: Tensor = operand("the tensor")
     dtype: DType = attr(REQUIRED, "the dtype to convert to")
@@ -447,7 +447,7 @@ class WrapParam(Op, name="relax.wrap_param"):
     """A parameter converted to the dtype that the program computes in, as `astype` does."""
 
     source = "TVM"
-    stops = Stops.RELATIONS
+    stops = Stops.DTYPES
     data: Tensor = operand("the parameter")
     dtype: DType = attr(FLOAT32, "the dtype to convert to")
     kernel = "cast"

@@ -20,6 +20,7 @@ from relax_explorer.core.ops.kit.decl import (
     Op,
     Prim,
     Site,
+    Stops,
     Tensors,
     attr,
     operand,
@@ -230,6 +231,7 @@ class OneHot(Op, name="relax.one_hot"):
 
     source = "ONNX OneHot"
     raises = (codes.DTYPES_DIFFER, codes.AXIS_RANGE, codes.DTYPE_WRONG)
+    stops = Stops.LENGTHS
     indices: Tensor = operand("integers")
     on_value: Prim = operand("the number at the index")
     off_value: Prim = operand("the number elsewhere, of the dtype of on_value")

@@ -14,7 +14,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ops.kit import rules
 from relax_explorer.core.ops.kit.array_types import Array
-from relax_explorer.core.ops.kit.decl import REQUIRED, Fusion, Op, Site, Tensors, attr, operand
+from relax_explorer.core.ops.kit.decl import REQUIRED, Fusion, Op, Site, Stops, Tensors, attr, operand
 from relax_explorer.core.ops.kit.te import Te, Tensor
 
 
@@ -23,6 +23,7 @@ class Meshgrid(Op, name="relax.meshgrid"):
 
     source = "numpy.meshgrid"
     raises = (codes.DTYPES_DIFFER, codes.RANK_WRONG)
+    stops = Stops.LENGTHS
     tensors: Tensors = operand("a tuple of vectors of one dtype")
     indexing: str | None = attr(
         "ij", "ij, also when None, for a grid [n, m, …]; xy, which is numpy's default, for [m, n, …]"
@@ -83,6 +84,7 @@ class PixelShuffle(Op, name="relax.nn.pixel_shuffle"):
 
     source = "torch.nn.functional.pixel_shuffle"
     raises = (codes.RANK_WRONG,)
+    stops = Stops.LENGTHS
     data: Tensor = operand("images, […, channels, height, width]; channels are a multiple of r * r")
     upscale_factor: int = attr(REQUIRED, "r, how many times as high and wide the images become, at least 1")
     fusion = Fusion.INJECTIVE

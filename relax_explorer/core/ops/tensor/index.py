@@ -16,7 +16,7 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import INT64
 from relax_explorer.core.ops.kit import rules
 from relax_explorer.core.ops.kit.array_types import Array
-from relax_explorer.core.ops.kit.decl import Fusion, Ints, Op, Prims, Site, attr, operand
+from relax_explorer.core.ops.kit.decl import Fusion, Ints, Op, Prims, Site, Stops, attr, operand
 from relax_explorer.core.ops.kit.te import Te, Tensor, cast, is_inside, where
 from relax_explorer.core.ops.tensor.gather import inside
 
@@ -130,6 +130,7 @@ class StridedSlice(Op, name="relax.strided_slice"):
 
     source = "numpy slicing"
     raises = (codes.AXIS_RANGE, codes.AXIS_TWICE)
+    stops = Stops.RELATIONS
     x: Tensor = operand("the tensor")
     axes: Prims = operand("the axes, literals; negative count from the last")
     begin: Prims = operand("first index along each of the axes; negative counts from the end")

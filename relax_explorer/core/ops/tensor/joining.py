@@ -204,7 +204,7 @@ class Split(Op, name="relax.split"):
 
     source = "numpy.split"
     raises = (codes.AXIS_RANGE,)
-    stops = Stops.LENGTHS
+    stops = Stops.RELATIONS
     x: Tensor = operand("the tensor")
     indices_or_sections: int | Ints = attr(
         REQUIRED, "how many equal parts, at least 1; or the places of the cuts, in ascending order"
@@ -294,7 +294,7 @@ class Repeat(Op, name="relax.repeat"):
 
     source = "numpy.repeat"
     raises = (codes.AXIS_RANGE,)
-    stops = Stops.LENGTHS
+    stops = Stops.RANKS
     data: Tensor = operand("the tensor")
     repeats: int = attr(REQUIRED, "how many times, at least 0")
     axis: int | None = attr(None, "the axis, negative counts from the last; the flattened tensor when None")
@@ -342,7 +342,7 @@ class Tile(Op, name="relax.tile"):
     """The whole tensor repeated along each axis."""
 
     source = "numpy.tile"
-    stops = Stops.LENGTHS
+    stops = Stops.RANKS
     data: Tensor = operand("the tensor")
     repeats: Ints = attr(
         REQUIRED,

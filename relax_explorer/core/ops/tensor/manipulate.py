@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -35,7 +36,7 @@ class PermuteDims(Op, name="relax.permute_dims"):
 
     source = "numpy.transpose"
     raises = (codes.AXIS_RANGE, codes.AXIS_TWICE, codes.RANK_WRONG)
-    stops = Stops.RELATIONS
+    stops = Stops.RANKS
     kernel = "transpose"
     x: Tensor = operand("the tensor")
     axes: IntList | None = attr(None, "for each axis of the result, the axis of x; None reverses the order")
@@ -183,7 +184,7 @@ class Flatten(Op, name="relax.flatten"):
     """All elements as a vector, in row-major order."""
 
     source = "numpy.ravel"
-    stops = Stops.RELATIONS
+    stops = Stops.RANKS
     kernel = "reshape"
     x: Tensor = operand("the tensor")
     fusion = Fusion.INJECTIVE
@@ -221,11 +222,16 @@ class Squeeze(Op, name="relax.squeeze"):
 
     source = "numpy.squeeze"
     raises = (codes.AXIS_RANGE, codes.AXIS_TWICE)
-    stops = Stops.LENGTHS
+    stops = Stops.RELATIONS
     x: Tensor = operand("the tensor")
     axis: Axes | None = attr(None, "the axes, negative count from the last; all of length 1 when None")
     fusion = Fusion.INJECTIVE
     examples = ("f32[1,n,1] axis=[0] -> f32[n,1]", "f32[1,4,1] -> f32[4]")
+
+    @classmethod
+    def stops_with(cls, attrs: Mapping[str, Any]) -> Stops:
+        """Without an axis only axes of length 1 go, which every tensor allows."""
+        return Stops.DTYPES if attrs.get("axis") is None else cls.stops
 
     @staticmethod
     def infer(at: Site, x: s.StructInfo, axis: tuple[int, ...] | None) -> s.StructInfo:
@@ -270,7 +276,7 @@ class ExpandDims(Op, name="relax.expand_dims"):
 
     source = "numpy.expand_dims"
     raises = (codes.AXIS_RANGE, codes.AXIS_TWICE)
-    stops = Stops.RELATIONS
+    stops = Stops.RANKS
     x: Tensor = operand("the tensor")
     axis: Axes = attr(REQUIRED, "positions of the new axes in the result; negative ones count from the last")
     fusion = Fusion.BROADCAST
@@ -357,7 +363,7 @@ class Flip(Op, name="relax.flip"):
 
     source = "numpy.flip"
     raises = (codes.AXIS_RANGE,)
-    stops = Stops.RELATIONS
+    stops = Stops.RANKS
     data: Tensor = operand("the tensor")
     axis: int = attr(REQUIRED, "the axis; negative counts from the last")
     fusion = Fusion.INJECTIVE

@@ -11,7 +11,7 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import INT64
 from relax_explorer.core.ops.kit import loops, rules
 from relax_explorer.core.ops.kit.array_types import Array
-from relax_explorer.core.ops.kit.decl import Axes, Fusion, Op, Site, attr, operand
+from relax_explorer.core.ops.kit.decl import Axes, Fusion, Op, Site, Stops, attr, operand
 from relax_explorer.core.ops.kit.special import BadValue
 from relax_explorer.core.ops.kit.te import Te, Tensor
 from relax_explorer.core.ops.tensor.manipulate import reshape_stage
@@ -28,6 +28,7 @@ class Median(Op, name="relax.median"):
 
     source = "torch.median"
     raises = (codes.AXIS_RANGE, codes.AXIS_TWICE, codes.OF_NOTHING)
+    stops = Stops.RANKS
     x: Tensor = operand("the tensor")
     axis: Axes | None = attr(
         None, "the axes to reduce, at least one; negative count from the last; all when None"

@@ -17,7 +17,7 @@ from relax_explorer.core.ops.kit import loops, rules
 from relax_explorer.core.ops.kit.array_types import Array
 from relax_explorer.core.ops.kit.binary_math import divide
 from relax_explorer.core.ops.kit.broadcasting import index
-from relax_explorer.core.ops.kit.decl import Axes, Fusion, Op, Site, Stops, attr, operand
+from relax_explorer.core.ops.kit.decl import FLOATS, Axes, Fusion, Op, Site, Stops, attr, operand
 from relax_explorer.core.ops.kit.special import wide
 from relax_explorer.core.ops.kit.te import Te, Tensor, call, cast, flat_index, highest, lowest
 from relax_explorer.core.tir.stmt import Stmt
@@ -59,7 +59,7 @@ class OfSome(Reduction):
     """Base of the reductions that are undefined for no elements."""
 
     raises = (codes.AXIS_RANGE, codes.AXIS_TWICE, codes.OF_NOTHING)
-    stops = Stops.LENGTHS
+    stops = Stops.RANKS
     doubt = staticmethod(_doubt)
 
     @staticmethod
@@ -134,7 +134,7 @@ class Sum(Reduction, name="relax.sum"):
     """
 
     source = "numpy.sum"
-    stops = Stops.RELATIONS
+    stops = Stops.RANKS
     examples = (*Reduction.examples, "bool[n,4] axis=[1] -> bool[n]")
 
     @staticmethod
@@ -155,7 +155,7 @@ class Prod(Reduction, name="relax.prod"):
     """
 
     source = "numpy.prod"
-    stops = Stops.RELATIONS
+    stops = Stops.RANKS
 
     @staticmethod
     def evaluate(x: Array, axis: Axes | None, keepdims: bool) -> Array:
@@ -285,6 +285,7 @@ class Mean(OfSome, name="relax.mean"):
     """
 
     source = "numpy.mean"
+    defined_for = FLOATS
 
     @staticmethod
     def evaluate(x: Array, axis: Axes | None, keepdims: bool) -> Array:
@@ -308,6 +309,7 @@ class Variance(OfSome, name="relax.variance"):
     """
 
     source = "numpy.var"
+    defined_for = FLOATS
 
     @staticmethod
     def evaluate(x: Array, axis: Axes | None, keepdims: bool) -> Array:
@@ -342,6 +344,7 @@ class Std(OfSome, name="relax.std"):
     """
 
     source = "numpy.std"
+    defined_for = FLOATS
 
     @staticmethod
     def evaluate(x: Array, axis: Axes | None, keepdims: bool) -> Array:
@@ -360,7 +363,7 @@ class Arg(Op):
     """Base of argmax and argmin: int64 positions."""
 
     raises = (codes.AXIS_RANGE, codes.OF_NOTHING)
-    stops = Stops.LENGTHS
+    stops = Stops.RANKS
     x: Tensor = operand("the tensor")
     axis: int | None = attr(None, "the axis, negative counts from the last; the flattened tensor when None")
     keepdims: bool = attr(False, "True keeps the reduced axis with length 1; all axes if axis is None")

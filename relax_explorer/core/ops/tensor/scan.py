@@ -25,7 +25,7 @@ class Scan(Op):
     """Base of the running reductions along an axis."""
 
     raises = (codes.AXIS_RANGE,)
-    stops = Stops.LENGTHS
+    stops = Stops.RANKS
     data: Tensor = operand("the tensor")
     axis: int | None = attr(None, "the axis, negative counts from the last; the flattened tensor when None")
     dtype: DType | None = attr(

@@ -15,7 +15,7 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import INT32, INT64, DType, from_numpy
 from relax_explorer.core.ops.kit import loops, rules
 from relax_explorer.core.ops.kit.array_types import Array, Number
-from relax_explorer.core.ops.kit.decl import Op, Prim, Site, attr, operand
+from relax_explorer.core.ops.kit.decl import Op, Prim, Site, Stops, attr, operand
 from relax_explorer.core.ops.kit.te import Te, Tensor, cast
 from relax_explorer.core.tir.stmt import Stmt
 
@@ -32,6 +32,7 @@ class Sort(Op, name="relax.sort"):
 
     source = "numpy.sort"
     raises = (codes.AXIS_RANGE,)
+    stops = Stops.RANKS
     x: Tensor = operand("the tensor")
     axis: int = attr(-1, "the axis; negative counts from the last")
     descending: bool = attr(False, "True puts the largest first; False the smallest")
@@ -68,6 +69,7 @@ class Argsort(Op, name="relax.argsort"):
 
     source = "numpy.argsort"
     raises = (codes.AXIS_RANGE,)
+    stops = Stops.RANKS
     data: Tensor = operand("the tensor")
     axis: int = attr(-1, "the axis; negative counts from the last")
     descending: bool = attr(False, "True puts the largest first; False the smallest")
@@ -104,6 +106,7 @@ class Topk(Op, name="relax.topk"):
 
     source = "ONNX TopK"
     raises = (codes.AXIS_RANGE,)
+    stops = Stops.LENGTHS
     data: Tensor = operand("the tensor")
     k: int = attr(
         1,

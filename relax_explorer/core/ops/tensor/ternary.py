@@ -82,6 +82,7 @@ class Where(Op, name="relax.where"):
     source = "numpy.where"
     raises = (codes.DTYPES_DIFFER, codes.NOT_BROADCASTABLE, codes.DTYPE_WRONG)
     stops = Stops.RELATIONS
+    broadcasts = True
     condition: Tensor = operand("bool tensor")
     x1: Tensor = operand("taken where the condition is true")
     x2: Tensor = operand("taken where the condition is false")
