@@ -11,9 +11,6 @@ from relax_explorer.core.ir.dtype import DType
 from relax_explorer.core.ops.kit.decl import (
     ANY_OPERAND,
     CALLING_PHASES,
-    FLOATS,
-    INTEGERS,
-    NUMBERS,
     Fusion,
     Op,
     Parameter,
@@ -217,12 +214,9 @@ def _listed(names: tuple[str, ...]) -> str:
 
 def stops(op: type[Op]) -> str:
     """The run-time errors of a call that inference accepted."""
-    others = f"; at other elements than {_either(op.defined_for)} it may stop" if op.defined_for else ""
+    kinds = ", ".join(op.defined_for)
+    others = f"; at elements of other kinds than {kinds} it may stop" if kinds else ""
     return f"at run time: {op.stops.value}{others}"
-
-
-def _either(kinds: tuple[str, ...]) -> str:
-    return {FLOATS: "floats", NUMBERS: "numbers", INTEGERS: "integers and bool"}[kinds]
 
 
 def describe(op: type[Op]) -> dict[str, Any]:
