@@ -87,6 +87,14 @@ STOPS_UNREAD = Code(
     "",
     Severity.NOTE,
 )
+CHECK_PROVED = Code(
+    "RX0413",
+    "a check can't fail",
+    "Annotations, earlier checks or the condition of the branch prove what the check demands, so EliminateShapeChecks drops it.",
+    "`relax-explorer shapes FILE --proved` shows the proofs of all checks.",
+    "",
+    Severity.NOTE,
+)
 NO_LEGALIZATION = Code(
     "RX0405",
     "operator has no lowering",

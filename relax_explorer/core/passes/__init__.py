@@ -51,6 +51,7 @@ FILES: tuple[str, ...] = (
     "eliminate_common_subexpr",
     "fold_constant",
     "elide_checks",
+    "eliminate_shape_checks",
     "convert_to_dataflow",
     "annotate_tir_op_pattern",
     "fuse_ops",

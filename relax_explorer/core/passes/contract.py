@@ -87,6 +87,9 @@ class PassSite:
     is_open: bool = False  # True if StructInfo must be derived again
     drops_effects: bool = False  # True if a user edited the program
     drops_checks: bool = False  # True if the options ask for that
+    proved: set[Any] = field(
+        default_factory=set
+    )  # dropped bindings that can't stop a run; the report tells why
     waived: set[Property] = field(
         default_factory=set
     )  # properties that this run does not establish; its report or options tell why

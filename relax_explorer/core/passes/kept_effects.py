@@ -96,7 +96,8 @@ class _Kept:
         casts: dict[e.MatchCast, list[p.PrimVar]] | None = None
         for owner, group in _groups(fn):
             casts = casts or (bound_by_casts(fn) if any(type(b) is e.MatchCast for b in group) else None)
-            seen = [b for b in group if effect(b) or self._may_stop(b, casts or {})]
+            may_stop = [b for b in group if b not in self.site.proved]
+            seen = [b for b in may_stop if effect(b) or self._may_stop(b, casts or {})]
             if not seen:
                 continue
             places = places or {b: number for number, b in enumerate(bindings(new))}

@@ -95,8 +95,10 @@ class Matching:
             yield from self._length(dim, self.length(place) if have is None else have[axis], place)
 
     def _length(self, want: p.PrimExpr, have: p.PrimExpr, place: str) -> Iterator[Demand]:
-        if type(want) is p.AnyDim or type(have) is p.AnyDim:
+        if type(want) is p.AnyDim:
             return
+        if type(have) is p.AnyDim:
+            have = self.length(place)
         if type(want) is p.PrimVar and want not in self.scope and want not in self.values:
             self.values[want] = have
             self.bound.append((want, have))
@@ -110,3 +112,24 @@ class Matching:
             is_unknown = type(have) is p.PrimVar and have.name in self.unknown
             condition = p.EQ(have, wanted)
             yield Demand(str(p.EQ(have, want) if is_unknown else condition), condition)
+
+
+def fits_without_lengths(have: s.StructInfo, want: s.StructInfo) -> bool:
+    """True if a value of `have` has the kind, rank, dtype and device of `want`. Its lengths are left to the demands."""
+    if want is s.OBJECT:
+        return True
+    if isinstance(have, s.TensorStructInfo) and isinstance(want, s.TensorStructInfo):
+        is_known = want.dtype in (None, have.dtype) and want.vdevice in (None, have.vdevice)
+        is_held = (
+            want.shape is not None and want.lengths is None
+        )  # by a variable, whose lengths nothing tells
+        return is_known and want.ndim in (-1, have.ndim) and (not is_held or have.shape is want.shape)
+    if isinstance(have, s.ShapeStructInfo) and isinstance(want, s.ShapeStructInfo):
+        return want.ndim in (-1, have.ndim)
+    if isinstance(have, s.PrimStructInfo) and isinstance(want, s.PrimStructInfo):
+        return have.dtype is want.dtype
+    if isinstance(have, s.TupleStructInfo) and isinstance(want, s.TupleStructInfo):
+        return len(have.fields) == len(want.fields) and all(
+            map(fits_without_lengths, have.fields, want.fields)
+        )
+    return have is want

@@ -5,7 +5,7 @@ Functions are walked in the order of evaluation. What a check demands is known a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from relax_explorer.core.arith.prove import Answer, equal
@@ -19,15 +19,19 @@ from relax_explorer.core.ir.walk import all_dims, bindings
 from relax_explorer.core.ops import find
 from relax_explorer.core.ops.kit.decl import Stops
 from relax_explorer.core.ops.machine.call import CallTir
+from relax_explorer.core.ops.machine.effect import AssertOp
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.shapes.assumptions import Assumptions, Fact
 from relax_explorer.core.shapes.conditions import Demand, Matching
 from relax_explorer.core.tir.signature import prim_func_info
 from relax_explorer.core.tir.stmt import PrimFunc
 
-PARAMETERS, CAST, ARGUMENTS, KERNEL, OPERATOR, RESULT = (
-    "parameters", "match_cast", "arguments", "kernel", "operator", "result",
+PARAMETERS, CAST, ASSERT, ARGUMENTS, KERNEL, OPERATOR, RESULT = (
+    "parameters", "match_cast", "assert", "arguments", "kernel", "operator", "result",
 )  # fmt: skip
+ALL = frozenset((PARAMETERS, CAST, ASSERT, ARGUMENTS, KERNEL, OPERATOR, RESULT))
+# These stand in the text of a program, and every way of running it makes them. Kernels of operators may not compare lengths.
+WRITTEN = frozenset((PARAMETERS, CAST, ASSERT))
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,18 +56,21 @@ class ShapeCheck:
 
 
 def shape_checks(
-    module: IRModule, given: Mapping[str, Sequence[p.PrimExpr]] | None = None
+    module: IRModule,
+    given: Mapping[str, Sequence[p.PrimExpr]] | None = None,
+    trusted: Collection[str] = ALL,
 ) -> list[ShapeCheck]:
     """The checks of all functions of a normalized module, in the order of evaluation.
 
-    `given` has conditions that are taken for granted in a function: what would be proved if they held?
+    `given` has conditions that are taken for granted in a function: what would be proved if they held? Only checks of the
+    kinds `trusted` prove later ones.
     """
     found: list[ShapeCheck] = []
     for name, fn in module.relax_functions.items():
         known = Assumptions()
         for condition in (given or {}).get(name, ()):
             known = known.plus(condition, "given")
-        found += _Walk(module, name).function(fn, known)
+        found += _Walk(module, name, trusted).function(fn, known)
     return found
 
 
@@ -93,10 +100,23 @@ def shape_variables(fn: e.Function) -> dict[str, p.PrimVar]:
 class _Walk:
     """One function with its branches and nested functions."""
 
-    def __init__(self, module: IRModule, name: str) -> None:
-        self.module, self.name = module, name
+    def __init__(self, module: IRModule, name: str, trusted: Collection[str]) -> None:
+        self.module, self.name, self.trusted = module, name, trusted
         self.checks: list[ShapeCheck] = []
         self.unknown: dict[str, p.PrimVar] = {}
+        self.names: dict[e.Expr, str] = {}  # no two values have the same
+        self.taken: set[str] = set()
+
+    def called(self, value: e.Expr) -> str:
+        """The name of a value, with `'` behind that of an earlier one."""
+        name = self.names.get(value)
+        if name is None:
+            name = value.name if isinstance(value, e.Var) else "the value"
+            while name in self.taken:
+                name += "'"
+            self.names[value] = name
+            self.taken.add(name)
+        return name
 
     def function(self, fn: e.Function, known: Assumptions) -> list[ShapeCheck]:
         """The checks of the function."""
@@ -107,7 +127,7 @@ class _Walk:
         """Parameters, bindings, result. Arguments of a private function are checked where it is called."""
         if is_public:
             matching = self.matching(scope)
-            params = [(param.struct_info or s.OBJECT, None, param.name) for param in fn.params]
+            params = [(param.struct_info or s.OBJECT, None, self.called(param)) for param in fn.params]
             matching.bind(params)
             for param, (info, _, name) in zip(fn.params, params, strict=True):
                 for demand in matching.demands(info, None, name):
@@ -136,7 +156,7 @@ class _Walk:
         if isinstance(binding, e.MatchCast):
             matching = self.matching(scope)
             known = self.place(
-                CAST, _name(value), binding.struct_info, value.struct_info, binding, known, matching
+                CAST, self.called(value), binding.struct_info, value.struct_info, binding, known, matching
             )
             scope.update(all_dims(binding.struct_info))
             for var, length in matching.bound:
@@ -171,16 +191,20 @@ class _Walk:
             if isinstance(callee, e.Function) and len(callee.params) == len(call.args):
                 matching = self.matching(set())
                 pairs = zip(callee.params, call.args, strict=True)
-                matching.bind([(q.struct_info or s.OBJECT, arg.struct_info, _name(arg)) for q, arg in pairs])
+                matching.bind(
+                    [(q.struct_info or s.OBJECT, arg.struct_info, self.called(arg)) for q, arg in pairs]
+                )
                 for param, arg in zip(callee.params, call.args, strict=True):
                     subject = f"{param.name} of {op.name}"
                     known = self.place(
-                        ARGUMENTS, subject, param.struct_info or s.OBJECT, arg.struct_info, binding, known, matching, _name(arg)
+                        ARGUMENTS, subject, param.struct_info or s.OBJECT, arg.struct_info, binding, known, matching, self.called(arg)
                     )  # fmt: skip
             return known
         declared = find(op.name) if isinstance(op, e.OpRef) else None
         if declared is CallTir:
             return self._kernel(call, binding, known)
+        if declared is AssertOp:
+            return self._assert(call, binding, known)
         if (
             declared is None
             or declared.takes_sinfo
@@ -188,7 +212,7 @@ class _Walk:
             or problem(declared, call.attrs)
         ):
             return known
-        unknown = [_name(arg) for arg in call.args if _has_no_lengths(arg.struct_info)]
+        unknown = [self.called(arg) for arg in call.args if _has_no_lengths(arg.struct_info)]
         if unknown:
             named = declared.name.removeprefix("relax.")
             demand = Demand(f"the operands of {named} fit")
@@ -200,6 +224,14 @@ class _Walk:
                 OPERATOR, f"{declared.name.removeprefix('relax.')} in {name}", demand, binding, known
             )
         return known
+
+    def _assert(self, call: e.Call, binding: e.Binding, known: Assumptions) -> Assumptions:
+        """An assertion about lengths; one about data tells nothing."""
+        info = call.args[0].struct_info
+        condition = info.value if isinstance(info, s.PrimStructInfo) else None
+        if condition is None:
+            return known
+        return self.add(ASSERT, "the assertion", Demand(str(condition), condition), binding, known)
 
     def _kernel(self, call: e.Call, binding: e.Binding, known: Assumptions) -> Assumptions:
         """The buffers of a call_tir: its tensors, then its outputs."""
@@ -262,6 +294,8 @@ class _Walk:
             remedy = _remedy(subject, known.known(condition))
             check = replace(check, why=_why(known, condition), remedy=remedy)
         self.checks.append(check)
+        if kind not in self.trusted:
+            return known
         line = getattr(getattr(place, "span", None), "line", None)
         return known.plus(condition, f"checked {'in line ' + str(line) if line else 'before'}", place)
 
@@ -318,10 +352,6 @@ def _has_no_lengths(info: s.StructInfo | None) -> bool:
     if isinstance(info, s.ShapeStructInfo):
         return info.values is None
     return info is None or info is s.OBJECT or (isinstance(info, s.TensorStructInfo) and info.lengths is None)
-
-
-def _name(value: e.Expr) -> str:
-    return value.name if isinstance(value, e.Var) else "the value"
 
 
 def remaining(checks: Sequence[ShapeCheck]) -> Iterator[ShapeCheck]:

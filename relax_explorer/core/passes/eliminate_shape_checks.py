@@ -1,0 +1,146 @@
+"""EliminateShapeChecks: drop checks of lengths that the program proves."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from relax_explorer.core.arith.prove import Answer
+from relax_explorer.core.check.compatible import always_fits
+from relax_explorer.core.codes import passes as codes
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.facts import facts, reads
+from relax_explorer.core.ir.node import replace
+from relax_explorer.core.ir.walk import bindings
+from relax_explorer.core.passes.cast_checks import bound_by_casts
+from relax_explorer.core.passes.contract import PassSite, module_pass
+from relax_explorer.core.passes.properties import NORMAL_FORM
+from relax_explorer.core.passes.rewrite import Answer as Rewritten
+from relax_explorer.core.passes.rewrite import Rewriter, rewrite
+from relax_explorer.core.program.module import IRModule
+from relax_explorer.core.shapes.conditions import fits_without_lengths
+from relax_explorer.core.shapes.precision import loses, tells_as_much
+from relax_explorer.core.shapes.residual import ASSERT, CAST, WRITTEN, ShapeCheck, shape_checks
+
+Proofs = dict[e.Binding, Sequence[ShapeCheck]]  # what each check demands, and the facts that prove it
+
+
+@module_pass("EliminateShapeChecks", requires=[NORMAL_FORM])
+def eliminate_shape_checks(module: IRModule, at: PassSite) -> IRModule:
+    """Drop match_casts and assertions about lengths that always hold: annotations, earlier checks or the branch prove them.
+
+    A note tells the facts that prove each of them. What operators and calls demand proves nothing here, for their kernels may
+    not compare lengths. A match_cast stays if it is the only one that tells the lengths of a value, if it binds a shape
+    variable, or if without it a length, a type or a proof of the checker would be lost.
+    """
+    for name, proofs in proved_checks(module).items():
+        kept = _settled(module, name, list(proofs))
+        dropped = [binding for binding in proofs if binding not in kept]
+        if dropped:
+            at.editor.replace(name, _without(module.relax_functions[name], at, dropped))
+            at.proved.update(dropped)
+            for binding in dropped:
+                _tell(at, binding, proofs[binding])
+    return at.editor.done()
+
+
+def proved_checks(module: IRModule) -> dict[str, Proofs]:
+    """The match_casts and assertions of each function that can't fail."""
+    at_place: dict[int, list[ShapeCheck]] = {}
+    for check in shape_checks(module, trusted=WRITTEN):
+        if check.kind in (CAST, ASSERT):
+            at_place.setdefault(id(check.place), []).append(check)
+    found: dict[str, Proofs] = {}
+    for name, fn in module.relax_functions.items():
+        new = bound_by_casts(fn)
+        read = facts(fn).uses
+        for binding in bindings(fn):
+            checks = at_place.get(id(binding), [])
+            if any(check.answer is not Answer.YES for check in checks):
+                continue
+            if type(binding) is e.MatchCast:
+                have = binding.value.struct_info
+                is_proved = (
+                    not new[binding] and have is not None and fits_without_lengths(have, binding.struct_info)
+                )
+            else:  # only assertions and match_casts have checks of these kinds
+                is_proved = bool(checks) and binding.var not in read
+            if is_proved:
+                found.setdefault(name, {})[binding] = checks
+    return found
+
+
+def _settled(
+    module: IRModule, name: str, candidates: list[e.Binding], gone: Collection[e.Binding] = ()
+) -> set[e.Binding]:
+    """The candidates that stay, because without them the program tells less. Halves are tried as long as a whole fails."""
+    fn = module.relax_functions[name]
+    dropped = {*gone, *candidates}
+    new = module.having({**module.functions, name: _without(fn, PassSite(module), dropped)})
+    if tells_as_much(new, module, dropped):
+        return set()
+    if len(candidates) == 1:
+        return set(candidates)
+    half = len(candidates) // 2
+    first = _settled(module, name, candidates[:half], gone)
+    gone = (*gone, *[binding for binding in candidates[:half] if binding not in first])
+    return first | _settled(module, name, candidates[half:], gone)
+
+
+def _without(fn: e.Function, at: PassSite, dropped: Collection[e.Binding]) -> e.Function:
+    """The function without some checks. The variable of a match_cast becomes a copy: of the result of a like check, or of its value.
+
+    Annotations of what follows from it go, for they may tell lengths that follow from the check and not from the value.
+    """
+    at.is_open = True
+    roots: dict[e.Expr, e.Expr] = {}
+    affected: set[e.Var] = set()
+
+    def rule(walk: Rewriter, binding: e.Binding) -> Rewritten:
+        value, new = binding.value, binding
+        if binding in dropped:
+            if type(binding) is not e.MatchCast or binding.var is None:
+                return ()
+            source = _alike(walk, binding, roots.get(value, value)) or value
+            new = e.VarBinding(binding.var, source, None, binding.span)
+            affected.add(binding.var)
+        elif binding.var is not None and not affected.isdisjoint(reads(binding)):
+            new = replace(binding, annotation=None)
+            affected.add(binding.var)
+        if binding.var is not None and (type(binding) is e.MatchCast or isinstance(value, e.Var)):
+            root = roots[binding.var] = roots.get(value, value)
+            walk.note(root, (*(walk.lookup(root) or ()), (binding.var, walk.block)))
+        return new
+
+    return rewrite(fn, at, rule)
+
+
+def _alike(walk: Rewriter, cast: e.MatchCast, root: e.Expr) -> e.Var | None:
+    """An earlier variable with the same value: one whose StructInfo tells what the match_cast does, else the latest.
+
+    Reading the result of an earlier check keeps that check alive.
+    """
+    visible = [
+        var for var, block in walk.lookup(root) or () if type(var) is not e.DataflowVar or block is walk.block
+    ]
+    fitting = [var for var in visible if always_fits(var.struct_info or s.OBJECT, cast.struct_info)]
+    if fitting:
+        return fitting[0]
+    have = cast.value.struct_info
+    latest = [var for var in reversed(visible) if not loses(have, var.struct_info)]
+    return max(latest, key=lambda var: not loses(cast.struct_info, var.struct_info), default=None)
+
+
+def _tell(at: PassSite, binding: e.Binding, checks: Sequence[ShapeCheck]) -> None:
+    """A note: what was checked, and what proves it."""
+    what = (
+        f"the check of {binding.var.name!r}"
+        if binding.var is not None and binding.var.name != "_"
+        else "a check"
+    )
+    because = list(dict.fromkeys(str(fact) for check in checks for fact in check.proof))
+    demands = " and ".join(check.text for check in checks) or "its type tells it"
+    text = f"{what} is gone, for it can't fail: {demands}" + (
+        f", because {' and '.join(because)}" if because else ""
+    )
+    at.report.say(codes.CHECK_PROVED, text, binding, help=codes.CHECK_PROVED.fix)
