@@ -120,7 +120,7 @@ def _alike(walk: Rewriter, cast: e.MatchCast, root: e.Expr) -> e.Var | None:
 
     Reading the result of an earlier check keeps that check alive.
     """
-    visible = [
+    visible: list[e.Var] = [
         var for var, block in walk.lookup(root) or () if type(var) is not e.DataflowVar or block is walk.block
     ]
     fitting = [var for var in visible if always_fits(var.struct_info or s.OBJECT, cast.struct_info)]
@@ -128,7 +128,8 @@ def _alike(walk: Rewriter, cast: e.MatchCast, root: e.Expr) -> e.Var | None:
         return fitting[0]
     have = cast.value.struct_info
     latest = [var for var in reversed(visible) if not loses(have, var.struct_info)]
-    return max(latest, key=lambda var: not loses(cast.struct_info, var.struct_info), default=None)
+    telling = [var for var in latest if not loses(cast.struct_info, var.struct_info)]
+    return next(iter(telling or latest), None)
 
 
 def _tell(at: PassSite, binding: e.Binding, checks: Sequence[ShapeCheck]) -> None:

@@ -187,19 +187,7 @@ class _Walk:
     ) -> Assumptions:
         op = call.op
         if isinstance(op, e.GlobalVar):
-            callee = self.module.functions.get(op.name)
-            if isinstance(callee, e.Function) and len(callee.params) == len(call.args):
-                matching = self.matching(set())
-                pairs = zip(callee.params, call.args, strict=True)
-                matching.bind(
-                    [(q.struct_info or s.OBJECT, arg.struct_info, self.called(arg)) for q, arg in pairs]
-                )
-                for param, arg in zip(callee.params, call.args, strict=True):
-                    subject = f"{param.name} of {op.name}"
-                    known = self.place(
-                        ARGUMENTS, subject, param.struct_info or s.OBJECT, arg.struct_info, binding, known, matching, self.called(arg)
-                    )  # fmt: skip
-            return known
+            return self._arguments(call, op, binding, known)
         declared = find(op.name) if isinstance(op, e.OpRef) else None
         if declared is CallTir:
             return self._kernel(call, binding, known)
@@ -223,6 +211,24 @@ class _Walk:
             known = self.add(
                 OPERATOR, f"{declared.name.removeprefix('relax.')} in {name}", demand, binding, known
             )
+        return known
+
+    def _arguments(
+        self, call: e.Call, op: e.GlobalVar, binding: e.Binding, known: Assumptions
+    ) -> Assumptions:
+        """The arguments of a call of a function of the module."""
+        callee = self.module.functions.get(op.name)
+        if isinstance(callee, e.Function) and len(callee.params) == len(call.args):
+            matching = self.matching(set())
+            pairs = zip(callee.params, call.args, strict=True)
+            matching.bind(
+                [(q.struct_info or s.OBJECT, arg.struct_info, self.called(arg)) for q, arg in pairs]
+            )
+            for param, arg in zip(callee.params, call.args, strict=True):
+                subject = f"{param.name} of {op.name}"
+                known = self.place(
+                    ARGUMENTS, subject, param.struct_info or s.OBJECT, arg.struct_info, binding, known, matching, self.called(arg)
+                )  # fmt: skip
         return known
 
     def _assert(self, call: e.Call, binding: e.Binding, known: Assumptions) -> Assumptions:
