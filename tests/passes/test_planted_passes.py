@@ -14,7 +14,7 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.walk import map_sequences
 from relax_explorer.core.passes.contract import Pass, PassSite, function_pass
-from relax_explorer.core.passes.pipeline import Step, run, steps
+from relax_explorer.core.passes.pipeline import Step, run, run_step, steps
 from relax_explorer.core.passes.properties import holding
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
 
@@ -248,3 +248,22 @@ def test_a_function_that_is_called_and_goes_loses_its_effects() -> None:
 
     outcome = next(run(module, [Step(rewriting("LosesAFunction", change))], holding(module)))
     assert any("print 'lost' is gone" in p.message for p in outcome.problems)
+
+
+def test_an_effect_of_a_closure_that_nothing_reads_may_go() -> None:
+    text = """
+@I.ir_module
+class M:
+    @R.function(private=True, pure=False)
+    def talks(x: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
+        _ = R.print(x, format="")
+        return x
+    @R.function
+    def main(x: R.Tensor((2,), "float32")):
+        dead = R.make_closure(M.talks, R.tuple())
+        return x
+"""
+    module = rxe.normalize(rxe.parse(text))
+    outcome = run_step(steps("DeadCodeElimination")[0], module, verify=True)
+    assert set(outcome.module.functions) == {"main"}
+    assert not outcome.problems

@@ -13,10 +13,12 @@ from typing import NamedTuple
 
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.walk import bindings, sequences
 from relax_explorer.core.passes.cast_checks import bound_by_casts, is_proven
 from relax_explorer.core.passes.contract import PassSite
 from relax_explorer.core.passes.eliminate_dead_code import reached
+from relax_explorer.core.passes.liveness import Live
 from relax_explorer.core.program.module import IRModule
 
 _SEEN = ("relax.print", "relax.assert_op")
@@ -52,6 +54,20 @@ def losses(before: IRModule, after: IRModule, site: PassSite) -> Iterator[Loss]:
             continue
         found = kept.of_function(fn, new) if new is not None else kept.of_removed(name, fn)
         yield from found[:1]
+
+
+def _live(fn: object) -> object:
+    """A function without the bindings of its own blocks that nothing reads and that have no effect."""
+    if type(fn) is not e.Function:
+        return fn
+    live = Live(fn)
+    for binding in live.casts:
+        live.keep(binding)
+    blocks = [
+        replace(block, bindings=tuple([b for b in block.bindings if live.stays(b)]))
+        for block in fn.body.blocks
+    ]
+    return replace(fn, body=replace(fn.body, blocks=tuple(blocks)))
 
 
 class _Kept:
@@ -117,8 +133,8 @@ class _Kept:
 
     @cached_property
     def _called(self) -> set[str]:
-        """The functions of the old module that a run may come to."""
-        return reached(self.before.functions)
+        """The functions of the old module that a run may come to. A mention that nothing reads, as in a closure, does not count."""
+        return reached({name: _live(fn) for name, fn in self.before.functions.items()})
 
     def _may_stop(self, binding: e.Binding, casts: dict[e.MatchCast, list[p.PrimVar]]) -> bool:
         """True for a match_cast that may fail, unless the pass was asked to drop checks."""
