@@ -42,6 +42,7 @@ FILES: tuple[str, ...] = (
     "gradient",
     "topological_sort",
     "bind_params",
+    "lift_transform_params",
     "bundle_model_params",
     "bind_symbolic_vars",
     "update_param_type",

@@ -90,11 +90,11 @@ def _stands_for(first: _Known, walk: Rewriter, binding: e.Binding, var: e.Var, m
 
 def _key(binding: e.Binding) -> Any:
     """A key that is equal for bindings of equal values."""
-    value = _value_key(binding.value)
+    value = value_key(binding.value)
     return (e.MatchCast, value, binding.struct_info) if type(binding) is e.MatchCast else value
 
 
-def _value_key(expr: e.Expr) -> Any:
+def value_key(expr: e.Expr) -> Any:
     """A key that is equal for equal expressions over the same leaves. It is hashed once and recurses only into tuples."""
     return _KEYS[type(expr)](expr)
 
@@ -116,7 +116,7 @@ _KEYS: dict[type, Any] = {
     e.PrimValue: lambda x: (e.PrimValue, x.value),
     e.StringImm: lambda x: (e.StringImm, x.value),
     e.DataTypeImm: lambda x: (e.DataTypeImm, x.value),
-    e.Tuple: lambda x: (e.Tuple, *[_value_key(field) for field in x.fields]),
-    e.TupleGetItem: lambda x: (e.TupleGetItem, _value_key(x.tuple), x.index),
-    e.Call: lambda x: (_value_key(x.op), x.attrs, x.sinfo_args, *[_value_key(arg) for arg in x.args]),
+    e.Tuple: lambda x: (e.Tuple, *[value_key(field) for field in x.fields]),
+    e.TupleGetItem: lambda x: (e.TupleGetItem, value_key(x.tuple), x.index),
+    e.Call: lambda x: (value_key(x.op), x.attrs, x.sinfo_args, *[value_key(arg) for arg in x.args]),
 }

@@ -115,7 +115,6 @@ MISSING = {
     "LazyGetInput": "needs callbacks of a runtime that loads weights",
     "LazySetOutput": "needs callbacks of a runtime",
     "LazyTransformParams": "needs callbacks of a runtime that loads weights",
-    "LiftTransformParams": "not written yet",
     "RealizeVDevice": "not written yet",
     "SpecializePrimFuncBasedOnCallSite": "changes scopes of buffers for one vendor",
     "SplitCallTIRByPattern": "needs the patterns of a vendor's library",

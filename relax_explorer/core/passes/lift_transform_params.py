@@ -1,0 +1,308 @@
+"""LiftTransformParams: compute what depends on weights alone in a function of its own."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Container, Iterable, Iterator, Sequence
+from typing import Annotated, Any
+
+from relax_explorer.core.build.block_builder import BlockBuilder
+from relax_explorer.core.check.emission import FreshNames
+from relax_explorer.core.codes import passes as codes
+from relax_explorer.core.diagnostics import Diagnostic, Failure
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.attrs import Attrs
+from relax_explorer.core.ir.facts import variables
+from relax_explorer.core.ir.node import replace
+from relax_explorer.core.ir.substitute import Substitution
+from relax_explorer.core.ir.walk import all_dims, bindings, defined_dims, exprs, map_operands, operands
+from relax_explorer.core.passes.contract import PassSite, module_pass
+from relax_explorer.core.passes.eliminate_common_subexpr import value_key
+from relax_explorer.core.passes.properties import CANONICAL_BINDINGS, NORMAL_FORM
+from relax_explorer.core.program.module import IRModule
+
+_OPAQUE = (e.Function, e.If, e.SeqExpr)
+
+
+@module_pass("LiftTransformParams", requires=[NORMAL_FORM], invalidates=[CANONICAL_BINDINGS])
+def lift_transform_params(
+    module: IRModule,
+    at: PassSite,
+    *,
+    shared_transform: Annotated[bool, "one function for what all functions transform alike"] = False,
+    shared_functions: Annotated[tuple[str, ...], "the functions that share it; all of them by default"] = (),
+) -> IRModule:
+    """Move the bindings of dataflow blocks that depend on weights alone into `<name>_transform_params`.
+
+    The weights are the parameters after the first `num_input` ones, an attribute of the function. The new function takes them as
+    one tuple, and returns a tuple of the parameters that take their place. It is to be called once, before all other calls.
+    With `shared_transform` it is called `transform_params`, and has the bindings without shape variables that occur in all functions.
+    A private function stays, and one that the module itself calls. TVM takes `shared_functions` as `shared_transform`, too.
+    Raises Failure if one of the `shared_functions` has no weights, or if the weights of functions that share differ.
+    """
+    lifts = _lifts(module, shared_transform or bool(shared_functions), shared_functions)
+    if not lifts:
+        return module
+    at.is_open = True
+    if not (shared_transform or shared_functions):
+        for name, lift in lifts.items():
+            lift.finish()
+            at.editor.replace(name, _without(lift, at))
+            at.editor.add(f"{name}_transform_params", _transform(lift, at))
+        return at.editor.done()
+    _share(lifts)
+    for name, lift in lifts.items():
+        at.editor.replace(name, _without(lift, at))
+    at.editor.add("transform_params", _transform(next(iter(lifts.values())), at))
+    return at.editor.done()
+
+
+def _lifts(module: IRModule, shared: bool, names: tuple[str, ...]) -> dict[str, _Lift]:
+    """What can be lifted from each function with weights."""
+    called = {x.name for fn in module.relax_functions.values() for x in exprs(fn) if type(x) is e.GlobalVar}
+    lifts = {}
+    for name, fn in module.relax_functions.items():
+        count = fn.attrs.get("num_input")
+        if type(count) is int and 0 <= count <= len(fn.params) and name not in called and not fn.is_private:
+            lifts[name] = _Lift(fn, count, shared)
+    missing = [name for name in names if name not in lifts]
+    if missing:
+        having = ", ".join(lifts) or "none"
+        raise _bad(
+            f"shared_functions names {missing[0]!r}, which has no weights to transform",
+            f"these have: {having}",
+        )
+    return {name: lift for name, lift in lifts.items() if not names or name in names}
+
+
+def _bad(text: str, help: str) -> Failure:
+    return Failure(Diagnostic(codes.BAD_OPTION, text, help=help, origin="LiftTransformParams"))
+
+
+def _share(lifts: dict[str, _Lift]) -> None:
+    """Lift what all functions have in common, and give all of them the same weights."""
+    (name, first), *others = lifts.items()
+    for other, lift in others:
+        infos = [[w.struct_info for w in each.weights] for each in (first, lift)]
+        if infos[0] != infos[1]:
+            text = f"the weights of {other} have other StructInfo than those of {name}"
+            raise _bad(text, "name functions with the same weights in shared_functions")
+    numbers: dict[Any, e.Var] = {}
+    own = [lift.matched(first, numbers) for lift in lifts.values()]
+    common = [var for var in numbers.values() if all(var in each for each in own)]
+    for lift, each in zip(lifts.values(), own, strict=True):
+        lift.finish([each[var] for var in common])
+    inverse = [
+        {**{each[var]: var for var in common}, **dict(zip(lift.weights, first.weights, strict=True))}
+        for lift, each in zip(lifts.values(), own, strict=True)
+    ]
+    read = {names[var] for lift, names in zip(lifts.values(), inverse, strict=True) for var in lift.outputs}
+    for lift, names in zip(lifts.values(), inverse, strict=True):
+        lift.outputs = [var for var in (*lift.weights, *lift.lifted) if names[var] in read]
+
+
+class _Lift:
+    """The bindings of a function that depend on weights and constants alone, and the values that others read."""
+
+    def __init__(self, fn: e.Function, count: int, shared: bool) -> None:
+        self.fn, self.count = fn, count
+        self.liftable: list[e.Binding] = []
+        self.lifted: dict[e.Var, e.Binding] = {}  # those that read a weight; they leave the function
+        self.outputs: list[e.Var] = []  # weights and variables of `lifted` that stay parameters
+        self.rest = fn  # the function without `lifted`
+        self._collect(shared)
+
+    def matched(self, first: _Lift, numbers: dict[Any, e.Var]) -> dict[e.Var, e.Var]:
+        """The variables of liftable bindings by those of equal ones of `first`, whose `numbers` tell them by value."""
+        by = Substitution(dict(zip(self.weights, first.weights, strict=True)))
+        found: dict[e.Var, e.Var] = {}
+        times = Counter[Any]()  # a value may be bound several times
+        for binding in self.liftable:
+            assert binding.var is not None  # `liftable` has no others
+            value = value_key(by.expr(binding.value))
+            key = value, times[value]
+            times[value] += 1
+            if self is first:
+                numbers[key] = binding.var
+            if key in numbers:
+                by.variables[binding.var] = numbers[key]
+                found[numbers[key]] = binding.var
+        return found
+
+    def finish(self, only: Sequence[e.Var] | None = None) -> None:
+        """Lift all liftable bindings, or `only` some of them in their order."""
+        if only is not None:
+            liftable = {b.var: b for b in self.liftable}
+            self.liftable = [liftable[var] for var in only]
+            self.lifted = {var: liftable[var] for var in only if var in self.lifted}
+        self.rest = _rest(self.fn, self.lifted)
+        read = {x for x in exprs(self.rest) if isinstance(x, e.Var)}
+        self.outputs = [var for var in (*self.weights, *self.lifted) if var in read]
+        self._keep_lengths()
+
+    @property
+    def weights(self) -> tuple[e.Var, ...]:
+        """The parameters that are weights."""
+        return self.fn.params[self.count :]
+
+    def _collect(self, shared: bool) -> None:
+        known: set[e.Expr] = set(self.weights)
+        on_weights = set(known)
+        lengths = set() if shared else set(_lengths(w.struct_info for w in self.weights))
+        for block in self.fn.body.blocks:
+            for binding in block.bindings if type(block) is e.DataflowBlock else ():
+                read = set(variables(binding.value))
+                if binding.var is None or (shared and type(binding) is e.MatchCast):
+                    continue
+                if not read <= known or not _is_plain(binding, lengths):
+                    continue
+                self.liftable.append(binding)
+                known.add(binding.var)
+                if not read.isdisjoint(on_weights):
+                    on_weights.add(binding.var)
+                    self.lifted[binding.var] = binding
+
+    def _keep_lengths(self) -> None:
+        """Keep weights that bind a length which the function still reads."""
+        used = {dim for x in exprs(self.rest) for dim in _lengths([x.struct_info])}
+        used |= {dim for b in bindings(self.rest) for dim in _lengths(_infos(b))}
+        used |= set(_lengths([self.fn.ret_struct_info, *[var.struct_info for var in self.outputs]]))
+        bound = set(_lengths(q.struct_info for q in self.fn.params[: self.count]))
+        bound |= {dim for var in self.outputs if var.struct_info for dim in defined_dims(var.struct_info)}
+        for number, weight in enumerate(self.weights):
+            missing = (used - bound) & set(_lengths([weight.struct_info]))
+            if missing and weight not in self.outputs:
+                place = sum(w in self.outputs for w in self.weights[:number])
+                self.outputs.insert(place, weight)
+                bound |= missing
+
+
+def _rest(fn: e.Function, lifted: Container[e.Var | None]) -> e.Function:
+    """A function without bindings, and without blocks that become empty."""
+    blocks = []
+    for block in fn.body.blocks:
+        kept = tuple([b for b in block.bindings if b.var not in lifted])
+        if kept:
+            blocks.append(block if len(kept) == len(block.bindings) else replace(block, bindings=kept))
+    return replace(fn, body=replace(fn.body, blocks=tuple(blocks)))
+
+
+def _infos(binding: e.Binding) -> list[s.StructInfo | None]:
+    """The StructInfo that a binding names itself."""
+    cast = binding.struct_info if type(binding) is e.MatchCast else None
+    return [binding.var.struct_info if binding.var is not None else None, cast]
+
+
+def _lengths(infos: Iterable[s.StructInfo | None]) -> Iterator[p.PrimVar]:
+    """The shape variables of StructInfo."""
+    for info in infos:
+        if info is not None:
+            yield from all_dims(info)
+
+
+def _is_plain(binding: e.Binding, lengths: set[p.PrimVar]) -> bool:
+    """True for one operation, or a check, whose lengths the weights tell."""
+    stack: list[e.Expr] = [binding.value]
+    infos = _infos(binding)
+    while stack:
+        expr = stack.pop()
+        if type(expr) in _OPAQUE:
+            return False
+        infos.append(expr.struct_info)
+        stack.extend(operands(expr))
+    return set(_lengths(infos)) <= lengths
+
+
+def _without(lift: _Lift, at: PassSite) -> e.Function:
+    """The function that takes transformed weights."""
+    weights = set(lift.weights)
+    new: dict[e.Var, e.Expr] = {
+        var: e.Var(var.name, var.struct_info, var.span) for var in lift.outputs if var not in weights
+    }
+    params = [var if var in weights else new[var] for var in lift.outputs]
+    result = Substitution(new).function(replace(lift.rest, params=lift.fn.params[: lift.count]))
+    at.record_in_order(lift.rest, result)
+    return replace(_bound(result), params=(*result.params, *params), struct_info=None)
+
+
+def _bound(fn: e.Function) -> e.Function:
+    """The function with a variable as its result; TVM binds a tuple that is written as the result."""
+    body = fn.body
+    if type(body.body) is not e.Tuple or not body.body.fields:
+        return fn
+    var = e.Var(FreshNames.of(fn)("gv", "_"), body.body.struct_info, body.body.span)
+    binding = e.VarBinding(var, body.body, None, body.body.span)
+    blocks = body.blocks
+    if blocks and type(blocks[-1]) is e.BindingBlock:
+        last = replace(blocks[-1], bindings=(*blocks[-1].bindings, binding))
+        return replace(fn, body=replace(body, blocks=(*blocks[:-1], last), body=var))
+    return replace(fn, body=replace(body, blocks=(*blocks, e.BindingBlock((binding,))), body=var))
+
+
+def _transform(lift: _Lift, at: PassSite) -> e.Function:
+    """The function that computes the transformed weights."""
+    values, leaves = _simplified(lift)
+    live = _live(values, [leaves.get(var, var) for var in lift.outputs])
+    infos = tuple([w.struct_info or s.OBJECT for w in lift.weights])
+    bundle = e.Var("model_params", s.TupleStructInfo(infos), lift.fn.span)
+    build = BlockBuilder(at.editor, (bundle,), record=at.record)
+    build.names.take(b.var.name for b in live if b.var is not None)
+    inner: dict[e.Expr, e.Expr] = {}  # the variables in the new function
+    numbers: dict[e.Expr, int] = {w: n for n, w in enumerate(lift.weights)}
+
+    def read(expr: e.Expr) -> e.Expr:
+        number = numbers.get(expr)
+        if number is not None and isinstance(expr, e.Var):
+            return build.emit(e.TupleGetItem(bundle, number), expr.name)
+        return inner.get(expr) or map_operands(expr, read)
+
+    for binding in lift.lifted.values():
+        if binding not in live:
+            at.record(binding)
+    erased = {key: value for key, value in lift.fn.attrs.items() if key == "relax.force_pure"}
+    attrs = Attrs({"num_input": 0, "global_symbol": "", **erased})
+    if tuple(lift.outputs) == tuple(lift.weights) or not lift.outputs:
+        result: e.Expr = bundle if lift.outputs else e.Tuple((), s.TupleStructInfo(()))
+        return build.emit_func_output(result, pure=True, attrs=attrs)
+    with build.dataflow():
+        for binding, value in live.items():
+            assert binding.var is not None  # `liftable` has no others
+            with build.inherit(binding):
+                var = e.DataflowVar(binding.var.name, binding.var.struct_info, binding.var.span)
+                build.add(replace(binding, var=var, value=read(value)))
+                inner[binding.var] = var
+        fields = tuple([read(leaves.get(var, var)) for var in lift.outputs])
+        result = build.emit_output(e.Tuple(fields), "output_tuple")
+    return build.emit_func_output(result, pure=True, attrs=attrs)
+
+
+def _simplified(lift: _Lift) -> tuple[dict[e.Binding, e.Expr], dict[e.Var, e.Expr]]:
+    """The values of the bindings to move; and what replaces variables that are copies, constants, or fields of known tuples."""
+    values: dict[e.Binding, e.Expr] = {}
+    tuples: dict[e.Expr, e.Tuple] = {}
+    by = Substitution()
+    for binding in lift.liftable:
+        assert binding.var is not None  # `liftable` has no others
+        value = by.expr(binding.value)
+        if type(value) is e.TupleGetItem and value.tuple in tuples:
+            value = tuples[value.tuple].fields[value.index]
+        if type(binding) is not e.MatchCast and isinstance(value, (e.Var, e.Constant)):
+            by.variables[binding.var] = value
+            continue
+        if type(value) is e.Tuple:
+            tuples[binding.var] = value
+        values[binding] = value
+    return values, by.variables
+
+
+def _live(values: dict[e.Binding, e.Expr], outputs: Iterable[e.Expr]) -> dict[e.Binding, e.Expr]:
+    """The bindings that the outputs need, in order."""
+    read = set(outputs)
+    kept = []
+    for binding, value in reversed(values.items()):
+        if binding.var in read:
+            kept.append((binding, value))
+            read.update(variables(value))
+    return dict(reversed(kept))

@@ -1,0 +1,41 @@
+"""LiftTransformParams gives TVM's result. The differences have reasons in `differences.md`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.support.oracle import Oracle
+from tests.support.pass_agreement import compare, programs
+
+TEXTS = {
+    name.split(": ", 1)[1].rsplit(" #", 1)[0]: text
+    for name, text in programs().items()
+    if name.startswith("lifts: ")
+}
+DIFFERENT = {
+    "False": {"Only a transformed weight"},
+    "True": {"Only a transformed weight", "Values that are bound twice, copies, and reads in branches"},
+}
+NOT_ASKED = {"False": set[str](), "True": {"Tuples, parts and casts of weights"}}
+
+
+@pytest.mark.parametrize("shared", [False, True], ids=str)
+def test_transforms_are_lifted_as_in_tvm(oracle: Oracle, shared: bool) -> None:
+    options: dict[str, Any] = {"shared_transform": shared}
+    outcomes = {
+        title: compare(oracle, text, ("LiftTransformParams", options)) for title, text in TEXTS.items()
+    }
+    for title in [title for title, outcome in outcomes.items() if outcome.kind == "not asked"]:
+        oracle.could_not_ask(f"LiftTransformParams: {outcomes[title].details[-100:]}")
+    others = {title: item for title, item in outcomes.items() if item.kind not in ("agree", "not asked")}
+    assert others.keys() == DIFFERENT[str(shared)], others
+    assert {title for title, item in outcomes.items() if item.kind == "not asked"} == NOT_ASKED[str(shared)]
+
+
+def test_named_functions_share_as_in_tvm(oracle: Oracle) -> None:
+    text = TEXTS["Two functions that transform alike"]
+    theirs = ("LiftTransformParams", {"shared_transform": ["one"]})
+    outcome = compare(oracle, text, ("LiftTransformParams", {"shared_functions": ["one"]}), theirs)
+    assert outcome.kind == "agree", outcome.details
