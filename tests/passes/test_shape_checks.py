@@ -63,6 +63,9 @@ CASES = {
     "another value of the same name": (
         f"a = R.exp(w)\nb = {cast('a', *NM)}\na = R.exp(v)\nc = {cast('a', *NM)}\nreturn (b, c)", ["b", "c"],
     ),
+    "another value of the same name, whose check nobody reads": (
+        f"a = R.exp(w)\nb = {cast('a', *NM)}\na = R.exp(v)\n{cast('a', *NM)}\nreturn b", ["b", "-"],
+    ),
     "a branch, from before": (
         f"a = {cast('y', *NM)}\nif f:\n    b = {cast('y', *NM)}\n    r = R.exp(b)\nelse:\n    r = R.exp(a)\nreturn r", ["a"],
     ),

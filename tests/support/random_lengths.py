@@ -76,9 +76,11 @@ def stop(module: rxe.IRModule, lengths: dict[str, int], flag: bool) -> Diagnosti
     return found if isinstance(found, Diagnostic) else None
 
 
-def outcome(module: rxe.IRModule, lengths: dict[str, int], flag: bool, name: str = "main") -> Any:
-    """The result of a run, or the problem that stops it."""
-    main = module.relax_functions[name]
+def outcome(
+    module: rxe.IRModule, lengths: dict[str, int], flag: bool, name: str = "main", like: str = ""
+) -> Any:
+    """The result of a run, or the problem that stops it. `like` is the function that the lengths are for."""
+    main = module.relax_functions[like or name]
     arrays = [
         _array([value(str(dim), lengths) for dim in param.struct_info.dims or ()])
         for param in main.params[:-1]

@@ -95,6 +95,14 @@ CHECK_PROVED = Code(
     "",
     Severity.NOTE,
 )
+NO_CALL = Code(
+    "RX0414",
+    "no call for a specialized function",
+    "SpecializeShapes adds a copy of a function only if the StructInfo of the arguments of a call tells its lengths.",
+    "Add it for callers outside of the module with `public=True`.",
+    "",
+    Severity.NOTE,
+)
 NO_LEGALIZATION = Code(
     "RX0405",
     "operator has no lowering",

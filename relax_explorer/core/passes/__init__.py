@@ -45,6 +45,7 @@ FILES: tuple[str, ...] = (
     "lift_transform_params",
     "bundle_model_params",
     "bind_symbolic_vars",
+    "specialize_shapes",
     "update_param_type",
     "update_vdevice",
     "canonicalize_bindings",

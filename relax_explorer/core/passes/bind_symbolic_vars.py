@@ -31,27 +31,29 @@ def bind_symbolic_vars(
 
     Raises Failure for a name that no function has as a shape variable, and for values that contradict the program.
     """
-    values = _numbers(binding_map)
+    values = read_lengths(binding_map, "binding_map", "BindSymbolicVars")
     if not values:
         return module
     chosen = {func_name: relax_function(module, func_name)} if func_name else dict(module.relax_functions)
     unused = set(values)
     for name, fn in chosen.items():
-        dims = {dim: p.IntImm(values[dim.name], dim.dtype) for dim in _dims(fn) if dim.name in values}
+        dims = {
+            dim: p.IntImm(values[dim.name], dim.dtype) for dim in shape_variables(fn) if dim.name in values
+        }
         unused -= {dim.name for dim in dims}
         new = Substitution({}, dict(dims)).function(fn) if dims else fn
         at.record_in_order(fn, new)
         at.editor.replace(name, new)
     if unused:
-        names = dict.fromkeys(dim.name for fn in chosen.values() for dim in _dims(fn))
+        names = dict.fromkeys(dim.name for fn in chosen.values() for dim in shape_variables(fn))
         place = f"function {func_name!r}" if func_name else "the module"
         raise _bad(f"{place} has no shape variable {min(unused)!r}", f"it has {', '.join(names) or 'none'}")
     at.is_open = True
-    _check(at.editor.done(), module)
+    check_values(at.editor.done(), module)
     return at.editor.done()
 
 
-def _check(new: IRModule, old: IRModule) -> None:
+def check_values(new: IRModule, old: IRModule) -> None:
     """Raise Failure for problems that the values bring about."""
     known = {item.code for item in normalize_with(old)[1].errors}
     problems = [item for item in normalize_with(new)[1].errors if item.code not in known]
@@ -59,7 +61,7 @@ def _check(new: IRModule, old: IRModule) -> None:
         raise Failure(*problems)
 
 
-def _dims(fn: e.Function) -> Iterator[p.PrimVar]:
+def shape_variables(fn: e.Function) -> Iterator[p.PrimVar]:
     """The shape variables of a function, in order."""
     infos = [*[param.struct_info for param in fn.params], fn.ret_struct_info]
     for binding in bindings(fn):
@@ -69,17 +71,21 @@ def _dims(fn: e.Function) -> Iterator[p.PrimVar]:
     return iter(dict.fromkeys(dim for info in infos if info is not None for dim in all_dims(info)))
 
 
-def _numbers(values: Mapping[str, int] | str) -> dict[str, int]:
-    """The values by name; a text has the form `n=4,m=8`."""
+def read_lengths(values: Mapping[str, int] | str, option: str, origin: str) -> dict[str, int]:
+    """The values by name; a text has the form `n=4,m=8`. Raises Failure that names the option and the pass."""
+
+    def bad(text: str, help: str) -> Failure:
+        return Failure(Diagnostic(codes.BAD_OPTION, f"{option} {text}", help=help, origin=origin))
+
     if isinstance(values, str):
         pairs = [part.partition("=") for part in values.split(",") if part.strip()]
         numbers = {name.strip(): int(text) for name, _, text in pairs if text.strip().isdecimal()}
         if len(numbers) != len(pairs):
-            raise _bad(f"binding_map is {values!r}", 'write binding_map="n=4,m=8", each name once')
+            raise bad(f"is {values!r}", f'write {option}="n=4,m=8", each name once')
         return numbers
     for name, value in values.items():
         if type(value) is not int or value < 0:
-            raise _bad(f"binding_map gives {name!r} the value {value!r}", "a length is a number from 0 on")
+            raise bad(f"gives {name!r} the value {value!r}", "a length is a number from 0 on")
     return dict(values)
 
 
