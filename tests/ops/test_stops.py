@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 
 import relax_explorer as rxe
 from relax_explorer.core.check.stopping import stopping
+from relax_explorer.core.ops import table
 from relax_explorer.core.ops.kit.decl import Stops
 from tests.support.op_examples import Example, examples, read
 from tests.support.op_values import as_tuple, setting
@@ -25,8 +27,8 @@ EVALUATED = [example for example in examples() if example.op.evaluate is not Non
 
 def variants(example: Example) -> Iterator[tuple[Example, rxe.IRModule]]:
     """The example in the dtypes that inference accepts."""
-    for kind in DTYPES:
-        varied = read(example.op, re.sub(r"\bf32\b", kind, example.text))
+    for written, kind in product(("f32", "i32"), DTYPES):
+        varied = read(example.op, re.sub(rf"\b{written}\b", kind, example.text))
         try:
             yield varied, rxe.normalize(rxe.parse(varied.module()))
         except rxe.Failure:
@@ -43,6 +45,11 @@ def test_what_cannot_stop_has_a_value_for_all_lengths(example: Example) -> None:
             continue
         for lengths in SIZES:
             setting(varied, dict(zip("abcdhmnstw", lengths, strict=True))).evaluate(varied.op)
+
+
+def test_what_takes_any_shape_names_no_axis() -> None:
+    ops = [op for op in table().values() if op.stops is Stops.DTYPES]
+    assert [op.name for op in ops if {"axis", "axes"} & {q.name for q in op.parameters}] == []
 
 
 @pytest.mark.parametrize("example", EVALUATED, ids=str)

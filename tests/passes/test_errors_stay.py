@@ -31,7 +31,7 @@ class Module:
     @R.function
     def main(x: R.Tensor(("n",), "float32"), y: R.Tensor(("m",), "float32"), z: R.Tensor((3,), "float32"),
              i: R.Tensor((2,), "int32"), w: R.Tensor(("n", "m"), "float32"), c: R.Tensor((), "bool"),
-             o: R.Tensor("float32"), u: R.Tensor(("n",))):
+             o: R.Tensor("float32"), u: R.Tensor(("n",)), d: R.Tensor(("n - 1",), "float32")):
         n = T.int64()
         m = T.int64()
         cls = Module
@@ -50,9 +50,11 @@ STOPS = {
     "an axis that is not 1": "R.squeeze(w, axis=[0])",
     "the mean of no integers": 'R.mean(R.astype(w, "int32"), axis=[0])',
     "an axis of an unknown rank": "R.sum(o, axis=[1])",
+    "the axis of a softmax of unknown rank": "R.nn.softmax(o, axis=1)",
     "two unknown shapes": "R.add(o, R.exp(o))",
     "differing bools": "R.subtract(R.greater(z, z), R.greater(z, z))",
     "bits of floats": "R.bitwise_and(z, z)",
+    "all bits of floats": "R.bitwise_not(z)",
     "an integer divided by a constant with a 0": 'R.floor_divide(i, R.const([1, 0], "int32"))',
     "bools divided": 'R.divide(R.greater(z, z), R.const(True, "bool"))',
     "a window that is too large": "R.nn.max_pool1d(R.zeros(R.shape([1, 1, n]), 'float32'), pool_size=[3])",
@@ -75,6 +77,7 @@ RETURNS = {
     "one unknown shape twice": "R.add(o, o)",
     "an unknown shape beside a scalar": 'R.add(o, R.const(1.0, "float32"))',
     "axes of length 1": "R.squeeze(o)",
+    "a length that an operand has": "R.where(R.greater(d, d), d, R.exp(d))",
     "a known rank": "R.sum(R.permute_dims(w), axis=[1])",
     "integers compared and subtracted": "R.subtract(R.maximum(i, i), i)",
     "bits of integers": "R.bitwise_and(i, i)",

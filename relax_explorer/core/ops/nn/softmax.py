@@ -13,7 +13,7 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ops.kit import rules
 from relax_explorer.core.ops.kit.array_types import Array
 from relax_explorer.core.ops.kit.by_rows import by_rows
-from relax_explorer.core.ops.kit.decl import Fusion, Site, attr
+from relax_explorer.core.ops.kit.decl import Fusion, Site, Stops, attr
 from relax_explorer.core.ops.kit.special import wide
 from relax_explorer.core.ops.kit.te import Te, Tensor, call, lowest
 from relax_explorer.core.ops.nn.activation import Activation
@@ -26,6 +26,7 @@ class Softmax(Activation, name="relax.nn.softmax"):
     It is computed from x minus its maximum along the axis, so that exp does not overflow.
     """
 
+    stops = Stops.RANKS
     source = "ONNX Softmax"
     raises = (codes.AXIS_RANGE, codes.DTYPE_WRONG)
     axis: int = attr(-1, "the axis; negative counts from the last")

@@ -14,6 +14,7 @@ from relax_explorer.core.ir.dtype import BOOL, FLOAT32, DType
 from relax_explorer.core.ops.kit import rules
 from relax_explorer.core.ops.kit.array_types import Array, Number
 from relax_explorer.core.ops.kit.decl import (  # named in annotations
+    INTEGERS,
     REQUIRED,
     Fusion,
     NotLowered,
@@ -304,6 +305,7 @@ class BitwiseNot(Unary, name="relax.bitwise_not"):
     """
 
     source = "numpy.invert"
+    defined_for = INTEGERS
     kernel = "tir_bitwise_not"
     examples: ClassVar[tuple[str, ...]] = ("i32[n] -> i32[n]", "bool[] -> bool[]", "u8[n,4] -> u8[n,4]")
 
