@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 
 from relax_explorer.core.arith.bounds import ATOM_LIMIT
 from relax_explorer.core.arith.cases import both, holds, impossible
@@ -18,18 +18,19 @@ def prove(condition: PrimExpr) -> Answer:
     return prove_under((), condition)
 
 
-def prove_under(facts: Sequence[PrimExpr], condition: PrimExpr) -> Answer:
+def prove_under(
+    facts: Sequence[PrimExpr], condition: PrimExpr, possible: Container[Answer] = (Answer.YES, Answer.NO)
+) -> Answer:
     """YES if `condition` holds wherever all of `facts` hold, NO if it never does, else UNKNOWN.
 
     Facts and condition are bools, for example `n > 2` (`GT(n, IntImm(2))`). Contradictory facts prove everything. Values for
-    which an expression can't be computed are no counterexamples.
+    which an expression can't be computed are no counterexamples. `possible` has the answers that the caller has not ruled out.
     """
     facts, condition = _with_values(list(facts), condition)
     premises = [holds(fact, True) for fact in facts]
-    if all(impossible(case) for case in both([*premises, holds(condition, False)])):
-        return Answer.YES
-    if all(impossible(case) for case in both([*premises, holds(condition, True)])):
-        return Answer.NO
+    for answer, opposite in ((Answer.YES, False), (Answer.NO, True)):
+        if answer in possible and all(map(impossible, both([*premises, holds(condition, opposite)]))):
+            return answer
     return Answer.UNKNOWN
 
 

@@ -1,0 +1,84 @@
+"""What follows from facts does not depend on how many others there are, nor on their order."""
+
+from __future__ import annotations
+
+import itertools
+import random
+
+from relax_explorer.core.arith.assume import prove_under
+from relax_explorer.core.arith.prove import Answer
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.shapes.assumptions import Assumptions
+from relax_explorer.core.shapes.entail import entail
+
+
+def _conditions(rng: random.Random, names: list[p.PrimVar]) -> p.PrimExpr:
+    def length() -> p.PrimExpr:
+        var = rng.choice(names)
+        return rng.choice(
+            [var, p.Mul(var, p.IntImm(2)), p.Add(var, rng.choice(names)), p.IntImm(rng.randint(1, 4))]
+        )
+
+    return rng.choice([p.EQ, p.EQ, p.LE, p.LT, p.NE])(length(), length())
+
+
+def _known(facts: list[p.PrimExpr]) -> Assumptions:
+    known = Assumptions()
+    for fact in facts:
+        known = known.plus(fact)
+    return known
+
+
+def test_facts_about_other_variables_change_nothing() -> None:
+    rng = random.Random(3)
+    names, others = ([p.PrimVar(name) for name in text] for text in ("abcd", "stuvwxyzij"))
+    padding = [p.LE(x, p.Add(y, p.IntImm(2))) for x, y in itertools.pairwise(others)]
+    answers = set()
+    for _ in range(300):
+        facts = [_conditions(rng, names) for _ in range(3)]
+        question = _conditions(rng, names)
+        few, many = _known(facts).prove(question), _known([*padding, *facts]).prove(question)
+        assert few is many, (facts, question)
+        assert few is _known([p.LT(others[0], p.IntImm(0)), *facts]).prove(question), (
+            "a contradiction elsewhere"
+        )
+        answers.add(few)
+    assert answers == set(Answer)
+
+
+def test_an_answer_is_that_of_the_proof() -> None:
+    rng = random.Random(4)
+    names = [p.PrimVar(name) for name in "abc"]
+    for _ in range(300):
+        facts, question = [_conditions(rng, names) for _ in range(2)], _conditions(rng, names)
+        plain = prove_under(facts, question)
+        known = _known(facts)
+        if known.are_contradictory:
+            continue
+        if plain is not Answer.UNKNOWN:
+            assert known.prove(question) is plain, (facts, question)
+        elif known.prove(question) is not Answer.UNKNOWN:  # values in place of variables prove more
+            for values in (
+                {x: i, y: j, z: k}
+                for x, y, z in [names]
+                for i in range(4)
+                for j in range(4)
+                for k in range(4)
+            ):
+                if all(_holds(fact, values) for fact in facts):
+                    assert _holds(question, values) is (known.prove(question) is Answer.YES), (
+                        facts,
+                        question,
+                    )
+
+
+def _holds(condition: p.PrimExpr, values: dict[p.PrimVar, int]) -> bool:
+    found = entail(_known([p.EQ(var, p.IntImm(value)) for var, value in values.items()]), [condition])
+    return found[0].answer is Answer.YES
+
+
+def test_a_refuted_answer_is_not_tried() -> None:
+    n = p.PrimVar("n")
+    assert prove_under([], p.GE(n, p.IntImm(0)), {Answer.NO}) is Answer.UNKNOWN
+    assert prove_under([], p.LT(n, p.IntImm(0)), {Answer.YES}) is Answer.UNKNOWN
+    assert prove_under([], p.GE(n, p.IntImm(0)), {Answer.YES}) is Answer.YES
