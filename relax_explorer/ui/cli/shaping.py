@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -12,6 +11,7 @@ from relax_explorer.core.arith.prove import Answer
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.program.module import IRModule
+from relax_explorer.core.session.check_costs import Costs, Spent, check_costs, spent_on
 from relax_explorer.core.shapes.given import read_conditions
 from relax_explorer.core.shapes.residual import PARAMETERS, ShapeCheck, shape_checks, shape_variables
 from relax_explorer.ui.cli import contracts, output
@@ -19,7 +19,6 @@ from relax_explorer.ui.cli.handlers import open_session
 from relax_explorer.ui.cli.opening import chosen
 
 _ANSWERS = {Answer.YES: "proved", Answer.NO: "always fails", Answer.UNKNOWN: "remains"}
-Costs = dict[tuple[str, int], tuple[int, float]]  # by kind and place: how often it was checked, the seconds
 
 
 def shapes(
@@ -73,15 +72,7 @@ def _costs(
     args = run_inputs(relax_function(module, function), sources, shape, gigabytes)
     debugger = debug(module, function, args, private=True)
     debugger.continue_()
-    found: Costs = defaultdict(lambda: (0, 0.0))
-    machine = debugger.machine
-    entry = [] if machine.entry is None else [machine.entry]
-    for check in (*entry, *[check for change in machine.log for check in change.checks]):
-        place = check.place
-        for node in place.params if isinstance(place, e.Function) and check.kind == PARAMETERS else (place,):
-            count, seconds = found[check.kind, id(node)]
-            found[check.kind, id(node)] = count + 1, seconds + check.seconds
-    return found
+    return check_costs(debugger.machine)
 
 
 def _print(functions: Iterable[str], checks: Sequence[ShapeCheck], is_all: bool, costs: Costs | None) -> None:
@@ -122,10 +113,8 @@ def _print_check(check: ShapeCheck, costs: Costs | None) -> None:
 
 def _spent(check: ShapeCheck, costs: Costs | None) -> str:
     """How often all checks of the place were made, and how long that took; "" if they were not."""
-    if costs is None or (check.kind, id(check.place)) not in costs:
-        return ""
-    count, seconds = costs[check.kind, id(check.place)]
-    return f"; in this run {_count(count, 'time')}, {seconds * 1e6:.1f} µs"
+    spent = None if costs is None else spent_on(check, costs)
+    return "" if spent is None else f"; in this run {spent}"
 
 
 def _is_told(check: ShapeCheck) -> bool:
@@ -164,6 +153,6 @@ def _data(check: ShapeCheck, costs: Costs | None) -> dict[str, Any]:
     if isinstance(check.place, e.Binding) and check.place.var is not None:
         row["binding"] = check.place.var.name
     if costs is not None:
-        count, seconds = costs.get((check.kind, id(check.place)), (0, 0.0))
-        row |= {"times": count, "seconds": seconds}
+        spent = spent_on(check, costs) or Spent()
+        row |= {"times": spent.times, "seconds": spent.seconds}
     return row

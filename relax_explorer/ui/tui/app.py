@@ -415,7 +415,7 @@ class Explorer(App[int]):
         was_busy = not self.jobs.is_idle
         self.jobs.cancel()
         self._cancel_runs()
-        for lane in ("graph", "export", "history", "search"):
+        for lane in ("graph", "export", "history", "search", "checks"):
             self.jobs.drop(lane)
         if was_busy:
             self.say("cancelling …")

@@ -99,6 +99,12 @@ def _mark(app: Controls, text: str) -> None:
     app.marks.set(text or "?")
 
 
+def _checks(app: Controls, text: str) -> None:
+    from relax_explorer.ui.tui.check_list import show_checks
+
+    show_checks(app, text)
+
+
 def _marks(app: Controls, text: str) -> None:
     found = app.marks.rows()
     if found:
@@ -211,6 +217,12 @@ TYPED: tuple[Typed, ...] = (
     Typed("inputs", "", "Choose the inputs of the run.", _inputs),
     Typed("mark", "LETTER", "Mark this place.", _mark),
     Typed("marks", "", "List the marks; Enter goes to one.", _marks),
+    Typed(
+        "checks",
+        "[proved|all]",
+        "List the checks of lengths left to the run: why, and what removes them.",
+        _checks,
+    ),
     Typed("passes", "[A,B]", "Edit the pipeline, or run these passes, as with --passes.", _passes),
     Typed("edit", "", "Edit the text of this stage; only the passes behind it run again.", _edit),
     Typed("toggle", "N|PASS", "Turn the pass of a stage off, or on again.", _toggle),
@@ -293,6 +305,8 @@ def _arguments(state: State, word: str, last: str) -> Sequence[str]:
         return [entry.step.of.name for entry in state.plan.entries] if state.plan is not None else []
     if word == "diff":
         return list(DIFFS)
+    if word == "checks":
+        return ["remaining", "proved", "all"]
     stage = state.stage
     if state.session is None or stage is None:
         return []
