@@ -84,4 +84,17 @@ async def test_ui_13_a_wrong_filter_and_no_program_are_told(program: str) -> Non
         app.frame.ask("checks nothing")
         await pilot.press("enter")
         await idle(pilot, app)
-        assert "checks takes remaining, proved, all" in screen_text(app)
+        assert "checks takes remaining, proved" in screen_text(app)
+
+
+async def test_ui_13_a_given_condition_shows_what_it_decides(program: str) -> None:
+    app = Explorer(program, "")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await wait(pilot, lambda: app.state.session is not None)
+        await idle(pilot, app)
+        lines = await listed(pilot, app, "checks given m == n")
+        assert any("(given)" in line for line in lines)
+        assert not any("why:" in line for line in lines)
+        await pilot.press("escape")
+        wrong = await listed(pilot, app, "checks given k == 1")
+        assert any("there is no shape variable k" in line for line in wrong)

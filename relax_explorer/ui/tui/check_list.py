@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from relax_explorer.core.arith.prove import Answer
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.session.check_costs import Costs, check_costs, spent_on
-from relax_explorer.core.shapes.residual import PARAMETERS, ShapeCheck, shape_checks
+from relax_explorer.core.shapes.given import read_conditions
+from relax_explorer.core.shapes.residual import PARAMETERS, ShapeCheck, shape_checks, shape_variables
 from relax_explorer.ui.tui.controls import Controls
 from relax_explorer.ui.tui.widgets.line_view import Row
 from relax_explorer.viz.visible import visible
@@ -16,26 +17,33 @@ from relax_explorer.viz.visible import visible
 if TYPE_CHECKING:
     from relax_explorer.ui.tui.jobs import Job
 
-FILTERS = ("remaining", "proved", "all")
+FILTERS = ("remaining", "proved", "given", "all")
 _GLYPHS = {Answer.YES: "✓", Answer.UNKNOWN: "·", Answer.NO: "✗"}
 _WORDS = {Answer.YES: "proved", Answer.UNKNOWN: "left to the run", Answer.NO: "failing in every run"}
 
 
 def show_checks(app: Controls, text: str) -> None:
     """List the checks of the selected stage, with what they cost in the run of Debug so far."""
-    stage, shown, run = app.state.stage, text or "remaining", app.run_control.session
-    if shown not in FILTERS:
-        app.say(f"checks takes {', '.join(FILTERS)}")
+    stage, run = app.state.stage, app.run_control.session
+    word, _, condition = text.partition(" ")
+    shown = word or "remaining"
+    if shown not in FILTERS or (shown == "given") != bool(condition):
+        app.say("checks takes remaining, proved, all, or given with a condition such as n == 7")
         return
     if stage is None:
         app.say("no program is open")
         return
     number, module, binding = stage.number, stage.module, app.state.selection.binding
 
+    function = app.run_control.function()
+
     def work(job: Job) -> tuple[list[Row], int]:
         costs = None if run is None else check_costs(run.debugger.machine)
         by_function: dict[str, list[ShapeCheck]] = {name: [] for name in module.relax_functions}
-        for check in shape_checks(module):
+        fn = module.relax_functions.get(function)
+        variables = {} if fn is None else shape_variables(fn)
+        given = {function: read_conditions(condition, variables)} if condition else None
+        for check in shape_checks(module, given):
             by_function[check.function].append(check)
         rows = [
             row for name, checks in by_function.items() for row in _function_rows(name, checks, shown, costs)
@@ -45,7 +53,9 @@ def show_checks(app: Controls, text: str) -> None:
 
     def done(found: tuple[list[Row], int]) -> None:
         rows, cursor = found
-        app.show_rows(f"Checks of lengths in stage {stage.label}: {shown}", rows, cursor, go)
+        app.show_rows(
+            f"Checks of lengths in stage {stage.label}: {visible(text or shown, 60)}", rows, cursor, go
+        )
 
     def go(row: Row) -> None:
         place = _place(row)
@@ -69,8 +79,15 @@ def _function_rows(name: str, checks: Sequence[ShapeCheck], shown: str, costs: C
     ]
     yield Row(f"{visible(name, 60)}: {', '.join(counts) or 'nothing to check'}", " ", None, name)
     for check in checks:
-        if shown == "all" or (check.answer is Answer.YES) == (shown == "proved"):
+        if shown == "all" or _is_shown(check, shown):
             yield from _check_rows(check, costs)
+
+
+def _is_shown(check: ShapeCheck, shown: str) -> bool:
+    """True for what remains or always fails, what is proved, or what a given condition decides."""
+    if shown == "given":
+        return any(fact.why == "given" for fact in check.proof)
+    return (check.answer is Answer.YES) == (shown == "proved")
 
 
 def _check_rows(check: ShapeCheck, costs: Costs | None) -> Iterator[Row]:

@@ -219,7 +219,7 @@ TYPED: tuple[Typed, ...] = (
     Typed("marks", "", "List the marks; Enter goes to one.", _marks),
     Typed(
         "checks",
-        "[proved|all]",
+        "[proved|all|given C]",
         "List the checks of lengths left to the run: why, and what removes them.",
         _checks,
     ),
@@ -306,7 +306,9 @@ def _arguments(state: State, word: str, last: str) -> Sequence[str]:
     if word == "diff":
         return list(DIFFS)
     if word == "checks":
-        return ["remaining", "proved", "all"]
+        from relax_explorer.ui.tui.check_list import FILTERS
+
+        return list(FILTERS)
     stage = state.stage
     if state.session is None or stage is None:
         return []
