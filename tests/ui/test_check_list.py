@@ -94,6 +94,7 @@ async def test_ui_13_a_given_condition_shows_what_it_decides(program: str) -> No
         await idle(pilot, app)
         lines = await listed(pilot, app, "checks given m == n")
         assert any("(given)" in line for line in lines)
+        assert not any("each call from outside" in line for line in lines)  # those stay undecided
         assert not any("why:" in line for line in lines)
         await pilot.press("escape")
         wrong = await listed(pilot, app, "checks given k == 1")
