@@ -19,6 +19,8 @@ from relax_explorer.ui.files import STANDARD_OUTPUT, Target
 from relax_explorer.ui.tui.keymap import BadKeys, Keymap, keymap
 
 if TYPE_CHECKING:
+    from textual.pilot import Pilot
+
     from relax_explorer.ui.tui.app import Explorer
     from relax_explorer.ui.tui.key_recording import Event
 
@@ -48,8 +50,6 @@ def tui(record: Target | None, play: str | None, **arguments: object) -> int:
 
 def _recorded(app: Explorer, record: Target | None, events: list[Event] | None) -> int:
     """Run the explorer with a recording that is written, or one that is played first."""
-    from textual.pilot import Pilot
-
     from relax_explorer.ui.tui.app import run_app
     from relax_explorer.ui.tui.key_recording import BadRecording, Recorder, play
 
@@ -72,8 +72,6 @@ def play(
     events: str, size: str | None, each: bool, output_: Target | None, format: str, **arguments: object
 ) -> int:
     """Play a recording without a terminal, and print the screen."""
-    from textual.pilot import Pilot
-
     from relax_explorer.ui.tui.key_recording import BadRecording, screen_text
     from relax_explorer.ui.tui.key_recording import play as play_events
 
