@@ -95,6 +95,7 @@ OTHER_INFO = {
     "A narrower one needs a cast, an unrelated one is wrong": "E-13: TVM drops the annotation",
     "A variable has the StructInfo of its annotation": "E-13: likewise",
     "A doubt comes with an example": "E-13: likewise",
+    "Values of the same name are different values": "TVM gives each value another name first",
     "Inlining makes StructInfo more precise": "TVM replaces a return annotation by the result of the body",
 }
 

@@ -99,3 +99,19 @@ def test_fused_kernels_are_tvms(model: Model) -> None:
     ours = rxe.apply_pass(rxe.normalize(rxe.load(model.directory / "04_FuseOps.py")), "FuseTIR")
     theirs = rxe.normalize(rxe.load(model.directory / "13_DeadCodeElimination.py"))
     assert rxe.structural_equal(ours, theirs, map_free_vars=True)
+
+
+def test_a_scalar_that_is_no_length_needs_a_function_first() -> None:
+    text = """@R.function(pure=False)
+def main(x: R.Tensor(("n",), "float32"), y: R.Tensor(("m",), "float32")):
+    n, m = T.int64(), T.int64()
+    _ = R.assert_op(R.prim_value(n == m), format="")
+    return x
+"""
+    module = rxe.normalize(rxe.parse(text))
+    with pytest.raises(rxe.Failure) as refused:
+        rxe.apply_pass(module, "VMShapeLower")
+    assert [item.code.id for item in refused.value.diagnostics] == ["RX0407"]
+    assert "ComputePrimValue" in (refused.value.diagnostics[0].help or "")
+    lowered = rxe.apply_pass(rxe.apply_pass(module, "ComputePrimValue"), "VMShapeLower")
+    assert "compute_symbolic_expr" in lowered.script()

@@ -6,7 +6,8 @@ from operator import is_
 
 from relax_explorer.core.check.emission import FreshNames
 from relax_explorer.core.check.infer import Inferrer
-from relax_explorer.core.diagnostics import Report
+from relax_explorer.core.codes import passes as codes
+from relax_explorer.core.diagnostics import Diagnostic, Failure, Label, Report
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
@@ -66,6 +67,21 @@ def _callee(value: e.Expr) -> str:
         return ""
     op = value.args[0] if value.op is e.op_ref("relax.call_builtin_with_ctx") else value.op
     return op.name if isinstance(op, (e.ExternFunc, e.OpRef)) else ""
+
+
+def _refuse(value: e.PrimValue) -> None:
+    """Refuse a scalar that the heap can't hold, such as a comparison: its slots are lengths."""
+    text = f"VMShapeLower can't run here: the scalar {value.value} is computed from lengths, and is no int64"
+    label = Label(value, "the shape heap holds lengths only", True)
+    raise Failure(
+        Diagnostic(
+            codes.NEEDS_ANOTHER_PASS,
+            text,
+            (label,),
+            help="run ComputePrimValue before it",
+            origin="VMShapeLower",
+        )
+    )
 
 
 class _Lowering:
@@ -212,6 +228,8 @@ class _Lowering:
         """The builtin that makes a shape or a scalar from the heap. None if its lengths are numbers."""
         if type(value) is e.PrimValue:
             if value.value not in self.heap.slots:
+                if not value.value.is_literal and value.value.dtype is not INT64:
+                    _refuse(value)
                 return None
             info: s.StructInfo = s.PrimStructInfo(value.value.dtype)
             return m.packed(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from relax_explorer.core.arith.prove import Answer
@@ -15,9 +16,12 @@ from relax_explorer.ui.tui.widgets.line_view import Row
 from relax_explorer.viz.visible import visible
 
 if TYPE_CHECKING:
+    from relax_explorer.core.program.module import IRModule
     from relax_explorer.ui.tui.jobs import Job
 
 FILTERS = ("remaining", "proved", "given", "all")
+BORDERS = 8  # cells of a row that hold no text
+LEAST = 40  # cells of text in the narrowest terminal
 _GLYPHS = {Answer.YES: "✓", Answer.UNKNOWN: "·", Answer.NO: "✗"}
 _WORDS = {Answer.YES: "proved", Answer.UNKNOWN: "left to the run", Answer.NO: "failing in every run"}
 
@@ -34,19 +38,16 @@ def show_checks(app: Controls, text: str) -> None:
         app.say("no program is open")
         return
     number, module, binding = stage.number, stage.module, app.state.selection.binding
-
+    width = max(LEAST, app.size.width - BORDERS)
     function = app.run_control.function()
 
     def work(job: Job) -> tuple[list[Row], int]:
         costs = None if run is None else check_costs(run.debugger.machine)
-        by_function: dict[str, list[ShapeCheck]] = {name: [] for name in module.relax_functions}
-        fn = module.relax_functions.get(function)
-        variables = {} if fn is None else shape_variables(fn)
-        given = {function: read_conditions(condition, variables)} if condition else None
-        for check in shape_checks(module, given):
-            by_function[check.function].append(check)
+        by_function = _checks(module, function, condition)
         rows = [
-            row for name, checks in by_function.items() for row in _function_rows(name, checks, shown, costs)
+            row
+            for name, checks in by_function.items()
+            for row in _function_rows(name, checks, shown, costs, width)
         ]
         here = (n for n, row in enumerate(rows) if binding is not None and _place(row) is binding)
         return rows, next(here, 0)
@@ -66,11 +67,24 @@ def show_checks(app: Controls, text: str) -> None:
     app.jobs.start("checks" if run is None else "run", "looking for checks", work, done, replaces=run is None)
 
 
+def _checks(module: IRModule, function: str, condition: str) -> dict[str, list[ShapeCheck]]:
+    """The checks of each function; in `function`, the condition holds (none if it is empty)."""
+    found: dict[str, list[ShapeCheck]] = {name: [] for name in module.relax_functions}
+    fn = module.relax_functions.get(function)
+    variables = {} if fn is None else shape_variables(fn)
+    given = {function: read_conditions(condition, variables)} if condition else None
+    for check in shape_checks(module, given):
+        found[check.function].append(check)
+    return found
+
+
 def _place(row: Row) -> object:
     return row.node.place if isinstance(row.node, ShapeCheck) else None
 
 
-def _function_rows(name: str, checks: Sequence[ShapeCheck], shown: str, costs: Costs | None) -> Iterator[Row]:
+def _function_rows(
+    name: str, checks: Sequence[ShapeCheck], shown: str, costs: Costs | None, width: int
+) -> Iterator[Row]:
     """A head with counts, then a line for each check that is shown, and lines with its reasons."""
     counts = [
         f"{number} {word}"
@@ -80,7 +94,7 @@ def _function_rows(name: str, checks: Sequence[ShapeCheck], shown: str, costs: C
     yield Row(f"{visible(name, 60)}: {', '.join(counts) or 'nothing to check'}", " ", None, name)
     for check in checks:
         if shown == "all" or _is_shown(check, shown):
-            yield from _check_rows(check, costs)
+            yield from _check_rows(check, costs, width)
 
 
 def _is_shown(check: ShapeCheck, shown: str) -> bool:
@@ -90,7 +104,7 @@ def _is_shown(check: ShapeCheck, shown: str) -> bool:
     return (check.answer is Answer.YES) == (shown == "proved")
 
 
-def _check_rows(check: ShapeCheck, costs: Costs | None) -> Iterator[Row]:
+def _check_rows(check: ShapeCheck, costs: Costs | None, width: int) -> Iterator[Row]:
     span = getattr(check.place, "span", None)
     var = getattr(check.place, "var", None)
     where = [f"line {span.line}"] if span is not None else []
@@ -104,5 +118,6 @@ def _check_rows(check: ShapeCheck, costs: Costs | None) -> Iterator[Row]:
     lines += [f"    to remove it: {check.remedy}"] if check.remedy else []
     spent = None if costs is None else spent_on(check, costs)
     lines += [f"    in this run: {spent}"] if spent is not None else []
+    lines = [part for line in lines for part in wrap(visible(line, 600), width, subsequent_indent=" " * 6)]
     for number, line in enumerate(lines):
-        yield Row(visible(line, 300), " " if number else _GLYPHS[check.answer], check, check.function)
+        yield Row(line, " " if number else _GLYPHS[check.answer], check, check.function)

@@ -257,6 +257,10 @@ class Frame(Moving):
     def action_help(self) -> None:
         self.explorer.show_help(self.name_)
 
+    def action_checks(self) -> None:
+        """List the checks of lengths that are left to the run, with the cursor at those of the selected binding."""
+        execute_typed(self.explorer, "checks")
+
     def action_jump(self, by: int) -> None:
         self.explorer.stage_control.jump(by)
 
