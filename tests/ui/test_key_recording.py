@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import sys
@@ -16,20 +17,10 @@ from relax_explorer.ui.tui.key_recording import BadRecording, Recorder, play, re
 from tests.cli.test_commands import rxe_cli
 from tests.perf.tui import Terminal
 from tests.support.roundtrip import SAMPLES
+from tests.ui.test_endless import PROGRAMS as ENDLESS
 from tests.ui.test_screens import idle, press
 
 SAMPLE = str(SAMPLES[5])  # a recursion
-ENDLESS = """@I.ir_module
-class Module:
-    @R.function
-    def main(x: R.Tensor((), "int32")) -> R.Tensor((), "int32"):
-        y = R.add(x, R.const(1, "int32"))
-        if x:
-            z = Module.main(y)
-        else:
-            z = Module.main(x)
-        return z
-"""
 PIPELINE = "CanonicalizeBindings,LegalizeOps"
 
 
@@ -102,7 +93,7 @@ async def test_what_is_written() -> None:
         recorder.take(events.Key("j", "j"), is_busy=True)
     assert recorder.lines == [
         "size 100 30", "key ]", "key j", "key ctrl+o", "key /", "key space", "key x", "key escape", "click 3 4", "drag 3 4 5 6",
-        "scroll down 7 8", "paste two", "size 80 24", "now key escape", "key j",
+        "scroll down 7 8", 'paste "two\\nlines"', "size 80 24", "now key escape", "key j",
     ]  # fmt: skip
     assert [event.text for event in read("\n".join(recorder.lines))] == recorder.lines
 
@@ -117,10 +108,11 @@ def test_a_line_that_says_nothing_known_is_named(line: str) -> None:
 
 async def test_a_key_that_cancels_is_played_while_the_work_runs(tmp_path: Path) -> None:
     endless = tmp_path / "endless.py"
-    endless.write_text(ENDLESS)
+    endless.write_text(ENDLESS["recursion"])
     app = Explorer(str(endless), "")
     async with app.run_test(size=(100, 30)) as pilot:
-        await play(pilot, lambda: app.jobs.is_idle, read("key 2 c\nnow key escape"))
+        found = read("key 2 c\nnow key escape")
+        await asyncio.wait_for(play(pilot, lambda: app.jobs.is_idle, found), 60)  # the run would take years
         assert app.jobs.is_idle
         assert app.run_control.session.debugger.position > 0
 
@@ -176,3 +168,19 @@ def test_a_terminal_records_and_plays(tmp_path: Path) -> None:
     terminal.read_until(b"recursive")
     terminal.read_until(b"the keys are yours")
     terminal.close()
+
+
+def test_a_recording_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+    folder = tmp_path / "gone"
+    folder.mkdir()
+    keys = str(folder / "a.keys")
+    terminal = Terminal(
+        "", (sys.executable, "-m", "relax_explorer", "tui", SAMPLE, "-p", "", "--record", keys)
+    )
+    terminal.read_until(b"less_equal")
+    folder.rmdir()
+    os.write(terminal.fd, b"\x11")  # ctrl+q
+    terminal.read_until(b"a.keys can't be written")
+    _, status = os.waitpid(terminal.pid, 0)
+    assert os.waitstatus_to_exitcode(status) == 3
+    os.close(terminal.fd)

@@ -53,13 +53,16 @@ GRAPH = Command(
 )  # fmt: skip
 
 
+EXPLORER = (
+    PROGRAM_OR_NONE, PASSES, PROFILE, FUNCTION, RUN_INPUT, SHAPE, PACKED, CONST, THEME, REDUCE_MOTION, KEYS, KEY,
+)  # fmt: skip
+"""What the explorer takes, in a terminal and without one."""
 COMMANDS: tuple[Command, ...] = (
     Command(
         "tui",
         "Open the explorer on a file, or a folder of stages: step passes and evaluation, see graphs.",
         (
-            PROGRAM_OR_NONE,
-            PASSES,
+            *EXPLORER,
             Argument(
                 "--screen",
                 "the screen to start on",
@@ -67,16 +70,6 @@ COMMANDS: tuple[Command, ...] = (
                 "passes",
                 choices=("passes", "debug", "graph", "problems", "home"),
             ),
-            PROFILE,
-            FUNCTION,
-            RUN_INPUT,
-            SHAPE,
-            PACKED,
-            CONST,
-            THEME,
-            REDUCE_MOTION,
-            KEYS,
-            KEY,
             Argument(
                 "--record",
                 "write the keys and clicks to this file, to play them again",
@@ -92,18 +85,7 @@ COMMANDS: tuple[Command, ...] = (
         "Play recorded keys and clicks without a terminal, and print the screen.",
         (
             Argument("events", "the file that `tui --record` wrote", "source", metavar="KEYS"),
-            PROGRAM_OR_NONE,
-            PASSES,
-            PROFILE,
-            FUNCTION,
-            RUN_INPUT,
-            SHAPE,
-            PACKED,
-            CONST,
-            THEME,
-            REDUCE_MOTION,
-            KEYS,
-            KEY,
+            *EXPLORER,
             Argument(
                 "--size", "columns and rows (default: those of the recording, else 80x24)", metavar="80x24"
             ),

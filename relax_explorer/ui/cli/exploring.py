@@ -62,10 +62,7 @@ def _recorded(app: Explorer, record: Target | None, events: list[Event] | None) 
 
     if record is not None:
         app.recorder = Recorder(record, shlex.join(["relax-explorer", *sys.argv[1:]]))
-    status = run_app(app, played if events is not None else None)
-    if app.recorder is not None:
-        app.recorder.finish()
-    return status
+    return run_app(app, played if events is not None else None)
 
 
 def play(

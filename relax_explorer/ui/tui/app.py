@@ -27,6 +27,7 @@ from relax_explorer.core.diagnostics import Diagnostic
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.session.call_inputs import CallInputs
 from relax_explorer.core.session.planned import Plan
+from relax_explorer.ui.files import CannotWrite
 from relax_explorer.ui.tui import keys, rows
 from relax_explorer.ui.tui.dialogs.key_prompt import KeyPrompt
 from relax_explorer.ui.tui.dialogs.popup import Popup
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
     from relax_explorer.ui.tui.verdicts import Verdicts
 
 PATIENCE = 1.0  # seconds to wait for work after the screen is closed
+NOT_WRITTEN = 3  # the exit status
 TICK = 0.25  # seconds between looks at what runs
 
 
@@ -509,6 +511,12 @@ def run_app(
         auto_pilot=pilot, loop=asyncio.new_event_loop()
     )  # asyncio.run would wait for work that cannot be cancelled
     status = result or 0
+    if app.recorder is not None:
+        try:
+            app.recorder.finish()
+        except CannotWrite as error:
+            sys.stderr.write(f"relax-explorer: {error}\n")
+            status = status or NOT_WRITTEN
     if app.return_code and not result:
         sys.stderr.write("relax-explorer: the explorer failed; the session's file is untouched\n")
         status = 70

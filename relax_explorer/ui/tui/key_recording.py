@@ -12,6 +12,7 @@ key that cancels work plays it at once.
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -72,7 +73,9 @@ def _event(line: str, number: int) -> Event:
     if is_now:
         head, _, rest = rest.strip().partition(" ")
     words = tuple(rest.split())
-    if head in ("type", "paste"):
+    if head == "type":
+        return Event(head, (rest,), number)
+    if head == "paste" and _pasted(rest) is not None:
         return Event(head, (rest,), number)
     if head == "key" and words:
         return Event(head, words, number, is_now)
@@ -90,8 +93,17 @@ def _event(line: str, number: int) -> Event:
         and all(word.isdecimal() for word in words[1:])
     ):
         return Event(head, words, number)
-    forms = "size W H, key NAME ..., type TEXT, paste TEXT, click X Y, drag X Y X Y, scroll up|down X Y"
+    forms = 'size W H, key NAME ..., type TEXT, paste "TEXT", click X Y, drag X Y X Y, scroll up|down X Y'
     raise BadRecording(f"line {number}: {line.strip()!r} is none of {forms}")
+
+
+def _pasted(text: str) -> str | None:
+    """The text of a JSON string, which may hold several lines; None if it is none."""
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return None
+    return found if isinstance(found, str) else None
 
 
 @dataclass
@@ -116,7 +128,7 @@ class Recorder:
         if event.is_forwarded:  # it has been through the app
             return ""
         if isinstance(event, events.Paste):
-            return f"paste {event.text.splitlines()[0] if event.text else ''}"
+            return f"paste {json.dumps(event.text)}"
         if isinstance(event, events.Key):
             name = event.character if event.is_printable and event.character != " " else event.key
             return f"{'now ' if is_busy and event.key in CANCELLING else ''}key {name}"
@@ -179,7 +191,7 @@ async def _perform(pilot: Pilot[object], is_idle: Callable[[], bool], event: Eve
         case "type":
             await pilot.press(*["space" if letter == " " else letter for letter in event.words[0]])
         case "paste":
-            pilot.app.post_message(events.Paste(event.words[0]))
+            pilot.app.post_message(events.Paste(_pasted(event.words[0]) or ""))
         case "size" if pilot.app.is_headless:
             await pilot.resize_terminal(*event.numbers)
         case "click":
