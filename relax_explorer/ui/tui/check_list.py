@@ -12,6 +12,7 @@ from relax_explorer.core.session.check_costs import Costs, check_costs, spent_on
 from relax_explorer.core.shapes.given import read_conditions
 from relax_explorer.core.shapes.residual import PARAMETERS, ShapeCheck, shape_checks, shape_variables
 from relax_explorer.ui.tui.controls import Controls
+from relax_explorer.ui.tui.dialogs.popup import room
 from relax_explorer.ui.tui.widgets.line_view import Row
 from relax_explorer.viz.visible import visible
 
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
     from relax_explorer.ui.tui.jobs import Job
 
 FILTERS = ("remaining", "proved", "given", "all")
-BORDERS = 8  # cells of a row that hold no text
-LEAST = 40  # cells of text in the narrowest terminal
 _GLYPHS = {Answer.YES: "✓", Answer.UNKNOWN: "·", Answer.NO: "✗"}
 _WORDS = {Answer.YES: "proved", Answer.UNKNOWN: "left to the run", Answer.NO: "failing in every run"}
 
@@ -38,7 +37,7 @@ def show_checks(app: Controls, text: str) -> None:
         app.say("no program is open")
         return
     number, module, binding = stage.number, stage.module, app.state.selection.binding
-    width = max(LEAST, app.size.width - BORDERS)
+    width = room(app.size.width)
     function = app.run_control.function()
 
     def work(job: Job) -> tuple[list[Row], int]:

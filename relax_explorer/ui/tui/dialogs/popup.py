@@ -16,6 +16,11 @@ from relax_explorer.ui.tui.widgets.line_messages import RowChosen
 from relax_explorer.ui.tui.widgets.line_view import LineView, Row
 
 
+def room(columns: int) -> int:
+    """The cells of text in a line of a popup, in a terminal of so many columns; the style sheet says the same."""
+    return min(columns * 9 // 10, 140) - 5  # the frame, the cursor and the gutter
+
+
 class Popup(Moving, ModalScreen["Row | None"]):
     """A list of lines in a frame. Searching and scrolling work as on the screens."""
 
