@@ -7,9 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.session.call_inputs import CallInputs
+from relax_explorer.core.session.session import Session
+from relax_explorer.core.syntax.load import load
 from relax_explorer.ui.cli.input_options import lengths_given, sources_by_name
+from relax_explorer.ui.tui import rows
 from relax_explorer.ui.tui.app import Explorer
+from relax_explorer.ui.tui.selection import Selection
 from relax_explorer.viz.tokens import THEMES
 from tests.ui.test_explorer import LLAMA, opened, screen_text, wait
 
@@ -154,3 +159,21 @@ async def test_a_length_given_on_the_command_line(program: str) -> None:
     async with app.run_test(size=(100, 30)) as pilot:
         await wait(pilot, lambda: app.state.run is not None)
         assert "n = 5" in screen_text(app)
+
+
+def test_details_name_what_a_value_was_merged_from() -> None:
+    session = Session(load(LLAMA), "LegalizeOps,AnnotateTIROpPattern,FuseOps")
+    session.run_all()
+    stage = session.stages[-1]
+    fused = next(
+        item
+        for item in bindings(stage.module.relax_functions["forward"])
+        if rows.callee(item).startswith("fused_matmul1")
+    )
+    shown = rows.detail_lines(session, stage, Selection(stage.number, "forward", fused))
+    assert any(line.startswith("merged from matmul1, ") and line.endswith(" by FuseOps") for line in shown)
+    alone = next(
+        item for item in bindings(stage.module.relax_functions["forward"]) if rows.callee(item) == "take"
+    )
+    shown = rows.detail_lines(session, stage, Selection(stage.number, "forward", alone))
+    assert not any("merged from" in line for line in shown)
