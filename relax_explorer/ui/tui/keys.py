@@ -52,7 +52,7 @@ KEYS: tuple[Key, ...] = (
     Key("3", "show('graph')", "Graph: the dataflow graph"),
     Key("4", "show('problems')", "Problems: errors and warnings of all stages"),
     Key("5", "show('compare')", "Compare: the values of two stages"),
-    Key("6", "checks", "Checks of lengths: proved or left to the run, why, and what removes them"),
+    Key("6", "checks", "Checks of lengths left to the run: why, and what removes them"),
     Key("0", "show('home')", "Home: recent files and samples"),
     Key(
         "right_square_bracket", "stage(1, True)", "Next stage that changed the module", _STAGES, "next stage"
