@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from relax_explorer.core.session import snapshot
 from relax_explorer.core.session.dumps import Stage
+from relax_explorer.core.syntax.printer import printed_module
 from relax_explorer.ui.tui import stage_control
 from relax_explorer.ui.tui.app import Explorer
 from relax_explorer.ui.tui.table_rows import TableRows
@@ -125,3 +127,24 @@ async def test_reading_waits_for_the_screen_but_not_for_long(
     monkeypatch.setattr(Explorer, "when_drawn", lambda self, then: None)
     async with app.run_test(size=(80, 24)) as pilot:
         await wait(pilot, lambda: app.state.session is not None)
+
+
+async def test_no_key_waits_while_the_program_is_printed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    printers = []
+
+    def printed(*given: object, **options: object) -> object:
+        printers.append(threading.current_thread())
+        return printed_module(*given, **options)
+
+    monkeypatch.setattr(snapshot, "printed_module", printed)
+    app = Explorer(program(tmp_path), "DeadCodeElimination")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await wait(pilot, lambda: app.state.stages == 2)
+        await pilot.pause()
+        assert isinstance(app.view.rows, TableRows)
+    assert (
+        len(printers) == 1
+    )  # without StructInfo: the table has it; and a stage without problems needs no places
+    assert printers[0] is not threading.main_thread()

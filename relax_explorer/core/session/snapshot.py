@@ -55,7 +55,9 @@ class Snapshot(Shown):
     @cached_property
     def located(self) -> tuple[Diagnostic, ...]:
         """The problems. Generated nodes get places in the text of this stage."""
-        if self.text:
+        if (
+            self.text or not self.problems
+        ):  # to print a module only for this would take as long as to check it
             return self.problems
         return placed(self.problems, self.printed, f"stage {self.label} {self.made_by}")
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from relax_explorer.core.diagnostics import ParseError
 from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir.facts import facts
 from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.session.dumps import Stage, dumped
 from relax_explorer.core.session.planned import Plan
@@ -36,6 +37,10 @@ EARLY = (
 )
 
 DRAWN = 0.5  # seconds to wait for the screen at most
+LATER = (
+    "pictures",
+    "run_control",
+)  # modules that are needed after the first text; no key waits for their import
 
 
 class StageControl:
@@ -64,10 +69,13 @@ class StageControl:
             stages = dumped(path)
             self._preview(stages[0].text, job)
             session = self._session(path, self._with_constants(stages, job))
-            import_module("relax_explorer.ui.tui.run_control")  # here, so that no key waits for it
+            for name in LATER:
+                import_module(f"relax_explorer.ui.tui.{name}")
             early = _size(session) <= EARLY
             if early:  # so that a run that starts at once has them
                 self._recall(session, job)
+            _prepare(session.stages[0])
+            recent.remember(path)
             job.tell(lambda: self._opened(session, path))
             if not early:
                 self._recall(session, job)
@@ -150,7 +158,6 @@ class StageControl:
         is_other = gc.get_freeze_count() > 0
         gc.unfreeze()
         self._jumps, self._at = [], 0
-        recent.remember(path)
         first = session.stages[0]
         options = self.app.state.options
         if path != self.app.state.path:  # folds of another program
@@ -257,6 +264,13 @@ def _read_at(first: Snapshot, line: int) -> Selection | None:
             if binding.span is not None and binding.span.line >= line:
                 return Selection(0, name, binding)
     return None
+
+
+def _prepare(stage: Snapshot) -> None:
+    """Derive what the first picture of a stage needs, so that no key waits for it."""
+    _ = stage.printed_short, stage.located
+    if type(fn := stage.module.functions.get(stage.entry)) is e.Function:
+        facts(fn)
 
 
 def _size(session: Session) -> int:

@@ -10,7 +10,7 @@ from typing import Any, overload
 from rich.segment import Segment
 from rich.style import Style
 from textual.events import Click
-from textual.geometry import Size
+from textual.geometry import Region, Size
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
@@ -105,6 +105,7 @@ class LineView(ScrollView, Framed, can_focus=True, inherit_bindings=False):
         self.colored = colored
         self.tokens = DARK
         self._strips: dict[tuple[int, bool], Strip] = {}
+        self._look = 0, 0, 0, Style()
 
     def show(self, rows: Sequence[Row], cursor: int | None = None) -> None:
         """Show other lines. Without `cursor` the cursor stays. Lines that look as before are not drawn again."""
@@ -214,23 +215,32 @@ class LineView(ScrollView, Framed, can_focus=True, inherit_bindings=False):
         if 0 <= y < self.lines_shown:
             self.refresh_lines(line, 1)
 
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """The strips of some visible lines. Place and style hold for all of them; Textual derives them anew at each request."""
+        self._look = self._looked()
+        return super().render_lines(crop)
+
+    def _looked(self) -> tuple[int, int, int, Style]:
+        """The first cell and the first row that are visible, the width in cells, and the style below the rows."""
+        x, top = self.scroll_offset
+        return int(x), int(top), self.scrollable_content_region.width, self.rich_style
+
     def render_line(self, y: int) -> Strip:
         """The strip of visible line `y`."""
-        x, top = self.scroll_offset
-        number = int(top) + y
-        width = self.scrollable_content_region.width
+        x, top, width, below = self._look
+        number = top + y
         if number >= len(self.rows):
-            return Strip.blank(width, self.rich_style)
+            return Strip.blank(width, below)
         is_cursor = number == self.cursor
         strip, base = self._strip(number, is_cursor), self._base(is_cursor)
         ghost = self.rows[number].ghost
         room = width - len(ghost) - 1 if ghost and len(ghost) < width // 2 else width
         shown = _with_note(
-            strip, int(x), room, base, Segment(self.rows[number].note, style(self.tokens, "muted") + base)
+            strip, x, room, base, Segment(self.rows[number].note, style(self.tokens, "muted") + base)
         )
         if room < width:
             shown = Strip.join([shown, Strip([Segment(f" {ghost}", style(self.tokens, "dimension") + base)])])
-        return shown.apply_style(self.rich_style)
+        return shown.apply_style(below)
 
     def _base(self, is_cursor: bool) -> Style:
         """The ground of a line. Without colours the cursor line is bold."""
