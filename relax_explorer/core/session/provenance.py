@@ -1,7 +1,7 @@
 """The history of a binding from stage to stage; each answer has a certainty.
 
 The first match wins: same object (`=`), recorded rewrite (`=`), same variable (`≈`), alignment by name, operator and
-order (`?`). A value may also be gone.
+order (`?`), inside of functions that a pass outlined or inlined too. A value may also be gone, or not made yet.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from relax_explorer.core.session.snapshot import Snapshot
 class Trace:
     """A value in one stage: its bindings there (none when gone), and the certainty (`=`, `≈`, `?`).
 
-    `stage` is its place among the stages, `label` the number that users see.
+    `stage` is its place among the stages, `label` the number that users see. `is_before` holds for stages
+    before the one that the history was asked in.
     """
 
     stage: int
@@ -27,11 +28,17 @@ class Trace:
     bindings: tuple[e.Binding, ...]
     mark: str
     label: int
+    is_before: bool = False
 
     @property
     def gone(self) -> bool:
         """True if the value has no binding in this stage."""
         return not self.bindings
+
+    @property
+    def absence(self) -> str:
+        """Why the value has no binding in this stage."""
+        return "not made yet" if self.is_before else "gone"
 
 
 def history(stages: Sequence[Snapshot], number: int, function: str, binding: e.Binding) -> list[Trace]:
@@ -54,7 +61,7 @@ def _walk(
         earlier = stages[number - 1]
         target = earlier if backwards else later
         links = _links(earlier, later, function, current.bindings, backwards)
-        current = Trace(target.number, target.made_by, links[0], links[1], target.label)
+        current = Trace(target.number, target.made_by, links[0], links[1], target.label, backwards)
         traces.append(current)
     return traces
 
@@ -99,15 +106,30 @@ def _dropped(later: Snapshot, items: tuple[e.Binding, ...]) -> bool:
 def _aligned(
     earlier: Snapshot, later: Snapshot, function: str, items: tuple[e.Binding, ...], backwards: bool
 ) -> tuple[e.Binding, ...]:
-    old, new = _of(earlier, function), _of(later, function)
+    old, new = _opened(earlier, later, function), _opened(later, earlier, function)
     sources = set(items)
-    targets = []
-    for pair in align(old, new):
+    targets: dict[e.Binding, None] = {}
+    for pair in align([part for part, _ in old], [part for part, _ in new]):
         if pair.a is not None and pair.b is not None:
-            a, b = old[pair.a], new[pair.b]
+            a, b = old[pair.a][1], new[pair.b][1]
             if (b if backwards else a) in sources:
-                targets.append(a if backwards else b)
+                targets[a if backwards else b] = None
     return tuple(targets)
+
+
+def _opened(stage: Snapshot, other: Snapshot, function: str) -> list[tuple[e.Binding, e.Binding]]:
+    """The bindings of a function, each with the one that holds it.
+
+    That is the binding itself, but for a call of a function that `other` does not have: a pass outlined it or inlined it. Such a call holds the
+    bindings of that function.
+    """
+    found = []
+    for binding in _of(stage, function):
+        value = binding.value
+        callee = value.op.name if type(value) is e.Call and type(value.op) is e.GlobalVar else None
+        inner = _of(stage, callee) if callee is not None and callee not in other.module.functions else []
+        found += [(part, binding) for part in inner or (binding,)]
+    return found
 
 
 def _of(stage: Snapshot, function: str) -> list[e.Binding]:

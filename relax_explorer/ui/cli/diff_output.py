@@ -82,5 +82,5 @@ def print_history(traces: Sequence[Trace], style: str) -> None:
         output.say(output.document("who", {"history": rows}))
         return
     for trace in traces:
-        text = "gone" if trace.gone else "; ".join(binding_text(b) for b in trace.bindings)
+        text = trace.absence if trace.gone else "; ".join(binding_text(b) for b in trace.bindings)
         output.say(f"{trace.label:3} {trace.mark} {trace.made_by:<24} {visible(text, 200)}")

@@ -301,7 +301,7 @@ def _cell(text: str, width: int) -> str:
 
 def _trace_text(trace: Trace, known: Collection[str] = ()) -> str:
     """What the value is in a stage; `known` names are left out."""
-    return "gone" if trace.gone else "; ".join(_binding_text(b, known) for b in trace.bindings)
+    return trace.absence if trace.gone else "; ".join(_binding_text(b, known) for b in trace.bindings)
 
 
 def _binding_text(binding: e.Binding, known: Collection[str]) -> str:
