@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from relax_explorer.core.session.dumps import dumped
-from relax_explorer.ui import directories
+from relax_explorer.ui import directories, recent
 from relax_explorer.ui.tui.app import Explorer
 from relax_explorer.ui.tui.keymap import keymap
 from relax_explorer.ui.tui.recipe import RECIPE
@@ -42,6 +42,19 @@ async def test_home_leads_to_samples_and_to_the_recipe() -> None:
         await press(pilot, app, "0")
         assert "Recent" in screen_text(app)
         assert "06_recursion.py" in screen_text(app)
+
+
+async def test_home_starts_with_the_title_of_the_first_list(tmp_path: Path) -> None:
+    (tmp_path / "one.py").write_text("")
+    recent.remember(str(tmp_path / "one.py"))
+    app = Explorer(None)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await idle(pilot, app)
+        lines = screen_text(app).split("\n")
+        assert "Recent" in lines[2]
+        assert "▌" in lines[3]
+        await press(pilot, app, "G", "g", "j")
+        assert "Recent" in screen_text(app)
 
 
 async def test_the_tour_waits_for_each_key() -> None:

@@ -202,8 +202,10 @@ class LineView(ScrollView, Framed, can_focus=True, inherit_bindings=False):
             self.move(line)
 
     def _follow(self) -> None:
-        height = self.lines_shown
+        height = self.scrollable_content_region.height
         top = int(self.scroll_offset.y)
+        if not height:  # not laid out yet: to follow now would scroll away what stands above the cursor
+            return
         if self.cursor < top:
             self.scroll_to(y=self.cursor, animate=False, force=True)
         elif self.cursor >= top + height:
