@@ -100,6 +100,19 @@ def test_canonicalize_propagates_copies_and_tuple_fields() -> None:
     assert not any(line.startswith(("same", "first", "lv =")) for line in lines)
 
 
+def test_a_field_of_a_tuple_argument_is_read_directly_after_inlining() -> None:
+    text = """
+@R.function(private=True)
+def f(t: R.Tuple(R.Tensor((2,), "float32"), R.Tensor((2,), "float32"))):
+    return R.exp(t[1])
+
+@R.function
+def main(x: R.Tensor((2,), "float32"), y: R.Tensor((2,), "float32")):
+    return f((x, y))
+"""
+    assert body(after(text, "InlinePrivateFunctions"))[0].endswith("= R.exp(y)")
+
+
 def test_a_match_cast_that_checks_stays() -> None:
     text = function(
         "R.match_cast(x, R.Tensor((2, 3), 'float32'))\nR.match_cast(u, R.Tensor((2,), 'float32'))\nreturn x",

@@ -86,7 +86,7 @@ class _Copies:
 
     def _with_field(self, walk: Rewriter, binding: e.VarBinding, value: e.TupleGetItem) -> e.VarBinding:
         """`binding` with a field of a known tuple written out, if the field is a variable or a constant."""
-        known = walk.lookup(value.tuple)
+        known = value.tuple if type(value.tuple) is e.Tuple else walk.lookup(value.tuple)
         while type(known) is e.TupleGetItem:  # a field of a nested tuple
             outer = walk.lookup(known.tuple)
             known = outer.fields[known.index] if type(outer) is e.Tuple else None
