@@ -9,6 +9,7 @@ import sys
 from dataclasses import asdict
 
 from tests.perf.benchmark import Benchmark, Result
+from tests.perf.each_pass import EACH
 from tests.perf.exec import EXEC
 from tests.perf.graphs import GRAPHS
 from tests.perf.memory import MEMORY
@@ -22,6 +23,7 @@ from tests.support.oracle import Oracle
 GROUPS = {
     "text": TEXT,
     "passes": PASSES,
+    "each-pass": EACH,
     "exec": [*EXEC, *TRAVEL],
     "graphs": GRAPHS,
     "ui": [*TUI, *MEMORY],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from relax_explorer.core.arith.prove import Answer, equal
@@ -49,13 +49,9 @@ def check(
 ) -> bool:
     """Report every argument that does not fit. True if the result of the call can be inferred."""
     good, call = True, at.call
-    scope = p.free_vars(*at.dims.values())
-    is_kernel = _is_kernel(call)
-    for number, (want, have) in enumerate(zip(at.params, at.infos, strict=True)):
-        verdict = conversion(at.pinned[number], pinned(substitute_info(want, at.dims), scope))
-        if verdict is Conversion.FITS or call.args[number] in poisoned:
-            continue
-        if verdict is Conversion.MAYBE and is_kernel:
+    for number, verdict in _misfits(at):
+        want, have = at.params[number], at.infos[number]
+        if call.args[number] in poisoned:
             continue
         if verdict is not Conversion.NEVER and depends_on_missing(call.args[number], definitions):
             continue
@@ -68,6 +64,21 @@ def check(
             good = False
             problem.say_wrong(verdict is Conversion.NARROWS, spec_only=_is_opaque(have, want))
     return good
+
+
+def all_fit(at: Application) -> bool:
+    """True if every argument fits by its StructInfo, whatever else is known."""
+    return next(_misfits(at), None) is None
+
+
+def _misfits(at: Application) -> Iterator[tuple[int, Conversion]]:
+    """The numbers of arguments that do not fit surely, with the verdict. A kernel compares lengths at its start."""
+    scope = p.free_vars(*at.dims.values())
+    is_kernel = _is_kernel(at.call)
+    for number, want in enumerate(at.params):
+        verdict = conversion(at.pinned[number], pinned(substitute_info(want, at.dims), scope))
+        if verdict is not Conversion.FITS and not (verdict is Conversion.MAYBE and is_kernel):
+            yield number, verdict
 
 
 def _is_kernel(call: e.Call) -> bool:

@@ -23,7 +23,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.node import replace
-from relax_explorer.core.ir.walk import info_vars, substitute_info
+from relax_explorer.core.ir.walk import info_holders, info_vars, substitute_info
 from relax_explorer.core.ops import edition, find
 from relax_explorer.core.ops.distributed.division import check_distributed, placed
 from relax_explorer.core.ops.kit.decl import InferFailure, Op, Site
@@ -54,6 +54,7 @@ class Inferrer:
         self._memo: dict[Any, tuple[s.StructInfo, bool]] = {}
         self._complete: dict[Any, s.StructInfo] = {}  # results of complete calls without effects
         self._kernel_calls: set[Any] = set()  # the inputs of correct calls of PrimFuncs
+        self._applied: dict[Any, s.StructInfo] = {}  # the results of correct calls of global functions
 
     def info(self, expr: e.Expr) -> s.StructInfo:
         """The StructInfo of an operand."""
@@ -109,8 +110,9 @@ class Inferrer:
         """The StructInfo of a call of operator `op` with known operands. True if it follows from theirs alone."""
         infos = [arg.struct_info or self.info(arg) for arg in call.args]
         # Equal operands and attributes have equal results, so a block repeated a thousand times is inferred once.
-        same = op.by_info or _calls_kernel(call, op)
-        key = (op, call.attrs, tuple(infos), call.sinfo_args) if same else None
+        same = op.by_info or op.by_literals or _calls_kernel(call, op)
+        literals = tuple(map(_literal, call.args)) if op.by_literals else ()
+        key = (op, call.attrs, tuple(infos), call.sinfo_args, *literals) if same else None
         cached = self._memo.get(key) if key is not None else None
         if cached is not None:
             return cached
@@ -166,6 +168,8 @@ class Inferrer:
             key = None  # each such call is reported
         if not site.report or not depends_on_missing(call, self.definitions):
             self.report.extend(site.report)
+        if op.by_literals and next(iter(info_holders(result)), None) is not None:
+            key = None  # the result names a variable that holds its shape
         if key is not None and not site.obligations and not site.report and not s.is_too_large(result):
             alone = op.refine is None and _is_plain(op, call, tuple(infos)) and _is_fixed(result)
             self._memo[key] = result, alone and not any(map(_may_name, infos))
@@ -259,17 +263,28 @@ class Inferrer:
         self, call: e.Call, callee: s.FuncStructInfo, params: tuple[s.StructInfo, ...]
     ) -> s.StructInfo:
         """Beta-reduction: replace the callee's shape variables by their values from the arguments. None leaks."""
+        infos = [self.info(arg) for arg in call.args]
+        # Nothing is captured by a global function. The answer for functions as arguments depends on their captures.
+        key = (
+            (callee, *infos) if type(call.op) is e.GlobalVar and not any(map(holds_function, infos)) else None
+        )
+        known = self._applied.get(key)
+        if known is not None:
+            return known
         mapping: dict[p.PrimVar, p.PrimExpr] = {var: var for var in self._outer_dims(call.op)}
         bound = bound_dims(callee) - mapping.keys()
-        infos = [self.info(arg) for arg in call.args]
         for want, have in zip(params, infos, strict=True):
             match_dims(want, have, mapping)
         pinned_infos = [self.pinned(arg) for arg in call.args]
         at = arguments.Application(call, params, infos, pinned_infos, mapping)
-        if not arguments.check(self.report, at, self.poisoned, self.definitions):
+        fits = key is not None and arguments.all_fit(at)
+        if not (fits or arguments.check(self.report, at, self.poisoned, self.definitions)):
             self.poisoned.add(call)
         ret = erase(callee.ret, mapping.keys(), None, bound - mapping.keys())
-        return substitute_info(ret, mapping)
+        result = substitute_info(ret, mapping)
+        if fits:
+            self._applied[key] = result
+        return result
 
     def item(self, expr: e.TupleGetItem) -> s.StructInfo:
         """The StructInfo of a field of a tuple."""
@@ -341,6 +356,11 @@ def _is_plain(op: type[Op], call: e.Call, infos: tuple[Any, ...]) -> bool:
     if not (op.pure and op.pure_in_spec) or op.says_place:
         return False
     return op.refine is None or op.refine(call, infos) is call
+
+
+def _literal(arg: e.Expr) -> object:
+    """What a rule may see of an operand, beside its StructInfo: the kind, and the value of a literal."""
+    return arg.value if type(arg) is e.DataTypeImm else type(arg)
 
 
 def _calls_kernel(call: e.Call, op: type[Op]) -> bool:

@@ -81,12 +81,15 @@ def _lengths(fn: e.Function) -> Iterator[p.PrimExpr]:
     for binding in bindings(fn):
         if type(binding) is e.MatchCast:
             yield from checked_lengths(binding.struct_info)
-        else:
+        elif type(binding.value) is not e.Call or not _NO_LENGTHS.issuperset(map(type, binding.value.args)):
             yield from _used(binding.value)
             for branch in sequences(binding.value):
                 yield from _used(branch.body)
     yield from _used(fn.body.body)
     yield from checked_lengths(fn.ret_struct_info)
+
+
+_NO_LENGTHS = frozenset({e.Var, e.DataflowVar, e.ExternFunc, e.StringImm, e.DataTypeImm})  # of a call
 
 
 def _used(value: e.Expr) -> Iterator[p.PrimExpr]:

@@ -268,6 +268,9 @@ class Op:
     by_info: ClassVar[bool] = (
         True  # the result depends on the operands' StructInfo alone, not on the operands themselves
     )
+    by_literals: ClassVar[bool] = (
+        False  # it also depends on literals among the operands, and on their kinds, but on nothing else
+    )
     takes_sinfo: ClassVar[bool] = False  # takes StructInfo arguments (`sinfo_args` / `out_sinfo`)
     types: ClassVar[str] = ""  # their name in the signature; empty if they are rarely given
     phase: ClassVar[Phase] = Phase.HIGH  # the first phase whose programs may call the operator

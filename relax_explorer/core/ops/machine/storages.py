@@ -21,6 +21,7 @@ class Lowered(Op):
 
     by_machine = True
     by_info = False
+    by_literals = True
     takes_sinfo = True
     phase = Phase.LOWERED
     no_legalize = "it is lowered already"
