@@ -68,13 +68,28 @@ def test_each_call_that_does_not_fit_is_reported() -> None:
     assert types[4] == 'R.Tensor((m,), dtype="float32")'
 
 
-def test_the_answer_ends_with_the_signature() -> None:
+TWO = """
+@I.ir_module
+class Module:
+    @R.function
+    def f(a: R.Tensor((3,), "float32")) -> R.Tensor((3,), "float32"):
+        return a
+
+    @R.function
+    def g(a: R.Tensor((3,), "float32")) -> R.Object:
+        return a
+
+    @R.function
+    def main(x: R.Tensor((3,), "float32")):
+        cls = Module
+        p = cls.f(x)
+        q = cls.g(x)
+        return p
+"""
+
+
+def test_the_result_of_a_function_counts() -> None:
     """Two functions with equal parameters have results of their own."""
-    text = CALLS.replace(
-        "    @R.function\n    def main",
-        "    @R.function\n    def g(a: R.Tensor(('k',), 'float32'), b: R.Tensor(('k',), 'float32')) -> R.Object:\n        return a\n\n    @R.function\n    def main",
-    )
-    module, _ = normalize_with(relax_explorer.parse(text.replace("r = cls.f", "r = cls.g")))
+    module, _ = normalize_with(relax_explorer.parse(TWO))
     types = [str(item.var.struct_info) for item in bindings(module["main"])]
-    assert types[0] == 'R.Tensor((n,), dtype="float32")'
-    assert types[2] == "R.Any"
+    assert types == ['R.Tensor((3,), dtype="float32")', "R.Any"]
