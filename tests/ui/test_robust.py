@@ -110,3 +110,68 @@ async def test_the_profile_of_the_explorer(tmp_path: Path, profile: str, said: b
         await pilot.press("4")
         await pilot.pause()
         assert ("RX0116" in screen_text(app)) is said
+
+
+@pytest.mark.parametrize(("profile", "said"), [("auto", False), ("tvm", False), ("spec", True)])
+async def test_the_stages_of_a_build_are_checked_by_the_rules_of_tvm(
+    tmp_path: Path, profile: str, said: bool
+) -> None:
+    """Warnings that no rule of TVM gives would hide the others, since each stage repeats them."""
+    text = '@R.function\ndef main(x: R.Object):\n    y: R.Tensor((2,), "float32") = x\n    return y\n'
+    for name in ("00_input.py", "01_LegalizeOps.py"):
+        (tmp_path / name).write_text(text)
+    app = Explorer(str(tmp_path), profile=profile)
+    async with app.run_test(size=(100, 24)) as pilot:
+        await wait(pilot, lambda: app.state.session is not None)
+        await pilot.press("4")
+        await wait(pilot, lambda: ("RX0116" if said else "--profile spec adds") in screen_text(app))
+        assert ("RX0116" in screen_text(app)) is said
+
+
+WARNED = """@R.function
+def main(x: R.Object):
+    y: R.Tensor((2,), "float32") = x
+    return y
+"""
+NOTED = """@R.function
+def main(x: R.Object):
+    R.func_attr({"relax.force_pure": True})
+    R.print(format="")
+    return x
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "width", "is_counted"),
+    [(WARNED, 120, True), (WARNED, 80, True), (WARNED, 60, False), (NOTED, 120, False)],
+)
+async def test_the_header_counts_what_is_wrong(
+    tmp_path: Path, text: str, width: int, is_counted: bool
+) -> None:
+    """Not notes: RX0119 stands in every build after RemovePurityChecking. Where the words don't fit, the stage comes first."""
+    path = tmp_path / "longer_name.py"
+    path.write_text(text)
+    app = Explorer(str(path), pipeline="")
+    async with app.run_test(size=(width, 24)) as pilot:
+        await wait(pilot, lambda: app.state.session is not None)
+        await pilot.press("4")
+        await pilot.pause()
+        header = screen_text(app).splitlines()[0]
+        assert ("1 problem  stage" in header) is is_counted
+        assert "stage 0/0 input" in header
+        assert ("RX0116" if text is WARNED else "RX0119") in screen_text(app)
+
+
+async def test_a_popup_is_as_high_as_its_lines(tmp_path: Path) -> None:
+    path = tmp_path / "p.py"
+    path.write_text('@R.function\ndef main(x: R.Tensor((2,), "float32")):\n    return x\n')
+    app = Explorer(str(path))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await wait(pilot, lambda: app.state.session is not None)
+        app.show_text("few", ["one"])
+        await pilot.pause()
+        assert app.screen.query_one("#popup_frame").size.height < 8
+        await pilot.press("escape")
+        app.show_text("many", [str(n) for n in range(100)])
+        await pilot.pause()
+        assert app.screen.query_one("#popup_frame").size.height == 30

@@ -53,6 +53,13 @@ PROFILE = Argument(
     "spec",
     choices=("spec", "tvm"),
 )
+PROFILE_OR_AUTO = Argument(
+    "--profile",
+    "spec (the language), tvm (what TVM 0.27 accepts), or auto: tvm for the stages of a build, spec for a program",
+    "choice",
+    "auto",
+    choices=("auto", "spec", "tvm"),
+)
 SHAPE = Argument("--shape", "the value of a shape variable, n=3", "pair", metavar="n=3")
 
 RUN_INPUT = Argument(

@@ -16,6 +16,7 @@ from relax_explorer.core.session.command_arguments import (
     PACKED,
     PASSES,
     PROFILE,
+    PROFILE_OR_AUTO,
     PROGRAM,
     PROGRAM_OR_NONE,
     REDUCE_MOTION,
@@ -54,7 +55,7 @@ GRAPH = Command(
 
 
 EXPLORER = (
-    PROGRAM_OR_NONE, PASSES, PROFILE, FUNCTION, RUN_INPUT, SHAPE, PACKED, CONST, THEME, REDUCE_MOTION, KEYS, KEY,
+    PROGRAM_OR_NONE, PASSES, PROFILE_OR_AUTO, FUNCTION, RUN_INPUT, SHAPE, PACKED, CONST, THEME, REDUCE_MOTION, KEYS, KEY,
 )  # fmt: skip
 """What the explorer takes, in a terminal and without one."""
 COMMANDS: tuple[Command, ...] = (
@@ -104,7 +105,7 @@ COMMANDS: tuple[Command, ...] = (
         (
             PROGRAM_OR_NONE,
             PASSES,
-            PROFILE,
+            PROFILE_OR_AUTO,
             THEME,
             REDUCE_MOTION,
             Argument("--port", "the port; 0 takes a free one", "int", 8765, metavar="N"),

@@ -85,7 +85,7 @@ class Explorer(App[int]):
     state: reactive[State] = reactive(State(), init=False, repaint=False)  # the screens draw what changed
 
     def __init__(
-        self, path: str | None, pipeline: str = "default", screen: str = "passes", profile: str = "spec", call: CallInputs | None = None,
+        self, path: str | None, pipeline: str = "default", screen: str = "passes", profile: str = "auto", call: CallInputs | None = None,
         theme: str = "auto", is_ascii: bool = False, is_still: bool = False,
         keymap: Keymap = keys.KEYS, const: str | None = None,
     ) -> None:  # fmt: skip

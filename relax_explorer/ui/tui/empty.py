@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from relax_explorer.core.session.recorded import RecordedSession
 from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.ui.tui.state import State
 from relax_explorer.viz.visible import visible
@@ -78,11 +79,13 @@ def no_comparison(state: State, is_busy: bool) -> list[str]:
 
 def no_problems(state: State) -> list[str]:
     """Nothing is wrong."""
+    is_tvm = isinstance(state.session, RecordedSession) and state.session.profile == "tvm"
     return [
         f"no problems in {state.stages} stage{'s' * (state.stages != 1)}",
         "",
         "Checked: syntax, well-formedness, StructInfo, purity, contracts of passes.",
         "Wrong numbers are no problems of the text: B in Passes (1) finds their pass.",
+        *(["TVM's rules hold here; --profile spec adds those of the specification."] if is_tvm else []),
     ]
 
 

@@ -147,11 +147,11 @@ class StageControl:
         return found
 
     def _session(self, path: str, stages: Sequence[Stage]) -> Session:
-        if is_recorded(path, stages):
-            return RecordedSession(stages, path, directories.kernel_cache(), self.profile)
-        return Session(
-            stages[0].module, with_files(self.pipeline), path, directories.kernel_cache(), self.profile
-        )
+        cache = directories.kernel_cache()
+        if is_recorded(path, stages):  # TVM made them, so its rules hold
+            return RecordedSession(stages, path, cache, "tvm" if self.profile == "auto" else self.profile)
+        profile = "spec" if self.profile == "auto" else self.profile
+        return Session(stages[0].module, with_files(self.pipeline), path, cache, profile)
 
     def _opened(self, session: Session, path: str) -> None:
         self.run.stop()

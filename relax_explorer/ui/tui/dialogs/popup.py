@@ -52,6 +52,7 @@ class Popup(Moving, ModalScreen["Row | None"]):
         view.show(self._rows, self._cursor)
         view.move(self._cursor, tell=False)
         view.focus()
+        frame.styles.max_height = len(self._rows) + 3  # with the frame and the search line
 
     @property
     def view(self) -> LineView:

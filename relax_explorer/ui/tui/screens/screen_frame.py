@@ -11,6 +11,7 @@ from textual.containers import Container
 from textual.events import Resize, ScreenResume
 from textual.widgets import Input
 
+from relax_explorer.core.diagnostics import Severity
 from relax_explorer.ui.tui import keys
 from relax_explorer.ui.tui.screens.moving import Moving
 from relax_explorer.ui.tui.state import State
@@ -156,8 +157,10 @@ class Frame(Moving):
                 f"[{word}]" if screen == self.name_ else f" {word} ",
                 style="bold" if screen == self.name_ else "dim",
             )
-        right = self.position(state)
         room = width - columns(left.plain) - 1
+        right, wrong = self.position(state), _wrong(state)
+        if columns(wrong) + columns(right) <= room:
+            right = wrong + right
         right = fit(right, max(0, room))
         left.append(" " * max(0, room - columns(right)))
         left.append(right)
@@ -168,10 +171,8 @@ class Frame(Moving):
         stage = state.stage
         if stage is None or state.session is None:
             return ""
-        wrong = len(state.session.problems)
         last = max(state.session.total, state.session.stages[-1].label)
-        text = f"stage {stage.label}/{last} {visible(stage.made_by, 30)}"
-        return f"{wrong} problem{'s' * (wrong > 1)}  {text}" if wrong and not self.is_narrow else text
+        return f"stage {stage.label}/{last} {visible(stage.made_by, 30)}"
 
     def _footer(self) -> Text:
         said = self.explorer.jobs.notice() or self.explorer.notice
@@ -281,6 +282,13 @@ class Frame(Moving):
 
     def action_back(self) -> None:
         self.explorer.show_screen("passes" if self.explorer.state.session is not None else "home")
+
+
+def _wrong(state: State) -> str:
+    """How many errors and warnings the stages have. Notes are listed, too, but nothing is wrong there."""
+    found = [] if state.session is None else state.session.problems
+    count = sum(problem.level > Severity.NOTE for _, problem in found)
+    return f"{count} problem{'s' * (count > 1)}  " if count else ""
 
 
 def table_text(lines: list[str]) -> Text:
