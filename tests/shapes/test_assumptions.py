@@ -82,3 +82,41 @@ def test_a_refuted_answer_is_not_tried() -> None:
     assert prove_under([], p.GE(n, p.IntImm(0)), {Answer.NO}) is Answer.UNKNOWN
     assert prove_under([], p.LT(n, p.IntImm(0)), {Answer.YES}) is Answer.UNKNOWN
     assert prove_under([], p.GE(n, p.IntImm(0)), {Answer.YES}) is Answer.YES
+
+
+def test_what_one_path_learns_is_unknown_on_others() -> None:
+    n, m, k = (p.PrimVar(name) for name in "nmk")
+    before = Assumptions().plus(p.LE(n, m))
+    then = before.plus(p.EQ(k, n)).plus(p.GT(n, p.IntImm(3)))
+    other = before.plus(p.EQ(k, m)).plus(p.LT(n, p.IntImm(3)))
+    assert then.equal(k, n) is other.equal(k, m) is Answer.YES
+    assert before.equal(k, n) is then.equal(k, m) is other.equal(k, n) is Answer.UNKNOWN
+    assert (before.value(k), then.value(k), other.value(k)) == (None, n, m)
+    assert (before.names(n), then.names(n), other.names(n)) == ([], [k], [])
+    assert [known.prove(p.GT(n, p.IntImm(2))) for known in (before, then, other)] == [
+        Answer.UNKNOWN, Answer.YES, Answer.NO,
+    ]  # fmt: skip
+    assert (len(list(before)), len(list(then)), len(list(other))) == (1, 3, 3)
+    assert then.prove(p.LE(n, m)) is other.prove(p.LE(n, m)) is Answer.YES
+
+
+def test_facts_about_a_variable_are_facts_about_its_later_value() -> None:
+    n, m, k = (p.PrimVar(name) for name in "nmk")
+    padding = [p.PrimVar(f"v{number}") for number in range(40)]
+    known = Assumptions().plus(p.LE(m, p.Add(k, p.IntImm(1))))
+    for a, b in itertools.pairwise(padding):
+        known = known.plus(p.LE(a, b))
+    known = known.plus(p.EQ(m, p.Mul(n, p.IntImm(2))))
+    assert known.prove(p.LE(p.Mul(n, p.IntImm(2)), p.Add(k, p.IntImm(1)))) is Answer.YES
+    assert [str(fact) for fact in known.reasons(p.LE(p.Mul(n, p.IntImm(2)), p.Add(k, p.IntImm(1))))] == [
+        "m <= k + 1", "m == n * 2",
+    ]  # fmt: skip
+
+
+def test_a_counterexample_has_values_for_defined_variables() -> None:
+    n, m, k = (p.PrimVar(name) for name in "nmk")
+    known = Assumptions().plus(p.EQ(m, p.Add(n, p.IntImm(1)))).plus(p.GE(n, p.IntImm(2)))
+    values = known.counterexample(p.EQ(m, k))
+    assert values.keys() == {m, k}
+    assert values[m] >= 3
+    assert values[m] != values[k]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Container, Sequence
 
 from relax_explorer.core.arith.bounds import ATOM_LIMIT
-from relax_explorer.core.arith.cases import both, holds, impossible
+from relax_explorer.core.arith.cases import at_least, both, equals, holds, impossible
 from relax_explorer.core.arith.form import CANONICAL
-from relax_explorer.core.arith.polynomial import combine, rebuild, size
+from relax_explorer.core.arith.polynomial import Polynomial, combine, rebuild, size
 from relax_explorer.core.arith.prove import Answer, equal
 from relax_explorer.core.arith.simplify import simplify
 from relax_explorer.core.ir.prim import EQ, PrimExpr, PrimVar, free_vars, substitute
@@ -30,6 +30,18 @@ def prove_under(
     premises = [holds(fact, True) for fact in facts]
     for answer, opposite in ((Answer.YES, False), (Answer.NO, True)):
         if answer in possible and all(map(impossible, both([*premises, holds(condition, opposite)]))):
+            return answer
+    return Answer.UNKNOWN
+
+
+def is_zero_under(
+    facts: Sequence[PrimExpr], poly: Polynomial, possible: Container[Answer] = (Answer.YES, Answer.NO)
+) -> Answer:
+    """The answer of `prove_under` for the condition that a polynomial is 0."""
+    premises = [holds(fact, True) for fact in facts]
+    refutations = {Answer.YES: [at_least(poly, {}, 1), at_least({}, poly, 1)], Answer.NO: [equals(poly, {})]}
+    for answer, cases in refutations.items():
+        if answer in possible and all(map(impossible, both([*premises, cases]))):
             return answer
     return Answer.UNKNOWN
 

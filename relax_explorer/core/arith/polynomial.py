@@ -5,7 +5,7 @@ An atom is a variable, or an expression that is not split further. `form` turns 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import count
 
 from relax_explorer.core.ir.dtype import INT64, DType
@@ -89,6 +89,33 @@ def multiply(a: Polynomial, b: Polynomial) -> Polynomial:
             monomial = tuple(sorted(left + right, key=order)) if left and right else left or right
             accumulate(out, {monomial: x * y}, 1)
     return out
+
+
+def over_variables(poly: Polynomial) -> bool:
+    """True if every atom is a variable."""
+    return all(type(atom) is PrimVar for monomial in poly for atom in monomial)
+
+
+def replaced(poly: Polynomial, values: Mapping[PrimExpr, Polynomial]) -> Polynomial:
+    """A polynomial with atoms replaced by polynomials."""
+    out: Polynomial = {}
+    for monomial, coefficient in poly.items():
+        term: Polynomial = {tuple([atom for atom in monomial if atom not in values]): coefficient}
+        for atom in monomial:
+            if atom in values:
+                term = multiply(term, values[atom])
+        accumulate(out, term, 1)
+    return out
+
+
+def evaluate(poly: Polynomial, values: Mapping[PrimVar, int]) -> int:
+    """The value of a polynomial over variables."""
+    total = 0
+    for monomial, coefficient in poly.items():
+        for var in monomial:
+            coefficient *= values[var]  # type: ignore[index]  # the caller knows that its atoms are variables
+        total += coefficient
+    return total
 
 
 def split(poly: Polynomial, divisor: int) -> tuple[Polynomial, Polynomial]:

@@ -16,7 +16,7 @@ from math import gcd
 from relax_explorer.core.arith import cases
 from relax_explorer.core.arith.bounds import polynomial_bounds
 from relax_explorer.core.arith.form import CANONICAL
-from relax_explorer.core.arith.polynomial import Polynomial, combine, constant
+from relax_explorer.core.arith.polynomial import Polynomial, combine, constant, over_variables
 from relax_explorer.core.ir.prim import IntImm, Mul, PrimExpr, PrimVar, substitute
 
 PROVERS = ("arithmetic", "alpha")
@@ -68,9 +68,9 @@ def equal(a: PrimExpr, b: PrimExpr) -> Answer:
     difference = combine(CANONICAL.polynomial(a), CANONICAL.polynomial(b), -1)
     if not difference:
         return Answer.YES
-    if _never_zero(difference):
+    if never_zero(difference):
         return Answer.NO
-    return Answer.UNKNOWN if _only_variables(difference) else _equal_by_cases(a, b)
+    return Answer.UNKNOWN if over_variables(difference) else _equal_by_cases(a, b)
 
 
 @lru_cache(maxsize=4096)
@@ -82,11 +82,8 @@ def _equal_by_cases(a: PrimExpr, b: PrimExpr) -> Answer:
     return Answer.YES if all(cases.impossible(case) for case in different) else Answer.UNKNOWN
 
 
-def _only_variables(poly: Polynomial) -> bool:
-    return all(type(atom) is PrimVar for monomial in poly for atom in monomial)
-
-
-def _never_zero(poly: Polynomial) -> bool:
+def never_zero(poly: Polynomial) -> bool:
+    """True if a polynomial is certainly not 0, whatever its variables are."""
     value = constant(poly)
     if value is not None:
         return value != 0
@@ -104,7 +101,7 @@ def at_least(a: PrimExpr, bound: int) -> Answer:
         return Answer.YES
     if high is not None and high < bound:
         return Answer.NO
-    return Answer.UNKNOWN if _only_variables(poly) else _at_least_by_cases(a, bound)
+    return Answer.UNKNOWN if over_variables(poly) else _at_least_by_cases(a, bound)
 
 
 @lru_cache(maxsize=4096)

@@ -43,9 +43,12 @@ def _simplify(expr: PrimExpr) -> PrimExpr:
     if expr.dtype.kind != "int":
         return expr
     new = rebuild(polynomial(expr), expr.dtype, expr)
-    if size(new) != size(expr):
-        return new if size(new) < size(expr) else expr
-    return new if _occurrences(new) <= _occurrences(expr) else expr
+    return new if brevity(new) <= brevity(expr) else expr
+
+
+def brevity(expr: PrimExpr) -> tuple[int, int]:
+    """How long an expression is: nodes, then occurrences of variables."""
+    return size(expr), _occurrences(expr)
 
 
 def _occurrences(expr: PrimExpr) -> int:
@@ -58,4 +61,4 @@ def _occurrences(expr: PrimExpr) -> int:
     return count
 
 
-__all__ = ["SIZE_LIMIT", "Polynomial", "combine", "constant", "polynomial", "rebuild", "simplify"]
+__all__ = ["SIZE_LIMIT", "Polynomial", "brevity", "combine", "constant", "polynomial", "rebuild", "simplify"]

@@ -1,24 +1,35 @@
 """Facts about lengths, each with its reason, and what follows from them.
 
 Operators, casts and calls demand conditions; what passed before is known after. An `Assumptions` never changes: `plus` gives a
-new one, so that branches share what holds before them.
+new one, so that branches share what holds before them. Along a path all of them are prefixes of one log, so that a fact costs
+the same however many there are; a second branch copies the log.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice, product
 
-from relax_explorer.core.arith.assume import prove_under
-from relax_explorer.core.arith.prove import Answer, equal
+from relax_explorer.core.arith.assume import is_zero_under, prove_under
+from relax_explorer.core.arith.form import CANONICAL
+from relax_explorer.core.arith.polynomial import (
+    TERM_LIMIT,
+    Polynomial,
+    combine,
+    evaluate,
+    over_variables,
+    replaced,
+)
+from relax_explorer.core.arith.prove import Answer, equal, never_zero, prover_in_use
 from relax_explorer.core.arith.simplify import simplify
 from relax_explorer.core.arith.witness import number
 from relax_explorer.core.ir import prim as p
 
 _MOST = 24  # facts that a proof considers: the latest of those that share variables with the question
-_SEEN = 256  # of these, the latest: a proof costs the same however long the program is
+_SEEN = 256  # facts that are looked up by a variable, the latest: a proof costs the same however long the program is
 _COMPARED = (p.EQ, p.NE, p.LT, p.LE, p.GT, p.GE)
 
 
@@ -29,9 +40,7 @@ class Fact:
     condition: p.PrimExpr
     why: str = ""
     place: object = None
-    is_definition: bool = (
-        False  # it only gives a variable its value, which `Assumptions.known` puts in its place
-    )
+    is_definition: bool = False  # it only gives a variable its value, which `known` puts in its place
 
     @cached_property
     def names(self) -> frozenset[p.PrimVar]:
@@ -42,20 +51,76 @@ class Fact:
         return f"{self.condition}" + (f" ({self.why})" if self.why else "")
 
 
+class _Log:
+    """Facts in order, with indices by their numbers."""
+
+    def __init__(self) -> None:
+        self.facts: list[Fact] = []
+        self.defined: dict[p.PrimVar, tuple[int, p.PrimExpr]] = {}
+        self.about: dict[p.PrimVar, list[int]] = {}  # the facts about a variable or its value
+        self.others: dict[p.PrimVar, list[int]] = {}  # of these, the ones that are no definitions
+        self.first_other: int | None = None
+        self._names: dict[p.PrimExpr, list[tuple[int, p.PrimVar]]] = {}
+        self._named = 0  # the definitions that `names` has seen
+
+    def up_to(self, count: int) -> _Log:
+        """A copy of the first facts."""
+        copy = _Log()
+        copy.facts = self.facts[:count]
+        copy.defined = {var: entry for var, entry in self.defined.items() if entry[0] < count}
+        for mine, theirs in ((copy.about, self.about), (copy.others, self.others)):
+            mine.update({var: numbers[: bisect_left(numbers, count)] for var, numbers in theirs.items()})
+        if self.first_other is not None and self.first_other < count:
+            copy.first_other = self.first_other
+        return copy
+
+    def add(self, fact: Fact, known: p.PrimExpr, definition: tuple[p.PrimVar, p.PrimExpr] | None) -> None:
+        """Add a fact; `known` is its condition in terms of the variables without values."""
+        number = len(self.facts)
+        self.facts.append(fact)
+        names = fact.names.union(p.free_vars(known))
+        for var in names:
+            self.about.setdefault(var, []).append(number)
+        if definition is None:
+            if self.first_other is None:
+                self.first_other = number
+            for var in names:
+                self.others.setdefault(var, []).append(number)
+            return
+        var, value = definition
+        self.defined[var] = number, value
+        if var in self.others:  # they are about the variables of the value from now on
+            for name in p.free_vars(value):
+                merged = sorted({*self.others.get(name, ()), *self.others[var]})
+                self.others[name] = merged[-_SEEN:]
+
+    def names(self) -> dict[p.PrimExpr, list[tuple[int, p.PrimVar]]]:
+        """The variables with each value, in canonical form, with the numbers of their definitions."""
+        for var, (defined_by, value) in islice(self.defined.items(), self._named, None):
+            self._names.setdefault(CANONICAL.simple(value), []).append((defined_by, var))
+        self._named = len(self.defined)
+        return self._names
+
+
 @dataclass(frozen=True, eq=False)
 class Assumptions:
-    """Facts in the order in which they became known. `defined` has the variables that a fact equates with an expression."""
+    """Facts in the order in which they became known."""
 
-    facts: tuple[Fact, ...] = ()
-    defined: dict[p.PrimVar, p.PrimExpr] = field(default_factory=dict)
-    has_others: bool = False  # True if a fact is no definition
+    _log: _Log = field(default_factory=_Log)
+    count: int = 0
 
     def plus(self, condition: p.PrimExpr, why: str = "", place: object = None) -> Assumptions:
         """These facts and one more."""
-        found = _definition(self.known(condition))
-        defined = self.defined if found is None else self.defined | dict([found])
-        fact = Fact(condition, why, place, found is not None)
-        return Assumptions((*self.facts, fact), defined, self.has_others or found is None)
+        known = self.known(condition)
+        found = _definition(known)
+        log = self._log if len(self._log.facts) == self.count else self._log.up_to(self.count)
+        log.add(Fact(condition, why, place, found is not None), known, found)
+        return Assumptions(log, self.count + 1)
+
+    def value(self, var: p.PrimVar) -> p.PrimExpr | None:
+        """The expression that a fact equates a variable with."""
+        number, value = self._log.defined.get(var, (self.count, None))
+        return value if number < self.count else None
 
     def known(self, expr: p.PrimExpr) -> p.PrimExpr:
         """An expression with the variables that are known replaced by their values, simplified."""
@@ -63,29 +128,45 @@ class Assumptions:
 
     def _in_values(self, expr: p.PrimExpr) -> p.PrimExpr:
         """An expression with the variables that are known replaced by their values."""
-        used = {var: self.defined[var] for var in p.free_vars(expr) if var in self.defined}
-        while (
-            used
-        ):  # a value may have variables that became known later; a variable is never part of its own value
+        # A value may have variables that became known later. A variable is never part of its own value.
+        while used := self._values(expr):
             expr = p.substitute(expr, used)
-            used = {var: self.defined[var] for var in p.free_vars(expr) if var in self.defined}
         return expr
+
+    def _values(self, expr: p.PrimExpr) -> dict[p.PrimVar, p.PrimExpr]:
+        """The values of the variables of an expression that have one."""
+        if not self._log.defined:
+            return {}
+        found = ((var, self.value(var)) for var in p.free_vars(expr))
+        return {var: value for var, value in found if value is not None}
+
+    def names(self, expr: p.PrimExpr) -> list[p.PrimVar]:
+        """The variables that the facts equate with an expression, in order."""
+        if not self._log.defined:
+            return []
+        found = self._log.names().get(CANONICAL.simple(self.known(expr)), ())
+        return [var for number, var in found if number < self.count]
+
+    @property
+    def _has_others(self) -> bool:
+        """True if a fact is no definition."""
+        first = self._log.first_other
+        return first is not None and first < self.count
 
     def prove(self, condition: p.PrimExpr) -> Answer:
         """YES if a condition follows from the facts, NO if it contradicts them, else UNKNOWN."""
+        difference = self._difference(condition)
+        if difference is not None:
+            return self._is_zero(difference)
         question = self._in_values(condition)
         at_once = _decided(question)
         if at_once is not Answer.UNKNOWN:
             return at_once
         # Definitions are in the question by now. Without other facts, an equation is decided by its two sides.
-        if not self.has_others and type(question) is p.EQ:
+        if not self._has_others and type(question) is p.EQ:
             return Answer.UNKNOWN
         question = simplify(question)
-        if len(self.facts) <= _FEW:
-            rest = _sharing(self._others, question)
-        else:
-            chosen = [fact for fact in self._relevant(question) if not fact.is_definition]
-            rest = _undecided([self.known(fact.condition) for fact in chosen])
+        rest = self._sharing(p.free_vars(question))
         # Most questions are open: two attempts that part settle that in a tenth of the time of a proof. One rules out an answer.
         possible = {Answer.YES, Answer.NO}
         for _, holds in _examples(question, rest, _TRIED_FIRST):
@@ -94,10 +175,50 @@ class Assumptions:
                 return Answer.UNKNOWN
         return prove_under(rest, question, possible)
 
+    def _difference(self, condition: p.PrimExpr) -> Polynomial | None:
+        """Both sides of an equation subtracted, in terms of variables without values, if that is a polynomial over variables."""
+        poly = _as_polynomial(condition) if prover_in_use() == "arithmetic" else None
+        while poly is not None and over_variables(poly) and len(poly) <= TERM_LIMIT:
+            values: dict[p.PrimExpr, Polynomial] = {}
+            for var in {atom for monomial in poly for atom in monomial} if self._log.defined else ():
+                value = self.value(var)  # type: ignore[arg-type]  # all atoms are variables
+                if value is not None:
+                    values[var] = CANONICAL.polynomial(value)
+            if not values:
+                return poly
+            poly = replaced(poly, values)
+        return None
+
+    def _is_zero(self, poly: Polynomial) -> Answer:
+        """Whether a polynomial over variables without values is 0."""
+        if not poly:
+            return Answer.YES
+        if never_zero(poly):
+            return Answer.NO
+        if not self._has_others:
+            return Answer.UNKNOWN
+        names: list[p.PrimVar] = list(dict.fromkeys(atom for monomial in poly for atom in monomial))  # type: ignore[misc]  # as above
+        rest = self._sharing(names)
+        possible = {Answer.YES, Answer.NO}
+        for values in _fulfilling(rest, list(dict.fromkeys([*names, *p.free_vars(*rest)])), _TRIED_FIRST):
+            possible.discard(Answer.YES if evaluate(poly, values) else Answer.NO)
+            if not possible:
+                return Answer.UNKNOWN
+        return is_zero_under(rest, poly, possible)
+
+    def _sharing(self, names: list[p.PrimVar]) -> list[p.PrimExpr]:
+        """What is known of variables without values, in terms of such variables."""
+        if not self._has_others:
+            return []
+        if self.count <= _FEW:
+            return _sharing(self._others, names)
+        found = self._relevant(names, self._log.others)
+        return _undecided([self.known(fact.condition) for fact in found])
+
     @cached_property
     def _others(self) -> list[p.PrimExpr]:
         """The facts that are no definitions, in terms of the variables that have no value."""
-        return _undecided([self.known(fact.condition) for fact in self.facts if not fact.is_definition])
+        return _undecided([self.known(fact.condition) for fact in self if not fact.is_definition])
 
     def equal(self, a: p.PrimExpr, b: p.PrimExpr) -> Answer:
         """Whether two lengths are equal under the facts."""
@@ -106,17 +227,16 @@ class Assumptions:
     @property
     def are_contradictory(self) -> bool:
         """True if no assignment fulfils the facts, so that nothing after them is reached."""
-        return (
-            bool(self.facts)
-            and prove_under([fact.condition for fact in self.facts[-_MOST:]], _FALSE) is Answer.YES
-        )
+        latest = self._log.facts[max(0, self.count - _MOST) : self.count]
+        return bool(latest) and prove_under([fact.condition for fact in latest], _FALSE) is Answer.YES
 
     def reasons(self, condition: p.PrimExpr) -> list[Fact]:
         """Facts that suffice to decide a condition; none of them can be dropped."""
         answer = self.prove(condition)
         if answer is Answer.UNKNOWN:
             return []
-        kept = self._relevant(condition)
+        names = [*p.free_vars(condition), *p.free_vars(self._in_values(condition))]
+        kept = self._relevant(names, self._log.about)
         for fact in list(kept):
             fewer = [other for other in kept if other is not fact]
             if from_facts(fewer).prove(condition) is answer:
@@ -125,38 +245,31 @@ class Assumptions:
 
     def counterexample(self, condition: p.PrimExpr) -> dict[p.PrimVar, int]:
         """Lengths that fulfil the facts and not the condition; {} if a few attempts find none."""
-        facts = [fact.condition for fact in self._relevant(condition)]
-        asked = set(p.free_vars(condition))
-        for values, holds in _examples(condition, facts):
+        question = self._in_values(condition)
+        for values, holds in _examples(question, self._sharing(p.free_vars(question))):
             if not holds:
-                return {var: value for var, value in values.items() if var in asked}
+                found = ((var, number(self._in_values(var), values)) for var in p.free_vars(condition))
+                return {var: value for var, value in found if value is not None}
         return {}
 
-    def _relevant(self, question: p.PrimExpr) -> list[Fact]:
-        """The latest facts that share variables with a question, directly or through other facts, in order."""
-        wanted = set(p.free_vars(question))
-        # A fact about a defined variable matters to questions about the variables of its value.
-        rest = [(fact, self._names(fact)) for fact in self.facts[-_SEEN:]]
-        chosen: list[Fact] = []
-        is_growing = True
-        while is_growing and len(chosen) < _MOST:
-            new = [item for item in reversed(rest) if item[1] & wanted][: _MOST - len(chosen)]
-            chosen += [fact for fact, _ in new]
-            wanted.update(*(names for _, names in new))
-            ids = {id(fact) for fact in chosen}
-            rest = [item for item in rest if id(item[0]) not in ids]
-            is_growing = bool(new)
-        places = {id(fact): n for n, fact in enumerate(self.facts)}
-        return sorted(chosen, key=lambda fact: places[id(fact)])
-
-    def _names(self, fact: Fact) -> frozenset[p.PrimVar]:
-        """The variables of a fact, and those of the values of these."""
-        if self.defined.keys().isdisjoint(fact.names):
-            return fact.names
-        return fact.names.union(p.free_vars(self.known(fact.condition)))
+    def _relevant(self, names: list[p.PrimVar], index: dict[p.PrimVar, list[int]]) -> list[Fact]:
+        """The latest facts of an index that are about variables, directly or through other facts, in order."""
+        facts, chosen, asked, wanted = self._log.facts, set[int](), set[p.PrimVar](), set(names)
+        while (new_names := wanted - asked) and len(chosen) < _MOST:
+            new: set[int] = set()
+            for var in new_names:
+                numbers = index.get(var, ())
+                end = bisect_left(numbers, self.count)
+                new.update(numbers[max(0, end - _MOST) : end])
+            latest = sorted(new - chosen)[len(chosen) - _MOST :]
+            chosen.update(latest)
+            asked = set(wanted)
+            for n in latest:
+                wanted |= facts[n].names.union(p.free_vars(self._in_values(facts[n].condition)))
+        return [facts[n] for n in sorted(chosen)]
 
     def __iter__(self) -> Iterator[Fact]:
-        return iter(self.facts)
+        return islice(self._log.facts, self.count)
 
 
 _TRIED = (3, 4, 1, 7, 2, 5)
@@ -169,9 +282,9 @@ def _undecided(conditions: list[p.PrimExpr]) -> list[p.PrimExpr]:
     return [one for one in conditions if _decided(one) is Answer.UNKNOWN]
 
 
-def _sharing(conditions: list[p.PrimExpr], question: p.PrimExpr) -> list[p.PrimExpr]:
-    """The conditions that share variables with a question, directly or through others, in order."""
-    wanted = set(p.free_vars(question))
+def _sharing(conditions: list[p.PrimExpr], names: list[p.PrimVar]) -> list[p.PrimExpr]:
+    """The conditions about variables, directly or through others, in order."""
+    wanted = set(names)
     open_ = [(one, set(p.free_vars(one))) for one in conditions]
     chosen: set[p.PrimExpr] = set()
     while new := [item for item in open_ if item[0] not in chosen and not wanted.isdisjoint(item[1])]:
@@ -193,11 +306,32 @@ def _examples(
     question: p.PrimExpr, facts: list[p.PrimExpr], most: int = 300
 ) -> Iterator[tuple[dict[p.PrimVar, int], bool]]:
     """Lengths that fulfil the facts, and whether the question holds for them."""
-    for values in islice(_attempts(p.free_vars(question, *facts)), most):
-        if all(number(fact, values) == 1 for fact in facts):
-            answer = number(question, values)
-            if answer is not None:
-                yield values, bool(answer)
+    for values in _fulfilling(facts, p.free_vars(question, *facts), most):
+        answer = number(question, values)
+        if answer is not None:
+            yield values, bool(answer)
+
+
+def _fulfilling(facts: list[p.PrimExpr], names: list[p.PrimVar], most: int) -> Iterator[dict[p.PrimVar, int]]:
+    """Lengths that fulfil the facts, of the first attempts."""
+    equations, others = [], []
+    for fact in facts:
+        poly = _as_polynomial(fact)
+        if poly is None or not over_variables(poly):
+            others.append(fact)
+        else:
+            equations.append(poly)
+    for values in islice(_attempts(names), most):
+        is_fulfilled = not any(evaluate(poly, values) for poly in equations)
+        if is_fulfilled and all(number(fact, values) == 1 for fact in others):
+            yield values
+
+
+def _as_polynomial(condition: p.PrimExpr) -> Polynomial | None:
+    """Both sides of an equation of integers subtracted; None for any other condition."""
+    if type(condition) is not p.EQ or not condition.a.dtype.kind == condition.b.dtype.kind == "int":
+        return None
+    return combine(CANONICAL.polynomial(condition.a), CANONICAL.polynomial(condition.b), -1)
 
 
 _FALSE = p.LT(p.IntImm(1), p.IntImm(0))

@@ -5,8 +5,9 @@ Functions are walked in the order of evaluation. What a check demands is known a
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 
 from relax_explorer.core.arith.prove import Answer, equal
 from relax_explorer.core.check.attributes import problem
@@ -38,9 +39,8 @@ WRITTEN = frozenset((PARAMETERS, CAST, ASSERT))
 class ShapeCheck:
     """One condition that a place of a program demands.
 
-    `answer` is YES if the program proves it, NO if no run fulfils it, UNKNOWN if it remains for the run. `proof` has the facts
-    that decide it; `why` and `remedy` say of a remaining one why it could not be proved, and what would remove it. Those of
-    parameters have neither: calls from outside are always checked.
+    `answer` is YES if the program proves it, NO if no run fulfils it, UNKNOWN if it remains for the run. `known` has the facts
+    before it.
     """
 
     function: str
@@ -50,9 +50,26 @@ class ShapeCheck:
     answer: Answer
     place: object = None
     condition: p.PrimExpr | None = None
-    proof: tuple[Fact, ...] = ()
-    why: str = ""
-    remedy: str = ""
+    known: Assumptions = field(default_factory=Assumptions, repr=False)
+
+    @cached_property
+    def proof(self) -> tuple[Fact, ...]:
+        """The facts that decide it."""
+        return () if self.condition is None else tuple(self.known.reasons(self.condition))
+
+    @cached_property
+    def why(self) -> str:
+        """Why it remains: lengths for which it fails. Calls from outside are always checked, so parameters need no reason."""
+        if self.answer is not Answer.UNKNOWN or self.kind == PARAMETERS:
+            return ""
+        return _NOT_LENGTHS if self.condition is None else _why(self.known, self.condition)
+
+    @cached_property
+    def remedy(self) -> str:
+        """What would remove a check that remains."""
+        if self.answer is not Answer.UNKNOWN or self.kind == PARAMETERS:
+            return ""
+        return _remedy(self.subject, None if self.condition is None else self.known.known(self.condition))
 
 
 def shape_checks(
@@ -72,6 +89,26 @@ def shape_checks(
             known = known.plus(condition, "given")
         found += _Walk(module, name, trusted).function(fn, known)
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class Visible:
+    """The shape variables that have values at a place. A nested function does not use those that only the outer one binds."""
+
+    bound: Collection[p.PrimVar]
+    outer: Collection[p.PrimVar]
+
+    def __contains__(self, var: p.PrimVar) -> bool:
+        return var in self.bound and var not in self.outer
+
+
+Visit = Callable[[e.Binding | e.SeqExpr, Assumptions, Visible], None]
+
+
+def visit_facts(module: IRModule, visit: Visit, trusted: Collection[str] = WRITTEN) -> None:
+    """Call `visit` with each binding and the facts before it, then with each sequence and the facts at its result."""
+    for name, fn in module.relax_functions.items():
+        _Walk(module, name, trusted, visit).function(fn, Assumptions())
 
 
 _BY_PLACE: PerNode[dict[int, list[ShapeCheck]]] = PerNode()
@@ -100,22 +137,24 @@ def shape_variables(fn: e.Function) -> dict[str, p.PrimVar]:
 class _Walk:
     """One function with its branches and nested functions."""
 
-    def __init__(self, module: IRModule, name: str, trusted: Collection[str]) -> None:
-        self.module, self.name, self.trusted = module, name, trusted
+    def __init__(
+        self, module: IRModule, name: str, trusted: Collection[str], visit: Visit | None = None
+    ) -> None:
+        self.module, self.name, self.trusted, self.visit = module, name, trusted, visit
+        self.outer: frozenset[p.PrimVar] = frozenset()  # the variables that only an outer function binds
         self.checks: list[ShapeCheck] = []
         self.unknown: dict[str, p.PrimVar] = {}
         self.names: dict[e.Expr, str] = {}  # no two values have the same
-        self.taken: set[str] = set()
+        self.counts: dict[str, int] = {}
 
     def called(self, value: e.Expr) -> str:
-        """The name of a value, with `'` behind that of an earlier one."""
+        """The name of a value. Of values with the same name, the second is `x'`, the third `x''`, the fourth `x'3`."""
         name = self.names.get(value)
         if name is None:
-            name = value.name if isinstance(value, e.Var) else "the value"
-            while name in self.taken:
-                name += "'"
-            self.names[value] = name
-            self.taken.add(name)
+            base = value.name if isinstance(value, e.Var) else "the value"
+            earlier = self.counts.get(base, 0)
+            self.counts[base] = earlier + 1
+            name = self.names[value] = base + ("'" * earlier if earlier < 3 else f"'{earlier}")
         return name
 
     def function(self, fn: e.Function, known: Assumptions) -> list[ShapeCheck]:
@@ -146,7 +185,11 @@ class _Walk:
         """The bindings of a sequence; what is known after them. `scope` takes the variables that they bind."""
         for block in seq.blocks:
             for binding in block.bindings:
+                if self.visit is not None:
+                    self.visit(binding, known, Visible(scope, self.outer))
                 known = self.binding(binding, known, scope)
+        if self.visit is not None:
+            self.visit(seq, known, Visible(scope, self.outer))
         return known
 
     def binding(self, binding: e.Binding, known: Assumptions, scope: set[p.PrimVar]) -> Assumptions:
@@ -165,7 +208,13 @@ class _Walk:
         if isinstance(value, e.If):
             self._branches(value, known, scope)
         elif isinstance(value, e.Function):
+            outside, own = (
+                self.outer,
+                {dim for q in value.params for dim in all_dims(q.struct_info or s.OBJECT)},
+            )
+            self.outer = frozenset(scope - own)
             self.body(value, known, set(scope), is_public=True)
+            self.outer = outside
         elif isinstance(value, e.Call):
             known = self._call(value, name, binding, known, scope)
         return known
@@ -284,23 +333,13 @@ class _Walk:
 
     def add(self, kind: str, subject: str, demand: Demand, place: object, known: Assumptions) -> Assumptions:
         """Note one check, decided or not; what is known after it."""
-        check = ShapeCheck(self.name, kind, subject, demand.text, Answer.UNKNOWN, place, demand.condition)
         condition = demand.condition
-        if condition is None:
-            if kind != PARAMETERS:
-                check = replace(check, why=_NOT_LENGTHS, remedy=_remedy(subject, None))
-            self.checks.append(check)
-            return known
-        answer = known.prove(condition)
-        if answer is not Answer.UNKNOWN:
-            if answer is Answer.NO or not _is_trivial(condition):
-                self.checks.append(replace(check, answer=answer, proof=tuple(known.reasons(condition))))
-            return known
-        if kind != PARAMETERS:
-            remedy = _remedy(subject, known.known(condition))
-            check = replace(check, why=_why(known, condition), remedy=remedy)
-        self.checks.append(check)
-        if kind not in self.trusted:
+        answer = Answer.UNKNOWN if condition is None else known.prove(condition)
+        if answer is not Answer.YES or not _is_trivial(condition):
+            self.checks.append(
+                ShapeCheck(self.name, kind, subject, demand.text, answer, place, condition, known)
+            )
+        if answer is not Answer.UNKNOWN or condition is None or kind not in self.trusted:
             return known
         line = getattr(getattr(place, "span", None), "line", None)
         return known.plus(condition, f"checked {'in line ' + str(line) if line else 'before'}", place)
@@ -309,7 +348,7 @@ class _Walk:
 _NOT_LENGTHS = "the StructInfo of the value does not tell"
 
 
-def _is_trivial(condition: p.PrimExpr) -> bool:
+def _is_trivial(condition: p.PrimExpr | None) -> bool:
     """True if an equation holds without any fact: nobody would check it."""
     return isinstance(condition, p.EQ) and equal(condition.a, condition.b) is Answer.YES
 

@@ -1,0 +1,72 @@
+"""The shortest expression that is equal to a length under the facts of a place."""
+
+from __future__ import annotations
+
+from relax_explorer.core.arith.bounds import ATOM_LIMIT
+from relax_explorer.core.arith.polynomial import size
+from relax_explorer.core.arith.prove import Answer
+from relax_explorer.core.arith.simplify import brevity, simplify
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.shapes.assumptions import Assumptions
+from relax_explorer.core.shapes.residual import Visible
+
+_DIVISIONS = (p.FloorDiv, p.FloorMod, p.Div, p.Mod)
+_CHOICES = (*_DIVISIONS, p.Min, p.Max, p.Select)
+
+
+def shortest(length: p.PrimExpr, known: Assumptions, visible: Visible) -> p.PrimExpr:
+    """The shortest form that was found of a length; of equally short ones, the length as it is written.
+
+    A variable that is not in the length must be visible. A length stays if a division in it may stop the run.
+    """
+    if type(length) is p.IntImm or length.dtype.kind != "int" or size(length) > ATOM_LIMIT:
+        return length
+    if type(length) is p.PrimVar and known.value(length) is None:
+        return length
+    if any(_may_stop(part, known) for part in _parts(length)):
+        return length
+    written = set(p.free_vars(length))
+    decided = simplify(_decided(length, known))
+    forms = [length, simplify(length), decided, known.known(decided)]
+    forms += [_named(form, known, visible) for form in forms]
+    allowed = [form for form in forms if all(var in written or var in visible for var in p.free_vars(form))]
+    return min(allowed, key=brevity)
+
+
+def _parts(expr: p.PrimExpr) -> list[p.PrimExpr]:
+    """All subexpressions, each before its operands."""
+    found = [expr]
+    for part in found:
+        found.extend(part.children())
+    return found
+
+
+def _may_stop(part: p.PrimExpr, known: Assumptions) -> bool:
+    """True for a division by what may be 0."""
+    if not isinstance(part, _DIVISIONS):
+        return False
+    return known.prove(p.NE(part.b, p.IntImm(0, part.b.dtype))) is not Answer.YES
+
+
+def _decided(expr: p.PrimExpr, known: Assumptions) -> p.PrimExpr:
+    """An expression with each minimum, choice, quotient and remainder replaced that the facts tell."""
+    children = expr.children()
+    new = tuple([_decided(child, known) for child in children])
+    if new != children:
+        expr = expr.with_children(new)
+    if not isinstance(expr, _CHOICES):
+        return expr
+    answers = [*new[-2:], p.IntImm(0, expr.dtype), p.IntImm(1, expr.dtype)]
+    told = (answer for answer in answers if known.equal(expr, answer) is Answer.YES)
+    return next(told, expr)
+
+
+def _named(expr: p.PrimExpr, known: Assumptions, visible: Visible) -> p.PrimExpr:
+    """An expression with the visible variables put in the place of equal parts."""
+    if expr.dtype.kind == "int" and type(expr) is not p.IntImm:
+        for var in known.names(expr):
+            if var in visible and var.dtype is expr.dtype:
+                return var
+    children = expr.children()
+    new = tuple([_named(child, known, visible) for child in children])
+    return expr if new == children else expr.with_children(new)
