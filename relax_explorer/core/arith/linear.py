@@ -22,7 +22,7 @@ def impossible(at_least_zero: Iterable[Polynomial], zero: Iterable[Polynomial]) 
     """True if certainly no integers satisfy `p >= 0` and `q == 0` for all of these polynomials."""
     try:
         system = _System(_solved(list(at_least_zero), list(zero)))
-        while system.rows and len(system.rows) <= CONSTRAINT_LIMIT and system.eliminate():
+        while not system.holds_at_zero() and len(system.rows) <= CONSTRAINT_LIMIT and system.eliminate():
             pass
     except Contradiction:
         return True
@@ -80,6 +80,10 @@ class _System:
         left = frozenset([(monomial, c // common) for monomial, c in poly.items() if monomial])
         constant //= common
         self.rows[left] = min(constant, self.rows.get(left, constant))
+
+    def holds_at_zero(self) -> bool:
+        """True if all inequalities hold where every monomial is 0, so that no contradiction follows."""
+        return all(constant >= 0 for constant in self.rows.values())
 
     def eliminate(self) -> bool:
         """Eliminate the monomial that causes the fewest new inequalities; False if none is left."""

@@ -91,29 +91,35 @@ def multiply(a: Polynomial, b: Polynomial) -> Polynomial:
     return out
 
 
-def over_variables(poly: Polynomial) -> bool:
-    """True if every atom is a variable."""
-    return all(type(atom) is PrimVar for monomial in poly for atom in monomial)
+def over_variables(poly: Polynomial) -> list[PrimVar] | None:
+    """The variables of a polynomial, in order; None if another expression is an atom."""
+    names: dict[PrimVar, None] = {}
+    for monomial in poly:
+        for atom in monomial:
+            if type(atom) is not PrimVar:
+                return None
+            names[atom] = None
+    return list(names)
 
 
-def replaced(poly: Polynomial, values: Mapping[PrimExpr, Polynomial]) -> Polynomial:
-    """A polynomial with atoms replaced by polynomials."""
+def replaced(poly: Polynomial, values: Mapping[PrimVar, Polynomial]) -> Polynomial:
+    """A polynomial with variables replaced by polynomials."""
     out: Polynomial = {}
     for monomial, coefficient in poly.items():
         term: Polynomial = {tuple([atom for atom in monomial if atom not in values]): coefficient}
         for atom in monomial:
-            if atom in values:
+            if type(atom) is PrimVar and atom in values:
                 term = multiply(term, values[atom])
         accumulate(out, term, 1)
     return out
 
 
-def evaluate(poly: Polynomial, values: Mapping[PrimVar, int]) -> int:
-    """The value of a polynomial over variables."""
+def evaluate(poly: Polynomial, values: Mapping[PrimExpr, int]) -> int:
+    """The value of a polynomial, with values for all atoms."""
     total = 0
     for monomial, coefficient in poly.items():
-        for var in monomial:
-            coefficient *= values[var]  # type: ignore[index]  # the caller knows that its atoms are variables
+        for atom in monomial:
+            coefficient *= values[atom]
         total += coefficient
     return total
 

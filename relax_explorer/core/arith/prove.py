@@ -70,7 +70,7 @@ def equal(a: PrimExpr, b: PrimExpr) -> Answer:
         return Answer.YES
     if never_zero(difference):
         return Answer.NO
-    return Answer.UNKNOWN if over_variables(difference) else _equal_by_cases(a, b)
+    return Answer.UNKNOWN if over_variables(difference) is not None else _equal_by_cases(a, b)
 
 
 @lru_cache(maxsize=4096)
@@ -101,7 +101,7 @@ def at_least(a: PrimExpr, bound: int) -> Answer:
         return Answer.YES
     if high is not None and high < bound:
         return Answer.NO
-    return Answer.UNKNOWN if over_variables(poly) else _at_least_by_cases(a, bound)
+    return Answer.UNKNOWN if over_variables(poly) is not None else _at_least_by_cases(a, bound)
 
 
 @lru_cache(maxsize=4096)

@@ -13,7 +13,7 @@ _TRIED = (3, 1, 7, 2, 0)
 _LARGEST = 200  # nodes of an expression that is worth computing
 
 
-def number(expr: p.PrimExpr, values: Mapping[p.PrimVar, int]) -> int | None:
+def number(expr: p.PrimExpr, values: Mapping[p.PrimVar, int] | Mapping[p.PrimExpr, int]) -> int | None:
     """The value of an integer expression or condition (0 or 1); None without one, such as for a division by zero."""
     if type(expr) is p.IntImm:
         return expr.value

@@ -54,6 +54,7 @@ FILES: tuple[str, ...] = (
     "fold_constant",
     "elide_checks",
     "eliminate_shape_checks",
+    "simplify_shapes",
     "convert_to_dataflow",
     "annotate_tir_op_pattern",
     "fuse_ops",

@@ -19,7 +19,7 @@ from relax_explorer.core.passes.rewrite import Answer as Rewritten
 from relax_explorer.core.passes.rewrite import Rewriter, rewrite
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.shapes.conditions import fits_without_lengths
-from relax_explorer.core.shapes.precision import loses, tells_as_much
+from relax_explorer.core.shapes.precision import loses, refused, tells_as_much
 from relax_explorer.core.shapes.residual import ASSERT, CAST, WRITTEN, ShapeCheck, shape_checks
 
 Proofs = dict[e.Binding, Sequence[ShapeCheck]]  # what each check demands, and the facts that prove it
@@ -34,7 +34,12 @@ def eliminate_shape_checks(module: IRModule, at: PassSite) -> IRModule:
     variable, or if without it a length, a type or a proof of the checker would be lost.
     """
     for name, proofs in proved_checks(module).items():
-        kept = _settled(module, name, list(proofs))
+
+        def is_fine(dropped: Collection[e.Binding], name: str = name) -> bool:
+            fn = _without(module.relax_functions[name], PassSite(module), dropped)
+            return tells_as_much(module.having({**module.functions, name: fn}), module, dropped)
+
+        kept = refused(list(proofs), is_fine)
         dropped = [binding for binding in proofs if binding not in kept]
         if dropped:
             at.editor.replace(name, _without(module.relax_functions[name], at, dropped))
@@ -68,23 +73,6 @@ def proved_checks(module: IRModule) -> dict[str, Proofs]:
             if is_proved:
                 found.setdefault(name, {})[binding] = checks
     return found
-
-
-def _settled(
-    module: IRModule, name: str, candidates: list[e.Binding], gone: Collection[e.Binding] = ()
-) -> set[e.Binding]:
-    """The candidates that stay, because without them the program tells less. Halves are tried as long as a whole fails."""
-    fn = module.relax_functions[name]
-    dropped = {*gone, *candidates}
-    new = module.having({**module.functions, name: _without(fn, PassSite(module), dropped)})
-    if tells_as_much(new, module, dropped):
-        return set()
-    if len(candidates) == 1:
-        return set(candidates)
-    half = len(candidates) // 2
-    first = _settled(module, name, candidates[:half], gone)
-    gone = (*gone, *[binding for binding in candidates[:half] if binding not in first])
-    return first | _settled(module, name, candidates[half:], gone)
 
 
 def _without(fn: e.Function, at: PassSite, dropped: Collection[e.Binding]) -> e.Function:

@@ -178,15 +178,15 @@ class Assumptions:
     def _difference(self, condition: p.PrimExpr) -> Polynomial | None:
         """Both sides of an equation subtracted, in terms of variables without values, if that is a polynomial over variables."""
         poly = _as_polynomial(condition) if prover_in_use() == "arithmetic" else None
-        while poly is not None and over_variables(poly) and len(poly) <= TERM_LIMIT:
-            values: dict[p.PrimExpr, Polynomial] = {}
-            for var in {atom for monomial in poly for atom in monomial} if self._log.defined else ():
-                value = self.value(var)  # type: ignore[arg-type]  # all atoms are variables
-                if value is not None:
-                    values[var] = CANONICAL.polynomial(value)
-            if not values:
+        while poly is not None and len(poly) <= TERM_LIMIT:
+            names = over_variables(poly)
+            if names is None or not self._log.defined:
+                return None if names is None else poly
+            values = {var: self.value(var) for var in names}
+            known = {var: CANONICAL.polynomial(value) for var, value in values.items() if value is not None}
+            if not known:
                 return poly
-            poly = replaced(poly, values)
+            poly = replaced(poly, known)
         return None
 
     def _is_zero(self, poly: Polynomial) -> Answer:
@@ -197,7 +197,7 @@ class Assumptions:
             return Answer.NO
         if not self._has_others:
             return Answer.UNKNOWN
-        names: list[p.PrimVar] = list(dict.fromkeys(atom for monomial in poly for atom in monomial))  # type: ignore[misc]  # as above
+        names = over_variables(poly) or []
         rest = self._sharing(names)
         possible = {Answer.YES, Answer.NO}
         for values in _fulfilling(rest, list(dict.fromkeys([*names, *p.free_vars(*rest)])), _TRIED_FIRST):
@@ -272,6 +272,7 @@ class Assumptions:
         return islice(self._log.facts, self.count)
 
 
+_Values = dict[p.PrimExpr, int]  # of variables
 _TRIED = (3, 4, 1, 7, 2, 5)
 _TRIED_FIRST = 6
 _FEW = 8  # so few facts are all written in terms of variables without a value, once
@@ -293,18 +294,18 @@ def _sharing(conditions: list[p.PrimExpr], names: list[p.PrimVar]) -> list[p.Pri
     return [one for one in conditions if one in chosen]
 
 
-def _attempts(names: list[p.PrimVar]) -> Iterator[dict[p.PrimVar, int]]:
+def _attempts(names: list[p.PrimVar]) -> Iterator[_Values]:
     """Assignments to try: distinct lengths, equal ones, and some between."""
     for shift in range(len(_TRIED)):
         yield {var: _TRIED[(n + shift) % len(_TRIED)] for n, var in enumerate(names)}
-    yield dict.fromkeys(names, 4)
+    yield {var: 4 for var in names}
     for choice in islice(product(_TRIED[:4], repeat=len(names)), 256):
-        yield dict(zip(names, choice, strict=True))
+        yield {var: length for var, length in zip(names, choice, strict=True)}
 
 
 def _examples(
     question: p.PrimExpr, facts: list[p.PrimExpr], most: int = 300
-) -> Iterator[tuple[dict[p.PrimVar, int], bool]]:
+) -> Iterator[tuple[_Values, bool]]:
     """Lengths that fulfil the facts, and whether the question holds for them."""
     for values in _fulfilling(facts, p.free_vars(question, *facts), most):
         answer = number(question, values)
@@ -312,12 +313,12 @@ def _examples(
             yield values, bool(answer)
 
 
-def _fulfilling(facts: list[p.PrimExpr], names: list[p.PrimVar], most: int) -> Iterator[dict[p.PrimVar, int]]:
+def _fulfilling(facts: list[p.PrimExpr], names: list[p.PrimVar], most: int) -> Iterator[_Values]:
     """Lengths that fulfil the facts, of the first attempts."""
     equations, others = [], []
     for fact in facts:
         poly = _as_polynomial(fact)
-        if poly is None or not over_variables(poly):
+        if poly is None or over_variables(poly) is None:
             others.append(fact)
         else:
             equations.append(poly)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Sequence
+from typing import TypeVar
 
 from relax_explorer.core.arith.prove import Answer
 from relax_explorer.core.check.normalize import normalize_with
@@ -13,6 +14,8 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.shapes.residual import ASSERT, CAST, shape_checks
+
+T = TypeVar("T")
 
 # The checks of the program tell more than these: they know what was checked before.
 _ABOUT_LENGTHS = (codes.MAYBE_RETURN, codes.MAYBE_ARGUMENT)
@@ -40,6 +43,20 @@ def tells_as_much(new: IRModule, old: IRModule, dropped: Collection[e.Binding]) 
         if loses(before.ret_struct_info, fn.ret_struct_info):
             return False
     return not _open_checks(new) - _open_checks(old)
+
+
+def refused(
+    candidates: Sequence[T], is_fine: Callable[[Collection[T]], bool], taken: Collection[T] = ()
+) -> set[T]:
+    """The changes that stay away, because `is_fine` refuses them. Halves are tried as long as a whole fails."""
+    if is_fine({*taken, *candidates}):
+        return set()
+    if len(candidates) == 1:
+        return set(candidates)
+    half = len(candidates) // 2
+    first = refused(candidates[:half], is_fine, taken)
+    taken = (*taken, *[one for one in candidates[:half] if one not in first])
+    return first | refused(candidates[half:], is_fine, taken)
 
 
 def _open_checks(module: IRModule) -> Counter[str]:

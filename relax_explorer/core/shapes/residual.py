@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from relax_explorer.core.arith.prove import Answer, equal
+from relax_explorer.core.arith.prove import Answer, at_least, equal
 from relax_explorer.core.check.attributes import problem
 from relax_explorer.core.check.stopping import lengths_to_check
 from relax_explorer.core.ir import expr as e
@@ -172,10 +172,20 @@ class _Walk:
                 for demand in matching.demands(info, None, name):
                     self.add(PARAMETERS, name, demand, param, known)
         inside = scope | {dim for param in fn.params for dim in all_dims(param.struct_info or s.OBJECT)}
+        for param in fn.params:
+            known = self._lengths_of(param, known)
         known = self.sequence(fn.body, known, inside)
         derived, declared = fn.body.struct_info, fn.ret_struct_info
         if derived is not None and declared is not None and declared is not derived:
             known = self.place(RESULT, "the result", declared, derived, fn, known, self.matching(inside))
+
+    def _lengths_of(self, param: e.Var, known: Assumptions) -> Assumptions:
+        """What is known because a parameter exists: a tensor with a length of `n - 4` tells that n is at least 4."""
+        info = param.struct_info
+        for dim in (info.lengths or ()) if isinstance(info, s.TensorStructInfo) else ():
+            if dim.children() and at_least(dim, 0) is not Answer.YES:
+                known = known.plus(p.GE(dim, p.IntImm(0, dim.dtype)), f"a length of {param.name}", param)
+        return known
 
     def matching(self, scope: set[p.PrimVar]) -> Matching:
         """A matching that shares the names of unknown lengths."""

@@ -11,7 +11,8 @@ from relax_explorer.core.shapes.assumptions import Assumptions
 from relax_explorer.core.shapes.residual import Visible
 
 _DIVISIONS = (p.FloorDiv, p.FloorMod, p.Div, p.Mod)
-_CHOICES = (*_DIVISIONS, p.Min, p.Max, p.Select)
+_DECIDABLE = (*_DIVISIONS, p.Min, p.Max)
+_ZERO, _ONE = p.IntImm(0), p.IntImm(1)
 
 
 def shortest(length: p.PrimExpr, known: Assumptions, visible: Visible) -> p.PrimExpr:
@@ -42,10 +43,17 @@ def _parts(expr: p.PrimExpr) -> list[p.PrimExpr]:
 
 
 def _may_stop(part: p.PrimExpr, known: Assumptions) -> bool:
-    """True for a division by what may be 0."""
+    """True for a division by what may be 0, and for an intrinsic, which may divide, too."""
+    if isinstance(part, p.PrimCall):
+        return not _is_choice(part)
     if not isinstance(part, _DIVISIONS):
         return False
     return known.prove(p.NE(part.b, p.IntImm(0, part.b.dtype))) is not Answer.YES
+
+
+def _is_choice(expr: p.PrimExpr) -> bool:
+    """True for a condition with two values."""
+    return isinstance(expr, p.Select) or (isinstance(expr, p.PrimCall) and expr.op == "if_then_else")
 
 
 def _decided(expr: p.PrimExpr, known: Assumptions) -> p.PrimExpr:
@@ -54,10 +62,15 @@ def _decided(expr: p.PrimExpr, known: Assumptions) -> p.PrimExpr:
     new = tuple([_decided(child, known) for child in children])
     if new != children:
         expr = expr.with_children(new)
-    if not isinstance(expr, _CHOICES):
+    if _is_choice(expr):
+        condition, yes, no = new
+        answer = known.prove(condition)
+        return expr if answer is Answer.UNKNOWN else yes if answer is Answer.YES else no
+    if not isinstance(expr, _DECIDABLE):
         return expr
-    answers = [*new[-2:], p.IntImm(0, expr.dtype), p.IntImm(1, expr.dtype)]
-    told = (answer for answer in answers if known.equal(expr, answer) is Answer.YES)
+    told = (
+        one for one in (*new, _ZERO, _ONE) if one.dtype is expr.dtype and known.equal(expr, one) is Answer.YES
+    )
     return next(told, expr)
 
 
