@@ -21,7 +21,7 @@ from tests.support.random_lengths import LENGTHS, outcome, program
 HEAD = """@R.function(pure=False)
 def main(x: R.Tensor(("n", "m"), "float32"), y: R.Tensor(("k", "m"), "float32"), w: R.Tensor("float32", ndim=2), f: R.Tensor((), "bool"),
          s: R.Tensor(("a", "a - 4"), "float32")):
-    n, m, k, l, a = T.int64(), T.int64(), T.int64(), T.int64(), T.int64()
+    n, m, k, l, a, j = T.int64(), T.int64(), T.int64(), T.int64(), T.int64(), T.int64()
 """
 Y_IS_N = 'c = R.match_cast(y, R.Tensor((n, m), "float32"))\n'
 
@@ -67,6 +67,12 @@ LENGTHS_AFTER = {
     "a number": ('c = R.match_cast(y, R.Tensor((4, m), "float32"))\n', "k, k * n, k - 4", "4, n * 4, 0"),
     "a name for a sum": ('c = R.match_cast(y, R.Tensor((n * 2 + m, m), "float32"))\n', "n * 2 + m, n * 2 + m + 1", "k, k + 1"),
     "lengths that only the value tells": ('c = R.match_cast(w, R.Tensor((l, n * 2), "float32"))\n', "l + n - l", "n"),
+    "two names of a length that only the value tells": (
+        'c = R.match_cast(w, R.Tensor((l, n), "float32"))\nd = R.match_cast(w, R.Tensor((j, n), "float32"))\n', "j * 2 - l", "l",
+    ),
+    "a name behind a length without one": (
+        'c = R.match_cast(w, R.Tensor((l, n * 2), "float32"))\nd = R.match_cast(y, R.Tensor((n * 2, m), "float32"))\n', "n * 2 + 1", "k + 1",
+    ),
     "an assertion": ('_ = R.assert_op(R.prim_value(n < 8), format="")\n', "n // 8, n % 8, n // 4", "0, n, n // 4"),
     "the length of a parameter": ("", "T.max(a, 4), T.min(a, 4), T.max(a, 5)", "a, 4, T.max(a, 5)"),
     "choices": (Y_IS_N, "T.max(n, k), T.if_then_else(n <= k, m, a), T.max(n, m)", "n, m, T.max(n, m)"),

@@ -113,6 +113,16 @@ def test_facts_about_a_variable_are_facts_about_its_later_value() -> None:
     ]  # fmt: skip
 
 
+def test_what_becomes_known_later_is_unknown_before() -> None:
+    names = [p.PrimVar(name) for name in "abcdefghijklm"]
+    before = Assumptions()
+    for a, b in itertools.pairwise(names):
+        before = before.plus(p.LE(a, b))
+    after = before.plus(p.LT(names[0], names[1]))
+    assert after.prove(p.EQ(names[0], names[1])) is Answer.NO
+    assert before.prove(p.EQ(names[0], names[1])) is Answer.UNKNOWN
+
+
 def test_a_counterexample_has_values_for_defined_variables() -> None:
     n, m, k = (p.PrimVar(name) for name in "nmk")
     known = Assumptions().plus(p.EQ(m, p.Add(n, p.IntImm(1)))).plus(p.GE(n, p.IntImm(2)))
