@@ -31,7 +31,9 @@ _LINES = {
 # Corners from the upper left clockwise, then horizontal, vertical, and the joint below.
 _PLAIN = "╭╮╯╰─│┬"
 _BORDERS = {Mark.CURRENT: "┏┓┛┗━┃┯", Mark.SELECTED: "╔╗╝╚═║╤", Mark.CHANGED: "╭╮╯╰╌┆┬", Mark.ADDED: "╭╮╯╰╌┆┬", Mark.REMOVED: "╭╮╯╰┄┊┬"}  # fmt: skip
+_OUTPUT = "╭╮╛╘─│╤"  # of a dataflow block: the lower border is double
 _ASCII_PLAIN = "++++-|+"
+_ASCII_OUTPUT = "++##-|+"
 _ASCII_BORDERS = {Mark.CURRENT: "####=#+", Mark.SELECTED: "####=#+"}
 
 
@@ -47,6 +49,7 @@ class CellBox:
     title: str
     below: str
     joints: frozenset[int] = frozenset()
+    is_output: bool = False
 
     @property
     def right(self) -> int:
@@ -62,16 +65,19 @@ class CellBox:
         """Its rows with marks: glyphs in the upper border, and the border of the last mark."""
         last = marks[-1] if marks else None
         plain, marked = (_ASCII_PLAIN, _ASCII_BORDERS) if ascii else (_PLAIN, _BORDERS)
+        if self.is_output:
+            plain = _ASCII_OUTPUT if ascii else _OUTPUT
         ul, ur, lr, ll, flat, side, joint = tuple(plain if last is None else marked.get(last, plain))
+        below = ("=" if ascii else "═") if self.is_output and last in (None, Mark.DONE) else flat
         room = self.width - 2
         glyphs = "".join(mark.glyph for mark in marks) or flat
         glyphs = glyphs.replace(Mark.DONE.glyph, "v") if ascii else glyphs
         head = _bar(f"{glyphs} {self.name} " if self.name else glyphs, flat, room)
         body = f" {self.title}"
-        foot = list(_bar(f"{flat} {self.below} " if self.below else "", flat, room))
+        foot = list(_bar(f"{below} {self.below} " if self.below else "", below, room))
         taken = columns("".join(foot)) == len(foot)  # else a cell is no character
         for x in self.joints:
-            if taken and foot[x - 1] == flat:
+            if taken and foot[x - 1] == below:
                 foot[x - 1] = joint
         return (
             f"{ul}{head}{ur}",
@@ -120,7 +126,8 @@ def cell_picture(graph: Graph, ascii: bool = False) -> CellPicture:
     for _, target in pairs:
         degree[target] += 1
     sizes = [(_width(found, degree[number]), float(HEIGHT)) for number, found in enumerate(texts)]
-    return _Drawing(texts, sizes, place(sizes, pairs, spacing=_SPACING), pairs, ascii).picture()
+    outputs = [node.is_output for node in graph.nodes]
+    return _Drawing(texts, sizes, place(sizes, pairs, spacing=_SPACING), pairs, outputs, ascii).picture()
 
 
 def _texts(node: Node, ascii: bool) -> tuple[str, str, str]:
@@ -153,9 +160,10 @@ class _Drawing:
     """The lines of one drawing; rows of boxes alternate with channels in which the lines run."""
 
     def __init__(
-        self, texts: list[tuple[str, str, str]], sizes: list[tuple[float, float]], placed: Placement, pairs: list[tuple[int, int]], ascii: bool
+        self, texts: list[tuple[str, str, str]], sizes: list[tuple[float, float]], placed: Placement, pairs: list[tuple[int, int]],
+        outputs: list[bool], ascii: bool,
     ) -> None:  # fmt: skip
-        self.texts, self.ascii = texts, ascii
+        self.texts, self.outputs, self.ascii = texts, outputs, ascii
         traced = [
             (pair, route[1:-1]) for pair, route in zip(pairs, placed.routes, strict=True)
             if len(route) > abs(placed.row_of[pair[0]] - placed.row_of[pair[1]])
@@ -181,8 +189,10 @@ class _Drawing:
                 self._draw_channel(self.channels[row])
         leaving = [{wire.top for wire in wires} for wires in self.channels]
         boxes = tuple(
-            CellBox(box.left, tops[box.row], box.width, box.row, *texts, _joints(box, leaving[box.row]))
-            for box, texts in zip(self.boxes, self.texts, strict=True)
+            CellBox(
+                box.left, tops[box.row], box.width, box.row, *texts, _joints(box, leaving[box.row]), is_output
+            )
+            for box, texts, is_output in zip(self.boxes, self.texts, self.outputs, strict=True)
         )
         lines = tuple(_joined(cells) for cells in self.cells)
         width = max([*map(len, lines), *(box.right + 1 for box in boxes)])

@@ -147,6 +147,8 @@ def _node_attributes(node: Node) -> dict[str, str]:
     }
     if mark:
         look["penwidth"] = "2.6"
+    if node.is_output:
+        look["peripheries"] = "2"
     if mark in FILLED:
         look["fillcolor"] = LIGHT.change(mark).fill
     if node.kind in _SHAPES:

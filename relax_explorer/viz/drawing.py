@@ -45,6 +45,7 @@ class Drawing(Graph, Shown):
                 "cluster": n.cluster,
                 "marks": [str(mark) for mark in n.marks_in_order],
                 "badge": n.badge,
+                "output": n.is_output,
             }
             for n in self.nodes
         ]

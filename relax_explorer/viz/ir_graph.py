@@ -40,10 +40,13 @@ def graph(
     `layers` draws each of several equal layers (each), or the first one for all (once). Calls of the functions `inside` are
     clusters with what these compute.
 
-    Raises Failure if the module has no such function.
+    Raises Failure if the module has no such function, ValueError if the function has no such block.
     """
     name = function_of(module, function)
     fn = module.relax_functions[name]
+    count = len(fn.body.blocks)
+    if block is not None and not 0 <= block < count:
+        raise ValueError(f"{name} has {count} block{'s' * (count != 1)}, no block {block}")
     marks = {binding: Mark.CHANGED for binding in changed}
     drawing = _Builder(name, fn, marks, current, selected, module, inside).build(block)
     if layers == "once":
@@ -94,8 +97,12 @@ class _Builder:
         if block is None:
             self._output("return", "return", self.fn.body.body, None)
         used = {edge.source for edge in self.edges}
-        params = [self._parameter(param) for param in self.fn.params]
-        nodes = [node for node in params if block is None or node.id in used] + self.nodes
+        inputs: list[e.Var] = [param for param in self.fn.params if block is None or self._id(param) in used]
+        if block is not None:  # a value of another block is an input, too
+            drawn = {node.id for node in self.nodes}
+            others = [var for var, node_id in self.ids.items() if node_id in used - drawn]
+            inputs += [var for var in others if isinstance(var, e.Var) and var not in inputs]
+        nodes = [self._parameter(var) for var in inputs] + self.nodes
         known = {node.id for node in nodes}
         edges = [edge for edge in self.edges if edge.source in known and edge.target in known]
         return Drawing(self.name, tuple(nodes), tuple(edges), tuple(self.clusters))
@@ -127,15 +134,18 @@ class _Builder:
         several = len(seq.blocks) > 1
         for number, block in enumerate(seq.blocks):
             if only is not None and number != only:
+                for binding in block.bindings:
+                    if binding.var is not None:
+                        self.names(binding.var)  # later names follow from it
                 continue
             inside = cluster
             if several and type(block) is e.DataflowBlock:
                 inside = f"{cluster or 'f'}.b{number}"
                 self.clusters.append(Cluster(inside, f"dataflow block {number}", cluster))
             for binding in block.bindings:
-                self._binding(binding, inside)
+                self._binding(binding, inside, type(block) is e.DataflowBlock)
 
-    def _binding(self, binding: e.Binding, cluster: str | None) -> None:
+    def _binding(self, binding: e.Binding, cluster: str | None, in_dataflow: bool) -> None:
         value, var = binding.value, binding.var
         node_id = self._id(var if var is not None else binding)
         name = self.names(var) if var is not None else ""
@@ -157,6 +167,7 @@ class _Builder:
                 cluster,
                 frozenset(marks),
                 family.name.lower(),
+                is_output=in_dataflow and type(var) is e.Var,
                 sources=(binding,),
             )
         )

@@ -43,6 +43,10 @@ def _lines(graph: Graph) -> Iterator[str]:
         names = ",".join(f"n{number}" for number, node in enumerate(graph.nodes) if node.look == look)
         yield f"  classDef {look} fill:{paint.fill},stroke:{paint.stroke}"
         yield f"  class {names} {look}"
+    outputs = ",".join(f"n{number}" for number, node in enumerate(graph.nodes) if node.is_output)
+    if outputs:
+        yield "  classDef block-output stroke-width:4px"
+        yield f"  class {outputs} block-output"
     for mark in Mark:
         names = ",".join(
             f"n{number}" for number, node in enumerate(graph.nodes) if mark is node.strongest_mark

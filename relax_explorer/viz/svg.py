@@ -222,6 +222,8 @@ def _node(graph: Graph, number: int, box: Box) -> Iterator[str]:
     yield f'<g class="{classes}" role="img" tabindex="0"><title>{escape(tooltip(node))}</title>'
     yield f"<desc>{escape(_neighbours(graph, number))}</desc>"
     yield _outline(node, box)
+    if node.is_output:
+        yield _second_line(node, box)
     lines = line_texts(node)
     y = box.y - (TITLE_SIZE + len(lines) * LINE_SIZE) * LINE_HEIGHT / 2 + TITLE_SIZE
     yield _text("title", box.x, y, title_text(node), TITLE_SIZE, LIGHT.text, bold=True)
@@ -251,6 +253,7 @@ def tooltip(node: Node) -> str:
     """The full text of a node, line by line; each line is cut at 2,000 characters."""
     parts = [node.title, node.shape_text, *node.detail.splitlines()]
     words = [str(mark) for mark in node.marks_in_order]
+    words += ["output of a dataflow block"] if node.is_output else []
     if words:
         parts.append(f"({', '.join(words)})")
     return "\n".join(visible(part, _DETAIL_LIMIT) for part in parts if part)
@@ -277,6 +280,14 @@ def _outline(node: Node, box: Box) -> str:
         return frame
     bars = " ".join(f"M{_n(x)} {_n(box.top)} V{_n(box.bottom)}" for x in (box.left + 5, box.right - 5))
     return f'{frame}<path class="shape" d="{bars}" fill="none" stroke="{stroke}" stroke-width="1"/>'
+
+
+def _second_line(node: Node, box: Box) -> str:
+    """A second line at the bottom: the value leaves its dataflow block."""
+    mark = node.strongest_mark
+    stroke = LIGHT.change(mark).stroke if mark else LIGHT.node(node.look).stroke
+    path = f"M{_n(box.left + 8)} {_n(box.bottom - 3.5)} H{_n(box.right - 8)}"
+    return f'<path class="shape" d="{path}" fill="none" stroke="{stroke}" stroke-width="1.2"/>'
 
 
 _RADIUS = {Kind.OPERATOR: 5.0, Kind.CALL: 5.0, Kind.TUPLE: 0.0, Kind.FUNCTION: 10.0, Kind.PRIVATE: 7.0}

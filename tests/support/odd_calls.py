@@ -408,6 +408,12 @@ CALLS = tuple(
 2 show {plain} -p default --stage 1²
 2 graph {plain} --stage ²
 0 graph {plain} --around y --radius -1
+0 graph {plain} --block 0
+2 graph {plain} --block 1
+2 graph {plain} --block -1
+2 graph {plain} --block x
+2 graph {plain} --block 0 --calls
+2 graph {plain} --block 0 --between 0..0
 0 graph {plain} --around y --radius 99999999999999999999
 0 graph {plain} --max-nodes 0
 0 graph {plain} --max-nodes -5

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import json
+import os
+import re
+import shlex
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from time import perf_counter
 from typing import TypeVar
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
+from relax_explorer import normalize
+from relax_explorer.core.session.call_inputs import CallInputs
 from relax_explorer.core.session.debug_session import DebugSession
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.syntax.parser import parse
@@ -91,6 +98,33 @@ class Module:
     def main(n: R.Tensor((), "int32")) -> R.Tensor((), "bool"):
         a = Module.even(n)
         return a
+"""
+BLOCKS = """@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((3,), "float32")):
+        with R.dataflow():
+            a = R.exp(x)
+            b = R.sin(a)
+            c = R.cos(a)
+            R.output(b, c)
+        y = R.add(b, c)
+        with R.dataflow():
+            d = R.exp(y)
+            f = R.add(d, b)
+            R.output(f)
+        return f
+"""
+VALUES = """@I.ir_module
+class Module:
+    @R.function(pure=False)
+    def main(x: R.Tensor((2, 3), "float32")):
+        shape = R.shape([4, 5])
+        pair = (x, (x, shape))
+        inner = pair[1]
+        same = x
+        storage = R.vm.alloc_storage(R.shape([16]), R.prim_value(0), R.dtype("uint8"))
+        return inner
 """
 CAST = """@I.ir_module
 class Module:
@@ -191,17 +225,56 @@ async def test_the_graph_of_a_block(requirement: str, tmp_path: Path) -> None:
         assert rows == sorted(rows)
 
 
+@item("UI-05")
+def test_inputs_uses_and_outputs_of_a_block(requirement: str) -> None:
+    """Values of other blocks are inputs. What a dataflow block outputs looks unlike its own variables, without colours, too."""
+    module = normalize(parse(BLOCKS))
+    found = {}
+    for number in (0, 1, 2):
+        drawn = graph(module, "main", block=number)
+        uses = {edge.source + edge.target for edge in drawn.edges}
+        found[number] = ({node.id for node in drawn.nodes}, uses, {n.id for n in drawn.nodes if n.is_output})
+    assert found == {
+        0: ({"x", "a", "b", "c"}, {"xa", "ab", "ac"}, {"b", "c"}),
+        1: ({"b", "c", "y"}, {"by", "cy"}, set()),
+        2: ({"y", "b", "d", "f"}, {"yd", "df", "bf"}, {"f"}),
+    }
+    whole = graph(module, "main")
+    for look, count in (
+        (whole.terminal(), "╘═"),
+        (whole.terminal(ascii=True), "#= "),
+        (whole.dot(), "peripheries=2"),
+        (whole.svg("builtin"), "output of a dataflow block"),
+    ):
+        assert look.count(count) == 3, look
+    lines = re.findall(r'<path class="shape" d="M[^"]*H[^"]*"', whole.svg("builtin"))
+    assert len(lines) == 3
+    assert "class n2,n3,n6 block-output" in whole.mermaid()
+    assert [node["output"] for node in whole.data()["nodes"]].count(True) == 3
+
+
 @item("UI-06")
 def test_the_graph_is_written_as_svg(requirement: str, tmp_path: Path) -> None:
-    path = file(tmp_path, BLOCK)
+    """In equal bytes in any process. Without Graphviz, our own layout is used, and the message says so."""
+    path = file(tmp_path, BLOCKS)
     texts = []
-    for name in ("one.svg", "two.svg"):
-        done = rxe_cli("graph", path, "--func", "main", "-o", str(tmp_path / name))
-        assert done.exit_code == 0, done.output
-        texts.append((tmp_path / name).read_text())
+    for seed in ("1", "2"):
+        target = tmp_path / f"{seed}.svg"
+        words = [sys.executable, "-m", "relax_explorer", "graph", path, "--block", "2", "-o", str(target)]
+        done = subprocess.run(
+            words, env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True, text=True, check=True
+        )
+        texts.append(target.read_text())
     assert texts[0] == texts[1]
-    assert "<svg" in texts[0]
-    assert all(f">{label}" in texts[0] for label in ("x", "a", "b"))
+    assert ElementTree.fromstring(texts[0]).tag == "{http://www.w3.org/2000/svg}svg"
+    names = re.findall(r'<text class="(?:title|line)"[^>]*>([^<]*)</text>', texts[0])
+    assert set(names) == {"y", "b", "exp", "d", "add", "f"}
+    (tmp_path / "pygraphviz.py").write_text("raise ImportError")
+    words = [sys.executable, "-m", "relax_explorer", "graph", path, "-o", str(tmp_path / "own.svg")]
+    without = {**os.environ, "PATH": "", "PYTHONPATH": str(tmp_path)}
+    done = subprocess.run(words, env=without, capture_output=True, text=True, check=True)
+    assert "laid out by builtin" in done.stderr
+    assert ElementTree.fromstring((tmp_path / "own.svg").read_text()).tag.endswith("svg")
 
 
 @item("UI-07")
@@ -245,6 +318,49 @@ async def test_a_closure_is_inspected(requirement: str, tmp_path: Path) -> None:
         await press(pilot, app, "s", "g", "j", "i")
         assert "closure" in screen_text(app)
         assert "n = 3" in screen_text(app)
+
+
+@item("UI-09")
+async def test_values_of_each_kind_are_inspected(requirement: str, tmp_path: Path) -> None:
+    """The value of the line under the cursor, after the run, too."""
+    app = Explorer(file(tmp_path, VALUES), "", screen="debug", call=CallInputs(sources={"x": "arange"}))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await idle(pilot, app)
+        await press(pilot, app, "c", "g")
+        found = {}
+        for name in ("shape", "pair", "inner", "same", "storage", "result"):
+            await press(pilot, app, "j", "i")
+            view = app.screen.query_one("#popup", LineView)
+            found[name] = [row.text for row in view.rows]
+            assert found[name][0].startswith(name), found[name]
+            await press(pilot, app, "escape")
+    assert found["shape"][0] == "shape = shape(4, 5)"
+    assert found["pair"][0] == "pair: tuple of 2"
+    parts = [part for line in found["pair"] for part in re.findall(r"^(pair\S*?)(?::| =)", line)]
+    assert parts == ["pair", "pair[0]", "pair[1]", "pair[1][0]", "pair[1][1]"]
+    assert found["same"][:3] == [
+        "same: (2, 3) f32, 6 elements, 24 bytes",
+        "min 0   max 5   mean 2.5   std 1.71",
+        "distribution ██ ██ ██   nan 0   inf 0",
+    ]
+    elements = [line.split() for line in found["same"] if re.fullmatch(r"[\d ]+", line)]
+    assert elements == [["0", "0", "1", "2"], ["1", "3", "4", "5"]]
+    assert "storage of 16 bytes" in found["storage"][0]
+    assert found["result"][0] == "result: tuple of 2"
+
+
+@item("UI-09")
+async def test_inspecting_copies_no_value(requirement: str, tmp_path: Path) -> None:
+    app = Explorer(file(tmp_path, VALUES), "", screen="debug")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await idle(pilot, app)
+        await press(pilot, app, "c", "g", "j", "j", "j", "j", "i")
+        session = app.run_control.session
+        assert isinstance(session, DebugSession)
+        held = session.debugger.frame.values
+        shown = {name: value for name, value, _ in app.state.run.values.items}
+        for name in ("x", "same", "pair", "storage"):
+            assert shown[name] is held[name]
 
 
 @item("UI-10")
@@ -294,18 +410,33 @@ async def test_missing_passes_are_named_and_inserted(requirement: str) -> None:
 
 
 @item("UI-15")
-def test_each_screen_has_a_command(requirement: str, tmp_path: Path) -> None:
+async def test_each_screen_has_a_command(requirement: str, tmp_path: Path) -> None:
     done = rxe_cli(
         "check", file(tmp_path, BLOCK.replace("R.sin(a)", "R.sin(missing)")), "--output-format", "json"
     )
     assert done.exit_code == 1
     (problem, *_) = json.loads(done.output)["problems"]
     assert problem["code"].startswith("RX")
-    app = Explorer(str(SAMPLES[0]))
-    for screen in keys.SCREENS:
-        app.screen_name = screen
-        name = command_line(app).split()[1]
-        assert rxe_cli(name, "--help").exit_code == 0, name
+    wanted = {
+        "passes": "R.call_tir(cls.tir_exp, (x,)",
+        "debug": "step 1, main: a = (3,) f32",
+        "graph": "╭─ a ────────╮",
+        "problems": "no problems",
+        "compare": "sample 1 of 1 (seed 0): equal",
+    }
+    assert {*wanted, "home"} == set(keys.SCREENS)
+    app = Explorer(file(tmp_path, BLOCK), PIPELINE)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await idle(pilot, app)
+        await press(pilot, app, "right_square_bracket")
+        for key, (screen, text) in enumerate(wanted.items(), 1):
+            await press(pilot, app, str(key))
+            assert app.screen_name == screen
+            program, *words = shlex.split(command_line(app))
+            printed = rxe_cli(*words, stdin="step\nquit\n")
+            assert program == "relax-explorer"
+            assert printed.exit_code == 0, printed.output
+            assert text in printed.output, printed.output
 
 
 @item("UI-16")
@@ -330,21 +461,78 @@ def test_both_engines_give_equal_results(requirement: str, length: int, tmp_path
     assert all(np.array_equal(a, b) for a, b in zip(*found, strict=True))
 
 
+@item("UI-17")
+def test_the_engine_that_was_asked_for_runs(requirement: str, tmp_path: Path) -> None:
+    """The reference compiles nothing. What numba compiled is kept, and a second run takes it from there."""
+
+    def kept(engine: str) -> dict[str, int]:
+        words = ["run", str(SAMPLES[3]), "--engine", engine, "--input", "ones", "--shape", "n=3"]
+        command = [sys.executable, "-m", "relax_explorer", *words]
+        env = {**os.environ, "XDG_CACHE_HOME": str(tmp_path)}
+        assert "0.5" in subprocess.run(command, env=env, capture_output=True, text=True, check=True).stdout
+        return {str(path): path.stat().st_mtime_ns for path in tmp_path.rglob("*") if path.is_file()}
+
+    assert kept("reference") == {}
+    first = kept("numba")
+    assert first
+    assert kept("numba") == first
+
+
 @item("UI-18")
 async def test_an_error_stops_where_it_happens(requirement: str, tmp_path: Path) -> None:
-    app = Explorer(file(tmp_path, CAST), "", screen="debug")
+    """The stepper stands at the failing binding. What was computed before is there, and the run can go back."""
+    given = tmp_path / "x.npy"
+    np.save(given, np.zeros((2, 5), "float32"))
+    call = CallInputs(sources={"x": str(given)})
+    app = Explorer(file(tmp_path, CAST), "", screen="debug", call=call)
     async with app.run_test(size=(120, 40)) as pilot:
         await idle(pilot, app)
-        await press(pilot, app, "I", *"zeros", "enter")
-        await press(pilot, app, "escape", "c")
-        assert "match_cast" in under_cursor(app) or "match_cast" in screen_text(app)
-        assert app.return_code is None
+        await press(pilot, app, "c")
+        assert "error[RX0503]" in screen_text(app)
+        await press(pilot, app, "escape")
+        assert under_cursor(app).startswith(" 2 b ")
+        found = {name: value for name, value, _ in app.state.run.values.items}
+        assert set(found) == {"x", "a"}
+        assert np.array_equal(found["a"].data, np.exp(np.zeros((2, 5), "float32")))
+        await press(pilot, app, "S")
+        assert app.state.run.position == 0
+        assert under_cursor(app).startswith(" 1 a ")
         assert app.is_running
 
 
+ALONE = """
+import socket, sys
+for name in ("tvm", "pygraphviz", "cupy", "torch"):
+    sys.modules[name] = None
+def refuse(*words, **options):
+    raise SystemExit("the network was asked")
+socket.socket.connect = socket.getaddrinfo = socket.create_connection = refuse
+import asyncio
+from relax_explorer.ui.tui.app import Explorer
+from tests.ui.test_explorer import screen_text
+from tests.ui.test_screens import idle, press
+
+async def look():
+    app = Explorer(sys.argv[1])
+    async with app.run_test(size=(120, 40)) as pilot:
+        await idle(pilot, app)
+        for key in "12345":
+            await press(pilot, app, key)
+            print(app.screen_name, len(screen_text(app)) > 200, "exp" in screen_text(app))
+
+asyncio.run(look())
+"""
+
+
 @item("UI-19")
-def test_the_explorer_needs_neither_tvm_nor_a_network(requirement: str) -> None:
-    assert "tvm" not in sys.modules
+def test_the_explorer_needs_neither_tvm_nor_a_network(requirement: str, tmp_path: Path) -> None:
+    """Nor a GPU, nor Graphviz: all screens are drawn without them."""
+    words = [sys.executable, "-c", ALONE, file(tmp_path, BLOCK)]
+    env = {**os.environ, "PATH": "", "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(words, env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split("\n")[:3] == ["passes True True", "debug True True", "graph True True"]
+    assert done.stdout.split()[9::3] == ["problems", "compare"]
 
 
 @item("UI-21")

@@ -45,6 +45,7 @@ GRAPH = Command(
         Argument("--calls", "draw which function calls which, with recursive groups, instead of a function", "flag", False),
         Argument("--expand", "draw each of several equal layers, not only the first one", "flag", False),
         Argument("--inside", "draw what calls of these Relax functions compute, in clusters; all for every function", metavar="A,B|all"),
+        Argument("--block", "draw only this block of the function, from 0", "int", None, metavar="N"),
         Argument("--around", "draw only the neighbourhood of this variable", metavar="VAR"),
         Argument("--radius", "radius of the neighbourhood, in edges", "int", 2),
         Argument("--max-nodes", "for larger graphs, draw only the neighbourhood of one node", "int", 2000),

@@ -68,6 +68,7 @@ def check_options(
     heat: str | None,
     of_run: tuple[object, ...],
     is_mixed: bool,
+    is_more_than_block: bool,
 ) -> None:
     """Refuse options that have no effect together."""
     if between is not None and any(option is not None for option in of_one):
@@ -75,6 +76,10 @@ def check_options(
     if is_mixed:
         raise click.UsageError(
             "--calls draws all functions: leave --func, --inside, --heat and --between out"
+        )
+    if is_more_than_block:
+        raise click.UsageError(
+            "--block draws one block of one function: leave --calls, --inside and --between out"
         )
     if heat is None and any(of_run):
         raise click.UsageError("--input and --shape are for the run of --heat")

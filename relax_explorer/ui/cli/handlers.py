@@ -186,7 +186,7 @@ def _two_stages(session: Session, between: str) -> tuple[Snapshot, Snapshot]:
 def graph(
     input: str, func: str | None, passes: str | None, stage: str | None, output_: Target | None, format: str | None, engine: str, around: str | None,
     radius: int, max_nodes: int, weights: str, expand: bool, between: str | None, heat: Literal["time", "bytes"] | None,
-    input_: tuple[str, ...], shape: tuple[str, ...], max_input: float, inside: str | None, calls: bool,
+    input_: tuple[str, ...], shape: tuple[str, ...], max_input: float, inside: str | None, calls: bool, block: int | None,
 ) -> int:  # fmt: skip
     """Draw a graph."""
     from relax_explorer.ui.cli import graphing
@@ -200,6 +200,7 @@ def graph(
         heat,
         (input_, shape),
         calls and bool(func or inside or heat or between),
+        block is not None and bool(calls or inside or between),
     )
     session = open_session(input, passes)
     if between is not None:
@@ -208,11 +209,19 @@ def graph(
         drawing = call_structure(chosen(session, stage).module)
     else:
         snapshot = chosen(session, stage)
-        layers = "each" if expand or around is not None else "once"
+        layers = "each" if expand or around is not None or block is not None else "once"
         opened = graphing.opened_functions(snapshot.module, inside)
-        drawing = build(
-            snapshot.module, func or snapshot.entry, weights=weights, layers=layers, inside=opened
-        )
+        try:
+            drawing = build(
+                snapshot.module,
+                func or snapshot.entry,
+                block=block,
+                weights=weights,
+                layers=layers,
+                inside=opened,
+            )
+        except ValueError as error:  # no such block
+            raise click.UsageError(str(error)) from None
         if heat is not None:
             drawing = graphing.with_heat(session, snapshot, drawing, heat, input_, shape, max_input)
     if around is not None:

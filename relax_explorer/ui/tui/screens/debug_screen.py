@@ -189,9 +189,7 @@ class DebugScreen(ProgramFrame):
         name = row.function if row is not None else self._name_of_line()
         found = {name: value for name, value, _ in reversed(view.values.items)}
         is_next = name not in found and self._selected_node() is view.node
-        if view.values.items and (
-            not name or is_next or view.is_done
-        ):  # the cursor waits on a binding without a value
+        if view.values.items and (not name or is_next):  # the cursor waits on a binding without a value
             return view.values.items[0][:2]
         if name not in found:
             self.explorer.say(f"{visible(name)} has no value yet" if name else "no value is selected")

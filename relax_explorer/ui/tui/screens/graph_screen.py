@@ -177,6 +177,7 @@ class GraphScreen(Frame):
             str(node.kind) if calls else visible(self.explorer.state.selection.function),
             f"called by {inputs}, calls {readers}" if calls else f"{inputs} in, {readers} out",
             f"row {box.row + 1} of {last + 1}",
+            *["output of its dataflow block"] * node.is_output,
             *(visible(line) for line in node.lines[1:]),
             *([f"within {radius} edges, a shows all"] if radius else []),
         ]
