@@ -1,7 +1,8 @@
 """Unification with holes, and the queue that runs relations until nothing changes (note 003).
 
 A relation runs when it is added, and again whenever a hole among its types gets a value. Each run is recorded, so that views
-step through it.
+step through it. The record grows with the runs, not with their queues: the relations are listed once in the order in which they
+were queued, and the queue at any time is a part of that list.
 """
 
 from __future__ import annotations
@@ -61,29 +62,47 @@ class Infinite(Mismatch):
 
 @dataclass
 class Item:
-    """A relation in the solver: where it stands, and what is known of it."""
+    """A relation in the solver: its number, where it stands, and what is known of it."""
 
     constraint: TypeConstraint
     place: object = None
+    number: int = 1
     outcome: Outcome = Outcome.UNKNOWN
     reason: str = ""
     runs: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """A hole and the value that it got. The value may have holes itself."""
+
+    hole: Hole | p.PrimVar
+    value: Part | p.PrimExpr
+
+    def __str__(self) -> str:
+        return f"{self.hole} := {_text(self.value)}"
+
+
 @dataclass(frozen=True)
 class Run:
-    """One run of a relation: its types before and after, what it found, and what it assigned."""
+    """One run of a relation: its types before and after, what it found, and what it assigned.
+
+    `unified` is what unification assigned between the run before and this one.
+    """
 
     number: int
     item: Item
     before: str
     after: str
     outcome: Outcome
-    assigned: tuple[str, ...]
+    unified: tuple[Assignment, ...]
+    assigned: tuple[Assignment, ...]
+    began: int  # relations that had been queued when it began: those behind them were queued by it
+    queued: int  # the same after it
     waiting: int  # relations in the queue after it
 
     def __str__(self) -> str:
-        news = "; ".join(self.assigned)
+        news = "; ".join(map(str, self.assigned))
         return f"{self.before}: {self.outcome.value}{', ' + news if news else ''}"
 
 
@@ -99,12 +118,13 @@ class Solver:
     trace: list[Run] = field(default_factory=list)
     open_dims: list[tuple[p.PrimExpr, p.PrimExpr]] = field(default_factory=list)  # equal, but not proved so
     unsettled: list[Item] = field(default_factory=list)
+    queued: list[Item] = field(default_factory=list)  # every relation each time it was queued
+    unified: list[Assignment] = field(default_factory=list)  # what unification assigned since the last run
     _values: dict[Hole, Any] = field(default_factory=dict)
     _dims: dict[p.PrimVar, p.PrimExpr] = field(default_factory=dict)
     _queue: deque[Item] = field(default_factory=deque)
-    _queued: set[int] = field(default_factory=set)
+    _waiting: set[int] = field(default_factory=set)
     _readers: dict[Hole | p.PrimVar, dict[int, Item]] = field(default_factory=dict)
-    _assigned: list[str] = field(default_factory=list)
     _running: Item | None = None
 
     # -- values ------------------------------------------------------------------------------------------------------
@@ -210,64 +230,76 @@ class Solver:
         if hole in holes_in(value):
             raise Infinite(f"{hole} would be a part of itself: {_text(value)}")
         self._values[hole] = value
-        self._changed(hole, _text(value))
+        self._changed(Assignment(hole, value))
         return Outcome.HOLDS
 
     def _assign_dim(self, hole: p.PrimVar, value: p.PrimExpr) -> Outcome:
         self._dims[hole] = value
-        self._changed(hole, str(value))
+        self._changed(Assignment(hole, value))
         return Outcome.HOLDS
 
-    def _changed(self, hole: Hole | p.PrimVar, value: str) -> None:
-        self._assigned.append(f"{hole} := {value}")
-        for item in self._readers.pop(hole, {}).values():
+    def _changed(self, assignment: Assignment) -> None:
+        self.unified.append(assignment)
+        for item in self._readers.pop(assignment.hole, {}).values():
             self._enqueue(item)
 
     # -- relations ---------------------------------------------------------------------------------------------------
 
     def add(self, constraint: TypeConstraint, place: object = None) -> Item:
         """Add a relation; it runs at the next `run`."""
-        item = Item(constraint, place)
+        item = Item(constraint, place, len(self.items) + 1)
         self.items.append(item)
         self._enqueue(item)
         return item
 
     def _enqueue(self, item: Item) -> None:
-        if item.outcome is Outcome.UNKNOWN and item is not self._running and id(item) not in self._queued:
-            self._queued.add(id(item))
+        if item.outcome is Outcome.UNKNOWN and item is not self._running and item.number not in self._waiting:
+            self._waiting.add(item.number)
             self._queue.append(item)
+            self.queued.append(item)
 
     def step(self) -> Run | None:
         """Run the first relation of the queue; None if the queue is empty. After one that fails, the others still run."""
         if not self._queue:
             return None
         item = self._queue.popleft()
-        self._queued.discard(id(item))
-        types = self.resolved_types(item)
-        before, self._assigned = self.text(item), []
+        self._waiting.discard(item.number)
+        types, before = self.resolved_types(item), self.text(item)
+        began, unified = len(self.queued), self._taken()
         item.runs += 1
         self._running = item
         item.outcome, item.reason = self._outcome(item, types)
         self._running = None
+        assigned = self._taken()
         for hole in holes_of(self.resolved_types(item)):
             self._readers.setdefault(hole, {})[id(item)] = item
-        if item.outcome is Outcome.UNKNOWN and self._assigned and item.runs >= self.most:
+        if item.outcome is Outcome.UNKNOWN and assigned and item.runs >= self.most:
             self.unsettled.append(item)
             self._queue.clear()
-            self._queued.clear()
+            self._waiting.clear()
         elif item.outcome is Outcome.UNKNOWN and self._reads_changed(types):
             self._enqueue(item)  # it gave a value to a hole of its own: the rest may follow from that
+        number, after = len(self.trace) + 1, self.text(item)
         run = Run(
-            len(self.trace) + 1,
+            number,
             item,
             before,
-            self.text(item),
+            after,
             item.outcome,
-            tuple(self._assigned),
+            unified,
+            assigned,
+            began,
+            len(self.queued),
             len(self._queue),
         )
         self.trace.append(run)
         return run
+
+    def _taken(self) -> tuple[Assignment, ...]:
+        """What was assigned since the last question."""
+        taken = tuple(self.unified)
+        self.unified.clear()
+        return taken
 
     def _reads_changed(self, types: tuple[Any, ...]) -> bool:
         return any(self._has_value(hole) for hole in holes_of(types))
@@ -317,6 +349,23 @@ class Solver:
         name = getattr(item.constraint, "name", type(item.constraint).__name__)
         return f"{name}({', '.join(map(_known, self.resolved_types(item)))})"
 
+    # -- what was known earlier --------------------------------------------------------------------------------------
+
+    def after(self, runs: int) -> Solver:
+        """The values as they were known after that many runs, in a solver without relations."""
+        earlier = Solver()
+        for run in self.trace[:runs]:
+            for item in (*run.unified, *run.assigned):
+                if isinstance(item.hole, Hole):
+                    earlier._values[item.hole] = item.value
+                elif isinstance(item.value, p.PrimExpr):
+                    earlier._dims[item.hole] = item.value
+        return earlier
+
+    def queue_after(self, run: Run) -> list[Item]:
+        """The relations that waited after a run, the next one first."""
+        return self.queued[run.queued - run.waiting : run.queued]
+
     # -- what relations call -----------------------------------------------------------------------------------------
 
     def assign(self, hole: Part, value: Part) -> Outcome:
@@ -337,7 +386,7 @@ def _known(part: Part) -> str:
     return "?" if isinstance(part, Hole) else str(part)
 
 
-def _text(part: Part) -> str:
+def _text(part: Part | p.PrimExpr) -> str:
     return shape_text(part) if isinstance(part, tuple) else str(part)
 
 

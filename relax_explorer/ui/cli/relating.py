@@ -57,6 +57,7 @@ def _run(run: Run) -> dict[str, Any]:
         "before": run.before,
         "after": run.after,
         "outcome": run.outcome.value,
-        "assigned": list(run.assigned),
+        "unified": list(map(str, run.unified)),
+        "assigned": list(map(str, run.assigned)),
         "waiting": run.waiting,
     }
