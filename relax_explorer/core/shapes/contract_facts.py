@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
+from relax_explorer.core.arith.prove import Answer
 from relax_explorer.core.diagnostics import Report
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import DType
 from relax_explorer.core.shapes import contract_tree as c
+from relax_explorer.core.shapes.assumptions import Fact
+from relax_explorer.core.shapes.desugar import Guard
 from relax_explorer.core.source import Span
 
 
@@ -42,9 +45,54 @@ class Residual:
     place: Span | None
 
 
+@dataclass(frozen=True, eq=False)
+class Desugared:
+    """The contract of one variable as assertions, and the size variables that it captures, with their lengths."""
+
+    function: str
+    name: str
+    kind: c.SweetType
+    guards: tuple[Guard, ...]
+    captured: tuple[tuple[p.PrimVar, p.PrimExpr], ...]
+    place: Span | None
+
+
+@dataclass(frozen=True, eq=False)
+class Decided:
+    """An assertion that was decided: as the contract has it, and in terms of the values at its place.
+
+    `reasons` are facts that decide it. Of one that remains, `failing` has lengths for which it fails.
+    """
+
+    function: str
+    origin: str
+    guard: Guard
+    condition: c.Condition
+    answer: Answer
+    reasons: tuple[Fact, ...]
+    failing: tuple[tuple[p.PrimVar, int], ...]
+    place: Span | None
+
+
+@dataclass(frozen=True, eq=False)
+class Learned:
+    """What a value is known to be after its let, or as a parameter."""
+
+    function: str
+    name: str
+    type: str
+    place: Span | None
+
+
+ContractStep: TypeAlias = Desugared | Decided | Learned
+
+
 @dataclass
 class Analysis:
-    """The values of the main program by name, the assertions that remain, the problems, and what was proved where."""
+    """The values of the main program by name, the assertions that remain, the problems, and what was proved where.
+
+    `steps` has how this was found, if `analyse` was asked to record it.
+    """
 
     values: dict[str, Known] = field(default_factory=dict)
     types: dict[str, str] = field(default_factory=dict)
@@ -60,6 +108,7 @@ class Analysis:
     proved: set[tuple[int, int]] = field(
         default_factory=set
     )  # a call or let, and the number of its assertion
+    steps: list[ContractStep] | None = None
 
 
 def residual_rows(found: Analysis) -> Iterator[tuple[str, str, str, int]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 from relax_explorer.core.arith.prove import Answer
@@ -13,7 +14,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import DType
 from relax_explorer.core.shapes import contract_tree as c
 from relax_explorer.core.shapes.assumptions import Assumptions
-from relax_explorer.core.shapes.contract_facts import Analysis, Known, Residual
+from relax_explorer.core.shapes.contract_facts import Analysis, Decided, Desugared, Known, Learned, Residual
 from relax_explorer.core.shapes.desugar import Environment, Guard, Wrapper, guards
 from relax_explorer.core.source import Span
 
@@ -68,6 +69,7 @@ class Holding:
             answer = (
                 Answer.YES if is_number else self.decide(condition)
             )  # a number has the type that is wanted
+            self.note_decision(origin, guard, condition, answer, span)
             if answer is Answer.YES:
                 self.found.proved.add((id(place), number))
                 continue
@@ -142,6 +144,37 @@ class Holding:
                 self.scope[value.name] = learned
             return values | {name: learned}
         return values
+
+    # -- the record of how it was found ------------------------------------------------------------------------------
+
+    def note_decision(
+        self, origin: str, guard: Guard, condition: c.Condition, answer: Answer, span: Span | None
+    ) -> None:
+        """Record a decision with the facts behind it, if steps are recorded."""
+        if self.found.steps is None:
+            return
+        reasons, failing = [], {}
+        if isinstance(condition, p.PrimExpr):
+            reasons = self.known.reasons(condition)
+            failing = self.known.counterexample(condition) if answer is Answer.UNKNOWN else {}
+        self.found.steps.append(
+            Decided(
+                self.where, origin, guard, condition, answer, tuple(reasons), tuple(failing.items()), span
+            )
+        )
+
+    def note_contract(
+        self, name: str, kind: c.SweetType, demanded: tuple[Guard, ...], known: Environment, before: int, span: Span | None
+    ) -> None:  # fmt: skip
+        """Record a contract as assertions. It captured the size variables behind the first `before`."""
+        if self.found.steps is not None:
+            captured = tuple(islice(known.sizes.items(), before, None))
+            self.found.steps.append(Desugared(self.where, name, kind, demanded, captured, span))
+
+    def note_value(self, name: str, value: Known, span: Span | None) -> None:
+        """Record what a value is known to be."""
+        if self.found.steps is not None:
+            self.found.steps.append(Learned(self.where, name, self.type_text(value), span))
 
     # -- problems ----------------------------------------------------------------------------------------------------
 

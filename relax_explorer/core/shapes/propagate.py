@@ -31,13 +31,18 @@ def analyse(
     terms: c.Terms,
     keep_branches: bool = False,
     implementations: Mapping[str, Sequence[str]] | None = None,
+    traced: bool = False,
 ) -> Analysis:
     """Propagate shapes through a program. With `keep_branches`, the body of a called function is looked into.
 
     `implementations` lists functions that may stand for another one, the most specific first. A call goes to the first whose
-    contract is certain to hold (`Analysis.chosen`).
+    contract is certain to hold (`Analysis.chosen`). `traced` records the steps with the reason of each decision.
     """
     walk = _Walk(program, terms, keep_branches, implementations or {})
+    if traced:
+        walk.found.steps = []
+        for name in program.functions:
+            walk.contract(name)
     for function in program.functions.values():
         walk.function(function)
     walk.main()
@@ -73,6 +78,16 @@ class _Walk(Holding):
 
     # -- functions ---------------------------------------------------------------------------------------------------
 
+    def contract(self, name: str) -> None:
+        """Record how the contract of a function becomes assertions."""
+        function, known = self.wrappers[name].function, Environment()
+        self.where = f"@{name}"
+        typed = [(q.name, q.type, q.span) for q in function.params]
+        for name, kind, span in [*typed, ("out", function.ret, function.span)]:
+            before = len(known.sizes)
+            demanded = tuple(guards(name, kind, known, self.terms, span))
+            self.note_contract(name, kind, demanded, known, before, span)
+
     def function(self, function: c.Function) -> None:
         """Propagate through a body; the result is held against the contract."""
         if function.body is None:
@@ -82,6 +97,7 @@ class _Walk(Holding):
         self.environment = wrapper.environment.copy()
         for q in function.params:
             self.scope[q.name] = declared(self.terms, q.name, q.type, wrapper.environment)
+            self.note_value(q.name, self.scope[q.name], q.span)
         for guard in wrapper.before:
             if isinstance(guard.condition, p.PrimExpr):
                 self.known = self.known.plus(guard.condition, f"the contract of {guard.name}")
@@ -111,6 +127,7 @@ class _Walk(Holding):
         elif kind is not None:
             value = self.annotated(statement, kind, value)
         self.scope[statement.name] = value
+        self.note_value(statement.name, value, statement.span)
         if self.where == "main":
             self.found.types[statement.name] = self.type_text(value)
 
@@ -135,6 +152,7 @@ class _Walk(Holding):
         except Failure as failure:
             self.found.report.extend(failure.diagnostics)
             return value
+        self.note_contract(let.name, kind, demanded, self.environment, len(before), let.span)
         words = f"`let {let.name} {'!' if let.is_assertion else ':'} {kind}`"
         values, remains = self.hold(demanded, self.scope | {let.name: value}, let, words, let.span)
         self.found.asserted[let.name] = remains
