@@ -30,18 +30,27 @@ def state() -> Path:
 def sample(path: str) -> str:
     """A path to read. `samples/…` that does not exist here is a sample of the program, also with `@STAGE` behind it."""
     name, at, stage = path.partition("@")
-    folder, slash, rest = name.partition("/")
-    if folder != SAMPLES or not slash or Path(path).exists() or Path(name).exists():
+    if not name.startswith(f"{SAMPLES}/") or Path(path).exists() or Path(name).exists():
         return path
-    found = next((item for item in samples() if item.name == rest.rstrip("/")), None)
+    found = next((item for item in samples() if sample_name(item) == name.rstrip("/")), None)
     return path if found is None else f"{found}{at}{stage}"
 
 
+def sample_name(sample: Path) -> str:
+    """The name of a sample for users, as `samples/relations/layer.relay`."""
+    folder = next(item for item in sample.parents if item.name == SAMPLES)
+    return f"{SAMPLES}/{sample.relative_to(folder).as_posix()}"
+
+
 def samples() -> list[Path]:
-    """The sample programs in reading order, then builds. A wheel has them beside the package, a checkout one folder up."""
+    """The samples in reading order: programs, builds, programs in other notations.
+
+    A wheel has them beside the package, a checkout one folder up.
+    """
     package = Path(relax_explorer.__file__).parent
     for folder in (package / SAMPLES, package.parent / SAMPLES):
         if folder.is_dir():
             builds = sorted(path for path in folder.iterdir() if path.is_dir() and any(path.glob("*.py")))
-            return [*sorted(folder.glob("[0-9]*.py")), *builds]
+            others = [path for ending in (".relay", ".shapes") for path in sorted(folder.glob(f"*/*{ending}"))]
+            return [*sorted(folder.glob("[0-9]*.py")), *builds, *others]
     return []

@@ -82,13 +82,14 @@ def test_samples_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.chdir(tmp_path)
     (tmp_path / "saved.py").touch()
     assert offered("samples/12") == ["samples/12_transformer_layer.py"]
-    assert {f"samples/{path.name}" for path in directories.samples()} == set(offered("show", "samples/"))
+    assert set(map(directories.sample_name, directories.samples())) == set(offered("show", "samples/"))
     assert offered("show", "sa")[0] == "saved.py"  # files of the folder stay
     assert offered("show", "x") == offered("show", "") == ["<file>"]
     shown = rxe_cli("show", "samples/01_tensor_program.py")
     assert shown.exit_code == 0, shown.output
     assert shown.output.strip() == rxe_cli("show", str(SAMPLES[0])).output.strip()
     assert rxe_cli("check", "samples/01_tensor_program.py").exit_code == 0
+    assert rxe_cli("relations", "samples/relations/layer.relay").exit_code == 0
     assert (
         "it has forward"
         in rxe_cli("compare", "samples/broken_build@0", "samples/broken_build@1", "--func", "nothing").output

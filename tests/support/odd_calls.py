@@ -278,6 +278,17 @@ CALLS = tuple(
 2 relations .
 2 relations - --format svg
 2 relations - --trace
+2 relations {plain} --at 1
+2 relations samples/relations/layer.relay --at 99
+2 relations samples/relations/layer.relay --at -1
+0 relations samples/relations/layer.relay --at 0
+0 relations samples/relations/layer.relay --at 6
+2 relations samples/relations/layer.relay --at x
+0 shapes samples/shapes/fast_flatten.shapes --trace
+0 shapes samples/shapes/fast_flatten.shapes --at 15
+2 shapes samples/shapes/fast_flatten.shapes --at 24
+2 shapes {plain} --at 1
+2 shapes {plain} --trace
 2 passes --explain nothing
 1 passes --explain FuseOps,FuseOps
 0 passes --missing --format json

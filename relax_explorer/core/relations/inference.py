@@ -39,13 +39,19 @@ _BOOL = TensorType((), dtype("bool"))
 
 @dataclass
 class Typed:
-    """A program with its types. `variables` has each variable in order; `main` is the type of the last expression."""
+    """A program with its types. `variables` has each variable in order; `result` is the type of the last expression, with holes."""
 
     program: r.Program
     solver: Solver
     report: Report
     variables: list[r.Variable] = field(default_factory=list)
-    main: Type | None = None
+    result: Type | None = None
+
+    @property
+    def main(self) -> Type | None:
+        """The type of the last expression; None if there is none."""
+        found: Type | None = None if self.result is None else self.solver.resolved(self.result)
+        return found
 
     @property
     def status(self) -> Status:
@@ -67,7 +73,7 @@ class Typed:
     @property
     def holes(self) -> list[Any]:
         """What is still unknown in the types of variables, of functions, and of the last expression."""
-        parts = [*self.types.values(), *([] if self.main is None else [self.solver.resolved(self.main)])]
+        parts = [*self.types.values(), *([] if self.main is None else [self.main])]
         for function in self.functions.values():  # a `?` in a constraint is another one in each call
             parts += [*function.args, function.ret]
         return holes_of(tuple(parts))
@@ -102,7 +108,6 @@ class _Inference:
         if self.program.main is not None:
             main = self.value(self.program.main)
             self.settle()
-            main = self.solver.resolved(main)
         found = Typed(self.program, self.solver, self.report, self.variables, main)
         if not self.report.errors:
             self.say_open(found)

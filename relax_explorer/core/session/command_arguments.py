@@ -112,6 +112,13 @@ SIDE_BY_SIDE = (
     ),
 )
 
+AT = Argument(
+    "--at",
+    "print this step of the solver, and all that was known after it; 0 is the start",
+    "int",
+    metavar="STEP",
+)
+
 
 THEME = Argument(
     "--theme",

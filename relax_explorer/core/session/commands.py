@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from relax_explorer.core.session.command_arguments import (
+    AT,
     CALL,
     CONST,
     DIALECT,
@@ -525,6 +526,13 @@ COMMANDS: tuple[Command, ...] = (
                 "flag",
                 False,
             ),
+            Argument(
+                "--trace",
+                "list the steps of its analysis: contracts, decisions, types of values",
+                "flag",
+                False,
+            ),
+            AT,
             choice_of_format("text", "json"),
         ),
         (
@@ -540,9 +548,14 @@ COMMANDS: tuple[Command, ...] = (
         (
             Argument("input", "a file in that notation, or - for standard input", "source", metavar="FILE"),
             Argument("--trace", "show each run of a relation, and what it assigned", "flag", False),
+            AT,
             choice_of_format("text", "json"),
         ),
-        ("relax-explorer relations samples/relations/layer.relay --trace",),
+        (
+            "relax-explorer relations samples/relations/layer.relay --trace",
+            "relax-explorer relations samples/relations/layer.relay --at 3",
+        ),
+        "solver",
     ),
     Command(
         "ops",

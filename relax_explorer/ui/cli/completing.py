@@ -36,7 +36,7 @@ def complete(argument: Argument, ctx: click.Context, incomplete: str) -> list[Co
 
 def paths(incomplete: str) -> list[CompletionItem]:
     """Names of files. Behind `samples/` come the samples of the program, where no folder has that name."""
-    from relax_explorer.ui.directories import SAMPLES, samples
+    from relax_explorer.ui.directories import SAMPLES, sample_name, samples
 
     if (
         not incomplete
@@ -45,7 +45,7 @@ def paths(incomplete: str) -> list[CompletionItem]:
     ):
         return [CompletionItem(incomplete, type="file")]
     here = [path.name for path in Path().glob("*") if not incomplete.count("/")]
-    known = [(f"{SAMPLES}/{path.name}", "a sample") for path in samples()]
+    known = [(sample_name(path), "a sample") for path in samples()]
     return _matching([*((name, "") for name in sorted(here)), *known], incomplete)
 
 

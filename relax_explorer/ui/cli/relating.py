@@ -3,28 +3,33 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
 
-from relax_explorer.core.relations.inference import Typed, infer_relay
-from relax_explorer.core.relations.solver import Run, Status
+import click
+
+from relax_explorer.core.relations.solver import Status
 from relax_explorer.core.syntax.load import read_stream, read_text
 from relax_explorer.ui.cli import output
+from relax_explorer.viz.relation_steps import RelationSteps
+from relax_explorer.viz.solving import TABLES, Solving
 
 
-def relations(input: str, trace: bool, format: str) -> int:
+def relations(input: str, trace: bool, at: int | None, format: str) -> int:
     """Print the types of a program; 1 if a relation fails or a type stays unknown."""
     text = read_stream(sys.stdin.buffer, "<stdin>") if input == "-" else read_text(input)
-    typed = infer_relay(text, "<stdin>" if input == "-" else input)
+    solving = RelationSteps(text, "<stdin>" if input == "-" else input)
     if format == "json":
-        output.say(output.document("relations", _data(typed)))
+        output.say(output.document("relations", solving.data()))
+    elif at is not None:
+        print_position(solving, at)
     else:
-        _print(typed, trace)
-    output.report(typed.report.sorted())
-    return output.OK if typed.status is Status.SOLVED else output.FOUND
+        _print(solving, trace)
+    output.report(solving.problems)
+    return output.OK if solving.typed.status is Status.SOLVED else output.FOUND
 
 
-def _print(typed: Typed, trace: bool) -> None:
-    for run in typed.solver.trace if trace else ():
+def _print(solving: RelationSteps, trace: bool) -> None:
+    typed = solving.typed
+    for run in solving.runs if trace else ():
         output.say(f"{run.number:>4}. {run}")
     for name, function in typed.functions.items():
         output.say(f"@{name} : {function}")
@@ -32,32 +37,28 @@ def _print(typed: Typed, trace: bool) -> None:
         output.say(f"%{var.name} : {typed.solver.resolved(var.type)}")
     if typed.main is not None:
         output.say(f"result : {typed.main}")
-    relations, runs = len(typed.solver.items), len(typed.solver.trace)
-    output.say(
-        f"{typed.status.value}: {relations} relation{'s' * (relations != 1)}, {runs} run{'s' * (runs != 1)}",
-        err=True,
-    )
+    output.say(solving.verdict, err=True)
 
 
-def _data(typed: Typed) -> dict[str, Any]:
-    """The types and the runs as plain data."""
-    return {
-        "status": typed.status.value,
-        "functions": {name: str(function) for name, function in typed.functions.items()},
-        "variables": [{"name": v.name, "type": str(typed.solver.resolved(v.type))} for v in typed.variables],
-        "result": None if typed.main is None else str(typed.main),
-        "runs": [_run(run) for run in typed.solver.trace],
-        "problems": [problem.to_json() for problem in typed.report.sorted()],
-    }
+def print_trace(solving: Solving) -> None:
+    """Print each step in a line."""
+    for position in range(1, solving.last):
+        line = solving.line(position)
+        output.say(f"{position:>4}. {line.gutter} {line.text}")
 
 
-def _run(run: Run) -> dict[str, Any]:
-    return {
-        "number": run.number,
-        "before": run.before,
-        "after": run.after,
-        "outcome": run.outcome.value,
-        "unified": list(map(str, run.unified)),
-        "assigned": list(map(str, run.assigned)),
-        "waiting": run.waiting,
-    }
+def print_position(solving: Solving, position: int) -> None:
+    """Print a step, and all tables but the text as they were after it."""
+    if not 0 <= position <= solving.last:
+        raise click.UsageError(
+            f"--at takes a step from 0 (the start) to {solving.last} (the end), not {position}"
+        )
+    line = solving.line(position)
+    output.say(f"{position}. {line.gutter} {line.text.strip()}")
+    for text in solving.about(position):
+        output.say(f"    {text}")
+    for name in TABLES[:-1]:
+        lines = solving.table(name, position).lines
+        output.say(f"{solving.titles[name]}{'' if len(lines) else ': nothing'}")
+        for item in lines:
+            output.say(f"  {item.gutter} {item.text}")

@@ -23,18 +23,19 @@ _ANSWERS = {Answer.YES: "proved", Answer.NO: "always fails", Answer.UNKNOWN: "re
 
 def shapes(
     input: str, func: str | None, passes: str | None, stage: str | None, proved: bool, given: str | None, run: bool,
-    input_: tuple[str, ...], shape: tuple[str, ...], max_input: float, desugared: bool, relax: bool, keep_branches: bool, format: str,
+    input_: tuple[str, ...], shape: tuple[str, ...], max_input: float, desugared: bool, relax: bool, keep_branches: bool, trace: bool, at: int | None,
+    format: str,
 ) -> int:  # fmt: skip
     """Print the checks of a stage; for a file with contracts, what is known of its values."""
     if input.endswith(contracts.SUFFIX):
         if any((func, passes, stage, proved, given, run, input_, shape)):
             raise click.UsageError(
-                "a file with contracts takes --desugared, --relax, --keep-branches and --format only"
+                "a file with contracts takes --desugared, --relax, --keep-branches, --trace, --at and --format only"
             )
-        return contracts.print_contracts(input, desugared, relax, keep_branches, format)
-    if desugared or relax or keep_branches:
+        return contracts.print_contracts(input, desugared, relax, keep_branches, trace, at, format)
+    if desugared or relax or keep_branches or trace or at is not None:
         raise click.UsageError(
-            f"--desugared, --relax and --keep-branches are for files with contracts, *{contracts.SUFFIX}"
+            f"--desugared, --relax, --keep-branches, --trace and --at are for files with contracts, *{contracts.SUFFIX}"
         )
     if (input_ or shape) and not run:
         raise click.UsageError("--input and --shape need --run")
