@@ -20,7 +20,7 @@ _WORDS = {Answer.YES: "proved", Answer.UNKNOWN: "left to the run", Answer.NO: "n
 class ContractSteps(Solving):
     """A program with shape contracts."""
 
-    command = "shapes"
+    command, schema = "shapes", "contracts"
     titles = {"types": "Values", "made": "Desugared", "left": "Left to the run", "program": "Program"}  # noqa: RUF012
 
     def __init__(self, text: str, path: str, keep_branches: bool = False) -> None:

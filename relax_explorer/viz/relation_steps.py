@@ -5,18 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 from relax_explorer.core.relations.inference import Typed, infer_relay
-from relax_explorer.core.relations.solver import Item, Outcome, Run, Solver, Status
+from relax_explorer.core.relations.solver import Item, Outcome, Run, Solver, Status, holes_of
 from relax_explorer.core.source import Span
 from relax_explorer.viz.solving import Line, Lines, Solving, Table
 
 _GLYPHS = {Outcome.HOLDS: "✓", Outcome.UNKNOWN: "·", Outcome.FAILS: "✗"}
+_WORDS = {Outcome.HOLDS: "holds", Outcome.UNKNOWN: "waits", Outcome.FAILS: "fails"}
 _VERDICTS = {Status.SOLVED: "✓", Status.STUCK: "·", Status.FAILED: "✗"}
 
 
 class RelationSteps(Solving):
     """A program in Relay's notation. Each run of a relation is a step."""
 
-    command = "relations"
+    command = schema = "relations"
     titles = {"types": "Types", "made": "Assigned", "left": "Queue", "program": "Program"}  # noqa: RUF012
 
     def __init__(self, text: str, path: str) -> None:
@@ -65,20 +66,27 @@ class RelationSteps(Solving):
         run = self.runs[number]
         news = ", ".join(map(str, run.assigned))
         name = run.before.partition("(")[0]
-        return f"{name} {run.outcome.value}{': ' + news if news else ''}", _GLYPHS[run.outcome]
+        return f"{name} {_WORDS[run.outcome]}{': ' + news if news else ''}", _GLYPHS[run.outcome]
 
     def details(self, number: int) -> list[str]:
         """A step in lines."""
         run = self.runs[number]
         item, woken = run.item, self.typed.solver.queued[run.began : run.queued]
         again = f", run {self._begun[run.number]} of {item.runs}" if item.runs > 1 else ""
-        lines = [
-            f"relation {item.number}{again}: {run.outcome.value}{': ' + item.reason if item.reason else ''}"
-        ]
+        lines = [f"relation {item.number}{again}: {_WORDS[run.outcome]}{self._why(run)}"]
         lines += [f"before    {run.before}", f"after     {run.after}"]
         lines += [f"assigned  {one}" for one in run.assigned]
         lines += [f"queued    {_named_item(one)}" for one in woken]
         return [*lines, *[f"unified   {one}" for one in run.unified]]
+
+    def _why(self, run: Run) -> str:
+        """Why a relation fails, or the holes that it waits for."""
+        if run.outcome is Outcome.FAILS and run.item.reason:
+            return f": {run.item.reason}"
+        if run.outcome is not Outcome.UNKNOWN:
+            return ""
+        open_ = holes_of(self._values_at(run.number).resolved_types(run.item))
+        return f" for {', '.join(map(str, open_))}" if open_ else ": it may hold or not"
 
     def beginning(self) -> list[str]:
         """What there is before the first step."""

@@ -59,6 +59,7 @@ class Solving(ABC):
     """The steps of one program. `titles` names its tables: what is known, what was made of it, what is left, and the text."""
 
     command: ClassVar[str]
+    schema: ClassVar[str]  # of its data
     titles: ClassVar[Mapping[str, str]]
 
     def __init__(
@@ -120,11 +121,11 @@ class Solving(ABC):
 
         def line(number: int) -> Line:
             is_here = span is not None and span.line <= number + 1 <= span.end_line
-            return Line(self._source.line(number + 1), "▶" if is_here else " ", self._at_line(number + 1))
+            return Line(self._source.line(number + 1), "▶" if is_here else " ", self.at_line(number + 1))
 
         return Table(Lines(len(self._source.line_starts), line), None if span is None else span.line - 1)
 
-    def _at_line(self, line: int) -> int | None:
+    def at_line(self, line: int) -> int | None:
         """The first step in a line of the text, or behind it."""
         at = bisect_left(self._lines, line)
         return self._steps[at] if at < len(self._steps) else None

@@ -46,7 +46,7 @@ def print_contracts(
 
 def _print_steps(solving: ContractSteps, trace: bool, at: int | None, format: str) -> None:
     if format == "json":
-        output.say(output.document("contracts", solving.data()))
+        output.say(output.document(solving.schema, solving.data()))
     elif at is not None:
         print_position(solving, at)
     elif trace:

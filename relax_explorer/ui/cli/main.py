@@ -67,6 +67,10 @@ def _safe_messages() -> Iterator[None]:
         raise
 
 
+_PRINTED = {".relay": "relations", ".shapes": "shapes"}
+"""The commands that print files of other notations. Without a terminal a file is printed."""
+
+
 class _Group(click.Group):
     """A group that treats an unknown command as a file to open."""
 
@@ -74,7 +78,8 @@ class _Group(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] not in self.commands and not args[0].startswith("-"):
-            opened = "tui" if sys.stdout.isatty() or ctx.resilient_parsing else "show"
+            printed = _PRINTED.get(Path(args[0]).suffix, "show")
+            opened = "tui" if sys.stdout.isatty() or ctx.resilient_parsing else printed
             return opened, self.commands[opened], args
         return super().resolve_command(ctx, args)
 

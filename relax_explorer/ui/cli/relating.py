@@ -18,7 +18,7 @@ def relations(input: str, trace: bool, at: int | None, format: str) -> int:
     text = read_stream(sys.stdin.buffer, "<stdin>") if input == "-" else read_text(input)
     solving = RelationSteps(text, "<stdin>" if input == "-" else input)
     if format == "json":
-        output.say(output.document("relations", solving.data()))
+        output.say(output.document(solving.schema, solving.data()))
     elif at is not None:
         print_position(solving, at)
     else:

@@ -297,7 +297,10 @@ class Explorer(App[int]):
 
     def show_screen(self, name: str, starts: bool = True) -> None:
         """Show a screen; the selection stays. `starts` lets the screen start its work."""
-        if self.state.session is None and not self.asked and name not in ("home", "problems"):
+        if self.state.solving is not None and name not in ("home", "problems", "solver"):
+            self.say("this program has no stages; 7 steps through its solver")
+            return
+        if self.state.session is None and not self.asked and name not in ("home", "problems", "solver"):
             name = "home"
         while len(self.screen_stack) > 1:
             self.pop_screen()

@@ -31,6 +31,19 @@ def no_program(state: State, asked: str, is_busy: bool) -> list[str]:
     ]
 
 
+def no_solving(state: State, asked: str, is_busy: bool) -> list[str]:
+    """No program of type relations or shape contracts is open."""
+    if state.session is None:
+        return no_program(state, asked, is_busy)
+    return [
+        "this program has no type relations and no shape contracts to step through",
+        "",
+        "Files in Relay's notation (.relay) and with contracts (.shapes) open here:",
+        "  :open samples/relations/waiting.relay",
+        "  :open samples/shapes/fast_flatten.shapes",
+    ]
+
+
 def no_rows(stage: Snapshot) -> list[str]:
     """A stage without functions."""
     return [

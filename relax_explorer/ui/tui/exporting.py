@@ -26,6 +26,7 @@ from relax_explorer.ui.tui.run_control import RunControl
 from relax_explorer.ui.tui.widgets.line_view import Row
 from relax_explorer.viz.lexer import highlight
 from relax_explorer.viz.pane_page import Pane, PaneLine, html_page, panes_page, panes_text
+from relax_explorer.viz.solving import Solving
 from relax_explorer.viz.visible import visible, visible_json
 
 ENDINGS = {"svg": ".svg", "html": ".html", "json": ".json", "text": ".txt", "mermaid": ".mmd"}
@@ -56,12 +57,30 @@ class Exports:
         style, name = _asked(text)
         if not style:
             self.app.say(_USAGE)
+        elif state.solving is not None:
+            self._export_steps(state.solving, state.step, style, name)
         elif state.session is None or state.stage is None:
             self.app.say("no program is open")
         else:
             stem = f"{Path(state.path or 'program').stem}-{self.app.screen_name}-{state.stage.label}"
             made = self._maker(style)
             self._write(name or stem + ENDINGS[style], f"writing {style}", lambda: (made(), ""))
+
+    def _export_steps(self, solving: Solving, step: int, style: str, name: str) -> None:
+        """Write the steps of a solver: all as JSON, or the panes of the present one."""
+        if style in ("svg", "mermaid"):
+            self.app.say("type relations and shape contracts have no graph; export html, json or text")
+            return
+        shown, title = self.app.shown_panes(), f"{Path(solving.path).name} · step {step}"
+
+        def made() -> tuple[str, str]:
+            if style == "json":
+                return _document(solving.schema, solving.data()), ""
+            return _panes(style, title, shown), ""
+
+        self._write(
+            name or f"{Path(solving.path).stem}-solver-{step}{ENDINGS[style]}", f"writing {style}", made
+        )
 
     def _maker(self, style: str) -> Callable[[], str]:
         """The function that makes the text of a format. It runs in a job, so it reads no widget."""
@@ -82,14 +101,14 @@ class Exports:
             return lambda: _document("stage", _stage_data(session, stage))
         shown = self.app.shown_panes()
         title = f"{Path(state.path).name} · {screen.title()} · stage {stage.label} {stage.made_by}"
-        made = panes_page if style == "html" else lambda _, panes: panes_text(panes)
-        return lambda: made(title, [Pane(name, [_line(row) for row in rows]) for name, rows in shown])
+        return lambda: _panes(style, title, shown)
 
     def report(self, text: str) -> None:
         """Write the whole session as one page, with a run of the first stage if it runs."""
         session = self.app.state.session
         if session is None:
-            self.app.say("no program is open")
+            is_solved = self.app.state.solving is not None
+            self.app.say("only programs with stages have a report" if is_solved else "no program is open")
             return
         self.interrupt = interrupt = Interrupt()
         name = self.run.call.function or session.stages[0].entry
@@ -128,6 +147,12 @@ def _asked(text: str) -> tuple[str, str]:
         return word, rest.strip()
     ending = Path(text.strip()).suffix.lower()
     return next((style for style, own in ENDINGS.items() if own == ending), ""), text.strip()
+
+
+def _panes(style: str, title: str, shown: Sequence[tuple[str, Sequence[Row]]]) -> str:
+    """Panes as HTML or text."""
+    panes = [Pane(name, [_line(row) for row in rows]) for name, rows in shown]
+    return panes_page(title, panes) if style == "html" else panes_text(panes)
 
 
 def _line(row: Row) -> PaneLine:

@@ -53,6 +53,7 @@ KEYS: tuple[Key, ...] = (
     Key("4", "show('problems')", "Problems: errors and warnings of all stages"),
     Key("5", "show('compare')", "Compare: the values of two stages"),
     Key("6", "checks", "Checks of lengths left to the run: why, and what removes them"),
+    Key("7", "show('solver')", "Solver: type relations and shape contracts step by step"),
     Key("0", "show('home')", "Home: recent files and samples"),
     Key(
         "right_square_bracket", "stage(1, True)", "Next stage that changed the module", _STAGES, "next stage"
@@ -157,8 +158,22 @@ KEYS: tuple[Key, ...] = (
     Key("d", "worst", "The pair of values that differs most", ("compare",), "worst"),
     Key("c", "difference(1)", "Next pair of values that differs", ("compare",), "difference"),
     Key("C", "difference(-1)", "Previous pair of values that differs", ("compare",)),
+    Key("s", "run('step')", "Step: the next run of a relation, or the next decision", ("solver",), "step"),
+    Key("S", "run('reverse-step')", "Step back", ("solver",), "back"),
+    Key("c", "run('continue')", "To the end", ("solver",), "end"),
+    Key("C", "run('reverse-continue')", "To the start", ("solver",), "start"),
+    Key("d", "unsettled(1)", "Next step that failed or left something open", ("solver",), "open"),
+    Key("D", "unsettled(-1)", "Previous step that failed or left something open", ("solver",)),
     Key(
-        "enter", "enter", "Go to what the line shows", ("passes", "debug", "problems", "compare", "home"), ""
+        "v", "lower", "Next table: what is known, what was made, what is left, the text", ("solver",), "table"
+    ),
+    Key("r", "reload", "Read the file again", ("solver",), "reload"),
+    Key(
+        "enter",
+        "enter",
+        "Go to what the line shows",
+        ("passes", "debug", "problems", "compare", "solver", "home"),
+        "",
     ),
     Key("space", "switch_step", "Turn the pass on or off", ("pipeline",), "on/off"),
     Key("J", "move_step(1)", "Move the pass down", ("pipeline",), "K move"),
@@ -181,8 +196,13 @@ KEYS: tuple[Key, ...] = (
     Key(
         "slash", "search", "Find text; op:, ty:, var:, pat: narrow it, all: searches every stage", (), "find"
     ),
-    Key("n", "match(1)", "Next match", ("passes", "graph", "problems", "compare", "home", "popup")),
-    Key("N", "match(-1)", "Previous match", ("passes", "graph", "problems", "compare", "home", "popup")),
+    Key("n", "match(1)", "Next match", ("passes", "graph", "problems", "compare", "solver", "home", "popup")),
+    Key(
+        "N",
+        "match(-1)",
+        "Previous match",
+        ("passes", "graph", "problems", "compare", "solver", "home", "popup"),
+    ),
     Key("f3", "match(1)", "Next match"),
     Key("shift+f3", "match(-1)", "Previous match"),
     Key("colon", "ask('')", "Type a command; Tab completes it", (), "command"),
@@ -214,7 +234,7 @@ KEYS: tuple[Key, ...] = (
     Key("q", "back", "Back; from Passes quit"),
     Key("ctrl+q", "quit", "Quit"),
 )
-SCREENS = ("passes", "debug", "graph", "problems", "compare", "home")
+SCREENS = ("passes", "debug", "graph", "problems", "compare", "solver", "home")
 POPUP = (
     "down", "up", "page(1)", "page(-1)", "top", "bottom", "side(1)", "side(-1)", "search", "match(1)", "match(-1)", "copy",
     "copy_command", "next_theme", "quit",

@@ -22,10 +22,12 @@ from relax_explorer.ui import directories, recent, remembered_inputs
 from relax_explorer.ui.pass_files import with_files
 from relax_explorer.ui.tui.host import Host
 from relax_explorer.ui.tui.jobs import Job
-from relax_explorer.ui.tui.selection import Selection
+from relax_explorer.ui.tui.selection import Options, Selection
 from relax_explorer.ui.tui.state import State
 from relax_explorer.ui.tui.table_rows import folds_around
 from relax_explorer.viz.ir_table import IrTable
+from relax_explorer.viz.solving import Solving
+from relax_explorer.viz.solving_files import read_solving
 from relax_explorer.viz.table_folds import Folded, is_check
 
 if TYPE_CHECKING:
@@ -66,6 +68,11 @@ class StageControl:
         """Read a file or a folder of stages, and run the pipeline of a file. What is open stays until the new program is read."""
 
         def work(job: Job) -> None:
+            solving = read_solving(path)
+            if solving is not None:
+                recent.remember(path)
+                job.tell(lambda: self._solved(solving))
+                return
             stages = dumped(path)
             self._preview(stages[0].text, job)
             session = self._session(path, self._with_constants(stages, job))
@@ -158,10 +165,9 @@ class StageControl:
         is_other = gc.get_freeze_count() > 0
         gc.unfreeze()
         self._jumps, self._at = [], 0
-        first = session.stages[0]
-        options = self.app.state.options
-        if path != self.app.state.path:  # folds of another program
-            options = replace(options, folded=Folded(), opened=frozenset(), since=None)
+        first, options = session.stages[0], self.app.state.options
+        if path != self.app.state.path:
+            options = _for_another_program(options)
             self.run.calls.clear()
         plan = None if isinstance(session, RecordedSession) else Plan.of(session.pipeline)
         selection = _read_at(first, self.app.preview_line) or Selection(0, first.entry)
@@ -172,6 +178,20 @@ class StageControl:
             gc.collect()
         gc.freeze()  # else each tenth key waits until the collector has visited the whole program
         self.app.opened()
+
+    def _solved(self, solving: Solving) -> None:
+        """Show the steps of a solver, at the same place if the file was read again."""
+        old = self.app.state
+        if old.session is not None:
+            self.run.stop()
+            self.run.calls.clear()
+        gc.unfreeze()
+        self._jumps, self._at = [], 0
+        is_same = old.solving is not None and old.path == solving.path
+        step = min(old.step, solving.last) if is_same else 0
+        options = _for_another_program(old.options)
+        self.app.state = State(solving.path, options=options, solving=solving, step=step)
+        self.app.show_screen("solver")
 
     def _grown(self, session: Session) -> None:
         if session is self.app.state.session:
@@ -255,6 +275,11 @@ class StageControl:
         hiding = folds_around(folded, IrTable(stage, selection.function), selection.binding)
         if hiding:
             self.app.show_with(folded=folded.opened(hiding))
+
+
+def _for_another_program(options: Options) -> Options:
+    """Options without the places that they name."""
+    return replace(options, folded=Folded(), opened=frozenset(), since=None)
 
 
 def _read_at(first: Snapshot, line: int) -> Selection | None:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from relax_explorer.core.session.compare import Comparison
     from relax_explorer.ui.tui.debug_rows import RunView
     from relax_explorer.ui.tui.pair_rows import PairView
+    from relax_explorer.viz.solving import Solving
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +32,8 @@ class Compared:
 class State:
     """Everything the screens show. `stages` is the number of stages that exist, since a session grows while passes run.
 
-    `plan` is the pipeline with the steps that are off; recorded stages have none.
+    `plan` is the pipeline with the steps that are off; recorded stages have none. A program of type relations or shape contracts
+    has no session, but `solving`, and the `step` that is shown.
     """
 
     path: str = ""
@@ -43,6 +45,8 @@ class State:
     compared: Compared | None = None
     plan: Plan | None = None
     failures: tuple[Diagnostic, ...] = ()  # of the last work that failed
+    solving: Solving | None = None
+    step: int = 0
     preview: str = ""  # the text of the first program, shown until it is read
 
     @property

@@ -105,6 +105,19 @@ def _checks(app: Controls, text: str) -> None:
     show_checks(app, text)
 
 
+def _solver(app: Controls, text: str) -> None:
+    solving = app.state.solving
+    if text and (solving is None or not text.isdecimal() or not 0 <= int(text) <= solving.last):
+        last = (
+            f" from 0 to {solving.last}" if solving is not None else ", once a .relay or .shapes file is open"
+        )
+        app.say(f"solver takes a step{last}")
+        return
+    app.show_screen("solver")
+    if text:
+        app.change(step=int(text))
+
+
 def _marks(app: Controls, text: str) -> None:
     found = app.marks.rows()
     if found:
@@ -223,6 +236,7 @@ TYPED: tuple[Typed, ...] = (
         "List the checks of lengths left to the run: why, and what removes them.",
         _checks,
     ),
+    Typed("solver", "[STEP]", "Step through type relations or shape contracts.", _solver),
     Typed("passes", "[A,B]", "Edit the pipeline, or run these passes, as with --passes.", _passes),
     Typed("edit", "", "Edit the text of this stage; only the passes behind it run again.", _edit),
     Typed("toggle", "N|PASS", "Turn the pass of a stage off, or on again.", _toggle),
@@ -329,7 +343,7 @@ def _variables(fn: e.Function) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _paths(text: str, endings: Sequence[str] = (".py", ".txt")) -> list[str]:
+def _paths(text: str, endings: Sequence[str] = (".py", ".txt", ".relay", ".shapes")) -> list[str]:
     folder, slash, _ = text.rpartition("/")
     place = Path(folder + slash).expanduser() if slash else Path()
     try:
@@ -346,7 +360,11 @@ def _paths(text: str, endings: Sequence[str] = (".py", ".txt")) -> list[str]:
 def command_line(app: Controls) -> str:
     """The command line that shows what the screen shows."""
     state, screen = app.state, app.screen_name
-    names = {"debug": "debug", "graph": "graph", "problems": "check", "compare": "compare", "home": "tui"}
+    if state.solving is not None and screen == "solver":
+        return command(state.solving.command).text({"input": state.path, "at": state.step})
+    names = {
+        "debug": "debug", "graph": "graph", "problems": "check", "compare": "compare", "solver": "relations", "home": "tui",
+    }  # fmt: skip
     own = command(names.get(screen, "show"))
     session, stage = state.session, state.stage
     from_passes = session is not None and bool(session.pipeline)

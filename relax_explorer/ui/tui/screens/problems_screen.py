@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from textual.app import ComposeResult
 
@@ -14,6 +15,7 @@ from relax_explorer.ui.tui.screens.screen_frame import Frame
 from relax_explorer.ui.tui.state import State
 from relax_explorer.ui.tui.widgets.line_messages import RowChosen
 from relax_explorer.ui.tui.widgets.line_view import LineView, Row, text_lines
+from relax_explorer.viz.solving import Solving
 
 
 class ProblemsScreen(Frame):
@@ -44,7 +46,12 @@ class ProblemsScreen(Frame):
         self.action_enter()
 
     def action_enter(self) -> None:
-        row = self.view.row
+        row, solving = self.view.row, self.explorer.state.solving
+        if row is not None and isinstance(row.node, Span) and solving is not None:
+            step = solving.at_line(row.node.line)
+            self.explorer.change(step=solving.last if step is None else step)
+            self.explorer.show_screen("solver")
+            return
         if row is None or not isinstance(row.node, tuple):
             self.explorer.say("this line has no place")
             return
@@ -57,6 +64,9 @@ def problem_list(state: State) -> Iterator[Row]:
     """Failures of work, remarks on the pipeline, then the problems of each stage."""
     for item in state.failures:
         yield from rows.problem_rows(item)
+    if state.solving is not None:
+        yield from _solver_problems(state.solving)
+        return
     if state.session is None:
         if not state.failures:
             yield from text_lines(no_program(state, "", False))
@@ -70,6 +80,14 @@ def problem_list(state: State) -> Iterator[Row]:
             yield Row(row.text, row.gutter, place)
     if not (found or state.failures or state.session.notes):
         yield from text_lines(no_problems(state))
+
+
+def _solver_problems(solving: Solving) -> Iterator[Row]:
+    """The problems of type relations or shape contracts; the node of a row is its place."""
+    for problem in solving.problems:
+        yield from [replace(row, node=problem.span) for row in rows.problem_rows(problem)]
+    if not solving.problems:
+        yield from text_lines([f"no problems: {solving.verdict}"])
 
 
 def _place(stage: Snapshot, span: Span | None) -> tuple[int, str, object]:

@@ -24,6 +24,7 @@ from relax_explorer.viz.visible import columns, fit, visible
 SMALLEST = (60, 16)
 NARROW = 100  # cells from which on panes stand side by side, in frames
 WIDE = 140
+_TABS = ("passes", "debug", "graph", "problems", "compare", "", "solver")  # by their digits
 
 
 class Frame(Moving):
@@ -151,7 +152,9 @@ class Frame(Moving):
         state, width = self.explorer.state, self.app.size.width
         name = Path(state.path).name if state.path else "relax-explorer"
         left = Text(f" {visible(name, 24)}  ", style="bold")
-        for number, screen in enumerate(("passes", "debug", "graph", "problems", "compare"), 1):
+        for number, screen in enumerate(_TABS, 1):
+            if screen not in (self.name_, "problems") and (screen == "solver") != (state.solving is not None):
+                continue  # a program has stages or a solver
             word = f"{number} {screen.title()}" if not self.is_narrow or screen == self.name_ else str(number)
             left.append(
                 f"[{word}]" if screen == self.name_ else f" {word} ",
@@ -281,7 +284,12 @@ class Frame(Moving):
             self.explorer.cancel()
 
     def action_back(self) -> None:
-        self.explorer.show_screen("passes" if self.explorer.state.session is not None else "home")
+        self.explorer.show_screen(self._first())
+
+    def _first(self) -> str:
+        """The screen of the open program."""
+        state = self.explorer.state
+        return "passes" if state.session is not None else "solver" if state.solving is not None else "home"
 
 
 def _wrong(state: State) -> str:

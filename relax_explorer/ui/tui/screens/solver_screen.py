@@ -1,0 +1,223 @@
+"""The solver screen: the runs of type relations, or the analysis of shape contracts, step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import overload
+
+from rich.text import Text
+from textual.app import ComposeResult
+from textual.containers import Vertical
+
+from relax_explorer.ui.tui import keys
+from relax_explorer.ui.tui.empty import no_solving
+from relax_explorer.ui.tui.screens.screen_frame import Frame
+from relax_explorer.ui.tui.state import State
+from relax_explorer.ui.tui.widgets.fixed_text import FixedText
+from relax_explorer.ui.tui.widgets.line_messages import CursorMoved, RowChosen
+from relax_explorer.ui.tui.widgets.line_view import LineView, Row, text_lines
+from relax_explorer.viz.solving import TABLES, Line, Solving
+from relax_explorer.viz.visible import fit
+
+_HINTS = {
+    "types": "Enter goes to the step that made it so",
+    "left": "Enter goes to its step",
+    "made": "",
+    "program": "",
+}
+
+
+class SolverScreen(Frame):
+    """The cursor of the steps is the position; the tables show what was known there."""
+
+    BINDINGS = keys.bindings("solver")
+    name_ = "solver"
+    panes = ("steps", "about", *TABLES)
+    _table = "types"  # the one that a narrow terminal shows
+
+    def compose_body(self) -> ComposeResult:
+        """The steps and the selected one; the text, and what is known."""
+        with Vertical(id="solver_steps"):
+            yield LineView("steps")
+            yield LineView("about")
+        yield FixedText(id="tabs")
+        with Vertical(id="solver_tables"):
+            yield LineView("program")
+            yield LineView("types")
+            yield LineView("made")
+            yield LineView("left")
+
+    def fit(self) -> None:
+        """In a narrow terminal one table at a time stands below the steps."""
+        super().fit()
+        self.query_one("#tabs").display = self.is_narrow
+        for name in TABLES:
+            self.query_one(f"#{name}").display = not self.is_narrow or name == self._table
+
+    # -- drawing --------------------------------------------------------------------------------------------------
+
+    def draw(self, state: State, old: State) -> None:
+        """Draw the steps once, and the tables at each step."""
+        solving = state.solving
+        if solving is None:
+            self._draw_nothing(state)
+            return
+        steps = self.query_one("#steps", LineView)
+        if solving is not old.solving:
+            steps.show(SolvingRows(solving.lines()), state.step)
+            for name in TABLES:
+                self.query_one(f"#{name}", LineView).cursor = 0
+        elif steps.cursor != state.step:
+            steps.move(state.step, tell=False)
+        steps.centre()
+        steps.show_title(f"{solving.count} step{'s' * (solving.count != 1)}")
+        steps.border_subtitle = fit(solving.verdict, 60)
+        about = self.query_one("#about", LineView)
+        about.show(text_lines(solving.about(state.step)), 0)
+        about.show_title(self._where(solving, state.step))
+        for name in TABLES:
+            self._draw_table(solving, name, state.step)
+        self._draw_tabs(solving, state.step)
+
+    def _draw_table(self, solving: Solving, name: str, step: int) -> None:
+        view, table = self.query_one(f"#{name}", LineView), solving.table(name, step)
+        lines = SolvingRows(table.lines) if len(table.lines) else text_lines(["nothing"])
+        view.show(lines, table.shown)
+        if table.shown is not None:
+            view.centre()
+        view.show_title(solving.titles[name])
+        view.border_subtitle = _HINTS[name]
+
+    def _draw_nothing(self, state: State) -> None:
+        for name in self.panes:
+            self.query_one(f"#{name}", LineView).show([], 0)
+            self.query_one(f"#{name}", LineView).show_title("")
+        busy = not self.explorer.jobs.is_idle
+        shown = text_lines(no_solving(state, self.explorer.asked, busy))
+        self.query_one("#steps", LineView).show(shown, 0)
+        self.query_one("#tabs", FixedText).show(Text(""))
+
+    def _draw_tabs(self, solving: Solving, step: int) -> None:
+        parts = []
+        for name in TABLES:
+            count = "" if name == "program" else f" {len(solving.table(name, step).lines)}"
+            word = f"{solving.titles[name]}{count}"
+            parts.append(f"[{word}]" if name == self._table else f" {word} ")
+        text = fit(f" {''.join(parts)} v next table", self.app.size.width - 1)
+        self.query_one("#tabs", FixedText).show(Text(text, no_wrap=True))
+
+    def _where(self, solving: Solving, step: int) -> str:
+        """The place of a step."""
+        span = solving.place(step)
+        name = "Start" if step == 0 else "End" if step == solving.last else f"Step {step} of {solving.count}"
+        return name if span is None else f"{name}, line {span.line}"
+
+    def position(self, state: State) -> str:
+        """The step."""
+        solving = state.solving
+        return "" if solving is None else self._where(solving, state.step).lower()
+
+    # -- selecting ------------------------------------------------------------------------------------------------
+
+    def on_cursor_moved(self, message: CursorMoved) -> None:
+        """Go to the step under the cursor."""
+        if message.view == "steps" and self.explorer.state.solving is not None:
+            self.explorer.change(step=message.line)
+
+    def on_row_chosen(self, message: RowChosen) -> None:
+        """A click on the line under the cursor."""
+        self.action_enter()
+
+    def action_enter(self) -> None:
+        """From a step to its place in the text; from a line of a table to the step that made it so."""
+        solving, step, view = self.explorer.state.solving, self.explorer.state.step, self.view
+        if solving is None:
+            return
+        if view.id in ("steps", "about"):
+            self._choose("program")
+            self.set_focus(self.query_one("#program"))
+            return
+        goal = solving.origin(view.id or "", step, view.cursor)
+        if goal is None:
+            self.explorer.say(
+                "no step leads to this line" if view.id == "program" else "this line has no step"
+            )
+        elif goal == step:
+            self.explorer.say("this step made it so" if step else "known from the start")
+        else:
+            self.explorer.change(step=goal)
+
+    # -- actions --------------------------------------------------------------------------------------------------
+
+    def action_run(self, text: str) -> None:
+        solving, step = self.explorer.state.solving, self.explorer.state.step
+        if solving is None:
+            return
+        goals = {
+            "step": min(step + 1, solving.last), "reverse-step": max(step - 1, 0), "continue": solving.last, "reverse-continue": 0,
+        }  # fmt: skip
+        if goals[text] == step:
+            self.explorer.say(
+                "this is the end; S steps back" if step else "this is the start; s steps forward"
+            )
+        else:
+            self.explorer.change(step=goals[text])
+
+    def action_unsettled(self, by: int) -> None:
+        """Go to the next step that failed or left something open."""
+        solving = self.explorer.state.solving
+        goal = solving.next_open(self.explorer.state.step, by) if solving is not None else None
+        if goal is None:
+            self.explorer.say("no further step failed or left something open")
+        else:
+            self.explorer.change(step=goal)
+
+    def action_lower(self) -> None:
+        """Show the next table; where all are shown, go there."""
+        self._choose(TABLES[(TABLES.index(self._table) + 1) % len(TABLES)])
+        if not self.is_narrow:
+            self.set_focus(self.query_one(f"#{self._table}"))
+
+    def _choose(self, table: str) -> None:
+        had_focus = self.view.id in TABLES
+        self._table = table
+        self.fit()
+        if self.is_narrow and had_focus:
+            self.set_focus(self.query_one(f"#{table}"))
+        solving = self.explorer.state.solving
+        if solving is not None:
+            self._draw_tabs(solving, self.explorer.state.step)
+
+    def action_reload(self) -> None:
+        """Read the file again."""
+        if self.explorer.state.solving is not None:
+            self.explorer.stage_control.open(self.explorer.state.path)
+
+    def action_back(self) -> None:
+        if self.explorer.state.session is None and self.explorer.state.solving is not None:
+            self.explorer.leave()
+        else:
+            super().action_back()
+
+
+class SolvingRows(Sequence[Row]):
+    """Lines of a solver as rows, each made when it is drawn."""
+
+    def __init__(self, lines: Sequence[Line]) -> None:
+        self._lines = lines
+
+    def __len__(self) -> int:
+        return len(self._lines)
+
+    @overload
+    def __getitem__(self, number: int) -> Row: ...
+    @overload
+    def __getitem__(self, number: slice) -> list[Row]: ...
+    def __getitem__(self, number: int | slice) -> Row | list[Row]:
+        if isinstance(number, slice):
+            return [_row(line) for line in self._lines[number]]
+        return _row(self._lines[number])
+
+
+def _row(line: Line) -> Row:
+    return Row(line.text, line.gutter, line.goal)
