@@ -188,7 +188,7 @@ class RelationSteps(Solving):
             return next((run.number for run in self.runs[position:] if run.item is item), None)
         return table.lines[number].goal
 
-    def _since(self, position: int, part: Any) -> int:
+    def _since(self, position: int, part: object) -> int:
         """The first position at which a type was known as well as at this one."""
         goal = self._values_at(position).resolved(part)
         low, high = 0, position

@@ -162,8 +162,8 @@ KEYS: tuple[Key, ...] = (
     Key("S", "run('reverse-step')", "Step back", ("solver",), "back"),
     Key("c", "run('continue')", "To the end", ("solver",), "end"),
     Key("C", "run('reverse-continue')", "To the start", ("solver",), "start"),
-    Key("d", "unsettled(1)", "Next step that failed or left something open", ("solver",), "open"),
-    Key("D", "unsettled(-1)", "Previous step that failed or left something open", ("solver",)),
+    Key("n", "run('next')", "Next step that failed or left something open", ("solver",), "next open"),
+    Key("N", "run('reverse-next')", "Previous step that failed or left something open", ("solver",)),
     Key(
         "v", "lower", "Next table: what is known, what was made, what is left, the text", ("solver",), "table"
     ),
@@ -196,13 +196,8 @@ KEYS: tuple[Key, ...] = (
     Key(
         "slash", "search", "Find text; op:, ty:, var:, pat: narrow it, all: searches every stage", (), "find"
     ),
-    Key("n", "match(1)", "Next match", ("passes", "graph", "problems", "compare", "solver", "home", "popup")),
-    Key(
-        "N",
-        "match(-1)",
-        "Previous match",
-        ("passes", "graph", "problems", "compare", "solver", "home", "popup"),
-    ),
+    Key("n", "match(1)", "Next match", ("passes", "graph", "problems", "compare", "home", "popup")),
+    Key("N", "match(-1)", "Previous match", ("passes", "graph", "problems", "compare", "home", "popup")),
     Key("f3", "match(1)", "Next match"),
     Key("shift+f3", "match(-1)", "Previous match"),
     Key("colon", "ask('')", "Type a command; Tab completes it", (), "command"),

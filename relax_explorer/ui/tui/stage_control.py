@@ -172,7 +172,7 @@ class StageControl:
         plan = None if isinstance(session, RecordedSession) else Plan.of(session.pipeline)
         selection = _read_at(first, self.app.preview_line) or Selection(0, first.entry)
         self.app.state = State(path, session, len(session.stages), selection, options, plan=plan)
-        if self.app.screen_name == "home":
+        if self.app.screen_name in ("home", "solver"):
             self.app.show_screen("passes")
         if is_other:
             gc.collect()

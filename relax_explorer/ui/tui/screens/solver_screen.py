@@ -153,22 +153,17 @@ class SolverScreen(Frame):
         solving, step = self.explorer.state.solving, self.explorer.state.step
         if solving is None:
             return
-        goals = {
-            "step": min(step + 1, solving.last), "reverse-step": max(step - 1, 0), "continue": solving.last, "reverse-continue": 0,
-        }  # fmt: skip
-        if goals[text] == step:
+        if text in ("next", "reverse-next"):
+            goal = solving.next_open(step, 1 if text == "next" else -1)
+        else:
+            ends = {"continue": solving.last, "reverse-continue": 0}
+            goal = ends.get(text, max(0, min(step + (1 if text == "step" else -1), solving.last)))
+        if goal is None:
+            self.explorer.say("no further step failed or left something open")
+        elif goal == step:
             self.explorer.say(
                 "this is the end; S steps back" if step else "this is the start; s steps forward"
             )
-        else:
-            self.explorer.change(step=goals[text])
-
-    def action_unsettled(self, by: int) -> None:
-        """Go to the next step that failed or left something open."""
-        solving = self.explorer.state.solving
-        goal = solving.next_open(self.explorer.state.step, by) if solving is not None else None
-        if goal is None:
-            self.explorer.say("no further step failed or left something open")
         else:
             self.explorer.change(step=goal)
 
