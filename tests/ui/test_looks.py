@@ -16,6 +16,8 @@ from tests.ui.test_screens import idle, press
 
 BROKEN = str(SAMPLES[0].parent / "broken_build")
 LAYER = str(next(path for path in SAMPLES if path.stem.startswith("12")))
+RELATIONS = str(SAMPLES[0].parent / "relations" / "waiting.relay")
+CONTRACTS = str(SAMPLES[0].parent / "shapes" / "fast_flatten.shapes")
 LOOKS = {
     "passes": (BROKEN, ("right_square_bracket", "right_square_bracket", "c")),
     "passes-beside": (BROKEN, ("right_square_bracket", "right_square_bracket", "d", "c", "c", "j", "z")),
@@ -29,6 +31,8 @@ LOOKS = {
     "graph": (LAYER, ("j", "j", "j", "3", "plus")),
     "compare-programs": (BROKEN, (*["right_square_bracket"] * 3, "5", "p")),
     "problems": (LAYER, ("4",)),
+    "solver": (RELATIONS, ("s",) * 5),
+    "solver-contracts": (CONTRACTS, ("n", "n", "v", "v")),
     "help": (LAYER, ("question_mark",)),
     "typed": (LAYER, ("T", "colon", "s", "tab")),
 }

@@ -19,10 +19,10 @@ from relax_explorer.viz.solving import TABLES
 from tests.cli.test_commands import rxe_cli
 from tests.support.roundtrip import SAMPLES
 from tests.ui.test_explorer import screen_text, wait
+from tests.ui.test_looks import CONTRACTS as FLATTEN
+from tests.ui.test_looks import RELATIONS as WAITING
 from tests.ui.test_screens import idle, press, typed, under_cursor
 
-WAITING = str(SAMPLES[0].parent / "relations" / "waiting.relay")
-FLATTEN = str(SAMPLES[0].parent / "shapes" / "fast_flatten.shapes")
 CONTRADICTORY = "def @f(%x : Tensor[(2,), float32], %y : Tensor[(3,), float32]) {\n  add(%x, %y)\n}\n@f(sum(1, axis=0), 1)\n"
 
 

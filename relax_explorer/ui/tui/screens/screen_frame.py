@@ -24,7 +24,7 @@ from relax_explorer.viz.visible import columns, fit, visible
 SMALLEST = (60, 16)
 NARROW = 100  # cells from which on panes stand side by side, in frames
 WIDE = 140
-_TABS = ("passes", "debug", "graph", "problems", "compare", "", "solver")  # by their digits
+_TABS = {1: "passes", 2: "debug", 3: "graph", 4: "problems", 5: "compare", 7: "solver"}
 
 
 class Frame(Moving):
@@ -152,7 +152,7 @@ class Frame(Moving):
         state, width = self.explorer.state, self.app.size.width
         name = Path(state.path).name if state.path else "relax-explorer"
         left = Text(f" {visible(name, 24)}  ", style="bold")
-        for number, screen in enumerate(_TABS, 1):
+        for number, screen in _TABS.items():
             if screen not in (self.name_, "problems") and (screen == "solver") != (state.solving is not None):
                 continue  # a program has stages or a solver
             word = f"{number} {screen.title()}" if not self.is_narrow or screen == self.name_ else str(number)
