@@ -418,13 +418,13 @@ async def test_each_screen_has_a_command(requirement: str, tmp_path: Path) -> No
     (problem, *_) = json.loads(done.output)["problems"]
     assert problem["code"].startswith("RX")
     wanted = {
-        "passes": "R.call_tir(cls.tir_exp, (x,)",
+        "passes": "with R.dataflow():\n            a = R.call_tir(cls.tir_exp, (x,)",
         "debug": "step 1, main: a = (3,) f32",
         "graph": "╭─ a ────────╮",
         "problems": "no problems",
         "compare": "sample 1 of 1 (seed 0): equal",
     }
-    assert {*wanted, "home"} == set(keys.SCREENS)
+    assert {*wanted, "solver", "home"} == set(keys.SCREENS)  # a program has no solver: UI-14
     app = Explorer(file(tmp_path, BLOCK), PIPELINE)
     async with app.run_test(size=(120, 40)) as pilot:
         await idle(pilot, app)
