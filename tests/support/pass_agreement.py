@@ -13,7 +13,7 @@ from relax_explorer.core.diagnostics import Failure
 from tests.support import mdtest
 from tests.support.corpus import CORPUS, MODELS
 from tests.support.oracle import Oracle, Pass
-from tests.support.random_programs import random_program
+from tests.support.pass_material import pass_material
 from tests.support.roundtrip import SAMPLES
 
 TESTS = Path(__file__).resolve().parent.parent
@@ -50,7 +50,7 @@ def programs() -> dict[str, str]:
 def random_programs(count: int, first: int = 0) -> Iterator[tuple[str, str]]:
     """Random programs by the names of their seeds."""
     for seed in range(first, first + count):
-        yield f"seed {seed}", random_program(seed)
+        yield f"seed {seed}", pass_material(seed)
 
 
 def as_module(text: str) -> str:
