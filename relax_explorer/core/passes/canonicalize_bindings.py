@@ -5,6 +5,7 @@ from __future__ import annotations
 from relax_explorer.core.check.aliases import Aliases, aliases
 from relax_explorer.core.check.compatible import always_fits, defined_dims
 from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.passes.contract import PassSite, function_pass
 from relax_explorer.core.passes.liveness import killed
@@ -26,16 +27,16 @@ def canonicalize_bindings(fn: e.Function, at: PassSite) -> e.Function:
 
 def canonicalize(fn: e.Function, at: PassSite) -> e.Function:
     """The function with canonical bindings, for passes that end or begin with this."""
-    return settle_outputs(propagate(merge_lengths(fn, at), at), at)
-
-
-def propagate(fn: e.Function, at: PassSite) -> e.Function:
-    """The function without copies. A copy stays where dropping it would make a dataflow variable visible outside."""
-    return rewrite(fn, at, _Copies(fn, aliases(at.module, at.function, fn)).rule)
+    fn = merge_lengths(fn, at)
+    copies = _Copies(fn, aliases(at.module, at.function, fn))
+    return settle_outputs(rewrite(fn, at, copies.rule), at, copies.inlined)
 
 
 class _Copies:
-    """The rule of one walk. A tuple, or a field of one, is noted under its variable."""
+    """The rule of one walk. A tuple, or a field of one, is noted under its variable.
+
+    A copy stays where dropping it would make a dataflow variable visible outside.
+    """
 
     def __init__(self, fn: e.Function, memory: Aliases) -> None:
         self.fn, self.memory = fn, memory
@@ -43,6 +44,7 @@ class _Copies:
         self.params: set[e.Var] = set(fn.params)
         self.blocks: Blocks | None = None  # created when the first constant is an output
         self.constants: set[e.Expr] = set()  # those that readers of their variables read directly
+        self.inlined: set[e.Var] = set()  # the variables of these constants
 
     def rule(self, walk: Rewriter, binding: e.Binding) -> Answer:
         if type(binding) is e.MatchCast:
@@ -52,28 +54,37 @@ class _Copies:
         if type(value) is e.Function:
             self.params.update(value.params)
         if type(value) is e.TupleGetItem:
-            walk.note(binding.var, value)
-            binding = self._with_field(walk, binding, value)
-            value = binding.value
+            field = self._field(walk, value)
+            walk.note(binding.var, field if type(field) is e.Tuple else value)
+            if type(field) is e.Constant:
+                return self._constant(walk, binding, field)
+            if isinstance(field, e.Var):
+                value, binding = field, replace(binding, value=field)
         if type(value) is e.Tuple:
             return self._tuple(walk, binding, value)
-        if type(value) in _LITERALS and self._is_inlined(binding):
+        if type(value) in _LITERALS:
+            return self._constant(walk, binding, value)
+        if type(value) is e.PrimValue and isinstance(value.value, p.PrimVar):
             walk.rename(binding.var, value)
-            if value in self.constants:  # a copy of the variable of this constant
-                return ()
-            self.constants.add(value)
-        elif isinstance(value, e.Var) and self._replaceable(binding.var, value):
+            return ()
+        if isinstance(value, e.Var) and self._replaceable(binding.var, value):
             walk.rename(binding.var, value)
             return ()
         return binding
 
-    def _is_inlined(self, binding: e.VarBinding) -> bool:
-        """True if readers of a constant read it directly. An output that only its block reads becomes a dataflow variable instead."""
+    def _constant(self, walk: Rewriter, binding: e.VarBinding, value: e.Expr) -> Answer:
+        """Let readers read a constant directly. An output that only its block reads becomes a dataflow variable instead."""
         var = binding.var
-        if self.memory.written(var):
-            return False
         self.blocks = self.blocks or Blocks(self.fn)
-        return var not in self.blocks.outputs or self.blocks.is_read_outside(var)
+        if self.memory.written(var) or (var in self.blocks.outputs and not self.blocks.is_read_outside(var)):
+            return binding
+        walk.rename(var, value)
+        self.inlined.add(var)
+        if binding.value is not value:  # a field of a tuple
+            return binding
+        is_copy = value in self.constants
+        self.constants.add(value)
+        return () if is_copy else binding
 
     def _tuple(self, walk: Rewriter, binding: e.VarBinding, value: e.Tuple) -> Answer:
         whole = _unpacked(walk, value)
@@ -84,17 +95,13 @@ class _Copies:
             return ()
         return binding
 
-    def _with_field(self, walk: Rewriter, binding: e.VarBinding, value: e.TupleGetItem) -> e.VarBinding:
-        """`binding` with a field of a known tuple written out, if the field is a variable or a constant."""
+    def _field(self, walk: Rewriter, value: e.TupleGetItem) -> e.Expr | None:
+        """The field of a known tuple, unless a kill ends it."""
         known = value.tuple if type(value.tuple) is e.Tuple else walk.lookup(value.tuple)
-        while type(known) is e.TupleGetItem:  # a field of a nested tuple
-            outer = walk.lookup(known.tuple)
-            known = outer.fields[known.index] if type(outer) is e.Tuple else None
         if type(known) is not e.Tuple or value.index >= len(known.fields):
-            return binding
+            return None
         field = known.fields[value.index]
-        is_known = isinstance(field, (e.Var, e.Constant)) and field not in self.killed
-        return replace(binding, value=field) if is_known else binding
+        return None if field in self.killed else field
 
     def _replaceable(self, var: e.Var, leaf: e.Var) -> bool:
         """True if readers of `var` may read `leaf`: its scope is as large, its StructInfo as precise, and no kill ends it."""

@@ -62,10 +62,12 @@ def _counts(binding: e.Binding, call_only: bool, memory: Aliases) -> bool:
         return not call_only
     if type(value) is e.Call:
         return not is_impure(value) and not memory.effect(value).writes and not _allocates(value)
-    return type(value) in _COPIES and not call_only
+    return type(value) in _VALUES and not call_only
 
 
-_COPIES = (e.Tuple, e.TupleGetItem, e.Var, e.DataflowVar)
+_VALUES = (
+    e.Tuple, e.TupleGetItem, e.Var, e.DataflowVar, e.Constant, e.ShapeExpr, e.PrimValue, e.StringImm, e.DataTypeImm,
+)  # fmt: skip
 
 
 def _allocates(value: e.Call) -> bool:
@@ -81,11 +83,12 @@ def _stands_for(first: _Known, walk: Rewriter, binding: e.Binding, var: e.Var, m
         return False
     if type(known) is e.DataflowVar and first.block is not walk.block:
         return False
-    if type(binding.value) is not e.Call:
+    value = type(binding.value)
+    if value is not e.Call and value is not e.Constant:
         return True  # equal tuples, fields and casts hold the same values
     if memory.written(known) or memory.written(var):
         return False
-    return not memory.written_between(variables(binding.value), known, var)
+    return value is e.Constant or not memory.written_between(variables(binding.value), known, var)
 
 
 def _key(binding: e.Binding) -> Any:

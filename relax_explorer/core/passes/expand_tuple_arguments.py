@@ -44,18 +44,20 @@ def _expanded(fn: e.Function) -> e.Function:
     names = FreshNames.of(fn)
     params: list[e.Var] = []
 
-    def leaf(name: str, info: s.StructInfo | None) -> e.Expr:
-        if isinstance(info, s.TupleStructInfo):
-            return e.tuple_of(tuple([leaf(f"{name}_{n}", field) for n, field in enumerate(info.fields)]))
-        params.append(e.Var(names(name), info))
-        return params[-1]
-
     tuples: list[e.Binding] = []
-    for param in fn.params:
-        if _is_tuple(param):
-            tuples.append(e.VarBinding(param, leaf(param.name, param.struct_info)))
-        else:
+
+    def given(param: e.Var) -> e.Var:
+        """The parameter itself, or the tuple bound from its fields."""
+        info = param.struct_info
+        if not isinstance(info, s.TupleStructInfo):
             params.append(param)
+            return param
+        fields = [given(e.Var(names(f"{param.name}_{n}"), field)) for n, field in enumerate(info.fields)]
+        tuples.append(e.VarBinding(param, e.tuple_of(tuple(fields))))
+        return param
+
+    for param in fn.params:
+        given(param)
     result, ends = fn.body.body, list[e.Binding]()
     if type(result) is e.Tuple:  # TVM binds it, too
         ends.append(m.bound(names("gv"), result))

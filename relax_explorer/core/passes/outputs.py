@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from relax_explorer.core.ir import expr as e
@@ -12,11 +13,14 @@ from relax_explorer.core.passes.contract import PassSite
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
 
 
-def settle_outputs(fn: e.Function, at: PassSite) -> e.Function:
-    """Make outputs that only their block reads dataflow variables, and drop outputs that only rename a dataflow variable."""
+def settle_outputs(fn: e.Function, at: PassSite, kept: Collection[e.Var] = ()) -> e.Function:
+    """Make outputs that only their block reads dataflow variables, and drop outputs that only rename a dataflow variable.
+
+    Outputs in `kept` stay without readers.
+    """
     fn = _merged(fn)
     blocks = Blocks(fn)
-    changes = _changes(blocks) if blocks.outputs else None
+    changes = _changes(blocks, kept) if blocks.outputs else None
     if changes is None or not (changes.defined or changes.dropped):
         return fn
 
@@ -45,9 +49,9 @@ class _Changes:
     dropped: dict[e.Var, e.Var] = field(default_factory=dict)
 
 
-def _changes(blocks: Blocks) -> _Changes:
+def _changes(blocks: Blocks, kept: Collection[e.Var]) -> _Changes:
     changes = _Changes()
-    read = {var: blocks.is_read_outside(var) for var in blocks.outputs}
+    read = {var: var in kept or blocks.is_read_outside(var) for var in blocks.outputs}
     for var, binding in blocks.outputs.items():
         source = blocks.renamed_by(binding)
         if read[var] and source is not None:
@@ -87,13 +91,11 @@ class Blocks:
     def is_read_outside(self, var: e.Var) -> bool:
         """True if something outside the block of output `var` reads it: a binding, a result, or a function inside the block.
 
-        A function may outlive the block. A constant without readers counts as read: its readers read it directly.
+        A function may outlive the block.
         """
         derived = self._facts = self._facts or facts(self.fn)
         block = self.home[self.outputs[var]]
         last = len(derived.bindings)
-        if not derived.users(var):
-            return type(self.outputs[var].value) is e.Constant
         return any(
             number == last or not self._is_inside(derived.bindings[number], block)
             for number in derived.users(var)
