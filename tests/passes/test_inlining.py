@@ -81,8 +81,7 @@ def test_the_program_computes_the_same(program: IRModule, condition: bool) -> No
 
 def test_what_cannot_be_inlined_stays(program: IRModule) -> None:
     after = rxe.apply_pass(program, "InlinePrivateFunctions")
-    # Recursion can't be inlined, and neither can control flow into a dataflow block.
-    assert list(after.functions) == ["pick", "down", "main"]
+    assert list(after.functions) == ["down", "main"]  # recursion can't be inlined
     assert rxe.well_formed(after)
     assert rxe.apply_pass(
         rxe.parse("@R.function\ndef f(x: R.Object):\n    return x\n"), "InlinePrivateFunctions"
@@ -91,7 +90,68 @@ def test_what_cannot_be_inlined_stays(program: IRModule) -> None:
 
 def test_only_what_may_not_fit_is_cast(program: IRModule) -> None:
     text = rxe.apply_pass(program, "InlinePrivateFunctions").script()
-    assert re.findall(r"match_cast\((\w+)", text) == ["q", "z_1", "z_1"]  # the length of `x` is known
+    assert re.findall(r"match_cast\((\w+)", text) == ["q"]  # the length of `x` is known, and then that of `w`
+
+
+def test_control_flow_divides_a_dataflow_block(oracle: Oracle) -> None:
+    text = """
+@I.ir_module
+class M:
+    @R.function(private=True)
+    def pick(c: R.Tensor((), "bool"), x: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
+        if c:
+            y = R.exp(x)
+        else:
+            y = R.negative(x)
+        return y
+    @R.function
+    def main(x: R.Tensor((2,), "float32"), c: R.Tensor((), "bool"), i: R.Tensor((2,), "int32")):
+        if c:
+            with R.dataflow():
+                a = R.exp(x)
+                b = R.sin(a)
+                t = (a, x)
+                p = M.pick(c, b)
+                q = R.add(a, p)
+                d = M.pick(c, q)
+                u = t[0]
+                e = R.add(d, u)
+                R.output(e)
+            r = e
+        else:
+            r = x
+        return r
+"""
+    before = rxe.normalize(rxe.parse(text))
+    after = rxe.apply_pass(before, "InlinePrivateFunctions")
+    assert list(after.functions) == ["main"]
+    assert re.findall(r"R.output\((.*)\)", after.script()) == ["a, b", "q", "e"]
+    assert oracle.well_formed(after.script()).get().well_formed
+    for condition in (True, False):
+        given = [np.array([1, 2], np.float32), np.array(condition), np.array([1, 2], np.int32)]
+        one, other = (rxe.run(module, "main", given) for module in (before, after))
+        np.testing.assert_array_equal(one, other)
+
+
+def test_functions_without_calls_are_cleaned_too() -> None:
+    text = """
+@I.ir_module
+class M:
+    @R.function(private=True)
+    def unused(x: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
+        return x
+    @R.function
+    def main(x: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
+        dead = R.exp(x)
+        same = x
+        return same
+"""
+    before = rxe.normalize(rxe.parse(text))
+    after = rxe.apply_pass(before, "InlinePrivateFunctions")
+    assert list(after.functions) == ["main"]
+    assert not after["main"].body.blocks
+    public = rxe.normalize(rxe.parse(text.replace("(private=True)", "")))
+    assert rxe.apply_pass(public, "InlinePrivateFunctions") is public
 
 
 def test_each_copy_has_shape_variables_of_its_own() -> None:

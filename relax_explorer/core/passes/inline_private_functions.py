@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from relax_explorer.core.build.block_builder import BlockBuilder
 from relax_explorer.core.check.call_graph import call_graph, components, is_recursive, mentioned
 from relax_explorer.core.check.compatible import always_fits, defined_dims
@@ -11,41 +13,49 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.substitute import Substitution
-from relax_explorer.core.ir.walk import bindings, map_sequences, substitute_info
-from relax_explorer.core.passes.canonicalize_bindings import canonicalize
-from relax_explorer.core.passes.contract import PassSite, module_pass
+from relax_explorer.core.ir.walk import bindings, map_sequences, sequences, substitute_info
+from relax_explorer.core.passes.contract import PassSite, infer_again, module_pass
 from relax_explorer.core.passes.eliminate_dead_code import drop_unread
+from relax_explorer.core.passes.private_functions import canonical
 from relax_explorer.core.passes.properties import CANONICAL_BINDINGS, NORMAL_FORM
+from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
 from relax_explorer.core.program.module import IRModule
 
 
-@module_pass("InlinePrivateFunctions", requires=[NORMAL_FORM], invalidates=[CANONICAL_BINDINGS])
+@module_pass("InlinePrivateFunctions", requires=[NORMAL_FORM], establishes=[CANONICAL_BINDINGS])
 def inline_private_functions(module: IRModule, at: PassSite) -> IRModule:
     """Replace calls of private functions by their bodies, and drop functions without remaining calls.
 
-    The bindings of changed functions are canonicalized, and unread ones dropped. Recursive functions stay. In a dataflow block,
-    a call stays if its function has control flow or may have an effect. An argument without a proven fit is cast first, because
-    the call would check it.
+    Recursive functions stay. The bindings of a function join the dataflow block of its call. A function with control flow
+    divides the block. An argument without a proven fit is cast first, because the call would check it. At the end, bindings are
+    canonicalized and unread ones dropped, in every function. A module without a function to inline is returned as it is.
     """
     graph = call_graph(module)
     private: dict[str, e.Function] = {}
-    done: list[e.Function] = []
     for group in components(graph):
         for name in group:
             at.function = name
             old = module.functions[name]
             assert isinstance(old, e.Function)  # the graph has Relax functions only
             fn = _Inliner(private, at).function(old)
-            if fn is not old:
-                fn = drop_unread(canonicalize(fn, at), at, True)
             at.editor.replace(name, fn)
-            done.append(fn)
             if fn.is_private and not is_recursive(group, graph):
                 private[name] = fn
-    called = {other for fn in done for other in mentioned(fn)}
-    for name in private.keys() - called:
-        at.editor.remove(name)
-    return at.editor.done()
+    return _cleaned(private, at) if private else module
+
+
+def _cleaned(private: Collection[str], at: PassSite) -> IRModule:
+    """The module of `at` with canonical bindings, without unread ones, and without `private` functions that nothing mentions."""
+    at = canonical(at)
+    called = set[str]()
+    for name, fn in at.module.relax_functions.items():
+        live = drop_unread(fn, at, True)
+        called.update(mentioned(live))
+        at.editor.replace(name, live)
+    for name in private:
+        if name not in called:
+            at.editor.remove(name)
+    return infer_again(at.editor.done(), at)
 
 
 class _Inliner:
@@ -58,8 +68,27 @@ class _Inliner:
         """The function with every call of a private function replaced. Without such calls, the same object."""
         if not any(name in self.private for name in mentioned(fn)):
             return fn
+        fn = self._with_outputs(fn)
         build = BlockBuilder(self.at.editor, within=fn, record=self.at.record)
         return replace(fn, body=self.sequence(fn.body, build))
+
+    def _with_outputs(self, fn: e.Function) -> e.Function:
+        """The function where all variables of the blocks that will be divided are outputs. Those of one part are settled later."""
+        blocks, divided = list(fn.body.blocks), set[e.Var]()
+        while blocks:
+            block = blocks.pop()
+            blocks += [inner for b in block.bindings for seq in sequences(b.value) for inner in seq.blocks]
+            if type(block) is e.DataflowBlock and any(map(self._divides, block.bindings)):
+                divided |= {b.var for b in block.bindings if type(b.var) is e.DataflowVar}
+
+        def rule(walk: Rewriter, binding: e.Binding) -> Answer:
+            if binding.var not in divided or binding.var is None:
+                return binding
+            output = e.var_like(binding.var, binding.var.struct_info, e.Var)
+            walk.rename(binding.var, output)
+            return replace(binding, var=output)
+
+        return rewrite(fn, self.at, rule) if divided else fn
 
     def sequence(self, seq: e.SeqExpr, build: BlockBuilder) -> e.SeqExpr:
         """A sequence, its branches included."""
@@ -67,7 +96,7 @@ class _Inliner:
             for block in seq.blocks:
                 build.start_block(block)
                 for binding in block.bindings:
-                    callee = self._callee(binding, build.is_dataflow)
+                    callee = self._callee(binding)
                     if callee is None:
                         build.keep(self._nested(binding, build))
                     else:
@@ -75,7 +104,7 @@ class _Inliner:
                         _inline(callee, binding, build)  # type: ignore[arg-type]  # `_callee` saw a VarBinding
             return replace(seq, blocks=tuple(build.blocks()))
 
-    def _callee(self, binding: e.Binding, inside: bool) -> e.Function | None:
+    def _callee(self, binding: e.Binding) -> e.Function | None:
         value = binding.value
         if (
             type(binding) is not e.VarBinding
@@ -83,8 +112,11 @@ class _Inliner:
             or type(value.op) is not e.GlobalVar
         ):
             return None
-        fn = self.private.get(value.op.name)
-        return None if fn is None or (inside and not _is_graph(fn)) else fn
+        return self.private.get(value.op.name)
+
+    def _divides(self, binding: e.Binding) -> bool:
+        callee = self._callee(binding)
+        return callee is not None and not _is_graph(callee)
 
     def _nested(self, binding: e.Binding, build: BlockBuilder) -> e.Binding:
         return map_sequences(binding, lambda seq: self.sequence(seq, build))
@@ -120,13 +152,23 @@ def _inline(fn: e.Function, binding: e.VarBinding, build: BlockBuilder) -> None:
     bound = {dim for b in bindings(fn) if type(b) is e.MatchCast for dim in defined_dims(b.struct_info)}
     unmatched = {dim for info in params for dim in defined_dims(info)} - dims.keys()
     dims.update({dim: p.PrimVar(dim.name, dim.dtype) for dim in (bound | unmatched) - dims.keys()})
-    copy = _Copy(dims, build.is_dataflow)
+    is_divided = build.is_dataflow and not _is_graph(fn)
+    copy = _Copy(dims, build.is_dataflow and not is_divided)
     with build.inherit(binding):
         for param, info, arg, have in zip(fn.params, params, call.args, infos, strict=True):
             want = substitute_info(info, dims)
-            fits = always_fits(have, want)
-            copy.variables[param] = arg if fits else build.emit_match_cast(arg, want, param.name)
-        body = copy.sequence(fn.body)
-        for block in body.blocks:
+            if not always_fits(have, want):
+                arg = build.emit_match_cast(arg, want, param.name)
+            elif type(arg) is e.Tuple:
+                arg = build.emit(arg, param.name)
+            copy.variables[param] = arg
+        if is_divided:
+            build.start_block(_PLAIN)
+        for block in copy.sequence(fn.body).blocks:
             build.add_block(block)
-        build.keep(replace(binding, value=body.body))
+        if is_divided:
+            build.start_block(_GRAPH)
+        build.keep(replace(binding, value=copy.expr(fn.body.body)))
+
+
+_PLAIN, _GRAPH = e.BindingBlock(()), e.DataflowBlock(())

@@ -35,12 +35,17 @@ def calls(module: IRModule) -> Iterator[tuple[str, e.Call]]:
 
 def clean_up(at: PassSite) -> IRModule:
     """The module of `at` with canonical bindings and without dead code, for passes that end with this."""
+    site = canonical(at)
+    return infer_again(dead_code.eliminate_dead_code.run(site.module, site), site)
+
+
+def canonical(at: PassSite) -> PassSite:
+    """A site for the rest of a pass, whose module has canonical bindings."""
     site = _next(at)
     for name, fn in site.module.relax_functions.items():
         site.function = name
         site.editor.replace(name, canonicalize(fn, site))
-    last = _next(site)
-    return infer_again(dead_code.eliminate_dead_code.run(last.module, last), last)
+    return _next(site)
 
 
 def drop_unread_bindings(at: PassSite) -> IRModule:
