@@ -37,7 +37,7 @@ DIFFERENT = {
     (
         "InlinePrivateFunctions",
         "A private function with plain bindings called in a dataflow block",
-    ): "InlinePrivateFunctions in a dataflow block",
+    ): "Blocks of an inlined function",
     (
         "InlinePrivateFunctions",
         "A private function with lengths",

@@ -89,6 +89,9 @@ def body(module: rxe.IRModule) -> list[str]:
 UNKNOWN = 'x: R.Tensor((2, 3), "float32"), u: R.Tensor("float32", ndim=1)'
 
 
+FOLD = "FoldConstant{everywhere=True}"
+
+
 def after(text: str, *passes: str) -> rxe.IRModule:
     return rxe.run_pipeline(rxe.normalize(rxe.parse(text)), list(passes))
 
@@ -213,13 +216,13 @@ def test_what_is_reached_from_the_entries_stays() -> None:
 def test_a_million_elements_are_folded_and_no_more() -> None:
     zero = 'R.const(0, "int8")'
     for length, folded in ((1 << 20, True), ((1 << 20) + 1, False)):
-        module = after(function(f"a = R.full(R.shape([{length}]), {zero})\nreturn a"), "FoldConstant")
+        module = after(function(f"a = R.full(R.shape([{length}]), {zero})\nreturn a"), FOLD)
         assert (type(module["main"].body.body).__name__ == "Constant") is folded
 
 
 def test_a_thousand_elements_of_an_operator_without_tensors_are_folded_and_no_more() -> None:
     for length, folded in ((1024, True), (1025, False)):
-        module = after(function(f'a = R.zeros(R.shape([{length}]), "int8")\nreturn a'), "FoldConstant")
+        module = after(function(f'a = R.zeros(R.shape([{length}]), "int8")\nreturn a'), FOLD)
         assert (type(module["main"].body.body).__name__ == "Constant") is folded
 
 
@@ -335,26 +338,26 @@ def test_constants_are_folded() -> None:
     text = function(
         'two = R.add(R.const(1.0, "float32"), R.const(1.0, "float32"))\ny = R.multiply(x, two)\nreturn y'
     )
-    assert body(after(text, "FoldConstant")) == ['y = R.multiply(x, R.const(2.0, "float32"))', "return y"]
+    assert body(after(text, FOLD)) == ['y = R.multiply(x, R.const(2.0, "float32"))', "return y"]
 
 
 def test_a_constant_in_a_variable_is_folded_like_one_without() -> None:
     text = function('one = R.const(1.0, "float32")\ntwo = R.add(one, one)\ny = R.multiply(x, two)\nreturn y')
-    assert body(after(text, "FoldConstant")) == ['y = R.multiply(x, R.const(2.0, "float32"))', "return y"]
+    assert body(after(text, FOLD)) == ['y = R.multiply(x, R.const(2.0, "float32"))', "return y"]
 
 
 def test_a_constant_whose_length_only_the_run_knows_is_no_operand_to_fold() -> None:
     lines = 'c: R.Tensor((n,), "float32") = R.const([1.0, 2.0], "float32")\nb = R.exp(c)\nreturn b'
     text = function(f"n = T.int64()\n{lines}", 'y: R.Tensor(("n",), "float32")')
-    assert "b = R.exp(c)" in body(after(text, "FoldConstant"))
+    assert "b = R.exp(c)" in body(after(text, FOLD))
 
 
-def test_shapes_are_constants_too_and_scalars_are_not() -> None:
+def test_shapes_are_constants_too_and_ranges_are_not() -> None:
     text = function(
         's = R.shape([2])\na = R.full(s, R.const(3.0, "float32"))\nb = R.reshape(a, R.shape([1, 2]))\n'
         'd = R.arange(R.prim_value(0), R.prim_value(3), R.prim_value(1), "int64")\nreturn (b, d)'
     )
-    assert body(after(text, "FoldConstant")) == [
+    assert body(after(text, FOLD)) == [
         'd = R.arange(0, 3, 1, dtype="int64")',
         'return (metadata["ir.GenericConst"][0], d)',
     ]
@@ -362,8 +365,26 @@ def test_shapes_are_constants_too_and_scalars_are_not() -> None:
 
 def test_a_shape_of_constants_is_known_afterwards() -> None:
     text = function('s = R.tensor_to_shape(R.const([3, 2], "int64"))\ny = R.reshape(x, s)\nreturn y')
-    assert str(after(text, "FoldConstant")["main"].ret_struct_info) == 'R.Tensor(dtype="float32", ndim=2)'
-    assert "s = R.shape([3, 2])" in body(after(text, "FoldConstant"))
+    assert str(after(text, FOLD)["main"].ret_struct_info) == 'R.Tensor(dtype="float32", ndim=2)'
+    assert "s = R.shape([3, 2])" in body(after(text, FOLD))
+
+
+def test_operators_are_evaluated_in_dataflow_blocks() -> None:
+    three = 'R.add(R.const(1.0, "float32"), R.const(2.0, "float32"))'
+    text = function(
+        f"with R.dataflow():\n    a = {three}\n    R.output(a)\nb = {three}\ns = R.tensor_to_shape(R.const([2], 'int64'))\nreturn (a, b, s)"
+    )
+    folded = 'R.const(3.0, "float32")'
+    result = body(after(text, "FoldConstant"))
+    assert result[-1] == f"return ({folded}, b, s)"
+    assert result[-3].startswith("b = R.add(")
+    assert body(after(text, FOLD))[-1] == f"return ({folded}, {folded}, s)"
+
+
+PARAMS = (
+    'y: R.Tensor(("n",), "float32"), x: R.Tensor((2, 3), "float32"), u: R.Tensor("float32", ndim=1), '
+    'v: R.Tensor((), "float32"), large: R.Tensor((1025,), "float32")'
+)
 
 
 @pytest.mark.parametrize(
@@ -379,14 +400,29 @@ def test_a_shape_of_constants_is_known_afterwards() -> None:
         ('R.call_pure_packed("f", R.const(1.0), sinfo_args=R.Tensor((), "float32"))', False),
         ('R.op("test.counted", R.const(1.0))', False),
         ('R.op("test.pure", R.const(1.0))', True),
+        ("R.zeros_like(x)", True),
+        ("R.zeros_like(y)", False),
+        ("R.zeros_like(u)", False),
+        ('R.ones_like(x, dtype="int8")', True),
+        ("R.full_like(x, R.const(2.0))", True),
+        ("R.full_like(x, v)", False),
+        ("R.full_like(large, R.const(2.0))", True),
+        ("R.zeros_like(large)", False),
+        ("R.negative(x)", False),
+        ("R.eye(3)", True),
+        ("R.eye_like(x)", True),
+        ("R.tril(R.const([[1.0, 2.0], [3.0, 4.0]]), 1)", True),
+        ("R.strided_slice(R.const([1.0, 2.0]), axes=[0], begin=[1], end=[2])", True),
+        ("R.strided_slice(R.const([1.0, 2.0]), axes=[0], begin=[n], end=[2])", False),
+        ('R.arange(0, 3, 1, "int64")', False),
     ],
 )
 def test_what_is_folded(value: str, folded: bool) -> None:
     rxe.ops.register(Counted)
     rxe.ops.register(Pure)
     rxe.ops.register(Lengths)
-    text = f'@R.function(pure=False)\ndef main(y: R.Tensor(("n",), "float32")):\n    n = T.int64()\n    a = {value}\n    return a\n'
-    result = after(text, "FoldConstant")["main"].body.body
+    text = f"@R.function(pure=False)\ndef main({PARAMS}):\n    n = T.int64()\n    a = {value}\n    return a\n"
+    result = after(text, FOLD)["main"].body.body
     rxe.ops.unregister(Counted.name)
     rxe.ops.unregister(Pure.name)
     rxe.ops.unregister(Lengths.name)

@@ -90,7 +90,15 @@ class _Program:
 
     def _main(self) -> None:
         pure = self._chance(0.6)
-        params: dict[str, Type] = {"x": "A", "y": "A", "b": "B", "s": "N", "u": "U", "i": "I", "t": ("A", "B")}
+        params: dict[str, Type] = {
+            "x": "A",
+            "y": "A",
+            "b": "B",
+            "s": "N",
+            "u": "U",
+            "i": "I",
+            "t": ("A", "B"),
+        }
         params |= {"r": "M"} if self._chance(0.4) else {}
         written = ", ".join(f"{name}: {annotation(of)}" for name, of in params.items())
         self._say(1, f"@R.function(pure={pure})")
@@ -199,7 +207,11 @@ class _Program:
         of = self.random.choice("AB")
         a, constant = self._any(scope, of), _CONSTANTS[of]
         texts = [constant, f"R.add({constant}, {constant})", f"R.exp({constant})", f"R.zeros_like({a})"]
-        texts += [f"R.ones_like({a})", f"R.full_like({a}, R.const(2.0, 'float32'))", f"R.add({a}, {constant})"]
+        texts += [
+            f"R.ones_like({a})",
+            f"R.full_like({a}, R.const(2.0, 'float32'))",
+            f"R.add({a}, {constant})",
+        ]
         texts += [f"R.zeros(R.shape({'[2, 3]' if of == 'A' else '[3]'}), 'float32')"]
         return self.random.choice(texts), of
 

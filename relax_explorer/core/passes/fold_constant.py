@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import INT64
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ops import find
+from relax_explorer.core.ops.kit.array_types import Array
 from relax_explorer.core.ops.kit.evaluation import kernel_results
 from relax_explorer.core.passes.contract import PassSite, function_pass
 from relax_explorer.core.passes.eliminate_dead_code import drop_unread
@@ -28,10 +29,16 @@ FILL_LIMIT = (
 
 
 @function_pass("FoldConstant", requires=[NORMAL_FORM])
-def fold_constant(fn: e.Function, at: PassSite) -> e.Function:
+def fold_constant(
+    fn: e.Function,
+    at: PassSite,
+    *,
+    everywhere: Annotated[bool, "evaluate operators outside of dataflow blocks, too"] = False,
+) -> e.Function:
     """Replace pure operators and kernels on constants by their values, and drop bindings that nothing reads.
 
-    Readers of a constant read it directly. Values of more than a million elements are not folded, so that the program does not
+    Kernels are evaluated everywhere, operators in dataflow blocks only, unless `everywhere` is set. Readers of a constant read it
+    directly. Values of more than a million elements are not folded, so that the program does not
     grow; those of operators without a tensor, such as zeros, up to 1024 elements. Values whose memory may be overwritten are not
     folded. A kernel that stops, or runs longer than 10 s, is kept.
     """
@@ -42,7 +49,8 @@ def fold_constant(fn: e.Function, at: PassSite) -> e.Function:
             return binding
         value = binding.value
         if type(value) is e.Call:
-            folded = _folded(value, walk, at)
+            operators = everywhere or type(walk.block) is e.DataflowBlock
+            folded = _folded(value, walk, operators)
             if folded is not None:
                 binding, value = _bound(walk, binding, folded), folded
         if type(value) in (e.Constant, e.DataTypeImm) and value.struct_info is binding.var.struct_info:
@@ -63,10 +71,12 @@ def _bound(walk: Rewriter, binding: e.VarBinding, value: e.Expr) -> e.VarBinding
     return replace(binding, var=var, value=value, annotation=None)
 
 
-def _folded(call: e.Call, walk: Rewriter, at: PassSite) -> e.Expr | None:
-    """The value of a call on constants."""
+def _folded(call: e.Call, walk: Rewriter, operators: bool) -> e.Expr | None:
+    """The value of a call on constants. Without `operators`, only kernels are evaluated."""
     if call.op is e.op_ref("relax.call_tir"):
-        return _kernel_value(call, at)
+        return _kernel_value(call, walk.at)
+    if not operators:
+        return None
     if call.op is e.op_ref("relax.tensor_to_shape"):
         return _shape_value(call)
     return _operator_value(call, walk) if type(call.op) is e.OpRef else None
@@ -105,7 +115,9 @@ def _operator_value(call: e.Call, walk: Rewriter) -> e.Expr | None:
     if op is None or op.evaluate is None or not op.pure or not all(map(_is_small, infos)):
         return None
     values = [_value(walk, arg) for arg in call.args]
-    if any(value is None for value in values):
+    if op.name in _LIKE:
+        values[0] = _stand_in(call.args[0].struct_info)
+    if any(value is None for value in values) or op.name == "relax.arange":
         return None
     if not any(map(_has_tensor, call.args)) and sum(map(_size, infos)) > FILL_LIMIT:
         return None
@@ -131,7 +143,7 @@ def _constant(value: Any, info: s.StructInfo | None, call: e.Call) -> e.Constant
 
 
 def _value(walk: Rewriter, arg: e.Expr) -> Any:
-    """The value of an operand: an array, the lengths of a shape, or a tuple. None if it is not known, or a scalar."""
+    """The value of an operand: an array, a number, the lengths of a shape, or a tuple. None if it is not known."""
     if isinstance(arg, e.Var):
         arg = walk.lookup(arg)  # None if it is no shape
     if type(arg) is e.Constant:
@@ -139,10 +151,26 @@ def _value(walk: Rewriter, arg: e.Expr) -> Any:
     if type(arg) is e.ShapeExpr:
         values = [value.value if isinstance(value, p.IntImm) else None for value in arg.values]
         return None if None in values else tuple(values)
+    if type(arg) is e.PrimValue:
+        return arg.value.value if isinstance(arg.value, (p.IntImm, p.FloatImm)) else None
     if type(arg) is e.Tuple:
         fields = [_value(walk, field) for field in arg.fields]
         return None if any(field is None for field in fields) else tuple(fields)
     return None
+
+
+_LIKE = frozenset(f"relax.{name}_like" for name in ("zeros", "ones", "full", "eye"))
+"""Operators that read only the StructInfo of their first operand."""
+
+
+def _stand_in(info: s.StructInfo | None) -> Array | None:
+    """An array of a known shape and dtype, which takes no memory."""
+    if not _is_small(info):
+        return None
+    assert isinstance(info, s.TensorStructInfo)  # a small tensor is one
+    lengths = [dim.value for dim in info.dims or () if isinstance(dim, p.IntImm)]
+    assert info.dtype is not None  # the same
+    return np.broadcast_to(np.zeros((), info.dtype.to_numpy()), lengths)
 
 
 def _has_tensor(arg: e.Expr) -> bool:
