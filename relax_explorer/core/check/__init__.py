@@ -65,14 +65,14 @@ class Checked:
 @collector_at_rest()
 def checked(module: IRModule, profile: str = "spec", prover: str = "arithmetic") -> Checked:
     """Normalize a module and check it, but not for unused values. The profile is as in `check`."""
-    from relax_explorer.core.shapes.settled import unsettled
+    from relax_explorer.core.shapes.settled import settled
 
     tvm = profile == "tvm"
     with proving(prover):
         normal, report = normalize_with(module, assume_pure=tvm)
         rules = list(violations(normal, assume_pure=tvm))
         collected = Report()
-        collected.extend(unsettled(normal, report))
+        collected.extend(settled(normal, report))
         collected.extend(rules)
         collected.extend(missing.violations(normal))
         collected.extend(claimed_phase.violations(normal))

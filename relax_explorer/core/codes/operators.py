@@ -143,6 +143,16 @@ OF_NOTHING = Code(
     '@R.function\ndef f(x: R.Tensor((0, 3), "float32")):\n    y = R.max(x, axis=[0])\n    return y\n',
     Severity.WARNING,
 )
+CONTRADICTED = Code(
+    "RX0223",
+    "lengths contradict what is known",
+    "Annotations, earlier checks or the condition of the branch contradict what stands here. Every run that gets here stops.",
+    "Correct the call, or the check that the message points at; `relax-explorer shapes FILE` lists what is known.",
+    '@R.function\ndef g(x: R.Tensor(("k",), "float32"), y: R.Tensor(("k",), "float32")) -> R.Tensor(("k",), "float32"):\n'
+    "    return x\n\n"
+    '@R.function\ndef f(x: R.Tensor(("n",), "float32"), y: R.Tensor(("m",), "float32")):\n    n, m = T.int64(), T.int64()\n'
+    '    z = R.match_cast(y, R.Tensor((n + 2,), "float32"))\n    w = g(x, y)\n    return (z, w)\n',
+)
 MAYBE_RETURN = Code(
     "RX0240",
     "return value not proven to fit",

@@ -18,7 +18,7 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.interned import PerNode
 from relax_explorer.core.ir.walk import all_dims, bindings
 from relax_explorer.core.ops import find
-from relax_explorer.core.ops.kit.decl import Stops
+from relax_explorer.core.ops.kit.decl import Op, Stops
 from relax_explorer.core.ops.machine.call import CallTir
 from relax_explorer.core.ops.machine.effect import AssertOp
 from relax_explorer.core.program.module import IRModule
@@ -40,7 +40,7 @@ class ShapeCheck:
     """One condition that a place of a program demands.
 
     `answer` is YES if the program proves it, NO if no run fulfils it, UNKNOWN if it remains for the run. `known` has the facts
-    before it.
+    before it. No run gets to a check that is not `is_reached`: an earlier one fails, or its branch is never taken.
     """
 
     function: str
@@ -51,6 +51,7 @@ class ShapeCheck:
     place: object = None
     condition: p.PrimExpr | None = None
     known: Assumptions = field(default_factory=Assumptions, repr=False)
+    is_reached: bool = True
 
     @cached_property
     def proof(self) -> tuple[Fact, ...]:
@@ -134,6 +135,11 @@ def shape_variables(fn: e.Function) -> dict[str, p.PrimVar]:
     return {var.name: var for var in reversed(found)}
 
 
+def _short(op: type[Op]) -> str:
+    """The name of an operator as people say it."""
+    return op.name.removeprefix("relax.")
+
+
 class _Walk:
     """One function with its branches and nested functions."""
 
@@ -143,6 +149,8 @@ class _Walk:
         self.module, self.name, self.trusted, self.visit = module, name, trusted, visit
         self.outer: frozenset[p.PrimVar] = frozenset()  # the variables that only an outer function binds
         self.checks: list[ShapeCheck] = []
+        self.is_reached = True
+        self.demands: dict[object, list[tuple[Demand, str]]] = {}  # of operators
         self.unknown: dict[str, p.PrimVar] = {}
         self.names: dict[e.Expr, str] = {}  # no two values have the same
         self.counts: dict[str, int] = {}
@@ -223,8 +231,9 @@ class _Walk:
                 {dim for q in value.params for dim in all_dims(q.struct_info or s.OBJECT)},
             )
             self.outer = frozenset(scope - own)
+            reached = self.is_reached
             self.body(value, known, set(scope), is_public=True)
-            self.outer = outside
+            self.outer, self.is_reached = outside, reached
         elif isinstance(value, e.Call):
             known = self._call(value, name, binding, known, scope)
         return known
@@ -235,11 +244,14 @@ class _Walk:
         condition = test.value if isinstance(test, s.PrimStructInfo) else None
         for branch, is_then in ((value.true_branch, True), (value.false_branch, False)):
             inside = known
+            outside = self.is_reached
             if condition is not None and condition.dtype.is_bool:
                 fact = condition if is_then else p.Not(condition)
+                self.is_reached = outside and known.prove(fact) is not Answer.NO
                 inside = known.plus(fact, "the condition of this branch", value)
             if isinstance(branch, e.SeqExpr):
                 self.sequence(branch, inside, set(scope))
+            self.is_reached = outside
 
     def _call(
         self, call: e.Call, name: str, binding: e.Binding, known: Assumptions, scope: set[p.PrimVar]
@@ -252,25 +264,33 @@ class _Walk:
             return self._kernel(call, binding, known)
         if declared is AssertOp:
             return self._assert(call, binding, known)
-        if (
-            declared is None
-            or declared.takes_sinfo
-            or declared.stops is Stops.NEVER
-            or problem(declared, call.attrs)
-        ):
-            return known
+        if declared is not None:
+            for demand, subject in self._of_operator(declared, call):
+                known = self.add(OPERATOR, subject or f"{_short(declared)} in {name}", demand, binding, known)
+        return known
+
+    def _of_operator(self, declared: type[Op], call: e.Call) -> Sequence[tuple[Demand, str]]:
+        """What an operator demands of the lengths of its operands, with the subject if it is not the operator itself.
+
+        Layers repeat: most calls have the same StructInfo as one before.
+        """
+        if declared.takes_sinfo or declared.stops is Stops.NEVER:
+            return ()
+        infos = tuple([arg.struct_info for arg in call.args])
+        key = (declared, call.attrs, infos)
+        found = self.demands.get(key)
+        if found is not None:
+            return found
+        if problem(declared, call.attrs):
+            return ()
         unknown = [self.called(arg) for arg in call.args if _has_no_lengths(arg.struct_info)]
         if unknown:
-            named = declared.name.removeprefix("relax.")
-            demand = Demand(f"the operands of {named} fit")
-            return self.add(OPERATOR, " and ".join(dict.fromkeys(unknown)), demand, binding, known)
-        for a, b in lengths_to_check(declared, call, [arg.struct_info for arg in call.args]) or []:
-            condition = p.EQ(a, b)
-            demand = Demand(_words(condition), condition)
-            known = self.add(
-                OPERATOR, f"{declared.name.removeprefix('relax.')} in {name}", demand, binding, known
-            )
-        return known
+            demand = Demand(f"the operands of {_short(declared)} fit")
+            return [(demand, " and ".join(dict.fromkeys(unknown)))]
+        pairs = lengths_to_check(declared, call, infos) or ()
+        conditions = [p.EQ(a, b) for a, b in pairs]
+        self.demands[key] = [(Demand(_words(condition), condition), "") for condition in conditions]
+        return self.demands[key]
 
     def _arguments(
         self, call: e.Call, op: e.GlobalVar, binding: e.Binding, known: Assumptions
@@ -347,8 +367,12 @@ class _Walk:
         answer = Answer.UNKNOWN if condition is None else known.prove(condition)
         if answer is not Answer.YES or not _is_trivial(condition):
             self.checks.append(
-                ShapeCheck(self.name, kind, subject, demand.text, answer, place, condition, known)
+                ShapeCheck(
+                    self.name, kind, subject, demand.text, answer, place, condition, known, self.is_reached
+                )
             )
+        if answer is Answer.NO:
+            self.is_reached = False
         if answer is not Answer.UNKNOWN or condition is None or kind not in self.trusted:
             return known
         line = getattr(getattr(place, "span", None), "line", None)
@@ -367,18 +391,19 @@ def _words(condition: p.PrimExpr) -> str:
     """A condition as people say it. Broadcasting demands that a product of differences is 0: that one of them is."""
     if not isinstance(condition, p.EQ) or not isinstance(condition.a, p.Mul):
         return str(condition)
-    parts, zero = [], condition.a
-    stack: list[p.PrimExpr] = [zero]
+    parts, possible = [], []
+    stack: list[p.PrimExpr] = [condition.a]
     while stack:
         part = stack.pop()
         if isinstance(part, p.Mul):
             stack += [part.b, part.a]
         elif isinstance(part, p.Sub):
+            parts.append(f"{part.a} == {part.b}")
             if equal(part.a, part.b) is not Answer.NO:  # 4 == 1 is no way out
-                parts.append(f"{part.a} == {part.b}")
+                possible.append(parts[-1])
         else:
             return str(condition)
-    return " or ".join(parts)
+    return " or ".join(possible or parts)
 
 
 def _why(known: Assumptions, condition: p.PrimExpr) -> str:

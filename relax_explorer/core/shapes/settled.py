@@ -1,52 +1,123 @@
-"""Warnings about lengths that the facts of a program settle: inference compares types, and knows no earlier check."""
+"""What facts settle about the lengths of a program: inference compares types, and knows no earlier check."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from relax_explorer.core.arith.prove import Answer
 from relax_explorer.core.codes import operators as codes
-from relax_explorer.core.diagnostics import Diagnostic
+from relax_explorer.core.diagnostics import Diagnostic, Label, Report, Severity
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.program.module import IRModule
+from relax_explorer.core.shapes.assumptions import Assumptions
 from relax_explorer.core.shapes.conditions import fits_without_lengths
-from relax_explorer.core.shapes.residual import ARGUMENTS, RESULT, shape_checks
+from relax_explorer.core.shapes.residual import (
+    ARGUMENTS,
+    ASSERT,
+    CAST,
+    OPERATOR,
+    PARAMETERS,
+    RESULT,
+    ShapeCheck,
+    shape_checks,
+)
 from relax_explorer.core.source import Span
 from relax_explorer.core.syntax.part_spans import operand_spans
 
 _KINDS = {codes.MAYBE_ARGUMENT: ARGUMENTS, codes.MAYBE_RETURN: RESULT}
 
 
-def unsettled(module: IRModule, problems: Iterable[Diagnostic]) -> list[Diagnostic]:
-    """The problems of a normalized module without warnings about arguments and results that are proved to fit."""
+def settled(module: IRModule, problems: Iterable[Diagnostic]) -> list[Diagnostic]:
+    """The problems of a normalized module, with what its facts settle.
+
+    Warnings about arguments and results go if these are proved to fit. In a module that TVM can type, checks that fail in every
+    run are problems of their own.
+    """
     items = list(problems)
-    if not any(item.code in _KINDS for item in items):
+    is_typed = not any(item.is_error and not item.spec_only for item in items)
+    if not is_typed and not any(item.code in _KINDS for item in items):
         return items
-    proved = _proved(module)
+    checks = shape_checks(module)
+    failing = _failing(checks) if is_typed else []
+    if any(item.code in _KINDS for item in items):
+        done = _proved(module, checks, failing)
+        items = [
+            item
+            for item in items
+            if item.code not in _KINDS or (_KINDS[item.code], _key(item.span)) not in done
+        ]
+    return [*items, *_told(module, failing)]
+
+
+def _failing(checks: Sequence[ShapeCheck]) -> list[ShapeCheck]:
+    """The checks that facts refute. What is refuted without facts is an error of inference, except for operators."""
     return [
-        item
-        for item in items
-        if item.code not in _KINDS or (_KINDS[item.code], _key(item.span)) not in proved
+        check
+        for check in checks
+        if check.answer is Answer.NO
+        and check.is_reached
+        and check.kind != PARAMETERS
+        and check.condition is not None
+        and (check.kind == OPERATOR or Assumptions().prove(check.condition) is not Answer.NO)
     ]
 
 
-def _proved(module: IRModule) -> set[tuple[str, object]]:
-    """Calls and results whose lengths fit, by kind and span."""
+def _told(module: IRModule, failing: Sequence[ShapeCheck]) -> Iterator[Diagnostic]:
+    """A diagnostic for each check that fails, with labels for the facts against it."""
+    report = Report()
+    for check in failing:
+        code, text = codes.CONTRADICTED, f"{check.subject}: {check.text} never holds here"
+        if check.kind == CAST:
+            code = codes.IMPOSSIBLE_CAST
+            text = (
+                f"the match_cast of {check.subject} can never succeed: {check.text} contradicts what is known"
+            )
+        report.say(
+            code, text, _shown(check), help=code.fix, labels=tuple(_labels(module, check)),
+            severity=Severity.WARNING if check.kind == ASSERT else code.severity,  # no run may be meant to come there
+            spec_only=code is codes.CONTRADICTED,
+        )  # fmt: skip
+    return iter(report)
+
+
+def _shown(check: ShapeCheck) -> object:
+    """The part of the program to point at."""
+    place = check.place
+    if isinstance(place, e.Function):
+        return place.body if place.body.span else place
+    return place.value if isinstance(place, e.VarBinding) else place
+
+
+def _labels(module: IRModule, check: ShapeCheck) -> Iterator[Label]:
+    """The parameter of the callee that an argument does not fit, and the facts against a check."""
+    call = check.place.value if check.kind == ARGUMENTS and isinstance(check.place, e.Binding) else None
+    if isinstance(call, e.Call) and isinstance(call.op, e.GlobalVar):
+        for param in module.relax_functions[call.op.name].params:
+            if check.subject == f"{param.name} of {call.op.name}":
+                yield Label(param, "the parameter")
+    for fact in check.proof:
+        if fact.place is not check.place:
+            yield Label(fact.place, f"{fact.condition} is known from here")
+
+
+def _proved(
+    module: IRModule, checks: Sequence[ShapeCheck], failing: Sequence[ShapeCheck]
+) -> set[tuple[str, object]]:
+    """Calls and results whose lengths fit or never fit, by kind and span."""
     answers: dict[tuple[str, int], set[Answer]] = {}
-    for check in shape_checks(module):
+    for check in checks:
         answers.setdefault((check.kind, id(check.place)), set()).add(check.answer)
+    refuted = {(check.kind, id(check.place)) for check in failing}
     found: set[tuple[str, object]] = set()
     for kind, place, span, pairs in _places(module):
-        if (
-            answers.get((kind, id(place))) == {Answer.YES}
-            and span is not None
-            and all(
-                have is not None and want is not None and fits_without_lengths(have, want)
-                for have, want in pairs
-            )
-        ):
+        if span is None:
+            continue
+        is_proved = answers.get((kind, id(place))) == {Answer.YES} and all(
+            have is not None and want is not None and fits_without_lengths(have, want) for have, want in pairs
+        )
+        if is_proved or (kind, id(place)) in refuted:
             found.add((kind, _key(span)))
     return found
 

@@ -170,6 +170,8 @@ def broadcast(at: Site, left: Dims, right: Dims, names: tuple[str, str] = ("x1",
             if answer is Answer.NO and isinstance(a, p.IntImm) and isinstance(b, p.IntImm):
                 labels = {names[0]: f"shape {text(left)}", names[1]: f"shape {text(right)}"}
                 raise at.fail(codes.NOT_BROADCASTABLE, f"the lengths {a} and {b} don't broadcast", **labels)
+            if answer is Answer.NO:  # n and n + 1 broadcast where n is 1
+                at.oblige(a, b, or_one=(a, b))
             is_known = answer is Answer.YES
             result.append(a)
     return (*long[:offset], *reversed(result)) if is_known else None
