@@ -65,6 +65,15 @@ def element(dtype: DType) -> str:
     return "np.float64" if dtype.name == "float64" else "np.float32"
 
 
+def reinterprets(expr: p.PrimCall) -> bool:
+    """True if a kernel holds the bits that `T.reinterpret` reads: those of floats below 32 bits are computed as float32."""
+    if len(expr.args) != 2:
+        return False
+    dtypes = (expr.dtype, expr.args[1].dtype)
+    held = all(x.lanes == 1 and (x.is_int or (x.is_float and x.bits >= 32)) for x in dtypes)
+    return held and dtypes[0].bits == dtypes[1].bits and dtypes[0].bits in (8, 16, 32, 64)
+
+
 def narrow_form(dtype: DType) -> tuple[int, int, float, float]:
     """The bits behind the first one, the least normal exponent, the largest number, and what lies beyond it."""
     import ml_dtypes
@@ -327,6 +336,9 @@ class Expressions:
         read = tir_memory.field(expr, self.name) if expr.op == "tvm_struct_get" else None
         if read is not None:
             return f"np.int64({read})" if expr.dtype.kind == "uint" else read
+        if expr.op == "reinterpret" and reinterprets(expr):
+            value = f"{element(expr.args[1].dtype)}({self.expr(expr.args[1])}).view({element(expr.dtype)})"
+            return f"np.int64({value})" if expr.dtype.kind == "uint" and expr.dtype.bits < 64 else value
         if any(isinstance(arg, (p.PrimString, PointerType)) for arg in expr.args):
             raise self.refuse(f"the intrinsic T.{expr.op}")
         if expr.op in ("shift_left", "shift_right"):

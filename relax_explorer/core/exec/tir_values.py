@@ -15,7 +15,7 @@ import numpy as np
 
 from relax_explorer.core.codes import runtime as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure, Label
-from relax_explorer.core.exec.tir_expr import Site, narrow_form
+from relax_explorer.core.exec.tir_expr import Site, narrow_form, reinterprets
 from relax_explorer.core.exec.tir_memory import HEAD
 from relax_explorer.core.exec.values import Value
 from relax_explorer.core.ir import prim as p
@@ -182,6 +182,10 @@ class Values:
             return False  # buffers, lengths and strides always have memory
         if expr.op in ("shift_left", "shift_right") and expr.dtype.is_int:
             return self._shift(expr)
+        if expr.op == "reinterpret" and reinterprets(expr):
+            source = np.dtype(expr.args[1].dtype.name).type(self.of(expr.args[1]))
+            bits = source.view(np.dtype(expr.dtype.name))
+            return int(bits) if expr.dtype.is_int else bits
         if not all(type(arg) in _RULES for arg in expr.args):
             raise self.refuse(f"the intrinsic T.{expr.op}")
         args = [self.of(arg) for arg in expr.args]

@@ -75,6 +75,7 @@ FILES: tuple[str, ...] = (
     "run_codegen",
     "dispatch_sampling",
     "dispatch_sort_scan",
+    "fast_math_transform",
     "legalize_ops",
     "lambda_lift",
     "remove_purity_checking",

@@ -111,7 +111,6 @@ MISSING = {
     "AlterOpImpl": "swaps PrimFuncs by tables of a vendor",
     "AttachAttrLayoutFreeBuffers": "marks buffers for schedulers, which are not part of the explorer",
     "DataflowUseInplaceCalls": "not written yet; the aliases that it needs are known (check/aliases.py)",
-    "FastMathTransform": "not written yet: kernels here cannot reinterpret bits, as its exp does; TVM 0.27 itself fails on calls of functions",
     "LazyGetInput": "needs callbacks of a runtime that loads weights",
     "LazySetOutput": "needs callbacks of a runtime",
     "LazyTransformParams": "needs callbacks of a runtime that loads weights",

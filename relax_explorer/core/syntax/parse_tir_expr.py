@@ -176,6 +176,8 @@ class TirExprReader(AccessReader):
         result = _RESULTS.get(name) or next((arg.dtype for arg in args if arg.dtype is not HANDLE), INT32)
         if name == "tvm_struct_get" and args:  # its last argument is the result dtype
             result = self.dtype(node.args[-1]) if isinstance(args[-1], p.PrimString) else HANDLE
+        if name == "reinterpret" and args and isinstance(args[0], p.PrimString):
+            result = self.dtype(node.args[0])
         return p.PrimCall(name, args, result, keywords)
 
     def keywords(self, node: ast.Call) -> dict[str, ast.expr]:

@@ -18,6 +18,7 @@ from relax_explorer.ui.cli.run import relax_function, run_inputs
 from relax_explorer.viz.diff_graph import diff_graph
 from relax_explorer.viz.drawing import Drawing
 from relax_explorer.viz.heat import Measure, heated
+from relax_explorer.viz.ir_graph import graph
 
 
 def between_stages(
@@ -47,6 +48,19 @@ def with_heat(
 
     times: BindingTimes = interruptible(measured)
     return heated(drawing, times, measure)
+
+
+def of_stage(
+    stage: Snapshot, func: str | None, block: int | None, weights: str, layers: str, inside: str | None
+) -> Drawing:
+    """The graph of one function of a stage, or of one of its blocks."""
+    opened = opened_functions(stage.module, inside)
+    try:
+        return graph(
+            stage.module, func or stage.entry, block=block, weights=weights, layers=layers, inside=opened
+        )
+    except ValueError as error:  # it has no such block
+        raise click.UsageError(str(error)) from None
 
 
 def opened_functions(module: IRModule, names: str | None) -> frozenset[str]:

@@ -192,7 +192,6 @@ def graph(
     from relax_explorer.ui.cli import graphing
     from relax_explorer.ui.cli.graph_output import draw
     from relax_explorer.viz.call_structure import call_structure
-    from relax_explorer.viz.ir_graph import graph as build
 
     graphing.check_options(
         between,
@@ -210,18 +209,7 @@ def graph(
     else:
         snapshot = chosen(session, stage)
         layers = "each" if expand or around is not None or block is not None else "once"
-        opened = graphing.opened_functions(snapshot.module, inside)
-        try:
-            drawing = build(
-                snapshot.module,
-                func or snapshot.entry,
-                block=block,
-                weights=weights,
-                layers=layers,
-                inside=opened,
-            )
-        except ValueError as error:  # no such block
-            raise click.UsageError(str(error)) from None
+        drawing = graphing.of_stage(snapshot, func, block, weights, layers, inside)
         if heat is not None:
             drawing = graphing.with_heat(session, snapshot, drawing, heat, input_, shape, max_input)
     if around is not None:
