@@ -7,11 +7,12 @@ from collections import Counter
 
 from relax_explorer.core import passes
 from tests.oracle import test_pass_results, test_signature_passes
+from tests.support.known_differences import reasons
 from tests.support.oracle import Oracle
 from tests.support.pass_agreement import compare, programs, random_programs
 
-REASONS = test_pass_results.DIFFERENT | test_signature_passes.DIFFERENT
-"""Known differences, by pass and heading. They count as differences, and are neither printed nor listed."""
+KNOWN = test_pass_results.DIFFERENT | test_signature_passes.DIFFERENT
+"""Rows of `differences.md` by pass and heading, for differences that `known_differences` does not recognise."""
 
 
 def main() -> int:
@@ -25,28 +26,35 @@ def main() -> int:
     texts = [*programs().items(), *random_programs(arguments.n, arguments.seed)]
     oracle = Oracle()
     for name in arguments.passes or passes.names():
-        counts, shown = Counter[str](), 0
-        differing = []
+        outcomes, rows, unexplained = Counter[str](), Counter[str](), list[str]()
         for title, text in texts:
             if arguments.only not in title:
                 continue
             outcome = compare(oracle, text, (name, {}))
             heading = title.split(": ", 1)[-1].rsplit(" #", 1)[0]
-            if outcome.kind == "differ" and (name, heading) in REASONS:
-                counts["differ with reason"] += 1
-                continue
-            counts[outcome.kind] += 1
-            if outcome.kind in ("differ", "refused"):
-                differing.append(title)
-                shown += 1
-                if shown <= arguments.show:
+            reason: tuple[str, ...] = ()
+            if outcome.kind == "differ":
+                reason = (KNOWN[name, heading],) if (name, heading) in KNOWN else reasons(oracle, text, name)
+            outcomes["explained" if reason else outcome.kind] += 1
+            rows.update(reason)
+            if outcome.kind in ("differ", "refused") and not reason:
+                unexplained.append(title)
+                if len(unexplained) <= arguments.show:
                     print(f"==== {name}: {title}: {outcome.kind}: {outcome.details}", flush=True)
-        compared = sum(counts[kind] for kind in ("agree", "differ", "differ with reason", "refused"))
-        share = f"{counts['agree'] / compared:.1%}" if compared else "-"
-        print(f"{name}: {share} of those that change; {dict(counts)}", flush=True)
-        print("   " + ", ".join(differing), flush=True)
+        print(f"{name}: {_shares(outcomes)}; {dict(outcomes)}")
+        for row, count in rows.most_common():
+            print(f"   {count:>4}  {row}")
+        print("   unexplained: " + ", ".join(unexplained), flush=True)
     oracle.close()
     return 0
+
+
+def _shares(outcomes: Counter[str]) -> str:
+    """The shares of the programs that the pass changes: equal results, and results that differ for a known reason."""
+    changed = sum(outcomes[kind] for kind in ("agree", "explained", "differ", "refused"))
+    if not changed:
+        return "nothing changes"
+    return f"{outcomes['agree'] / changed:.1%} agree, {outcomes['explained'] / changed:.1%} are explained"
 
 
 if __name__ == "__main__":

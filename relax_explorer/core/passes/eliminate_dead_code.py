@@ -37,6 +37,7 @@ def eliminate_dead_code(
     `entry_functions` is not in the module, or if none is public: then no function could be called from outside.
     """
     check_errors(errors)
+    at.drops_checks = errors == "drop"  # a match_cast may stand in a branch of an unread If
     _check_entries(module, entry_functions)
     for name, fn in module.relax_functions.items():
         at.editor.replace(name, drop_unread(fn, at, errors == "keep"))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from relax_explorer.core.check.emission import FreshNames
+from relax_explorer.core.check.purity import has_effect
+from relax_explorer.core.check.stopping import stopping
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.facts import Facts, facts
@@ -99,6 +101,7 @@ def _field(whole: e.Var, number: int) -> e.TupleGetItem:
 def _reading(fn: e.Function, outputs: Outputs, at: PassSite) -> e.Function:
     """The function with fewer fields in the results of the calls of `outputs`."""
     results: dict[e.Expr, tuple[e.Var, tuple[int, ...]]] = {}  # by the variable that held the whole result
+    may_stop = stopping(at.module).binding
 
     def rule(walk: Rewriter, binding: e.Binding) -> Answer:
         value = binding.value
@@ -110,6 +113,8 @@ def _reading(fn: e.Function, outputs: Outputs, at: PassSite) -> e.Function:
         name = _callee(binding)
         if name not in outputs or binding.var is None:
             return binding
+        if not outputs[name] and not has_effect(value) and not may_stop(binding):
+            return ()
         info = binding.var.struct_info
         assert isinstance(info, s.TupleStructInfo)  # the result of the callee
         infos = tuple([info.fields[number] for number in outputs[name]])

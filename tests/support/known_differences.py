@@ -1,0 +1,376 @@
+"""Differences from TVM that have a row in `differences.md`, recognised by what the row is about.
+
+A row explains a difference if both results are equal without its subject: for a program without it (a check becomes a call that is
+unknown to all passes), or for a result without it (a block that one side divides).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+import relax_explorer as rxe
+from relax_explorer.core.check.aliases import aliases
+from relax_explorer.core.check.call_graph import call_graph, components, is_recursive
+from relax_explorer.core.check.compatible import always_fits, defined_dims
+from relax_explorer.core.check.matching import match_params
+from relax_explorer.core.diagnostics import Failure
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.facts import free_variables
+from relax_explorer.core.ir.node import replace
+from relax_explorer.core.ir.substitute import Substitution
+from relax_explorer.core.ir.walk import bindings, exprs, map_sequences, substitute_info
+from relax_explorer.core.passes.contract import PassSite
+from relax_explorer.core.passes.eliminate_dead_code import drop_unread
+from relax_explorer.core.passes.liveness import Live
+from relax_explorer.core.passes.outputs import settle_outputs
+from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
+from relax_explorer.core.program.module import IRModule
+from tests.support.oracle import Applied, Oracle
+
+Change = Callable[[IRModule], IRModule]
+CLEANING = frozenset(
+    {"RemoveUnusedParameters", "RemoveUnusedOutputs", "ExpandTupleArguments", "InlinePrivateFunctions"}
+)
+CANONICAL = CLEANING | {"CanonicalizeBindings", "ConvertToDataflow"}
+DECOMPOSITIONS = frozenset({"DecomposeOpsForInference", "DecomposeOpsForTraining"})
+DEAD = CLEANING | {"DeadCodeElimination", "FoldConstant"}
+
+
+def same(module: IRModule) -> IRModule:
+    """The module itself."""
+    return module
+
+
+@dataclass(frozen=True)
+class Reason:
+    """A row of `differences.md` by its first words, the passes that it is about, and programs or results without its subject."""
+
+    row: str
+    passes: frozenset[str] = frozenset()  # every pass
+    program: Change = same
+    ours: Change = same
+    theirs: Change = same
+    options: dict[str, object] = field(default_factory=dict)
+    ill_formed: bool = False
+    """True if the row is about results that TVM itself finds not well-formed."""
+
+
+def reasons(oracle: Oracle, text: str, name: str) -> tuple[str, ...]:
+    """The rows that explain why the results of a pass differ: the first that does alone, else the fewest together. Empty if none do."""
+    known = [reason for reason in REASONS if not reason.passes or name in reason.passes]
+    for reason in known:
+        if _explain(oracle, text, name, [reason]):
+            return (reason.row,)
+    known = [reason for reason in known if not reason.ill_formed]
+    if not _explain(oracle, text, name, known):
+        return ()
+    for reason in list(known):
+        fewer = [other for other in known if other is not reason]
+        if _explain(oracle, text, name, fewer):
+            known = fewer
+    return tuple([reason.row for reason in known])
+
+
+def _explain(oracle: Oracle, text: str, name: str, about: list[Reason]) -> bool:
+    """True if both results are equal without the subjects of these rows."""
+    try:
+        given = rxe.normalize(rxe.parse(text))
+        before = _chain(given, [reason.program for reason in about])
+        options = {key: value for reason in about for key, value in reason.options.items()}
+        mine = rxe.apply_pass(before, name, **options)
+        answer = oracle.apply(text if before is given else before.script(), [name])
+        if not answer.ok:
+            return False
+        theirs: Applied = answer.get()
+        if any(reason.ill_formed for reason in about):
+            return not oracle.well_formed(theirs.handle).get().well_formed
+        result = rxe.normalize(rxe.parse(theirs.text))
+    except Failure:
+        return False
+    mine = _chain(mine, [reason.ours for reason in about])
+    result = _chain(result, [reason.theirs for reason in about])
+    return bool(rxe.structural_equal(mine, result, map_free_vars=True))
+
+
+def _chain(module: IRModule, changes: Iterable[Change]) -> IRModule:
+    for change in changes:
+        new = change(module)
+        module = rxe.normalize(new) if new is not module else module
+    return module
+
+
+# -- programs without the subject of a row ---------------------------------------------------------------------
+
+
+def _unknown(binding: e.Binding, args: tuple[e.Expr, ...]) -> e.VarBinding:
+    """The binding as a pure call that no pass knows, with the same StructInfo."""
+    info = binding.struct_info if type(binding) is e.MatchCast else binding.value.struct_info
+    assert info is not None
+    callee = e.ExternFunc("test.checked")
+    call = e.Call(e.op_ref("relax.call_pure_packed"), (callee, *args), sinfo_args=(info,), struct_info=info)
+    return e.VarBinding(binding.var or e.Var("_checked", info), call, None, binding.span)
+
+
+def _rewritten(
+    module: IRModule, rule: Callable[[e.Function], Callable[[Rewriter, e.Binding], Answer]]
+) -> IRModule:
+    """The module after one walk of each function."""
+    site = PassSite(module)
+    for name, fn in module.relax_functions.items():
+        site.function = name
+        site.editor.replace(name, rewrite(fn, site, rule(fn)))
+    return site.editor.done()
+
+
+def without_comparing_casts(module: IRModule) -> IRModule:
+    """Casts that compare lengths of which both are known become unknown calls."""
+
+    def rule(fn: e.Function) -> Callable[[Rewriter, e.Binding], Answer]:
+        bound = {dim for param in fn.params for dim in defined_dims(param.struct_info or s.OBJECT)}
+
+        def opaque(walk: Rewriter, binding: e.Binding) -> Answer:
+            if type(binding) is not e.MatchCast:
+                return binding
+            compares = any(list(_compared(binding.struct_info, binding.value.struct_info, bound)))
+            return _unknown(binding, (binding.value,)) if compares else binding
+
+        return opaque
+
+    return _rewritten(module, rule)
+
+
+def _compared(cast: s.StructInfo, value: s.StructInfo | None, bound: set[p.PrimVar]) -> Iterator[bool]:
+    """For each length of a cast, True if it is compared with another one. Those that it binds are added to `bound`."""
+    if isinstance(cast, s.TupleStructInfo) and isinstance(value, s.TupleStructInfo):
+        for new, old in zip(cast.fields, value.fields, strict=False):
+            yield from _compared(new, old, bound)
+    elif isinstance(cast, s.TensorStructInfo):
+        have = value.dims if isinstance(value, s.TensorStructInfo) else None
+        new_here: set[p.PrimVar] = set()
+        for number, dim in enumerate(cast.dims or ()):
+            if type(dim) is p.PrimVar and dim not in bound:
+                bound.add(dim)
+                new_here.add(dim)
+                yield False
+            else:
+                yield dim in new_here or (have is not None and have[number] is not dim)
+
+
+def without_dead_casts(module: IRModule) -> IRModule:
+    """Casts in dataflow blocks that nothing alive reads become unknown calls."""
+
+    def rule(fn: e.Function) -> Callable[[Rewriter, e.Binding], Answer]:
+        live = Live(fn)
+        for binding in live.casts:
+            live.keep(binding)
+
+        def opaque(walk: Rewriter, binding: e.Binding) -> Answer:
+            inside = type(walk.block) is e.DataflowBlock and type(binding) is e.MatchCast
+            return binding if not inside or live.stays(binding) else _unknown(binding, (binding.value,))
+
+        return opaque
+
+    return _rewritten(module, rule)
+
+
+def without_checked_arguments(module: IRModule) -> IRModule:
+    """Arguments that a call of a private function checks come from unknown calls, which do not need a check."""
+
+    def rule(fn: e.Function) -> Callable[[Rewriter, e.Binding], Answer]:
+        def opaque(walk: Rewriter, binding: e.Binding) -> Answer:
+            call = binding.value
+            callee = (
+                module.functions.get(call.op.name)
+                if type(call) is e.Call and type(call.op) is e.GlobalVar
+                else None
+            )
+            if type(call) is not e.Call or not isinstance(callee, e.Function) or not callee.is_private:
+                return binding
+            dims: dict[p.PrimVar, p.PrimExpr] = {}
+            params = tuple([param.struct_info or s.OBJECT for param in callee.params])
+            match_params(params, tuple([arg.struct_info or s.OBJECT for arg in call.args]), dims)
+            new, args = list[e.Binding](), list[e.Expr]()
+            for info, arg in zip(params, call.args, strict=True):
+                want = substitute_info(info, dims)
+                if not always_fits(arg.struct_info or s.OBJECT, want):
+                    var = (e.DataflowVar if type(walk.block) is e.DataflowBlock else e.Var)("checked", want)
+                    new.append(_unknown(e.MatchCast(var, arg, want, None, None), (arg,)))
+                    arg = var
+                args.append(arg)
+            return (*new, replace(binding, value=replace(call, args=tuple(args)))) if new else binding
+
+        return opaque
+
+    return _rewritten(module, rule)
+
+
+def without_return_annotations(module: IRModule) -> IRModule:
+    """The annotations of results are left out, so that they are derived."""
+    return _each(module, lambda fn, site: replace(fn, ret_struct_info=None, struct_info=None))
+
+
+def without_written_constants(module: IRModule) -> IRModule:
+    """Constants whose memory may be written are results of unknown calls."""
+
+    def rule(fn: e.Function) -> Callable[[Rewriter, e.Binding], Answer]:
+        name = next(name for name, other in module.functions.items() if other is fn)
+        memory = aliases(module, name, fn)
+
+        def opaque(walk: Rewriter, binding: e.Binding) -> Answer:
+            written = (
+                type(binding.value) is e.Constant and binding.var is not None and memory.written(binding.var)
+            )
+            return _unknown(binding, ()) if written else binding
+
+        return opaque
+
+    return _rewritten(module, rule)
+
+
+def without_unknown_vectors(module: IRModule) -> IRModule:
+    """Calls of `tensor_to_shape` with a vector of unknown length become unknown calls."""
+
+    def rule(fn: e.Function) -> Callable[[Rewriter, e.Binding], Answer]:
+        def opaque(walk: Rewriter, binding: e.Binding) -> Answer:
+            call = binding.value
+            if type(call) is not e.Call or call.op is not e.op_ref("relax.tensor_to_shape"):
+                return binding
+            info = call.args[0].struct_info
+            dims = info.dims if isinstance(info, s.TensorStructInfo) else None
+            return binding if dims and isinstance(dims[0], p.IntImm) else _unknown(binding, call.args)
+
+        return opaque
+
+    return _rewritten(module, rule)
+
+
+def without_recursion(module: IRModule) -> IRModule:
+    """Calls by which a function calls itself become unknown calls."""
+    graph = call_graph(module)
+    groups = [set(group) for group in components(graph) if is_recursive(group, graph)]
+
+    def rule(fn: e.Function) -> Callable[[Rewriter, e.Binding], Answer]:
+        own = {
+            name for group in groups if any(module.functions[name] is fn for name in group) for name in group
+        }
+        around = {
+            b.var for b in bindings(fn) if type(b.value) is e.Function and b.var in free_variables(b.value)
+        }
+
+        def opaque(walk: Rewriter, binding: e.Binding) -> Answer:
+            op = binding.value.op if type(binding.value) is e.Call else None
+            is_own = isinstance(op, e.GlobalVar) and op.name in own
+            if type(binding.value) is not e.Call or not (is_own or op in around):
+                return binding
+            return _unknown(binding, binding.value.args)
+
+        return opaque
+
+    return _rewritten(module, rule)
+
+
+# -- results without the subject of a row ----------------------------------------------------------------------
+
+
+def _each(module: IRModule, change: Callable[[e.Function, PassSite], e.Function]) -> IRModule:
+    site = PassSite(module)
+    for name, fn in module.relax_functions.items():
+        site.function = name
+        site.editor.replace(name, change(fn, site))
+    return site.editor.done()
+
+
+def without_unread(module: IRModule) -> IRModule:
+    """Unread bindings are dropped even if they may stop the run."""
+    return _each(module, lambda fn, site: drop_unread(fn, site, False))
+
+
+def without_unread_and_uncalled(module: IRModule) -> IRModule:
+    """Unread bindings are dropped even if they may stop the run, and functions that only these call."""
+    if not any(fn.attrs.get("global_symbol") for fn in module.relax_functions.values()):
+        return module
+    result: IRModule = rxe.apply_pass(module, "DeadCodeElimination", errors="drop")
+    return result
+
+
+def without_branch_casts(module: IRModule) -> IRModule:
+    """A cast that only weakens the StructInfo of the result of a branch is left out."""
+
+    def rule(fn: e.Function) -> Callable[[Rewriter, e.Binding], Answer]:
+        def shorten(walk: Rewriter, binding: e.Binding) -> Answer:
+            return map_sequences(binding, _shortened) if type(binding.value) is e.If else binding
+
+        return shorten
+
+    return _rewritten(module, rule)
+
+
+def _shortened(branch: e.SeqExpr) -> e.SeqExpr:
+    block = branch.blocks[-1] if branch.blocks else None
+    last = block.bindings[-1] if block is not None else None
+    if block is None or type(last) is not e.MatchCast or last.var is not branch.body:
+        return branch
+    if not always_fits(last.value.struct_info or s.OBJECT, last.struct_info):
+        return branch
+    blocks = (*branch.blocks[:-1], replace(block, bindings=block.bindings[:-1]))
+    return replace(branch, blocks=tuple([b for b in blocks if b.bindings]), body=last.value)
+
+
+def without_blocks(module: IRModule) -> IRModule:
+    """Dataflow blocks become ordinary ones, and constants stand where they are read."""
+    plain = rxe.apply_pass(rxe.apply_pass(module, "ToNonDataflow"), "CanonicalizeBindings")
+    return _each(plain, lambda fn, site: drop_unread(fn, site, True))
+
+
+def with_settled_outputs(module: IRModule) -> IRModule:
+    """Outputs that nothing reads are dataflow variables."""
+    return _each(module, settle_outputs)
+
+
+class _Rounded(Substitution):
+    """Rounds constants of floating point to four digits."""
+
+    def __init__(self, fn: e.Function) -> None:
+        constants = [expr for expr in exprs(fn) if type(expr) is e.Constant and expr.data is not None]
+        super().__init__({constant: self._rounded(constant) for constant in constants})  # type: ignore[misc]  # constants are leaves, too
+
+    def expr(self, expr: e.Expr) -> e.Expr:
+        return self.variables[expr] if expr in self.variables else super().expr(expr)
+
+    def _rounded(self, constant: e.Constant) -> e.Constant:
+        data = constant.data
+        if data is None or data.dtype.kind != "f":
+            return constant
+        rounded = np.asarray([float(f"{x:.4g}") for x in data.ravel()], data.dtype)
+        return e.Constant(rounded.reshape(data.shape), constant.struct_info, "", None)
+
+
+def with_rounded_constants(module: IRModule) -> IRModule:
+    """Constants of floating point have four digits."""
+    return _each(module, lambda fn, site: _Rounded(fn).function(fn))
+
+
+REASONS = [
+    Reason("Unused `match_cast` in a dataflow block", DEAD, program=without_dead_casts),
+    Reason("Unused binding outside of dataflow blocks", frozenset({"FoldConstant", "InlinePrivateFunctions"}), ours=without_unread),
+    Reason("Unused binding outside of dataflow blocks", DEAD - {"FoldConstant", "InlinePrivateFunctions"}, ours=without_unread_and_uncalled),
+    Reason("Unused binding outside of dataflow blocks", frozenset({"ConvertToDataflow"}), options={"errors": "drop"}),
+    Reason("Output of a dataflow block that only a dropped copy reads", CANONICAL, theirs=with_settled_outputs),
+    Reason("`match_cast` that compares two known lengths", CANONICAL, program=without_comparing_casts),
+    Reason("`match_cast` that compares two known lengths", program=without_return_annotations),
+    Reason("Constant that a call may overwrite", CANONICAL | {"FoldConstant"}, program=without_written_constants),
+    Reason("Argument that a call checks", frozenset({"InlinePrivateFunctions"}), program=without_checked_arguments),
+    Reason("RemoveUnusedParameters for an argument", frozenset({"RemoveUnusedParameters"}), program=without_checked_arguments),
+    Reason("`tensor_to_shape` of a vector of unknown length", DECOMPOSITIONS, program=without_unknown_vectors),
+    Reason("A branch of less precise StructInfo", CANONICAL, theirs=without_branch_casts),
+    Reason("Recursive call in ConvertToDataflow", frozenset({"ConvertToDataflow"}), program=without_recursion),
+    Reason("Blocks of an inlined function", frozenset({"InlinePrivateFunctions"}), ours=without_blocks, theirs=without_blocks),
+    Reason("Rounding", frozenset({"FoldConstant"}), ours=with_rounded_constants, theirs=with_rounded_constants),
+    Reason("InlinePrivateFunctions of a function with lengths", frozenset({"InlinePrivateFunctions"}), ill_formed=True),
+]  # fmt: skip
+"""The rows that are recognised, narrow ones first."""
