@@ -252,3 +252,16 @@ return z"""
     after = rxe.apply_pass(rxe.normalize(rxe.parse(text)), "DeadCodeElimination")
     assert "kept" in names(after)
     assert "dead" not in names(after)
+
+
+@pytest.mark.parametrize("errors", ["keep", "drop"])
+def test_a_check_in_an_unread_if_is_an_error_like_others(errors: str) -> None:
+    lines = """if c:
+    checked = R.match_cast(x, R.Tensor((3,), "float32"))
+    r = R.exp(z)
+else:
+    r = z
+return z"""
+    text = HEAD + "".join(f"        {line}\n" for line in lines.splitlines())
+    after = rxe.apply_pass(rxe.normalize(rxe.parse(text)), "DeadCodeElimination", errors=errors)
+    assert ("checked" in names(after)) is (errors == "keep")

@@ -116,6 +116,43 @@ def main(x: R.Tensor((2,), "float32"), y: R.Tensor((2,), "float32")):
     assert body(after(text, "InlinePrivateFunctions"))[0].endswith("= R.exp(y)")
 
 
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        # A field of a tuple in a tuple, also through a field.
+        ("t = ((x, w), x)\nu = t[0]\nv = u[1]\nreturn v", "return w"),
+        ("t = ((x, w), x)\nv = t[0][1]\nreturn v", "return w"),
+        # A copy of a shape variable, but not of a scalar that is computed.
+        ("a = R.prim_value(n)\nreturn R.full(R.shape([n]), R.const(1.0)), a", "return (gv, n)"),
+        ("a = R.prim_value(n + 1)\nreturn a", "return a"),
+        # A constant in a tuple is read directly; the field itself stays.
+        ("t = (x, R.const(1.0))\nq = t[1]\nr = R.exp(q)\nreturn r", "q = t[1]"),
+        ("t = (x, R.const(1.0))\nq = t[1]\nr = R.exp(q)\nreturn r", 'r = R.exp(R.const(1.0, "float32"))'),
+        # Unread constants of a block, and those that only it reads, are no outputs.
+        (
+            "with R.dataflow():\n    k = R.const(1.0)\n    l = R.const(2.0)\n    z = R.add(x, l)\n    R.output(k, l, z)\nreturn z",
+            "R.output(z)",
+        ),
+        (
+            "with R.dataflow():\n    k = R.const(1.0)\n    z = R.add(x, k)\n    R.output(k, z)\nreturn (z, k)",
+            "R.output(k, z)",
+        ),
+    ],
+)
+def test_what_is_read_directly(lines: str, expected: str) -> None:
+    params = 'x: R.Tensor((2, 3), "float32"), w: R.Tensor((2,), "float32"), y: R.Tensor(("n",), "float32")'
+    text = function(f"n = T.int64()\n{lines}", params)
+    assert expected in body(after(text, "CanonicalizeBindings"))
+
+
+def test_a_field_that_is_overwritten_is_not_read_as_a_constant() -> None:
+    lines = (
+        't = (x, R.const([1.0]))\nq = t[1]\n_ = R.call_packed("increment", q, sinfo_args=R.Tuple)\nreturn q'
+    )
+    text = function(lines).replace("@R.function", "@R.function(pure=False)")
+    assert "return q" in body(after(text, "CanonicalizeBindings"))
+
+
 def test_a_match_cast_that_checks_stays() -> None:
     text = function(
         "R.match_cast(x, R.Tensor((2, 3), 'float32'))\nR.match_cast(u, R.Tensor((2,), 'float32'))\nreturn x",
@@ -313,12 +350,24 @@ def test_what_an_effect_reads_stays() -> None:
         ("a = F('f', R.shape([2]))\nb = F('f', R.shape([2]))\nreturn (a, b)", True),
         ("a = F('f', R.prim_value(1))\nb = F('f', R.prim_value(2))\nreturn (a, b)", False),
         ("a = F('f', R.prim_value(2))\nb = F('f', R.prim_value(2))\nreturn (a, b)", True),
+        ("a = R.const(1.0)\nb = R.const(1.0)\nreturn (a, b)", True),
+        ("a = R.const(1.0)\nb = R.const(2.0)\nreturn (a, b)", False),
+        ("a = R.const(1.0)\nb = R.const(1.0, 'float16')\nreturn (a, b)", False),
+        ("a = R.shape([2])\nb = R.shape([2])\nreturn (a, b)", True),
+        ("a = R.shape([2])\nb = R.shape([3])\nreturn (a, b)", False),
+        ("a = R.prim_value(2)\nb = R.prim_value(2)\nreturn (a, b)", True),
+        ("a = R.str('a')\nb = R.str('a')\nreturn (a, b)", True),
+        ("a = R.str('a')\nb = R.str('b')\nreturn (a, b)", False),
+        ("a = R.dtype('int8')\nb = R.dtype('int8')\nreturn (a, b)", True),
+        ("a = R.const([1.0])\nb = R.const([1.0])\nI(b)\nreturn (a, b)", False),
+        ("a = R.const([1.0])\nI(a)\nb = R.const([1.0])\nreturn (a, b)", False),
     ],
 )  # fmt: skip
 def test_only_equal_expressions_are_computed_once(body: str, once: bool) -> None:
     lines = re.sub(r"F\((.*)\)$", r"R.call_pure_packed(\1, sinfo_args=R.Object)", body, flags=re.MULTILINE)
-    before = rxe.normalize(rxe.parse(function(lines)))
-    after = rxe.apply_pass(before, "EliminateCommonSubexpr")
+    lines = re.sub(r"I\((.)\)", r'_ = R.call_packed("increment", \1, sinfo_args=R.Tuple)', lines)
+    text = function(lines).replace("@R.function", "@R.function(pure=False)")
+    after = rxe.apply_pass(rxe.normalize(rxe.parse(text)), "EliminateCommonSubexpr")
     copies = [b.var.name for b in bindings(after["main"]) if type(b.value).__name__ == "Var"]
     assert copies == (["b"] if once else [])
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import relax_explorer as rxe
+from relax_explorer.core.ir.struct_info import StructInfo
 from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.passes.pipeline import run_step, steps
 from tests.support.pass_agreement import programs
@@ -132,6 +133,45 @@ def test_a_call_with_an_effect_stays_without_its_outputs() -> None:
     assert "cls.f(x)" in result.script()
     assert "R.add" not in result.script()
     assert result["f"].ret_struct_info.fields == ()
+
+
+class Noted(rxe.ops.Op, name="test.noted"):
+    """An operator with an effect that never stops a run."""
+
+    x: Tensor = rxe.ops.operand("any tensor")  # type: ignore[name-defined]  # noqa: F821  # a word of declarations
+    pure = False
+    writes = ()
+    stops = rxe.ops.Stops.DTYPES
+
+    @staticmethod
+    def infer(at: rxe.ops.Site, x: StructInfo) -> StructInfo:
+        """The StructInfo of the operand."""
+        return x
+
+
+def test_an_effect_that_cannot_stop_a_run_stays() -> None:
+    rxe.ops.register(Noted)
+    callee = f"f(a: {X}) -> R.Tuple({X}):\nb = R.op('test.noted', a)\nreturn (b,)"
+    result = after(module("t = cls.f(x)\nreturn x", callee, pure=False), PASSES[1]).script()
+    rxe.ops.unregister(Noted.name)
+    assert "cls.f(x)" in result
+
+
+@pytest.mark.parametrize("value", ["R.add(a, a)", "R.floor_divide(a, a)"])
+def test_a_call_without_outputs_is_no_reader(value: str) -> None:
+    """The output of the block is read by the call alone. It stays an output if the call may stop the run."""
+    callee = f"f(a: {X.replace('float32', 'int32')}) -> R.Tuple({X.replace('float32', 'int32')}):\nb = {value}\nreturn (b,)"
+    lines = "with R.dataflow():\n    v = R.astype(x, 'int32')\n    w = R.add(v, v)\n    R.output(v, w)\nt = cls.f(v)\nreturn w"
+    result = after(module(lines, callee), PASSES[1]).script()
+    assert ("cls.f(v)" in result) is ("divide" in value)
+    assert ("R.output(v, w)" in result) is ("divide" in value)
+
+
+def test_a_tuple_in_a_tuple_is_bound_by_itself() -> None:
+    callee = f"f(a: R.Tuple(R.Tuple({X}, {X}), {X})) -> R.Tuple({X}, {X}):\nreturn a[0]"
+    result = after(module("t = (x, y)\nu = (t, y)\na = cls.f(u)\nreturn a", callee), PASSES[2])
+    assert params(result, "f") == ["a_0_0", "a_0_1", "a_1"]
+    assert [(b.var.name, len(b.value.fields)) for b in bindings(result["f"])] == [("a_0", 2)]
 
 
 @pytest.mark.parametrize(
