@@ -26,6 +26,8 @@ from relax_explorer.ui.tui import keys
 from relax_explorer.ui.tui.app import Explorer
 from relax_explorer.ui.tui.dialogs.pipeline_editor import PipelineEditor
 from relax_explorer.ui.tui.typed import command_line
+from relax_explorer.ui.tui.widgets.fixed_text import FixedText
+from relax_explorer.ui.tui.widgets.framed import Box
 from relax_explorer.ui.tui.widgets.line_view import LineView
 from relax_explorer.viz.ir_graph import graph
 from relax_explorer.viz.lexer import highlight
@@ -125,6 +127,19 @@ class Module:
         same = x
         storage = R.vm.alloc_storage(R.shape([16]), R.prim_value(0), R.dtype("uint8"))
         return inner
+"""
+TWICE = """@I.ir_module
+class Module:
+    @R.function
+    def f(x: R.Tensor((3, 40), "float32")) -> R.Tensor((3, 40), "float32"):
+        a = R.add(x, x)
+        return a
+
+    @R.function
+    def main(x: R.Tensor((3, 40), "float32")):
+        p = Module.f(x)
+        q = Module.f(p)
+        return q
 """
 CAST = """@I.ir_module
 class Module:
@@ -347,6 +362,65 @@ async def test_values_of_each_kind_are_inspected(requirement: str, tmp_path: Pat
     assert elements == [["0", "0", "1", "2"], ["1", "3", "4", "5"]]
     assert "storage of 16 bytes" in found["storage"][0]
     assert found["result"][0] == "result: tuple of 2"
+
+
+@item("UI-09")
+async def test_a_wide_screen_shows_the_value_under_the_cursor(requirement: str, tmp_path: Path) -> None:
+    """Of the program, of the table of values, and after each step; a value that does not exist yet is not shown."""
+    app = Explorer(file(tmp_path, VALUES), "", screen="debug", call=CallInputs(sources={"x": "arange"}))
+    async with app.run_test(size=(160, 40)) as pilot:
+        await idle(pilot, app)
+
+        async def shown() -> tuple[str, str]:
+            await wait(pilot, lambda: app.is_at_rest)
+            box = app.frame.query_one("#inspector", Box)
+            return str(box.border_title).strip(), app.frame.query_one("#inspector_text", FixedText).text.plain
+
+        await press(pilot, app, "s")
+        assert await shown() == (
+            "shape",
+            "shape = shape(4, 5)",
+        )  # the newest: the cursor waits on the next one
+        await press(pilot, app, "s")
+        title, text = await shown()
+        assert (title, text.split("\n")[0]) == ("pair", "pair: tuple of 2")
+        await press(pilot, app, "j")
+        assert await shown() == ("same", "same has no value yet")
+        app.frame.query_one("#values").focus()
+        await press(pilot, app, "G")
+        title, text = await shown()
+        assert (title, text.split("\n")[:2]) == (
+            "x",
+            ["x: (2, 3) f32, 6 elements, 24 bytes", "min 0   max 5   mean 2.5   std 1.71"],
+        )
+        await press(pilot, app, "S", "S")
+        title, text = await shown()
+        assert (title, text.split("\n")[0]) == ("x", "x: (2, 3) f32, 6 elements, 24 bytes")
+    async with Explorer(file(tmp_path, VALUES), "", screen="debug").run_test(size=(120, 40)) as pilot:
+        await pilot.pause()
+        assert not pilot.app.screen.query_one("#inspector").size.height
+
+
+@item("UI-09")
+async def test_another_call_has_other_values_of_the_same_name(requirement: str, tmp_path: Path) -> None:
+    call = CallInputs(sources={"x": "ones"})
+    app = Explorer(file(tmp_path, TWICE), "", screen="debug", call=call)
+    async with app.run_test(size=(160, 40)) as pilot:
+        await idle(pilot, app)
+        found = {}
+        for step in range(1, 7):
+            await typed(pilot, app, f"goto {step}")
+            await wait(pilot, lambda: app.is_at_rest)
+            if str(app.frame.query_one("#inspector", Box).border_title).strip() == "a":
+                text = app.frame.query_one("#inspector_text", FixedText).text.plain
+                found[step] = re.findall(r"min (\S+)", text)
+        first, *_, last = found
+        for step in (first, last, first):  # with nothing in between
+            await typed(pilot, app, f"goto {step}")
+            await wait(pilot, lambda: app.is_at_rest)
+            text = app.frame.query_one("#inspector_text", FixedText).text.plain
+            assert re.findall(r"min (\S+)", text) == found[step]
+        assert (found[first], found[last]) == (["2"], ["4"])
 
 
 @item("UI-09")

@@ -46,6 +46,7 @@ async def settled(pilot: object, app: Explorer) -> None:
     elif isinstance(app.frame, PassesScreen) and app.frame.query_one("#history").size.height:
         panel = app.frame.query_one("#history_text", FixedText)
         await wait(pilot, lambda: panel.text.plain or not app.state.selection.variable)
+    await wait(pilot, lambda: app.is_at_rest or isinstance(app.screen, PipelineEditor))
     await idle(pilot, app)
 
 

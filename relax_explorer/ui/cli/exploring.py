@@ -69,7 +69,7 @@ def play(
     events: str, size: str | None, each: bool, output_: Target | None, format: str, **arguments: object
 ) -> int:
     """Play a recording without a terminal, and print the screen."""
-    from relax_explorer.ui.tui.key_recording import BadRecording, screen_text
+    from relax_explorer.ui.tui.key_recording import BadRecording, at_rest, screen_text
     from relax_explorer.ui.tui.key_recording import play as play_events
 
     found = _events(events)
@@ -84,7 +84,8 @@ def play(
 
     async def played(pilot: Pilot[object]) -> None:
         try:
-            await play_events(pilot, lambda: app.jobs.is_idle, found, take)
+            await play_events(pilot, lambda: app.is_at_rest if each else app.jobs.is_idle, found, take)
+            await at_rest(pilot, lambda: app.is_at_rest)
         except BadRecording as problem:
             problems.append(problem)
         if not each:

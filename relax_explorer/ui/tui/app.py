@@ -275,6 +275,12 @@ class Explorer(App[int]):
     # -- screens --------------------------------------------------------------------------------------------------
 
     @property
+    def is_at_rest(self) -> bool:
+        """True if nothing more appears by itself: no work runs, and no panel waits for a quiet moment."""
+        late = [job for job in self.jobs.running if job.lane in ("trace", "inspect")]
+        return self.jobs.is_idle and not late and not self.frame.is_waiting
+
+    @property
     def frame(self) -> Frame:
         """The current screen, below any popup."""
         found = next(screen for screen in reversed(self.screen_stack) if isinstance(screen, Frame))

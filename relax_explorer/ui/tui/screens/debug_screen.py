@@ -14,12 +14,15 @@ from relax_explorer.ui.tui import keys
 from relax_explorer.ui.tui.debug_rows import RunView
 from relax_explorer.ui.tui.empty import no_run
 from relax_explorer.ui.tui.screens.program_frame import ProgramFrame
+from relax_explorer.ui.tui.screens.screen_frame import table_text
 from relax_explorer.ui.tui.state import State
 from relax_explorer.ui.tui.timeline import step_at, timeline
 from relax_explorer.ui.tui.widgets.fixed_text import FixedText
+from relax_explorer.ui.tui.widgets.framed import Box
 from relax_explorer.ui.tui.widgets.line_messages import CursorMoved, RowChosen
 from relax_explorer.ui.tui.widgets.line_view import LineView, Row, text_lines
 from relax_explorer.viz.table_folds import CHECKS, Folded
+from relax_explorer.viz.value_page import value_page
 from relax_explorer.viz.visible import fit, visible
 
 LOWER = ("values", "shapes", "calls", "points")
@@ -42,6 +45,7 @@ class DebugScreen(ProgramFrame):
     name_ = "debug"
     panes = ("debug_ir", "values", "shapes", "calls", "points")
     program_ = "debug_ir"
+    _inspected: tuple[str, str] | None = None  # what the inspector shows, at this position of the run
 
     def compose_body(self) -> ComposeResult:
         """The program, the tables, the next binding, the timeline."""
@@ -50,6 +54,8 @@ class DebugScreen(ProgramFrame):
             yield LineView("shapes", colored=False)
             yield LineView("calls", colored=False)
             yield LineView("points", colored=False)
+            with Box(id="inspector"):
+                yield FixedText(id="inspector_text")
         with Vertical(id="values_box"):
             yield FixedText(id="tabs")
             yield LineView("values", colored=False)
@@ -79,12 +85,37 @@ class DebugScreen(ProgramFrame):
         if state.options.lower != old.options.lower:
             self.fit()
         view = state.run
+        if view is not old.run:
+            self._inspected = None
         if view is None:
             self._draw_nothing(state)
         elif view is not old.run or state.options != old.options:
             self._draw_run(view, old.run)
         elif state.selection.binding is not self._selected_node():
             self._follow(view, state.selection.binding)
+        self._draw_inspector()
+
+    def _draw_inspector(self) -> None:
+        """On a wide screen, show the value under the cursor once no key moves it for a moment."""
+        if not self.has_class("-wide"):
+            return
+        name, value, missing = self._under_cursor()
+        if self._inspected == (name, missing):
+            return
+        self._inspected = (name, missing)
+        self.explorer.jobs.drop("inspect")
+        self.query_one("#inspector", Box).show_title(visible(name) or "Value")
+        self._show_page([missing])
+        self.soon(lambda: None if missing else self._read(name, value))
+
+    def _read(self, name: str, value: object) -> None:
+        self.explorer.jobs.start(
+            "inspect", "reading", lambda job: value_page(name, value), self._show_page, is_quiet=True
+        )
+
+    def _show_page(self, lines: list[str]) -> None:
+        if self.is_attached:
+            self.query_one("#inspector_text", FixedText).show(table_text(lines))
 
     def _follow(self, view: RunView, binding: e.Binding | None) -> None:
         """Put the cursor on a binding that another screen selected."""
@@ -159,6 +190,8 @@ class DebugScreen(ProgramFrame):
 
     def on_cursor_moved(self, message: CursorMoved) -> None:
         """Select what the cursor is on."""
+        if message.view == "values":
+            self._draw_inspector()
         if message.view != "debug_ir":
             return
         row = self.query_one("#debug_ir", LineView).row
@@ -181,20 +214,27 @@ class DebugScreen(ProgramFrame):
         return None
 
     def _value(self) -> tuple[str, object] | None:
-        """The value under the cursor: of the table, or of the selected binding."""
+        """The value under the cursor. If there is none, it is said."""
+        name, value, missing = self._under_cursor()
+        if missing and self.explorer.state.run is not None:
+            self.explorer.say(missing)
+        return None if missing else (name, value)
+
+    def _under_cursor(self) -> tuple[str, object, str]:
+        """The value of the line of the table, or of the selected binding: its name, itself, and why there is none."""
         view = self.explorer.state.run
         if view is None:
-            return None
+            return "", None, "no run"
         row = self.query_one("#values", LineView).row if self.view.id == "values" else None
         name = row.function if row is not None else self._name_of_line()
         found = {name: value for name, value, _ in reversed(view.values.items)}
         is_next = name not in found and self._selected_node() is view.node
         if view.values.items and (not name or is_next):  # the cursor waits on a binding without a value
-            return view.values.items[0][:2]
+            name, value, _ = view.values.items[0]
+            return name, value, ""
         if name not in found:
-            self.explorer.say(f"{visible(name)} has no value yet" if name else "no value is selected")
-            return None
-        return name, found[name]
+            return name, None, f"{visible(name)} has no value yet" if name else "no value is selected"
+        return name, found[name], ""
 
     def _selected_node(self) -> object:
         row = self.query_one("#debug_ir", LineView).row

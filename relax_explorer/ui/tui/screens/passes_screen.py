@@ -8,7 +8,6 @@ from dataclasses import replace
 from rich.text import Text
 from textual.app import ComposeResult
 from textual.containers import Container
-from textual.timer import Timer
 
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.tir.stmt import PrimFunc
@@ -31,7 +30,6 @@ from relax_explorer.viz.visible import visible
 
 RAIL = 31  # cells of a line in the list of stages
 RAIL_FRAME = 38  # cells of the list of stages with its frame
-QUIET = 0.1  # seconds without a key before the history is asked for
 AROUND = 6  # cells of a line that are not text: frame, gutter, scrollbar
 
 
@@ -44,7 +42,6 @@ class PassesScreen(ProgramFrame):
     program_ = "ir"
     _shift = 0  # cells that two stages side by side are scrolled
     _traced: object = None  # what the history is of
-    _timer: Timer | None = None  # until the history is asked for
     _made: tuple[object, TableRows] | None = None  # the rows made last, without folds, and what for
 
     def compose_body(self) -> ComposeResult:
@@ -200,14 +197,11 @@ class PassesScreen(ProgramFrame):
         if goal == self._traced or self.has_class("-drawer") or self.is_narrow:
             return
         self._traced = goal
-        if self._timer is not None:
-            self._timer.stop()
         self.explorer.pictures.stop_tracing()
         name = state.selection.variable
         self.query_one("#history", Box).show_title(visible(f"History of {name}" if name else "History"))
         self._show_history([] if name else ["no value is selected"])
-        if name:
-            self._timer = self.set_timer(QUIET, lambda: self.explorer.pictures.trace(self._show_history))
+        self.soon(lambda: self.explorer.pictures.trace(self._show_history) if name else None)
 
     def _show_history(self, lines: list[str]) -> None:
         if self.is_attached:

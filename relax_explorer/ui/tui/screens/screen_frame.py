@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import ClassVar
 
@@ -9,6 +10,7 @@ from rich.text import Text
 from textual.app import ComposeResult
 from textual.containers import Container
 from textual.events import Resize, ScreenResume
+from textual.timer import Timer
 from textual.widgets import Input
 
 from relax_explorer.core.diagnostics import Severity
@@ -24,6 +26,7 @@ from relax_explorer.viz.visible import columns, fit, visible
 SMALLEST = (60, 16)
 NARROW = 100  # cells from which on panes stand side by side, in frames
 WIDE = 140
+QUIET = 0.1  # seconds without a key before a panel asks for more about what the cursor is on
 _TABS = {1: "passes", 2: "debug", 3: "graph", 4: "problems", 5: "compare", 7: "solver"}
 
 
@@ -38,6 +41,7 @@ class Frame(Moving):
     AUTO_FOCUS = ""  # the first pane takes the focus
     name_: ClassVar[str] = ""
     panes: ClassVar[tuple[str, ...]] = ()
+    _soon: Timer | None = None
 
     def compose(self) -> ComposeResult:
         """Header, body, input lines, footer."""
@@ -101,6 +105,22 @@ class Frame(Moving):
     def draw(self, state: State, old: State) -> None:
         """Draw what differs between two states."""
         raise NotImplementedError
+
+    def soon(self, work: Callable[[], None]) -> None:
+        """Do some work once this was not called for a moment: a panel shows what the cursor rests on."""
+        if self._soon is not None:
+            self._soon.stop()
+
+        def now() -> None:
+            self._soon = None
+            work()
+
+        self._soon = self.set_timer(QUIET, now)
+
+    @property
+    def is_waiting(self) -> bool:
+        """True if a panel will be filled in a moment."""
+        return self._soon is not None
 
     # -- bars -----------------------------------------------------------------------------------------------------
 
