@@ -108,3 +108,49 @@ def test_a_program_in_another_notation_names_its_command(name: str, command: str
     done = rxe_cli("show", path)
     assert f"give it to `relax-explorer {command}`" in done.stderr
     assert rxe_cli(command, path).exit_code == output.OK
+
+
+def test_where_a_length_comes_from(program: str) -> None:
+    done = rxe_cli("shapes", program, "--why", "main.b.1")
+    assert done.exit_code == output.OK
+    assert done.stdout.splitlines() == [
+        "main.b[1] = m",
+        "  line 10   b[1] = m: helper returns b",
+        "  line 8    x[1] = m: stated by the parameter",
+        "k == m is left to the run (arguments: y of helper)",
+        "  one side",
+        "    line 8    y[0] = k: stated by the parameter",
+        "  the other side",
+        "    line 8    x[1] = m: stated by the parameter",
+        "  they have nothing in common",
+    ]
+    data = json.loads(rxe_cli("shapes", program, "--why", "d[1]", "--format", "json").stdout)
+    assert (data["function"], data["value"]) == ("main", "d")
+    assert [step["how"] for step in data["lengths"][0]] == [
+        "checked by the match_cast",
+        "the length of x[1], which binds it",
+    ]
+    assert data["mismatches"][0]["answer"] == "is left to the run"
+    wrong = rxe_cli("shapes", program, "--why", "main.q")
+    assert wrong.exit_code == output.FOUND
+    assert "main has no value 'q'" in wrong.stderr
+
+
+def test_what_lengths_become(program: str) -> None:
+    done = rxe_cli("shapes", program, "--what-if", "m = 4")
+    assert done.exit_code == output.OK
+    lines = done.stdout.splitlines()
+    assert lines[0] == "main, if m = 4:"
+    assert (
+        '  line 8    x: R.Tensor((n, m), dtype="float32") becomes R.Tensor((n, 4), dtype="float32")' in lines
+    )
+    assert lines[-1] == "  line 12   then 4 == m is proved (match_cast: w)"
+    failing = rxe_cli("shapes", program, "--what-if", "m = 5", "--format", "json")
+    assert failing.exit_code == output.FOUND
+    data = json.loads(failing.stdout)
+    assert data["condition"] == "m = 5"
+    assert data["decided"] == [
+        {"kind": "match_cast", "subject": "w", "condition": "4 == m", "answer": "always fails", "line": 12}
+    ]
+    helper = rxe_cli("shapes", program, "--func", "helper", "--what-if", "b = 2")
+    assert 'y: R.Tensor((b,), dtype="float32") becomes R.Tensor((2,), dtype="float32")' in helper.stdout

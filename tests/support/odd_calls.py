@@ -267,6 +267,14 @@ CALLS = tuple(
 2 shapes {sized} --given n=
 1 shapes {sized} --given q==1
 2 shapes {sized} --func nothing
+1 shapes {sized} --why nothing
+1 shapes {sized} --why main.
+1 shapes {sized} --why main.x.7
+2 shapes {sized} --why main.x --proved
+2 shapes {sized} --what-if n=
+1 shapes {sized} --what-if q=1
+0 shapes {sized} --what-if n=7 --format json
+2 shapes {sized} --what-if n=7 --why main.x
 2 shapes {sized} --shape n=3
 0 shapes {sized} --run --shape n=3 --format json
 2 shapes {broken}

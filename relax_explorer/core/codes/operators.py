@@ -147,7 +147,7 @@ CONTRADICTED = Code(
     "RX0223",
     "lengths contradict what is known",
     "Annotations, earlier checks or the condition of the branch contradict what stands here. Every run that gets here stops.",
-    "Correct the call, or the check that the message points at; `relax-explorer shapes FILE` lists what is known.",
+    "Correct the call, or the check that the message points at; `relax-explorer shapes FILE --why VALUE` shows where both lengths come from.",
     '@R.function\ndef g(x: R.Tensor(("k",), "float32"), y: R.Tensor(("k",), "float32")) -> R.Tensor(("k",), "float32"):\n'
     "    return x\n\n"
     '@R.function\ndef f(x: R.Tensor(("n",), "float32"), y: R.Tensor(("m",), "float32")):\n    n, m = T.int64(), T.int64()\n'

@@ -505,6 +505,12 @@ COMMANDS: tuple[Command, ...] = (
             ),
             Argument("--given", "conditions to take for granted: n == 7, m <= 2 * n", metavar="CONDITIONS"),
             Argument(
+                "--why",
+                "where the lengths of a value come from: main.y, or one of them: main.y.0",
+                metavar="VALUE",
+            ),
+            Argument("--what-if", "what every length becomes under conditions: n = 7", metavar="CONDITIONS"),
+            Argument(
                 "--run",
                 "run the function, and show how often each check was made and how long it took",
                 "flag",

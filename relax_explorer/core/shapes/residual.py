@@ -85,9 +85,7 @@ def shape_checks(
     """
     found: list[ShapeCheck] = []
     for name, fn in module.relax_functions.items():
-        known = Assumptions()
-        for condition in (given or {}).get(name, ()):
-            known = known.plus(condition, "given")
+        known = assuming((given or {}).get(name, ()))
         found += _Walk(module, name, trusted).function(fn, known)
     return found
 
@@ -106,10 +104,23 @@ class Visible:
 Visit = Callable[[e.Binding | e.SeqExpr, Assumptions, Visible], None]
 
 
-def visit_facts(module: IRModule, visit: Visit, trusted: Collection[str] = WRITTEN) -> None:
+def visit_facts(
+    module: IRModule,
+    visit: Visit,
+    trusted: Collection[str] = WRITTEN,
+    given: Mapping[str, Sequence[p.PrimExpr]] | None = None,
+) -> None:
     """Call `visit` with each binding and the facts before it, then with each sequence and the facts at its result."""
     for name, fn in module.relax_functions.items():
-        _Walk(module, name, trusted, visit).function(fn, Assumptions())
+        _Walk(module, name, trusted, visit).function(fn, assuming((given or {}).get(name, ())))
+
+
+def assuming(conditions: Sequence[p.PrimExpr]) -> Assumptions:
+    """The assumptions that conditions are taken for granted."""
+    known = Assumptions()
+    for condition in conditions:
+        known = known.plus(condition, "given")
+    return known
 
 
 _BY_PLACE: PerNode[dict[int, list[ShapeCheck]]] = PerNode()

@@ -14,7 +14,7 @@ from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.check_costs import Costs, Spent, check_costs, spent_on
 from relax_explorer.core.shapes.given import read_conditions
 from relax_explorer.core.shapes.residual import PARAMETERS, ShapeCheck, shape_checks, shape_variables
-from relax_explorer.ui.cli import contracts, output
+from relax_explorer.ui.cli import asking, contracts, output
 from relax_explorer.ui.cli.handlers import open_session
 from relax_explorer.ui.cli.opening import chosen
 
@@ -22,13 +22,13 @@ _ANSWERS = {Answer.YES: "proved", Answer.NO: "always fails", Answer.UNKNOWN: "re
 
 
 def shapes(
-    input: str, func: str | None, passes: str | None, stage: str | None, proved: bool, given: str | None, run: bool,
-    input_: tuple[str, ...], shape: tuple[str, ...], max_input: float, desugared: bool, relax: bool, keep_branches: bool, trace: bool, at: int | None,
-    format: str,
+    input: str, func: str | None, passes: str | None, stage: str | None, proved: bool, given: str | None, why: str | None, what_if: str | None,
+    run: bool, input_: tuple[str, ...], shape: tuple[str, ...], max_input: float, desugared: bool, relax: bool, keep_branches: bool,
+    trace: bool, at: int | None, format: str,
 ) -> int:  # fmt: skip
     """Print the checks of a stage; for a file with contracts, what is known of its values."""
     if input.endswith(contracts.SUFFIX):
-        if any((func, passes, stage, proved, given, run, input_, shape)):
+        if any((func, passes, stage, proved, given, why, what_if, run, input_, shape)):
             raise click.UsageError(
                 "a file with contracts takes --desugared, --relax, --keep-branches, --trace, --at and --format only"
             )
@@ -39,15 +39,22 @@ def shapes(
         )
     if (input_ or shape) and not run:
         raise click.UsageError("--input and --shape need --run")
+    if sum((why is not None, what_if is not None, run or proved or given is not None)) > 1:
+        raise click.UsageError("--why and --what-if stand alone")
     session = open_session(input, passes)
     snapshot = chosen(session, stage)
     module = snapshot.module
     if func is not None and func not in module.relax_functions:
         names = ", ".join(module.relax_functions) or "none"
         raise click.UsageError(f"there is no Relax function {func!r}; there are {names}")
-    checks = shape_checks(module, _conditions(module, func or snapshot.entry, given))
+    entry = func or snapshot.entry
+    if why is not None:
+        return asking.print_why(module, snapshot.label, entry, why, format)
+    if what_if is not None:
+        return asking.print_what_if(module, snapshot.label, entry, what_if, format)
+    checks = shape_checks(module, _conditions(module, entry, given))
     checks = [check for check in checks if func in (None, check.function)]
-    costs = _costs(module, func or snapshot.entry, input_, shape, max_input) if run else None
+    costs = _costs(module, entry, input_, shape, max_input) if run else None
     if format == "json":
         rows = [_data(check, costs) for check in checks]
         output.say(output.document("shapes", {"stage": snapshot.label, "checks": rows}))

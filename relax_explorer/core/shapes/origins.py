@@ -1,0 +1,227 @@
+"""Where lengths come from: each is followed back to parameters, to what a program states, and to the variables in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.walk import bindings, defined_dims
+from relax_explorer.core.ops import find
+from relax_explorer.core.program.module import IRModule
+from relax_explorer.core.shapes.operand_lengths import Path, derived, length_at, lengths, paths
+from relax_explorer.core.source import Span
+
+
+@dataclass(frozen=True)
+class Step:
+    """One length: of what, how long, how it is made, where, and the numbers of the steps that it follows from."""
+
+    value: str
+    length: str
+    how: str
+    span: Span | None = None
+    sources: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """A length with all that it follows from. The first step is the length itself, and no step comes before its readers."""
+
+    steps: tuple[Step, ...]
+
+
+_Key = tuple[e.Var, Path] | p.PrimVar
+_Reason = tuple[str, object, list[_Key]]  # how a length is made, the place, and what it follows from
+
+
+class Origins:
+    """Explains the lengths of one function of a normalized module."""
+
+    def __init__(self, module: IRModule, name: str) -> None:
+        self.module, self.fn = module, module.relax_functions[name]
+        self.params: dict[e.Var, e.Function] = {}
+        self.made: dict[e.Var, e.Binding] = {}
+        self.binders: dict[
+            p.PrimVar, tuple[e.Var, Path, object]
+        ] = {}  # the value, its length, and what states it
+        self._add(self.fn)
+        for binding in bindings(self.fn):
+            if binding.var is not None:
+                self.made[binding.var] = binding
+            if isinstance(binding, e.MatchCast):
+                self._bind(binding.var or binding.value, binding.struct_info, binding)
+            if isinstance(binding.value, e.Function):
+                self._add(binding.value)
+
+    def _add(self, fn: e.Function) -> None:
+        for param in fn.params:
+            self.params[param] = fn
+            self._bind(param, param.struct_info or s.OBJECT, param)
+
+    def _bind(self, value: e.Expr, info: s.StructInfo, place: object) -> None:
+        new = set(defined_dims(info)) - self.binders.keys()
+        for path, dim in paths(info):
+            if isinstance(value, e.Var) and isinstance(dim, p.PrimVar) and dim in new:
+                self.binders.setdefault(dim, (value, path, place))
+
+    def named(self, name: str) -> e.Var | None:
+        """The parameter or the last value with a name."""
+        return next((var for var in [*reversed(self.made), *self.params] if var.name == name), None)
+
+    def explain(self, var: e.Var, path: Path) -> Explanation:
+        """A length of a value."""
+        return self._explained([(var, path)])
+
+    def explain_length(
+        self, length: p.PrimExpr, operands: Sequence[e.Expr], span: Span | None
+    ) -> Explanation:
+        """A length that a check compares: that of an operand, if one has it, else what its variables are."""
+        for operand in operands:
+            for leaf, path, dim in lengths(operand):
+                if dim is length and leaf is not None:
+                    return self._explained([(leaf, path)])
+        return self._explained(list(p.free_vars(length)), Step(str(length), str(length), "demanded", span))
+
+    def _explained(self, roots: Sequence[_Key], first: Step | None = None) -> Explanation:
+        """The steps from some lengths on, each once."""
+        found = [] if first is None else [first]
+        numbers: dict[_Key, int] = {}
+        waiting: list[_Key] = list(roots)
+        reasons: list[tuple[_Key, _Reason]] = []
+        for key in waiting:
+            if key not in numbers:
+                numbers[key] = len(found) + len(reasons)
+                reasons.append((key, self._reason(key)))
+                waiting.extend(reasons[-1][1][2])
+        for key, (how, place, keys) in reasons:
+            span = place if isinstance(place, Span) else getattr(place, "span", None)
+            found.append(
+                Step(*self._text(key), how, span, tuple(dict.fromkeys(numbers[one] for one in keys)))
+            )
+        if first is not None:
+            roots_numbers = tuple(dict.fromkeys(numbers[key] for key in roots))
+            found[0] = Step(first.value, first.length, first.how, first.span, roots_numbers)
+        return Explanation(tuple(found))
+
+    def _text(self, key: _Key) -> tuple[str, str]:
+        """The value and its length in words."""
+        if isinstance(key, p.PrimVar):
+            return key.name, key.name
+        var, path = key
+        dim = length_at(var.struct_info, path)
+        return _place_name(var, path), "unknown" if dim is None else str(dim)
+
+    def _reason(self, key: _Key) -> _Reason:
+        """How a length is made, where, and what it follows from."""
+        if isinstance(key, p.PrimVar):
+            binder = self.binders.get(key)
+            if binder is None:
+                return "known only at run time", None, []
+            var, path, place = binder
+            return f"the length of {_place_name(var, path)}, which binds it", place, []
+        var, path = key
+        if var in self.params:
+            return "stated by the parameter", var, self._variables(var, path)
+        binding = self.made.get(var)
+        if binding is None:
+            return "made outside of this function", None, []
+        if isinstance(binding, e.MatchCast):
+            keys = self._variables(var, path)
+            return "checked by the match_cast" if keys else "stated by the match_cast", binding, keys
+        rule = _RULES.get(type(binding.value))
+        how, keys = (_kind(binding.value), []) if rule is None else rule(self, binding.value, path)
+        return how, binding, keys or self._variables(var, path)
+
+    def _variables(self, var: e.Var, path: Path) -> list[_Key]:
+        """The variables of a length, except one that this value binds itself."""
+        dim = length_at(var.struct_info, path)
+        names = [] if dim is None else p.free_vars(dim)
+        return [one for one in names if self.binders.get(one, (None, None))[:2] != (var, path)]
+
+    def _copy(self, value: e.Var, path: Path) -> tuple[str, list[_Key]]:
+        return f"a copy of {value.name}", [(value, path)]
+
+    def _tuple(self, value: e.Tuple, path: Path) -> tuple[str, list[_Key]]:
+        field = value.fields[path[0]]
+        return f"field {path[0]}", [(field, path[1:])] if isinstance(field, e.Var) else []
+
+    def _item(self, value: e.TupleGetItem, path: Path) -> tuple[str, list[_Key]]:
+        whole = value.tuple
+        return f"field {value.index}", [(whole, (value.index, *path))] if isinstance(whole, e.Var) else []
+
+    def _if(self, value: e.If, path: Path) -> tuple[str, list[_Key]]:
+        ends = [
+            branch.body for branch in (value.true_branch, value.false_branch) if isinstance(branch, e.SeqExpr)
+        ]
+        return "the same in both branches", [(end, path) for end in ends if isinstance(end, e.Var)]
+
+    def _call(self, call: e.Call, path: Path) -> tuple[str, list[_Key]]:
+        if isinstance(call.op, e.GlobalVar):
+            return self._function(call, call.op.name, path)
+        declared = find(call.op.name) if isinstance(call.op, e.OpRef) else None
+        if declared is None or declared.takes_sinfo:
+            return "stated by the call", []
+        name = declared.name.removeprefix("relax.")
+        found = derived(declared, call, path)
+        if found is None:
+            return f"made by {name}", []
+        length, sources = found
+        return f"{name} makes it: {length}", [(leaf, where) for leaf, where in sources if leaf is not None]
+
+    def _function(self, call: e.Call, name: str, path: Path) -> tuple[str, list[_Key]]:
+        """A length that a function of the module returns, in terms of its arguments."""
+        callee = self.module.relax_functions.get(name)
+        returned = None if callee is None else length_at(callee.ret_struct_info, path)
+        if callee is None or returned is None:
+            return f"returned by {name}", []
+        keys: list[_Key] = []
+        for var in p.free_vars(returned):
+            for param, arg in zip(callee.params, call.args, strict=False):
+                at = next((where for where, dim in paths(param.struct_info or s.OBJECT) if dim is var), None)
+                if at is not None and isinstance(arg, e.Var):
+                    keys.append((arg, at))
+                    break
+        return f"{name} returns {returned}", keys
+
+
+def _place_name(var: e.Var, path: Path) -> str:
+    return var.name + "".join([f"[{number}]" for number in path])
+
+
+def _kind(value: e.Expr) -> str:
+    return "written here" if isinstance(value, (e.ShapeExpr, e.PrimValue)) else "a constant"
+
+
+_RULES: dict[type, Callable[..., tuple[str, list[_Key]]]] = {
+    e.Var: Origins._copy,
+    e.DataflowVar: Origins._copy,
+    e.Tuple: Origins._tuple,
+    e.TupleGetItem: Origins._item,
+    e.If: Origins._if,
+    e.Call: Origins._call,
+}
+
+
+def parting(a: Explanation, b: Explanation) -> Step | None:
+    """The nearest step that two lengths both follow from; None if they have nothing in common."""
+    others = {(step.value, step.span) for step in b.steps}
+    return next((step for step in a.steps if (step.value, step.span) in others), None)
+
+
+def lines(explanation: Explanation) -> Iterator[tuple[int, Step]]:
+    """The steps for reading, with the depth of each: deeper where several lengths make one. A repeated step has no sources."""
+    seen: set[int] = set()
+    stack = [(0, 0)]
+    while stack:
+        number, depth = stack.pop()
+        step = explanation.steps[number]
+        if number in seen:
+            yield depth, Step(step.value, step.length, "as above", step.span)
+            continue
+        seen.add(number)
+        yield depth, step
+        inner = depth + (len(step.sources) > 1)
+        stack.extend((source, inner) for source in reversed(step.sources))

@@ -1,0 +1,188 @@
+"""Questions about lengths: why is this length what it is, why do two differ, and what if a shape variable had a value?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from relax_explorer.core.arith.prove import Answer
+from relax_explorer.core.codes import relations as codes
+from relax_explorer.core.diagnostics import Diagnostic, Failure
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.walk import all_dims, bindings, substitute_info
+from relax_explorer.core.program.module import IRModule
+from relax_explorer.core.shapes.assumptions import Assumptions
+from relax_explorer.core.shapes.given import read_conditions
+from relax_explorer.core.shapes.operand_lengths import paths
+from relax_explorer.core.shapes.origins import Explanation, Origins, Step, parting
+from relax_explorer.core.shapes.residual import (
+    ALL,
+    ShapeCheck,
+    Visible,
+    assuming,
+    checks_at,
+    shape_checks,
+    shape_variables,
+    visit_facts,
+)
+
+
+@dataclass(frozen=True)
+class Mismatch:
+    """A check that is not proved, the origins of both lengths, and the nearest step that both follow from."""
+
+    check: ShapeCheck
+    sides: tuple[Explanation, Explanation]
+    common: Step | None
+
+
+@dataclass(frozen=True)
+class Why:
+    """The lengths of a value, explained, and the checks at its binding that are not proved."""
+
+    function: str
+    value: str
+    lengths: tuple[Explanation, ...]
+    mismatches: tuple[Mismatch, ...]
+
+
+def why(module: IRModule, entry: str, text: str) -> Why:
+    """Explain `FUNCTION.VALUE.N`, or all lengths of a value. Without a function it is `entry`; N is a field or an axis.
+
+    Raises Failure for a name or a number that does not exist.
+    """
+    names = text.replace("[", ".").replace("]", "").split(".")
+    name = names.pop(0) if names[0] in module.relax_functions and len(names) > 1 else entry
+    if name not in module.relax_functions:
+        raise _unknown(
+            f"there is no Relax function {name!r}", f"The functions are {', '.join(module.relax_functions)}."
+        )
+    origins = Origins(module, name)
+    value, *numbers = names
+    var = origins.named(value)
+    if var is None:
+        known = [one.name for one in (*origins.params, *origins.made)]
+        raise _unknown(
+            f"{name} has no value {value!r}", f"It has {', '.join(known[:20])}{', …' * (len(known) > 20)}."
+        )
+    found = [path for path, _ in paths(var.struct_info) if [str(n) for n in path[: len(numbers)]] == numbers]
+    mismatches = _mismatches(module, origins, var)
+    if not found and (numbers or not mismatches):
+        raise _unknown(f"no length {text!r} is known", f"{value} is {var.struct_info}.")
+    return Why(name, value, tuple(origins.explain(var, path) for path in found), mismatches)
+
+
+def _unknown(message: str, help: str) -> Failure:
+    return Failure(Diagnostic(codes.UNBOUND, message, help=help))
+
+
+def _mismatches(module: IRModule, origins: Origins, var: e.Var) -> tuple[Mismatch, ...]:
+    """The checks at the binding of a value that compare two lengths, and are not proved."""
+    binding = origins.made.get(var)
+    if binding is None:
+        return ()
+    value = binding.value
+    operands = value.args if isinstance(value, e.Call) else (value,)
+    found = []
+    for check in checks_at(module, binding):
+        compared = None if check.answer is Answer.YES else _compared(check.condition)
+        if compared is not None:
+            a, b = (origins.explain_length(length, operands, value.span) for length in compared)
+            found.append(Mismatch(check, (a, b), parting(a, b)))
+    return tuple(found)
+
+
+def _compared(condition: p.PrimExpr | None) -> tuple[p.PrimExpr, p.PrimExpr] | None:
+    """The two lengths that a check compares. Broadcasting compares them in the first factor of a product."""
+    if type(condition) is not p.EQ:
+        return None
+    part = condition.a
+    while isinstance(part, p.Mul):
+        part = part.a
+    is_product = isinstance(condition.a, p.Mul) and isinstance(part, p.Sub)
+    return (part.children()[0], part.children()[1]) if is_product else (condition.a, condition.b)
+
+
+@dataclass(frozen=True)
+class Becomes:
+    """A value whose StructInfo is more precise under a condition."""
+
+    value: str
+    place: object
+    before: s.StructInfo
+    after: s.StructInfo
+
+
+@dataclass(frozen=True)
+class WhatIf:
+    """What follows in a function from a condition: values, and checks that it decides, with their answers."""
+
+    function: str
+    values: tuple[Becomes, ...]
+    decided: tuple[ShapeCheck, ...]
+
+
+def what_if(module: IRModule, function: str, text: str) -> WhatIf:
+    """What the lengths of a function become under conditions such as `n = 7, m <= 2 * n`. Raises Failure for a mistake in them."""
+    fn = module.relax_functions.get(function)
+    conditions = read_conditions(text, {} if fn is None else shape_variables(fn))
+    if fn is None:
+        return WhatIf(function, (), ())
+    before, after = _infos(module, function, fn, ()), _infos(module, function, fn, conditions)
+    values = [
+        Becomes(var.name, place, before[var][1], info)
+        for var, (place, info) in after.items()
+        if info is not before[var][1]
+    ]
+    return WhatIf(function, tuple(values), tuple(_decided(module, function, conditions)))
+
+
+def _infos(
+    module: IRModule, name: str, fn: e.Function, conditions: Sequence[p.PrimExpr]
+) -> dict[e.Var, tuple[object, s.StructInfo]]:
+    """The places and the StructInfo of all values of a function, in order, with the lengths that are known there."""
+    own = set(shape_variables(fn).values())
+    inside = set(bindings(fn))
+    found: dict[e.Var, tuple[object, s.StructInfo]] = {}
+
+    waiting: list[e.Binding] = []  # the last binding: what it checks is known at the next place
+
+    def note(var: e.Var | None, place: object, known: Assumptions) -> None:
+        if var is None or var.struct_info is None:
+            return
+        values = {dim: known.known(dim) for dim in all_dims(var.struct_info)}
+        values = {dim: value for dim, value in values.items() if own.issuperset(p.free_vars(value))}
+        found[var] = place, substitute_info(var.struct_info, values)
+
+    def visit(place: e.Binding | e.SeqExpr, known: Assumptions, visible: Visible) -> None:
+        while waiting:
+            before = waiting.pop()
+            note(before.var, before, known)
+        if isinstance(place, e.SeqExpr) or place not in inside:
+            return
+        if isinstance(place.value, (e.If, e.Function)):  # the next place is inside of it
+            note(place.var, place, known)
+        else:
+            waiting.append(place)
+
+    assumed = assuming(conditions)
+    for param in fn.params:
+        note(param, param, assumed)
+    visit_facts(module, visit, ALL, {name: conditions})
+    return found
+
+
+def _decided(module: IRModule, function: str, conditions: Sequence[p.PrimExpr]) -> list[ShapeCheck]:
+    """The checks of a function that the conditions decide."""
+    before, after = (
+        [check for check in shape_checks(module, given) if check.function == function]
+        for given in (None, {function: conditions})
+    )
+    open_ = {(id(check.place), check.kind, check.text) for check in before if check.answer is Answer.UNKNOWN}
+    return [
+        check
+        for check in after
+        if check.answer is not Answer.UNKNOWN and (id(check.place), check.kind, check.text) in open_
+    ]

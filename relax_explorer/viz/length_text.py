@@ -1,0 +1,161 @@
+"""Answers to questions about lengths as lines of text, and as data for JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from relax_explorer.core.arith.prove import Answer
+from relax_explorer.core.shapes.origins import Explanation, Step, lines
+from relax_explorer.core.shapes.residual import ShapeCheck
+from relax_explorer.core.shapes.why import Mismatch, WhatIf, Why
+
+Line = tuple[str, object]  # the text, and the span or node that it is about
+_FEW = 4  # steps of one length in a row that are shown
+_ANSWERS = {Answer.YES: "is proved", Answer.NO: "always fails", Answer.UNKNOWN: "is left to the run"}
+
+
+def why_lines(found: Why) -> list[Line]:
+    """The origins of each length, then those of the lengths that a check compares."""
+    shown: list[Line] = []
+    for explanation in found.lengths:
+        first = explanation.steps[0]
+        shown.append((f"{found.function}.{first.value} = {first.length}", first.span))
+        shown += _steps(explanation, "  ")
+    for mismatch in found.mismatches:
+        shown += _mismatch(mismatch)
+    return shown
+
+
+def _mismatch(mismatch: Mismatch) -> Iterator[Line]:
+    check, (left, right) = mismatch.check, mismatch.sides
+    yield f"{check.text} {_ANSWERS[check.answer]} ({check.kind}: {check.subject})", check.place
+    yield "  one side", None
+    yield from _steps(left, "    ")
+    yield "  the other side", None
+    yield from _steps(right, "    ")
+    common = mismatch.common
+    if common is None:
+        yield "  they have nothing in common", None
+    else:
+        yield f"  they part behind {common.value}{_where(common)}", common.span
+
+
+def _steps(explanation: Explanation, indent: str) -> Iterator[Line]:
+    """A line for each step. Of many steps in a row with one length, the first and the last ones are shown."""
+    rows = list(lines(explanation))
+    number = 0
+    while number < len(rows):
+        run = _run(rows, number)
+        if run > _FEW:
+            yield _line(*rows[number], indent)
+            depth, last = rows[number + run - 1]
+            yield f"{indent}{'  ' * depth}{'':<9} … {run - 2} more values of length {last.length}", last.span
+            number += run - 1
+        yield _line(*rows[number], indent)
+        number += 1
+
+
+def _run(rows: list[tuple[int, Step]], start: int) -> int:
+    """The number of rows from one on that have the same length and one source each."""
+    depth, first = rows[start]
+    end = start
+    while (
+        end < len(rows)
+        and rows[end][0] == depth
+        and rows[end][1].length == first.length
+        and len(rows[end][1].sources) == 1
+    ):
+        end += 1
+    return end - start
+
+
+def _line(depth: int, step: Step, indent: str) -> Line:
+    where = f"line {step.span.line}" if step.span is not None else ""
+    length = "" if step.value == step.length else f" = {step.length}"
+    return f"{indent}{'  ' * depth}{where:<9} {step.value}{length}: {step.how}", step.span
+
+
+def _where(step: Step) -> str:
+    return "" if step.span is None else f" in line {step.span.line}"
+
+
+def what_if_lines(found: WhatIf, condition: str) -> list[Line]:
+    """The values that become more precise, and the checks that the condition decides."""
+    shown: list[Line] = [(f"{found.function}, if {condition}:", None)]
+    for item in found.values:
+        shown.append(
+            (f"  {_line_of(item.place):<9} {item.value}: {item.before} becomes {item.after}", item.place)
+        )
+    for check in found.decided:
+        shown.append(
+            (
+                f"  {_line_of(check.place):<9} then {check.text} {_ANSWERS[check.answer]} ({check.kind}: {check.subject})",
+                check.place,
+            )
+        )
+    return shown if len(shown) > 1 else [*shown, ("  nothing changes", None)]
+
+
+def _line_of(place: object) -> str:
+    span = getattr(place, "span", None)
+    return "" if span is None else f"line {span.line}"
+
+
+def why_data(found: Why) -> dict[str, Any]:
+    """The answer as data; steps name their sources by number."""
+    return {
+        "function": found.function,
+        "value": found.value,
+        "lengths": [_explanation_data(one) for one in found.lengths],
+        "mismatches": [
+            {
+                **_check_data(one.check),
+                "sides": [_explanation_data(side) for side in one.sides],
+                "common": None if one.common is None else _step_data(one.common) | {"sources": []},
+            }
+            for one in found.mismatches
+        ],
+    }
+
+
+def what_if_data(found: WhatIf) -> dict[str, Any]:
+    """The answer as data."""
+    values = [
+        {"value": one.value, "line": _number(one.place), "before": str(one.before), "after": str(one.after)}
+        for one in found.values
+    ]
+    return {
+        "function": found.function,
+        "values": values,
+        "decided": [_check_data(one) for one in found.decided],
+    }
+
+
+def _explanation_data(explanation: Explanation) -> list[dict[str, Any]]:
+    return [_step_data(step) for step in explanation.steps]
+
+
+def _step_data(step: Step) -> dict[str, Any]:
+    return {
+        "value": step.value,
+        "length": step.length,
+        "how": step.how,
+        "line": None if step.span is None else step.span.line,
+        "sources": list(step.sources),
+    }
+
+
+def _check_data(check: ShapeCheck) -> dict[str, Any]:
+    return {
+        "kind": check.kind,
+        "subject": check.subject,
+        "condition": check.text,
+        "answer": _ANSWERS[check.answer],
+        "line": _number(check.place),
+    }
+
+
+def _number(place: object) -> int | None:
+    span = getattr(place, "span", None)
+    return None if span is None else int(span.line)

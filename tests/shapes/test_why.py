@@ -1,0 +1,229 @@
+"""Lengths are explained by those that they are made of, and conditions tell what they become."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+import relax_explorer as rxe
+from relax_explorer.core.diagnostics import Diagnostic, Failure
+from relax_explorer.core.shapes.origins import Origins
+from relax_explorer.core.shapes.why import what_if, why
+from relax_explorer.viz.length_text import what_if_data, what_if_lines, why_data, why_lines
+from tests.support.random_lengths import outcome, program
+
+TEXT = """@I.ir_module
+class Module:
+    @R.function(private=True)
+    def wide(p: R.Tensor(("a", "b"), "float32")) -> R.Tensor(("a", "b * 2"), "float32"):
+        return R.concat((p, p), axis=1)
+
+    @R.function(private=True)
+    def same(p: R.Tensor(("a",), "float32"), q: R.Tensor(("a",), "float32")) -> R.Tensor(("a",), "float32"):
+        return p
+
+    @R.function
+    def main(x: R.Tensor(("n", "m"), "float32"), y: R.Tensor(("k", "m"), "float32"), w: R.Tensor("float32", ndim=2), f: R.Tensor((), "bool"),
+             u: R.Tensor(("m", 4), "float32"), t: R.Tuple(R.Tensor(("j", "n + 2"), "float32"), R.Shape(["i"]))):
+        n, m, k, l, j, i = T.int64(), T.int64(), T.int64(), T.int64(), T.int64(), T.int64()
+        a = R.exp(x)
+        b = R.concat((a, y), axis=0)
+        c = R.matmul(b, u)
+        d = R.reshape(c, R.shape([(n + k) * 4]))
+        g = Module.wide(b)
+        h = R.match_cast(w, R.Tensor((l, m), "float32"))
+        o = (c, R.permute_dims(h))
+        p = o[1]
+        if f:
+            q = R.add(c, c)
+            r = q
+        else:
+            r = c
+        s = R.split(g, 2, axis=1)
+        e = R.reshape(x, R.shape([n * m]))
+        v = Module.same(d, e)
+        z = R.add(t[0], y)
+        copy = p
+        return (r, s, v, z, copy)
+"""
+
+
+@pytest.fixture(scope="module")
+def module() -> rxe.IRModule:
+    return rxe.normalize(rxe.parse(TEXT))
+
+
+STEPS = {
+    "x.0": ["x[0] = n: stated by the parameter"],
+    "t.0.1": ["t[0][1] = n + 2: stated by the parameter", "n: the length of x[0], which binds it"],
+    "a.1": ["a[1] = m: exp makes it: x[1]", "x[1] = m: stated by the parameter"],
+    "b.0": [
+        "b[0] = n + k: concat makes it: a[0] + y[0]", "a[0] = n: exp makes it: x[0]",
+        "y[0] = k: stated by the parameter", "x[0] = n: stated by the parameter",
+    ],
+    "c.1": ["c[1] = 4: matmul makes it: u[1]", "u[1] = 4: stated by the parameter"],
+    "d.0": [
+        "d[0] = (n + k) * 4: reshape makes it: (n + k) * 4",
+        "n: the length of x[0], which binds it", "k: the length of y[0], which binds it",
+    ],
+    "h.0": ["h[0] = l: stated by the match_cast"],
+    "h.1": ["h[1] = m: checked by the match_cast", "m: the length of x[1], which binds it"],
+    "copy.1": [
+        "copy[1] = l: a copy of p", "p[1] = l: field 1", "o[1][1] = l: field 1", "gv[1] = l: permute_dims makes it: h[0]",
+        "h[0] = l: stated by the match_cast",
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("place", STEPS)
+def test_the_steps_of_a_length(module: rxe.IRModule, place: str) -> None:
+    (explanation,) = why(module, "main", place).lengths
+    texts = [
+        f"{one.value}{'' if one.value == one.length else f' = {one.length}'}: {one.how}"
+        for one in explanation.steps
+    ]
+    assert texts == STEPS[place]
+    assert all(source > number for number, one in enumerate(explanation.steps) for source in one.sources)
+
+
+def test_a_function_is_asked_for_its_result(module: rxe.IRModule) -> None:
+    (explanation,) = why(module, "main", "g.1").lengths
+    first, second = explanation.steps[:2]
+    assert (first.how, second.value) == ("wide returns b * 2", "b[1]")
+
+
+def test_both_branches_are_shown(module: rxe.IRModule) -> None:
+    (explanation,) = why(module, "main", "r[0]").lengths
+    first = explanation.steps[0]
+    assert first.how == "the same in both branches"
+    assert [explanation.steps[source].value for source in first.sources] == ["q[0]", "c[0]"]
+
+
+def test_all_lengths_of_a_value_and_of_one_field(module: rxe.IRModule) -> None:
+    assert [one.steps[0].value for one in why(module, "main", "main.s").lengths] == [
+        "s[0][0]",
+        "s[0][1]",
+        "s[1][0]",
+        "s[1][1]",
+    ]
+    assert [one.steps[0].value for one in why(module, "main", "s.1").lengths] == ["s[1][0]", "s[1][1]"]
+    assert [one.steps[0].length for one in why(module, "main", "wide.gv").lengths] == ["a", "b * 2"]
+
+
+def test_a_mismatch_has_both_chains_and_their_parting(module: rxe.IRModule) -> None:
+    (mismatch,) = why(module, "main", "v").mismatches
+    assert mismatch.check.text == "n * m == (n + k) * 4"
+    assert [side.steps[0].value for side in mismatch.sides] == ["e[0]", "d[0]"]
+    assert mismatch.common is not None
+    assert mismatch.common.value == "n"
+    lines = [text for text, _ in why_lines(why(module, "main", "v"))]
+    assert lines[-1] == "  they part behind n in line 12"
+
+
+def test_a_value_without_lengths_has_its_mismatches(module: rxe.IRModule) -> None:
+    found = why(module, "main", "z")
+    assert not found.lengths
+    first, second = found.mismatches
+    assert [side.steps[0].value for side in first.sides] == ["gv1[1]", "y[1]"]
+    assert [side.steps[0].value for side in second.sides] == ["gv1[0]", "y[0]"]
+    assert second.common is None
+    lines = [text for text, _ in why_lines(found)]
+    assert lines[-1] == "  they have nothing in common"
+    assert "j == k or j == 1 or k == 1 is left to the run (operator: add in z)" in lines
+    assert [one["common"] for one in why_data(found)["mismatches"]] == [None, None]
+
+
+def test_what_has_many_readers_is_one_step() -> None:
+    lines = ["@R.function", 'def main(v0: R.Tensor(("n",), "float32")):', "    n = T.int64()"]
+    lines += [f"    v{number} = R.concat((v{number - 1}, v{number - 1}))" for number in range(1, 25)]
+    deep = rxe.normalize(rxe.parse("\n".join([*lines, "    return v24\n"])))
+    (explanation,) = why(deep, "main", "v24.0").lengths
+    assert len(explanation.steps) == 25
+    assert len(why_lines(why(deep, "main", "v24.0"))) < 60
+
+
+def test_a_long_way_is_folded() -> None:
+    lines = ["@R.function", 'def main(v0: R.Tensor(("n",), "float32")):', "    n = T.int64()"]
+    lines += [f"    v{number} = R.exp(v{number - 1})" for number in range(1, 3000)]
+    deep = rxe.normalize(rxe.parse("\n".join([*lines, "    return v2999\n"])))
+    found = why(deep, "main", "v2999")
+    assert [text for text, _ in why_lines(found)] == [
+        "main.v2999[0] = n",
+        "  line 3002 v2999[0] = n: exp makes it: v2998[0]",
+        "            … 2997 more values of length n",
+        "  line 4    v1[0] = n: exp makes it: v0[0]",
+        "  line 2    v0[0] = n: stated by the parameter",
+    ]
+    assert len(why_data(found)["lengths"][0]) == 3000
+
+
+@pytest.mark.parametrize("place", ["nothing", "main.", "main.x.7", "main.x.0.0", "other.x", "f.0", ""])
+def test_what_does_not_exist_is_told(module: rxe.IRModule, place: str) -> None:
+    with pytest.raises(Failure) as failure:
+        why(module, "main", place)
+    assert failure.value.diagnostics[0].code.id == "RX0607"
+    assert failure.value.diagnostics[0].help
+
+
+def test_what_a_condition_makes_of_lengths(module: rxe.IRModule) -> None:
+    found = what_if(module, "main", "n = 7, k == n + 1")
+    after = {
+        one.value: str(one.after).removeprefix("R.Tensor(").removesuffix(', dtype="float32")')
+        for one in found.values
+    }
+    assert after["x"] == "(7, m)"
+    assert (after["b"], after["c"], after["d"], after["g"]) == ("(15, m)", "(15, 4)", "(60,)", "(15, m * 2)")
+    assert "h" not in after
+    assert [(one.text, one.answer.value) for one in found.decided if one.kind == "arguments"] == [
+        ("n * m == (n + k) * 4", "no")
+    ]
+    assert what_if_lines(found, "n = 7")[0][0] == "main, if n = 7:"
+    assert what_if_data(found)["values"][0]["after"].startswith("R.Tensor((7, m)")
+
+
+def test_what_holds_anyway_is_no_consequence() -> None:
+    text = """@R.function
+def main(x: R.Tensor(("n",), "float32"), y: R.Tensor(("k",), "float32"), w: R.Tensor("float32", ndim=1)):
+    n, k, l = T.int64(), T.int64(), T.int64()
+    a = R.match_cast(y, R.Tensor((n,), "float32"))
+    b = R.match_cast(w, R.Tensor((l,), "float32"))
+    c = R.exp(y)
+    return (a, b, c)
+"""
+    module = rxe.normalize(rxe.parse(text))
+    assert [one.value for one in what_if(module, "main", "l = 3").values] == ["b"]
+    assert [one.value for one in what_if(module, "main", "k = 3").values] == ["y", "a", "c"]
+    assert what_if_lines(what_if(module, "main", "n >= 0"), "n >= 0")[-1][0] == "  nothing changes"
+    with pytest.raises(Failure):
+        what_if(module, "main", "q = 1")
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_what_is_said_to_make_a_length_makes_it_in_every_run(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    seen = 0
+    for _ in range(90):
+        text = program(rng)
+        names = re.findall(r"^        (v\d+) = ", text, re.MULTILINE)
+        text = re.sub(r"return \w+\n$", f"return ({', '.join(['x', 'y', 'z', *names])})\n", text)
+        if any(item.is_error for item in rxe.check(rxe.parse(text))):
+            continue
+        module = rxe.normalize(rxe.parse(text))
+        origins = Origins(module, "main")
+        for lengths in ({"n": 4, "m": 4, "k": 4}, {"n": 2, "m": 4, "k": 2}, {"n": 4, "m": 1, "k": 4}):
+            result = outcome(module, lengths, True)
+            if isinstance(result, Diagnostic):
+                continue
+            shapes = {name: value.shape for name, value in zip(["x", "y", "z", *names], result, strict=True)}
+            for name in names:
+                var = origins.named(name)
+                assert var is not None
+                for axis in range(len(getattr(var.struct_info, "dims", None) or ())):
+                    step = origins.explain(var, (axis,)).steps[0]
+                    formula = step.how.partition(" makes it: ")[2]
+                    if formula:
+                        seen += 1
+                        assert eval(formula, {**shapes, **lengths}) == shapes[name][axis], (text, step)
+    assert seen > 20
