@@ -135,6 +135,44 @@ def test_a_value_without_lengths_has_its_mismatches(module: rxe.IRModule) -> Non
     assert [one["common"] for one in why_data(found)["mismatches"]] == [None, None]
 
 
+HEAD = """@R.function
+def main(x: R.Tensor(("n", "m"), "float32"), y: R.Tensor(("k", "m"), "float32"), z: R.Tensor(("n", "m"), "float32")):
+    n, m, k = T.int64(), T.int64(), T.int64()
+"""
+
+
+def first_reason(lines: str, place: str) -> str:
+    body = "".join(f"    {line}\n" for line in lines.splitlines())
+    return why(rxe.normalize(rxe.parse(HEAD + body)), "main", place).lengths[0].steps[0].how
+
+
+def test_equal_lengths_are_told_apart_where_inference_can() -> None:
+    square = 'o = R.zeros(R.shape([n, n]), "float32")\na = R.permute_dims(o)\nreturn a'
+    assert first_reason(square, "a.0") == "permute_dims makes it: o[1]"
+    assert first_reason("a = R.add(x, z)\nreturn a", "a.0") == "add makes it: x[0]"
+    ones = 'o = R.zeros(R.shape([1, m]), "float32")\na = R.add(y, o)\nreturn a'
+    assert first_reason(ones, "a.0") == "add makes it: y[0]"
+
+
+def test_the_last_value_of_a_name_is_meant() -> None:
+    assert first_reason("a = R.exp(x)\na = R.permute_dims(a)\nreturn a", "a.0").startswith("permute_dims")
+
+
+def test_proved_checks_are_no_mismatches() -> None:
+    lines = 'a = R.match_cast(y, R.Tensor((n, m), "float32"))\nb = R.match_cast(y, R.Tensor((n, m), "float32"))\nreturn (a, b)'
+    program = rxe.normalize(rxe.parse(HEAD + "".join(f"    {line}\n" for line in lines.splitlines())))
+    assert len(why(program, "main", "a").mismatches) == 1
+    assert not why(program, "main", "b").mismatches
+
+
+def test_the_condition_of_a_branch_says_nothing_of_its_result() -> None:
+    lines = "h = R.prim_value(k == n)\nif h:\n    r = R.exp(y)\nelse:\n    r = R.abs(y)\nreturn r"
+    program = rxe.normalize(rxe.parse(HEAD + "".join(f"    {line}\n" for line in lines.splitlines())))
+    values = [one.value for one in what_if(program, "main", "n = 3").values]
+    assert "r" not in values
+    assert any(name.startswith("r") for name in values), "in the branch it does"
+
+
 def test_what_has_many_readers_is_one_step() -> None:
     lines = ["@R.function", 'def main(v0: R.Tensor(("n",), "float32")):', "    n = T.int64()"]
     lines += [f"    v{number} = R.concat((v{number - 1}, v{number - 1}))" for number in range(1, 25)]

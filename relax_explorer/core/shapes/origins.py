@@ -62,7 +62,7 @@ class Origins:
             self._bind(param, param.struct_info or s.OBJECT, param)
 
     def _bind(self, value: e.Expr, info: s.StructInfo, place: object) -> None:
-        new = set(defined_dims(info)) - self.binders.keys()
+        new = set(defined_dims(info))
         for path, dim in paths(info):
             if isinstance(value, e.Var) and isinstance(dim, p.PrimVar) and dim in new:
                 self.binders.setdefault(dim, (value, path, place))
