@@ -105,6 +105,18 @@ def _checks(app: Controls, text: str) -> None:
     show_checks(app, text)
 
 
+def _why(app: Controls, text: str) -> None:
+    from relax_explorer.ui.tui.length_answers import show_why
+
+    show_why(app, text)
+
+
+def _what_if(app: Controls, text: str) -> None:
+    from relax_explorer.ui.tui.length_answers import show_what_if
+
+    show_what_if(app, text)
+
+
 def _solver(app: Controls, text: str) -> None:
     solving = app.state.solving
     if text and (solving is None or not text.isdecimal() or not 0 <= int(text) <= solving.last):
@@ -235,6 +247,12 @@ TYPED: tuple[Typed, ...] = (
         "[proved|all|given C]",
         "List the checks of lengths left to the run: why, and what removes them.",
         _checks,
+    ),
+    Typed(
+        "why", "[VALUE]", "Show where the lengths of a value come from, and why two of them may differ.", _why
+    ),
+    Typed(
+        "what-if", "CONDITION", "Show what every length becomes under a condition such as n = 7.", _what_if
     ),
     Typed("solver", "[STEP]", "Step through type relations or shape contracts.", _solver),
     Typed("passes", "[A,B]", "Edit the pipeline, or run these passes, as with --passes.", _passes),
