@@ -32,14 +32,14 @@ class Summary:
     is_sampled: bool = False
 
 
-def summary(value: Value) -> Summary | None:
-    """The summary of an array of numbers with elements; None for other values."""
+def summary(value: Value, most: int = MOST) -> Summary | None:
+    """The summary of an array of numbers with elements, read from at most `most` of them; None for other values."""
     if not isinstance(value, np.ndarray) or not value.size or value.dtype.kind in "SUO":
         return None
     flat = value.reshape(-1)
-    is_sampled = flat.size > MOST
+    is_sampled = flat.size > most
     if is_sampled:
-        flat = flat[:: -(-flat.size // MOST)]
+        flat = flat[:: -(-flat.size // most)]
     with np.errstate(all="ignore"):
         numbers = flat.astype(np.float64)
     finite = numbers[np.isfinite(numbers)]
@@ -83,6 +83,25 @@ def value_row(name: str, value: Value, width: int, name_width: int) -> str:
     cells = _cells(found)
     room = kind_width(width, name_width)
     return f"{left}{fit(kind, room):<{room}} {cells}".rstrip()
+
+
+INLINE = 28  # cells of a value beside its binding
+_FEW = 1 << 14  # elements that are read for it: it is drawn for each visible line, at each step
+
+
+def inline_value(value: Value) -> str:
+    """A value beside the binding that made it, in `INLINE` cells: distribution and range, or what is not finite."""
+    found = summary(value, _FEW)
+    if found is None or (isinstance(value, np.ndarray) and value.ndim == 0):
+        text = "" if isinstance(value, tuple) else f" {visible(short_value(value, INLINE))}"
+    else:
+        bad = found.nan + found.inf
+        numbers = (
+            f"‼ {bad} not finite" if bad else f"{number_text(found.least)} … {number_text(found.greatest)}"
+        )
+        text = f"{'≈' if found.is_sampled else ' '}{sparkline(found.counts):<{BINS}} {numbers}"
+    text = fit(text, INLINE)
+    return text + " " * (INLINE - columns(text))
 
 
 def kind_width(width: int, name_width: int) -> int:

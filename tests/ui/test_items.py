@@ -141,6 +141,18 @@ class Module:
         q = Module.f(p)
         return q
 """
+BESIDE = """@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((2, 3), "float32")):
+        a = R.const([[0, 1, 2], [3, 4, 5]], "float32")
+        b = R.multiply(x, a)
+        pair = (a, b)
+        n = R.prim_value(6)
+        big = R.arange(0, 40000, 1, "float32")
+        later = R.add(a, a)
+        return later
+"""
 CAST = """@I.ir_module
 class Module:
     @R.function
@@ -399,6 +411,37 @@ async def test_a_wide_screen_shows_the_value_under_the_cursor(requirement: str, 
     async with Explorer(file(tmp_path, VALUES), "", screen="debug").run_test(size=(120, 40)) as pilot:
         await pilot.pause()
         assert not pilot.app.screen.query_one("#inspector").size.height
+
+
+@item("UI-09")
+async def test_a_very_wide_screen_shows_values_beside_their_bindings(
+    requirement: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "x.npy"
+    np.save(path, np.array([[0, 1, 2], [np.nan, np.inf, 5]], "float32"))
+    text = file(tmp_path, BESIDE)
+    app = Explorer(text, "", screen="debug", call=CallInputs(sources={"x": str(path)}))
+    async with app.run_test(size=(200, 60)) as pilot:
+        await idle(pilot, app)
+        await press(pilot, app, "s", "s", "s", "s", "s")
+        rows = {row.text.split()[1]: row.ghost for row in app.view.rows if " = " in row.text}
+        found = {name: ghost.split("32")[-1].strip() for name, ghost in rows.items()}
+        assert found == {
+            "a": "██ ██ ██ 0 … 5",
+            "b": "█▄     ▄ ‼ 2 not finite",
+            "pair": "",
+            "n": "int64 6  6",
+            "big": "≈████████ 0 … 4e+04",
+            "later": "",
+        }
+        assert "0 … 5" in screen_text(app)
+        await press(pilot, app, "S", "S", "S", "S", "S")
+        assert "0 … 5" not in "".join(row.ghost for row in app.view.rows)
+    app = Explorer(text, "", screen="debug", call=CallInputs(sources={"x": str(path)}))
+    async with app.run_test(size=(169, 60)) as pilot:
+        await idle(pilot, app)
+        await press(pilot, app, "s")
+        assert not any("…" in row.ghost for row in app.view.rows)
 
 
 @item("UI-09")

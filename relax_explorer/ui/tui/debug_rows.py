@@ -127,13 +127,15 @@ def marked_lines(session: DebugSession, table: IrTable) -> TableRows:
         return TableRows(table, marks={id(walk.stored): "▶"})
     frame, now = debugger.frame, debugger.next_binding
     marks = {id(place.node): "·" for place in table.places if place.kind == "binding"}
+    values = {}
     for at in frame.plan.code[: frame.pc]:
         if at.binding and frame.registers[at.target] is not None:
             marks[id(at.binding)] = "✓"
+            values[id(at.binding)] = frame.registers[at.target]
     marks |= {id(binding): _mark(item) for item in debugger.breakpoints for binding in item.bindings}
     if now is not None:
         marks[id(now)] = "▶"
-    return TableRows(table, marks=marks)
+    return TableRows(table, marks=marks, values=values)
 
 
 def shown_function(stage: Snapshot, session: DebugSession) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import overload
+from typing import TYPE_CHECKING, overload
 
 from relax_explorer.ui.tui.widgets.line_view import Row
 from relax_explorer.viz.compact import Piece
@@ -16,6 +16,9 @@ from relax_explorer.viz.table_diff import UNMARKED, TableDiff
 from relax_explorer.viz.table_folds import CHECKS, Fold, Folded, FoldKey, around
 from relax_explorer.viz.visible import character_columns, columns, fit, visible
 
+if TYPE_CHECKING:
+    from relax_explorer.core.exec.values import Value
+
 WIDEST_INFO = 48
 SEPARATOR = " │  "
 LEAST_BESIDE = 120  # cells of a terminal from which on two stages stand side by side
@@ -23,12 +26,16 @@ _POINTS = frozenset("●◆○")
 
 
 class TableRows(Sequence[Row]):
-    """The rows of a table, each made when it is drawn. `marks` are glyphs of nodes, by identity."""
+    """The rows of a table, each made when it is drawn. `marks` are glyphs of nodes, by identity, and `values` what they made."""
 
     def __init__(
-        self, table: IrTable, diff: TableDiff | None = None, marks: Mapping[int, str] | None = None
+        self,
+        table: IrTable,
+        diff: TableDiff | None = None,
+        marks: Mapping[int, str] | None = None,
+        values: Mapping[int, Value] | None = None,
     ) -> None:
-        self.table, self.diff, self.marks = table, diff, marks or {}
+        self.table, self.diff, self.marks, self.values = table, diff, marks or {}, values
         self._rows: dict[int, Row] = {}
         self._with: tuple[Folded, TableRows] | None = None  # these rows with folds
 
@@ -52,6 +59,24 @@ class TableRows(Sequence[Row]):
             marked = self.diff[number]
             return _row(marked.row, marked.glyph, marked.is_old)
         shown = self.table[number]
+        row = self._marked(shown)
+        if self.values is None or not row.ghost:
+            return row
+        from relax_explorer.viz.value_table import (
+            INLINE,
+            inline_value,
+        )  # the machine, only once something ran
+
+        node = id(shown.place.node)
+        has_value = shown.place.kind == "binding" and node in self.values
+        inline = inline_value(self.values[node]) if has_value else " " * INLINE
+        return replace(row, ghost=f"{row.ghost} {inline}")
+
+    def without_values(self) -> TableRows:
+        """The same rows where values have no room beside them."""
+        return self if self.values is None else TableRows(self.table, self.diff, self.marks)
+
+    def _marked(self, shown: TableRow) -> Row:
         return _row(shown, self.marks.get(id(shown.place.node), " ") if shown.place.kind != "else" else " ")
 
     def noted(self, number: int, note: str) -> Row:

@@ -25,6 +25,7 @@ from relax_explorer.viz.table_folds import CHECKS, Folded
 from relax_explorer.viz.value_page import value_page
 from relax_explorer.viz.visible import fit, visible
 
+ROOMY = 170  # cells from which on values stand beside their bindings
 LOWER = ("values", "shapes", "calls", "points")
 
 
@@ -139,7 +140,8 @@ class DebugScreen(ProgramFrame):
         is_moved = (
             old is None or (view.position, view.now) != (old.position, old.now) or self.explorer.follows
         )
-        lines = view.lines.with_folds(self.explorer.state.options.folded)
+        shown = view.lines if self.app.size.width >= ROOMY else view.lines.without_values()
+        lines = shown.with_folds(self.explorer.state.options.folded)
         ir.show(lines, lines.line_of(view.now) if is_moved else None)
         if is_moved:
             ir.centre()
