@@ -18,7 +18,7 @@ from typing import Any
 import hypothesis
 import pytest
 
-from tests.support import packed_functions
+from tests.support import packed_functions, proofs
 from tests.support.golden import Golden
 from tests.support.oracle import Oracle
 from tests.support.spec_coverage import Coverage
@@ -29,6 +29,7 @@ TALLIES = {
     "operators": "types of calls of operators",
     "values": "values of calls of operators",
     "parts": "operators",
+    "proofs": "proofs about lengths, asked of z3",
 }
 # Names, each with a reason, printed by reason.
 REASONS = {"not run": "operators without evaluation", "evaluated only": "operators evaluated but not lowered"}
@@ -87,6 +88,15 @@ def oracle(request: pytest.FixtureRequest) -> Iterator[Oracle]:
     yield oracle
     oracle.close()
     _count(request.config, oracle.asked, oracle.refused)
+
+
+@pytest.fixture(autouse=True)
+def confirmed_proofs(request: pytest.FixtureRequest) -> Iterator[None]:
+    """z3 confirms each answer about lengths that a test relied on."""
+    with proofs.recorded() as found:
+        yield
+    if found.asked:
+        request.config.stash[COUNTS]["proofs"].update(found.confirm())
 
 
 @pytest.fixture(scope="session")

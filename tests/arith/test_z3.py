@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -12,70 +11,22 @@ from relax_explorer.core.arith.assume import prove_under
 from relax_explorer.core.arith.prove import Answer, at_least, equal
 from relax_explorer.core.arith.simplify import simplify
 from relax_explorer.core.ir import prim as p
+from tests.support import z3_terms
 from tests.support.dimensions import VARIABLES, M, N, conditions, expressions, literals
 
-z3 = pytest.importorskip("z3")
+z3 = z3_terms.z3
 LENGTHS = {var: z3.Int(var.name) for var in VARIABLES}
 WORDS = {var: z3.BitVec(var.name, 64) for var in VARIABLES}
-Meaning = tuple[Any, Any]  # the term, and the condition under which it is defined
 
 
-def meaning(expr: p.PrimExpr) -> Meaning:
+def meaning(expr: p.PrimExpr) -> z3_terms.Meaning:
     """The z3 term of an expression over unbounded integers."""
-    if isinstance(expr, p.PrimVar):
-        return LENGTHS[expr], z3.BoolVal(True)
-    if isinstance(expr, p.IntImm):
-        return z3.BoolVal(bool(expr.value)) if expr.dtype.is_bool else z3.IntVal(expr.value), z3.BoolVal(True)
-    parts = [meaning(child) for child in expr.children()]
-    if isinstance(expr, p.Not):
-        return z3.Not(parts[0][0]), parts[0][1]
-    if isinstance(expr, p.Select):
-        (test, known), (yes, yes_known), (no, no_known) = parts
-        return z3.If(test, yes, no), z3.And(known, z3.If(test, yes_known, no_known))
-    (a, a_known), (b, b_known) = parts
-    if isinstance(expr, p.And):
-        return z3.And(a, b), z3.And(a_known, z3.Or(z3.Not(a), b_known))
-    if isinstance(expr, p.Or):
-        return z3.Or(a, b), z3.And(a_known, z3.Or(a, b_known))
-    known = z3.And(a_known, b_known)
-    if isinstance(expr, (p.FloorDiv, p.FloorMod, p.Div, p.Mod)):
-        known = z3.And(known, b != 0)
-    return OPERATORS[type(expr)](a, b), known
+    return z3_terms.meaning(expr, LENGTHS)
 
 
-def floored(a: Any, b: Any) -> Any:
-    return z3.If(b > 0, a / b, (-a) / (-b))  # z3 rounds down if the divisor is positive
-
-
-def truncated(a: Any, b: Any) -> Any:
-    return z3.If(a >= 0, z3.If(b > 0, a / b, -(a / -b)), z3.If(b > 0, -(-a / b), -a / -b))
-
-
-OPERATORS = {
-    p.Add: lambda a, b: a + b,
-    p.Sub: lambda a, b: a - b,
-    p.Mul: lambda a, b: a * b,
-    p.FloorDiv: floored,
-    p.FloorMod: lambda a, b: a - b * floored(a, b),
-    p.Div: truncated,
-    p.Mod: lambda a, b: a - b * truncated(a, b),
-    p.Min: lambda a, b: z3.If(a < b, a, b),
-    p.Max: lambda a, b: z3.If(a > b, a, b),
-    p.EQ: lambda a, b: a == b,
-    p.NE: lambda a, b: a != b,
-    p.LT: lambda a, b: a < b,
-    p.LE: lambda a, b: a <= b,
-    p.GT: lambda a, b: a > b,
-    p.GE: lambda a, b: a >= b,
-}
-
-
-def found(*constraints: Any, milliseconds: int = 300) -> Any:
+def found(*constraints: Any) -> Any:
     """The result of a search for lengths that satisfy all constraints: sat, unsat, or unknown after too long a time."""
-    solver = z3.Solver()
-    solver.set("timeout", milliseconds)
-    solver.add(*[length >= 0 for length in LENGTHS.values()], *constraints)
-    return solver.check()
+    return z3_terms.found(LENGTHS.values(), *constraints)
 
 
 def agree(answer: Answer, outcome: Any, *known: Any) -> None:
