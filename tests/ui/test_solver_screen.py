@@ -177,6 +177,26 @@ async def test_contracts_are_stepped_too() -> None:
         assert all(line in printed for line in table(app, "left"))
 
 
+async def test_values_are_those_of_the_function_of_the_step(tmp_path: Path) -> None:
+    path = tmp_path / "bodies.shapes"
+    path.write_text(
+        "@f = fn(x : Tensor([n, 4], int8)) : Tensor([n, 4], int8) { let y = @add(x, x); y }\nlet a : Tensor([8, 4], int8) = ..;\nlet b = @f(a)\n"
+    )
+    app = Explorer(str(path))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await opened(pilot, app)
+        shown = {}
+        while app.state.step < app.state.solving.count:
+            await press(pilot, app, "s")
+            names = [line.partition(" : ")[0].split()[-1] for line in table(app, "types")]
+            marked = [line[1:].strip() for line in table(app, "made") if line.startswith("▶")]
+            shown[under_cursor(app).strip()] = names, marked
+        assert shown["1  y : Tensor([x.dim(0), x.dim(1)], int8)"][0] == ["x", "y"]
+        assert shown["3  b : Tensor([8, 4], int8)"][0] == ["a", "b"]
+        result = "assert out.dim(0) == x.dim(0)"
+        assert shown[f"1  {result}: proved"][1] == [f"{result};"], "of the result, too"
+
+
 async def test_what_fails_is_told_with_its_step(tmp_path: Path) -> None:
     bad = tmp_path / "bad.relay"
     bad.write_text(CONTRADICTORY)
