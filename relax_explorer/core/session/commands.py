@@ -71,7 +71,7 @@ COMMANDS: tuple[Command, ...] = (
                 "the screen to start on",
                 "choice",
                 "passes",
-                choices=("passes", "debug", "graph", "problems", "home"),
+                choices=("passes", "debug", "graph", "problems", "checks", "home"),
             ),
             Argument(
                 "--record",

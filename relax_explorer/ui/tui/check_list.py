@@ -1,99 +1,126 @@
-"""The checks of lengths of the selected stage as a list; Enter goes to the binding of one. They are found off the UI thread."""
+"""The checks of lengths of a stage: which are shown, as rows, and one of them in sentences."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from textwrap import wrap
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
 from relax_explorer.core.arith.prove import Answer
+from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.ir import expr as e
-from relax_explorer.core.session.check_costs import Costs, check_costs, spent_on
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.program.module import IRModule
+from relax_explorer.core.session.check_costs import Costs, spent_on
 from relax_explorer.core.shapes.given import read_conditions
 from relax_explorer.core.shapes.residual import PARAMETERS, ShapeCheck, shape_checks, shape_variables
 from relax_explorer.ui.tui.controls import Controls
-from relax_explorer.ui.tui.dialogs.popup import room
 from relax_explorer.ui.tui.widgets.line_view import Row
-from relax_explorer.viz.visible import visible
+from relax_explorer.viz.lexer import highlight
+from relax_explorer.viz.visible import columns, fit, visible
 
-if TYPE_CHECKING:
-    from relax_explorer.core.program.module import IRModule
-    from relax_explorer.ui.tui.jobs import Job
-
-FILTERS = ("remaining", "proved", "given", "all")
+FILTERS = {
+    "remaining": "what is left to the run, or always fails",
+    "proved": "what is proved",
+    "given": "what a condition decides",
+    "all": "all checks",
+}
+"""The words of `:checks`, and what each shows."""
 _GLYPHS = {Answer.YES: "✓", Answer.UNKNOWN: "·", Answer.NO: "✗"}
 _WORDS = {Answer.YES: "proved", Answer.UNKNOWN: "left to the run", Answer.NO: "failing in every run"}
+_ANSWERS = {**_WORDS, Answer.NO: "it fails in every run"}
+_OUTSIDE = "each call from outside"
+
+
+@dataclass(frozen=True, eq=False)
+class Entry:
+    """The checks that each call of a function from outside makes; they are no fault of the program, so they share a row."""
+
+    function: str
+    checks: tuple[ShapeCheck, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """The checks of one function that are shown, how many there are of each answer, and how many of each kind remain."""
+
+    function: str
+    counts: str
+    shown: tuple[ShapeCheck | Entry, ...]
+    left: str  # by kind
+
+
+@dataclass(frozen=True, eq=False)
+class CheckList:
+    """The checks of a stage by function, and what they cost in the run so far, if there is one."""
+
+    groups: tuple[Group, ...]
+    costs: Costs | None = None
 
 
 def show_checks(app: Controls, text: str) -> None:
-    """List the checks of the selected stage, with what they cost in the run of Debug so far."""
-    stage, run = app.state.stage, app.run_control.session
+    """Show the checks that a `:checks` line asks for."""
     word, _, condition = text.partition(" ")
     shown = word or "remaining"
+    stage = app.state.stage
     if shown not in FILTERS or (shown == "given") != bool(condition):
         app.say("checks takes remaining, proved, all, or given with a condition such as n == 7")
-        return
-    if stage is None:
+    elif stage is None:
         app.say("no program is open")
-        return
-    number, module, binding = stage.number, stage.module, app.state.selection.binding
-    width = room(app.size.width)
-    function = app.run_control.function()
-
-    def work(job: Job) -> tuple[list[Row], int]:
-        costs = None if run is None else check_costs(run.debugger.machine)
-        by_function = _checks(module, function, condition)
-        rows = [
-            row
-            for name, checks in by_function.items()
-            for row in _function_rows(name, checks, shown, costs, width)
-        ]
-        here = (n for n, row in enumerate(rows) if binding is not None and _place(row) is binding)
-        return rows, next(here, 0)
-
-    def done(found: tuple[list[Row], int]) -> None:
-        rows, cursor = found
-        app.show_rows(
-            f"Checks of lengths in stage {stage.label}: {visible(text or shown, 60)}", rows, cursor, go
-        )
-
-    def go(row: Row) -> None:
-        place = _place(row)
-        app.stage_control.go_to(number, row.function, place if isinstance(place, e.Binding) else None)
-        app.show_screen("passes")
-
-    # The lane of the run moves the debugger: nobody reads its machine meanwhile.
-    app.jobs.start("checks" if run is None else "run", "looking for checks", work, done, replaces=run is None)
+    else:
+        given = (app.run_control.function(), condition) if condition else ("", "")
+        try:
+            conditions_of(stage.module, *given)
+        except Failure as failure:
+            app.show_failures(failure.diagnostics)
+            return
+        app.show_with(checks=shown, given=given)
+        app.show_screen("checks")
 
 
-def _checks(module: IRModule, function: str, condition: str) -> dict[str, list[ShapeCheck]]:
-    """The checks of each function; in `function`, the condition holds (none if it is empty)."""
-    found: dict[str, list[ShapeCheck]] = {name: [] for name in module.relax_functions}
+def conditions_of(module: IRModule, function: str, condition: str) -> dict[str, list[p.PrimExpr]] | None:
+    """A condition on the lengths of a function; None for an empty text. Raises Failure for a wrong one."""
     fn = module.relax_functions.get(function)
     variables = {} if fn is None else shape_variables(fn)
-    given = {function: read_conditions(condition, variables)} if condition else None
-    for check in shape_checks(module, given):
+    return {function: read_conditions(condition, variables)} if condition else None
+
+
+def checks_of(module: IRModule, function: str, condition: str) -> dict[str, list[ShapeCheck]]:
+    """The checks of each function; in `function`, the condition holds (none if it is empty)."""
+    found: dict[str, list[ShapeCheck]] = {name: [] for name in module.relax_functions}
+    for check in shape_checks(module, conditions_of(module, function, condition)):
         found[check.function].append(check)
     return found
 
 
-def _place(row: Row) -> object:
-    return row.node.place if isinstance(row.node, ShapeCheck) else None
+def listed(checks: dict[str, list[ShapeCheck]], shown: str, costs: Costs | None) -> CheckList:
+    """The checks that a filter shows."""
+    return CheckList(tuple([_group(name, found, shown) for name, found in checks.items()]), costs)
 
 
-def _function_rows(
-    name: str, checks: Sequence[ShapeCheck], shown: str, costs: Costs | None, width: int
-) -> Iterator[Row]:
-    """A head with counts, then a line for each check that is shown, and lines with its reasons."""
-    counts = [
-        f"{number} {word}"
-        for answer, word in _WORDS.items()
-        if (number := sum(check.answer is answer for check in checks))
+def _group(name: str, checks: Sequence[ShapeCheck], shown: str) -> Group:
+    counts = [(sum(check.answer is answer for check in checks), word) for answer, word in _WORDS.items()]
+    told = ", ".join([f"{number} {word}" for number, word in counts if number])
+    kept = [check for check in checks if shown == "all" or _is_shown(check, shown)]
+    for check in kept:
+        _ = check.why  # it is found here, off the thread that draws
+    is_entry = [shown == "remaining" and _is_of_entry(check) for check in kept]
+    rows: list[ShapeCheck | Entry] = [
+        check for check, is_own in zip(kept, is_entry, strict=True) if not is_own
     ]
-    yield Row(f"{visible(name, 60)}: {', '.join(counts) or 'nothing to check'}", " ", None, name)
-    for check in checks:
-        if shown == "all" or _is_shown(check, shown):
-            yield from _check_rows(check, costs, width)
+    entry = tuple([check for check, is_own in zip(kept, is_entry, strict=True) if is_own])
+    rows += [Entry(name, entry)] if entry else []
+    return Group(name, told or "nothing to check", tuple(rows), _by_kind(checks))
+
+
+def _is_of_entry(check: ShapeCheck) -> bool:
+    return check.kind == PARAMETERS and check.answer is Answer.UNKNOWN
+
+
+def _by_kind(checks: Sequence[ShapeCheck]) -> str:
+    """How many checks of each kind remain."""
+    left = Counter(check.kind for check in checks if check.answer is Answer.UNKNOWN)
+    return ", ".join(f"{kind}: {number}" for kind, number in left.items())
 
 
 def _is_shown(check: ShapeCheck, shown: str) -> bool:
@@ -103,20 +130,108 @@ def _is_shown(check: ShapeCheck, shown: str) -> bool:
     return (check.answer is Answer.YES) == (shown == "proved")
 
 
-def _check_rows(check: ShapeCheck, costs: Costs | None, width: int) -> Iterator[Row]:
-    span = getattr(check.place, "span", None)
-    var = getattr(check.place, "var", None)
-    where = [f"line {span.line}"] if span is not None else []
-    where += [visible(var.name, 30)] if var is not None else []
-    where += ["each call from outside"] if check.kind == PARAMETERS else []
-    lines = [
-        f"  {visible(check.text, 120)}  ({visible(f'{check.kind}: {check.subject}', 120)}) {', '.join(where)}"
-    ]
-    lines += [f"    because {'; '.join(map(str, check.proof))}"] if check.proof else []
-    lines += [f"    why: {check.why}"] if check.why else []
-    lines += [f"    to remove it: {check.remedy}"] if check.remedy else []
+# -- rows -------------------------------------------------------------------------------------------------------------
+
+
+def check_rows(found: CheckList, width: int) -> list[Row]:
+    """A head for each function, then a row for each check: line, binding, condition, what demands it, why it remains."""
+    shown = [check for group in found.groups for check in group.shown if isinstance(check, ShapeCheck)]
+    names = _widest([_binding(check) for check in shown], 20)
+    room = max(20, width - names - 10)
+    conditions = _widest([visible(check.text) for check in shown], room // 2)
+    demands = _widest([_demand(check) for check in shown], room // 3)
+    return list(_rows(found, (names, conditions, demands)))
+
+
+def _widest(texts: Sequence[str], most: int) -> int:
+    return min(max(map(columns, texts), default=0), most)
+
+
+def _rows(found: CheckList, widths: tuple[int, int, int]) -> Iterator[Row]:
+    for group in found.groups:
+        head = f"{visible(group.function, 60)}: {group.counts}"
+        yield Row(head, " ", group, group.function, pieces=(("title", head),))
+        for check in group.shown:
+            if isinstance(check, Entry):
+                yield _entry_row(check, found.costs)
+            else:
+                yield _check_row(check, found.costs, widths)
+
+
+def _check_row(check: ShapeCheck, costs: Costs | None, widths: tuple[int, int, int]) -> Row:
+    names, conditions, demands = widths
+    condition = fit(visible(check.text), conditions)
     spent = None if costs is None else spent_on(check, costs)
-    lines += [f"    in this run: {spent}"] if spent is not None else []
-    lines = [part for line in lines for part in wrap(visible(line, 600), width, subsequent_indent=" " * 6)]
-    for number, line in enumerate(lines):
-        yield Row(line, " " if number else _GLYPHS[check.answer], check, check.function)
+    why = f"  {visible(check.why, 120)}" if check.why else ""
+    pieces = (
+        ("number", f"{_line(check):>5}  "),
+        ("var", f"{_padded(fit(_binding(check), names), names)}  "),
+        *highlight(condition),
+        ("text", " " * (conditions - columns(condition) + 2)),
+        ("attribute", _padded(fit(_demand(check), demands), demands)),
+        ("muted", why),
+    )
+    text = "".join(part for _, part in pieces)
+    ghost = "" if spent is None else str(spent)
+    return Row(text, _GLYPHS[check.answer], check, check.function, ghost, pieces)
+
+
+def _entry_row(entry: Entry, costs: Costs | None) -> Row:
+    lengths = sum(check.condition is not None for check in entry.checks)
+    text = f"{'':7}{_OUTSIDE}: {_count(len(entry.checks) - lengths, 'kind')}, {_count(lengths, 'length')}"
+    spent = None if costs is None else spent_on(entry.checks[0], costs)
+    pieces = (("muted", text),)
+    return Row(text, "·", entry, entry.function, "" if spent is None else str(spent), pieces)
+
+
+def _demand(check: ShapeCheck) -> str:
+    return _OUTSIDE if check.kind == PARAMETERS else visible(f"{check.kind}: {check.subject}", 60)
+
+
+def _line(check: ShapeCheck) -> str:
+    span = getattr(check.place, "span", None)
+    return "" if span is None else str(span.line)
+
+
+def _binding(check: ShapeCheck) -> str:
+    var = getattr(check.place, "var", None)
+    return visible(
+        check.subject if var is None and check.kind == PARAMETERS else "" if var is None else var.name, 40
+    )
+
+
+def _padded(text: str, width: int) -> str:
+    return text + " " * (width - columns(text))
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'s' * (number != 1)}"
+
+
+# -- one check ----------------------------------------------------------------------------------------------------------
+
+
+def place_of(node: object) -> e.Binding | None:
+    """The binding of a row, if it has one."""
+    place = node.place if isinstance(node, ShapeCheck) else None
+    return place if isinstance(place, e.Binding) else None
+
+
+def check_details(row: Row, found: CheckList) -> list[str]:
+    """What stands in a row, in sentences."""
+    node = row.node
+    if isinstance(node, Entry):
+        return [_OUTSIDE, *[f"  {visible(check.text, 200)}" for check in node.checks]]
+    if isinstance(node, Group):
+        return [row.text.strip(), *([f"left to the run by kind: {node.left}"] if node.left else [])]
+    assert isinstance(node, ShapeCheck)  # rows have no other nodes
+    spent = None if found.costs is None else spent_on(node, found.costs)
+    place = ", ".join(part for part in (_binding(node), f"line {_line(node)}" if _line(node) else "") if part)
+    lines = [f"{node.text}: {_ANSWERS[node.answer]}", f"demanded by {node.kind}: {node.subject}"]
+    lines[-1] += f" in {node.function}{', ' + place if place else ''}"
+    lines += [f"because {'; '.join(map(str, node.proof))}"] if node.proof else []
+    lines += [f"why: {node.why}"] if node.why else []
+    lines += [f"to remove it: {node.remedy}"] if node.remedy else []
+    if found.costs is not None:
+        lines.append(f"in this run: {spent if spent is not None else 'not made yet'}")
+    return [visible(line, 600) for line in lines]

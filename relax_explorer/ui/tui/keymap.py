@@ -32,7 +32,8 @@ _WORDS = {
     "edit_step": "edit-pass", "add": "add-pass", "remove": "remove-pass", "run_plan": "run-pipeline", "toggle_pass": "disable-pass",
     "pan(-1, 0)": "pan-left", "pan(1, 0)": "pan-right", "pan(0, -1)": "pan-up", "pan(0, 1)": "pan-down", "lower": "next-table",
     "fold_all('open')": "open-all", "fold_all('close')": "close-all", "whole": "whole-graph",
-    "pair(1)": "next-pair", "pair(-1)": "previous-pair", "match": "find",
+    "filter(1)": "next-filter", "filter(-1)": "previous-filter", "ask('checks given ')": "given", "pair(1)": "next-pair",
+    "pair(-1)": "previous-pair", "match": "find",
 }  # fmt: skip
 """The names of actions that their text does not give."""
 

@@ -45,14 +45,14 @@ LABELS = {
 }  # fmt: skip
 """The keys that have another name for users."""
 _IR = ("passes", "debug")
-_STAGES = ("passes", "graph", "problems", "compare")  # in debug, another stage would end the run
+_STAGES = ("passes", "graph", "problems", "compare", "checks")  # in debug, another stage would end the run
 KEYS: tuple[Key, ...] = (
     Key("1", "show('passes')", "Passes: stages and what each changed"),
     Key("2", "show('debug')", "Debug: evaluation step by step"),
     Key("3", "show('graph')", "Graph: the dataflow graph"),
     Key("4", "show('problems')", "Problems: errors and warnings of all stages"),
     Key("5", "show('compare')", "Compare: the values of two stages"),
-    Key("6", "checks", "Checks of lengths left to the run: why, and what removes them"),
+    Key("6", "show('checks')", "Checks of lengths left to the run: why, and what removes them"),
     Key("7", "show('solver')", "Solver: type relations and shape contracts step by step"),
     Key("0", "show('home')", "Home: recent files and samples"),
     Key(
@@ -158,6 +158,9 @@ KEYS: tuple[Key, ...] = (
     Key("d", "worst", "The pair of values that differs most", ("compare",), "worst"),
     Key("c", "difference(1)", "Next pair of values that differs", ("compare",), "difference"),
     Key("C", "difference(-1)", "Previous pair of values that differs", ("compare",)),
+    Key("f", "filter(1)", "What remains, what is proved, or all checks", ("checks",), "filter"),
+    Key("F", "filter(-1)", "The filter before", ("checks",)),
+    Key("a", "ask('checks given ')", "What a condition would decide", ("checks",), "given"),
     Key("s", "run('step')", "Step: the next run of a relation, or the next decision", ("solver",), "step"),
     Key("S", "run('reverse-step')", "Step back", ("solver",), "back"),
     Key("c", "run('continue')", "To the end", ("solver",), "end"),
@@ -172,7 +175,7 @@ KEYS: tuple[Key, ...] = (
         "enter",
         "enter",
         "Go to what the line shows",
-        ("passes", "debug", "problems", "compare", "solver", "home"),
+        ("passes", "debug", "problems", "compare", "checks", "solver", "home"),
         "",
     ),
     Key("space", "switch_step", "Turn the pass on or off", ("pipeline",), "on/off"),
@@ -196,8 +199,13 @@ KEYS: tuple[Key, ...] = (
     Key(
         "slash", "search", "Find text; op:, ty:, var:, pat: narrow it, all: searches every stage", (), "find"
     ),
-    Key("n", "match(1)", "Next match", ("passes", "graph", "problems", "compare", "home", "popup")),
-    Key("N", "match(-1)", "Previous match", ("passes", "graph", "problems", "compare", "home", "popup")),
+    Key("n", "match(1)", "Next match", ("passes", "graph", "problems", "compare", "checks", "home", "popup")),
+    Key(
+        "N",
+        "match(-1)",
+        "Previous match",
+        ("passes", "graph", "problems", "compare", "checks", "home", "popup"),
+    ),
     Key("f3", "match(1)", "Next match"),
     Key("shift+f3", "match(-1)", "Previous match"),
     Key("colon", "ask('')", "Type a command; Tab completes it", (), "command"),
@@ -229,7 +237,7 @@ KEYS: tuple[Key, ...] = (
     Key("q", "back", "Back; from Passes quit"),
     Key("ctrl+q", "quit", "Quit"),
 )
-SCREENS = ("passes", "debug", "graph", "problems", "compare", "solver", "home")
+SCREENS = ("passes", "debug", "graph", "problems", "compare", "checks", "solver", "home")
 POPUP = (
     "down", "up", "page(1)", "page(-1)", "top", "bottom", "side(1)", "side(-1)", "search", "match(1)", "match(-1)", "copy",
     "copy_command", "next_theme", "quit",

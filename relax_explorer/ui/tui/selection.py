@@ -45,7 +45,8 @@ class Options:
     functions whose calls are opened in the graph; `calls` draws which function calls
     which; `lower` is the table below the program in a narrow debug screen;
     `shows_programs` shows both programs when two stages are compared; `since` is the stage since which changes are shown, None
-    for the one before.
+    for the one before; `checks` tells which checks of lengths are shown, `given` the function and the
+    condition that is taken for granted in it.
     """
 
     density: str = "compact"
@@ -64,6 +65,8 @@ class Options:
     lower: str = "values"
     shows_programs: bool = False
     since: int | None = None
+    checks: str = "remaining"
+    given: tuple[str, str] = ("", "")
 
     def before(self, stage: int) -> int:
         """The stage against which changes of a stage are shown."""

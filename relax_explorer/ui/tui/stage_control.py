@@ -279,7 +279,9 @@ class StageControl:
 
 def _for_another_program(options: Options) -> Options:
     """Options without the places that they name."""
-    return replace(options, folded=Folded(), opened=frozenset(), since=None)
+    return replace(
+        options, folded=Folded(), opened=frozenset(), since=None, given=("", ""), checks="remaining"
+    )
 
 
 def _read_at(first: Snapshot, line: int) -> Selection | None:

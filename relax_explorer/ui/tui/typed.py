@@ -245,7 +245,7 @@ TYPED: tuple[Typed, ...] = (
     Typed(
         "checks",
         "[proved|all|given C]",
-        "List the checks of lengths left to the run: why, and what removes them.",
+        "Show the checks of lengths left to the run: why, and what removes them.",
         _checks,
     ),
     Typed(
@@ -381,7 +381,8 @@ def command_line(app: Controls) -> str:
     if state.solving is not None and screen == "solver":
         return command(state.solving.command).text({"input": state.path, "at": state.step})
     names = {
-        "debug": "debug", "graph": "graph", "problems": "check", "compare": "compare", "solver": "relations", "home": "tui",
+        "debug": "debug", "graph": "graph", "problems": "check", "compare": "compare", "checks": "shapes", "solver": "relations",
+        "home": "tui",
     }  # fmt: skip
     own = command(names.get(screen, "show"))
     session, stage = state.session, state.stage
@@ -391,8 +392,12 @@ def command_line(app: Controls) -> str:
         "input": path or None, "inputs": path or None, "a": path or None, "func": state.selection.function or None,
         "passes": app.pipeline_control.text if from_passes else None,
     }  # fmt: skip
-    if stage is not None and screen in ("passes", "graph"):
+    if stage is not None and screen in ("passes", "graph", "checks"):
         values["stage"] = str(stage.label)
+    if screen == "checks":
+        function, given = state.options.given
+        is_all = state.options.checks in ("proved", "all")
+        values |= {"func": function or None, "given": given or None, "proved": is_all or None}
     if screen == "graph" and state.options.calls:
         values |= {"calls": True, "func": None}
     if screen == "compare" and state.compared is not None and not from_passes:

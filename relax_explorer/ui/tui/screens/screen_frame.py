@@ -27,7 +27,7 @@ SMALLEST = (60, 16)
 NARROW = 100  # cells from which on panes stand side by side, in frames
 WIDE = 140
 QUIET = 0.1  # seconds without a key before a panel asks for more about what the cursor is on
-_TABS = {1: "passes", 2: "debug", 3: "graph", 4: "problems", 5: "compare", 7: "solver"}
+_TABS = {1: "passes", 2: "debug", 3: "graph", 4: "problems", 5: "compare", 6: "checks", 7: "solver"}
 
 
 class Frame(Moving):
@@ -171,23 +171,30 @@ class Frame(Moving):
     def _header(self) -> Text:
         state, width = self.explorer.state, self.app.size.width
         name = Path(state.path).name if state.path else "relax-explorer"
-        left = Text(f" {visible(name, 24)}  ", style="bold")
-        for number, screen in _TABS.items():
-            if screen not in (self.name_, "problems") and (screen == "solver") != (state.solving is not None):
-                continue  # a program has stages or a solver
-            word = f"{number} {screen.title()}" if not self.is_narrow or screen == self.name_ else str(number)
-            left.append(
-                f"[{word}]" if screen == self.name_ else f" {word} ",
-                style="bold" if screen == self.name_ else "dim",
-            )
-        room = width - columns(left.plain) - 1
         right, wrong = self.position(state), _wrong(state)
+        left = Text(f" {visible(name, 24)}  ", style="bold")
+        tabs = self._digits(not self.is_narrow)
+        if columns(left.plain) + columns(tabs.plain) + columns(right) >= width:
+            tabs = self._digits(False)
+        left.append_text(tabs)
+        room = width - columns(left.plain) - 1
         if columns(wrong) + columns(right) <= room:
             right = wrong + right
         right = fit(right, max(0, room))
         left.append(" " * max(0, room - columns(right)))
         left.append(right)
         return left
+
+    def _digits(self, is_named: bool) -> Text:
+        """The digits of the screens, with their names or only that of this one."""
+        state, tabs = self.explorer.state, Text()
+        for number, screen in _TABS.items():
+            if screen not in (self.name_, "problems") and (screen == "solver") != (state.solving is not None):
+                continue  # a program has stages or a solver
+            is_here = screen == self.name_
+            word = f"{number} {screen.title()}" if is_named or is_here else str(number)
+            tabs.append(f"[{word}]" if is_here else f" {word} ", style="bold" if is_here else "dim")
+        return tabs
 
     def position(self, state: State) -> str:
         """What stands at the right of the header: the stage."""
@@ -280,10 +287,6 @@ class Frame(Moving):
 
     def action_help(self) -> None:
         self.explorer.show_help(self.name_)
-
-    def action_checks(self) -> None:
-        """List the checks of lengths that are left to the run, with the cursor at those of the selected binding."""
-        execute_typed(self.explorer, "checks")
 
     def action_jump(self, by: int) -> None:
         self.explorer.stage_control.jump(by)

@@ -1,0 +1,182 @@
+"""The checks screen: the checks of lengths of a stage, why each is left to the run, and what would remove it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from textwrap import wrap
+
+from rich.text import Text
+from textual.app import ComposeResult
+
+from relax_explorer.core.program.module import IRModule
+from relax_explorer.core.session.check_costs import check_costs
+from relax_explorer.core.shapes.residual import ShapeCheck
+from relax_explorer.ui.tui import keys
+from relax_explorer.ui.tui.check_list import (
+    FILTERS,
+    CheckList,
+    Group,
+    check_details,
+    check_rows,
+    checks_of,
+    listed,
+    place_of,
+)
+from relax_explorer.ui.tui.empty import no_program
+from relax_explorer.ui.tui.jobs import Job
+from relax_explorer.ui.tui.screens.screen_frame import Frame
+from relax_explorer.ui.tui.state import State
+from relax_explorer.ui.tui.widgets.fixed_text import FixedText
+from relax_explorer.ui.tui.widgets.line_messages import CursorMoved, RowChosen
+from relax_explorer.ui.tui.widgets.line_view import LineView, text_lines
+from relax_explorer.viz.visible import fit, visible
+
+Given = tuple[str, str]  # a function and a condition
+ByFunction = dict[str, list[ShapeCheck]]
+_AROUND = 6  # cells of a line that are not text: frame, gutter, scrollbar
+
+
+class ChecksScreen(Frame):
+    """`✓` is proved, `·` left to the run, `✗` fails in every run. The costs are those of the run of Debug so far."""
+
+    BINDINGS = keys.bindings("checks")
+    name_ = "checks"
+    panes = ("checks", "check")
+
+    def compose_body(self) -> ComposeResult:
+        """The list, and the check under the cursor."""
+        yield FixedText(id="filter")
+        yield LineView("checks")
+        yield LineView("check", colored=False)
+
+    def prepare(self) -> None:
+        """Nothing is listed yet."""
+        self._asked: tuple[object, ...] | None = None  # what the list shows, or will show
+        self._found: CheckList | None = None
+        self._made: tuple[IRModule, Given, ByFunction] | None = None  # the checks that were found last
+
+    def fit(self) -> None:
+        """Where the list has no frame, a line above tells what it shows."""
+        super().fit()
+        self.query_one("#filter").display = self.is_narrow
+
+    # -- drawing --------------------------------------------------------------------------------------------------
+
+    def draw(self, state: State, old: State) -> None:
+        """Look for the checks of another stage or filter; else follow the selection."""
+        if state.stage is None:
+            self._asked = self._found = None
+            self.query_one("#checks", LineView).show(
+                text_lines(no_program(state, self.explorer.asked, False)), 0
+            )
+            self.query_one("#check", LineView).show([], 0)
+            return
+        options, run = state.options, state.run
+        position = None if run is None or run.stage != state.stage.number else run.position
+        asked = (state.session, state.stage.number, options.checks, options.given, position)
+        if asked != self._asked:
+            self._asked = asked
+            self._start(state)
+        elif self._found is not None:
+            if old == State():  # the screen has another size
+                self._show_rows(self._found)
+            self._follow(state)
+
+    def _start(self, state: State) -> None:
+        stage, options, run = state.stage, state.options, self.explorer.run_control.session
+        assert stage is not None  # the caller checked this
+        module = stage.module
+
+        def work(job: Job) -> CheckList:
+            costs = None if run is None else check_costs(run.debugger.machine)
+            return listed(self._checks(module, options.given), options.checks, costs)
+
+        # The lane of the run moves the debugger: nobody reads its machine meanwhile.
+        lane = "checks" if run is None else "run"
+        self.explorer.jobs.start(lane, "looking for checks", work, self._show, replaces=run is None)
+
+    def _checks(self, module: IRModule, given: Given) -> ByFunction:
+        """The checks of a module. Another filter or another step of the run finds no others."""
+        if self._made is None or self._made[0] is not module or self._made[1] != given:
+            self._made = (module, given, checks_of(module, *given))
+        return self._made[2]
+
+    def _show(self, found: CheckList) -> None:
+        is_first, self._found = self._found is None, found
+        self._show_rows(found)
+        view, options = self.query_one("#checks", LineView), self.explorer.state.options
+        function, condition = options.given
+        given = f", given {visible(condition, 40)} in {visible(function, 40)}" if condition else ""
+        title = f"Checks of lengths: {FILTERS[options.checks]}{given}"
+        view.show_title(title)
+        self.query_one("#filter", FixedText).show(Text(f" {fit(title, self.app.size.width - 2)}"))
+        view.border_subtitle = (
+            "a run in Debug adds their costs" if found.costs is None else "costs in the run so far"
+        )
+        if is_first:
+            view.move(
+                next((n for n, row in enumerate(view.rows) if not isinstance(row.node, Group)), 0), tell=False
+            )
+        self._follow(self.explorer.state)
+        self._draw_check()
+
+    def _show_rows(self, found: CheckList) -> None:
+        rows = check_rows(found, self.app.size.width - _AROUND)
+        if not any(group.shown for group in found.groups):
+            rows += text_lines(["", "nothing to show: f shows other checks, ] goes to the next stage"])
+        self.query_one("#checks", LineView).show(rows)
+        self._draw_check()
+
+    def _follow(self, state: State) -> None:
+        """Put the cursor on a check of the selected binding, if it is not there."""
+        view, binding = self.query_one("#checks", LineView), state.selection.binding
+        if binding is not None and place_of(view.row_node) is not binding:
+            line = next((n for n, row in enumerate(view.rows) if place_of(row.node) is binding), None)
+            if line is not None:
+                view.move(line, tell=False)
+                view.centre()
+                self._draw_check()
+
+    def _draw_check(self) -> None:
+        """Tell about the check under the cursor."""
+        row, view = self.query_one("#checks", LineView).row, self.query_one("#check", LineView)
+        if row is None or row.node is None or self._found is None:
+            view.show([], 0)
+            return
+        width = max(20, (view.scrollable_content_region.width or self.app.size.width) - 4)
+        lines = [
+            part
+            for line in check_details(row, self._found)
+            for part in wrap(line, width, subsequent_indent="  ")
+        ]
+        view.show(text_lines(lines), 0)
+        view.show_title(visible(row.function))
+
+    # -- selecting ------------------------------------------------------------------------------------------------
+
+    def on_cursor_moved(self, message: CursorMoved) -> None:
+        """Show and select the check under the cursor."""
+        row = self.query_one("#checks", LineView).row
+        if message.view == "checks" and row is not None:
+            self._draw_check()
+            selection = self.explorer.state.selection
+            self.explorer.select(replace(selection, function=row.function, binding=place_of(row.node)))
+
+    def on_row_chosen(self, message: RowChosen) -> None:
+        """A click on the line under the cursor."""
+        self.action_enter()
+
+    def action_enter(self) -> None:
+        """Go to the binding of the check."""
+        row, stage = self.query_one("#checks", LineView).row, self.explorer.state.stage
+        if row is None or stage is None:
+            return
+        self.explorer.stage_control.go_to(stage.number, row.function, place_of(row.node))
+        self.explorer.show_screen("passes")
+
+    def action_filter(self, by: int) -> None:
+        """Show others: what remains, what is proved, all. A given condition stays with its own filter."""
+        options = self.explorer.state.options
+        names = [name for name in FILTERS if name != "given" or options.given[1]]
+        at = names.index(options.checks)
+        self.explorer.show_with(checks=names[(at + by) % len(names)])
