@@ -1,27 +1,40 @@
-"""The list of checks of lengths: UI-13."""
+"""The checks screen: UI-13."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from relax_explorer.ui.tui.app import Explorer
-from relax_explorer.ui.tui.dialogs.popup import Popup
+from relax_explorer.ui.tui.typed import command_line
+from relax_explorer.ui.tui.widgets.line_view import LineView
+from tests.cli.test_commands import rxe_cli
+from tests.support.roundtrip import SAMPLES
 from tests.ui.test_explorer import screen_text, wait
-from tests.ui.test_screens import idle
+from tests.ui.test_screens import idle, press, typed
 
 PROGRAM = """@I.ir_module
 class Module:
     @R.function
-    def main(x: R.Tensor(("n",), "float32"), y: R.Tensor(("m",), "float32")) -> R.Tensor(("n",), "float32"):
+    def main(x: R.Tensor(("n",), "float32"), y: R.Tensor(("m",), "float32"), w: R.Tensor(("n", 4), "float32")) -> R.Tensor(("n",), "float32"):
         n = T.int64()
         m = T.int64()
         a = R.exp(x)
         b = R.match_cast(y, R.Tensor((n,), "float32"))
-        c = R.add(a, b)
-        return c
+        c = R.add(x, y)
+        d = R.match_cast(c, R.Tensor((n,), "float32"))
+        return d
+
+    @R.function(private=True)
+    def other(z: R.Tensor(("k",), "float32")) -> R.Tensor((7,), "float32"):
+        k = T.int64()
+        e = R.match_cast(z, R.Tensor((7,), "float32"))
+        return e
 """
+SIZES = pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
 
 
 @pytest.fixture
@@ -31,76 +44,207 @@ def program(tmp_path: Path) -> str:
     return str(path)
 
 
-async def listed(pilot, app: Explorer, text: str) -> list[str]:  # type: ignore[no-untyped-def]  # Textual's Pilot
-    app.frame.ask(text)
-    await pilot.press("enter")
+def rows(app: Explorer) -> list[str]:
+    return [
+        f"{row.gutter} {row.text} {row.ghost}".strip()
+        for row in app.frame.query_one("#checks", LineView).rows
+    ]
+
+
+def detail(app: Explorer) -> str:
+    return " ".join(row.text.strip() for row in app.frame.query_one("#check", LineView).rows)
+
+
+async def opened(pilot: Any, app: Explorer) -> None:
+    await wait(pilot, lambda: app.state.session is not None)
     await idle(pilot, app)
-    await wait(pilot, lambda: isinstance(app.screen, Popup))
-    return [row.text for row in app.view.rows]
 
 
-@pytest.mark.parametrize("size", [(80, 24), (200, 60)])
+@SIZES
 async def test_ui_13_checks_say_why_and_enter_goes_there(program: str, size: tuple[int, int]) -> None:
     app = Explorer(program, "")
     async with app.run_test(size=size) as pilot:
-        await wait(pilot, lambda: app.state.session is not None)
+        await opened(pilot, app)
+        await press(pilot, app, "6")
+        assert app.screen_name == "checks"
+        assert "[6 Checks]" in screen_text(app)
+        assert [line for line in rows(app) if ":" in line and line[0] not in "✓·✗"] == [
+            "main: 1 proved, 7 left to the run",
+            "other: 1 left to the run",
+        ]
+        assert rows(app)[1].startswith("·     8  b  m == n")
+        assert "it fails with" in rows(app)[1]
+        assert app.view.cursor == 1, "the first check, not the head"
+        assert (
+            "m == n: left to the run demanded by match_cast: y in main, b, line 8 why: it fails with"
+            in detail(app)
+        )
+        assert "to remove it: " in detail(app)
+        assert "in this run" not in detail(app), "there is no run"
+        await press(pilot, app, "enter")
+        assert (app.screen_name, app.state.selection.variable) == ("passes", "b")
+        await press(pilot, app, "6", "G")
+        assert app.state.selection.function == "other"
+        await press(pilot, app, "k")
+        assert app.state.selection.variable in ("", "e")
+        app.stage_control.go_to_variable("b")
+        app.show_screen("checks")
         await idle(pilot, app)
-        lines = await listed(pilot, app, "checks")
-        assert lines[0].startswith("main: ")
-        assert "left to the run" in lines[0]
-        assert any("m == n" in line or "n == m" in line for line in lines)
-        assert any("why: it fails with" in line for line in lines)
-        assert any("to remove it: " in line for line in lines)
-        assert "left to the run" in screen_text(app)
-        assert not any("in this run" in line for line in lines)
-        app.view.move(next(n for n, line in enumerate(lines) if "match_cast" in line))
-        await pilot.press("enter")
-        await idle(pilot, app)
-        assert app.screen_name == "passes"
-        assert app.state.selection.variable == "b"
-        again = await listed(pilot, app, "checks")
-        assert "match_cast" in again[app.view.cursor]  # the checks of the selected binding
-        await pilot.press("escape")
-        await pilot.press("6")
-        await idle(pilot, app)
-        assert [row.text for row in app.view.rows] == again
-        assert "…" not in screen_text(app)  # sentences are wrapped, not cut
-        await pilot.press("escape")
-        proved = await listed(pilot, app, "checks proved")
-        assert not any("why:" in line for line in proved)
+        assert app.view.cursor == 1, "the cursor is at the selected binding"
+        assert app.view.row.node.place is app.state.selection.binding
 
 
-async def test_ui_13_a_run_counts_checks(program: str) -> None:
-    app = Explorer(program, "", screen="debug")
-    async with app.run_test(size=(120, 40)) as pilot:
-        await wait(pilot, lambda: app.state.run is not None)
-        await pilot.press("n")
-        await idle(pilot, app)
-        await pilot.press("n")
-        await idle(pilot, app)
-        lines = await listed(pilot, app, "checks all")
-        assert any("in this run: 1 time" in line for line in lines)
-
-
-async def test_ui_13_a_wrong_filter_and_no_program_are_told(program: str) -> None:
+async def test_ui_13_calls_from_outside_share_a_row(program: str) -> None:
     app = Explorer(program, "")
     async with app.run_test(size=(80, 24)) as pilot:
-        await wait(pilot, lambda: app.state.session is not None)
-        app.frame.ask("checks nothing")
-        await pilot.press("enter")
+        await opened(pilot, app)
+        await press(pilot, app, "6")
+        assert "·        each call from outside: 3 kinds, 2 lengths" in rows(app)
+        app.view.move(rows(app).index("·        each call from outside: 3 kinds, 2 lengths"))
         await idle(pilot, app)
+        assert detail(app).startswith("each call from outside x is a float32 tensor of rank 1 y is")
+        await press(pilot, app, "enter")
+        assert (app.screen_name, app.state.selection.function, app.state.selection.binding) == (
+            "passes",
+            "main",
+            None,
+        )
+
+
+async def test_ui_13_filters(program: str) -> None:
+    app = Explorer(program, "")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await opened(pilot, app)
+        await press(pilot, app, "6")
+        remaining = rows(app)
+        assert "what is left to the run" in screen_text(app)
+        await press(pilot, app, "f")
+        proved = rows(app)
+        assert all(line.startswith("✓") for line in proved if line[:1] in tuple("✓·✗"))
+        assert "what is proved" in screen_text(app)
+        await press(pilot, app, "f")
+        assert sum(line[0] in "✓·" for line in rows(app)) == 9
+        await press(pilot, app, "f")
+        assert rows(app) == remaining
+        await press(pilot, app, "F")
+        await typed(pilot, app, "checks proved")
+        assert rows(app) == proved
+        assert "--proved" in command_line(app)
+        assert rxe_cli(*command_line(app).split()[1:]).exit_code == 0
+        await typed(pilot, app, "checks nothing")
         assert "checks takes remaining, proved" in screen_text(app)
+        assert rows(app) == proved
 
 
 async def test_ui_13_a_given_condition_shows_what_it_decides(program: str) -> None:
     app = Explorer(program, "")
     async with app.run_test(size=(80, 24)) as pilot:
-        await wait(pilot, lambda: app.state.session is not None)
+        await opened(pilot, app)
+        await press(pilot, app, "6")
+        await typed(pilot, app, "checks given m == n")
+        assert "given m == n in main" in screen_text(app)
+        assert [line[0] for line in rows(app)] == ["m", "✓", "✓", "o"], "only what the condition decides"
+        assert rows(app)[1].startswith("✓     8  b  m == n")
+        assert "because m == n (given)" in detail(app)
+        assert not any("each call from outside" in line for line in rows(app)), "those stay undecided"
+        assert "--func main" in command_line(app)
+        assert command_line(app).endswith("--given 'm == n'")
+        await press(pilot, app, "f")
+        assert "all checks" in screen_text(app)
+        assert any(line.startswith("✓     8  b") for line in rows(app)), "it holds with each filter"
+        before = rows(app)
+        await typed(pilot, app, "checks given k == 1")
+        assert any("there is no shape variable k" in row.text for row in app.view.rows)
+        await press(pilot, app, "escape")
+        assert rows(app) == before
+        await press(pilot, app, "G")
+        await typed(pilot, app, "checks given k == 7")
+        assert "given k == 7 in other" in screen_text(app)
+        await typed(pilot, app, "checks")
+        assert any(line.startswith("·     8  b") for line in rows(app)), "`:checks` drops the condition"
+
+
+@SIZES
+async def test_ui_13_a_run_adds_costs(program: str, size: tuple[int, int]) -> None:
+    app = Explorer(program, "", screen="debug")
+    async with app.run_test(size=size) as pilot:
+        await wait(pilot, lambda: app.state.run is not None)
+        await press(pilot, app, "n", "6")
+        assert not rows(app)[1].endswith("µs"), "it was not made yet"
+        assert "in this run: not made yet" in detail(app)
+        assert any(line.startswith("·        each call") and "1 time, " in line for line in rows(app))
+        await press(pilot, app, "2", "n", "6")
+        assert "1 time, " in rows(app)[1]
+        assert "in this run: 1 time, " in detail(app)
+        await press(pilot, app, "enter")
+        assert (app.screen_name, app.state.selection.variable) == ("debug", "b")
+        assert app.state.run is not None, "the run goes on"
+        await press(pilot, app, "2", "N", "6")
+        assert "in this run: not made yet" in detail(app)
+
+
+async def test_another_stage_has_other_checks(tmp_path: Path) -> None:
+    folder = tmp_path / "dumps"
+    folder.mkdir()
+    (folder / "00_input.py").write_text(PROGRAM)
+    (folder / "01_Fixed.py").write_text(
+        PROGRAM.replace('y: R.Tensor(("m",)', 'y: R.Tensor(("n",)').replace("m = T.int64()", "pass")
+    )
+    (folder / "02_None.py").write_text("@I.ir_module\nclass Module:\n    pass\n")
+    app = Explorer(str(folder))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await opened(pilot, app)
+        await press(pilot, app, "6")
+        assert any(" b  m == n" in line for line in rows(app))
+        await press(pilot, app, "right_square_bracket")
+        assert app.state.selection.stage == 1
+        assert not any(" b  m == n" in line for line in rows(app))
+        await press(pilot, app, "right_square_bracket")
+        assert rows(app)[-1].startswith("nothing to show")
+        for key in ("enter", "f", "j", "G", "n", "tab", "enter"):
+            await press(pilot, app, key)
+        await press(pilot, app, "left_square_bracket", "left_square_bracket", "6")
+        assert any(" b  m == n" in line for line in rows(app))
+
+
+async def test_what_always_fails_is_marked(tmp_path: Path) -> None:
+    path = tmp_path / "p.py"
+    path.write_text(
+        PROGRAM.replace("d = R.match_cast(c, R.Tensor((n,)", "d = R.match_cast(a, R.Tensor((n + 1,)").replace(
+            '-> R.Tensor(("n",), "float32")', "-> R.Object"
+        )
+    )
+    app = Explorer(str(path), "", screen="checks")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await opened(pilot, app)
+        failing = next(line for line in rows(app) if line.startswith("✗"))
+        assert "d  " in failing
+        app.view.move(rows(app).index(failing))
         await idle(pilot, app)
-        lines = await listed(pilot, app, "checks given m == n")
-        assert any("(given)" in line for line in lines)
-        assert not any("each call from outside" in line for line in lines)  # those stay undecided
-        assert not any("why:" in line for line in lines)
-        await pilot.press("escape")
-        wrong = await listed(pilot, app, "checks given k == 1")
-        assert any("there is no shape variable k" in line for line in wrong)
+        assert "it fails in every run" in detail(app)
+
+
+async def test_no_program_and_a_bad_one_are_told(tmp_path: Path) -> None:
+    bad = tmp_path / "bad.py"
+    bad.write_text("@R.function\ndef main(x: R.Tensor((2,")
+    app = Explorer(str(bad), "", screen="checks")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await wait(pilot, lambda: app.state.failures)
+        await press(pilot, app, "escape", "f", "enter", "j", "6")
+        assert "Correct the file" in screen_text(app)
+        await typed(pilot, app, f"open {SAMPLES[1]}")
+        await opened(pilot, app)
+        assert any("each call from outside" in line for line in rows(app))
+
+
+async def test_checks_are_exported_as_they_are_shown(
+    program: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    app = Explorer(program, "", screen="checks")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await opened(pilot, app)
+        await typed(pilot, app, "export text checks.txt")
+        assert "it fails with" in (tmp_path / "checks.txt").read_text()
+        data = json.loads(rxe_cli("shapes", program, "--format", "json").stdout)
+        assert sum(row["answer"] == "remains" for row in data["checks"]) == 8

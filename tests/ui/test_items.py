@@ -540,6 +540,7 @@ async def test_each_screen_has_a_command(requirement: str, tmp_path: Path) -> No
         "graph": "╭─ a ────────╮",
         "problems": "no problems",
         "compare": "sample 1 of 1 (seed 0): equal",
+        "checks": "at each call from outside: 1 kind",
     }
     assert {*wanted, "solver", "home"} == set(keys.SCREENS)  # a program has no solver: UI-14
     app = Explorer(file(tmp_path, BLOCK), PIPELINE)

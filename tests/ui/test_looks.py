@@ -31,6 +31,8 @@ LOOKS = {
     "graph": (LAYER, ("j", "j", "j", "3", "plus")),
     "compare-programs": (BROKEN, (*["right_square_bracket"] * 3, "5", "p")),
     "problems": (LAYER, ("4",)),
+    "checks": (str(SAMPLES[2]), ("6",)),
+    "checks-all": (LAYER, ("6", "f", "f", "j", "j")),
     "solver": (RELATIONS, ("s",) * 5),
     "solver-contracts": (CONTRACTS, ("n", "n", "v", "v")),
     "help": (LAYER, ("question_mark",)),

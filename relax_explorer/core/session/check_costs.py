@@ -32,7 +32,7 @@ def check_costs(machine: Machine) -> Costs:
     """What the checks cost in a run up to its present step."""
     found: dict[tuple[str, int], Spent] = defaultdict(Spent)
     entry = [] if machine.entry is None else [machine.entry]
-    for check in (*entry, *[check for change in machine.log for check in change.checks]):
+    for check in (*entry, *[check for change in machine.log[: machine.position] for check in change.checks]):
         place = check.place
         for node in place.params if isinstance(place, e.Function) and check.kind == PARAMETERS else (place,):
             held = found[check.kind, id(node)]

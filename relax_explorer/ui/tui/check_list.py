@@ -139,7 +139,8 @@ def check_rows(found: CheckList, width: int) -> list[Row]:
     names = _widest([_binding(check) for check in shown], 20)
     room = max(20, width - names - 10)
     conditions = _widest([visible(check.text) for check in shown], room // 2)
-    demands = _widest([_demand(check) for check in shown], room // 3)
+    reasons = _widest([visible(check.why) for check in shown], room)
+    demands = _widest([_demand(check) for check in shown], max(room // 3, room - conditions - reasons - 4))
     return list(_rows(found, (names, conditions, demands)))
 
 
@@ -178,7 +179,9 @@ def _check_row(check: ShapeCheck, costs: Costs | None, widths: tuple[int, int, i
 
 def _entry_row(entry: Entry, costs: Costs | None) -> Row:
     lengths = sum(check.condition is not None for check in entry.checks)
-    text = f"{'':7}{_OUTSIDE}: {_count(len(entry.checks) - lengths, 'kind')}, {_count(lengths, 'length')}"
+    counts = [(len(entry.checks) - lengths, "kind"), (lengths, "length")]
+    told = ", ".join(f"{number} {noun}{'s' * (number > 1)}" for number, noun in counts if number)
+    text = f"{'':7}{_OUTSIDE}: {told}"
     spent = None if costs is None else spent_on(entry.checks[0], costs)
     pieces = (("muted", text),)
     return Row(text, "·", entry, entry.function, "" if spent is None else str(spent), pieces)
@@ -204,10 +207,6 @@ def _padded(text: str, width: int) -> str:
     return text + " " * (width - columns(text))
 
 
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'s' * (number != 1)}"
-
-
 # -- one check ----------------------------------------------------------------------------------------------------------
 
 
@@ -226,9 +225,13 @@ def check_details(row: Row, found: CheckList) -> list[str]:
         return [row.text.strip(), *([f"left to the run by kind: {node.left}"] if node.left else [])]
     assert isinstance(node, ShapeCheck)  # rows have no other nodes
     spent = None if found.costs is None else spent_on(node, found.costs)
-    place = ", ".join(part for part in (_binding(node), f"line {_line(node)}" if _line(node) else "") if part)
-    lines = [f"{node.text}: {_ANSWERS[node.answer]}", f"demanded by {node.kind}: {node.subject}"]
-    lines[-1] += f" in {node.function}{', ' + place if place else ''}"
+    line = f", line {_line(node)}" if _line(node) else ""
+    if node.kind == PARAMETERS:
+        demand = f"made at each call of {node.function} from outside{line}"
+    else:
+        binding = f", {_binding(node)}" if _binding(node) else ""
+        demand = f"demanded by {node.kind}: {node.subject} in {node.function}{binding}{line}"
+    lines = [f"{node.text}: {_ANSWERS[node.answer]}", demand]
     lines += [f"because {'; '.join(map(str, node.proof))}"] if node.proof else []
     lines += [f"why: {node.why}"] if node.why else []
     lines += [f"to remove it: {node.remedy}"] if node.remedy else []

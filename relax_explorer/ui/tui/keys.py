@@ -158,6 +158,9 @@ KEYS: tuple[Key, ...] = (
     Key("d", "worst", "The pair of values that differs most", ("compare",), "worst"),
     Key("c", "difference(1)", "Next pair of values that differs", ("compare",), "difference"),
     Key("C", "difference(-1)", "Previous pair of values that differs", ("compare",)),
+    Key(
+        "enter", "enter", "Go to the binding: in Debug during a run, else in Passes", ("checks",), "go there"
+    ),
     Key("f", "filter(1)", "What remains, what is proved, or all checks", ("checks",), "filter"),
     Key("F", "filter(-1)", "The filter before", ("checks",)),
     Key("a", "ask('checks given ')", "What a condition would decide", ("checks",), "given"),
@@ -175,7 +178,7 @@ KEYS: tuple[Key, ...] = (
         "enter",
         "enter",
         "Go to what the line shows",
-        ("passes", "debug", "problems", "compare", "checks", "solver", "home"),
+        ("passes", "debug", "problems", "compare", "solver", "home"),
         "",
     ),
     Key("space", "switch_step", "Turn the pass on or off", ("pipeline",), "on/off"),

@@ -167,12 +167,12 @@ class ChecksScreen(Frame):
         self.action_enter()
 
     def action_enter(self) -> None:
-        """Go to the binding of the check."""
+        """Go to the binding of the check: in Debug during a run, else in Passes."""
         row, stage = self.query_one("#checks", LineView).row, self.explorer.state.stage
         if row is None or stage is None:
             return
         self.explorer.stage_control.go_to(stage.number, row.function, place_of(row.node))
-        self.explorer.show_screen("passes")
+        self.explorer.show_screen("debug" if self.explorer.running is not None else "passes")
 
     def action_filter(self, by: int) -> None:
         """Show others: what remains, what is proved, all. A given condition stays with its own filter."""
