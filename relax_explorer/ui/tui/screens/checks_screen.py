@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from textwrap import wrap
 
-from rich.text import Text
 from textual.app import ComposeResult
 
 from relax_explorer.core.program.module import IRModule
@@ -26,10 +25,9 @@ from relax_explorer.ui.tui.empty import no_program
 from relax_explorer.ui.tui.jobs import Job
 from relax_explorer.ui.tui.screens.screen_frame import Frame
 from relax_explorer.ui.tui.state import State
-from relax_explorer.ui.tui.widgets.fixed_text import FixedText
 from relax_explorer.ui.tui.widgets.line_messages import CursorMoved, RowChosen
 from relax_explorer.ui.tui.widgets.line_view import LineView, text_lines
-from relax_explorer.viz.visible import fit, visible
+from relax_explorer.viz.visible import visible
 
 Given = tuple[str, str]  # a function and a condition
 ByFunction = dict[str, list[ShapeCheck]]
@@ -45,7 +43,6 @@ class ChecksScreen(Frame):
 
     def compose_body(self) -> ComposeResult:
         """The list, and the check under the cursor."""
-        yield FixedText(id="filter")
         yield LineView("checks")
         yield LineView("check", colored=False)
 
@@ -54,11 +51,6 @@ class ChecksScreen(Frame):
         self._asked: tuple[object, ...] | None = None  # what the list shows, or will show
         self._found: CheckList | None = None
         self._made: tuple[IRModule, Given, ByFunction] | None = None  # the checks that were found last
-
-    def fit(self) -> None:
-        """Where the list has no frame, a line above tells what it shows."""
-        super().fit()
-        self.query_one("#filter").display = self.is_narrow
 
     # -- drawing --------------------------------------------------------------------------------------------------
 
@@ -107,9 +99,7 @@ class ChecksScreen(Frame):
         view, options = self.query_one("#checks", LineView), self.explorer.state.options
         function, condition = options.given
         given = f", given {visible(condition, 40)} in {visible(function, 40)}" if condition else ""
-        title = f"Checks of lengths: {FILTERS[options.checks]}{given}"
-        view.show_title(title)
-        self.query_one("#filter", FixedText).show(Text(f" {fit(title, self.app.size.width - 2)}"))
+        view.show_title(f"Checks of lengths: {FILTERS[options.checks]}{given}")
         view.border_subtitle = (
             "a run in Debug adds their costs" if found.costs is None else "costs in the run so far"
         )
