@@ -184,7 +184,7 @@ async def test_d_shows_what_the_stage_removed_and_c_how_long_a_run_takes() -> No
 
 async def test_marks_are_in_the_text_without_colours() -> None:
     app = Explorer(BROKEN, theme="mono")
-    async with app.run_test(size=(80, 24)) as pilot:
+    async with app.run_test(size=(80, 25)) as pilot:
         await idle(pilot, app)
         await press(pilot, app, "right_square_bracket", "right_square_bracket", "3", "d")
         await typed(pilot, app, "var:softmax1", "slash")
