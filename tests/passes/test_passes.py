@@ -17,6 +17,7 @@ from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.passes.pass_order import explain
 from relax_explorer.core.passes.pipeline import run, run_step, steps
 from relax_explorer.core.passes.properties import NO_HIGH_LEVEL_OPS, NORMAL_FORM, WELL_FORMED, holding
+from tests.support.oracle import Oracle
 from tests.support.ready_modules import after as after_pass
 from tests.support.roundtrip import SAMPLES, function
 
@@ -143,6 +144,90 @@ def test_what_is_read_directly(lines: str, expected: str) -> None:
     params = 'x: R.Tensor((2, 3), "float32"), w: R.Tensor((2,), "float32"), y: R.Tensor(("n",), "float32")'
     text = function(f"n = T.int64()\n{lines}", params)
     assert expected in body(after(text, "CanonicalizeBindings"))
+
+
+@pytest.mark.parametrize(
+    ("block", "rest", "expected"),
+    [
+        # Two equal values of a block: what follows reads the first output.
+        ("a = R.exp(x)\nb = R.exp(x)\nR.output(b)", "c = R.exp(x)\nreturn (b, c)", "c = b"),
+        ("a = R.exp(x)\nb = R.exp(x)\nd = R.exp(x)\nR.output(b, d)", "c = R.exp(x)\nreturn (d, c)", "c = b"),
+        (
+            "a = R.exp(x)\nb = R.exp(x)\nR.output(b)",
+            "with R.dataflow():\n    c = R.exp(x)\n    R.output(c)\nreturn c",
+            "c = b",
+        ),
+        ("a = R.exp(x)\nb = R.sin(a)\nR.output(b)", "c = R.exp(x)\nreturn (b, c)", "c = R.exp(x)"),
+    ],
+)
+def test_outputs_are_reused_behind_their_block(block: str, rest: str, expected: str, oracle: Oracle) -> None:
+    lines = (
+        "with R.dataflow():\n"
+        + "".join(f"    {line}\n" for line in block.splitlines())
+        + "_ = R.print(x)\n"
+        + rest
+    )
+    text = function(lines).replace("@R.function", "@R.function(pure=False)")
+    module = after(text, "EliminateCommonSubexpr")
+    assert expected in body(module)
+    assert oracle.well_formed(module.script()).get().well_formed
+
+
+TUPLE = """with R.dataflow():
+    a = R.exp(x)
+    t = ((a, x), x)
+    R.output(t)
+_ = R.print(x)
+"""
+
+
+@pytest.mark.parametrize(
+    ("rest", "output", "result"),
+    [
+        ("k = t[0]\nl = k[0]\nreturn l", "l", "return l"),
+        ("k = t[0]\nl = k[0]\nreturn (l, l, t)", "l", "return (l, l, t)"),
+        ("k = t[0][0]\nl = t[0][0]\nreturn (l, k)", "k", "return (k, k)"),
+        ("k = t[0][0]\nl = t[0][1]\nreturn l", "", "return x"),
+        ("k = t[0][0]\nl = k\nreturn R.sin(l)", "k", "gv1 = R.sin(k)"),
+        ("if c:\n    r = t[0][0]\nelse:\n    r = x\nreturn r", "r_then", "r = r_then"),
+        (
+            "with R.dataflow():\n    k = t[0][0]\n    l = R.exp(k)\n    R.output(l)\nreturn l",
+            "k",
+            "l = R.exp(k)",
+        ),
+        ("@R.function\ndef g(y: R.Object):\n    k = t[0][0]\n    return k\nreturn g(x)", "k", "return k"),
+        ('k: R.Tensor("float32", ndim=2) = t[0][0]\nreturn k', "k", "return k"),
+    ],
+)
+def test_a_dataflow_variable_that_a_tuple_carries_outside_becomes_an_output(
+    rest: str, output: str, result: str, oracle: Oracle
+) -> None:
+    text = function(TUPLE + rest, f"{UNKNOWN}, c: R.Tensor((), 'bool')").replace(
+        "@R.function\n    def main", "@R.function(pure=False)\n    def main"
+    )
+    module = after(text, "CanonicalizeBindings")
+    assert f"R.output({', '.join([*output.split(), 't'])})" in body(module)  # a field of `t` is read, too
+    assert result in body(module)
+    assert rxe.well_formed(module, profile="tvm")
+    assert oracle.well_formed(module.script()).get().well_formed
+
+
+@pytest.mark.parametrize(
+    ("lines", "result"),
+    [
+        ("a = R.match_cast(R.const([1.0]), R.Tensor((1,), 'float32'))\nreturn a", "return metadata"),
+        ("a = R.match_cast(R.const([1.0]), R.Tensor('float32', ndim=1))\nreturn a", "return a"),
+        (
+            "a = R.match_cast(R.const([1.0]), R.Tensor((1,), 'float32'))\n_ = R.call_packed('increment', a, sinfo_args=R.Tuple)\nreturn a",
+            "return a",
+        ),
+    ],
+)
+def test_a_constant_that_a_match_cast_checks(lines: str, result: str) -> None:
+    text = function(lines).replace("@R.function", "@R.function(pure=False)")
+    last = body(after(text, "CanonicalizeBindings"))
+    assert last[-1].startswith(result)
+    assert any("match_cast" in line for line in last)
 
 
 def test_a_field_that_is_overwritten_is_not_read_as_a_constant() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from relax_explorer.core.check.aliases import Aliases, aliases
 from relax_explorer.core.check.compatible import always_fits, defined_dims
 from relax_explorer.core.ir import expr as e
@@ -29,7 +31,10 @@ def canonicalize(fn: e.Function, at: PassSite) -> e.Function:
     """The function with canonical bindings, for passes that end or begin with this."""
     fn = merge_lengths(fn, at)
     copies = _Copies(fn, aliases(at.module, at.function, fn))
-    return settle_outputs(rewrite(fn, at, copies.rule), at, copies.inlined)
+    fn = rewrite(fn, at, copies.rule)
+    if copies.promoted:
+        fn = rewrite(fn, at, copies.promotion())
+    return settle_outputs(fn, at, copies.inlined)
 
 
 class _Copies:
@@ -45,8 +50,14 @@ class _Copies:
         self.blocks: Blocks | None = None  # created when the first constant is an output
         self.constants: set[e.Expr] = set()  # those that readers of their variables read directly
         self.inlined: set[e.Var] = set()  # the variables of these constants
+        self.home: dict[e.Var, e.BindingBlock | None] = {}  # the blocks of dataflow variables
+        self.promoted: dict[
+            e.Var, e.Var
+        ] = {}  # those that are read outside now, with the outputs that they become
 
     def rule(self, walk: Rewriter, binding: e.Binding) -> Answer:
+        if type(binding.var) is e.DataflowVar:
+            self.home[binding.var] = walk.block
         if type(binding) is e.MatchCast:
             return self._match_cast(walk, binding)
         assert type(binding) is e.VarBinding  # the only other type of binding
@@ -54,12 +65,7 @@ class _Copies:
         if type(value) is e.Function:
             self.params.update(value.params)
         if type(value) is e.TupleGetItem:
-            field = self._field(walk, value)
-            walk.note(binding.var, field if type(field) is e.Tuple else value)
-            if type(field) is e.Constant:
-                return self._constant(walk, binding, field)
-            if isinstance(field, e.Var):
-                value, binding = field, replace(binding, value=field)
+            return self._get_item(walk, binding, value)
         if type(value) is e.Tuple:
             return self._tuple(walk, binding, value)
         if type(value) in _LITERALS:
@@ -67,24 +73,63 @@ class _Copies:
         if type(value) is e.PrimValue and isinstance(value.value, p.PrimVar):
             walk.rename(binding.var, value)
             return ()
-        if isinstance(value, e.Var) and self._replaceable(binding.var, value):
-            walk.rename(binding.var, value)
-            return ()
-        return binding
+        return self._copy(walk, binding, value) if isinstance(value, e.Var) else binding
+
+    def _get_item(self, walk: Rewriter, binding: e.VarBinding, value: e.TupleGetItem) -> Answer:
+        field = self._field(walk, value)
+        walk.note(binding.var, field if type(field) is e.Tuple else value)
+        if type(field) is e.Constant:
+            return self._constant(walk, binding, field)
+        if type(field) is e.DataflowVar and self.home.get(field) is not walk.block:
+            return self._from_outside(walk, binding, field)
+        return self._copy(walk, replace(binding, value=field), field) if isinstance(field, e.Var) else binding
+
+    def _copy(self, walk: Rewriter, binding: e.VarBinding, value: e.Var) -> Answer:
+        if not self._replaceable(binding.var, value):
+            return binding
+        walk.rename(binding.var, value)
+        return ()
+
+    def _from_outside(self, walk: Rewriter, binding: e.VarBinding, field: e.Var) -> Answer:
+        """Let readers read the dataflow variable of another block, which becomes an output."""
+        output = self.promoted.get(field) or e.var_like(binding.var, field.struct_info, e.Var)
+        if not self._replaceable(binding.var, output):
+            return binding
+        self.promoted[field] = output
+        walk.rename(binding.var, output)
+        return ()
+
+    def promotion(self) -> Callable[[Rewriter, e.Binding], Answer]:
+        """The rule of a second walk, which makes dataflow variables outputs, and drops copies of them."""
+        outputs = set(self.promoted.values())
+
+        def rule(walk: Rewriter, binding: e.Binding) -> Answer:
+            var, value = binding.var, binding.value
+            if var is not None and var in self.promoted:
+                walk.rename(var, self.promoted[var])
+                return replace(binding, var=self.promoted[var])
+            if type(binding) is e.VarBinding and type(value) is e.Var and value in outputs:
+                return self._copy(walk, binding, value)
+            return binding
+
+        return rule
 
     def _constant(self, walk: Rewriter, binding: e.VarBinding, value: e.Expr) -> Answer:
         """Let readers read a constant directly. An output that only its block reads becomes a dataflow variable instead."""
         var = binding.var
+        if self.memory.written(var):
+            return binding
+        if binding.value in self.constants:  # a copy of the variable of this constant
+            walk.rename(var, value)
+            return ()
         self.blocks = self.blocks or Blocks(self.fn)
-        if self.memory.written(var) or (var in self.blocks.outputs and not self.blocks.is_read_outside(var)):
+        if var in self.blocks.outputs and not self.blocks.is_read_outside(var):
             return binding
         walk.rename(var, value)
         self.inlined.add(var)
-        if binding.value is not value:  # a field of a tuple
-            return binding
-        is_copy = value in self.constants
-        self.constants.add(value)
-        return () if is_copy else binding
+        if binding.value is value:  # no field of a tuple
+            self.constants.add(value)
+        return binding
 
     def _tuple(self, walk: Rewriter, binding: e.VarBinding, value: e.Tuple) -> Answer:
         whole = _unpacked(walk, value)
@@ -117,6 +162,8 @@ class _Copies:
             return binding
         if binding.var is None:
             return ()
+        if type(value) is e.Constant and not self.memory.written(binding.var):
+            walk.rename(binding.var, value)
         if not isinstance(value, e.Var):
             return binding
         if self._replaceable(binding.var, value):

@@ -24,7 +24,7 @@ def eliminate_common_subexpr(
     """Let later bindings of an equal, pure expression read the first one's variable.
 
     Two values are kept apart if memory of their operands may be overwritten between them, or memory of their results
-    afterwards. Values of a dataflow block are not reused outside it, and those of a function not in nested ones. With `call_only`
+    afterwards. Outside of a dataflow block only its outputs are reused, and those of a function not in nested ones. With `call_only`
     only calls count. The later binding stays as a copy, which CanonicalizeBindings removes.
     """
     memory = aliases(at.module, at.function, fn)
@@ -34,10 +34,16 @@ def eliminate_common_subexpr(
         if binding.var is None or binding.var in dead or not _counts(binding, call_only, memory):
             return binding
         key = _key(binding)
-        first = walk.lookup(key)
-        if first is None or not _stands_for(first, walk, binding, binding.var, memory):
-            walk.note(key, _Known(binding.var, walk.block, walk.owner))
+        known = [found for found in (walk.lookup(key), walk.lookup((_OUTPUT, key))) if found is not None]
+        first = next(
+            (found for found in known if _stands_for(found, walk, binding, binding.var, memory)), None
+        )
+        own = _Known(binding.var, walk.block, walk.owner)
+        if first is None:
+            walk.note(key, own)
             return binding
+        if type(first.var) is e.DataflowVar and type(binding.var) is e.Var and len(known) == 1:
+            walk.note((_OUTPUT, key), own)
         if type(binding.var) is e.DataflowVar or type(walk.block) is not e.DataflowBlock:
             walk.rename(binding.var, first.var)
         else:
@@ -45,6 +51,9 @@ def eliminate_common_subexpr(
         return e.VarBinding(binding.var, first.var, binding.annotation, binding.span)
 
     return rewrite(fn, at, rule)
+
+
+_OUTPUT = "output"  # the key of the output of a dataflow block whose first variable ends with it
 
 
 @dataclass(frozen=True, slots=True)

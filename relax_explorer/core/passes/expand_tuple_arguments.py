@@ -88,5 +88,5 @@ def _fields(arg: e.Expr, build: BlockBuilder) -> list[e.Expr]:
     info = arg.struct_info
     if not isinstance(info, s.TupleStructInfo):
         return [arg]
-    fields = [build.emit(e.TupleGetItem(arg, number)) for number in range(len(info.fields))]
-    return [leaf for field in fields for leaf in _fields(field, build)]
+    numbers = range(len(info.fields))
+    return [leaf for number in numbers for leaf in _fields(build.emit(e.TupleGetItem(arg, number)), build)]
