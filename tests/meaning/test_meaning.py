@@ -27,6 +27,20 @@ def test_no_pass_changes_what_a_run_shows(group: int) -> None:
         assert not findings, str(findings[0])
 
 
+@pytest.mark.parametrize(
+    ("seed", "order"),
+    [
+        (31, ("LambdaLift", "InlinePrivateFunctions")),  # an unread closure in a branch names a function with an effect
+        (73, ("VMShapeLower", "DeadCodeElimination")),
+        (109, ("RemovePurityChecking", "TopologicalSort")),  # calls that were promised to be pure change places
+        (9136, ("RemovePurityChecking", "RemoveUnusedOutputs")),  # an unread call of one in a branch
+    ],
+)
+def test_what_was_refused_without_a_reason(seed: int, order: tuple[str, ...]) -> None:
+    register()
+    assert trial(seed, [order]) == (1, [])
+
+
 def test_programs_do_what_they_are_for() -> None:
     """The random programs include runs that end, that stop in and outside of dataflow blocks, print, overwrite and return aliases."""
     register()

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.node import replace
-from relax_explorer.core.ir.walk import bindings, sequences
+from relax_explorer.core.ir.walk import bindings, map_sequences, sequences
 from relax_explorer.core.passes.cast_checks import bound_by_casts, is_proven
 from relax_explorer.core.passes.contract import PassSite
 from relax_explorer.core.passes.eliminate_dead_code import reached
@@ -57,17 +57,21 @@ def losses(before: IRModule, after: IRModule, site: PassSite) -> Iterator[Loss]:
 
 
 def _live(fn: object) -> object:
-    """A function without the bindings of its own blocks that nothing reads and that have no effect."""
+    """A function without unread bindings that have no effect, in branches and nested functions too."""
     if type(fn) is not e.Function:
         return fn
     live = Live(fn)
     for binding in live.casts:
         live.keep(binding)
-    blocks = [
-        replace(block, bindings=tuple([b for b in block.bindings if live.stays(b)]))
-        for block in fn.body.blocks
-    ]
-    return replace(fn, body=replace(fn.body, blocks=tuple(blocks)))
+
+    def kept(seq: e.SeqExpr) -> e.SeqExpr:
+        blocks = [
+            replace(block, bindings=tuple([map_sequences(b, kept) for b in block.bindings if live.stays(b)]))
+            for block in seq.blocks
+        ]
+        return replace(seq, blocks=tuple(blocks))
+
+    return replace(fn, body=kept(fn.body))
 
 
 class _Kept:
@@ -110,7 +114,7 @@ class _Kept:
         found: list[Loss] = []
         places: dict[e.Binding, int] = {}
         casts: dict[e.MatchCast, list[p.PrimVar]] | None = None
-        for owner, group in _groups(fn):
+        for owner, group, unordered in _groups(fn):
             casts = casts or (bound_by_casts(fn) if any(type(b) is e.MatchCast for b in group) else None)
             may_stop = [b for b in group if b not in self.site.proved]
             seen = [b for b in may_stop if effect(b) or self._may_stop(b, casts or {})]
@@ -120,7 +124,7 @@ class _Kept:
             if owner and not any(b.var is not None and b.var.name == owner for b in places):
                 continue  # a nested function may be lifted, or dropped if nothing calls it
             found += self._lost(seen, places)
-            found += self._moved(seen, places)
+            found += self._moved([b for b in seen if b not in unordered], places)
         return found
 
     def of_removed(self, name: str, fn: e.Function) -> list[Loss]:
@@ -128,7 +132,7 @@ class _Kept:
         if fn.attrs.get("Codegen") or not any(effect(b) for b in bindings(fn)) or name not in self._called:
             return []
         # A nested function that nothing calls goes with the function.
-        own = [b for owner, group in _groups(fn) if not owner for b in group]
+        own = [b for owner, group, _ in _groups(fn) if not owner for b in group]
         return [Loss(b, self._gone(b)) for b in own if effect(b) and not self.effects[effect(b)]]
 
     @cached_property
@@ -180,31 +184,37 @@ class _Kept:
         return f"{_what(binding)} is gone"
 
 
-Group = tuple[str, list[e.Binding]]  # the variable that holds a nested function, and the bindings
+class _Group(NamedTuple):
+    """The bindings of a function or a nested one, which `owner` holds, with those of branches."""
+
+    owner: str
+    bindings: list[e.Binding]
+    unordered: set[e.Binding]
+    """Those in dataflow blocks, where every call counts as pure: a function may promise it of a packed function."""
 
 
-def _groups(fn: e.Function) -> Iterator[Group]:
-    """The bindings of a function and of each nested function, with branches, in their order. Dataflow blocks may lose checks."""
+def _groups(fn: e.Function) -> Iterator[_Group]:
+    """The bindings of a function and of each nested function, in their order. Dataflow blocks may lose checks."""
     functions = [("", fn)]
     while functions:
-        group: list[e.Binding] = []
         owner, current = functions.pop()
+        group = _Group(owner, [], set())
         _collect(current.body, False, group, functions)
-        yield owner, group
+        yield group
 
 
-def _collect(
-    seq: e.SeqExpr, inside: bool, group: list[e.Binding], functions: list[tuple[str, e.Function]]
-) -> None:
+def _collect(seq: e.SeqExpr, inside: bool, group: _Group, functions: list[tuple[str, e.Function]]) -> None:
     """Add the bindings of a sequence, and of branches in it. Recursion goes as deep as branches do."""
     for block in seq.blocks:
         is_dataflow = inside or type(block) is e.DataflowBlock
+        if is_dataflow:
+            group.unordered.update(block.bindings)
         for binding in block.bindings:
             value = binding.value
             if type(value) is e.Function and binding.var is not None:
                 functions.append((binding.var.name, value))
             elif not (is_dataflow and type(binding) is e.MatchCast):
-                group.append(binding)
+                group.bindings.append(binding)
             for inner in sequences(value) if type(value) is e.If else ():
                 _collect(inner, is_dataflow, group, functions)
 
