@@ -30,9 +30,15 @@ def test_no_pass_changes_what_a_run_shows(group: int) -> None:
 @pytest.mark.parametrize(
     ("seed", "order"),
     [
-        (31, ("LambdaLift", "InlinePrivateFunctions")),  # an unread closure in a branch names a function with an effect
+        (
+            31,
+            ("LambdaLift", "InlinePrivateFunctions"),
+        ),  # an unread closure in a branch names a function with an effect
         (73, ("VMShapeLower", "DeadCodeElimination")),
-        (109, ("RemovePurityChecking", "TopologicalSort")),  # calls that were promised to be pure change places
+        (
+            109,
+            ("RemovePurityChecking", "TopologicalSort"),
+        ),  # calls that were promised to be pure change places
         (9136, ("RemovePurityChecking", "RemoveUnusedOutputs")),  # an unread call of one in a branch
     ],
 )
