@@ -8,6 +8,7 @@ import re
 import shlex
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from time import perf_counter
@@ -17,7 +18,9 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from relax_explorer import normalize
+from relax_explorer import IRModule, normalize
+from relax_explorer.core.passes.phases import phase
+from relax_explorer.core.session import snapshot
 from relax_explorer.core.session.call_inputs import CallInputs
 from relax_explorer.core.session.debug_session import DebugSession
 from relax_explorer.core.session.session import Session
@@ -510,6 +513,31 @@ async def test_a_pass_that_cannot_run_has_its_reason(requirement: str) -> None:
         assert row.text == "✗ VMShapeLower"
         assert {role for role, _ in row.pieces} == {"muted"}
         assert "it needs NO_DATAFLOW" in screen_text(app)
+
+
+@item("UI-11")
+async def test_the_header_names_the_phase_of_the_stage(
+    requirement: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is derived beside the thread that draws, which would miss keys meanwhile."""
+    threads = []
+
+    def watched(module: IRModule) -> str:
+        threads.append(threading.current_thread())
+        return phase(module)
+
+    monkeypatch.setattr(snapshot, "phase", watched)
+    passes = "LegalizeOps,ToNonDataflow,RemovePurityChecking,CallTIRRewrite"
+    app = Explorer(file(tmp_path, BLOCK), passes)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await idle(pilot, app)
+        found = []
+        for _ in range(5):
+            found.append(screen_text(app).split("\n")[0].split(" · ")[-1].strip())
+            await press(pilot, app, "alt+right_square_bracket")
+    assert found == ["high", "legalized", "non-dataflow", "non-dataflow", "lowered"]
+    assert len(threads) == 5
+    assert threading.main_thread() not in threads
 
 
 @item("UI-12")

@@ -67,6 +67,11 @@ class Snapshot(Shown):
         return phase(self.module)
 
     @property
+    def known_phase(self) -> str:
+        """The phase if it was derived already, else an empty text: it visits each binding."""
+        return str(vars(self).get("phase", ""))
+
+    @property
     def label(self) -> int:
         """The number that users see: that of the build, which may skip some, else `number`."""
         return self.number if self.recorded_as is None else self.recorded_as

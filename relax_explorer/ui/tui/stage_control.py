@@ -98,10 +98,11 @@ class StageControl:
         job.tell(lambda: self.run.recall(first, key, found))
 
     def _advance(self, session: Session, job: Job) -> None:
-        """Run the rest of a pipeline."""
+        """Run the rest of a pipeline. The phases are derived here, since no key should wait for them."""
         while not job.is_stale and (stage := session.advance()) is not None:
             if stage.changed:
                 session.diff(stage.number - 1, stage.number)  # here, since it takes long for large modules
+            _ = stage.phase
             job.tell(lambda: self._grown(session))
 
     def replan(self, plan: Plan, then: Callable[[], None]) -> None:
@@ -295,7 +296,7 @@ def _read_at(first: Snapshot, line: int) -> Selection | None:
 
 def _prepare(stage: Snapshot) -> None:
     """Derive what the first picture of a stage needs, so that no key waits for it."""
-    _ = stage.printed_short, stage.located
+    _ = stage.printed_short, stage.located, stage.phase
     if type(fn := stage.module.functions.get(stage.entry)) is e.Function:
         facts(fn)
 

@@ -180,6 +180,9 @@ class Frame(Moving):
         room = width - columns(left.plain) - 1
         if columns(wrong) + columns(right) <= room:
             right = wrong + right
+        if state.stage is not None and state.stage.known_phase:
+            phase = f" · {visible(state.stage.known_phase)}"
+            right += phase if columns(right + phase) <= room else ""
         right = fit(right, max(0, room))
         left.append(" " * max(0, room - columns(right)))
         left.append(right)
