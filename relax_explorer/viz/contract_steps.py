@@ -11,7 +11,8 @@ from relax_explorer.core.shapes.contract_facts import Decided, Desugared, Learne
 from relax_explorer.core.shapes.contract_text import read_contract
 from relax_explorer.core.shapes.desugar import desugared_text
 from relax_explorer.core.shapes.propagate import analyse
-from relax_explorer.viz.solving import Line, Lines, Solving, Table
+from relax_explorer.viz.lazy_lines import LazyLines
+from relax_explorer.viz.solving import Line, Solving, Table
 
 _GLYPHS = {Answer.YES: "✓", Answer.UNKNOWN: "·", Answer.NO: "✗"}
 _WORDS = {Answer.YES: "proved", Answer.UNKNOWN: "left to the run", Answer.NO: "never holds"}
@@ -99,7 +100,7 @@ class ContractSteps(Solving):
         left = self._upto(self._left, position)
         is_new = bool(left) and left[-1] == position
         return Table(
-            Lines(len(left), lambda n: self._residual(n, position)), len(left) - 1 if is_new else None
+            LazyLines(len(left), lambda n: self._residual(n, position)), len(left) - 1 if is_new else None
         )
 
     def _upto(self, positions: list[int], position: int) -> list[int]:
@@ -122,7 +123,7 @@ class ContractSteps(Solving):
                 latest[step.name] = place
         places = list(latest.values())
         return Table(
-            Lines(len(places), lambda n: self._value(places[n], position)),
+            LazyLines(len(places), lambda n: self._value(places[n], position)),
             places.index(position) if position in places else None,
         )
 
@@ -145,7 +146,7 @@ class ContractSteps(Solving):
             owner = step.origin.removeprefix("the result of ")
             marked = {self._wrapped.get((owner, str(step.guard)), -1)} - {-1}
         return Table(
-            Lines(len(self.desugared), lambda n: Line(self.desugared[n], "▶" if n in marked else " ")),
+            LazyLines(len(self.desugared), lambda n: Line(self.desugared[n], "▶" if n in marked else " ")),
             min(marked, default=None),
         )
 

@@ -7,7 +7,8 @@ from typing import Any
 from relax_explorer.core.relations.inference import Typed, infer_relay
 from relax_explorer.core.relations.solver import Item, Outcome, Run, Solver, Status, holes_of
 from relax_explorer.core.source import Span
-from relax_explorer.viz.solving import Line, Lines, Solving, Table
+from relax_explorer.viz.lazy_lines import LazyLines
+from relax_explorer.viz.solving import Line, Solving, Table
 
 _GLYPHS = {Outcome.HOLDS: "✓", Outcome.UNKNOWN: "·", Outcome.FAILS: "✗"}
 _WORDS = {Outcome.HOLDS: "holds", Outcome.UNKNOWN: "waits", Outcome.FAILS: "fails"}
@@ -109,7 +110,7 @@ class RelationSteps(Solving):
             return self._types(position)
         if name == "made":
             made = self._made_by(position)
-            return Table(Lines(made, self._assignment), made - 1 if made else None)
+            return Table(LazyLines(made, self._assignment), made - 1 if made else None)
         return self._queue(position)
 
     def _types(self, position: int) -> Table:
@@ -122,7 +123,7 @@ class RelationSteps(Solving):
             return Line(f"{where:>4}  {name} : {text}", "~" if is_new else "·" if "?" in text else " ")
 
         new = self._changed(position)
-        return Table(Lines(len(self._names), line), new)
+        return Table(LazyLines(len(self._names), line), new)
 
     def _changed(self, position: int) -> int | None:
         """The first type that a step changed."""
@@ -164,7 +165,9 @@ class RelationSteps(Solving):
         woken = run.queued - run.began
         first_woken = len(queue) - woken
         return Table(
-            Lines(len(queue), lambda n: self._waiting(queue[n], position, run if n >= first_woken else None))
+            LazyLines(
+                len(queue), lambda n: self._waiting(queue[n], position, run if n >= first_woken else None)
+            )
         )
 
     def _waiting(self, item: Item, position: int, run: Run | None) -> Line:

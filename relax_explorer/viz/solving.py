@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from bisect import bisect_left
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, overload
+from typing import Any, ClassVar
 
 from relax_explorer.core.diagnostics import Diagnostic
 from relax_explorer.core.source import Source, Span
+from relax_explorer.viz.lazy_lines import LazyLines
 
 TABLES = ("types", "made", "left", "program")
 
@@ -24,27 +25,6 @@ class Line:
     text: str
     gutter: str = " "
     goal: int | None = None
-
-
-class Lines(Sequence[Line]):
-    """Lines that are made when they are drawn."""
-
-    def __init__(self, count: int, line: Callable[[int], Line]) -> None:
-        self._count, self._line = count, line
-
-    def __len__(self) -> int:
-        return self._count
-
-    @overload
-    def __getitem__(self, number: int) -> Line: ...
-    @overload
-    def __getitem__(self, number: slice) -> list[Line]: ...
-    def __getitem__(self, number: int | slice) -> Line | list[Line]:
-        if isinstance(number, slice):
-            return [self._line(n) for n in range(*number.indices(self._count))]
-        if not -self._count <= number < self._count:
-            raise IndexError(number)
-        return self._line(number % self._count)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,9 +74,9 @@ class Solving(ABC):
         span, (text, glyph) = self.place(position), self.step(position - 1)
         return Line(f"{span.line if span is not None else '':>4}  {text}", glyph, position)
 
-    def lines(self) -> Lines:
+    def lines(self) -> LazyLines[Line]:
         """All positions."""
-        return Lines(self.last + 1, self.line)
+        return LazyLines(self.last + 1, self.line)
 
     def about(self, position: int) -> list[str]:
         """What happened in a step, in lines."""
@@ -123,7 +103,7 @@ class Solving(ABC):
             is_here = span is not None and span.line <= number + 1 <= span.end_line
             return Line(self._source.line(number + 1), "▶" if is_here else " ", self.at_line(number + 1))
 
-        return Table(Lines(len(self._source.line_starts), line), None if span is None else span.line - 1)
+        return Table(LazyLines(len(self._source.line_starts), line), None if span is None else span.line - 1)
 
     def at_line(self, line: int) -> int | None:
         """The first step in a line of the text, or behind it."""

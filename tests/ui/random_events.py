@@ -38,6 +38,9 @@ TEXTS = (
     "diff beside",
     "fold all",
     "fold close",
+    "checks all",
+    "checks given n == 1",
+    "solver 3",
     "toggle 2",
     "passes FoldConstant,LegalizeOps",
     "mark a",
@@ -49,6 +52,8 @@ PROGRAMS = (
     str(SAMPLES[4]),
     str(SAMPLES[5]),
     str(SAMPLES[0].parent / "broken_build"),
+    str(SAMPLES[0].parent / "relations" / "waiting.relay"),
+    str(SAMPLES[0].parent / "shapes" / "fast_flatten.shapes"),
 )
 
 

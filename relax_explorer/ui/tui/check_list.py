@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from relax_explorer.core.arith.prove import Answer
@@ -16,6 +16,7 @@ from relax_explorer.core.shapes.given import read_conditions
 from relax_explorer.core.shapes.residual import PARAMETERS, ShapeCheck, shape_checks, shape_variables
 from relax_explorer.ui.tui.controls import Controls
 from relax_explorer.ui.tui.widgets.line_view import Row
+from relax_explorer.viz.lazy_lines import LazyLines
 from relax_explorer.viz.lexer import highlight
 from relax_explorer.viz.visible import columns, fit, visible
 
@@ -42,20 +43,26 @@ class Entry:
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """The checks of one function that are shown, how many there are of each answer, and how many of each kind remain."""
+    """One function: how many checks there are of each answer, and how many of each kind remain."""
 
     function: str
     counts: str
-    shown: tuple[ShapeCheck | Entry, ...]
     left: str  # by kind
 
 
 @dataclass(frozen=True, eq=False)
 class CheckList:
-    """The checks of a stage by function, and what they cost in the run so far, if there is one."""
+    """The checks of a stage: a head for each function, then what is shown of it. `widths` are those of the columns with all their text:
+    binding, condition, what demands it, why it remains. `costs` are those of the run so far, if there is one."""
 
-    groups: tuple[Group, ...]
+    items: tuple[Group | ShapeCheck | Entry, ...]
+    widths: tuple[int, int, int, int]
     costs: Costs | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        """True if no check is shown."""
+        return all(isinstance(item, Group) for item in self.items)
 
 
 def show_checks(app: Controls, text: str) -> None:
@@ -94,33 +101,35 @@ def checks_of(module: IRModule, function: str, condition: str) -> dict[str, list
 
 
 def listed(checks: dict[str, list[ShapeCheck]], shown: str, costs: Costs | None) -> CheckList:
-    """The checks that a filter shows."""
-    return CheckList(tuple([_group(name, found, shown) for name, found in checks.items()]), costs)
+    """The checks that a filter shows. Reasons and widths are found here, off the thread that draws."""
+    items: list[Group | ShapeCheck | Entry] = []
+    for name, found in checks.items():
+        kept = [check for check in found if shown == "all" or _is_shown(check, shown)]
+        is_entry = [shown == "remaining" and _is_of_entry(check) for check in kept]
+        entry = tuple([check for check, is_own in zip(kept, is_entry, strict=True) if is_own])
+        items.append(_group(name, found))
+        items += [check for check, is_own in zip(kept, is_entry, strict=True) if not is_own]
+        items += [Entry(name, entry)] if entry else []
+    widths = [(0, 0, 0, 0)] + [_widths(item) for item in items if isinstance(item, ShapeCheck)]
+    names, conditions, demands, reasons = (max(column) for column in zip(*widths, strict=True))
+    return CheckList(tuple(items), (names, conditions, demands, reasons), costs)
 
 
-def _group(name: str, checks: Sequence[ShapeCheck], shown: str) -> Group:
+def _widths(check: ShapeCheck) -> tuple[int, int, int, int]:
+    texts = (_binding(check), visible(check.text), _demand(check), visible(check.why))
+    return columns(texts[0]), columns(texts[1]), columns(texts[2]), columns(texts[3])
+
+
+def _group(name: str, checks: Sequence[ShapeCheck]) -> Group:
+    """How many checks a function has of each answer, and how many of each kind remain."""
     counts = [(sum(check.answer is answer for check in checks), word) for answer, word in _WORDS.items()]
     told = ", ".join([f"{number} {word}" for number, word in counts if number])
-    kept = [check for check in checks if shown == "all" or _is_shown(check, shown)]
-    for check in kept:
-        _ = check.why  # it is found here, off the thread that draws
-    is_entry = [shown == "remaining" and _is_of_entry(check) for check in kept]
-    rows: list[ShapeCheck | Entry] = [
-        check for check, is_own in zip(kept, is_entry, strict=True) if not is_own
-    ]
-    entry = tuple([check for check, is_own in zip(kept, is_entry, strict=True) if is_own])
-    rows += [Entry(name, entry)] if entry else []
-    return Group(name, told or "nothing to check", tuple(rows), _by_kind(checks))
+    left = Counter(check.kind for check in checks if check.answer is Answer.UNKNOWN)
+    return Group(name, told or "nothing to check", ", ".join(f"{kind}: {n}" for kind, n in left.items()))
 
 
 def _is_of_entry(check: ShapeCheck) -> bool:
     return check.kind == PARAMETERS and check.answer is Answer.UNKNOWN
-
-
-def _by_kind(checks: Sequence[ShapeCheck]) -> str:
-    """How many checks of each kind remain."""
-    left = Counter(check.kind for check in checks if check.answer is Answer.UNKNOWN)
-    return ", ".join(f"{kind}: {number}" for kind, number in left.items())
 
 
 def _is_shown(check: ShapeCheck, shown: str) -> bool:
@@ -133,30 +142,24 @@ def _is_shown(check: ShapeCheck, shown: str) -> bool:
 # -- rows -------------------------------------------------------------------------------------------------------------
 
 
-def check_rows(found: CheckList, width: int) -> list[Row]:
-    """A head for each function, then a row for each check: line, binding, condition, what demands it, why it remains."""
-    shown = [check for group in found.groups for check in group.shown if isinstance(check, ShapeCheck)]
-    names = _widest([_binding(check) for check in shown], 20)
+def check_rows(found: CheckList, width: int) -> LazyLines[Row]:
+    """A row for each item: line, binding, condition, what demands it, why it remains."""
+    names, conditions, demands, reasons = found.widths
+    names = min(names, 20)
     room = max(20, width - names - 10)
-    conditions = _widest([visible(check.text) for check in shown], room // 2)
-    reasons = _widest([visible(check.why) for check in shown], room)
-    demands = _widest([_demand(check) for check in shown], max(room // 3, room - conditions - reasons - 4))
-    return list(_rows(found, (names, conditions, demands)))
+    conditions = min(conditions, room // 2)
+    demands = min(demands, max(room // 3, room - conditions - reasons - 4))
 
+    def row(number: int) -> Row:
+        item = found.items[number]
+        if isinstance(item, Group):
+            head = f"{visible(item.function, 60)}: {item.counts}"
+            return Row(head, " ", item, item.function, pieces=(("title", head),))
+        if isinstance(item, Entry):
+            return _entry_row(item, found.costs)
+        return _check_row(item, found.costs, (names, conditions, demands))
 
-def _widest(texts: Sequence[str], most: int) -> int:
-    return min(max(map(columns, texts), default=0), most)
-
-
-def _rows(found: CheckList, widths: tuple[int, int, int]) -> Iterator[Row]:
-    for group in found.groups:
-        head = f"{visible(group.function, 60)}: {group.counts}"
-        yield Row(head, " ", group, group.function, pieces=(("title", head),))
-        for check in group.shown:
-            if isinstance(check, Entry):
-                yield _entry_row(check, found.costs)
-            else:
-                yield _check_row(check, found.costs, widths)
+    return LazyLines(len(found.items), row)
 
 
 def _check_row(check: ShapeCheck, costs: Costs | None, widths: tuple[int, int, int]) -> Row:

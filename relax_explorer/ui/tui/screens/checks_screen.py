@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from textwrap import wrap
 
@@ -26,7 +27,7 @@ from relax_explorer.ui.tui.jobs import Job
 from relax_explorer.ui.tui.screens.screen_frame import Frame
 from relax_explorer.ui.tui.state import State
 from relax_explorer.ui.tui.widgets.line_messages import CursorMoved, RowChosen
-from relax_explorer.ui.tui.widgets.line_view import LineView, text_lines
+from relax_explorer.ui.tui.widgets.line_view import LineView, Row, text_lines
 from relax_explorer.viz.visible import visible
 
 Given = tuple[str, str]  # a function and a condition
@@ -104,24 +105,27 @@ class ChecksScreen(Frame):
             "a run in Debug adds their costs" if found.costs is None else "costs in the run so far"
         )
         if is_first:
-            view.move(
-                next((n for n, row in enumerate(view.rows) if not isinstance(row.node, Group)), 0), tell=False
-            )
+            first = next((n for n, item in enumerate(found.items) if not isinstance(item, Group)), 0)
+            view.move(first, tell=False)
         self._follow(self.explorer.state)
         self._draw_check()
 
     def _show_rows(self, found: CheckList) -> None:
-        rows = check_rows(found, self.app.size.width - _AROUND)
-        if not any(group.shown for group in found.groups):
-            rows += text_lines(["", "nothing to show: f shows other checks, ] goes to the next stage"])
+        if found.is_empty:
+            rows: Sequence[Row] = [
+                *check_rows(found, 80),
+                *text_lines(["", "nothing to show: f shows other checks, ] goes to the next stage"]),
+            ]
+        else:
+            rows = check_rows(found, self.app.size.width - _AROUND)
         self.query_one("#checks", LineView).show(rows)
         self._draw_check()
 
     def _follow(self, state: State) -> None:
         """Put the cursor on a check of the selected binding, if it is not there."""
         view, binding = self.query_one("#checks", LineView), state.selection.binding
-        if binding is not None and place_of(view.row_node) is not binding:
-            line = next((n for n, row in enumerate(view.rows) if place_of(row.node) is binding), None)
+        if self._found is not None and binding is not None and place_of(view.row_node) is not binding:
+            line = next((n for n, item in enumerate(self._found.items) if place_of(item) is binding), None)
             if line is not None:
                 view.move(line, tell=False)
                 view.centre()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import overload
 
 from rich.text import Text
 from textual.app import ComposeResult
@@ -16,6 +15,7 @@ from relax_explorer.ui.tui.state import State
 from relax_explorer.ui.tui.widgets.fixed_text import FixedText
 from relax_explorer.ui.tui.widgets.line_messages import CursorMoved, RowChosen
 from relax_explorer.ui.tui.widgets.line_view import LineView, Row, text_lines
+from relax_explorer.viz.lazy_lines import LazyLines
 from relax_explorer.viz.solving import TABLES, Line, Solving
 from relax_explorer.viz.visible import fit
 
@@ -64,7 +64,7 @@ class SolverScreen(Frame):
             return
         steps = self.query_one("#steps", LineView)
         if solving is not old.solving:
-            steps.show(SolvingRows(solving.lines()), state.step)
+            steps.show(_rows(solving.lines()), state.step)
             for name in TABLES:
                 self.query_one(f"#{name}", LineView).cursor = 0
         elif steps.cursor != state.step:
@@ -81,7 +81,7 @@ class SolverScreen(Frame):
 
     def _draw_table(self, solving: Solving, name: str, step: int) -> None:
         view, table = self.query_one(f"#{name}", LineView), solving.table(name, step)
-        lines = SolvingRows(table.lines) if len(table.lines) else text_lines(["nothing"])
+        lines = _rows(table.lines) if len(table.lines) else text_lines(["nothing"])
         view.show(lines, table.shown)
         if table.shown is not None:
             view.centre()
@@ -195,23 +195,9 @@ class SolverScreen(Frame):
             super().action_back()
 
 
-class SolvingRows(Sequence[Row]):
-    """Lines of a solver as rows, each made when it is drawn."""
-
-    def __init__(self, lines: Sequence[Line]) -> None:
-        self._lines = lines
-
-    def __len__(self) -> int:
-        return len(self._lines)
-
-    @overload
-    def __getitem__(self, number: int) -> Row: ...
-    @overload
-    def __getitem__(self, number: slice) -> list[Row]: ...
-    def __getitem__(self, number: int | slice) -> Row | list[Row]:
-        if isinstance(number, slice):
-            return [_row(line) for line in self._lines[number]]
-        return _row(self._lines[number])
+def _rows(lines: Sequence[Line]) -> LazyLines[Row]:
+    """Lines of a solver as rows."""
+    return LazyLines(len(lines), lambda number: _row(lines[number]))
 
 
 def _row(line: Line) -> Row:
