@@ -8,12 +8,14 @@ from typing import Any
 
 import pytest
 
+from relax_explorer.core.session.call_inputs import CallInputs
 from relax_explorer.ui.tui.app import Explorer
 from relax_explorer.ui.tui.typed import command_line
 from relax_explorer.ui.tui.widgets.line_view import LineView
 from tests.cli.test_commands import rxe_cli
 from tests.support.roundtrip import SAMPLES
 from tests.ui.test_explorer import screen_text, wait
+from tests.ui.test_items import item
 from tests.ui.test_screens import idle, press, typed
 
 PROGRAM = """@I.ir_module
@@ -164,8 +166,38 @@ async def test_ui_13_a_given_condition_shows_what_it_decides(program: str) -> No
         assert any(line.startswith("·     8  b") for line in rows(app)), "`:checks` drops the condition"
 
 
+@item("UI-13")
+async def test_a_check_that_runs_twice_counts_two(requirement: str, tmp_path: Path) -> None:
+    path = tmp_path / "p.py"
+    path.write_text(
+        """@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor(("n",), "float32")) -> R.Object:
+        a = Module.other(x)
+        b = Module.other(x)
+        return (a, b)
+
+    @R.function(private=True)
+    def other(z: R.Tensor(("k",), "float32")) -> R.Tensor((3,), "float32"):
+        e = R.match_cast(z, R.Tensor((3,), "float32"))
+        return e
+"""
+    )
+    app = Explorer(str(path), "", screen="debug", call=CallInputs("", {}, {"n": 3}))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await wait(pilot, lambda: app.state.run is not None)
+        counted = []
+        for key in ("n", "n"):
+            await press(pilot, app, "2", key, "6")
+            shown = app.frame.query_one("#checks", LineView).rows
+            counted.append([row.ghost.partition(",")[0] for row in shown if "  e  " in row.text])
+        assert counted == [["1 time"], ["2 times"]]
+
+
+@item("UI-13")
 @SIZES
-async def test_ui_13_a_run_adds_costs(program: str, size: tuple[int, int]) -> None:
+async def test_a_run_adds_costs(requirement: str, program: str, size: tuple[int, int]) -> None:
     app = Explorer(program, "", screen="debug")
     async with app.run_test(size=size) as pilot:
         await wait(pilot, lambda: app.state.run is not None)

@@ -19,6 +19,7 @@ from relax_explorer.viz.solving import TABLES
 from tests.cli.test_commands import rxe_cli
 from tests.support.roundtrip import SAMPLES
 from tests.ui.test_explorer import screen_text, wait
+from tests.ui.test_items import item
 from tests.ui.test_looks import CONTRACTS as FLATTEN
 from tests.ui.test_looks import RELATIONS as WAITING
 from tests.ui.test_screens import idle, press, typed, under_cursor
@@ -35,8 +36,9 @@ async def opened(pilot: Any, app: Explorer) -> None:
     await idle(pilot, app)
 
 
+@item("UI-14")
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
-async def test_ui_14_steps_forward_and_back(size: tuple[int, int]) -> None:
+async def test_steps_forward_and_back(requirement: str, size: tuple[int, int]) -> None:
     app = Explorer(WAITING)
     async with app.run_test(size=size) as pilot:
         await opened(pilot, app)
@@ -71,7 +73,8 @@ async def test_ui_14_steps_forward_and_back(size: tuple[int, int]) -> None:
         assert app.state.step == 1, "the cursor is the position"
 
 
-async def test_ui_14_every_step_is_printed_without_the_explorer() -> None:
+@item("UI-14")
+async def test_every_step_is_printed_without_the_explorer(requirement: str) -> None:
     app = Explorer(WAITING)
     async with app.run_test(size=(80, 24)) as pilot:
         await opened(pilot, app)
@@ -84,7 +87,8 @@ async def test_ui_14_every_step_is_printed_without_the_explorer() -> None:
                 assert all(line in printed for line in table(app, name) if line.strip() != "nothing")
 
 
-async def test_ui_14_open_steps_and_the_step_that_made_a_line() -> None:
+@item("UI-14")
+async def test_open_steps_and_the_step_that_made_a_line(requirement: str) -> None:
     app = Explorer(WAITING)
     async with app.run_test(size=(120, 40)) as pilot:
         await opened(pilot, app)
