@@ -30,7 +30,7 @@ class ContractSteps(Solving):
         self.program = program
         self.found = analyse(program, terms, keep_branches, traced=True)
         self.steps = self.found.steps or []
-        self.desugared = desugared_text(program, terms).splitlines()
+        self.desugared = desugared_text(program, terms).strip().splitlines()
         self._wrapped = _lines_of_assertions(self.desugared)
         super().__init__(text, path, self.found.report.sorted(), [step.place for step in self.steps])
         self._left = [n for n, step in enumerate(self.steps, 1) if _is_left(step)]

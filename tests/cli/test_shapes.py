@@ -154,3 +154,42 @@ def test_what_lengths_become(program: str) -> None:
     ]
     helper = rxe_cli("shapes", program, "--func", "helper", "--what-if", "b = 2")
     assert 'y: R.Tensor((b,), dtype="float32") becomes R.Tensor((2,), dtype="float32")' in helper.stdout
+
+
+def test_a_program_in_another_notation_is_printed_where_no_terminal_is() -> None:
+    relations, contracts = (
+        sample("samples/relations/waiting.relay"),
+        sample("samples/shapes/fast_flatten.shapes"),
+    )
+    assert rxe_cli(relations).stdout == rxe_cli("relations", relations).stdout
+    assert rxe_cli(contracts).stdout == rxe_cli("shapes", contracts).stdout
+    assert "%z : Tensor[(3, 4), float32]" in rxe_cli(relations).stdout
+
+
+def test_a_step_of_relations_is_printed_with_what_was_known() -> None:
+    path = sample("samples/relations/waiting.relay")
+    lines = rxe_cli("relations", path, "--at", "5").stdout.splitlines()
+    assert lines[0] == "5. ✓ 4  Broadcast holds: ?3 := Tensor[(3, 4), float32]"
+    assert "  ~    4  %y : Tensor[(3, 4), float32]" in lines
+    assert "  ·    5  %z : ?2" in lines
+    assert lines[-2:] == ["Queue", "  +    5  relation 2, Broadcast"]
+    data = json.loads(rxe_cli("relations", path, "--format", "json").stdout)
+    queues = [data["queued"][run["queued"] - run["waiting"] : run["queued"]] for run in data["runs"]]
+    assert queues == [[2, 3], [3], [2], [], [2], []]
+    assert [run["relation"] for run in data["runs"]] == [1, 2, 3, 2, 1, 2]
+    assert [item["outcome"] for item in data["relations"]] == ["holds"] * 3
+    assert rxe_cli("relations", path, "--at", "8").exit_code == output.USAGE
+
+
+def test_the_steps_of_contracts_are_printed() -> None:
+    path = sample("samples/shapes/fast_flatten.shapes")
+    done = rxe_cli("shapes", path, "--trace")
+    steps = [line for line in done.stdout.splitlines() if line[:4].strip().isdigit()]
+    data = json.loads(rxe_cli("shapes", path, "--format", "json").stdout)
+    assert len(steps) == len(data["steps"]) == 22
+    assert "a : Tensor([8, 16], int8)" in done.stdout.splitlines(), "the types follow"
+    left = [step for step in data["steps"] if step.get("answer") == "left to the run"]
+    assert [step["here"] for step in left][:2] == ["e.rank == 2", "e.dim(1) % 4 == 0"]
+    assert left[1]["fails_with"]["e.dim(1)"] % 4
+    assert len(left) == len(data["residual"])
+    assert data["steps"][0]["captured"] == {"n": "x.dim(0)", "m": "x.dim(1) // 4"}

@@ -178,7 +178,7 @@ class Frame(Moving):
             tabs = self._digits(False)
         left.append_text(tabs)
         room = width - columns(left.plain) - 1
-        if columns(wrong) + columns(right) <= room:
+        if columns(wrong) + columns(right) < room:
             right = wrong + right
         if state.stage is not None and state.stage.known_phase:
             phase = f" · {visible(state.stage.known_phase)}"
