@@ -18,6 +18,7 @@ from relax_explorer.core.tir.stmt import PrimFunc
 
 MAX_DEPTH = 256  # calls in one group
 _Test = Callable[[Fusion, bool], bool]
+_PATTERNS = frozenset(Fusion)
 
 
 @dataclass(eq=False, slots=True)
@@ -52,7 +53,7 @@ def groups(fn: e.Function, module: IRModule) -> dict[e.Binding, Node]:
     """The group of each binding in the dataflow blocks of a function, as the root of the group."""
     graph = _Graph(fn, module)
     _dominate(graph.nodes)
-    for phase in range(3):
+    for phase in range(2):
         for node in graph.nodes:
             _try(node, phase)
     return {node.binding: node.root() for node in graph.nodes if node.binding is not None}
@@ -106,7 +107,7 @@ class _Graph:
     def _of_kernel(self, callee: e.Expr) -> Fusion:
         kernel = self.module.functions.get(callee.name) if isinstance(callee, e.GlobalVar) else None
         number = kernel.attrs.get("op_pattern") if isinstance(kernel, PrimFunc) else None
-        return Fusion(number) if number in set(Fusion) else Fusion.OPAQUE
+        return Fusion(number) if number in _PATTERNS else Fusion.OPAQUE
 
 
 def is_kernel_call(value: e.Expr) -> bool:
@@ -179,7 +180,7 @@ def _try(node: Node, phase: int) -> None:
     group, sink = node.root(), node.dominator
     if group.kind is Fusion.OPAQUE or sink is None or node.binding is None:
         return
-    if phase == 2 or sink.root() is group or _size(node, sink) > MAX_DEPTH:
+    if sink.root() is group:
         return
     if group.kind is Fusion.OUT_ELEMENTWISE:
         test = _through_broadcast if phase == 0 and node.path is Fusion.ELEMENTWISE else None
@@ -189,8 +190,11 @@ def _try(node: Node, phase: int) -> None:
         test = _through_injective if phase == 1 else None
     else:
         test = None
-    if test is not None and _holds_between(node, sink, test):
-        _join(node, sink)
+    if test is None:
+        return
+    between = _between(node, sink)
+    if _size(node, between) <= MAX_DEPTH and all(test(item.root().kind, item is sink) for item in between):
+        _join(node, between, sink.root())
 
 
 def _through_broadcast(kind: Fusion, is_sink: bool) -> bool:
@@ -205,32 +209,28 @@ def _into_any(kind: Fusion, is_sink: bool) -> bool:
     return kind <= (Fusion.OUT_ELEMENTWISE if is_sink else Fusion.INJECTIVE)
 
 
-def _between(node: Node, sink: Node) -> Iterator[Node]:
+def _between(node: Node, sink: Node) -> list[Node]:
     """The nodes on the paths from a node to its post-dominator, without the node, with the sink."""
+    found: list[Node] = []
     seen, todo = {node}, [reader for reader, _ in node.readers]
     while todo:
         item = todo.pop()
         if item in seen:
             continue
         seen.add(item)
-        yield item
+        found.append(item)
         if item is not sink:
             todo.extend([reader for reader, _ in item.readers])
+    return found
 
 
-def _holds_between(node: Node, sink: Node, test: _Test) -> bool:
-    return all(test(item.root().kind, item is sink) for item in _between(node, sink))
+def _size(node: Node, between: list[Node]) -> int:
+    return sum([root.size for root in {item.root() for item in (node, *between)}])
 
 
-def _size(node: Node, sink: Node) -> int:
-    roots = {item.root() for item in (node, *_between(node, sink))}
-    return sum(root.size for root in roots)
-
-
-def _join(node: Node, sink: Node) -> None:
+def _join(node: Node, between: list[Node], target: Node) -> None:
     """Merge a node, and those on its paths to the sink, into the group of the sink."""
-    target = sink.root()
-    for item in (node, *_between(node, sink)):
+    for item in (node, *between):
         root = item.root()
         if root is not target:
             root.parent = target
