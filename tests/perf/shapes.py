@@ -76,6 +76,22 @@ def _casts(count: int) -> tuple[str, Work]:
     return text, lambda: [check.why for check in shape_checks(program)]
 
 
+def _open(count: int) -> tuple[str, Work]:
+    """The checks of casts and reshapes that no proof decides, each under facts about one length."""
+    import relax_explorer
+    from relax_explorer.core.shapes.residual import shape_checks
+
+    lines = ["@R.function", "def main(v0: R.Tensor(('n', 'm'), 'float32')):", "    m = T.int64()"]
+    for number in range(count):
+        lines.append(f"    k{number} = T.int64()")
+        lines.append(f"    u = R.call_pure_packed('f', v{number}, sinfo_args=R.Tensor('float32', ndim=2))")
+        lines.append(f"    w{number} = R.match_cast(u, R.Tensor((k{number}, m), 'float32'))")
+        lines.append(f"    v{number + 1} = R.reshape(w{number}, R.shape([k{number}, T.max(m, 1)]))")
+    text = "\n".join([*lines, f"    return v{count}\n"])
+    program = relax_explorer.normalize(relax_explorer.parse(text))
+    return text, lambda: shape_checks(program)
+
+
 SHAPES: list[Benchmark] = [
     Benchmark("entailment-1000", partial(_entailment, 1000), limit=0.1),
     Benchmark("relations-1000", partial(_relations, 1000), limit=0.2),
@@ -84,4 +100,5 @@ SHAPES: list[Benchmark] = [
     Benchmark("shape-checks-10000", partial(_checks, 10_000)),
     Benchmark("casts-1000", partial(_casts, 1000), limit=0.5),
     Benchmark("casts-4000", partial(_casts, 4000), limit=2.0),
+    Benchmark("open-checks-300", partial(_open, 300), limit=1.0),
 ]

@@ -113,6 +113,17 @@ def test_facts_about_a_variable_are_facts_about_its_later_value() -> None:
     ]  # fmt: skip
 
 
+def test_a_length_that_nothing_is_known_of_may_be_any() -> None:
+    n, m, k = (p.PrimVar(name) for name in "nmk")
+    known = Assumptions().plus(p.LT(n, m))
+    assert known.prove(p.EQ(k, n)) is Answer.UNKNOWN
+    assert known.prove(p.EQ(n, p.Add(m, k))) is Answer.NO, "k would be negative"
+    assert known.prove(p.EQ(k, p.Sub(n, m))) is Answer.NO, "likewise"
+    odd = Assumptions().plus(p.EQ(p.FloorMod(n, p.IntImm(2)), p.IntImm(1)))
+    assert odd.prove(p.EQ(p.Mul(k, p.IntImm(2)), n)) is Answer.NO
+    assert known.plus(p.LT(m, k)).prove(p.EQ(k, n)) is Answer.NO
+
+
 def test_what_becomes_known_later_is_unknown_before() -> None:
     names = [p.PrimVar(name) for name in "abcdefghijklm"]
     before = Assumptions()
@@ -121,6 +132,14 @@ def test_what_becomes_known_later_is_unknown_before() -> None:
     after = before.plus(p.LT(names[0], names[1]))
     assert after.prove(p.EQ(names[0], names[1])) is Answer.NO
     assert before.prove(p.EQ(names[0], names[1])) is Answer.UNKNOWN
+
+
+def test_a_fact_is_not_read_with_a_value_that_becomes_known_later() -> None:
+    m, k = (p.PrimVar(name) for name in "mk")
+    before = Assumptions().plus(p.LE(m, k))
+    after = before.plus(p.EQ(m, p.IntImm(5)))
+    assert after.prove(p.GE(k, p.IntImm(5))) is Answer.YES
+    assert before.prove(p.GE(k, p.IntImm(5))) is Answer.UNKNOWN
 
 
 def test_a_counterexample_has_values_for_defined_variables() -> None:

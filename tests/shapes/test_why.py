@@ -173,6 +173,16 @@ def test_the_condition_of_a_branch_says_nothing_of_its_result() -> None:
     assert any(name.startswith("r") for name in values), "in the branch it does"
 
 
+def test_the_result_of_a_function_has_both_chains() -> None:
+    lines = "a = R.exp(y)\nreturn a"
+    head = HEAD.replace("):\n    n, m", ') -> R.Tensor(("n", "m"), "float32"):\n    n, m')
+    program = rxe.normalize(rxe.parse(head + "".join(f"    {line}\n" for line in lines.splitlines())))
+    found = why(program, "main", "main.result.0")
+    assert [one.steps[0].value for one in found.lengths] == ["a[0]"]
+    (mismatch,) = found.mismatches
+    assert [[step.value for step in side.steps] for side in mismatch.sides] == [["a[0]", "y[0]"], ["n", "n"]]
+
+
 def test_what_has_many_readers_is_one_step() -> None:
     lines = ["@R.function", 'def main(v0: R.Tensor(("n",), "float32")):', "    n = T.int64()"]
     lines += [f"    v{number} = R.concat((v{number - 1}, v{number - 1}))" for number in range(1, 25)]

@@ -52,14 +52,15 @@ def _solved(inequalities: list[Polynomial], equations: list[Polynomial]) -> list
         if unit is None:
             inequalities += [equation, {monomial: -c for monomial, c in equation.items()}]
             continue
-        inequalities = [_without(poly, unit, equation) for poly in inequalities]
-        equations = [_without(poly, unit, equation) for poly in equations]
+        # Most have no such term.
+        inequalities = [_without(poly, unit, equation) if unit in poly else poly for poly in inequalities]
+        equations = [_without(poly, unit, equation) if unit in poly else poly for poly in equations]
     return inequalities
 
 
 def _without(poly: Polynomial, monomial: Monomial, equation: Polynomial) -> Polynomial:
-    factor = poly.get(monomial, 0)
-    return combine(poly, equation, -factor * equation[monomial]) if factor else poly
+    """A polynomial with one of its terms replaced by what an equation says of it."""
+    return combine(poly, equation, -poly[monomial] * equation[monomial])
 
 
 class _System:

@@ -506,7 +506,7 @@ COMMANDS: tuple[Command, ...] = (
             Argument("--given", "conditions to take for granted: n == 7, m <= 2 * n", metavar="CONDITIONS"),
             Argument(
                 "--why",
-                "where the lengths of a value come from: main.y, or one of them: main.y.0",
+                "where the lengths of a value come from: main.y, main.y.0, or main.result",
                 metavar="VALUE",
             ),
             Argument("--what-if", "what every length becomes under conditions: n = 7", metavar="CONDITIONS"),

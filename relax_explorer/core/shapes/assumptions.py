@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice, product
+from typing import NamedTuple
 
 from relax_explorer.core.arith.assume import is_zero_under, prove_under
 from relax_explorer.core.arith.form import CANONICAL
@@ -51,11 +52,21 @@ class Fact:
         return f"{self.condition}" + (f" ({self.why})" if self.why else "")
 
 
+class _Reduced(NamedTuple):
+    """A fact in terms of the variables that had no value when so many facts were known, and these variables."""
+
+    after: int
+    condition: p.PrimExpr
+    names: frozenset[p.PrimVar]
+    is_open: bool  # False if it holds anyway
+
+
 class _Log:
     """Facts in order, with indices by their numbers."""
 
     def __init__(self) -> None:
         self.facts: list[Fact] = []
+        self.reduced: list[_Reduced] = []  # as they were needed last
         self.defined: dict[p.PrimVar, tuple[int, p.PrimExpr]] = {}
         self.about: dict[p.PrimVar, list[int]] = {}  # the facts about a variable or its value
         self.others: dict[p.PrimVar, list[int]] = {}  # of these, the ones that are no definitions
@@ -67,6 +78,11 @@ class _Log:
         """A copy of the first facts."""
         copy = _Log()
         copy.facts = self.facts[:count]
+        for fact, entry in zip(copy.facts, self.reduced, strict=False):
+            names = fact.names if entry.after > count else entry.names
+            copy.reduced.append(
+                entry if entry.after <= count else _Reduced(count, fact.condition, names, True)
+            )
         copy.defined = {var: entry for var, entry in self.defined.items() if entry[0] < count}
         for mine, theirs in ((copy.about, self.about), (copy.others, self.others)):
             mine.update({var: numbers[: bisect_left(numbers, count)] for var, numbers in theirs.items()})
@@ -78,7 +94,8 @@ class _Log:
         """Add a fact; `known` is its condition in terms of the variables without values."""
         number = len(self.facts)
         self.facts.append(fact)
-        names = fact.names.union(p.free_vars(known))
+        self.reduced.append(_reduced(number, known))
+        names = fact.names | self.reduced[-1].names
         for var in names:
             self.about.setdefault(var, []).append(number)
         if definition is None:
@@ -195,7 +212,7 @@ class Assumptions:
             return Answer.YES
         if never_zero(poly):
             return Answer.NO
-        if not self._has_others:
+        if not self._has_others or self._is_free(poly):
             return Answer.UNKNOWN
         names = over_variables(poly) or []
         rest = self._sharing(names)
@@ -206,19 +223,44 @@ class Assumptions:
                 return Answer.UNKNOWN
         return is_zero_under(rest, poly, possible)
 
+    def _is_free(self, poly: Polynomial) -> bool:
+        """True for `x - q` if nothing is known of x, and q is no negative length: x may be q or not."""
+        for monomial, coefficient in poly.items():
+            if len(monomial) == 1 and abs(coefficient) == 1 and self._nothing_about(monomial[0]):
+                others = {other: c * -coefficient for other, c in poly.items() if other is not monomial}
+                if all(c > 0 and monomial[0] not in other for other, c in others.items()):
+                    return True
+        return False
+
+    def _nothing_about(self, atom: p.PrimExpr) -> bool:
+        """True if no fact is about a variable, apart from those that give others a value."""
+        numbers = self._log.others.get(atom) if type(atom) is p.PrimVar else None
+        return type(atom) is p.PrimVar and (not numbers or numbers[0] >= self.count)
+
     def _sharing(self, names: list[p.PrimVar]) -> list[p.PrimExpr]:
         """What is known of variables without values, in terms of such variables."""
         if not self._has_others:
             return []
         if self.count <= _FEW:
             return _sharing(self._others, names)
-        found = self._relevant(names, self._log.others)
-        return _undecided([self.known(fact.condition) for fact in found])
+        found = map(self._reduced, self._relevant(names, self._log.others))
+        return [entry.condition for entry in found if entry.is_open]
 
     @cached_property
     def _others(self) -> list[p.PrimExpr]:
         """The facts that are no definitions, in terms of the variables that have no value."""
-        return _undecided([self.known(fact.condition) for fact in self if not fact.is_definition])
+        found = (self._reduced(n) for n, fact in enumerate(self) if not fact.is_definition)
+        return [entry.condition for entry in found if entry.is_open]
+
+    def _reduced(self, number: int) -> _Reduced:
+        """A fact in terms of the variables that have no value. Most are as they were for the last question."""
+        entry = self._log.reduced[number]
+        if entry.after <= self.count and all(self.value(var) is None for var in entry.names):
+            return entry
+        new = _reduced(self.count, self.known(self._log.facts[number].condition))
+        if entry.after <= self.count:
+            self._log.reduced[number] = new
+        return new
 
     def equal(self, a: p.PrimExpr, b: p.PrimExpr) -> Answer:
         """Whether two lengths are equal under the facts."""
@@ -236,7 +278,7 @@ class Assumptions:
         if answer is Answer.UNKNOWN:
             return []
         names = [*p.free_vars(condition), *p.free_vars(self._in_values(condition))]
-        kept = self._relevant(names, self._log.about)
+        kept = [self._log.facts[n] for n in self._relevant(names, self._log.about)]
         for fact in list(kept):
             fewer = [other for other in kept if other is not fact]
             if from_facts(fewer).prove(condition) is answer:
@@ -252,8 +294,8 @@ class Assumptions:
                 return {var: value for var, value in found if value is not None}
         return {}
 
-    def _relevant(self, names: list[p.PrimVar], index: dict[p.PrimVar, list[int]]) -> list[Fact]:
-        """The latest facts of an index that are about variables, directly or through other facts, in order."""
+    def _relevant(self, names: list[p.PrimVar], index: dict[p.PrimVar, list[int]]) -> list[int]:
+        """The numbers of the latest facts of an index that are about variables, directly or through other facts, in order."""
         facts, chosen, asked, wanted = self._log.facts, set[int](), set[p.PrimVar](), set(names)
         while (new_names := wanted - asked) and len(chosen) < _MOST:
             new: set[int] = set()
@@ -265,8 +307,8 @@ class Assumptions:
             chosen.update(latest)
             asked = set(wanted)
             for n in latest:
-                wanted |= facts[n].names.union(p.free_vars(self._in_values(facts[n].condition)))
-        return [facts[n] for n in sorted(chosen)]
+                wanted |= facts[n].names | self._reduced(n).names
+        return sorted(chosen)
 
     def __iter__(self) -> Iterator[Fact]:
         return islice(self._log.facts, self.count)
@@ -278,9 +320,9 @@ _TRIED_FIRST = 6
 _FEW = 8  # so few facts are all written in terms of variables without a value, once
 
 
-def _undecided(conditions: list[p.PrimExpr]) -> list[p.PrimExpr]:
-    """The conditions that depend on variables."""
-    return [one for one in conditions if _decided(one) is Answer.UNKNOWN]
+def _reduced(count: int, known: p.PrimExpr) -> _Reduced:
+    """A fact that is known so after so many facts."""
+    return _Reduced(count, known, frozenset(p.free_vars(known)), _decided(known) is Answer.UNKNOWN)
 
 
 def _sharing(conditions: list[p.PrimExpr], names: list[p.PrimVar]) -> list[p.PrimExpr]:

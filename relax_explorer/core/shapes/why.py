@@ -19,6 +19,7 @@ from relax_explorer.core.shapes.operand_lengths import paths
 from relax_explorer.core.shapes.origins import Explanation, Origins, Step, parting
 from relax_explorer.core.shapes.residual import (
     ALL,
+    PARAMETERS,
     ShapeCheck,
     Visible,
     assuming,
@@ -51,6 +52,8 @@ class Why:
 def why(module: IRModule, entry: str, text: str) -> Why:
     """Explain `FUNCTION.VALUE.N`, or all lengths of a value. Without a function it is `entry`; N is a field or an axis.
 
+    `result` is what the function returns, unless a value has this name.
+
     Raises Failure for a name or a number that does not exist.
     """
     names = text.replace("[", ".").replace("]", "").split(".")
@@ -62,34 +65,45 @@ def why(module: IRModule, entry: str, text: str) -> Why:
     origins = Origins(module, name)
     value, *numbers = names
     var = origins.named(value)
+    place, operands = _place(origins, var)
+    if var is None and value == "result":
+        var = origins.fn.body.body if isinstance(origins.fn.body.body, e.Var) else None
+        place, operands = origins.fn, (origins.fn.body.body,)
     if var is None:
         known = [one.name for one in (*origins.params, *origins.made)]
         raise _unknown(
             f"{name} has no value {value!r}", f"It has {', '.join(known[:20])}{', …' * (len(known) > 20)}."
         )
     found = [path for path, _ in paths(var.struct_info) if [str(n) for n in path[: len(numbers)]] == numbers]
-    mismatches = _mismatches(module, origins, var)
+    mismatches = _mismatches(module, origins, place, operands)
     if not found and (numbers or not mismatches):
         raise _unknown(f"no length {text!r} is known", f"{value} is {var.struct_info}.")
     return Why(name, value, tuple(origins.explain(var, path) for path in found), mismatches)
+
+
+def _place(origins: Origins, var: e.Var | None) -> tuple[object, Sequence[e.Expr]]:
+    """The binding of a value, and the operands that its checks compare."""
+    binding = None if var is None else origins.made.get(var)
+    if binding is None:
+        return var, ()
+    return binding, binding.value.args if isinstance(binding.value, e.Call) else (binding.value,)
 
 
 def _unknown(message: str, help: str) -> Failure:
     return Failure(Diagnostic(codes.UNBOUND, message, help=help))
 
 
-def _mismatches(module: IRModule, origins: Origins, var: e.Var) -> tuple[Mismatch, ...]:
-    """The checks at the binding of a value that compare two lengths, and are not proved."""
-    binding = origins.made.get(var)
-    if binding is None:
-        return ()
-    value = binding.value
-    operands = value.args if isinstance(value, e.Call) else (value,)
+def _mismatches(
+    module: IRModule, origins: Origins, place: object, operands: Sequence[e.Expr]
+) -> tuple[Mismatch, ...]:
+    """The checks at a place that compare two lengths, and are not proved."""
     found = []
-    for check in checks_at(module, binding):
+    for check in checks_at(module, place):
         compared = None if check.answer is Answer.YES else _compared(check.condition)
-        if compared is not None:
-            a, b = (origins.explain_length(length, operands, value.span) for length in compared)
+        if compared is not None and check.kind != PARAMETERS:
+            a, b = (
+                origins.explain_length(length, operands, getattr(place, "span", None)) for length in compared
+            )
             found.append(Mismatch(check, (a, b), parting(a, b)))
     return tuple(found)
 
