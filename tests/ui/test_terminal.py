@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from tests.perf.tui import Terminal
-from tests.support.roundtrip import DATA
+from tests.support.roundtrip import DATA, SAMPLES
 
 LEAVE = b"\x1b[?1049l"  # back from the alternate screen
 
@@ -17,6 +17,20 @@ LEAVE = b"\x1b[?1049l"  # back from the alternate screen
 def test_without_a_file_it_shows_samples() -> None:
     terminal = Terminal("", (sys.executable, "-m", "relax_explorer", "--ascii"))
     assert terminal.read_until(b"12_transformer_layer").isascii()
+    os.write(terminal.fd, b"q")
+    terminal.read_until(LEAVE)
+    assert os.waitstatus_to_exitcode(os.waitpid(terminal.pid, 0)[1]) == 0
+    os.close(terminal.fd)
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [("relations/waiting.relay", b"Broadcast waits"), ("shapes/fast_flatten.shapes", b"Left to the run")],
+)
+def test_a_program_in_another_notation_opens_its_solver(name: str, shown: bytes) -> None:
+    path = str(SAMPLES[0].parent / name)
+    terminal = Terminal("", (sys.executable, "-m", "relax_explorer", path))
+    terminal.read_until(shown)
     os.write(terminal.fd, b"q")
     terminal.read_until(LEAVE)
     assert os.waitstatus_to_exitcode(os.waitpid(terminal.pid, 0)[1]) == 0

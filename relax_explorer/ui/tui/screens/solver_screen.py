@@ -47,6 +47,10 @@ class SolverScreen(Frame):
             yield LineView("made")
             yield LineView("left")
 
+    def prepare(self) -> None:
+        """No table is drawn yet."""
+        self._counts = dict.fromkeys(TABLES, 0)
+
     def fit(self) -> None:
         """In a narrow terminal one table at a time stands below the steps."""
         super().fit()
@@ -77,10 +81,11 @@ class SolverScreen(Frame):
         about.show_title(self._where(solving, state.step))
         for name in TABLES:
             self._draw_table(solving, name, state.step)
-        self._draw_tabs(solving, state.step)
+        self._draw_tabs(solving)
 
     def _draw_table(self, solving: Solving, name: str, step: int) -> None:
         view, table = self.query_one(f"#{name}", LineView), solving.table(name, step)
+        self._counts[name] = len(table.lines)
         lines = _rows(table.lines) if len(table.lines) else text_lines(["nothing"])
         view.show(lines, table.shown)
         if table.shown is not None:
@@ -97,13 +102,12 @@ class SolverScreen(Frame):
         self.query_one("#steps", LineView).show(shown, 0)
         self.query_one("#tabs", FixedText).show(Text(""))
 
-    def _draw_tabs(self, solving: Solving, step: int) -> None:
-        parts = []
-        for name in TABLES:
-            count = "" if name == "program" else f" {len(solving.table(name, step).lines)}"
-            word = f"{solving.titles[name]}{count}"
-            parts.append(f"[{word}]" if name == self._table else f" {word} ")
-        text = fit(f" {''.join(parts)} v next table", self.app.size.width - 1)
+    def _draw_tabs(self, solving: Solving) -> None:
+        counts = [f" {self._counts[name]}" if name != "program" else "" for name in TABLES]
+        words = [f"{solving.titles[name]}{count}" for name, count in zip(TABLES, counts, strict=True)]
+        at = TABLES.index(self._table)
+        tabs = [f"[{word}]" if number == at else f" {word} " for number, word in enumerate(words)]
+        text = fit(f" {''.join(tabs)} v next table", self.app.size.width - 1)
         self.query_one("#tabs", FixedText).show(Text(text, no_wrap=True))
 
     def _where(self, solving: Solving, step: int) -> str:
@@ -179,9 +183,8 @@ class SolverScreen(Frame):
         self.fit()
         if self.is_narrow and had_focus:
             self.set_focus(self.query_one(f"#{table}"))
-        solving = self.explorer.state.solving
-        if solving is not None:
-            self._draw_tabs(solving, self.explorer.state.step)
+        if self.explorer.state.solving is not None:
+            self._draw_tabs(self.explorer.state.solving)
 
     def action_reload(self) -> None:
         """Read the file again."""
