@@ -7,6 +7,7 @@ import pytest
 import relax_explorer as rxe
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.tensor_place import Sharding, VDevice
+from relax_explorer.core.ir.walk import bindings
 
 TEXT = """from tvm.script import ir as I
 from tvm.script import relax as R
@@ -122,3 +123,42 @@ def test_a_text_is_no_place() -> None:
     dump = rxe.to_json(rxe.normalize(rxe.parse(PLACES)))
     with pytest.raises(rxe.ParseError):
         rxe.from_json(dump.replace('{"vdevice": "llvm:0"}', '"llvm:0"'))
+
+
+SPELLED = """from tvm.script import ir as I
+from tvm.script import relax as R
+
+@I.ir_module
+class Module:
+    I.module_global_infos({{"vdevice": [I.vdevice("llvm"), I.vdevice("llvm", 0, "texture")]}})
+
+    @R.function
+    def main(x: R.Tensor((2, 3), "float32", "{first}"), y: R.Tensor((2, 3), "float32", "{second}"), c: R.Tensor((), "bool")):
+        a = R.add(x, y)
+        b = R.concat((x, y), axis=0)
+        if c:
+            r = R.exp(x)
+        else:
+            r = R.exp(y)
+        d: R.Tensor((2, 3), "float32", "{second}") = R.exp(x)
+        return (a, b, r, d)
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "second"), [("llvm", "llvm:0"), ("llvm:0", "llvm:0:global"), ("llvm:0:global", "llvm")]
+)
+def test_one_device_has_several_names(first: str, second: str) -> None:
+    """`llvm`, `llvm:0` and `llvm:0:global` are one device. The first name stays."""
+    module = rxe.normalize(rxe.parse(SPELLED.format(first=first, second=second)))
+    assert [problem.message for problem in rxe.check(module)] == []
+    infos = {binding.var.name: binding.var.struct_info for binding in bindings(module["main"])}
+    assert {name: str(infos[name].vdevice) for name in ("a", "b", "r")} == dict.fromkeys(
+        ("a", "b", "r"), first
+    )
+
+
+@pytest.mark.parametrize(("first", "second"), [("llvm:0", "llvm:1"), ("llvm:0", "llvm:0:texture")])
+def test_other_numbers_and_scopes_are_other_devices(first: str, second: str) -> None:
+    with pytest.raises(rxe.Failure, match=f"x1 lies on {first}, x2 on {second}"):
+        rxe.normalize(rxe.parse(SPELLED.format(first=first, second=second)))

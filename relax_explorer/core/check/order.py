@@ -9,6 +9,7 @@ from relax_explorer.core.arith.prove import Answer, equal, shapes_equal
 from relax_explorer.core.check.matching import apart, instantiate
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.tensor_place import is_same_place
 
 YES, NO, UNKNOWN = Answer.YES, Answer.NO, Answer.UNKNOWN
 
@@ -53,7 +54,11 @@ def _shape(a: s.ShapeStructInfo, b: s.ShapeStructInfo) -> Answer:
 
 
 def _tensor(a: s.TensorStructInfo, b: s.TensorStructInfo) -> Answer:
-    fields = b.dtype in (None, a.dtype) and b.ndim in (-1, a.ndim) and b.vdevice in (None, a.vdevice)
+    fields = (
+        b.dtype in (None, a.dtype)
+        and b.ndim in (-1, a.ndim)
+        and (b.vdevice is None or is_same_place(a.vdevice, b.vdevice))
+    )
     if not fields or b.shape is None or a.shape is b.shape:
         return YES if fields else NO
     if a.shape is None:

@@ -10,6 +10,7 @@ from relax_explorer.core.check.matching import apart, match_params
 from relax_explorer.core.check.order import YES, both, more_specific
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.tensor_place import is_same_place
 from relax_explorer.core.ir.walk import substitute_info
 
 
@@ -28,7 +29,7 @@ def unify(a: s.StructInfo, b: s.StructInfo, wildcard: bool = False) -> s.StructI
 
 def _tensor(a: s.TensorStructInfo, b: s.TensorStructInfo) -> s.StructInfo:
     element = a.dtype if a.dtype is b.dtype else None
-    device = a.vdevice if a.vdevice == b.vdevice else None
+    device = a.vdevice if is_same_place(a.vdevice, b.vdevice) else None
     if a.shape is b.shape and a.shape is not None:
         return s.TensorStructInfo(a.shape, element, a.ndim, device)
     left, right = a.lengths, b.lengths

@@ -56,3 +56,13 @@ class Sharding:
 
 
 TensorPlace = VDevice | Sharding
+
+
+def is_same_place(a: TensorPlace | None, b: TensorPlace | None) -> bool:
+    """True if two places are the same: `cuda`, `cuda:0` and `cuda:0:global` name one device."""
+    if not isinstance(a, VDevice) or not isinstance(b, VDevice):
+        return a == b
+    return a == b or (
+        a.is_reference
+        and (a.target, a.index, a.scope or "global") == (b.target, b.index, b.scope or "global")
+    )

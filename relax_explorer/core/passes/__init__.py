@@ -47,6 +47,7 @@ FILES: tuple[str, ...] = (
     "bind_symbolic_vars",
     "specialize_shapes",
     "update_param_type",
+    "realize_vdevice",
     "update_vdevice",
     "canonicalize_bindings",
     "eliminate_dead_code",

@@ -114,7 +114,6 @@ MISSING = {
     "LazyGetInput": "needs callbacks of a runtime that loads weights",
     "LazySetOutput": "needs callbacks of a runtime",
     "LazyTransformParams": "needs callbacks of a runtime that loads weights",
-    "RealizeVDevice": "not written yet",
     "SpecializePrimFuncBasedOnCallSite": "changes scopes of buffers for one vendor",
     "SplitCallTIRByPattern": "needs the patterns of a vendor's library",
     "SplitLayoutRewritePreproc": "divides kernels that a scheduler wrote",

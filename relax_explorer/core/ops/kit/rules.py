@@ -12,7 +12,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import BOOL, DType
-from relax_explorer.core.ir.tensor_place import TensorPlace
+from relax_explorer.core.ir.tensor_place import TensorPlace, is_same_place
 from relax_explorer.core.ops.kit.decl import InferFailure, Site
 
 Dims = tuple[p.PrimExpr, ...]
@@ -202,8 +202,11 @@ def like(x: s.TensorStructInfo, dtype: DType | None) -> s.TensorStructInfo:
 
 def on_device(result: s.StructInfo, operands: Sequence[s.StructInfo]) -> s.StructInfo:
     """`result` on the device of the operands; on no device if the operands are on several."""
-    devices = {device for info in operands for device in _devices(info)}
-    return _placed(result, devices.pop() if len(devices) == 1 else None) if devices else result
+    devices = [device for info in operands for device in _devices(info)]
+    if not devices:
+        return result
+    first = devices[0]
+    return _placed(result, first if all([is_same_place(first, other) for other in devices]) else None)
 
 
 def _devices(info: s.StructInfo) -> list[TensorPlace]:

@@ -12,6 +12,7 @@ from relax_explorer.core.diagnostics import Code
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import BOOL, FLOAT32, UINT64, DType, from_numpy
+from relax_explorer.core.ir.tensor_place import is_same_place
 from relax_explorer.core.ops.kit import rules
 from relax_explorer.core.ops.kit.array_types import Array
 from relax_explorer.core.ops.kit.binary_math import (
@@ -88,7 +89,9 @@ def _as_tensor(at: Site, info: s.StructInfo, name: str) -> s.TensorStructInfo:
 
 def _need_one_device(at: Site, x1: s.TensorStructInfo, x2: s.TensorStructInfo) -> None:
     """Refuse two tensors that lie on different devices; those on meshes have rules of their own."""
-    if None in (x1.vdevice, x2.vdevice) or x1.vdevice == x2.vdevice or is_spread(x1) or is_spread(x2):
+    if None in (x1.vdevice, x2.vdevice) or is_same_place(x1.vdevice, x2.vdevice):
+        return
+    if is_spread(x1) or is_spread(x2):
         return
     labels = {"x1": f"this is {x1}", "x2": f"this is {x2}"}
     text = f"x1 lies on {x1.vdevice}, x2 on {x2.vdevice}"

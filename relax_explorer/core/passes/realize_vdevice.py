@@ -1,0 +1,261 @@
+"""RealizeVDevice: place parameters by the hints of devices, and copy values where a hint asks for another device."""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from relax_explorer.core.check.normalize import normalize_with
+from relax_explorer.core.codes import operators as codes
+from relax_explorer.core.diagnostics import Diagnostic, Failure, Label
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.attrs import Attrs
+from relax_explorer.core.ir.facts import variables
+from relax_explorer.core.ir.node import replace
+from relax_explorer.core.ir.substitute import Substitution
+from relax_explorer.core.ir.tensor_place import VDevice, is_same_place
+from relax_explorer.core.ir.walk import bindings, map_blocks, map_sequences, sequences
+from relax_explorer.core.passes.contract import PassSite, module_pass
+from relax_explorer.core.passes.properties import NORMAL_FORM, SHAPES_LOWERED
+from relax_explorer.core.program.module import IRModule
+
+_HINT, _MOVE = e.op_ref("relax.hint_on_device"), e.op_ref("relax.to_vdevice")
+_HINTED = re.compile(
+    r"R\.(\w+)\(\s*(?:(?:\w+\s*=\s*)?(\d+)\s*(?:,\s*(?:\w+\s*=\s*)?(\d+)\s*)?)?\)"
+)  # R.cuda(0), R.cpu(), R.device(device_type=2, index=0)
+_DECLARED = re.compile(
+    r"""I\.vdevice\(\s*(?:["']([\w-]+)["']|.*?["']kind["']:\s*["']([\w-]+)["'].*\})\s*(?:,\s*(\d+)\s*(?:,\s*["']([\w.-]+)["']\s*)?)?\)"""
+)
+# The numbers of kinds of devices in DLPack, by the names of R.cuda() and of targets.
+_KINDS = {
+    "cpu": 1, "llvm": 1, "c": 1, "cuda": 2, "gpu": 2, "nvptx": 2, "opencl": 4, "vulkan": 7, "metal": 8, "vpi": 9, "rocm": 10,
+    "ext_dev": 12, "webgpu": 15, "hexagon": 16,
+}  # fmt: skip
+
+
+@module_pass("RealizeVDevice", requires=[NORMAL_FORM], invalidates=[SHAPES_LOWERED])
+def realize_vdevice(module: IRModule, at: PassSite) -> IRModule:
+    """Turn each `hint_on_device` into a copy to the device, or into a plain copy of a value that lies there already.
+
+    A binding has one device with its operands: parameters without a device get it from hints and annotations of values that
+    depend on them, and devices of the other values follow. What nothing else decides lies where its hint says.
+
+    Raises Failure for a hint of a device that the module does not declare, and for operands on different devices.
+    """
+    devices = _Devices(module)
+    for name, fn in module.relax_functions.items():
+        placed = _Placed(_places(fn, devices), devices).function(fn)
+        if placed is not fn:
+            at.editor.replace(name, replace(placed, body=_followed(placed.body)))
+    changed = at.editor.done()
+    if changed is module:
+        return module
+    at.is_open = True
+    known = {item.code for item in normalize_with(module)[1].errors}
+    result, report = normalize_with(changed)
+    problems = [item for item in report.errors if item.code not in known]
+    if problems:
+        raise Failure(*problems)
+    functions = dict(result.functions)
+    for name, fn in module.relax_functions.items():
+        new = result.functions[name]
+        if isinstance(new, e.Function) and changed.functions[name] is not fn:
+            functions[name] = settled = _without_moves(fn, new)
+            at.record_in_order(fn, settled)
+    return result.having(functions)
+
+
+class _Hint(NamedTuple):
+    """A call of hint_on_device: what it places, and where."""
+
+    arg: e.Expr
+    device: VDevice
+
+
+class _Devices:
+    """The devices that a module declares."""
+
+    def __init__(self, module: IRModule) -> None:
+        self._of: dict[tuple[int, int, str], VDevice] = {}
+        count: dict[str, int] = {}
+        for text in map(str, module.global_infos.get("vdevice", ())):
+            found = _DECLARED.match(text)
+            if found is not None:
+                kind, number, scope = found[1] or found[2], int(found[3] or 0), found[4] or "global"
+                place = VDevice(kind, str(count.get(kind, 0)), scope)
+                count[kind] = count.get(kind, 0) + 1
+                self._of.setdefault((_KINDS.get(kind, 0), number, scope), place)
+
+    def hint(self, value: e.Expr | None) -> _Hint | None:
+        """The hint that a value is. Raises Failure if the module has no such device."""
+        if type(value) is not e.Call or value.op is not _HINT:
+            return None
+        text, scope = str(value.attrs.get("dst_vdevice")), str(value.attrs.get("memory_scope", "global"))
+        found = _HINTED.fullmatch(text)
+        if found is not None and found[1] == "device":
+            kind, number = int(found[2] or 0), int(found[3] or 0)
+        else:
+            kind, number = (_KINDS.get(found[1], 0), int(found[2] or 0)) if found is not None else (0, 0)
+        device = self._of.get((kind, number, scope))
+        if device is None:
+            message = f"the module has no device {text} with the memory scope {scope}"
+            help = "declare it by I.module_global_infos"
+            label = Label(value, "this hint", True)
+            raise Failure(
+                Diagnostic(codes.BAD_ATTRIBUTE, message, (label,), help=help, origin="RealizeVDevice")
+            )
+        return _Hint(value.args[0], device)
+
+
+# -- where variables lie -------------------------------------------------------------------------------------------
+
+
+def _places(fn: e.Function, devices: _Devices) -> dict[e.Var, VDevice]:
+    """The device of each variable for which hints and annotations tell one."""
+    known: dict[e.Var, VDevice] = {}
+    near: dict[e.Var, list[e.Var]] = {}
+    hinted: dict[e.Expr, VDevice] = {}
+    for each in (fn, *_nested(fn)):
+        for param in each.params:
+            _note(known, param, param.struct_info)
+    for binding in bindings(fn):
+        var = binding.var
+        if var is None:
+            continue
+        _note(known, var, binding.annotation or var.struct_info)
+        value = binding.value
+        hint = devices.hint(value)
+        if hint is not None:
+            known[var] = hint.device
+            hinted[hint.arg] = hint.device  # the last hint of a value counts
+        elif type(value) is not e.Call or value.op is not _MOVE:
+            for read in _read(value):
+                near.setdefault(var, []).append(read)
+                near.setdefault(read, []).append(var)
+    for each in (fn, *_nested(fn)):
+        if isinstance(each.body.body, e.Var):
+            _note(known, each.body.body, each.ret_struct_info)
+    _spread(known, near, list(known))
+    others = {var: device for var, device in hinted.items() if isinstance(var, e.Var) and var not in known}
+    known |= others
+    _spread(known, near, others)
+    return known
+
+
+def _nested(fn: e.Function) -> list[e.Function]:
+    return [binding.value for binding in bindings(fn) if type(binding.value) is e.Function]
+
+
+def _read(value: e.Expr) -> Iterable[e.Var]:
+    """The variables that lie where the result lies."""
+    if type(value) is e.Function:
+        return ()
+    read = (
+        [value.condition, *[branch.body for branch in sequences(value)]]
+        if type(value) is e.If
+        else variables(value)
+    )
+    return [var for var in read if isinstance(var, e.Var) and type(var.struct_info) is not s.FuncStructInfo]
+
+
+def _note(known: dict[e.Var, VDevice], var: e.Var, info: s.StructInfo | None) -> None:
+    """Note the device of a variable if its StructInfo has one."""
+    while isinstance(info, s.TupleStructInfo) and info.fields:
+        info = info.fields[0]
+    if isinstance(info, s.TensorStructInfo) and isinstance(info.vdevice, VDevice):
+        known.setdefault(var, info.vdevice)
+
+
+def _spread(
+    known: dict[e.Var, VDevice], near: Mapping[e.Var, Iterable[e.Var]], starts: Iterable[e.Var]
+) -> None:
+    """Give the devices to the neighbours without one, the nearest first."""
+    todo = deque(starts)
+    while todo:
+        var = todo.popleft()
+        for other in near.get(var, ()):
+            if other not in known:
+                known[other] = known[var]
+                todo.append(other)
+
+
+# -- rewriting -----------------------------------------------------------------------------------------------------
+
+
+class _Placed(Substitution):
+    """Parameters on their devices, and each hint as a copy to its device."""
+
+    def __init__(self, places: Mapping[e.Var, VDevice], devices: _Devices) -> None:
+        super().__init__()
+        self.places, self.devices = places, devices
+
+    def signature(self, fn: e.Function) -> e.Function:
+        """A function with placed parameters. Its result follows from them."""
+        params = []
+        for param in fn.params:
+            device = self.places.get(param)
+            info = param.struct_info if device is None else _on(param.struct_info, device)
+            new = param if info is param.struct_info else e.var_like(param, info)
+            if new is not param:
+                self.variables[param] = new
+            params.append(new)
+        if all(new is old for new, old in zip(params, fn.params, strict=True)):
+            return fn
+        return replace(fn, params=tuple(params), ret_struct_info=None, struct_info=None)
+
+    def _call(self, call: e.Call) -> e.Expr:
+        new = super()._call(call)
+        hint = self.devices.hint(new)
+        if hint is None:
+            return new
+        return e.Call(_MOVE, (hint.arg,), Attrs({"dst_vdevice": str(hint.device)}), span=call.span)
+
+
+def _on(info: s.StructInfo | None, device: VDevice) -> s.StructInfo | None:
+    """A StructInfo whose tensors without a device lie on this one."""
+    if isinstance(info, s.TensorStructInfo):
+        return (
+            info
+            if info.vdevice is not None
+            else s.TensorStructInfo(info.shape, info.dtype, info.ndim, device)
+        )
+    if isinstance(info, s.TupleStructInfo):
+        fields = tuple([_on(field, device) or field for field in info.fields])
+        return info if fields == info.fields else s.TupleStructInfo(fields)
+    return info
+
+
+def _followed(seq: e.SeqExpr) -> e.SeqExpr:
+    """A sequence whose bindings take their devices from their operands, unless an annotation names one."""
+
+    def change(binding: e.Binding) -> e.Binding:
+        known: dict[e.Var, VDevice] = {}
+        if binding.var is not None:
+            _note(known, binding.var, binding.annotation)
+        binding = map_sequences(binding, _followed)
+        return binding if known else replace(binding, annotation=None)
+
+    return map_blocks(seq, change)
+
+
+def _without_moves(old: e.Function, new: e.Function) -> e.Function:
+    """The function where hints that moved nothing are plain copies. Both have the same bindings in the same order."""
+    idle = set()
+    for before, after in zip(bindings(old), bindings(new), strict=True):
+        value = after.value
+        if type(before.value) is e.Call and before.value.op is _HINT and type(value) is e.Call:
+            info = value.args[0].struct_info
+            here = info.vdevice if isinstance(info, s.TensorStructInfo) else None
+            there = VDevice.read(str(value.attrs["dst_vdevice"]))
+            if is_same_place(here, there):
+                idle.add(after)
+
+    def change(binding: e.Binding) -> e.Binding:
+        if binding in idle:
+            return replace(binding, value=binding.value.args[0])  # type: ignore[attr-defined]  # a call, as above
+        return map_sequences(binding, lambda seq: map_blocks(seq, change))
+
+    return replace(new, body=map_blocks(new.body, change)) if idle else new
