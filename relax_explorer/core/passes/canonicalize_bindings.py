@@ -69,7 +69,7 @@ class _Copies:
         if type(value) is e.Tuple:
             return self._tuple(walk, binding, value)
         if type(value) in _LITERALS:
-            return self._constant(walk, binding, value)
+            return self._constant(walk, binding, binding.var, value)
         if type(value) is e.PrimValue and isinstance(value.value, p.PrimVar):
             walk.rename(binding.var, value)
             return ()
@@ -79,7 +79,7 @@ class _Copies:
         field = self._field(walk, value)
         walk.note(binding.var, field if type(field) is e.Tuple else value)
         if type(field) is e.Constant:
-            return self._constant(walk, binding, field)
+            return self._constant(walk, binding, binding.var, field)
         if type(field) is e.DataflowVar and self.home.get(field) is not walk.block:
             return self._from_outside(walk, binding, field)
         return self._copy(walk, replace(binding, value=field), field) if isinstance(field, e.Var) else binding
@@ -114,9 +114,8 @@ class _Copies:
 
         return rule
 
-    def _constant(self, walk: Rewriter, binding: e.VarBinding, value: e.Expr) -> Answer:
+    def _constant(self, walk: Rewriter, binding: e.Binding, var: e.Var, value: e.Expr) -> Answer:
         """Let readers read a constant directly. An output that only its block reads becomes a dataflow variable instead."""
-        var = binding.var
         if self.memory.written(var):
             return binding
         if binding.value in self.constants:  # a copy of the variable of this constant
@@ -127,8 +126,7 @@ class _Copies:
             return binding
         walk.rename(var, value)
         self.inlined.add(var)
-        if binding.value is value:  # no field of a tuple
-            self.constants.add(value)
+        self.constants.add(value)
         return binding
 
     def _tuple(self, walk: Rewriter, binding: e.VarBinding, value: e.Tuple) -> Answer:
@@ -162,8 +160,8 @@ class _Copies:
             return binding
         if binding.var is None:
             return ()
-        if type(value) is e.Constant and not self.memory.written(binding.var):
-            walk.rename(binding.var, value)
+        if type(value) is e.Constant:
+            return self._constant(walk, binding, binding.var, value)
         if not isinstance(value, e.Var):
             return binding
         if self._replaceable(binding.var, value):
