@@ -265,3 +265,28 @@ return z"""
     text = HEAD + "".join(f"        {line}\n" for line in lines.splitlines())
     after = rxe.apply_pass(rxe.normalize(rxe.parse(text)), "DeadCodeElimination", errors=errors)
     assert ("checked" in names(after)) is (errors == "keep")
+
+
+@pytest.mark.parametrize(
+    ("result", "left"),
+    [
+        ("z", set()),  # the If goes, with the check that cannot fail, and what only the check reads
+        ("r", {"v", "w", "checked", "q", "r"}),
+    ],
+)
+def test_a_check_stays_with_its_if(result: str, left: set[str]) -> None:
+    lines = f"""v = R.exp(z)
+if c:
+    w = R.exp(v)
+else:
+    w = v
+if c:
+    checked = R.match_cast(w, R.Tensor((3,), "float32"))
+    q = R.exp(z)
+    r = q
+else:
+    r = z
+return {result}"""
+    text = HEAD + "".join(f"        {line}\n" for line in lines.splitlines())
+    after = rxe.apply_pass(rxe.normalize(rxe.parse(text)), "DeadCodeElimination")
+    assert {name for name in names(after) if "_" not in name} == left

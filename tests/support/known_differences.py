@@ -170,8 +170,7 @@ def without_dead_casts(module: IRModule) -> IRModule:
 
     def rule(fn: e.Function) -> Callable[[Rewriter, e.Binding], Answer]:
         live = Live(fn)
-        for binding in live.casts:
-            live.keep(binding)
+        live.keep_casts()
 
         def opaque(walk: Rewriter, binding: e.Binding) -> Answer:
             inside = type(walk.block) is e.DataflowBlock and type(binding) is e.MatchCast

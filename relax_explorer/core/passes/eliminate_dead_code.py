@@ -63,8 +63,7 @@ def _check_entries(module: IRModule, names: tuple[str, ...]) -> None:
 def drop_unread(fn: e.Function, at: PassSite, keep_errors: bool) -> e.Function:
     """The function without unread bindings that have no effect. With `keep_errors`, those stay that may stop the run."""
     live = Live(fn)
-    for binding in live.casts:
-        live.keep(binding)
+    live.keep_casts()
     may_stop = stopping(at.module).binding
     doubtful = [binding for binding in live.outside if not live.stays(binding) and may_stop(binding)]
     if doubtful:
@@ -75,6 +74,7 @@ def drop_unread(fn: e.Function, at: PassSite, keep_errors: bool) -> e.Function:
         at.report.say(codes.STOPS_UNREAD, text, doubtful[0], help=codes.STOPS_UNREAD.fix)
     for binding in doubtful if keep_errors else ():
         live.keep(binding)
+    live.keep_casts()  # those in an If that is kept now
 
     def rule(walk: Rewriter, binding: e.Binding) -> Answer:
         return binding if live.stays(binding) else ()

@@ -159,7 +159,7 @@ def _inline(fn: e.Function, binding: e.VarBinding, build: BlockBuilder) -> None:
             want = substitute_info(info, dims)
             if not always_fits(have, want):
                 arg = build.emit_match_cast(arg, want, param.name)
-            elif type(arg) is e.Tuple:
+            elif not isinstance(arg, (e.Var, e.GlobalVar, e.ExternFunc)):
                 arg = build.emit(arg, param.name)
             copy.variables[param] = arg
         if is_divided:

@@ -61,8 +61,7 @@ def _live(fn: object) -> object:
     if type(fn) is not e.Function:
         return fn
     live = Live(fn)
-    for binding in live.casts:
-        live.keep(binding)
+    live.keep_casts()
 
     def kept(seq: e.SeqExpr) -> e.SeqExpr:
         blocks = [

@@ -28,7 +28,8 @@ class Live:
         self.read: set[e.Var] = set()
         self.kept: set[e.Binding] = set()
         self.outside: list[e.Binding] = []  # not in dataflow blocks, which may lose errors (errata E-35)
-        self.casts: list[e.Binding] = []  # match_casts that stay
+        # The match_casts that stay if the If or the function around them does (None at the top).
+        self._casts: list[tuple[e.Binding, e.Binding | None]] = []
         self._collect(fn)
         self._mark(variables(fn.body.body))
         for binding in self.facts.bindings:
@@ -38,17 +39,29 @@ class Live:
                 self._mark(variables(binding.value.body.body))
 
     def _collect(self, fn: e.Function) -> None:
-        blocks = list(fn.body.blocks)
+        blocks: list[tuple[e.BindingBlock, e.Binding | None]] = [(block, None) for block in fn.body.blocks]
         while blocks:
-            block = blocks.pop()
+            block, around = blocks.pop()
             inside = type(block) is e.DataflowBlock
             for binding in block.bindings:
                 if type(binding) is not e.MatchCast:
-                    blocks.extend(inner for seq in sequences(binding.value) for inner in seq.blocks)
+                    blocks.extend(
+                        (inner, binding) for seq in sequences(binding.value) for inner in seq.blocks
+                    )
                     if not inside:
                         self.outside.append(binding)
                 elif not inside or info_vars(binding.struct_info):
-                    self.casts.append(binding)
+                    self._casts.append((binding, around))
+        self._casts.sort(key=lambda item: -self.facts.number[item[0]])
+
+    def keep_casts(self) -> None:
+        """Keep match_casts whose errors must stay: those of the function itself, and those in Ifs and functions that stay."""
+        for (
+            binding,
+            around,
+        ) in self._casts:  # from the last one, so that it is known which Ifs later bindings read
+            if around is None or self.stays(around):
+                self.keep(binding)
 
     def stays(self, binding: e.Binding) -> bool:
         """True if a binding is live or kept."""
