@@ -154,6 +154,25 @@ class M:
     assert rxe.apply_pass(public, "InlinePrivateFunctions") is public
 
 
+def test_arguments_are_bound_to_the_names_of_parameters() -> None:
+    text = """
+@I.ir_module
+class M:
+    @R.function(private=True)
+    def f(t: R.Tuple(R.Tensor((2,), "float32"), R.Tensor((2,), "float32")), s: R.Shape([2, 1]), k: R.Tensor((2,), "float32")):
+        a = R.reshape(t[0], s)
+        b = R.match_cast(k, R.Tensor((2,), "float32"))
+        return (a, b, t)
+    @R.function
+    def main(x: R.Tensor((2,), "float32")):
+        return M.f((x, x), R.shape([2, 1]), R.const([1.0, 2.0]))
+"""
+    after = rxe.apply_pass(rxe.normalize(rxe.parse(text)), "InlinePrivateFunctions")
+    names = [b.var.name.rstrip("_1") for block in after["main"].body.blocks for b in block.bindings]
+    assert names[:2] == ["t", "s"]
+    assert "match_cast" not in after.script()  # it checks nothing, once the constant is bound
+
+
 def test_each_copy_has_shape_variables_of_its_own() -> None:
     text = """
 @I.ir_module

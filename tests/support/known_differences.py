@@ -37,9 +37,20 @@ Change = Callable[[IRModule], IRModule]
 CLEANING = frozenset(
     {"RemoveUnusedParameters", "RemoveUnusedOutputs", "ExpandTupleArguments", "InlinePrivateFunctions"}
 )
-CANONICAL = CLEANING | {"CanonicalizeBindings", "ConvertToDataflow"}
+PATTERNS = frozenset(
+    {
+        "AdjustMatmulOrder",
+        "CombineParallelMatmul",
+        "ExpandMatmulOfSum",
+        "RemoveRedundantReshape",
+        "ReorderPermuteDimsAfterConcat",
+        "ReorderTakeAfterMatmul",
+    }
+)
+CANONICAL = CLEANING | PATTERNS | {"CanonicalizeBindings", "ConvertToDataflow"}
 DECOMPOSITIONS = frozenset({"DecomposeOpsForInference", "DecomposeOpsForTraining"})
-DEAD = CLEANING | {"DeadCodeElimination", "FoldConstant"}
+PER_FUNCTION = PATTERNS | {"FoldConstant", "InlinePrivateFunctions"}
+DEAD = CLEANING | PATTERNS | {"DeadCodeElimination", "FoldConstant"}
 
 
 def same(module: IRModule) -> IRModule:
@@ -360,8 +371,8 @@ def with_rounded_constants(module: IRModule) -> IRModule:
 
 REASONS = [
     Reason("Unused `match_cast` in a dataflow block", DEAD, program=without_dead_casts),
-    Reason("Unused binding outside of dataflow blocks", frozenset({"FoldConstant", "InlinePrivateFunctions"}), ours=without_unread),
-    Reason("Unused binding outside of dataflow blocks", DEAD - {"FoldConstant", "InlinePrivateFunctions"}, ours=without_unread_and_uncalled),
+    Reason("Unused binding outside of dataflow blocks", PER_FUNCTION, ours=without_unread),
+    Reason("Unused binding outside of dataflow blocks", DEAD - PER_FUNCTION, ours=without_unread_and_uncalled),
     Reason("Unused binding outside of dataflow blocks", frozenset({"ConvertToDataflow"}), options={"errors": "drop"}),
     Reason("Output of a dataflow block that only a dropped copy reads", CANONICAL, theirs=with_settled_outputs),
     Reason("`match_cast` that compares two known lengths", CANONICAL, program=without_comparing_casts),
@@ -372,6 +383,7 @@ REASONS = [
     Reason("`tensor_to_shape` of a vector of unknown length", DECOMPOSITIONS, program=without_unknown_vectors),
     Reason("A branch of less precise StructInfo", CANONICAL, theirs=without_branch_casts),
     Reason("Recursive call in ConvertToDataflow", frozenset({"ConvertToDataflow"}), program=without_recursion),
+    Reason("StructInfo of an If", frozenset({"RemovePurityChecking"}), unannotated=True),
     Reason("Blocks of an inlined function", frozenset({"InlinePrivateFunctions"}), ours=without_blocks, theirs=without_blocks),
     Reason("Rounding", frozenset({"FoldConstant"}), ours=with_rounded_constants, theirs=with_rounded_constants),
     Reason("InlinePrivateFunctions of a function with lengths", frozenset({"InlinePrivateFunctions"}), unannotated=True),
