@@ -10,6 +10,7 @@ import pytest
 import relax_explorer as rxe
 from relax_explorer.core.check import check
 from relax_explorer.core.diagnostics import Diagnostic
+from relax_explorer.core.shapes.why import why
 from relax_explorer.core.syntax.parser import parse
 from tests.support.oracle import Oracle
 from tests.support.random_lengths import outcome, program
@@ -130,9 +131,20 @@ def test_the_parameter_and_the_facts_are_pointed_at() -> None:
     )
     (item,) = check(parse(text))
     assert item.message == "q of same: m == n never holds here"
-    assert item.help
+    assert item.help == "`relax-explorer shapes FILE --why main.d` shows where both lengths come from"
     lines = [(label.span.line, label.text) for label in item.labels if label.span is not None]
     assert lines == [(13, ""), (4, "the parameter"), (12, "m == n + 2 is known from here")]
+
+
+def test_what_the_help_names_can_be_asked() -> None:
+    lines = f"{LONGER}return y"
+    text = HEAD.replace("{result}", ' -> R.Tensor(("n",), "float32")') + "".join(
+        f"        {line}\n" for line in lines.splitlines()
+    )
+    (item,) = [one for one in check(parse(text)) if one.code.id == "RX0223"]
+    assert "--why main.result`" in item.help
+    (mismatch,) = why(rxe.normalize(parse(text)), "main", "main.result").mismatches
+    assert [side.steps[0].value for side in mismatch.sides] == ["y[0]", "n"]
 
 
 @pytest.mark.parametrize("seed", range(3))

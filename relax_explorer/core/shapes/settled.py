@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from relax_explorer.core.arith.prove import Answer
 from relax_explorer.core.codes import operators as codes
-from relax_explorer.core.diagnostics import Diagnostic, Label, Report, Severity
+from relax_explorer.core.diagnostics import Code, Diagnostic, Label, Report, Severity
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.walk import bindings
@@ -75,11 +75,20 @@ def _told(module: IRModule, failing: Sequence[ShapeCheck]) -> Iterator[Diagnosti
                 f"the match_cast of {check.subject} can never succeed: {check.text} contradicts what is known"
             )
         report.say(
-            code, text, _shown(check), help=code.fix, labels=tuple(_labels(module, check)),
+            code, text, _shown(check), help=_help(check, code), labels=tuple(_labels(module, check)),
             severity=Severity.WARNING if check.kind == ASSERT else code.severity,  # no run may be meant to come there
             spec_only=code is codes.CONTRADICTED,
         )  # fmt: skip
     return iter(report)
+
+
+def _help(check: ShapeCheck, code: Code) -> str:
+    """What to do: ask where both lengths come from, if a value has the check."""
+    place = check.place
+    name = "result" if isinstance(place, e.Function) else getattr(getattr(place, "var", None), "name", "_")
+    if check.kind == ASSERT or name == "_":
+        return code.fix
+    return f"`relax-explorer shapes FILE --why {check.function}.{name}` shows where both lengths come from"
 
 
 def _shown(check: ShapeCheck) -> object:
