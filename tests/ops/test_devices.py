@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 import relax_explorer as rxe
+from relax_explorer.core.check.order import NO, YES, more_specific
 from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.dtype import FLOAT32
 from relax_explorer.core.ir.tensor_place import Sharding, VDevice
 from relax_explorer.core.ir.walk import bindings
 
@@ -162,3 +164,13 @@ def test_one_device_has_several_names(first: str, second: str) -> None:
 def test_other_numbers_and_scopes_are_other_devices(first: str, second: str) -> None:
     with pytest.raises(rxe.Failure, match=f"x1 lies on {first}, x2 on {second}"):
         rxe.normalize(rxe.parse(SPELLED.format(first=first, second=second)))
+
+
+def test_the_order_knows_the_names_of_a_device() -> None:
+    placed = [
+        s.TensorStructInfo(None, FLOAT32, 2, VDevice.read(text))
+        for text in ("llvm", "llvm:0:global", "llvm:1")
+    ]
+    assert more_specific(placed[0], placed[1]) is YES
+    assert more_specific(placed[1], placed[0]) is YES
+    assert more_specific(placed[0], placed[2]) is NO
