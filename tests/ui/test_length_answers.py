@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from textual.pilot import Pilot
 
 from relax_explorer.ui.tui.app import Explorer
-from tests.ui.test_check_list import listed
+from relax_explorer.ui.tui.dialogs.popup import Popup
 from tests.ui.test_explorer import screen_text, wait
 from tests.ui.test_screens import idle
 
@@ -22,6 +23,15 @@ class Module:
         c = R.add(x, b)
         return c
 """
+
+
+async def listed(pilot: Pilot[object], app: Explorer, text: str) -> list[str]:
+    """The lines that a command shows over the screen."""
+    app.frame.ask(text)
+    await pilot.press("enter")
+    await idle(pilot, app)
+    await wait(pilot, lambda: isinstance(app.screen, Popup))
+    return [row.text for row in app.view.rows]
 
 
 @pytest.fixture
