@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 
@@ -56,6 +57,29 @@ class Sharding:
 
 
 TensorPlace = VDevice | Sharding
+
+DEVICE_KINDS = {
+    "cpu": 1, "cuda": 2, "opencl": 4, "vulkan": 7, "metal": 8, "vpi": 9, "rocm": 10, "ext_dev": 12, "webgpu": 15, "hexagon": 16,
+}  # fmt: skip
+"""The numbers of kinds of devices in DLPack, by the names of the functions `R.cpu()`, `R.cuda()`, …"""
+_WRITTEN = re.compile(r"R\.(\w+)\(\s*(?:(?:\w+\s*=\s*)?(\d+)\s*(?:,\s*(?:\w+\s*=\s*)?(\d+)\s*)?)?\)")
+
+
+def device_of(text: str) -> tuple[int, int] | None:
+    """The kind and the number of a device written as `R.cuda(0)` or `R.device(2, 0)`; None for another text."""
+    found = _WRITTEN.fullmatch(text)
+    if found is None:
+        return None
+    name, first, second = found.groups()
+    if name == "device" and first is not None:
+        return int(first), int(second or 0)
+    kind = DEVICE_KINDS.get(name)
+    return None if kind is None or second is not None else (kind, int(first or 0))
+
+
+def device_text(device: tuple[int, int]) -> str:
+    """A device as TVM prints it."""
+    return f"R.device(device_type={device[0]}, index={device[1]})"
 
 
 def is_same_place(a: TensorPlace | None, b: TensorPlace | None) -> bool:

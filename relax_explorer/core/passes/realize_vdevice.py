@@ -16,24 +16,17 @@ from relax_explorer.core.ir.attrs import Attrs
 from relax_explorer.core.ir.facts import variables
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.substitute import Substitution
-from relax_explorer.core.ir.tensor_place import VDevice, is_same_place
+from relax_explorer.core.ir.tensor_place import DEVICE_KINDS, VDevice, device_of, is_same_place
 from relax_explorer.core.ir.walk import bindings, map_blocks, map_sequences, sequences
 from relax_explorer.core.passes.contract import PassSite, module_pass
 from relax_explorer.core.passes.properties import NORMAL_FORM, SHAPES_LOWERED
 from relax_explorer.core.program.module import IRModule
 
 _HINT, _MOVE = e.op_ref("relax.hint_on_device"), e.op_ref("relax.to_vdevice")
-_HINTED = re.compile(
-    r"R\.(\w+)\(\s*(?:(?:\w+\s*=\s*)?(\d+)\s*(?:,\s*(?:\w+\s*=\s*)?(\d+)\s*)?)?\)"
-)  # R.cuda(0), R.cpu(), R.device(device_type=2, index=0)
 _DECLARED = re.compile(
     r"""I\.vdevice\(\s*(?:["']([\w-]+)["']|.*?["']kind["']:\s*["']([\w-]+)["'].*\})\s*(?:,\s*(\d+)\s*(?:,\s*["']([\w.-]+)["']\s*)?)?\)"""
 )
-# The numbers of kinds of devices in DLPack, by the names of R.cuda() and of targets.
-_KINDS = {
-    "cpu": 1, "llvm": 1, "c": 1, "cuda": 2, "gpu": 2, "nvptx": 2, "opencl": 4, "vulkan": 7, "metal": 8, "vpi": 9, "rocm": 10,
-    "ext_dev": 12, "webgpu": 15, "hexagon": 16,
-}  # fmt: skip
+_KINDS = DEVICE_KINDS | {"llvm": 1, "c": 1, "nvptx": 2}  # the kinds of targets
 
 
 @module_pass("RealizeVDevice", requires=[NORMAL_FORM], invalidates=[SHAPES_LOWERED])
@@ -94,12 +87,7 @@ class _Devices:
         if type(value) is not e.Call or value.op is not _HINT:
             return None
         text, scope = str(value.attrs.get("dst_vdevice")), str(value.attrs.get("memory_scope", "global"))
-        found = _HINTED.fullmatch(text)
-        if found is not None and found[1] == "device":
-            kind, number = int(found[2] or 0), int(found[3] or 0)
-        else:
-            kind, number = (_KINDS.get(found[1], 0), int(found[2] or 0)) if found is not None else (0, 0)
-        device = self._of.get((kind, number, scope))
+        device = self._of.get((*(device_of(text) or (0, 0)), scope))
         if device is None:
             message = f"the module has no device {text} with the memory scope {scope}"
             help = "declare it by I.module_global_infos"

@@ -11,6 +11,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.attrs import EMPTY, Attrs, Verbatim, freeze
 from relax_explorer.core.ir.dtype import INT64
+from relax_explorer.core.ir.tensor_place import device_of, device_text
 from relax_explorer.core.ops.kit.decl import Op, Parameter
 from relax_explorer.core.ops.kit.kinds import Kind
 from relax_explorer.core.syntax import index_maps
@@ -134,7 +135,9 @@ def _named(reader: Reader, node: ast.expr, name: str) -> Any:
         ("R.Tensor", "R.Tuple", "R.Shape", "R.Any", "R.Object", "R.Prim")
     ):
         return _type(reader, node)
-    return Verbatim(verbatim(node))
+    text = verbatim(node)
+    device = device_of(text)
+    return Verbatim(text if device is None else device_text(device))
 
 
 def _type(reader: Reader, node: ast.expr) -> Any:

@@ -150,14 +150,15 @@ class ExprText:
         text = self._attrs.get(attrs)
         if text is None:
             left_out, is_dtype = self.dialect.left_out, _dtype_attributes(op)
+            is_unnamed = _is_unnamed(op)
             text = "".join(
                 [
-                    f", {name}={(self.constant if name in is_dtype else partial(_free, self))(value)}"
+                    f", {'' if is_unnamed else f'{name}='}{(self.constant if name in is_dtype else partial(_free, self))(value)}"
                     for name, value in attrs.items()
                     if value != () or name not in left_out
                 ]
             )
-            if DType not in map(type, attrs.values()):  # a dtype is not written alike for all operators
+            if not is_unnamed and DType not in map(type, attrs.values()):  # operators write these differently
                 self._attrs[attrs] = text
         return text
 
@@ -172,6 +173,11 @@ def _dtype_attributes(op: e.Expr) -> frozenset[str]:
     declared = find_op(op.name) if type(op) is e.OpRef else None
     names = () if declared is None else [q.name for q in declared.attributes if q.kind is Kind.DTYPE]
     return frozenset(names)
+
+
+def _is_unnamed(op: e.Expr) -> bool:
+    declared = find_op(op.name) if type(op) is e.OpRef else None
+    return declared is not None and declared.unnamed
 
 
 def _tuple(out: ExprText, expr: e.Tuple) -> str:

@@ -264,6 +264,7 @@ class Op:
     printed_order: ClassVar[
         tuple[str, ...]
     ] = ()  # attributes that are printed first, if the order differs from the declaration
+    unnamed: ClassVar[bool] = False  # attributes are printed without their names
     variadic: ClassVar[bool] = False  # takes any number of operands after the declared ones
     by_info: ClassVar[bool] = (
         True  # the result depends on the operands' StructInfo alone, not on the operands themselves

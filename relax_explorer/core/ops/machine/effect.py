@@ -104,6 +104,7 @@ class ToVdevice(ByMachine, name="relax.to_vdevice"):
 class HintOnDevice(ByMachine, name="relax.hint_on_device"):
     """The tensor itself, with a hint of its device for the pass RealizeVDevice."""
 
+    unnamed = True
     source = "TVM"
     shares = ("data",)
     stops = Stops.NEVER
