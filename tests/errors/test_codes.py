@@ -22,7 +22,8 @@ from relax_explorer.core.codes import (
     tir,
 )
 from relax_explorer.core.codes import well_formedness as well_formed
-from relax_explorer.core.diagnostics import Code
+from relax_explorer.core.diagnostics import Code, ParseError
+from relax_explorer.core.syntax.load import read_text
 from relax_explorer.core.syntax.parser import read
 from relax_explorer.viz.problem import render
 
@@ -161,3 +162,21 @@ def test_a_rule_that_tvm_has_not_got_says_so() -> None:
     assert "check --profile tvm" in render(problem)
     assert "check --profile tvm" in " ".join(problem.to_json()["notes"])
     assert [item for item in rxe.check(module, profile="tvm") if item.is_error] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "wanted"),
+    [
+        ("m.py", "TVMScript"),
+        ("m.relay", "a program in the notation of Relay's types"),
+        ("m.shapes", "a program with shape contracts"),
+    ],
+)
+def test_a_binary_file_is_told_what_it_should_hold(tmp_path: Path, name: str, wanted: str) -> None:
+    path = tmp_path / name
+    path.write_bytes(b"\x00\x01")
+    with pytest.raises(ParseError) as caught:
+        read_text(path)
+    (found,) = caught.value.diagnostics
+    assert found.message.endswith(f"is a binary file, not {wanted}")
+    assert ("model" in found.help) is (name == "m.py")

@@ -73,10 +73,12 @@ def decode(data: bytes, name: str) -> str:
     """Bytes as text. If they are not UTF-8 text, raises ParseError with a description of the file."""
     for start, description, advice in _KNOWN:
         if data.startswith(start):
-            raise _error(codes.NOT_TEXT, f"{name} is {description}, not TVMScript", name, help=advice)
+            raise _error(codes.NOT_TEXT, f"{name} is {description}, not {_wanted(name)}", name, help=advice)
     if b"\x00" in data[:4096]:
         binary = "an ONNX model or another binary file" if name.endswith(".onnx") else "a binary file"
-        raise _error(codes.NOT_TEXT, f"{name} is {binary}, not TVMScript", name, help=codes.NOT_TEXT.fix)
+        is_model = _wanted(name) == "TVMScript"
+        advice = codes.NOT_TEXT.fix if is_model else "Open a text file in this notation."
+        raise _error(codes.NOT_TEXT, f"{name} is {binary}, not {_wanted(name)}", name, help=advice)
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -88,6 +90,14 @@ def decode(data: bytes, name: str) -> str:
             line,
         ) from None
     return with_line_feeds(text)
+
+
+_NOTATIONS = {".relay": "a program in the notation of Relay's types", ".shapes": "a program with shape contracts"}
+
+
+def _wanted(name: str) -> str:
+    """What a file of this name should hold."""
+    return _NOTATIONS.get(Path(name).suffix, "TVMScript")
 
 
 def _error(code: Code, text: str, name: str, line: int = 1, help: str = "") -> ParseError:
