@@ -290,3 +290,50 @@ return {result}"""
     text = HEAD + "".join(f"        {line}\n" for line in lines.splitlines())
     after = rxe.apply_pass(rxe.normalize(rxe.parse(text)), "DeadCodeElimination")
     assert {name for name in names(after) if "_" not in name} == left
+
+
+G = '@R.function\ndef g(a: R.Tensor((3,), "float32")) -> R.Tensor((3,), "float32"):\n    {}\n    return a\n'
+CLOSURES = {
+    "it returns": (G.format("b = R.exp(a)") + "dead = g(z)", False),
+    "it calls one that returns": (
+        G.format("b = R.exp(a)") + G.format("b = g(a)").replace("def g", "def h") + "dead = h(z)",
+        False,
+    ),
+    "it holds one that returns": (
+        G.format("@R.function\n    def h(d: R.Tensor((3,), 'float32')):\n        return d\n    b = h(a)")
+        + "dead = g(z)",
+        False,
+    ),
+    "it stops": (G.format("b = R.floor_divide(i, i)") + "dead = g(z)", True),
+    "it calls one that stops": (
+        G.format("b = R.add(x, y)") + G.format("b = g(a)").replace("def g", "def h") + "dead = h(z)",
+        True,
+    ),
+    "it does not end": (G.format("b = g(a)") + "dead = g(z)", True),
+    "its argument may not fit": (G.format("b = R.exp(a)") + "dead = g(x)", True),
+    "a length of the function around it": (
+        G.format("b = R.exp(a)").replace('R.Tensor((3,), "float32")', 'R.Tensor((n,), "float32")')
+        + "dead = g(y)",
+        True,
+    ),
+    "it is not known which one": (
+        G.format("b = R.exp(a)") + "f = R.grad.no_grad(z)\nh = cls.pick()\ndead = h(z)",
+        True,
+    ),
+}
+PICK = """    @R.function(private=True)
+    def pick() -> R.Callable((R.Tensor((3,), "float32"),), R.Tensor((3,), "float32"), True):
+        @R.function
+        def g(a: R.Tensor((3,), "float32")) -> R.Tensor((3,), "float32"):
+            return a
+        return g
+"""
+
+
+@pytest.mark.parametrize("name", CLOSURES)
+def test_calls_of_nested_functions(name: str) -> None:
+    lines, stops = CLOSURES[name]
+    text = HEAD.replace("    @R.function\n    def main", PICK + "    @R.function\n    def main")
+    text += "".join(f"        {line}\n" for line in f"{lines}\nreturn z".splitlines())
+    module = rxe.normalize(rxe.parse(text))
+    assert ("dead" in names(rxe.apply_pass(module, "DeadCodeElimination"))) is stops

@@ -64,6 +64,8 @@ class _Program:
         self.helpers: list[_Helper] = []
         for number in range(self.random.randint(0, 3)):
             self._helper(f"f{number}")
+        if self._chance(0.08):
+            self._forever()
         self._main()
 
     def _chance(self, probability: float) -> bool:
@@ -87,6 +89,16 @@ class _Program:
         text, result = self._result(scope, self.random.choice([1, 1, 2, 3]))
         self._say(2, f"return {text}")
         self.helpers.append(_Helper(name, params, result))
+
+    def _forever(self) -> None:
+        """A function that calls itself."""
+        self._say(1, "@R.function(private=True)")
+        self._say(1, f"def forever(p: {TENSORS['A']}) -> {TENSORS['A']}:")
+        self._say(2, "cls = Module")
+        self._say(2, "q = R.exp(p)")
+        self._say(2, f"r: {TENSORS['A']} = cls.forever(q)")
+        self._say(2, "return r")
+        self.helpers.append(_Helper("forever", ["A"], "A"))
 
     def _main(self) -> None:
         pure = self._chance(0.6)
@@ -151,6 +163,8 @@ class _Program:
         for _ in range(size):
             if not scope.is_dataflow and self._chance(0.08):
                 self._if(scope, depth)
+            elif not scope.is_dataflow and self._chance(0.05):
+                self._closure(scope, depth)
             elif not pure and self._chance(0.25):
                 self._say(depth, f"_ = R.print({self._any(scope, 'A')}, format='{{}}')")
             else:
@@ -232,6 +246,20 @@ class _Program:
             four = ", ".join([a, b, *(self._any(scope, "B") for _ in range(3))])
             return f"R.nn.batch_norm({four}, axis=1)", ("A", "B", "B")
         return f"R.reshape({a}, R.shape([2, 3]))", "A"
+
+    def _closure(self, scope: _Scope, depth: int) -> None:
+        """A function inside, and a call of it."""
+        self.count += 1
+        name, param = f"g{self.count}", f"z{self.count}"
+        self._say(depth, "@R.function")
+        self._say(depth, f"def {name}({param}: {TENSORS['A']}) -> {TENSORS['A']}:")
+        inner = scope.inner(is_dataflow=False)
+        inner.add(param, "A")
+        self._body(inner, depth + 1, self.random.randint(1, 2))
+        self._say(depth + 1, f"return {self._any(inner, 'A')}")
+        call = f"{name}({self._any(scope, 'A')})"
+        scope.said.append((call, "A"))
+        scope.add(self._name(depth, call), "A")
 
     def _if(self, scope: _Scope, depth: int) -> None:
         of = self.random.choice(self._known(scope, "ABN") or ["A"])

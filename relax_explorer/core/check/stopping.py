@@ -20,7 +20,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import DType
 from relax_explorer.core.ir.interned import PerNode
-from relax_explorer.core.ir.walk import info_vars, sequences, substitute_info
+from relax_explorer.core.ir.walk import bindings, info_vars, sequences, substitute_info
 from relax_explorer.core.ops import find
 from relax_explorer.core.ops.kit.decl import FLOATS, InferFailure, Op, Site, Stops
 from relax_explorer.core.ops.machine.call import CallTir
@@ -46,6 +46,8 @@ class Stopping:
         self._graph = call_graph(module)
         self._safe: set[str] | None = None
         self._memo: dict[Any, bool] = {}
+        self._closures: dict[e.Var, e.Function] | None = None
+        self._returns: dict[e.Var, bool] = {}
 
     def _always_returns(self, name: str) -> bool:
         """True if a call of a function with fitting arguments always returns. The first query analyses all functions."""
@@ -55,6 +57,23 @@ class Stopping:
                 if not is_recursive(group, self._graph) and not self._body(self._functions[group[0]]):
                     self._safe.add(group[0])
         return name in self._safe
+
+    def _closure(self, var: e.Var) -> e.Function | None:
+        """The nested function of this name, if a call with fitting arguments always returns."""
+        if self._closures is None:
+            every = (b for fn in self._functions.values() for b in bindings(fn))
+            self._closures = {
+                b.var: b.value for b in every if type(b.value) is e.Function and b.var is not None
+            }
+            for (
+                each
+            ) in self._closures:  # in text order, so that recursion goes only as deep as functions are nested
+                self._closure(each)
+        fn = self._closures.get(var)
+        if fn is not None and var not in self._returns:
+            self._returns[var] = False  # while its body is analysed: it may call itself
+            self._returns[var] = not self._body(fn)
+        return fn if self._returns.get(var) else None
 
     def binding(self, binding: e.Binding) -> bool:
         """True if a binding may stop the run. Bindings of branches count, bindings of a nested function don't."""
@@ -85,11 +104,15 @@ class Stopping:
         if any(map(_may_be_undefined, call.args)):
             return True
         if type(op) is e.GlobalVar:
-            if not self._always_returns(op.name):
+            return not self._always_returns(op.name) or not _takes(self._functions[op.name], call)
+        if isinstance(op, e.Var):
+            fn = self._closure(op)
+            if fn is None:
                 return True
-            fn = self._functions[op.name]
-            want = tuple([param.struct_info or s.OBJECT for param in fn.params])
-            return not _all_fit(want, tuple([arg.struct_info or s.OBJECT for arg in call.args]))
+            captures = any(
+                info_vars(param.struct_info) for param in fn.params if param.struct_info is not None
+            )
+            return captures or not _takes(fn, call)  # a length of the function around it has a value already
         declared = find(op.name) if type(op) is e.OpRef else None
         if declared is CallTir:
             return self._kernel(call)
@@ -127,6 +150,12 @@ class Stopping:
         if cached is None:
             cached = self._memo[key] = _operator_may_stop(op, call, infos)
         return cached
+
+
+def _takes(fn: e.Function, call: e.Call) -> bool:
+    """True if the arguments of a call always fit the parameters of the function."""
+    want = tuple([param.struct_info or s.OBJECT for param in fn.params])
+    return _all_fit(want, tuple([arg.struct_info or s.OBJECT for arg in call.args]))
 
 
 def _operator_may_stop(op: type[Op], call: e.Call, infos: Sequence[s.StructInfo | None]) -> bool:
