@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
 import relax_explorer as rxe
@@ -337,3 +339,14 @@ def test_calls_of_nested_functions(name: str) -> None:
     text += "".join(f"        {line}\n" for line in f"{lines}\nreturn z".splitlines())
     module = rxe.normalize(rxe.parse(text))
     assert ("dead" in names(rxe.apply_pass(module, "DeadCodeElimination"))) is stops
+
+
+def test_many_nested_functions_that_call_each_other_are_analysed_without_recursion() -> None:
+    first = G.format("b = R.exp(a)").replace("def g", "def g0")
+    rest = [
+        G.format(f"b = g{number}(a)").replace("def g", f"def g{number + 1}")
+        for number in range(sys.getrecursionlimit())
+    ]
+    text = HEAD + "".join(f"        {line}\n" for each in (first, *rest) for line in each.splitlines())
+    module = rxe.normalize(rxe.parse(f"{text}        dead = g{len(rest)}(z)\n        return z\n"))
+    assert not names(rxe.apply_pass(module, "DeadCodeElimination"))
