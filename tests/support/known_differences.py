@@ -341,6 +341,12 @@ def without_blocks(module: IRModule) -> IRModule:
     return _each(plain, lambda fn, site: drop_unread(fn, site, True))
 
 
+def without_copies(module: IRModule) -> IRModule:
+    """Readers of copies read the variables themselves."""
+    result: IRModule = rxe.apply_pass(module, "CanonicalizeBindings")
+    return result
+
+
 def with_settled_outputs(module: IRModule) -> IRModule:
     """Outputs that nothing reads are dataflow variables."""
     return _each(module, settle_outputs)
@@ -374,7 +380,7 @@ REASONS = [
     Reason("Unused binding outside of dataflow blocks", PER_FUNCTION, ours=without_unread),
     Reason("Unused binding outside of dataflow blocks", DEAD - PER_FUNCTION, ours=without_unread_and_uncalled),
     Reason("Unused binding outside of dataflow blocks", frozenset({"ConvertToDataflow"}), options={"errors": "drop"}),
-    Reason("Output of a dataflow block that only a dropped copy reads", CANONICAL, theirs=with_settled_outputs),
+    Reason("Output of a dataflow block that only a dropped copy reads", CANONICAL, ours=with_settled_outputs, theirs=with_settled_outputs),
     Reason("`match_cast` that compares two known lengths", CANONICAL, program=without_comparing_casts),
     Reason("`match_cast` that compares two known lengths", program=without_return_annotations),
     Reason("Constant that a call may overwrite", CANONICAL | {"FoldConstant"}, program=without_written_constants),
@@ -388,6 +394,7 @@ REASONS = [
     Reason("Rounding", frozenset({"FoldConstant"}), ours=with_rounded_constants, theirs=with_rounded_constants),
     Reason("InlinePrivateFunctions of a function with lengths", frozenset({"InlinePrivateFunctions"}), unannotated=True),
     Reason("InlinePrivateFunctions of a function with lengths", frozenset({"InlinePrivateFunctions"}), ill_formed=True),
+    Reason("Copies in a nested function", frozenset({"EliminateCommonSubexpr"}), ours=without_copies, theirs=without_copies),
     Reason("Values of a nested function", frozenset({"EliminateCommonSubexpr"}), ill_formed=True),
 ]  # fmt: skip
 """The rows that are recognised, narrow ones first."""
