@@ -103,6 +103,21 @@ def test_a_branch_knows_its_condition_and_tells_nothing_outside() -> None:
     assert shapes(found) == ["4, 0", "n, n // 4", "T.max(n, 4)"]
 
 
+def test_results_and_scalars_are_simplified() -> None:
+    found = simplified(
+        module(
+            "p = R.prim_value(n * 2 - n)\nq = R.zeros(R.shape([p]), 'float32')\nreturn R.shape([k + m - k, m])"
+        )
+    )
+    assert shapes(found)[-1] == "m, m"
+    values = {
+        b.var.name: str(b.value.value) for b in bindings(found["main"]) if isinstance(b.value, e.PrimValue)
+    }
+    assert values == {"p": "n"}
+    branches = "if f:\n    r = R.shape([n + m - n])\nelse:\n    r = R.shape([m * 3 - m * 2])\nreturn r"
+    assert shapes(simplified(module(branches))) == ["m", "m"]
+
+
 def test_checks_and_results_of_functions_stay() -> None:
     text = f"{Y_IS_N}d = R.match_cast(y, R.Tensor((k, m), 'float32'))\n_ = R.assert_op(R.prim_value(k == n), format='')\n"
     program = module(text + "q = R.zeros(R.shape([k * 2 - n, m]), 'float32')\nreturn q")
@@ -123,6 +138,21 @@ def test_a_target_is_simplified_with_what_holds_before_it() -> None:
     assert re.findall(r"match_cast\(w, R\.Tensor\(\((.*?)\)", found.script()) == ["k, l", "n, l"]
 
 
+def test_every_kind_of_target_is_simplified() -> None:
+    text = """@R.function(pure=False)
+def main(y: R.Tensor(("k",), "float32"), x: R.Tensor(("n",), "float32"), o: R.Object):
+    n, k = T.int64(), T.int64()
+    c = R.match_cast(y, R.Tensor((n,), "float32"))
+    d = R.match_cast(o, R.Tuple(R.Tensor((k * 2 - n,), "float32"), R.Shape([k + n]), R.Prim(value="k + n - k")))
+    e = R.match_cast(o, R.Tuple(R.Tensor("float32", ndim=1), R.Shape(ndim=1), R.Prim("int64"), R.Object))
+    return (c, d, e)
+"""
+    found = rxe.apply_pass(rxe.parse(text), "SimplifyShapes")  # printed text has no value in R.Prim, as TVM's
+    casts = [b.struct_info for b in bindings(found["main"]) if isinstance(b, e.MatchCast)]
+    tensor, shape, scalar = casts[1].fields
+    assert [str(length) for length in (*tensor.lengths, *shape.values, scalar.value)] == ["n", "n * 2", "n"]
+
+
 def test_a_nested_function_uses_no_variable_of_the_outer_one_that_it_did_not() -> None:
     text = (
         'c = R.match_cast(y, R.Tensor((n * 2 + m, m), "float32"))\n@R.function\n'
@@ -130,6 +160,13 @@ def test_a_nested_function_uses_no_variable_of_the_outer_one_that_it_did_not() -
         "r = g(x)\nt = R.shape([n * 2 + m])\nreturn (r, t)"
     )
     assert shapes(simplified(module(text)))[-2:] == ["n * 2 + m", "k"]
+    inner = text.replace(
+        "t = R.shape([n * 2 + m])\n    return t",
+        "R.match_cast(q, R.Tensor((n * 2 - n, m), 'float32'))\n    t = R.shape([m * 2 - m])\n    return t",
+    )
+    found = simplified(module(inner))
+    assert shapes(found)[-2:] == ["m", "k"]
+    assert "match_cast(q, R.Tensor((n, m)" in found.script()
 
 
 def test_a_rewriting_that_would_tell_less_stays_away() -> None:

@@ -91,10 +91,8 @@ class _Lengths:
                 if value is expr.value
                 else e.PrimValue(value, s.PrimStructInfo(value.dtype, value), expr.span)
             )
-        if type(expr) in (e.If, e.Function):
-            return expr
         new = map_operands(expr, self.expr)
-        if isinstance(new, e.Call) and new.sinfo_args:
+        if isinstance(new, e.Call):
             infos = tuple(map(self.info, new.sinfo_args))
             if any(a is not b for a, b in zip(infos, new.sinfo_args, strict=True)):
                 new = replace(new, sinfo_args=infos)
@@ -127,7 +125,7 @@ class _Lengths:
 
 def _with(module: IRModule, at: PassSite, changes: _Changes, chosen: Collection[Place]) -> IRModule:
     """The module with some of the changes. Annotations of what follows from them go, for they have the old lengths."""
-    affected: set[e.Var] = set()
+    affected: set[e.Var | None] = set()
 
     def sequence(seq: e.SeqExpr) -> e.SeqExpr:
         blocks = tuple([map_block(block, binding) for block in seq.blocks])
@@ -138,14 +136,12 @@ def _with(module: IRModule, at: PassSite, changes: _Changes, chosen: Collection[
     def binding(old: e.Binding) -> e.Binding:
         new = map_sequences(changes.bindings[old] if old in chosen else old, sequence)
         if new is not old or not affected.isdisjoint(reads(old)):
-            if old.var is not None and type(old.value) is not e.Function:
-                affected.add(old.var)
-                new = replace(new, annotation=None)
+            affected.add(old.var)
+            new = replace(new, annotation=None)
             at.record(old, new)
         return new
 
     for name, fn in module.relax_functions.items():
-        at.function = name
         at.editor.replace(name, replace(fn, body=sequence(fn.body)))
     at.is_open = True
     return at.editor.done()
