@@ -92,7 +92,10 @@ def decode(data: bytes, name: str) -> str:
     return with_line_feeds(text)
 
 
-_NOTATIONS = {".relay": "a program in the notation of Relay's types", ".shapes": "a program with shape contracts"}
+_NOTATIONS = {
+    ".relay": "a program in the notation of Relay's types",
+    ".shapes": "a program with shape contracts",
+}
 
 
 def _wanted(name: str) -> str:
