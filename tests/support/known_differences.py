@@ -49,7 +49,7 @@ PATTERNS = frozenset(
 )
 CANONICAL = CLEANING | PATTERNS | {"CanonicalizeBindings", "ConvertToDataflow"}
 DECOMPOSITIONS = frozenset({"DecomposeOpsForInference", "DecomposeOpsForTraining"})
-PER_FUNCTION = PATTERNS | {"FoldConstant", "InlinePrivateFunctions"}
+PER_FUNCTION = PATTERNS | {"FoldConstant", "InlinePrivateFunctions", "RemoveUnusedParameters"}
 DEAD = CLEANING | PATTERNS | {"DeadCodeElimination", "FoldConstant"}
 
 
