@@ -350,3 +350,33 @@ def test_many_nested_functions_that_call_each_other_are_analysed_without_recursi
     text = HEAD + "".join(f"        {line}\n" for each in (first, *rest) for line in each.splitlines())
     module = rxe.normalize(rxe.parse(f"{text}        dead = g{len(rest)}(z)\n        return z\n"))
     assert not names(rxe.apply_pass(module, "DeadCodeElimination"))
+
+
+READ_BY_A_FUNCTION = """dead = R.floor_divide(i, i)
+@R.function(pure=False)
+def g(a: R.Tensor((3,), "float32")) -> R.Tensor((2,), "int32"):
+    inner = R.floor_divide(i, i)
+    _ = R.print(dead)
+    return dead
+"""
+
+
+@pytest.mark.parametrize("last", ["return z", "r = g(z)\nreturn z"])
+def test_only_what_a_nested_function_reads_that_is_called_moves_into_a_dataflow_block(last: str) -> None:
+    lines = READ_BY_A_FUNCTION + last
+    text = HEAD.replace("@R.function\n    def main", "@R.function(pure=False)\n    def main")
+    text += "".join(f"        {line}\n" for line in lines.splitlines())
+    before = rxe.normalize(rxe.parse(text))
+    after = rxe.apply_pass(before, "ConvertToDataflow", min_size=1)
+    inside = {
+        b.var.name
+        for block in after["main"].body.blocks
+        if type(block) is e.DataflowBlock
+        for b in block.bindings
+    }
+    is_called = "g(z)" in lines
+    assert ("dead" in inside) is is_called
+    left = names(rxe.apply_pass(before, "DeadCodeElimination"))
+    assert left == ({"dead", "g", "inner", "_", "r"} if is_called else {"dead"})
+    kept = run_step(steps("DeadCodeElimination")[0], before).problems
+    assert [item.message.split(" is kept")[0] for item in kept] == ["'inner'" if is_called else "'dead'"]

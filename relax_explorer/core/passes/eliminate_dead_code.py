@@ -65,15 +65,19 @@ def drop_unread(fn: e.Function, at: PassSite, keep_errors: bool) -> e.Function:
     live = Live(fn)
     live.keep_casts()
     may_stop = stopping(at.module).binding
-    doubtful = [binding for binding in live.outside if not live.stays(binding) and may_stop(binding)]
+    doubtful: list[e.Binding] = []
+    for binding, owner in live.outside:
+        if (owner is None or live.stays(owner)) and not live.stays(binding) and may_stop(binding):
+            doubtful.append(binding)
+            if keep_errors:
+                live.keep(binding)
+    doubtful.reverse()
     if doubtful:
         what = "is kept: it" if keep_errors else "is dropped although it"
         names = ", ".join(repr(b.var.name) for b in doubtful[:3] if b.var is not None)
         others = f" and {len(doubtful) - 3} more" if len(doubtful) > 3 else ""
         text = f"{names}{others} {what} may stop the run, and nothing reads it"
         at.report.say(codes.STOPS_UNREAD, text, doubtful[0], help=codes.STOPS_UNREAD.fix)
-    for binding in doubtful if keep_errors else ():
-        live.keep(binding)
     live.keep_casts()  # those in an If that is kept now
 
     def rule(walk: Rewriter, binding: e.Binding) -> Answer:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from relax_explorer.core.check.purity import has_effect
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.facts import facts, variables
@@ -20,6 +22,20 @@ def killed(fn: e.Function) -> frozenset[e.Expr]:
     )
 
 
+class _Place(NamedTuple):
+    """The If or nested function that holds a block, and the innermost nested function around it. None at the top."""
+
+    around: e.Binding | None = None
+    owner: e.Binding | None = None
+
+
+class _Placed(NamedTuple):
+    """A binding, with the one that holds it."""
+
+    binding: e.Binding
+    holder: e.Binding | None
+
+
 class Live:
     """The live bindings of a function: read by its result or by an effect, or kept anyway."""
 
@@ -27,39 +43,39 @@ class Live:
         self.facts = facts(fn)
         self.read: set[e.Var] = set()
         self.kept: set[e.Binding] = set()
-        self.outside: list[e.Binding] = []  # not in dataflow blocks, which may lose errors (errata E-35)
-        # The match_casts that stay if the If or the function around them does (None at the top).
-        self._casts: list[tuple[e.Binding, e.Binding | None]] = []
+        # Those that are not in dataflow blocks, which may lose errors (errata E-35), from the last one.
+        self.outside: list[_Placed] = []
+        # The match_casts that stay if the If or the function around them does, from the last one.
+        self._casts: list[_Placed] = []
+        self._effects: dict[e.Binding | None, list[e.Binding]] = {}  # by the nested function that they are in
         self._collect(fn)
         self._mark(variables(fn.body.body))
-        for binding in self.facts.bindings:
-            if type(binding) is not e.MatchCast and has_effect(binding.value):
-                self.keep(binding)
-            if type(binding.value) is e.Function:  # callers read its result
-                self._mark(variables(binding.value.body.body))
+        for binding in self._effects.get(None, ()):
+            self.keep(binding)
 
     def _collect(self, fn: e.Function) -> None:
-        blocks: list[tuple[e.BindingBlock, e.Binding | None]] = [(block, None) for block in fn.body.blocks]
+        blocks = [(block, _Place()) for block in fn.body.blocks]
         while blocks:
-            block, around = blocks.pop()
+            block, place = blocks.pop()
             inside = type(block) is e.DataflowBlock
             for binding in block.bindings:
-                if type(binding) is not e.MatchCast:
-                    blocks.extend(
-                        (inner, binding) for seq in sequences(binding.value) for inner in seq.blocks
-                    )
-                    if not inside:
-                        self.outside.append(binding)
-                elif not inside or info_vars(binding.struct_info):
-                    self._casts.append((binding, around))
-        self._casts.sort(key=lambda item: -self.facts.number[item[0]])
+                if type(binding) is e.MatchCast:
+                    if not inside or info_vars(binding.struct_info):
+                        self._casts.append(_Placed(binding, place.around))
+                    continue
+                owner = binding if type(binding.value) is e.Function else place.owner
+                inner = [inner for seq in sequences(binding.value) for inner in seq.blocks]
+                blocks.extend((block, _Place(binding, owner)) for block in inner)
+                if not inside:
+                    self.outside.append(_Placed(binding, place.owner))
+                if has_effect(binding.value):
+                    self._effects.setdefault(place.owner, []).append(binding)
+        for placed in (self._casts, self.outside):
+            placed.sort(key=lambda item: -self.facts.number[item.binding])
 
     def keep_casts(self) -> None:
         """Keep match_casts whose errors must stay: those of the function itself, and those in Ifs and functions that stay."""
-        for (
-            binding,
-            around,
-        ) in self._casts:  # from the last one, so that it is known which Ifs later bindings read
+        for binding, around in self._casts:  # it is known by now which Ifs later bindings read
             if around is None or self.stays(around):
                 self.keep(binding)
 
@@ -84,3 +100,16 @@ class Live:
             number = self.facts.defs.get(var, -1)
             if number >= 0:
                 stack += self.facts.operands[number]
+                stack += self._entered(self.facts.bindings[number])
+
+    def _entered(self, binding: e.Binding) -> list[e.Var]:
+        """What a nested function reads that is live: for its result, and for its effects, which are kept."""
+        if type(binding.value) is not e.Function:
+            return []
+        read = variables(binding.value.body.body)
+        for effect in self._effects.get(binding, ()):
+            self.kept.add(effect)
+            if effect.var is not None:
+                self.read.add(effect.var)
+            read += self.facts.operands[self.facts.number[effect]]
+        return read
