@@ -192,6 +192,22 @@ def without_dead_casts(module: IRModule) -> IRModule:
     return _rewritten(module, rule)
 
 
+def without_unread_functions(module: IRModule) -> IRModule:
+    """Nested functions that nothing reads are left out, with their unread calls."""
+
+    def rule(fn: e.Function) -> Callable[[Rewriter, e.Binding], Answer]:
+        live = Live(fn)
+
+        def shorter(walk: Rewriter, binding: e.Binding) -> Answer:
+            value = binding.value
+            is_call = type(value) is e.Call and isinstance(value.op, e.Var)
+            return () if (type(value) is e.Function or is_call) and not live.stays(binding) else binding
+
+        return shorter
+
+    return _rewritten(module, rule)
+
+
 def without_checked_arguments(module: IRModule) -> IRModule:
     """Arguments that a call of a private function checks come from unknown calls, which do not need a check."""
 
@@ -377,6 +393,7 @@ def with_rounded_constants(module: IRModule) -> IRModule:
 
 REASONS = [
     Reason("Unused `match_cast` in a dataflow block", DEAD, program=without_dead_casts),
+    Reason("What only an unread nested function reads", DEAD, program=without_unread_functions),
     Reason("Unused binding outside of dataflow blocks", PER_FUNCTION, ours=without_unread),
     Reason("Unused binding outside of dataflow blocks", DEAD - PER_FUNCTION, ours=without_unread_and_uncalled),
     Reason("Unused binding outside of dataflow blocks", frozenset({"ConvertToDataflow"}), options={"errors": "drop"}),
