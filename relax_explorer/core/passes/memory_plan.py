@@ -109,11 +109,14 @@ class _Lives:
         value = binding.value
         if type(value) is e.Tuple and binding.var is not None:
             self.fields[binding.var] = value.fields
-        if type(value) is e.TupleGetItem and isinstance(value.tuple, e.Var) and value.tuple in self.fields:
-            read = variables(self.fields[value.tuple][value.index])
-        else:
-            read = reads(binding)
+        field = self._field(value) if type(value) is e.TupleGetItem else None
+        read = reads(binding) if field is None else variables(field)
         return tuple(dict.fromkeys(self._of(read)))
+
+    def _field(self, item: e.TupleGetItem) -> e.Expr | None:
+        """The field of a known tuple. A field that is not there is reported by inference."""
+        fields = self.fields.get(item.tuple, ()) if isinstance(item.tuple, e.Var) else ()
+        return fields[item.index] if 0 <= item.index < len(fields) else None
 
     def used(self, value: e.Expr) -> Iterator[_Tensor]:
         """The tensors that a call uses, each as often as it is an operand."""
