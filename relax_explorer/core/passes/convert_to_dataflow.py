@@ -8,6 +8,7 @@ from operator import is_
 from typing import Annotated
 
 from relax_explorer.core.check.call_graph import call_graph, components, is_recursive
+from relax_explorer.core.check.callee import Callees
 from relax_explorer.core.check.purity import is_impure
 from relax_explorer.core.check.stopping import stopping
 from relax_explorer.core.ir import expr as e
@@ -63,10 +64,17 @@ def _recursive(fn: e.Function, at: PassSite) -> _Test:
         found = [group for group in components(graph) if is_recursive(group, graph)]
         group = at.shared["recursive"] = {name: set(group) for group in found for name in group}
     own = group.get(at.function, set())
-    around = {b.var for b in bindings(fn) if type(b.value) is e.Function and b.var in free_variables(b.value)}
+    around: set[e.Expr] = set()
+    callees = Callees()
+    for inner in bindings(fn):
+        callees.note(inner)
+        if type(inner.value) is e.Function and inner.var in free_variables(inner.value):
+            around.add(inner.var)
 
     def test(binding: e.Binding) -> bool:
-        op = binding.value.op if type(binding.value) is e.Call else None
+        if type(binding.value) is not e.Call:
+            return False
+        op = callees.of(binding.value.op)
         return op in around or (isinstance(op, e.GlobalVar) and op.name in own)
 
     return test
