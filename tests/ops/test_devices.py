@@ -8,7 +8,7 @@ import relax_explorer as rxe
 from relax_explorer.core.check.order import NO, YES, more_specific
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import FLOAT32
-from relax_explorer.core.ir.tensor_place import Sharding, VDevice
+from relax_explorer.core.ir.tensor_place import Sharding, VDevice, declared_devices
 from relax_explorer.core.ir.walk import bindings
 
 TEXT = """from tvm.script import ir as I
@@ -174,3 +174,21 @@ def test_the_order_knows_the_names_of_a_device() -> None:
     assert more_specific(placed[0], placed[1]) is YES
     assert more_specific(placed[1], placed[0]) is YES
     assert more_specific(placed[0], placed[2]) is NO
+
+
+@pytest.mark.parametrize(
+    ("text", "declared"),
+    [
+        ('I.vdevice("llvm")', ("llvm", 0, "global")),
+        ("I.vdevice('cuda', 1)", ("cuda", 1, "global")),
+        ('I.vdevice("llvm", 0, "global.texture")', ("llvm", 0, "global.texture")),
+        ('I.vdevice("llvm -mcpu=skylake", 2)', ("llvm", 2, "global")),
+        (
+            'I.vdevice({"arch": "sm_50", "kind": "cuda", "max_num_threads": 1024}, 1, "shared")',
+            ("cuda", 1, "shared"),
+        ),
+        ("I.dummy_global_info()", None),
+    ],
+)
+def test_how_devices_are_declared(text: str, declared: tuple[str, int, str] | None) -> None:
+    assert declared_devices([text]) == ([] if declared is None else [declared])

@@ -203,3 +203,20 @@ def test_types_as_they_are_change_no_program() -> None:
             assert rxe.apply_pass(before, "UpdateParamType", types=types) is before
             count += 1
     assert count > 20
+
+
+def test_devices_as_tvm_prints_them_are_moved() -> None:
+    text = """
+@I.ir_module
+class M:
+    I.module_global_infos({"vdevice": [I.vdevice({"keys": ["cpu"], "kind": "llvm", "tag": ""}, 0, "global")]})
+    @R.function
+    def main(x: R.Tensor((2,), "float32", "llvm:0:global")):
+        y = R.exp(x)
+        return y
+"""
+    new = rxe.apply_pass(
+        rxe.normalize(rxe.parse(text)), "UpdateVDevice", new_vdevice="cuda:0:global", index=0
+    )
+    assert str(new["main"].params[0].struct_info.vdevice) == "cuda:0:global"
+    assert [str(device) for device in new.global_infos["vdevice"]] == ["I.vdevice('cuda', 0, 'global')"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import deque
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
@@ -16,16 +15,19 @@ from relax_explorer.core.ir.attrs import Attrs
 from relax_explorer.core.ir.facts import variables
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.substitute import Substitution
-from relax_explorer.core.ir.tensor_place import DEVICE_KINDS, VDevice, device_of, is_same_place
+from relax_explorer.core.ir.tensor_place import (
+    DEVICE_KINDS,
+    VDevice,
+    declared_devices,
+    device_of,
+    is_same_place,
+)
 from relax_explorer.core.ir.walk import bindings, map_blocks, map_sequences, sequences
 from relax_explorer.core.passes.contract import PassSite, module_pass
 from relax_explorer.core.passes.properties import NORMAL_FORM, SHAPES_LOWERED
 from relax_explorer.core.program.module import IRModule
 
 _HINT, _MOVE = e.op_ref("relax.hint_on_device"), e.op_ref("relax.to_vdevice")
-_DECLARED = re.compile(
-    r"""I\.vdevice\(\s*(?:["']([\w-]+)["']|.*?["']kind["']:\s*["']([\w-]+)["'].*\})\s*(?:,\s*(\d+)\s*(?:,\s*["']([\w.-]+)["']\s*)?)?\)"""
-)
 _KINDS = DEVICE_KINDS | {"llvm": 1, "c": 1, "nvptx": 2}  # the kinds of targets
 
 
@@ -74,13 +76,10 @@ class _Devices:
     def __init__(self, module: IRModule) -> None:
         self._of: dict[tuple[int, int, str], VDevice] = {}
         count: dict[str, int] = {}
-        for text in map(str, module.global_infos.get("vdevice", ())):
-            found = _DECLARED.match(text)
-            if found is not None:
-                kind, number, scope = found[1] or found[2], int(found[3] or 0), found[4] or "global"
-                place = VDevice(kind, str(count.get(kind, 0)), scope)
-                count[kind] = count.get(kind, 0) + 1
-                self._of.setdefault((_KINDS.get(kind, 0), number, scope), place)
+        for kind, number, scope in declared_devices(module.global_infos.get("vdevice", ())):
+            place = VDevice(kind, str(count.get(kind, 0)), scope)
+            count[kind] = count.get(kind, 0) + 1
+            self._of.setdefault((_KINDS.get(kind, 0), number, scope), place)
 
     def hint(self, value: e.Expr | None) -> _Hint | None:
         """The hint that a value is. Raises Failure if the module has no such device."""

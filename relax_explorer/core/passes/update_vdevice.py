@@ -13,12 +13,11 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.attrs import Verbatim
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.substitute import Substitution
-from relax_explorer.core.ir.tensor_place import VDevice
+from relax_explorer.core.ir.tensor_place import VDevice, declared_devices
 from relax_explorer.core.passes.contract import PassSite, module_pass
 from relax_explorer.core.passes.properties import NORMAL_FORM
 from relax_explorer.core.program.module import IRModule
 
-_KIND = re.compile(r"""I\.vdevice\(\s*["']([\w-]+)["']""")
 _DEVICE = re.compile(r"[\w-]+(:\d+(:[\w.-]+)?)?")
 Move = Callable[[VDevice], VDevice]
 
@@ -38,7 +37,7 @@ def update_vdevice(
     if not new_vdevice:
         return module
     devices = module.global_infos.get("vdevice", ())
-    kinds = [match[1] for match in map(_KIND.match, map(str, devices)) if match]
+    kinds = [declared.kind for declared in declared_devices(devices)]
     if not _DEVICE.fullmatch(new_vdevice):
         raise _bad(f"new_vdevice is {new_vdevice!r}", "write new_vdevice=cuda, cuda:0 or cuda:0:global")
     if not 0 <= index < len(devices) or len(kinds) != len(devices):

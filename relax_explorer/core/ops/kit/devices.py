@@ -6,11 +6,10 @@ import re
 
 from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.ir import struct_info as s
-from relax_explorer.core.ir.tensor_place import Sharding, VDevice
+from relax_explorer.core.ir.tensor_place import Sharding, VDevice, declared_devices
 from relax_explorer.core.ops.kit.decl import Site
 
 _NAMED = re.compile(r"([\w.]+)\[(\d+)\]")
-_KIND = re.compile(r"""I\.vdevice\(\s*(?:["']([\w-]+)|\{.*?["']kind["']:\s*["']([\w-]+))""")
 
 
 def spread(info: s.StructInfo) -> Sharding | None:
@@ -41,7 +40,7 @@ def need_device(at: Site, device: VDevice) -> None:
     devices = at.places.get("vdevice", ())
     if not isinstance(devices, tuple) or not devices or not device.is_reference:
         return
-    kinds = [match[1] or match[2] for match in map(_KIND.match, map(str, devices)) if match is not None]
+    kinds = [declared.kind for declared in declared_devices(devices)]
     there = len(kinds) if device.target == "vdevice" else kinds.count(device.target)
     if device.index is None or device.index >= there:
         known = [f"{kind}:{kinds[:n].count(kind)}" for n, kind in enumerate(kinds)]
