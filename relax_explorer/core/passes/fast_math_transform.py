@@ -67,11 +67,7 @@ def _kernel(
     if known is None:
         rule = partial(formula, **value.attrs)
         fn, args = legalize.kernel(_of_one(rule), value.args, infos, value.struct_info or s.OBJECT)
-        key = (name, legalize.key(value, infos))
-        function = at.shared.get(key)
-        if function is None:
-            function = at.shared[key] = at.editor.add(name, fn)
-        known = at.shared[exact] = (function, args[1:])
+        known = at.shared[exact] = (at.editor.add(name, fn), args[1:])
     return known
 
 
