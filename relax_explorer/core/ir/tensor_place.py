@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import NamedTuple
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,28 +63,6 @@ DEVICE_KINDS = {
 }  # fmt: skip
 """The numbers of kinds of devices in DLPack, by the names of the functions `R.cpu()`, `R.cuda()`, …"""
 _WRITTEN = re.compile(r"R\.(\w+)\(\s*(?:(?:\w+\s*=\s*)?(\d+)\s*(?:,\s*(?:\w+\s*=\s*)?(\d+)\s*)?)?\)")
-
-
-_TARGET = re.compile(r"""I\.vdevice\(\s*(?:["']([\w-]+)|\{.*?["']kind["']:\s*["']([\w-]+))""")
-_REST = re.compile(r"""(?:,\s*(\d+)\s*)?(?:,\s*["']([\w.-]+)["']\s*)?\)\s*$""")
-
-
-class Declared(NamedTuple):
-    """A device as a module declares it: the kind of its target, its number, its memory scope."""
-
-    kind: str
-    number: int
-    scope: str
-
-
-def declared_devices(written: Iterable[object]) -> list[Declared]:
-    """The devices in a list of texts such as `I.vdevice("cuda", 0)`; a text of another form is left out."""
-    found = []
-    for text in map(str, written):
-        target, rest = _TARGET.match(text), _REST.search(text)
-        if target is not None and rest is not None:
-            found.append(Declared(target[1] or target[2], int(rest[1] or 0), rest[2] or "global"))
-    return found
 
 
 def device_of(text: str) -> tuple[int, int] | None:

@@ -23,6 +23,7 @@ from relax_explorer.core.ir.tensor_place import (
     is_same_place,
 )
 from relax_explorer.core.ir.walk import bindings, map_blocks, map_sequences, sequences
+from relax_explorer.core.ops.kit.devices import declared_devices
 from relax_explorer.core.passes.contract import PassSite, module_pass
 from relax_explorer.core.passes.properties import NORMAL_FORM, SHAPES_LOWERED
 from relax_explorer.core.program.module import IRModule

@@ -3,13 +3,35 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from typing import NamedTuple
 
 from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.ir import struct_info as s
-from relax_explorer.core.ir.tensor_place import Sharding, VDevice, declared_devices
+from relax_explorer.core.ir.tensor_place import Sharding, VDevice
 from relax_explorer.core.ops.kit.decl import Site
 
 _NAMED = re.compile(r"([\w.]+)\[(\d+)\]")
+_TARGET = re.compile(r"""I\.vdevice\(\s*(?:["']([\w-]+)|\{.*?["']kind["']:\s*["']([\w-]+))""")
+_REST = re.compile(r"""(?:,\s*(\d+)\s*)?(?:,\s*["']([\w.-]+)["']\s*)?\)\s*$""")
+
+
+class Declared(NamedTuple):
+    """A device as a module declares it: the kind of its target, its number, its memory scope."""
+
+    kind: str
+    number: int
+    scope: str
+
+
+def declared_devices(written: Iterable[object]) -> list[Declared]:
+    """The devices in a list of texts such as `I.vdevice("cuda", 0)`; a text of another form is left out."""
+    found = []
+    for text in map(str, written):
+        target, rest = _TARGET.match(text), _REST.search(text)
+        if target is not None and rest is not None:
+            found.append(Declared(target[1] or target[2], int(rest[1] or 0), rest[2] or "global"))
+    return found
 
 
 def spread(info: s.StructInfo) -> Sharding | None:
