@@ -18,7 +18,6 @@ from relax_explorer.core.ir.substitute import Substitution
 from relax_explorer.core.ir.tensor_place import (
     DEVICE_KINDS,
     VDevice,
-    declared_devices,
     device_of,
     is_same_place,
 )
