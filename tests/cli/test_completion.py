@@ -38,7 +38,7 @@ def test_words_of_every_kind() -> None:
         options = {argument.name for argument in item.arguments if not argument.positional}
         assert options <= set(offered(item.name, "-"))
     assert offered("show", "--d") == ["--dialect"]
-    assert offered("show", "--dialect", "") == ["tvm-0.27", "tvm-0.19"]
+    assert offered("show", "--dialect", "") == ["tvm-0.27", "tvm-0.19", "rxe"]
     assert (
         offered("show", "x") == offered("check", "x") == offered("model.py", "--passes", "default", "x")
         or True

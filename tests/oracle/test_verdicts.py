@@ -54,6 +54,7 @@ WE_ACCEPT = {
     "A nested function captures the shape variables around it": "E-51: TVM binds new variables",
     "Shape variables of a function are not its caller's": "TVM does not read return annotations with variables of their own",
     "Each function has its own shape variables, whatever their names": "TVM can call a function of the module only through the module's name",
+    "match_shape": "TVM has match_cast, to which it is lowered",
     "No recursion and no If in a dataflow block": "in the body of a local function, TVM's parser accepts its name only as a callee",
 }
 TVM_ACCEPTS = {
@@ -131,6 +132,19 @@ def test_the_struct_info_is_tvms_or_there_is_a_reason(oracle: Oracle, case: Case
     heading = case.name.split(": ", 1)[1]
     if kind in ("another StructInfo", "other bindings"):
         assert any(heading.startswith(known) for known in OTHER_INFO), f"{kind}: {details}"
+
+
+@pytest.mark.parametrize(
+    "case", [case for case in CASES if ": match_shape" in case.name], ids=lambda case: case.name
+)
+def test_a_lowered_match_shape_is_well_formed_in_tvm(oracle: Oracle, case: Case) -> None:
+    text = rxe.normalize(rxe.parse(case.program)).script()
+    assert "match_shape" not in text
+    answer = oracle.well_formed(text)
+    if "RX0217" in case.program:
+        assert not answer.ok, "in TVM, a match_cast that never succeeds is an error (E-15)"
+    else:
+        assert answer.get().well_formed
 
 
 @pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.stem)

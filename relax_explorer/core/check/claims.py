@@ -28,6 +28,7 @@ from relax_explorer.core.diagnostics import Report
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.walk import all_dims, substitute_info
 
 
@@ -144,6 +145,13 @@ def _bound_by(want: s.StructInfo, have: s.StructInfo, dims: Collection[p.PrimVar
     mapping: dict[p.PrimVar, p.PrimExpr] = {var: var for var in all_dims(want) if var in dims}
     match_dims(want, have, mapping)
     return substitute_info(erase(want, mapping.keys()), mapping)
+
+
+def with_kind_of(binding: e.MatchCast, have: s.StructInfo) -> e.MatchCast:
+    """A match_cast; if it states lengths only, with the kind, dtype and place of the value."""
+    if not binding.lengths_only:
+        return binding
+    return replace(binding, struct_info=s.with_lengths(have, s.lengths(binding.struct_info)))
 
 
 def cast_annotation(report: Report, binding: e.MatchCast) -> s.StructInfo:

@@ -263,6 +263,7 @@ class FunctionNormalizer:
         binding = held.settled_cast(self.report, binding, self.vars)
         if value not in self.infer.poisoned:
             have = self.infer.info(value)
+            binding = claims.with_kind_of(binding, have)
             exact = self.infer.callees.is_known(value)
             claims.check_cast(self.report, binding, have, self.infer.pinned(value), self.dims, exact)
         self.cast(binding, value)

@@ -207,7 +207,8 @@ class VarBinding:
 class MatchCast:
     """`var = R.match_cast(value, struct_info)`: a check at run time that binds new shape variables.
 
-    `var` is None when the result isn't bound.
+    `var` is None when the result isn't bound. With `lengths_only` it is `R.match_shape(value, lengths)`: the normalizer adds
+    the dtype and the place of the value to `struct_info`, or makes it that of a shape.
     """
 
     var: Var | None
@@ -215,6 +216,7 @@ class MatchCast:
     struct_info: StructInfo
     annotation: StructInfo | None = None
     span: Span | None = None
+    lengths_only: bool = False
 
 
 Binding = VarBinding | MatchCast

@@ -272,3 +272,12 @@ def constant_info(array: Any) -> TensorStructInfo:
 
 OBJECT = ObjectStructInfo()
 VOID = TupleStructInfo(())
+
+
+def with_lengths(info: StructInfo | None, dims: tuple[PrimExpr, ...]) -> StructInfo:
+    """The StructInfo with other lengths: of a shape, or of a tensor with its dtype and place; of a tensor for other values."""
+    if isinstance(info, ShapeStructInfo):
+        return ShapeStructInfo(dims)
+    if isinstance(info, TensorStructInfo):
+        return TensorStructInfo(dims, info.dtype, -1, info.vdevice)
+    return TensorStructInfo(dims)

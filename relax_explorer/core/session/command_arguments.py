@@ -38,10 +38,10 @@ CONST = Argument(
 FUNCTION = Argument("--func", "the function (default: the entry)", metavar="NAME")
 DIALECT = Argument(
     "--dialect",
-    "dialect to print: tvm-0.27 or tvm-0.19",
+    "dialect to print: tvm-0.27, tvm-0.19, or rxe (with match_shape, which TVM does not read)",
     "choice",
     "tvm-0.27",
-    choices=("tvm-0.27", "tvm-0.19"),
+    choices=("tvm-0.27", "tvm-0.19", "rxe"),
 )
 OUTPUT = Argument(
     "--output", "write to this file instead of standard output", "target", short="-o", metavar="FILE"

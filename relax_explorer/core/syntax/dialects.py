@@ -1,11 +1,12 @@
 """The dialects of TVMScript. This is the only module with the older spellings.
 
-`tvm-0.27` is the dialect of Apache TVM 0.27. `tvm-0.19` is the dialect of TVM 0.16 to 0.23.
+`tvm-0.27` is the dialect of Apache TVM 0.27. `tvm-0.19` is the dialect of TVM 0.16 to 0.23. `rxe` is the first with statements of
+the notes on shapes, which TVM does not read.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +25,7 @@ class Dialect:
     left_out: frozenset[str] = (
         frozenset()
     )  # attributes that it does not have, printed only if they are not empty
+    notes: bool = False  # a match_cast to lengths alone is written `R.match_shape(x, (n, m))`
 
 
 NEW = Dialect(
@@ -33,7 +35,8 @@ NEW = Dialect(
 OLD = Dialect(
     "tvm-0.19", "R.Object", "out_sinfo", "sinfo_args", "relax.expr.Constant", "tir", False, False, True
 )
-DIALECTS: dict[str, Dialect] = {NEW.name: NEW, OLD.name: OLD}
+OWN = replace(NEW, name="rxe", notes=True)
+DIALECTS: dict[str, Dialect] = {NEW.name: NEW, OLD.name: OLD, OWN.name: OWN}
 
 OUT_KEYWORDS = frozenset({"out_ty", "out_sinfo"})
 TYPE_KEYWORD = "type_args"  # in the first specification, whose types have no shapes

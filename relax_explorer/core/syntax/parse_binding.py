@@ -10,8 +10,11 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.erasure import erase_struct_info, wrap_type
+from relax_explorer.core.ir.node import replace
+from relax_explorer.core.source import Span
 from relax_explorer.core.syntax.blocks import Blocks
 from relax_explorer.core.syntax.context import Skip
+from relax_explorer.core.syntax.match_shapes import MATCH_SHAPE, read_match_shape
 from relax_explorer.core.syntax.parse_signature import SignatureReader
 from relax_explorer.core.syntax.written import dotted, dtype_of_prefix
 
@@ -126,6 +129,10 @@ class BindingReader(SignatureReader):
             thrown_away = target.id == "_" and annotation is None  # TVM's form of a cast without a variable
             self._match_cast(None if thrown_away else target, value, annotation, span, blocks)
             return
+        if type(value) is ast.Call and dotted(value.func) == MATCH_SHAPE:
+            thrown_away = target.id == "_" and annotation is None
+            self._match_shape(None if thrown_away else target, value, annotation, span, blocks)
+            return
         try:
             bound = self.expr.bound_value(value, annotation)
         except Skip:
@@ -155,6 +162,26 @@ class BindingReader(SignatureReader):
         blocks.bindings.append(e.MatchCast(var, value, cast_to, annotation, span))
         if var is not None and target is not None:
             self.names[target.id] = var
+
+    def _match_shape(
+        self,
+        target: ast.Name | None,
+        call: ast.Call,
+        annotation: s.StructInfo | None,
+        span: Span | None,
+        blocks: Blocks,
+    ) -> None:
+        read = read_match_shape(self.info, call)
+        value = self.expr.value(read.value)
+        if read.solved and type(value) not in e.LEAVES:  # several casts read it
+            held = self.new_var("matched", None, call)
+            blocks.bindings.append(e.VarBinding(held, value, None, span))
+            value = held
+        *others, last = read.casts(value, annotation, span)
+        var = None if target is None else self.new_var(target.id, last.struct_info, target)
+        blocks.bindings += [*others, replace(last, var=var)]
+        if var is not None:
+            self.names[var.name] = var
 
     def _type(self, node: ast.expr) -> s.StructInfo:
         """The target of `R.cast`: a type, as StructInfo without shapes."""

@@ -233,7 +233,7 @@ FORMS: dict[str, Callable[[Reader, ast.Call], Any]] = {
 _INFO_FIX = "an annotation comes after a colon, or in an argument that takes StructInfo"
 # Constructs that look like calls but have no value, with advice.
 NO_VALUES: dict[str, str] = {
-    **dict.fromkeys(("match_cast", "cast"), "bind the cast to a variable, on a separate line"),
+    **dict.fromkeys(("match_cast", "match_shape", "cast"), "bind the cast to a variable, on a separate line"),
     **dict.fromkeys(
         ("dataflow", "output", "func_attr", "function", "macro"), "write it as a separate statement"
     ),

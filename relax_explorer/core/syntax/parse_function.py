@@ -16,6 +16,7 @@ from relax_explorer.core.ir.substitute import Substitution
 from relax_explorer.core.syntax import pieces
 from relax_explorer.core.syntax.blocks import Blocks
 from relax_explorer.core.syntax.context import Skip
+from relax_explorer.core.syntax.match_shapes import MATCH_SHAPE
 from relax_explorer.core.syntax.parse_attributes import constant
 from relax_explorer.core.syntax.parse_binding import MATCH_CASTS, BindingReader
 from relax_explorer.core.syntax.parse_if import read_if, targets
@@ -118,6 +119,8 @@ class FunctionReader(BindingReader):
             raise self.ctx.fail(codes.BAD_DATAFLOW, "R.output is outside a dataflow block", node)
         elif name in MATCH_CASTS and isinstance(value, ast.Call):
             self._match_cast(None, value, None, self.ctx.span(node), blocks)
+        elif name == MATCH_SHAPE and isinstance(value, ast.Call):
+            self._match_shape(None, value, None, self.ctx.span(node), blocks)
         else:
             bound = self.expr.value(value)
             info = s.VOID if type(bound) is e.Call else None  # a call without a variable has no result

@@ -8,6 +8,7 @@ from typing import Protocol
 from relax_explorer.core.codes import syntax as codes
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.node import replace
 from relax_explorer.core.syntax import pieces
 from relax_explorer.core.syntax.blocks import Blocks
 from relax_explorer.core.syntax.context import Context, Skip
@@ -104,7 +105,7 @@ def _branch(
     if isinstance(last, e.VarBinding):
         renamed = e.VarBinding(var, last.value, last.annotation, span)
     else:
-        renamed = e.MatchCast(var, last.value, last.struct_info, last.annotation, span)
+        renamed = replace(last, var=var)
     blocks.bindings.append(renamed)
     return e.SeqExpr(blocks.close(), var, None, span), last.annotation
 

@@ -282,14 +282,20 @@ class FunctionPrinter:
         return f"{self.text.names[var]}: {self.text.info_text(info)}"
 
     def _match_cast(self, binding: e.MatchCast, depth: int) -> None:
-        cast = f"R.match_cast({self.text.write(binding.value)}, {self.text.info_text(binding.struct_info)})"
+        value, info = self.text.write(binding.value), binding.var and binding.var.struct_info
+        by_shape = binding.lengths_only and self.text.dialect.notes
+        if by_shape:
+            dims = ", ".join(map(self.text.info.dim, s.lengths(binding.struct_info)))
+            cast = f"R.match_shape({value}, [{dims}])"
+        else:
+            cast = f"R.match_cast({value}, {self.text.info_text(binding.struct_info)})"
         if binding.var is None:
             self._line(depth, f"_ = {cast}" if not self.text.dialect.old else cast, binding)
-        else:
-            info = binding.var.struct_info or binding.struct_info
-            self._line(
-                depth, f"{self.text.names(binding.var)}: {self.text.info_text(info)} = {cast}", binding
-            )
+            return
+        # What a match_shape does not state follows from its value.
+        follows = by_shape and info in (None, binding.struct_info)
+        target = "" if follows else f": {self.text.info_text(info or binding.struct_info)}"
+        self._line(depth, f"{self.text.names(binding.var)}{target} = {cast}", binding)
 
     def _function(self, binding: e.VarBinding, depth: int) -> None:
         name = self.text.names(binding.var)

@@ -11,10 +11,14 @@ import click
 from relax_explorer.core.codes import CODES
 from relax_explorer.core.codes import passes as pass_codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure
+from relax_explorer.core.ir.expr import MatchCast
+from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.passes.pipeline import Outcome
+from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.recorded import RecordedSession
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
+from relax_explorer.core.syntax.dialects import OWN
 from relax_explorer.ui import directories
 from relax_explorer.ui.cli import output
 from relax_explorer.ui.cli.opening import chosen, recorded_stages
@@ -55,7 +59,7 @@ def show(
                 f"the module has no function {func!r}; it has {', '.join(module.functions)}"
             )
         module = module.having({func: module[func]})
-    text = module.script(dialect)
+    text = (module if dialect == OWN.name else _with_kinds(module)).script(dialect)
     if format == "json":
         output.write(
             output.document("show", {"functions": list(module.functions), "dialect": dialect, "text": text})
@@ -63,6 +67,18 @@ def show(
     else:
         output.write(text)
     return output.OK
+
+
+def _with_kinds(module: IRModule) -> IRModule:
+    """A module; in normal form if it has a `match_shape`, which TVM reads as a match_cast to a dtype that inference finds."""
+    from relax_explorer.core.check.normalize import normalize_with
+
+    found = (b for fn in module.relax_functions.values() for b in bindings(fn))
+    return (
+        normalize_with(module)[0]
+        if any(isinstance(b, MatchCast) and b.lengths_only for b in found)
+        else module
+    )
 
 
 def check(

@@ -41,7 +41,7 @@ class PassTrials:
             return
 
         def work(job: Job) -> list[Verdict]:
-            question = Question(module.script(), rest, tuple(registry.names()))
+            question = Question(module.script("rxe"), rest, tuple(registry.names()))
             return _tell_all(self._trier.verdicts(question, lambda: job.is_stale), job, told)
 
         def done(found: list[Verdict]) -> None:
