@@ -29,6 +29,7 @@ from relax_explorer.core.session.call_inputs import CallInputs
 from relax_explorer.core.session.planned import Plan
 from relax_explorer.ui.files import CannotWrite
 from relax_explorer.ui.tui import keys, rows
+from relax_explorer.ui.tui.dialogs.command_palette import Palette
 from relax_explorer.ui.tui.dialogs.key_prompt import KeyPrompt
 from relax_explorer.ui.tui.dialogs.popup import Popup
 from relax_explorer.ui.tui.jobs import JobFailed, Jobs, JobTold
@@ -416,6 +417,11 @@ class Explorer(App[int]):
     def perform(self, action: str) -> None:
         """Run an action of the current screen."""
         self.call_later(self.run_action, action, self.frame)
+
+    def action_command_palette(self) -> None:
+        """Open the palette."""
+        if not isinstance(self.screen, Palette):
+            self.push_screen(Palette())
 
     async def act(self, action: str) -> None:
         """Run an action of the current screen, for the palette."""

@@ -26,8 +26,8 @@ class Key:
 
     @property
     def label(self) -> str:
-        """The key as shown to users."""
-        return self.shown or " ".join([_label(part) for part in self.key.split(" ")])
+        """The key as shown to users; empty for an action without a key."""
+        return self.shown or " ".join([_label(part) for part in self.key.split()])
 
 
 def _label(key: str) -> str:

@@ -1,0 +1,35 @@
+"""The command palette of Textual, made safe for fast keys and clicks and for low terminals."""
+
+from __future__ import annotations
+
+from textual.await_complete import AwaitComplete
+from textual.command import CommandList, CommandPalette
+from textual.events import Mount
+from textual.widgets import Input
+
+from relax_explorer.ui.tui.screens.settling import Settling
+
+
+class Palette(CommandPalette, Settling):
+    """The palette of the current screen."""
+
+    def dismiss(self, result: None = None) -> AwaitComplete:
+        """Close, unless an earlier key or click did: Textual would then close the screen below."""
+        return super().dismiss(result) if self.app.screen is self else AwaitComplete()
+
+    def on_mount(self, event: Mount) -> None:
+        """Don't list commands in a palette that a click closed at once: its list is gone."""
+        self._drop_if_closed(event)
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Don't search in a palette that is closed."""
+        self._drop_if_closed(event)
+
+    def _drop_if_closed(self, event: Mount | Input.Changed) -> None:
+        if self.app.screen is not self:
+            event.prevent_default()
+
+    def _action_command_list(self, action: str) -> None:
+        """Pass an action on to the list. Without room for a line, Textual's list knows no pages and raises KeyError."""
+        if self.query_one(CommandList).scrollable_content_region:
+            super()._action_command_list(action)

@@ -1,0 +1,95 @@
+"""The command palette: it lists every action, and fast keys, clicks and low terminals do not break it."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from textual.command import CommandList
+from textual.geometry import Size
+
+from relax_explorer.ui.tui.app import Explorer
+from relax_explorer.ui.tui.dialogs.command_palette import Palette
+from relax_explorer.ui.tui.keys import KEYS, SCREENS, keys_of
+from relax_explorer.ui.tui.typed import TYPED
+from tests.support.roundtrip import SAMPLES
+from tests.ui.random_events import clicks
+from tests.ui.test_explorer import opened, wait
+
+
+async def with_palette(app: Explorer, pilot: Any) -> CommandList:
+    """Open the palette and wait for its entries."""
+    await pilot.press("ctrl+p")
+    await wait(pilot, lambda: isinstance(app.screen, Palette))
+    await wait(pilot, lambda: app.screen.query_one(CommandList).option_count)
+    return app.screen.query_one(CommandList)
+
+
+@pytest.mark.parametrize("screen", SCREENS)
+async def test_it_lists_every_action_of_the_screen(screen: str) -> None:
+    """An action without a key stopped the list."""
+    app = Explorer(str(SAMPLES[0]))
+    async with app.run_test(size=(100, 30)) as pilot:
+        await opened(app, pilot)
+        app.show_screen(screen)
+        await pilot.pause()
+        names = {key.description for key in keys_of(app.screen_name)} | {item.doc for item in TYPED}
+        found = await with_palette(app, pilot)
+        await wait(pilot, lambda: found.option_count == len(names))
+
+
+async def test_an_action_without_a_key_can_be_chosen() -> None:
+    keyless = next(key for key in KEYS if not key.key)
+    assert keyless.label == ""
+    app = Explorer(str(SAMPLES[0]))
+    async with app.run_test(size=(100, 30)) as pilot:
+        await opened(app, pilot)
+        found = await with_palette(app, pilot)
+        await pilot.press(*["space" if letter == " " else letter for letter in keyless.description])
+        await wait(pilot, lambda: found.option_count < 5 and found.highlighted == 0)
+        assert str(found.get_option_at_index(0).prompt).strip() == keyless.description
+        await pilot.press("enter")
+        await wait(pilot, lambda: "everything is open" in app.notice)
+
+
+async def test_several_clicks_beside_it_close_it_once() -> None:
+    app = Explorer(str(SAMPLES[0]))
+    async with app.run_test(size=(100, 30)) as pilot:
+        await opened(app, pilot)
+        await with_palette(app, pilot)
+        for event in clicks(99, 29, count=3):
+            app.post_message(event)
+        await wait(pilot, lambda: len(app.screen_stack) == 1)
+        await pilot.pause(0.2)
+        assert app.return_code is None
+
+
+@pytest.mark.parametrize("turns", range(2))
+async def test_it_is_closed_before_it_is_filled_and_opened_again(turns: int) -> None:
+    app = Explorer(str(SAMPLES[0]))
+    async with app.run_test(size=(100, 30)) as pilot:
+        await opened(app, pilot)
+        app.action_command_palette()
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        app.screen.dismiss()
+        app.action_command_palette()
+        await wait(pilot, lambda: app.screen.query_one(CommandList).option_count)
+        assert app.return_code is None
+        await pilot.press("escape")
+        await wait(pilot, lambda: len(app.screen_stack) == 1)
+
+
+async def test_a_page_in_a_terminal_without_room_for_it() -> None:
+    app = Explorer(str(SAMPLES[0]))
+    async with app.run_test(size=(100, 30)) as pilot:
+        await opened(app, pilot)
+        await with_palette(app, pilot)
+        await pilot.resize_terminal(30, 3)
+        await pilot.press("down", "pagedown", "pageup", "x", "pagedown")
+        await pilot.resize_terminal(100, 30)
+        await wait(pilot, lambda: app.screen.size == Size(100, 30))
+        await pilot.press("escape")
+        await wait(pilot, lambda: len(app.screen_stack) == 1)
+        assert app.return_code is None
