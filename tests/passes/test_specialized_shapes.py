@@ -9,9 +9,12 @@ import numpy as np
 import pytest
 
 import relax_explorer as rxe
+from relax_explorer.core.arith.prove import Answer
 from relax_explorer.core.diagnostics import Diagnostic, Failure
+from relax_explorer.core.exec.debugger import debug
 from relax_explorer.core.passes.pipeline import Outcome, run_step, steps
 from relax_explorer.core.passes.properties import holding
+from relax_explorer.core.shapes.residual import shape_checks
 from tests.support.oracle import Oracle
 from tests.support.random_lengths import outcome, program
 
@@ -170,6 +173,12 @@ def test_runs_end_and_stop_as_before(seed: int) -> None:
             after = rxe.apply_pass(
                 main, "SpecializeShapes", func_name="same", bindings=["b=4", "a=4", "a=4,b=4"]
             )
+            chosen = rxe.apply_pass(
+                before, "SpecializeShapes", bindings=["n=4,m=4", "n=1", "n=4"], dispatch=True
+            )
+            chosen = rxe.apply_pass(
+                chosen, "SpecializeShapes", func_name="same", bindings=["b=4", "a=4,b=4"], dispatch=True
+            )
         except Failure:
             continue  # the lengths contradict the program
         seen["calls"] += after.script().count("cls.same_")
@@ -177,6 +186,7 @@ def test_runs_end_and_stop_as_before(seed: int) -> None:
             flag = bool(rng.integers(2))
             old = outcome(before, lengths, flag)
             agree(old, outcome(after, lengths, flag))
+            agree(old, outcome(chosen, lengths, flag))
             seen["stopped" if isinstance(old, Diagnostic) else "ended"] += 1
             if lengths["n"] == 4:
                 agree(old, outcome(after, lengths, flag, "main_n4", like="main"))
@@ -206,8 +216,67 @@ def test_tvm_accepts_and_computes_the_same(oracle: Oracle) -> None:
     assert accepted.get().well_formed, accepted
     tensors = [np.arange(rows * 8, dtype="float32").reshape(rows, 8) for rows in (7, 3, 7, 2)]
     inputs = [*tensors, np.asarray(True)]
-    old, new = (
-        oracle.run(one.script(), "main", inputs, passes=["LambdaLift"]).get() for one in (before, after)
+    chosen = specialized(text, bindings=["n=7", "n=7,m=8", "n=3"], dispatch=True).module
+    old, *others = (
+        oracle.run(one.script(), "main", inputs, passes=["LambdaLift"]).get()
+        for one in (before, after, chosen)
     )
+    for new in others:
+        for a, b in zip(old, new, strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
+SQUARE = """@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor(("n", "m"), "float32"), s: R.Shape(["k"])) -> R.Tuple(R.Tensor(("n * m", "k"), "float32"), R.Shape(["m"])):
+        n, m, k = T.int64(), T.int64(), T.int64()
+        y = R.reshape(x, R.shape([n * m, 1]))
+        z = R.broadcast_to(y, R.shape([n * m, k]))
+        return (z, R.shape([m]))
+"""
+
+
+@pytest.mark.parametrize(
+    ("shape", "k", "ran"),
+    [
+        ((7, 8), 2, "main_n7_m8"),
+        ((7, 1), 2, "main_n7"),
+        ((1, 8), 0, "main_k0"),
+        ((2, 8), 2, "main_generic"),
+        ((7, 8), 0, "main_n7_m8"),
+        ((0, 0), 1, "main_generic"),
+    ],
+)
+def test_the_first_variant_that_fits_runs(shape: tuple[int, int], k: int, ran: str) -> None:
+    after = specialized(SQUARE, "main", bindings=["k=0", "n=7", "n=7,m=8"], dispatch=True).module
+    x = np.arange(shape[0] * shape[1], dtype="float32").reshape(shape)
+    debugger = debug(after, "main", [x, (k,)])
+    called = set()
+    while not debugger.done:
+        called.update(frame.name for frame in debugger.frames)
+        debugger.step()
+    assert called - {"main"} == {ran}
+    before = rxe.run(rxe.parse(SQUARE), "main", [x, (k,)])
+    for new, old in zip(rxe.run(after, "main", [x, (k,)]), before, strict=True):
+        np.testing.assert_array_equal(new, old)
+
+
+def test_a_dispatcher_proves_what_its_variants_ask() -> None:
+    after = specialized(SQUARE, "main", bindings=["k=3", "n=7", "n=7,m=8"], dispatch=True).module
+    remaining = [check for check in shape_checks(after) if check.answer is not Answer.YES]
+    assert {check.kind for check in remaining} == {"parameters"}, "they are made at the call from outside"
+    assert after.script().count("R.match_cast(") == 3
+
+
+def test_a_dispatcher_of_an_impure_function_that_calls_itself() -> None:
+    text = TEXT.replace("private=True)\n    def down", "private=True, pure=False)\n    def down")
+    text = text.replace("@R.function\n    def main", "@R.function(pure=False)\n    def main")
+    assert text.count("pure=False") == 2
+    after = specialized(text, "down", bindings=["n=7,m=8", "m=8"], dispatch=True).module
+    assert calls(after).count(("r_then", "down_n7_m8")) == 1, "the copy calls itself"
+    assert calls(after).count(("r_then", "down")) == 1, "the function as it was asks again"
+    tensors = [np.ones((rows, 8), "float32") for rows in (7, 3, 7, 2)]
+    old, new = (rxe.run(one, "main", [*tensors, np.asarray(True)]) for one in (rxe.parse(text), after))
     for a, b in zip(old, new, strict=True):
         np.testing.assert_array_equal(a, b)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
+import numpy as np
+
 from relax_explorer.core.arith.prove import Answer, equal
 from relax_explorer.core.check.matching import match_params
 from relax_explorer.core.codes import passes as codes
@@ -12,12 +14,20 @@ from relax_explorer.core.diagnostics import Diagnostic, Failure
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.attrs import EMPTY, Attrs
+from relax_explorer.core.ir.dtype import dtype
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.substitute import Substitution
-from relax_explorer.core.ir.walk import defined_dims
+from relax_explorer.core.ir.walk import all_dims, defined_dims
 from relax_explorer.core.passes.bind_symbolic_vars import check_values, read_lengths, shape_variables
 from relax_explorer.core.passes.contract import PassSite, module_pass, relax_function
-from relax_explorer.core.passes.properties import NORMAL_FORM, SHAPES_LOWERED
+from relax_explorer.core.passes.properties import (
+    BUILTINS_LOWERED,
+    NO_HIGH_LEVEL_OPS,
+    NORMAL_FORM,
+    SHAPES_LOWERED,
+    SYMBOLS_ATTACHED,
+)
 from relax_explorer.core.passes.rewrite import Answer as Rewritten
 from relax_explorer.core.passes.rewrite import Rewriter, rewrite
 from relax_explorer.core.program.module import IRModule
@@ -32,7 +42,11 @@ class _Variant:
     fn: e.Function
 
 
-@module_pass("SpecializeShapes", requires=[NORMAL_FORM], invalidates=[SHAPES_LOWERED])
+@module_pass(
+    "SpecializeShapes",
+    requires=[NORMAL_FORM],
+    invalidates=[NO_HIGH_LEVEL_OPS, BUILTINS_LOWERED, SHAPES_LOWERED, SYMBOLS_ATTACHED],
+)
 def specialize_shapes(
     module: IRModule,
     at: PassSite,
@@ -40,23 +54,32 @@ def specialize_shapes(
     func_name: Annotated[str, "the function to specialize"] = "main",
     bindings: Annotated[tuple[str, ...], 'lengths for each variant, such as ["n=7", "n=7,m=8"]'] = (),
     public: Annotated[bool, "variants can be called from outside, and stay without a call"] = False,
+    dispatch: Annotated[
+        bool, "the function chooses a variant in the run, by the lengths of its arguments"
+    ] = False,
 ) -> IRModule:
     """Copy a function for given lengths, and let the calls with these lengths use the copy. The function itself stays.
 
     With `bindings="n=7"` the copy of `f` is `f_n7`: the number replaces `n`, also in what is derived from it. A call uses the
     variant with the most lengths whose values are known there from the StructInfo of its arguments. Raises Failure for a name
     that is no shape variable of a parameter, and for lengths that contradict the function.
+
+    With `dispatch`, the function compares its lengths with those of each variant, the most specific first, and calls the first
+    one that fits; `f_generic` is the function as it was. So calls from outside and with lengths of the run use variants, too.
     """
     if not bindings:
         return module
     fn = relax_function(module, func_name)
     variants = [_variant(module, func_name, fn, text) for text in bindings]
     variants.sort(key=lambda one: -len(one.lengths))  # the most specific first; others keep their order
-    calls = _Calls(func_name, fn, variants, at, public)
+    calls = _Calls(func_name, fn, variants, at, public, dispatch)
     for name, caller in module.relax_functions.items():
         at.function = name
         at.editor.replace(name, rewrite(caller, at, calls.rule))
     calls.finish()
+    if dispatch:
+        at.function = func_name
+        at.editor.replace(func_name, _dispatcher(relax_function(at.editor.done(), func_name), calls))
     for one in variants:
         if one.base not in calls.names:
             text = (
@@ -105,12 +128,18 @@ class _Calls:
     """Sends calls to variants. A variant is added when the first call needs it, and its own calls are looked at, too."""
 
     def __init__(
-        self, name: str, fn: e.Function, variants: list[_Variant], at: PassSite, is_public: bool
+        self,
+        name: str,
+        fn: e.Function,
+        variants: list[_Variant],
+        at: PassSite,
+        is_public: bool,
+        are_all_called: bool,
     ) -> None:
         self.name, self.fn, self.variants, self.at, self.is_public = name, fn, variants, at, is_public
         self.names: dict[str, e.GlobalVar] = {}
-        for one in variants if is_public else ():
-            self._reference(one)
+        for one in variants if is_public or are_all_called else ():
+            self.reference(one)
 
     def rule(self, walk: Rewriter, binding: e.Binding) -> Rewritten:
         """A call with known lengths calls a variant."""
@@ -125,11 +154,12 @@ class _Calls:
                 var in found and equal(found[var], length) is Answer.YES
                 for var, length in one.lengths.items()
             ):
-                new = replace(call, op=self._reference(one), struct_info=None)
+                new = replace(call, op=self.reference(one), struct_info=None)
                 return replace(binding, value=new, annotation=None)
         return binding
 
-    def _reference(self, one: _Variant) -> e.GlobalVar:
+    def reference(self, one: _Variant) -> e.GlobalVar:
+        """The copy for a variant, which is added to the module when it is needed first."""
         found = self.names.get(one.base)
         if found is None:
             attrs = one.fn.attrs.having(global_symbol=one.base) if self.is_public else one.fn.attrs
@@ -149,3 +179,56 @@ class _Calls:
                 fn = self.at.editor[name]
                 if isinstance(fn, e.Function):
                     self.at.editor.replace(name, rewrite(fn, self.at, self.rule))
+
+
+def _dispatcher(fn: e.Function, calls: _Calls) -> e.Function:
+    """A function that compares its lengths with those of the variants, and calls the first one that fits."""
+    editor = calls.at.editor
+    generic = editor.add(f"{calls.name}_generic", replace(fn, attrs=fn.attrs.without("global_symbol")))
+    renamed: dict[p.PrimVar, p.PrimExpr] = {
+        var: p.PrimVar(var.name, var.dtype) for var in shape_variables(fn)
+    }
+    copy = _Copy({}, renamed).function(fn)
+    own = {var.name: var for param in copy.params for var in defined_dims(param.struct_info or s.OBJECT)}
+    result = _called(generic, copy, None)
+    for one in reversed(calls.variants):
+        lengths = {
+            own[var.name]: number.value for var, number in one.lengths.items() if isinstance(number, p.IntImm)
+        }
+        *tests, fits = _comparison(lengths)
+        changes = not set(all_dims(fn.ret_struct_info or s.OBJECT)).isdisjoint(one.lengths)
+        known = copy.ret_struct_info if changes else None
+        choice = e.If(fits.var, _called(calls.reference(one), copy, known), result)
+        result = _ending(*tests, fits, e.VarBinding(e.Var("result"), choice))
+    return replace(copy, body=result)
+
+
+def _comparison(lengths: dict[p.PrimVar, int]) -> list[e.VarBinding]:
+    """Bindings of which the last one tells whether variables have these lengths: a tensor, as the condition of an If is one."""
+    numbers = np.array(list(lengths.values()), "int64")
+    wanted = e.Constant(numbers, s.constant_info(numbers))
+    steps = (
+        ("lengths", "shape_to_tensor", (e.ShapeExpr(tuple(lengths)),), EMPTY),
+        ("same", "equal", (wanted,), EMPTY),
+        ("numbers", "astype", (), Attrs({"dtype": dtype("int8")})),
+        ("smallest", "min", (), Attrs({"axis": None, "keepdims": False})),
+        ("fits", "astype", (), Attrs({"dtype": dtype("bool")})),
+    )
+    found: list[e.VarBinding] = []
+    for name, op, args, attrs in steps:
+        before = (found[-1].var,) if found else ()
+        call = e.Call(e.op_ref(f"relax.{op}"), (*before, *args), attrs)
+        found.append(e.VarBinding(e.Var(name), call))
+    return found
+
+
+def _called(callee: e.GlobalVar, fn: e.Function, known: s.StructInfo | None) -> e.SeqExpr:
+    """A call with all parameters of a function, and its result with the lengths of that function."""
+    call = e.VarBinding(e.Var("result"), e.Call(callee, fn.params))
+    return _ending(call) if known is None else _ending(call, e.MatchCast(e.Var("result"), call.var, known))
+
+
+def _ending(*bindings: e.Binding) -> e.SeqExpr:
+    last = bindings[-1].var
+    assert last is not None  # both callers bind one
+    return e.SeqExpr((e.BindingBlock(bindings),), last)

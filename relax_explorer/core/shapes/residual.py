@@ -24,6 +24,7 @@ from relax_explorer.core.ops.machine.effect import AssertOp
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.shapes.assumptions import Assumptions, Fact
 from relax_explorer.core.shapes.conditions import Demand, Matching
+from relax_explorer.core.shapes.length_tests import LengthTests
 from relax_explorer.core.tir.signature import prim_func_info
 from relax_explorer.core.tir.stmt import PrimFunc
 
@@ -163,6 +164,7 @@ class _Walk:
         self.is_reached = True
         self.demands: dict[object, list[tuple[Demand, str]]] = {}  # of operators
         self.unknown: dict[str, p.PrimVar] = {}
+        self.tests = LengthTests()
         self.names: dict[e.Expr, str] = {}  # no two values have the same
         self.counts: dict[str, int] = {}
 
@@ -225,6 +227,8 @@ class _Walk:
         """One binding."""
         value = binding.value
         name = binding.var.name if binding.var is not None else "_"
+        if binding.var is not None:
+            self.tests.note(binding.var, value)
         if isinstance(binding, e.MatchCast):
             matching = self.matching(scope)
             known = self.place(
@@ -251,15 +255,15 @@ class _Walk:
 
     def _branches(self, value: e.If, known: Assumptions, scope: set[p.PrimVar]) -> None:
         """Each branch with what its condition tells, if that is about lengths."""
-        test = value.condition.struct_info
-        condition = test.value if isinstance(test, s.PrimStructInfo) else None
+        condition = self.tests.condition(value.condition)
         for branch, is_then in ((value.true_branch, True), (value.false_branch, False)):
             inside = known
             outside = self.is_reached
-            if condition is not None and condition.dtype.is_bool:
+            if condition is not None:
                 fact = condition if is_then else p.Not(condition)
                 self.is_reached = outside and known.prove(fact) is not Answer.NO
-                inside = known.plus(fact, "the condition of this branch", value)
+                for part in _conjuncts(fact):
+                    inside = inside.plus(part, "the condition of this branch", value)
             if isinstance(branch, e.SeqExpr):
                 self.sequence(branch, inside, set(scope))
             self.is_reached = outside
@@ -396,6 +400,23 @@ _NOT_LENGTHS = "the StructInfo of the value does not tell"
 def _is_trivial(condition: p.PrimExpr | None) -> bool:
     """True if an equation holds without any fact: nobody would check it."""
     return isinstance(condition, p.EQ) and equal(condition.a, condition.b) is Answer.YES
+
+
+def _conjuncts(fact: p.PrimExpr) -> list[p.PrimExpr]:
+    """The facts of which a fact consists."""
+    found, waiting = [], [fact]
+    while waiting:
+        part = waiting.pop()
+        inner = part.a if isinstance(part, p.Not) else None
+        if isinstance(part, p.And):
+            waiting += [part.b, part.a]
+        elif isinstance(inner, p.Or):
+            waiting += [p.Not(inner.b), p.Not(inner.a)]
+        elif isinstance(inner, p.Not):
+            waiting.append(inner.a)
+        else:
+            found.append(part)
+    return found
 
 
 def _words(condition: p.PrimExpr) -> str:
