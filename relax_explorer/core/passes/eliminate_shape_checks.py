@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from relax_explorer.core.arith.prove import Answer
 from relax_explorer.core.check.compatible import always_fits
@@ -12,6 +12,7 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.facts import facts, reads
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.walk import bindings
+from relax_explorer.core.passes.builtin_checks import without_proved
 from relax_explorer.core.passes.cast_checks import bound_by_casts
 from relax_explorer.core.passes.contract import PassSite, module_pass
 from relax_explorer.core.passes.properties import NORMAL_FORM
@@ -19,8 +20,9 @@ from relax_explorer.core.passes.rewrite import Answer as Rewritten
 from relax_explorer.core.passes.rewrite import Rewriter, rewrite
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.shapes.conditions import fits_without_lengths
+from relax_explorer.core.shapes.machine_checks import is_lowered
 from relax_explorer.core.shapes.precision import loses, refused, tells_as_much
-from relax_explorer.core.shapes.residual import ASSERT, CAST, WRITTEN, ShapeCheck, shape_checks
+from relax_explorer.core.shapes.residual import ASSERT, CAST, MACHINE, WRITTEN, ShapeCheck, shape_checks
 
 Proofs = dict[e.Binding, Sequence[ShapeCheck]]  # what each check demands, and the facts that prove it
 
@@ -32,6 +34,10 @@ def eliminate_shape_checks(module: IRModule, at: PassSite) -> IRModule:
     A note tells the facts that prove each of them. What operators and calls demand proves nothing here, for their kernels may
     not compare lengths. A match_cast stays if it is the only one that tells the lengths of a value, if it binds a shape
     variable, or if without it a length, a type or a proof of the checker would be lost.
+
+    In functions in virtual machine form the checks are calls of builtins. Those that earlier ones prove go, and `match_shape`
+    compares no length that is known to be right; it still stores those that are new. A tensor that the function makes has
+    the lengths that it was made with.
     """
     for name, proofs in proved_checks(module).items():
 
@@ -46,6 +52,21 @@ def eliminate_shape_checks(module: IRModule, at: PassSite) -> IRModule:
             at.proved.update(dropped)
             for binding in dropped:
                 _tell(at, binding, proofs[binding])
+    for name, checks in _machine_checks(module).items():
+        changes = without_proved(checks)
+        at.function = name
+
+        def rule(
+            _: Rewriter, binding: e.Binding, changes: Mapping[e.Binding, Rewritten] = changes
+        ) -> Rewritten:
+            return changes.get(binding, binding)
+
+        if changes:
+            at.editor.replace(name, rewrite(module.relax_functions[name], at, rule))
+            at.proved.update(changes)
+            for binding in changes:
+                proved = [check for check in checks[binding] if check.answer is Answer.YES]
+                _tell(at, binding, proved, is_gone=changes[binding] == ())
     return at.editor.done()
 
 
@@ -57,6 +78,8 @@ def proved_checks(module: IRModule) -> dict[str, Proofs]:
             at_place.setdefault(id(check.place), []).append(check)
     found: dict[str, Proofs] = {}
     for name, fn in module.relax_functions.items():
+        if is_lowered(fn):  # a match_cast is a copy there, behind the check of a builtin
+            continue
         new = bound_by_casts(fn)
         read = facts(fn).uses
         for binding in bindings(fn):
@@ -72,6 +95,17 @@ def proved_checks(module: IRModule) -> dict[str, Proofs]:
                 is_proved = bool(checks) and binding.var not in read
             if is_proved:
                 found.setdefault(name, {})[binding] = checks
+    return found
+
+
+def _machine_checks(module: IRModule) -> dict[str, dict[e.Binding, list[ShapeCheck]]]:
+    """The checks that builtins make in functions in virtual machine form, by their bindings."""
+    found: dict[str, dict[e.Binding, list[ShapeCheck]]] = {}
+    for check in (
+        shape_checks(module, trusted=WRITTEN) if any(map(is_lowered, module.relax_functions.values())) else ()
+    ):
+        if check.kind == MACHINE and isinstance(check.place, e.VarBinding):
+            found.setdefault(check.function, {}).setdefault(check.place, []).append(check)
     return found
 
 
@@ -120,7 +154,7 @@ def _alike(walk: Rewriter, cast: e.MatchCast, root: e.Expr) -> e.Var | None:
     return next(iter(telling or latest), None)
 
 
-def _tell(at: PassSite, binding: e.Binding, checks: Sequence[ShapeCheck]) -> None:
+def _tell(at: PassSite, binding: e.Binding, checks: Sequence[ShapeCheck], is_gone: bool = True) -> None:
     """A note: what was checked, and what proves it."""
     what = (
         f"the check of {binding.var.name!r}"
@@ -129,7 +163,7 @@ def _tell(at: PassSite, binding: e.Binding, checks: Sequence[ShapeCheck]) -> Non
     )
     because = list(dict.fromkeys(str(fact) for check in checks for fact in check.proof))
     demands = " and ".join(check.text for check in checks) or "its type tells it"
-    text = f"{what} is gone, for it can't fail: {demands}" + (
+    text = f"{what} {'is gone' if is_gone else 'compares less'}, for it can't fail: {demands}" + (
         f", because {' and '.join(because)}" if because else ""
     )
     at.report.say(codes.CHECK_PROVED, text, binding, help=codes.CHECK_PROVED.fix)

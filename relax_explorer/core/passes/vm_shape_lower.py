@@ -28,6 +28,7 @@ from relax_explorer.core.passes.properties import (
 )
 from relax_explorer.core.passes.run_time_checks import Checks, describe
 from relax_explorer.core.passes.shape_heap import ShapeHeap
+from relax_explorer.core.shapes.machine_checks import is_lowered
 
 
 @function_pass(
@@ -45,28 +46,10 @@ def vm_shape_lower(fn: e.Function, at: PassSite) -> e.Function:
     a copy behind its checks. A result is checked if its StructInfo does not follow from the body. A function with a
     shape heap is unchanged.
     """
-    if _is_lowered(fn):
+    if is_lowered(fn):
         return fn
     at.is_open = True  # results of calls whose shapes are computed now have a rank only
     return _Lowering(fn, at).function()
-
-
-def _is_lowered(fn: e.Function) -> bool:
-    """True if the function begins with a shape heap. Without lengths the heap is a null value in front of the checks."""
-    first = [binding.value for block in fn.body.blocks[:1] for binding in block.bindings[:2]]
-    names = [_callee(value) for value in first]
-    if names[:1] == ["vm.builtin.alloc_shape_heap"]:
-        return True
-    return names[:1] == ["relax.null_value"] and (
-        not fn.params or (names[1:2] != [""] and names[1].startswith("vm.builtin.check_"))
-    )
-
-
-def _callee(value: e.Expr) -> str:
-    if type(value) is not e.Call:
-        return ""
-    op = value.args[0] if value.op is e.op_ref("relax.call_builtin_with_ctx") else value.op
-    return op.name if isinstance(op, (e.ExternFunc, e.OpRef)) else ""
 
 
 def _refuse(value: e.PrimValue) -> None:

@@ -16,7 +16,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.interned import PerNode
-from relax_explorer.core.ir.walk import all_dims, bindings
+from relax_explorer.core.ir.walk import all_dims, bindings, sequences
 from relax_explorer.core.ops import find
 from relax_explorer.core.ops.kit.decl import Op, Stops
 from relax_explorer.core.ops.machine.call import CallTir
@@ -25,15 +25,16 @@ from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.shapes.assumptions import Assumptions, Fact
 from relax_explorer.core.shapes.conditions import Demand, Matching
 from relax_explorer.core.shapes.length_tests import LengthTests
+from relax_explorer.core.shapes.machine_checks import MachineState, is_lowered
 from relax_explorer.core.tir.signature import prim_func_info
 from relax_explorer.core.tir.stmt import PrimFunc
 
-PARAMETERS, CAST, ASSERT, ARGUMENTS, KERNEL, OPERATOR, RESULT = (
-    "parameters", "match_cast", "assert", "arguments", "kernel", "operator", "result",
+PARAMETERS, CAST, ASSERT, ARGUMENTS, KERNEL, OPERATOR, RESULT, MACHINE = (
+    "parameters", "match_cast", "assert", "arguments", "kernel", "operator", "result", "machine",
 )  # fmt: skip
-ALL = frozenset((PARAMETERS, CAST, ASSERT, ARGUMENTS, KERNEL, OPERATOR, RESULT))
+ALL = frozenset((PARAMETERS, CAST, ASSERT, ARGUMENTS, KERNEL, OPERATOR, RESULT, MACHINE))
 # These stand in the text of a program, and every way of running it makes them. Kernels of operators may not compare lengths.
-WRITTEN = frozenset((PARAMETERS, CAST, ASSERT))
+WRITTEN = frozenset((PARAMETERS, CAST, ASSERT, MACHINE))
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +65,8 @@ class ShapeCheck:
         """Why it remains: lengths for which it fails. Calls from outside are always checked, so parameters need no reason."""
         if self.answer is not Answer.UNKNOWN or self.kind == PARAMETERS:
             return ""
+        if self.kind == MACHINE and self.text != str(self.condition):
+            return "nothing before it tells"
         return _NOT_LENGTHS if self.condition is None else _why(self.known, self.condition)
 
     @cached_property
@@ -71,6 +74,8 @@ class ShapeCheck:
         """What would remove a check that remains."""
         if self.answer is not Answer.UNKNOWN or self.kind == PARAMETERS:
             return ""
+        if self.kind == MACHINE:
+            return "prove or cast it before VMShapeLower"
         return _remedy(self.subject, None if self.condition is None else self.known.known(self.condition))
 
 
@@ -165,6 +170,7 @@ class _Walk:
         self.demands: dict[object, list[tuple[Demand, str]]] = {}  # of operators
         self.unknown: dict[str, p.PrimVar] = {}
         self.tests = LengthTests()
+        self.machine: MachineState | None = None  # of a function in virtual machine form
         self.names: dict[e.Expr, str] = {}  # no two values have the same
         self.counts: dict[str, int] = {}
 
@@ -179,8 +185,12 @@ class _Walk:
         return name
 
     def function(self, fn: e.Function, known: Assumptions) -> list[ShapeCheck]:
-        """The checks of the function."""
-        self.body(fn, known, set(), is_public=not fn.is_private)
+        """The checks of the function. One in virtual machine form makes its checks itself, by builtins."""
+        if is_lowered(fn):
+            self.machine = MachineState(self.module.functions)
+            self.sequence(fn.body, known, set())
+        else:
+            self.body(fn, known, set(), is_public=not fn.is_private)
         return self.checks
 
     def body(self, fn: e.Function, known: Assumptions, scope: set[p.PrimVar], is_public: bool) -> None:
@@ -226,6 +236,8 @@ class _Walk:
     def binding(self, binding: e.Binding, known: Assumptions, scope: set[p.PrimVar]) -> Assumptions:
         """One binding."""
         value = binding.value
+        if self.machine is not None:
+            return self._of_machine(binding, self.machine, known, scope)
         name = binding.var.name if binding.var is not None else "_"
         if binding.var is not None:
             self.tests.note(binding.var, value)
@@ -267,6 +279,30 @@ class _Walk:
             if isinstance(branch, e.SeqExpr):
                 self.sequence(branch, inside, set(scope))
             self.is_reached = outside
+
+    def _of_machine(
+        self, binding: e.Binding, state: MachineState, known: Assumptions, scope: set[p.PrimVar]
+    ) -> Assumptions:
+        """One binding in virtual machine form."""
+        value, checked = binding.value, state.checked(binding)
+        if isinstance(value, e.If):
+            slots, outcomes = dict(state.slots), []
+            for branch in sequences(value):
+                reached = self.is_reached
+                self.sequence(branch, known, scope)
+                outcomes.append(state.slots)
+                state.slots, self.is_reached = dict(slots), reached
+            state.slots = {n: dim for n, dim in slots.items() if all(one.get(n) is dim for one in outcomes)}
+            state.join(binding.var, [branch.body for branch in sequences(value)])
+            return known
+        if checked is not None:
+            known = state.told(checked, known)
+            for demand in state.demands(binding):
+                known = self.add(MACHINE, self.called(checked), demand, binding, known)
+        state.bind(binding)
+        if isinstance(value, e.Call) and checked is None:
+            state.call(value)
+        return known
 
     def _call(
         self, call: e.Call, name: str, binding: e.Binding, known: Assumptions, scope: set[p.PrimVar]
@@ -380,7 +416,7 @@ class _Walk:
         """Note one check, decided or not; what is known after it."""
         condition = demand.condition
         answer = Answer.UNKNOWN if condition is None else known.prove(condition)
-        if answer is not Answer.YES or not _is_trivial(condition):
+        if answer is not Answer.YES or kind == MACHINE or not _is_trivial(condition):
             self.checks.append(
                 ShapeCheck(
                     self.name, kind, subject, demand.text, answer, place, condition, known, self.is_reached
