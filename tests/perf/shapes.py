@@ -92,6 +92,20 @@ def _open(count: int) -> tuple[str, Work]:
     return text, lambda: shape_checks(program)
 
 
+def _contracts(count: int) -> tuple[str, Work]:
+    """Layers of annotated calls: each let has a contract, an annotation and a check that binds a size variable."""
+    from relax_explorer.core.shapes.contract_text import read_contract
+    from relax_explorer.core.shapes.propagate import analyse
+
+    lines = ["@layer = fn(x : Tensor([n, m], int8)) : Tensor([n, m], int8)", "let v0 : Tensor(?, ?) = ..;"]
+    for number in range(count // 2):
+        lines.append(f"let w{number} ! Tensor([k{number} * 2, 16], int8) = @layer(v{number});")
+        lines.append(f"let v{number + 1} : Tensor([k{number} * 2, 16], int8) = @layer(w{number});")
+    text = "\n".join(lines).rstrip(";")
+    program, terms = read_contract(text)
+    return text, lambda: analyse(program, terms)
+
+
 SHAPES: list[Benchmark] = [
     Benchmark("entailment-1000", partial(_entailment, 1000), limit=0.1),
     Benchmark("relations-1000", partial(_relations, 1000), limit=0.2),
@@ -100,5 +114,7 @@ SHAPES: list[Benchmark] = [
     Benchmark("shape-checks-10000", partial(_checks, 10_000)),
     Benchmark("casts-1000", partial(_casts, 1000), limit=0.5),
     Benchmark("casts-4000", partial(_casts, 4000), limit=2.0),
+    Benchmark("contracts-1000", partial(_contracts, 1000), limit=1.0),
+    Benchmark("contracts-4000", partial(_contracts, 4000), limit=4.0),
     Benchmark("open-checks-300", partial(_open, 300), limit=1.0),
 ]

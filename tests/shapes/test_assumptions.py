@@ -149,3 +149,15 @@ def test_a_counterexample_has_values_for_defined_variables() -> None:
     assert values.keys() == {m, k}
     assert values[m] >= 3
     assert values[m] != values[k]
+
+
+def test_a_product_that_no_fact_mentions_settles_a_question_and_a_contradiction_still_proves_all() -> None:
+    n, m, k, j = (p.PrimVar(name) for name in "nmkj")
+    known = Assumptions().plus(p.LE(n, p.IntImm(4))).plus(p.GE(p.Mul(n, m), k))
+    assert known.prove(p.EQ(p.Mul(j, j), p.Add(n, k))) is Answer.UNKNOWN
+    assert known.prove(p.EQ(p.Add(p.Mul(j, m), p.IntImm(5)), n)) is Answer.NO, "n is at most 4"
+    assert known.prove(p.EQ(p.Sub(p.Mul(j, m), p.IntImm(5)), n)) is Answer.UNKNOWN
+    assert known.prove(p.EQ(p.Mul(j, j), p.Mul(j, j))) is Answer.YES
+    two = Assumptions().plus(p.GE(n, p.IntImm(5))).plus(p.LE(n, p.IntImm(4)))
+    assert two.prove(p.EQ(p.Mul(j, j), p.Add(n, k))) is Answer.YES
+    assert two.prove(p.EQ(p.Mul(j, j), k)) is Answer.UNKNOWN, "facts about other lengths are not asked"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Container, Sequence
 
-from relax_explorer.core.arith.bounds import ATOM_LIMIT
-from relax_explorer.core.arith.cases import at_least, both, equals, holds, impossible
+from relax_explorer.core.arith.bounds import ATOM_LIMIT, monomial_bounds
+from relax_explorer.core.arith.cases import Case, at_least, both, equals, holds, impossible
 from relax_explorer.core.arith.form import CANONICAL
-from relax_explorer.core.arith.polynomial import Polynomial, combine, rebuild, size
+from relax_explorer.core.arith.polynomial import Polynomial, combine, over_variables, rebuild, size
 from relax_explorer.core.arith.prove import Answer, equal
 from relax_explorer.core.arith.simplify import simplify
 from relax_explorer.core.ir.prim import EQ, PrimExpr, PrimVar, free_vars, substitute
@@ -39,11 +39,28 @@ def is_zero_under(
 ) -> Answer:
     """The answer of `prove_under` for the condition that a polynomial is 0."""
     premises = [holds(fact, True) for fact in facts]
+    if Answer.YES in possible and _is_unbound(poly, premises):
+        # It takes any sign where the facts hold, so that only contradictory facts prove that it is 0. Values for which it is 0
+        # were found, or may exist: then the facts are not contradictory.
+        is_never = Answer.NO in possible and all(map(impossible, both([*premises, [equals(poly, {})]])))
+        if not is_never:
+            return Answer.UNKNOWN
     refutations = {Answer.YES: [at_least(poly, {}, 1), at_least({}, poly, 1)], Answer.NO: [equals(poly, {})]}
     for answer, cases in refutations.items():
         if answer in possible and all(map(impossible, both([*premises, cases]))):
             return answer
     return Answer.UNKNOWN
+
+
+def _is_unbound(poly: Polynomial, premises: Sequence[Sequence[Case]]) -> bool:
+    """True if a product of variables in a polynomial is as large as one likes, whatever the premises are: none mentions it."""
+    others = [each for cases in premises for case in cases for each in (*case.at_least_zero, *case.zero)]
+    if any(over_variables(each) is None for each in (poly, *others)):
+        return False
+    return any(
+        monomial and monomial_bounds(monomial)[1] is None and not any(monomial in each for each in others)
+        for monomial in poly
+    )
 
 
 def _with_values(facts: list[PrimExpr], condition: PrimExpr) -> tuple[list[PrimExpr], PrimExpr]:

@@ -37,6 +37,11 @@ def polynomial_bounds(poly: Polynomial) -> Bounds:
 
 def monomial_bounds(monomial: Monomial) -> Bounds:
     """The product of the bounds of the atoms."""
+    for atom in monomial:
+        if type(atom) is not PrimVar or atom.dtype is not INT64:
+            break
+    else:  # most are products of lengths
+        return (0, None) if monomial else (1, 1)
     product: Bounds = (1, 1)
     for atom in monomial:
         product = _times(product, atom_bounds(atom))

@@ -154,7 +154,7 @@ class Solver:
 
     def dim(self, expr: p.PrimExpr) -> p.PrimExpr:
         """A dimension with its holes replaced by their values, simplified."""
-        if type(expr) is p.IntImm:
+        if type(expr) is p.IntImm or (type(expr) is p.PrimVar and expr not in self._dims):
             return expr
         while True:
             known = {var: self._dims[var] for var in p.free_vars(expr) if var in self._dims}
@@ -264,14 +264,16 @@ class Solver:
             return None
         item = self._queue.popleft()
         self._waiting.discard(item.number)
-        types, before = self.resolved_types(item), self.text(item)
+        types = self.resolved_types(item)
+        before = self.text(item, types)
         began, unified = len(self.queued), self._taken()
         item.runs += 1
         self._running = item
         item.outcome, item.reason = self._outcome(item, types)
         self._running = None
         assigned = self._taken()
-        for hole in holes_of(self.resolved_types(item)):
+        later = self.resolved_types(item) if assigned else types
+        for hole in holes_of(later):
             self._readers.setdefault(hole, {})[id(item)] = item
         if item.outcome is Outcome.UNKNOWN and assigned and item.runs >= self.most:
             self.unsettled.append(item)
@@ -279,7 +281,7 @@ class Solver:
             self._waiting.clear()
         elif item.outcome is Outcome.UNKNOWN and self._reads_changed(types):
             self._enqueue(item)  # it gave a value to a hole of its own: the rest may follow from that
-        number, after = len(self.trace) + 1, self.text(item)
+        number, after = len(self.trace) + 1, self.text(item, later) if assigned else before
         run = Run(
             number,
             item,
@@ -344,10 +346,10 @@ class Solver:
         """The types of a relation as they are known now."""
         return tuple([self.resolved(part) for part in item.constraint.types()])
 
-    def text(self, item: Item) -> str:
-        """A relation with its types as they are known now, and `?` for an unknown one."""
+    def text(self, item: Item, types: tuple[Any, ...] | None = None) -> str:
+        """A relation with its types as they are known now, and `?` for an unknown one. `types` are these, if they are at hand."""
         name = getattr(item.constraint, "name", type(item.constraint).__name__)
-        return f"{name}({', '.join(map(_known, self.resolved_types(item)))})"
+        return f"{name}({', '.join(map(_known, self.resolved_types(item) if types is None else types))})"
 
     # -- what was known earlier --------------------------------------------------------------------------------------
 

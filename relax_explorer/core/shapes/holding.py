@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import ChainMap
+from collections.abc import Mapping
 from dataclasses import replace
 from itertools import islice
 from typing import Any
@@ -18,6 +20,7 @@ from relax_explorer.core.shapes.contract_facts import Analysis, Decided, Desugar
 from relax_explorer.core.shapes.desugar import Environment, Guard, Wrapper, guards
 from relax_explorer.core.source import Span
 
+Values = Mapping[str, Known]
 _TRUE = p.EQ(p.IntImm(0), p.IntImm(0))
 _ORDINALS = ("first", "second", "third", "fourth", "fifth")
 
@@ -39,7 +42,7 @@ class Holding:
 
     # -- assertions --------------------------------------------------------------------------------------------------
 
-    def lengths(self, values: dict[str, Known]) -> dict[p.PrimVar, p.PrimExpr]:
+    def lengths(self, values: Values) -> dict[p.PrimVar, p.PrimExpr]:
         """The known lengths behind the terms of some variables."""
         found: dict[p.PrimVar, p.PrimExpr] = {}
         for name, value in values.items():
@@ -53,14 +56,14 @@ class Holding:
     def hold(
         self,
         demanded: tuple[Guard, ...],
-        values: dict[str, Known],
+        values: Values,
         place: object,
         origin: str,
         span: Span | None,
         wrapper: Wrapper | None = None,
-    ) -> tuple[dict[str, Known], bool]:
+    ) -> tuple[Values, bool]:
         """Decide assertions about values: drop, keep or refuse each. The values after them, and whether one remains."""
-        values, remains = dict(values), False
+        remains = False
         for number, guard in enumerate(demanded):
             condition = self.in_terms(guard.condition, values)
             is_number = isinstance(condition, c.SameDType) and isinstance(
@@ -84,10 +87,15 @@ class Holding:
             values = self.learn(guard, values)
         return values, remains
 
-    def in_terms(self, condition: c.Condition, values: dict[str, Known]) -> c.Condition:
+    def in_terms(self, condition: c.Condition, values: Values) -> c.Condition:
         """A condition about the variables of a contract as one about the values."""
         if isinstance(condition, p.PrimExpr):
-            return p.substitute(condition, self.lengths(values))
+            names = dict.fromkeys(
+                [self.terms.parts[v][0] for v in p.free_vars(condition) if v in self.terms.parts]
+            )
+            return p.substitute(
+                condition, self.lengths({name: values[name] for name in names if name in values})
+            )
         if isinstance(condition, c.SameDType):
             sides = [self.element(side, values) for side in (condition.left, condition.right)]
             return c.SameDType(sides[0], sides[1])
@@ -101,7 +109,7 @@ class Holding:
             return p.EQ(p.IntImm(len(left.dims)), p.IntImm(len(right.dims)))
         return c.SameShape(left.like or left.name, right.like or right.name)
 
-    def element(self, side: DType | str, values: dict[str, Known]) -> DType | str:
+    def element(self, side: DType | str, values: Values) -> DType | str:
         """An element type as it is known."""
         if isinstance(side, DType):
             return side
@@ -123,7 +131,7 @@ class Holding:
             return Answer.NO
         return Answer.UNKNOWN
 
-    def learn(self, guard: Guard, values: dict[str, Known]) -> dict[str, Known]:
+    def learn(self, guard: Guard, values: Values) -> Values:
         """The values after an assertion was kept: a rank or an element type is known then."""
         name, condition = guard.name, guard.condition
         value = values.get(name)
@@ -131,7 +139,7 @@ class Holding:
             return values
         if isinstance(condition, c.SameDType):
             element = self.element(condition.right, values)
-            return values | {name: replace(value, dtype=element)}
+            return with_value(values, name, replace(value, dtype=element))
         if (
             value.dims is None
             and isinstance(condition, p.EQ)
@@ -142,7 +150,7 @@ class Holding:
             learned = replace(value, dims=dims)
             if value.name in self.scope:
                 self.scope[value.name] = learned
-            return values | {name: learned}
+            return with_value(values, name, learned)
         return values
 
     # -- the record of how it was found ------------------------------------------------------------------------------
@@ -181,7 +189,7 @@ class Holding:
     def explain(
         self,
         guard: Guard,
-        values: dict[str, Known],
+        values: Values,
         place: object,
         origin: str,
         span: Span | None,
@@ -212,7 +220,7 @@ class Holding:
             span,
         )
 
-    def expected(self, kind: c.SweetType, values: dict[str, Known], wrapper: Wrapper, name: str) -> str:
+    def expected(self, kind: c.SweetType, values: Values, wrapper: Wrapper, name: str) -> str:
         """The declared type of an argument, with what the arguments before it tell."""
         if not isinstance(kind, c.TensorType):
             return str(kind)
@@ -245,6 +253,12 @@ class Holding:
         first = outer[0].place if outer else span
         rest = [*outer[1:], Label(span, "in this call")] if outer else []
         self.found.report.say(codes.SHAPE_ERROR, text, first, labels=rest, help=codes.SHAPE_ERROR.fix)
+
+
+def with_value(values: Values, name: str, value: Known) -> Values:
+    """Values and one more; those that there were are not copied."""
+    below: list[Any] = values.maps if isinstance(values, ChainMap) else [values]
+    return ChainMap({name: value}, *below)
 
 
 def _source(call: c.Call) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from relax_explorer.core.shapes import contract_tree as c
 from relax_explorer.core.shapes.assumptions import Assumptions
 from relax_explorer.core.shapes.contract_facts import Analysis, Known
 from relax_explorer.core.shapes.desugar import Environment, Guard, Wrapper, desugar, guards
-from relax_explorer.core.shapes.holding import Holding
+from relax_explorer.core.shapes.holding import Holding, with_value
 from relax_explorer.core.shapes.primitives import BROADCASTING, IMPLEMENTATIONS, RULES, Shaped
 
 
@@ -146,21 +147,21 @@ class _Walk(Holding):
 
     def annotated(self, let: c.Let, kind: c.SweetType, value: Known) -> Known:
         """Hold a value against its annotation. A dimension with a new variable is then known as written."""
-        before = set(self.environment.sizes)
+        before = len(self.environment.sizes)
         try:
             demanded = tuple(guards(let.name, kind, self.environment, self.terms, let.span))
         except Failure as failure:
             self.found.report.extend(failure.diagnostics)
             return value
-        self.note_contract(let.name, kind, demanded, self.environment, len(before), let.span)
+        self.note_contract(let.name, kind, demanded, self.environment, before, let.span)
         words = f"`let {let.name} {'!' if let.is_assertion else ':'} {kind}`"
-        values, remains = self.hold(demanded, self.scope | {let.name: value}, let, words, let.span)
+        values, remains = self.hold(demanded, with_value(self.scope, let.name, value), let, words, let.span)
         self.found.asserted[let.name] = remains
         value = values[let.name]
         if isinstance(kind, c.TensorType) and isinstance(kind.shape, tuple) and value.dims is not None:
-            dims = list(value.dims)
+            dims, captured = list(value.dims), set(islice(self.environment.sizes, before, None))
             for axis, dim in enumerate(kind.shape):
-                new = set(p.free_vars(dim)) - before if isinstance(dim, p.PrimExpr) else set()
+                new = captured.intersection(p.free_vars(dim)) if isinstance(dim, p.PrimExpr) else set()
                 if new and isinstance(dim, p.PrimExpr) and len(kind.shape) == len(dims):
                     self.known = self.known.plus(p.EQ(dim, dims[axis]), f"asserted by {words}")
                     for var in new:
