@@ -107,7 +107,7 @@ def test_the_command_line_tells_of_orders() -> None:
     assert status == 1
     assert json.loads(text)["steps"][0]["hints"]
     assert said("passes", "--explain", "Nothing")[0] == 2
-    assert "DataflowUseInplaceCalls" in said("passes", "--missing")[1]
+    assert "AlterOpImpl" in said("passes", "--missing")[1]
 
 
 @pytest.mark.parametrize(

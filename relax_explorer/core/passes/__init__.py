@@ -77,6 +77,7 @@ FILES: tuple[str, ...] = (
     "dispatch_sampling",
     "dispatch_sort_scan",
     "fast_math_transform",
+    "dataflow_use_inplace_calls",
     "legalize_ops",
     "lambda_lift",
     "remove_purity_checking",

@@ -110,7 +110,6 @@ def commuting(a: Pass, b: Pass) -> bool:
 MISSING = {
     "AlterOpImpl": "swaps PrimFuncs by tables of a vendor",
     "AttachAttrLayoutFreeBuffers": "marks buffers for schedulers, which are not part of the explorer",
-    "DataflowUseInplaceCalls": "not written yet; the aliases that it needs are known (check/aliases.py)",
     "LazyGetInput": "needs callbacks of a runtime that loads weights",
     "LazySetOutput": "needs callbacks of a runtime",
     "LazyTransformParams": "needs callbacks of a runtime that loads weights",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from relax_explorer.core.check.aliases import aliases
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.node import replace
@@ -26,8 +27,10 @@ from relax_explorer.core.tir.stmt import PrimFunc
 def rewrite_dataflow_reshape(fn: e.Function, at: PassSite) -> e.Function:
     """In dataflow blocks, replace the call of a kernel that copies its operand in row-major order by `reshape`.
 
-    The virtual machine then gives the same memory another shape, and nothing is copied. Outputs of the block stay copies.
+    The virtual machine then gives the same memory another shape, and nothing is copied. Outputs of the block stay copies, and so
+    does what shares memory that may be overwritten.
     """
+    memory = aliases(at.module, at.function, fn)
 
     def rule(walk: Rewriter, binding: e.Binding) -> Answer:
         call = binding.value
@@ -38,6 +41,8 @@ def rewrite_dataflow_reshape(fn: e.Function, at: PassSite) -> e.Function:
             return binding
         operand = _operand(call)
         if operand is None or not _copies(call.args[0], at):
+            return binding
+        if memory.written(operand) or memory.written(binding.var):
             return binding
         value = m.operation("relax.reshape", (operand, m.shape(out.dims)), call.struct_info or out, call)
         return replace(binding, value=value)

@@ -286,6 +286,9 @@ class Op:
         None  # takes the arguments of `evaluate`; returns a warning about a suspicious value, or ""
     )
     legalize: ClassVar[Callable[..., Any] | None] = None  # raises NotLowered for a call without a lowering
+    literals: ClassVar[
+        tuple[str, ...]
+    ] = ()  # operands: the first one that is a constant of rank 0 becomes a literal of the kernel, as in TVM
     packed: ClassVar[str] = ""  # the runtime function that a lowered call calls, if it is not a kernel
     unfolds_to: ClassVar[str] = "several bindings"
     unfold: ClassVar[Callable[..., Any] | None] = (

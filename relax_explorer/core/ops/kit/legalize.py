@@ -13,7 +13,7 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.walk import info_vars, substitute_info
 from relax_explorer.core.ops import get
 from relax_explorer.core.ops.kit.decl import NotLowered, Op
-from relax_explorer.core.ops.kit.te import Te, Tensor, prim_func
+from relax_explorer.core.ops.kit.te import Literal, Te, Tensor, prim_func
 from relax_explorer.core.tir.buffer import Buffer
 from relax_explorer.core.tir.stmt import PrimFunc
 
@@ -107,6 +107,8 @@ def exact_key(call: e.Call, infos: Sequence[s.StructInfo]) -> Any:
     """Equal for calls that have the same lowering but for their operands: names of shape variables, too, are the same."""
     constants = [str(arg.value) for arg in call.args if isinstance(arg, (e.PrimValue, e.StringImm))]
     op = get(call.op.name)  # type: ignore[attr-defined]  # an OpRef; users may give another operator its name
+    if (literal := _literal(call)) is not None:
+        constants.append(f"{literal}: {_inlined(call.args[literal])[()]!r}")
     return (op, call.attrs, (*infos, call.struct_info or s.OBJECT), tuple(constants))
 
 
@@ -150,14 +152,30 @@ def lower(call: e.Call, infos: Sequence[s.StructInfo]) -> Lowered:
 
 
 def flat_operands(call: e.Call) -> list[e.Expr]:
-    """The tensor operands; tuples are flattened."""
+    """The tensor operands that the kernel takes; tuples are flattened, and a literal of the kernel is left out."""
     flat: list[e.Expr] = []
-    for arg in call.args:
+    literal = _literal(call)
+    for n, arg in enumerate(call.args):
         if type(arg) is e.Tuple:
             flat.extend(field for field in arg.fields if isinstance(field.struct_info, s.TensorStructInfo))
-        elif isinstance(arg.struct_info, s.TensorStructInfo):
+        elif isinstance(arg.struct_info, s.TensorStructInfo) and n != literal:
             flat.append(arg)
     return flat
+
+
+def _literal(call: e.Call) -> int | None:
+    """The position of the operand that becomes a literal of the kernel: a constant of rank 0, where the operator takes one so."""
+    op = _operator(call)
+    for name in op.literals:
+        for n, (declared, arg) in enumerate(zip(op.operands, call.args, strict=False)):
+            if (
+                declared.name == name
+                and type(arg) is e.Constant
+                and arg.data is not None
+                and arg.data.ndim == 0
+            ):
+                return n
+    return None
 
 
 def need_known(info: s.StructInfo, name: str) -> None:
@@ -180,9 +198,10 @@ def _make(call: e.Call, infos: Sequence[s.StructInfo], variables: list[p.PrimVar
     fresh: dict[p.PrimVar, p.PrimExpr] = {var: p.PrimVar(var.name, var.dtype) for var in variables}
     te = Te()
     inputs: list[Tensor] = []
+    literal = _literal(call)
     operands = [
-        _operand(arg, substitute_info(info, fresh), inputs)
-        for arg, info in zip(call.args, infos, strict=True)
+        _operand(arg, substitute_info(info, fresh), inputs) if n != literal else _inlined(arg)
+        for n, (arg, info) in enumerate(zip(call.args, infos, strict=True))
     ]
     operands += [None] * (len(op.operands) - len(operands))
     assert op.legalize is not None  # the caller checked
@@ -192,6 +211,19 @@ def _make(call: e.Call, infos: Sequence[s.StructInfo], variables: list[p.PrimVar
     numbers = tuple([n for n, var in enumerate(variables) if fresh[var] not in bound])
     scalars = [fresh[variables[n]] for n in numbers]
     return _Template(prim_func(te, inputs, scalars, outputs), numbers)  # type: ignore[arg-type]  # fresh variables
+
+
+def _inlined(arg: e.Expr) -> Literal:
+    """The element of a constant of rank 0."""
+    assert type(arg) is e.Constant  # `_literal` found it
+    assert arg.data is not None
+    assert isinstance(arg.struct_info, s.TensorStructInfo)
+    dtype = arg.struct_info.dtype
+    assert dtype is not None  # constants have one
+    value = arg.data.item()
+    return Literal(
+        p.as_prim(value if dtype.is_bool else float(value) if dtype.is_float else int(value), dtype)
+    )
 
 
 def _operand(arg: e.Expr, info: s.StructInfo, inputs: list[Tensor]) -> Any:

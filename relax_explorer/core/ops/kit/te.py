@@ -46,6 +46,17 @@ class Tensor:
         return BufferLoad(self.buffer, tuple([p.as_prim(item, INT64) for item in indices]))
 
 
+class Literal(Tensor):
+    """A tensor of rank 0 whose element is written into the kernel."""
+
+    def __init__(self, value: p.PrimExpr) -> None:
+        super().__init__(Buffer("literal", (), value.dtype))
+        self._value = value
+
+    def __getitem__(self, index: p.PrimExpr | int | Sequence[p.PrimExpr | int]) -> p.PrimExpr:
+        return self._value
+
+
 class Te:
     """Collects the stages of one lowering; each is a nest of loops around one block."""
 

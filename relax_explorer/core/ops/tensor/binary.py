@@ -62,6 +62,7 @@ class Arithmetic(Op):
     raises: ClassVar[tuple[Code, ...]] = (codes.DTYPES_DIFFER, codes.NOT_BROADCASTABLE)
     stops = Stops.RELATIONS
     broadcasts = True
+    literals = ("x2", "x1")
     x1: Tensor = operand("left tensor, or a scalar")
     x2: Tensor = operand("right tensor, or a scalar")
     fusion = Fusion.BROADCAST

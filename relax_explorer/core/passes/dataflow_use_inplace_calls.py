@@ -1,0 +1,138 @@
+"""DataflowUseInplaceCalls: let elementwise operators overwrite an operand that nothing reads afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from relax_explorer.core.arith.prove import Answer as Proof
+from relax_explorer.core.arith.prove import shapes_equal
+from relax_explorer.core.check.block_memory import BlockMemory, FreshResults
+from relax_explorer.core.check.infer import Inferrer
+from relax_explorer.core.diagnostics import Report
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.attrs import Attrs
+from relax_explorer.core.ir.node import replace
+from relax_explorer.core.ir.walk import sequences
+from relax_explorer.core.ops import get
+from relax_explorer.core.ops.kit import legalize
+from relax_explorer.core.ops.kit.decl import NotLowered
+from relax_explorer.core.passes.contract import PassSite, function_pass
+from relax_explorer.core.passes.properties import ADDED_KERNELS, NORMAL_FORM
+from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
+from relax_explorer.core.tir import stmt as t
+from relax_explorer.core.tir.buffer import Buffer
+from relax_explorer.core.tir.mutator import Substitution
+
+_ELEMENTWISE = frozenset(
+    f"relax.{name}" for name in ("add", "subtract", "multiply", "divide", "nn.relu", "nn.silu")
+)
+"""The operators that TVM's pass knows. Each element of the result needs that element of the operand, and no other."""
+
+_INFER = Inferrer(Report(), lambda _: None)
+
+
+@function_pass("DataflowUseInplaceCalls", requires=[NORMAL_FORM], invalidates=ADDED_KERNELS)
+def dataflow_use_inplace_calls(fn: e.Function, at: PassSite) -> e.Function:
+    """In dataflow blocks, compute add, subtract, multiply, divide, nn.relu and nn.silu in the memory of an operand.
+
+    The operand has the shape and dtype of the result, its memory was made in the block, and no later binding names a value that
+    may share it. If several operands are so, the last one is overwritten. The call becomes a call_tir_inplace of a kernel.
+    """
+    places = {binding: place for block in _dataflow_blocks(fn.body) for binding, place in _found(block, at)}
+
+    def rule(walk: Rewriter, binding: e.Binding) -> Answer:
+        place = places.get(binding)  # the pass renames nothing, so the walk meets the bindings themselves
+        if place is None or type(binding) is not e.VarBinding or type(binding.value) is not e.Call:
+            return binding
+        try:
+            return replace(binding, value=_in_place(binding.value, place, at))
+        except NotLowered:  # its shape is not known
+            return binding
+
+    return rewrite(fn, at, rule) if places else fn
+
+
+def _dataflow_blocks(seq: e.SeqExpr) -> Iterator[e.DataflowBlock]:
+    """The dataflow blocks of a sequence, and those of its branches and nested functions."""
+    for block in seq.blocks:
+        if type(block) is e.DataflowBlock:
+            yield block
+        for binding in block.bindings:
+            for inner in sequences(binding.value):
+                yield from _dataflow_blocks(inner)
+
+
+def _found(block: e.DataflowBlock, at: PassSite) -> Iterator[tuple[e.Binding, int]]:
+    """The bindings that may overwrite an operand, with the number of the operand."""
+    memory: BlockMemory | None = None
+    for position, binding in enumerate(block.bindings):
+        call = binding.value
+        if type(binding) is not e.VarBinding or type(call) is not e.Call or type(call.op) is not e.OpRef:
+            continue
+        if call.op.name not in _ELEMENTWISE:
+            continue
+        if memory is None:
+            if "fresh" not in at.shared:
+                at.shared["fresh"] = FreshResults(at.module)
+            memory = BlockMemory(block, at.shared["fresh"])
+        for place in reversed(range(len(call.args))):
+            if _may_overwrite(call, place, position, memory):
+                yield binding, place
+                break
+
+
+def _may_overwrite(call: e.Call, place: int, position: int, memory: BlockMemory) -> bool:
+    operand = call.args[place]
+    return (
+        isinstance(operand, e.Var)
+        and memory.is_last(operand, position)
+        and _same_tensor(operand.struct_info, call.struct_info)
+        and not any(other is not operand and memory.share(other, operand) for other in call.args)
+    )
+
+
+def _same_tensor(a: s.StructInfo | None, b: s.StructInfo | None) -> bool:
+    """True if both are tensors of one dtype on one device, with shapes that are proved to be equal."""
+    if not isinstance(a, s.TensorStructInfo) or not isinstance(b, s.TensorStructInfo):
+        return False
+    if a.dims is None or b.dims is None or a.dtype is None:
+        return False
+    return a.dtype is b.dtype and a.vdevice == b.vdevice and shapes_equal(a.dims, b.dims) is Proof.YES
+
+
+_IN_PLACE = e.op_ref("relax.call_tir_inplace")
+
+
+def _in_place(call: e.Call, place: int, at: PassSite) -> e.Call:
+    """The call that overwrites the operand at `place`."""
+    assert type(call.op) is e.OpRef  # the caller saw one
+    infos = [_INFER.info(arg) for arg in call.args]
+    flat = legalize.flat_operands(call)
+    place = max(
+        n for n, arg in enumerate(flat) if arg is call.args[place]
+    )  # some operands are literals of the kernel
+    lowered = legalize.lower(call, infos)
+    key = legalize.key(call, infos)
+    kernel = at.shared.get(("in place", place, key))
+    if kernel is None:
+        base = at.shared.get(("name", key))
+        if base is None:  # TVM names the kernel after the one that would fill new memory
+            base = at.shared["name", key] = at.editor.fresh_name(get(call.op.name).kernel_name())
+        kernel = at.editor.add(f"{base}_inplace", _overwriting(lowered.prim_func, place))
+        at.shared["in place", place, key] = kernel
+    info = lowered.out
+    attrs = Attrs({"inplace_indices": (place,)})
+    return e.Call(
+        _IN_PLACE, (kernel, e.tuple_of(lowered.args)), attrs, (info,), struct_info=info, span=call.span
+    )
+
+
+def _overwriting(kernel: t.PrimFunc, place: int) -> t.PrimFunc:
+    """A kernel with one result that fills the buffer of its operand at `place` instead of one of its own."""
+    *params, result = kernel.params
+    overwritten = params[place]
+    assert isinstance(result, Buffer)  # an elementwise operator has one result
+    assert isinstance(overwritten, Buffer)
+    body = Substitution({}, {result: overwritten}).stmt(kernel.body)
+    return replace(kernel, params=tuple(params), body=body)
