@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
 import pytest
 
-from tests.passes.test_inplace_calls import program, random_text
+import relax_explorer as rxe
+from tests.passes.test_inplace_calls import flat, overwritten, program, random_text
 from tests.support.oracle import Oracle
 from tests.support.pass_agreement import compare, programs, random_programs
 
@@ -82,3 +84,17 @@ def test_random_blocks_without_tuples_and_constants_are_changed_as_by_tvm(oracle
         assert outcome.kind in ("agree", "same"), f"seed {seed}: {outcome.details}"
         kinds.append(outcome.kind)
     assert kinds.count("agree") >= 20
+
+
+def test_results_compute_the_same_in_tvm_where_operands_are_overwritten(oracle: Oracle) -> None:
+    count = 0
+    for seed in range(16):
+        module = rxe.normalize(rxe.parse(random_text(seed, plain=seed % 2 == 0)))
+        after = rxe.apply_pass(module, "DataflowUseInplaceCalls")
+        count += len(overwritten(after))
+        x = np.arange(1, 7, dtype="float32").reshape(2, 3) / 8
+        args = [x, x + 1, x, x, np.array(True), (x - 1, x / 2)]
+        answer = oracle.run(after.script(), "main", args)
+        for theirs, ours in zip(flat(answer.get()), flat(rxe.run(module, "main", args)), strict=True):
+            np.testing.assert_allclose(theirs, ours, rtol=1e-5, err_msg=f"seed {seed}")
+    assert count >= 10
