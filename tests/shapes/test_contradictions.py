@@ -185,3 +185,57 @@ def test_tvm_accepts_it_and_no_run_ends(oracle: Oracle, case: str) -> None:
     for length in (1, 3):
         inputs = [np.ones(size, "float32") for size in (length, length + 2, length + 2, length)]
         assert not oracle.run(text, "main", [*inputs, np.asarray(True)]).ok
+
+
+RANK = "e = R.matmul(R.const(1.0), x)\n"
+BESIDE = {
+    "an operator": (f"{LONGER}{RANK}{SHORTER}return (c, d)", [("error", "RX0207", 2), (*CAST, 3)]),
+    "an operator after it": (f"{LONGER}{SHORTER}{RANK}return (c, d)", [(*CAST, 2), ("error", "RX0207", 3)]),
+    "an operator that reads the result": (
+        f"{LONGER}{SHORTER}e = R.matmul(R.const(1.0), d)\nreturn (c, e)",
+        [(*CAST, 2), ("error", "RX0207", 3)],
+    ),
+    "lengths that never fit": (
+        f'{LONGER}e = R.add(R.ones((2,), "float32"), R.ones((3,), "float32"))\n{SHORTER}return (c, d, e)',
+        [("error", "RX0204", 2), (*CAST, 3)],
+    ),
+    "an operator in a branch": (
+        f"{LONGER}{branch('f', RANK + 'r = R.sum(x)', SHORTER + 'r = R.sum(d)')}return (c, r)",
+        [("error", "RX0207", 3), (*CAST, 6)],
+    ),
+    "dtypes of the same operator": (
+        f'{LONGER}e = R.matmul(x, R.astype(y, "int8"))\n{SHORTER}return (c, d, e)',
+        [("error", "RX0202", 2), (*CAST, 3)],
+    ),
+    "a call": (f"{LONGER}e = Module.same(x, s)\nd = Module.same(x, y)\nreturn (c, d, e)", [(*CALL, 3)]),
+}
+
+
+@pytest.mark.parametrize("name", BESIDE)
+def test_a_contradiction_is_told_beside_other_errors(name: str) -> None:
+    lines, problems = BESIDE[name]
+    told = found(lines)
+    assert set(problems) <= set(told)
+    places = [line for _, code, line in told if code in {"RX0217", "RX0223", "RX0202", "RX0204", "RX0207"}]
+    assert len(places) == len(set(places)), "each place is told once"
+
+
+def test_an_argument_is_told_beside_another_one_of_the_same_call() -> None:
+    text = """@I.ir_module
+class Module:
+    @R.function(private=True)
+    def three(p: R.Tensor(("a",), "float32"), q: R.Tensor(("a",), "float32"), r: R.Shape(ndim=1)) -> R.Tensor(("a",), "float32"):
+        return p
+
+    @R.function
+    def main(x: R.Tensor(("n",), "float32"), y: R.Tensor(("m",), "float32"), s: R.Shape(ndim=1)):
+        n, m = T.int64(), T.int64()
+        c = R.match_cast(y, R.Tensor((n + 2,), "float32"))
+        d = Module.three(x, y, {third})
+        return (c, d)
+"""
+    fits, refused = (
+        sorted(item.code.id for item in check(parse(text.format(third=third)))) for third in "sy"
+    )
+    assert fits == ["RX0223"]
+    assert refused == ["RX0213", "RX0223"]

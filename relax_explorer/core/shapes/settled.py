@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from relax_explorer.core.arith.prove import Answer
+from relax_explorer.core.codes import internal
 from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.diagnostics import Code, Diagnostic, Label, Report, Severity
 from relax_explorer.core.ir import expr as e
@@ -32,15 +33,14 @@ _KINDS = {codes.MAYBE_ARGUMENT: ARGUMENTS, codes.MAYBE_RETURN: RESULT}
 def settled(module: IRModule, problems: Iterable[Diagnostic]) -> list[Diagnostic]:
     """The problems of a normalized module, with what its facts settle.
 
-    Warnings about arguments and results go if these are proved to fit. In a module that TVM can type, checks that fail in every
-    run are problems of their own.
+    Warnings about arguments and results go if these are proved to fit. Checks that facts refute are problems of their own,
+    also beside errors: what inference refuses has no lengths, and so contradicts nothing.
     """
     items = list(problems)
-    is_typed = not any(item.is_error and not item.spec_only for item in items)
-    if not is_typed and not any(item.code in _KINDS for item in items):
-        return items
+    if any(item.code is internal.OWN_FAULT for item in items):
+        return items  # a rule that fails would fail again
     checks = shape_checks(module)
-    failing = _failing(checks) if is_typed else []
+    failing = _failing(checks)
     if any(item.code in _KINDS for item in items):
         done = _proved(module, checks, failing)
         items = [
