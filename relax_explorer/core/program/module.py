@@ -57,6 +57,15 @@ class IRModule(Shown):
 
         return print_module(self, dialect or "tvm-0.27")
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled and copied as JSON: nodes are compared by identity, which pickling does not keep."""
+        from relax_explorer.core.syntax.dump import (
+            from_json,
+            to_json,
+        )  # imported here: it depends on the module
+
+        return from_json, (to_json(self),)
+
     def __str__(self) -> str:
         return self.script()
 
