@@ -9,7 +9,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.shapes import contract_tree as c
 from relax_explorer.core.shapes.contract_facts import Decided, Desugared, Learned, residual_rows
 from relax_explorer.core.shapes.contract_text import read_contract
-from relax_explorer.core.shapes.desugar import desugared_text
+from relax_explorer.core.shapes.desugar import desugared_text, match_statement
 from relax_explorer.core.shapes.propagate import analyse
 from relax_explorer.viz.lazy_lines import LazyLines
 from relax_explorer.viz.solving import Line, Solving, Table
@@ -67,6 +67,8 @@ class ContractSteps(Solving):
         if isinstance(step, Desugared):
             lines = [f"{step.name} : {step.kind}, in {step.function}, demands"]
             lines += [f"  {guard}" for guard in step.guards] or ["  nothing"]
+            statement = match_statement(step.name, step.kind, [size for size, _ in step.captured])
+            lines += [f"as a statement: {one}" for one in statement]
             return [*lines, *[f"  {size} stands for {length}" for size, length in step.captured]]
         if isinstance(step, Learned):
             return [f"{step.name} is known as", f"  {step.type}", f"in {step.function}"]

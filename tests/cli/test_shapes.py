@@ -193,3 +193,48 @@ def test_the_steps_of_contracts_are_printed() -> None:
     assert left[1]["fails_with"]["e.dim(1)"] % 4
     assert len(left) == len(data["residual"])
     assert data["steps"][0]["captured"] == {"n": "x.dim(0)", "m": "x.dim(1) // 4"}
+
+
+CONTRACTS = """@ff = fn(x : Tensor([n, m * 4], int8)) : Tensor([n * m], int32)
+@filter = fn(x : Tensor(?, d)) : Tensor(?, d)
+let a : Tensor([8, 16], int8) = ..;
+let b = @ff(a);
+let c : Tensor([k, 16], int8) = ..;
+let d = @ff(c)
+"""
+
+
+def test_other_forms_of_contracts(tmp_path: Path) -> None:
+    program = tmp_path / "two.shapes"
+    program.write_text(CONTRACTS)
+    matches = rxe_cli("shapes", str(program), "--matches").stdout.splitlines()
+    assert matches[:4] == [
+        "@ff = fn(x : DynTensor) : DynTensor {",
+        "  match_shape(x, [n, m], [n, m * 4]);",
+        "  match_shape(out, [], [n * m]);",
+        "}",
+    ]
+    assert matches[4:] == ["@filter = fn(x : DynTensor) : DynTensor {", "}"]
+    split = rxe_cli("shapes", str(program), "--split").stdout.splitlines()
+    assert "  build_shape_1(out, x.dim(0) * (x.dim(1) // 4))" in split
+    assert split[-2:] == [
+        "  @ff_tir(%0, %5)",
+        "# @filter: the contract of @filter does not tell the shape of the result: Tensor(?, d)",
+    ]
+    copy = rxe_cli("shapes", str(program), "--copy", "ff: n=8, m=4").stdout.splitlines()
+    assert copy == [
+        "@ff_8_4 : fn(Tensor([8, 16], int8)) : Tensor([32], int32)",
+        "  line 4    b = @ff_8_4(...)",
+    ]
+    partly = rxe_cli("shapes", str(program), "--copy", "@ff:m=4").stdout.splitlines()
+    assert [line.split()[-1] for line in partly[1:]] == ["@ff_4(...)", "@ff_4(...)"]
+    for wrong, words in (
+        ("gg: n=8", "gives no sizes"),
+        ("ff: q=8", "no size variable q"),
+        ("ff", "gives no sizes"),
+    ):
+        done = rxe_cli("shapes", str(program), "--copy", wrong)
+        assert done.exit_code != 0
+        assert words in done.stderr
+    assert rxe_cli("shapes", str(program), "--copy", "ff: n=8", "--split").exit_code == 2
+    assert rxe_cli("shapes", str(program), "--matches", "--format", "json").exit_code == 2

@@ -261,6 +261,10 @@ CALLS = tuple(
 2 shapes nothing.shapes
 2 shapes {plain} --desugared
 2 shapes {plain} --relax
+2 shapes {plain} --matches
+2 shapes {plain} --split
+2 shapes {plain} --copy ff:n=8
+2 shapes nothing.shapes --copy ff
 0 shapes {plain}
 0 shapes {sized} --proved --format json
 0 shapes {sized} --given n==m

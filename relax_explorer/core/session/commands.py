@@ -526,6 +526,9 @@ COMMANDS: tuple[Command, ...] = (
                 False,
             ),
             Argument("--relax", "print such a program as a Relax module", "flag", False),
+            Argument("--matches", "print its contracts as match_shape statements", "flag", False),
+            Argument("--split", "print its shape functions apart from the data", "flag", False),
+            Argument("--copy", "print a copy of a function for sizes: ff: n=8, m=4", metavar="SIZES"),
             Argument(
                 "--keep-branches",
                 "look into the functions that such a program calls, branch by branch",

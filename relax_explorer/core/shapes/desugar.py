@@ -6,8 +6,9 @@ asserts that the length is divisible (errata E-41).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 
 from relax_explorer.core.arith.form import CANONICAL
 from relax_explorer.core.arith.polynomial import rebuild
@@ -163,12 +164,19 @@ def match_text(function: c.Function, terms: c.Terms) -> list[str]:
     typed += [(item.name, item.type) for item in body if isinstance(item, c.Let) and item.type is not None]
     known, lines = Environment(), []
     for name, kind in [*typed, ("out", function.ret)]:
-        before = set(known.sizes)
+        before = len(known.sizes)
         list(guards(name, kind, known, terms, function.span))
-        if isinstance(kind, c.TensorType) and isinstance(kind.shape, tuple):
-            new = ", ".join(var.name for var in known.sizes if var not in before)
-            lines.append(f"match_shape({name}, [{new}], [{', '.join(map(str, kind.shape))}])")
+        lines += match_statement(name, kind, list(islice(known.sizes, before, None)))
     return lines
+
+
+def match_statement(name: str, kind: c.SweetType, new: Sequence[p.PrimVar]) -> list[str]:
+    """The type of a variable as a statement that binds new size variables; none if it does not tell a rank."""
+    if not isinstance(kind, c.TensorType) or not isinstance(kind.shape, tuple):
+        return []
+    return [
+        f"match_shape({name}, [{', '.join(var.name for var in new)}], [{', '.join(map(str, kind.shape))}])"
+    ]
 
 
 def fields(function: c.Function, terms: c.Terms) -> dict[str, tuple[str, str, bool]]:

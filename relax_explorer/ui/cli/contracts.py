@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, fields
+
 import click
 
+from relax_explorer.core.shapes import contract_tree as c
 from relax_explorer.core.shapes.contract_facts import Analysis, residual_rows
+from relax_explorer.core.shapes.contract_forms import copy_of, matches_of, splits_of
 from relax_explorer.core.shapes.contract_text import read_contract
 from relax_explorer.core.shapes.desugar import desugared_text
 from relax_explorer.core.shapes.lower import lower
@@ -17,17 +22,53 @@ from relax_explorer.viz.contract_steps import ContractSteps
 SUFFIX = ".shapes"
 
 
-def print_contracts(
-    path: str, desugared: bool, relax: bool, keep_branches: bool, trace: bool, at: int | None, format: str
-) -> int:
+_FORMS: dict[str, Callable[[c.Program, c.Terms], Iterable[str]]] = {
+    "desugared": lambda program, terms: desugared_text(program, terms).splitlines(),
+    "relax": lambda program, terms: lower(program, terms).text.splitlines(),
+    "matches": matches_of,
+    "split": splits_of,
+}
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What the command line asks for."""
+
+    desugared: bool = False
+    relax: bool = False
+    matches: bool = False
+    split: bool = False
+    copy: str | None = None
+    keep_branches: bool = False
+    trace: bool = False
+    at: int | None = None
+
+    @property
+    def forms(self) -> list[str]:
+        """The forms in which the program is to be printed."""
+        asked = [name for name in _FORMS if getattr(self, name)]
+        return asked if self.copy is None else [*asked, "copy"]
+
+
+OPTIONS = ", ".join(f"--{option.name.replace('_', '-')}" for option in fields(Wanted))
+
+
+def print_contracts(path: str, wanted: Wanted, format: str) -> int:
     """Print what is known of a program with contracts; 1 if a contract is broken."""
+    if len(wanted.forms) > 1 or (wanted.forms and format == "json"):
+        names = ", ".join(f"--{name}" for name in _FORMS)
+        raise click.UsageError(f"{names} and --copy each print one program, no JSON")
     text = read_text(path)
-    if desugared or relax:
-        if format == "json" or (desugared and relax):
-            raise click.UsageError("--desugared and --relax print one program, no JSON")
+    if wanted.forms:
         program, terms = read_contract(text, path)
-        output.say((desugared_text(program, terms) if desugared else lower(program, terms).text).rstrip())
+        copied = None if wanted.copy is None else copy_of(program, terms, wanted.copy)
+        output.say("\n".join(copied or _FORMS[wanted.forms[0]](program, terms)))
         return output.OK
+    return _print_analysis(text, path, wanted, format)
+
+
+def _print_analysis(text: str, path: str, wanted: Wanted, format: str) -> int:
+    keep_branches, trace, at = wanted.keep_branches, wanted.trace, wanted.at
     if trace or at is not None or format == "json":
         solving = ContractSteps(text, path, keep_branches)
         _print_steps(solving, trace, at, format)

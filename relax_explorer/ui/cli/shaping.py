@@ -23,20 +23,18 @@ _ANSWERS = {Answer.YES: "proved", Answer.NO: "always fails", Answer.UNKNOWN: "re
 
 def shapes(
     input: str, func: str | None, passes: str | None, stage: str | None, proved: bool, given: str | None, why: str | None, what_if: str | None,
-    run: bool, input_: tuple[str, ...], shape: tuple[str, ...], max_input: float, desugared: bool, relax: bool, keep_branches: bool,
+    run: bool, input_: tuple[str, ...], shape: tuple[str, ...], max_input: float, desugared: bool, relax: bool, matches: bool, split: bool,
+    copy: str | None, keep_branches: bool,
     trace: bool, at: int | None, format: str,
 ) -> int:  # fmt: skip
     """Print the checks of a stage; for a file with contracts, what is known of its values."""
+    wanted = contracts.Wanted(desugared, relax, matches, split, copy, keep_branches, trace, at)
     if input.endswith(contracts.SUFFIX):
         if any((func, passes, stage, proved, given, why, what_if, run, input_, shape)):
-            raise click.UsageError(
-                "a file with contracts takes --desugared, --relax, --keep-branches, --trace, --at and --format only"
-            )
-        return contracts.print_contracts(input, desugared, relax, keep_branches, trace, at, format)
-    if desugared or relax or keep_branches or trace or at is not None:
-        raise click.UsageError(
-            f"--desugared, --relax, --keep-branches, --trace and --at are for files with contracts, *{contracts.SUFFIX}"
-        )
+            raise click.UsageError(f"a file with contracts takes {contracts.OPTIONS} and --format only")
+        return contracts.print_contracts(input, wanted, format)
+    if wanted != contracts.Wanted():
+        raise click.UsageError(f"{contracts.OPTIONS} are for files with contracts, *{contracts.SUFFIX}")
     if (input_ or shape) and not run:
         raise click.UsageError("--input and --shape need --run")
     if sum((why is not None, what_if is not None, run or proved or given is not None)) > 1:
