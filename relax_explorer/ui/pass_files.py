@@ -8,13 +8,14 @@ from dataclasses import replace
 from relax_explorer.core.passes.pipeline import FromFile, Step, steps
 
 
-def with_files(pipeline: str | Iterable[str]) -> list[Step]:
+def with_files(pipeline: str | Iterable[str], profile: str = "spec") -> list[Step]:
     """The steps of a pipeline, with what their files hold: arrays of an .npz for values by name, the text for ReplaceModule.
 
-    Raises Failure for an unknown pass or option, and for an unreadable file.
+    The profile is that of `steps`. Raises Failure for an unknown pass or option, and for an unreadable file.
     """
     return [
-        replace(step, options={**step.options, **_arrays(step), **_edited(step)}) for step in steps(pipeline)
+        replace(step, options={**step.options, **_arrays(step), **_edited(step)})
+        for step in steps(pipeline, profile)
     ]
 
 

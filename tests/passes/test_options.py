@@ -93,3 +93,23 @@ def test_each_option_has_a_default_that_says_its_kind() -> None:
     options = [option for name in rxe.passes.names() for option in rxe.passes.get(name).options]
     assert {type(option.default) for option in options} <= KINDS.keys()
     assert all(option.doc and "Annotated" not in option.kind for option in options)
+
+
+def test_a_profile_is_given_to_one_pass_to_a_named_pipeline_or_to_all() -> None:
+    named = [step.options for step in steps('simplify{profile="tvm"}')]
+    assert named == [{"profile": "tvm"}] * 4 == [step.options for step in steps("simplify", "tvm")]
+    mixed = steps('LegalizeOps,FoldConstant{profile="spec"},DeadCodeElimination', "tvm")
+    assert [step.options for step in mixed] == [{}, {"profile": "spec"}, {"profile": "tvm"}]
+    for wrong in ('simplify{profile="strict"}', "FoldConstant{profile=1}", "simplify{everywhere=True}"):
+        with pytest.raises(Failure) as caught:
+            steps(wrong)
+        assert caught.value.diagnostics[0].code.id == "RX0404"
+    with pytest.raises(Failure):
+        steps("simplify", "strict")
+
+
+def test_a_pipeline_in_the_profile_tvm_drops_what_may_stop_the_run() -> None:
+    text = '@R.function\ndef main(x: R.Tensor(("n",), "float32"), y: R.Tensor(("m",), "float32")):\n    a = R.add(x, y)\n    return x\n'
+    module = rxe.parse(text)
+    assert "R.add" in rxe.run_pipeline(module, "simplify").script()
+    assert "R.add" not in rxe.run_pipeline(module, "simplify", profile="tvm").script()

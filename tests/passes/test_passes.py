@@ -212,7 +212,7 @@ def test_a_dataflow_variable_that_a_tuple_carries_outside_becomes_an_output(
     assert oracle.well_formed(module.script()).get().well_formed
 
 
-@pytest.mark.parametrize(("result", "outputs"), [("x", ""), ("k", "k"), ("(o, k)", "k")])
+@pytest.mark.parametrize(("result", "outputs"), [("x", "t"), ("k", "k, t"), ("(o, k)", "k, t")])
 def test_an_output_that_renames_what_a_tuple_carries_outside_goes(result: str, outputs: str) -> None:
     lines = f"with R.dataflow():\n    a = R.exp(x)\n    t = (a, x)\n    o = t[0]\n    R.output(t, o)\n_ = R.print(x)\nk = t[0]\nreturn {result}"
     text = function(lines).replace("@R.function", "@R.function(pure=False)")

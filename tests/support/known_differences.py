@@ -23,11 +23,10 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.facts import free_variables
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.substitute import Substitution
-from relax_explorer.core.ir.walk import bindings, exprs, map_sequences, substitute_info
+from relax_explorer.core.ir.walk import bindings, exprs, substitute_info
 from relax_explorer.core.passes.contract import PassSite
 from relax_explorer.core.passes.eliminate_dead_code import drop_unread
 from relax_explorer.core.passes.liveness import Live
-from relax_explorer.core.passes.outputs import settle_outputs
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
 from relax_explorer.core.program.module import IRModule
 from tests.support.annotations import strip_binding_annotations
@@ -192,22 +191,6 @@ def without_dead_casts(module: IRModule) -> IRModule:
     return _rewritten(module, rule)
 
 
-def without_unread_functions(module: IRModule) -> IRModule:
-    """Nested functions that nothing reads are left out, with their unread calls."""
-
-    def rule(fn: e.Function) -> Callable[[Rewriter, e.Binding], Answer]:
-        live = Live(fn)
-
-        def shorter(walk: Rewriter, binding: e.Binding) -> Answer:
-            value = binding.value
-            is_call = type(value) is e.Call and isinstance(value.op, e.Var)
-            return () if (type(value) is e.Function or is_call) and not live.stays(binding) else binding
-
-        return shorter
-
-    return _rewritten(module, rule)
-
-
 def without_checked_arguments(module: IRModule) -> IRModule:
     """Arguments that a call of a private function checks come from unknown calls, which do not need a check."""
 
@@ -317,55 +300,26 @@ def _each(module: IRModule, change: Callable[[e.Function, PassSite], e.Function]
 
 def without_unread(module: IRModule) -> IRModule:
     """Unread bindings are dropped even if they may stop the run."""
-    return _each(module, lambda fn, site: drop_unread(fn, site, False))
+
+    def shorter(fn: e.Function, site: PassSite) -> e.Function:
+        site.as_tvm = True
+        return drop_unread(fn, site)
+
+    return _each(module, shorter)
 
 
 def without_unread_and_uncalled(module: IRModule) -> IRModule:
     """Unread bindings are dropped even if they may stop the run, and functions that only these call."""
     if not any(fn.attrs.get("global_symbol") for fn in module.relax_functions.values()):
         return module
-    result: IRModule = rxe.apply_pass(module, "DeadCodeElimination", errors="drop")
+    result: IRModule = rxe.apply_pass(module, "DeadCodeElimination", profile="tvm")
     return result
-
-
-def without_branch_casts(module: IRModule) -> IRModule:
-    """A cast that only weakens the StructInfo of the result of a branch is left out."""
-
-    def rule(fn: e.Function) -> Callable[[Rewriter, e.Binding], Answer]:
-        def shorten(walk: Rewriter, binding: e.Binding) -> Answer:
-            return map_sequences(binding, _shortened) if type(binding.value) is e.If else binding
-
-        return shorten
-
-    return _rewritten(module, rule)
-
-
-def _shortened(branch: e.SeqExpr) -> e.SeqExpr:
-    block = branch.blocks[-1] if branch.blocks else None
-    last = block.bindings[-1] if block is not None else None
-    if block is None or type(last) is not e.MatchCast or last.var is not branch.body:
-        return branch
-    if not always_fits(last.value.struct_info or s.OBJECT, last.struct_info):
-        return branch
-    blocks = (*branch.blocks[:-1], replace(block, bindings=block.bindings[:-1]))
-    return replace(branch, blocks=tuple([b for b in blocks if b.bindings]), body=last.value)
 
 
 def without_blocks(module: IRModule) -> IRModule:
     """Dataflow blocks become ordinary ones, and constants stand where they are read."""
     plain = rxe.apply_pass(rxe.apply_pass(module, "ToNonDataflow"), "CanonicalizeBindings")
-    return _each(plain, lambda fn, site: drop_unread(fn, site, True))
-
-
-def without_copies(module: IRModule) -> IRModule:
-    """Readers of copies read the variables themselves."""
-    result: IRModule = rxe.apply_pass(module, "CanonicalizeBindings")
-    return result
-
-
-def with_settled_outputs(module: IRModule) -> IRModule:
-    """Outputs that nothing reads are dataflow variables."""
-    return _each(module, settle_outputs)
+    return _each(plain, lambda fn, site: drop_unread(fn, site))
 
 
 class _Rounded(Substitution):
@@ -393,25 +347,21 @@ def with_rounded_constants(module: IRModule) -> IRModule:
 
 REASONS = [
     Reason("Unused `match_cast` in a dataflow block", DEAD, program=without_dead_casts),
-    Reason("What only an unread nested function reads", DEAD, program=without_unread_functions),
     Reason("Unused binding outside of dataflow blocks", PER_FUNCTION, ours=without_unread),
     Reason("Unused binding outside of dataflow blocks", DEAD - PER_FUNCTION, ours=without_unread_and_uncalled),
-    Reason("Unused binding outside of dataflow blocks", frozenset({"ConvertToDataflow"}), options={"errors": "drop"}),
-    Reason("Output of a dataflow block that only a dropped copy reads", CANONICAL, ours=with_settled_outputs, theirs=with_settled_outputs),
+    Reason("Unused binding outside of dataflow blocks", frozenset({"ConvertToDataflow"}), options={"profile": "tvm"}),
     Reason("`match_cast` that compares two known lengths", CANONICAL, program=without_comparing_casts),
     Reason("`match_cast` that compares two known lengths", program=without_return_annotations),
     Reason("Constant that a call may overwrite", CANONICAL | {"FoldConstant"}, program=without_written_constants),
     Reason("Argument that a call checks", frozenset({"InlinePrivateFunctions"}), program=without_checked_arguments),
     Reason("RemoveUnusedParameters for an argument", frozenset({"RemoveUnusedParameters"}), program=without_checked_arguments),
     Reason("`tensor_to_shape` of a vector of unknown length", DECOMPOSITIONS, program=without_unknown_vectors),
-    Reason("A branch of less precise StructInfo", CANONICAL, theirs=without_branch_casts),
     Reason("Recursive call in ConvertToDataflow", frozenset({"ConvertToDataflow"}), program=without_recursion),
     Reason("StructInfo of an If", frozenset({"RemovePurityChecking"}), unannotated=True),
     Reason("Blocks of an inlined function", frozenset({"InlinePrivateFunctions"}), ours=without_blocks, theirs=without_blocks),
     Reason("Rounding", frozenset({"FoldConstant"}), ours=with_rounded_constants, theirs=with_rounded_constants),
     Reason("InlinePrivateFunctions of a function with lengths", frozenset({"InlinePrivateFunctions"}), unannotated=True),
     Reason("InlinePrivateFunctions of a function with lengths", frozenset({"InlinePrivateFunctions"}), ill_formed=True),
-    Reason("Copies in a nested function", frozenset({"EliminateCommonSubexpr"}), ours=without_copies, theirs=without_copies),
     Reason("Values of a nested function", frozenset({"EliminateCommonSubexpr"}), ill_formed=True),
 ]  # fmt: skip
 """The rows that are recognised, narrow ones first."""

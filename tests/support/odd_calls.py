@@ -412,9 +412,13 @@ CALLS = tuple(
 2 run {plain} -p {
 0 run {plain} -p ,,,
 0 run {plain} -p ∅
-2 run {plain} -p DeadCodeElimination{errors=3}
-0 run {plain} -p DeadCodeElimination{errors=drop}
-2 run {plain} -p DeadCodeElimination{errors="drop}
+2 run {plain} -p DeadCodeElimination{profile=3}
+0 run {plain} -p DeadCodeElimination{profile=tvm}
+2 run {plain} -p DeadCodeElimination{profile=strict}
+0 run {plain} -p default{profile=tvm}
+2 run {plain} -p default{errors=drop}
+2 run {plain} -p default{profile=strict}
+2 run {plain} -p DeadCodeElimination{profile="tvm}
 2 run {plain} -p Nobody{a=1}
 2 run {kernel_only}
 2 run {kernel_only} --func k

@@ -10,6 +10,7 @@ from typing import Any
 
 import relax_explorer as rxe
 from relax_explorer.core.diagnostics import Failure
+from relax_explorer.core.passes.contract import PROFILES
 from tests.support import mdtest
 from tests.support.corpus import CORPUS, MODELS
 from tests.support.oracle import Oracle, Pass
@@ -93,6 +94,26 @@ def compare(
         return Outcome("read differently")
     mismatch = equal.get().mismatch if equal.ok else equal.error[-200:]
     return Outcome("differ", f"{mismatch}\n---- ours\n{printed}\n---- TVM\n{result.text}")
+
+
+def agreement(oracle: Oracle, text: str, name: str) -> dict[str, bool]:
+    """For each profile of a pass that changes a program: is our result TVM's? Empty if neither changes it, or TVM can't be asked."""
+    answer = oracle.apply(text, [(name, {})])
+    read = oracle.script(text)
+    if not answer.ok or not read.ok:
+        return {}
+    before = rxe.normalize(rxe.parse(text))
+    result = answer.get()
+    if not is_equal(before, read.get()) or is_equal(before, result.text):
+        return {}
+    found = {}
+    for profile in PROFILES:
+        after = rxe.apply_pass(before, name, profile=profile)
+        found[profile] = is_equal(after, result.text)
+        if not found[profile]:
+            equal = oracle.equal(after.script(), result.handle)
+            found[profile] = equal.ok and equal.get().mapped
+    return found
 
 
 def is_equal(ours: Any, text: str) -> bool:

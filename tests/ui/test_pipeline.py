@@ -71,6 +71,17 @@ async def test_a_pass_is_turned_off_and_on_where_it_stands() -> None:
         assert made_by(app) == ["FoldConstant"]
         await typed(pilot, app, "toggle Nothing")
         assert "the pipeline has no pass 'Nothing'" in screen_text(app)
+        await typed(pilot, app, "profile tvm")
+        assert made_by(app) == ["FoldConstant{profile='tvm'}"]
+        await typed(
+            pilot, app, "passes DeadCodeElimination,LegalizeOps"
+        )  # what is typed now is in this profile, too
+        assert made_by(app) == ["DeadCodeElimination{profile='tvm'}", "LegalizeOps"]
+        await typed(pilot, app, "profile strict")
+        assert "profile takes spec or tvm" in screen_text(app)
+        await typed(pilot, app, "profile spec")
+        assert made_by(app) == ["DeadCodeElimination", "LegalizeOps"]
+        await typed(pilot, app, "passes FoldConstant")
         await typed(pilot, app, "passes Nothing")
         assert "no pass 'Nothing'" in screen_text(app)
         await press(pilot, app, "escape")
@@ -276,7 +287,7 @@ async def test_recorded_stages_have_no_pipeline() -> None:
         ("FoldConstant,ToN", "FoldConstant,ToNonDataflow"),
         ("dead", "DeadCodeElimination"),
         ("LegalizeOps{s", "LegalizeOps{skip="),
-        ("Normalize,CanonicalizeRelaxBindings{", None),
+        ("Normalize,VMBuiltinLower{", None),
         ("nothing", None),
     ],
 )

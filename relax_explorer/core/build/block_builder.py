@@ -119,15 +119,6 @@ class BlockBuilder:
         """Close the open block and open one of the same kind as `like`. If it gets the same bindings, `like` itself is used."""
         self.normalizer.open.start(type(like) is e.DataflowBlock, like)
 
-    def add_block(self, block: e.BindingBlock) -> None:
-        """Emit a block, which must be in normal form and have StructInfo: into the open dataflow block, else unchanged."""
-        blocks = self.normalizer.open
-        if blocks.dataflow:
-            blocks.bindings += block.bindings
-        else:
-            blocks.start(dataflow=False)
-            blocks.closed.append(block)
-
     def _last(self) -> e.Var:
         var = self.normalizer.open.bindings[-1].var
         assert var is not None  # this binding has a variable

@@ -83,7 +83,7 @@ STOPS_UNREAD = Code(
     "RX0406",
     "an unused binding may stop the run",
     "Outside a dataflow block a pass preserves errors. Removing this binding would remove its error, too.",
-    'Remove it with DeadCodeElimination{errors="drop"}, as TVM does, or move it into a dataflow block.',
+    'Remove it with DeadCodeElimination{profile="tvm"}, as TVM does, or move it into a dataflow block.',
     "",
     Severity.NOTE,
 )

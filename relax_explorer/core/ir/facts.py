@@ -89,7 +89,7 @@ _NAMELESS = e.LEAVES - {e.Var, e.DataflowVar}
 def free_variables(fn: e.Function) -> list[e.Var]:
     """Variables that a function captures from its scope, in order."""
     bound = set(fn.params)
-    read: dict[e.Var, None] = dict.fromkeys(_signature_holders(fn))
+    read: dict[e.Var, None] = dict.fromkeys(signature_holders(fn))
     for binding in bindings(fn):
         for var in reads(binding) if type(binding.value) is not e.Function else ():
             read[var] = None
@@ -97,13 +97,13 @@ def free_variables(fn: e.Function) -> list[e.Var]:
             bound.add(binding.var)
         if type(binding.value) is e.Function:
             bound.update(binding.value.params)
-            read.update(dict.fromkeys(_signature_holders(binding.value)))
+            read.update(dict.fromkeys(signature_holders(binding.value)))
             read.update(dict.fromkeys(variables(binding.value.body.body)))
     read.update(dict.fromkeys(variables(fn.body.body)))
     return [var for var in read if var not in bound]
 
 
-def _signature_holders(fn: e.Function) -> list[e.Var]:
+def signature_holders(fn: e.Function) -> list[e.Var]:
     """Variables that hold the shapes which a call of `fn` compares with."""
     infos = (*[param.struct_info for param in fn.params], fn.ret_struct_info)
     return [var for info in infos if info is not None for var in info_holders(info)]

@@ -9,43 +9,51 @@ from relax_explorer.core.check.compatible import always_fits, defined_dims
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.node import replace
+from relax_explorer.core.passes.branch_results import cast_branches
 from relax_explorer.core.passes.contract import PassSite, function_pass
 from relax_explorer.core.passes.liveness import killed
 from relax_explorer.core.passes.outputs import Blocks, settle_outputs
 from relax_explorer.core.passes.properties import CANONICAL_BINDINGS, NORMAL_FORM
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
-from relax_explorer.core.passes.same_lengths import merge_lengths
+from relax_explorer.core.passes.same_lengths import equal_lengths, merge_lengths
 
 
-@function_pass("CanonicalizeBindings", requires=[NORMAL_FORM], establishes=[CANONICAL_BINDINGS])
+@function_pass(
+    "CanonicalizeBindings", has_profiles=True, requires=[NORMAL_FORM], establishes=[CANONICAL_BINDINGS]
+)
 def canonicalize_bindings(fn: e.Function, at: PassSite) -> e.Function:
     """Propagate copies `y = x` and constants, fold `(a, b)[0]`, and drop match_casts that neither check nor bind anything.
 
     A shape variable that a match_cast binds to a known length is replaced by that length. A dataflow variable whose reader
-    is the output `gv = lv` becomes that output, and an output that only its block reads becomes a dataflow variable.
+    is the output `gv = lv` becomes that output, and an output that only its block reads becomes a dataflow variable. The result
+    of a branch is cast to the StructInfo of its If. In the profile `tvm`, a match_cast that compares two known lengths makes
+    them one instead.
     """
     return canonicalize(fn, at)
 
 
 def canonicalize(fn: e.Function, at: PassSite) -> e.Function:
     """The function with canonical bindings, for passes that end or begin with this."""
-    fn = merge_lengths(fn, at)
-    copies = _Copies(fn, aliases(at.module, at.function, fn))
+    given = fn
+    fn = cast_branches(equal_lengths(fn, at) if at.as_tvm else merge_lengths(fn, at), at)
+    copies = _Copies(fn, None if at.as_tvm else aliases(at.module, at.function, fn))
     fn = rewrite(fn, at, copies.rule)
     if copies.promoted:
         fn = rewrite(fn, at, copies.promotion())
-    return settle_outputs(fn, at, copies.inlined)
+    return settle_outputs(fn, at, copies.inlined, given)
 
 
 class _Copies:
     """The rule of one walk. A tuple, or a field of one, is noted under its variable.
 
-    A copy stays where dropping it would make a dataflow variable visible outside.
+    A copy stays where dropping it would make a dataflow variable visible outside. Without `memory` it is not asked what writes and
+    kills, as in TVM.
     """
 
-    def __init__(self, fn: e.Function, memory: Aliases) -> None:
+    def __init__(self, fn: e.Function, memory: Aliases | None) -> None:
         self.fn, self.memory = fn, memory
-        self.killed = killed(fn)  # readers of a copy do not read the variable itself, which may have ended
+        # Readers of a copy do not read the variable itself, which may have ended.
+        self.killed = killed(fn) if memory is not None else frozenset()
         self.params: set[e.Var] = set(fn.params)
         self.blocks: Blocks | None = None  # created when the first constant is an output
         self.constants: set[e.Expr] = set()  # those that readers of their variables read directly
@@ -86,6 +94,9 @@ class _Copies:
 
     def _copy(self, walk: Rewriter, binding: e.VarBinding, value: e.Var) -> Answer:
         if not self._replaceable(binding.var, value):
+            known = walk.lookup(value)
+            if type(known) is e.Tuple:
+                walk.note(binding.var, known)
             return binding
         walk.rename(binding.var, value)
         return ()
@@ -116,7 +127,7 @@ class _Copies:
 
     def _constant(self, walk: Rewriter, binding: e.Binding, var: e.Var, value: e.Expr) -> Answer:
         """Let readers read a constant directly. An output that only its block reads becomes a dataflow variable instead."""
-        if self.memory.written(var):
+        if self.memory is not None and self.memory.written(var):
             return binding
         if binding.value in self.constants:  # a copy of the variable of this constant
             walk.rename(var, value)
@@ -124,6 +135,8 @@ class _Copies:
         self.blocks = self.blocks or Blocks(self.fn)
         if var in self.blocks.outputs and not self.blocks.is_read_outside(var):
             return binding
+        if type(var) is e.DataflowVar and var in self.blocks.renamed:
+            return binding  # it becomes the output that renames it
         walk.rename(var, value)
         self.inlined.add(var)
         self.constants.add(value)

@@ -24,7 +24,7 @@ from relax_explorer.core.passes.properties import NORMAL_FORM
 ACTIVATIONS = ("relax.nn.relu", "relax.nn.gelu", "relax.nn.gelu_tanh", "relax.nn.silu")
 
 
-@function_pass("CombineParallelMatmul", requires=[NORMAL_FORM])
+@function_pass("CombineParallelMatmul", has_profiles=True, requires=[NORMAL_FORM])
 def combine_parallel_matmul(fn: e.Function, at: PassSite) -> e.Function:
     """Replace `matmul(x, a)` and `matmul(x, b)` by parts of `split(matmul(x, concat((a, b))))`.
 

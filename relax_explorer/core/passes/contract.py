@@ -18,14 +18,16 @@ from typing import Any, NamedTuple, TypeVar
 
 from relax_explorer.core.build.module_editor import ModuleEditor
 from relax_explorer.core.check.claimed_phase import ATTRIBUTE
+from relax_explorer.core.check.compatible import always_fits
 from relax_explorer.core.check.normalize import normalize_with
 from relax_explorer.core.check.purity import stated
 from relax_explorer.core.codes import passes as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure, Report
-from relax_explorer.core.ir.expr import Expr, Function, Var
+from relax_explorer.core.ir.expr import Expr, Function, MatchCast, Var
 from relax_explorer.core.ir.node import replace
+from relax_explorer.core.ir.prim import PrimVar
 from relax_explorer.core.ir.struct_info import FuncStructInfo, ShapeStructInfo
-from relax_explorer.core.ir.walk import bindings
+from relax_explorer.core.ir.walk import all_dims, bindings, defined_dims
 from relax_explorer.core.passes.phases import phase
 from relax_explorer.core.passes.properties import Property
 from relax_explorer.core.program.module import IRModule
@@ -87,6 +89,7 @@ class PassSite:
     is_open: bool = False  # True if StructInfo must be derived again
     drops_effects: bool = False  # True if a user edited the program
     drops_checks: bool = False  # True if the options ask for that
+    as_tvm: bool = False  # True if the option `profile` asks for TVM's result, losses included
     proved: set[Any] = field(
         default_factory=set
     )  # dropped bindings that can't stop a run; the report tells why
@@ -120,6 +123,7 @@ def check_errors(errors: str) -> None:
         raise Failure(Diagnostic(codes.BAD_OPTION, f"errors is {errors!r}", help=help))
 
 
+PROFILES = ("spec", "tvm")
 NO_VALUES: dict[str, Any] = {}  # the default of an option with values by name
 KINDS = {
     str: "a text",
@@ -169,6 +173,14 @@ def _described(annotation: str) -> tuple[str, str]:
     return annotation, ""
 
 
+_PROFILE = Option(
+    "profile",
+    "str",
+    '"spec" keeps what the specification asks for, "tvm" gives TVM\'s result with its losses',
+    "spec",
+)  # of every pass with `has_profiles`
+
+
 @dataclass(frozen=True)
 class Pass:
     """A pass: its name is TVM's, its options come from the function's signature, its contract from the declaration."""
@@ -182,6 +194,7 @@ class Pass:
     needs: tuple[
         Property, ...
     ] = ()  # requirements without which it refuses to run: its result would be wrong
+    has_profiles: bool = False  # True if TVM's result differs, so that the option `profile` chooses
 
     @property
     def doc(self) -> str:
@@ -190,9 +203,10 @@ class Pass:
 
     @cached_property
     def options(self) -> tuple[Option, ...]:
-        """The pass's options in order, each with the description that its annotation gives."""
+        """The pass's options in order, each with the description that its annotation gives; `profile` last."""
         parameters = list(inspect.signature(self.run).parameters.values())[2:]
-        return tuple(Option(q.name, *_described(_written(q)), q.default) for q in parameters)
+        own = tuple([Option(q.name, *_described(_written(q)), q.default) for q in parameters])
+        return (*own, _PROFILE) if self.has_profiles else own
 
     def check_options(self, values: dict[str, Any]) -> None:
         """Raise Failure for an unknown option or a value of the wrong type."""
@@ -212,6 +226,11 @@ class Pass:
                         help=f"write {name}={option.default!r}",
                     )
                 )
+            if option is _PROFILE and value not in PROFILES:
+                text = f"option 'profile' of {self.name} is {value!r}"
+                raise Failure(
+                    Diagnostic(codes.BAD_OPTION, text, help='write profile="spec" or profile="tvm"')
+                )
             if type(value) is tuple and not all(isinstance(item, str) for item in value):
                 text = f"option {name!r} of {self.name} must be names, not {value!r}"
                 raise Failure(Diagnostic(codes.BAD_OPTION, text, help=f'write {name}="name"'))
@@ -230,20 +249,41 @@ class Pass:
     def apply(self, module: IRModule, options: dict[str, Any] | None = None) -> tuple[IRModule, PassSite]:
         """The module after the pass, and the site with its records."""
         settled = self.settled_options(options or {})
-        site = PassSite(module, rule=self.name)
+        as_tvm = self.has_profiles and settled.pop("profile", "spec") == "tvm"
+        site = PassSite(module, rule=self.name, as_tvm=as_tvm, drops_checks=as_tvm)
         if self.on_module:
             site.editor.take(self._checked(self.run(module, site, **settled), IRModule))
         else:
             for name, fn in module.relax_functions.items():
                 site.function = name
                 site.editor.replace(name, self._checked(self.run(fn, site, **settled), Function))
-        return _with_phase(infer_again(site.editor.done(), site), module), site
+        new = site.editor.done()
+        return _with_phase(infer_again(_with_results(new, site) if as_tvm else new, site), module), site
 
     def _checked(self, result: object, kind: type[Result]) -> Result:
         """The result of the pass. Raises TypeError if it is no function or module."""
         if not isinstance(result, kind):
             raise TypeError(f"{self.name} returned {type(result).__name__}, not {kind.__name__}")
         return result
+
+
+def _with_results(module: IRModule, site: PassSite) -> IRModule:
+    """The module where each changed function promises no other result than its body has, as in TVM."""
+    for name, fn in module.relax_functions.items():
+        promised, have = fn.ret_struct_info, fn.body.body.struct_info
+        if fn is site.module.functions.get(name) or promised is None or have is None:
+            continue
+        if not always_fits(promised, have) and _defined(fn).issuperset(all_dims(have)):
+            site.editor.replace(name, replace(fn, ret_struct_info=None, struct_info=None))
+            site.is_open = True
+    return site.editor.done()
+
+
+def _defined(fn: Function) -> set[PrimVar]:
+    """The shape variables that the parameters and match_casts of a function bind. A pass may have lost others."""
+    infos = [param.struct_info for param in fn.params]
+    infos += [binding.struct_info for binding in bindings(fn) if type(binding) is MatchCast]
+    return {dim for info in infos if info is not None for dim in defined_dims(info)}
 
 
 def infer_again(module: IRModule, site: PassSite) -> IRModule:
@@ -280,14 +320,18 @@ def _may_be_purer(module: IRModule, before: IRModule) -> bool:
     )
 
 
-def function_pass(name: str, **contract: Sequence[Property]) -> Callable[[Callable[..., Function]], Pass]:
+def function_pass(
+    name: str, *, has_profiles: bool = False, **contract: Sequence[Property]
+) -> Callable[[Callable[..., Function]], Pass]:
     """Declare a pass that changes one Relax function at a time. What it needs, it also requires."""
-    return lambda run: Pass(name, run, False, **_contract(contract))
+    return lambda run: Pass(name, run, False, **_contract(contract), has_profiles=has_profiles)
 
 
-def module_pass(name: str, **contract: Sequence[Property]) -> Callable[[Callable[..., IRModule]], Pass]:
+def module_pass(
+    name: str, *, has_profiles: bool = False, **contract: Sequence[Property]
+) -> Callable[[Callable[..., IRModule]], Pass]:
     """Declare a pass that changes the module as a whole."""
-    return lambda run: Pass(name, run, True, **_contract(contract))
+    return lambda run: Pass(name, run, True, **_contract(contract), has_profiles=has_profiles)
 
 
 def _contract(contract: dict[str, Sequence[Property]]) -> dict[str, tuple[Property, ...]]:

@@ -16,7 +16,7 @@ from relax_explorer.core.ir.facts import free_variables
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.walk import bindings, map_block, sequences
 from relax_explorer.core.passes.canonicalize_bindings import canonicalize
-from relax_explorer.core.passes.contract import PassSite, check_errors, function_pass
+from relax_explorer.core.passes.contract import PassSite, function_pass
 from relax_explorer.core.passes.liveness import Live
 from relax_explorer.core.passes.properties import CANONICAL_BINDINGS, NO_DATAFLOW, NORMAL_FORM
 
@@ -24,30 +24,38 @@ _Test = Callable[[e.Binding], bool]
 
 
 @function_pass(
-    "ConvertToDataflow", requires=[NORMAL_FORM], establishes=[CANONICAL_BINDINGS], invalidates=[NO_DATAFLOW]
+    "ConvertToDataflow",
+    has_profiles=True,
+    requires=[NORMAL_FORM],
+    establishes=[CANONICAL_BINDINGS],
+    invalidates=[NO_DATAFLOW],
 )
 def convert_to_dataflow(
     fn: e.Function,
     at: PassSite,
     *,
     min_size: Annotated[int, "the least number of bindings in a new dataflow block"] = 2,
-    errors: Annotated[
-        str, '"keep" unused bindings that may stop the run outside, or "drop" their errors'
-    ] = "keep",
 ) -> e.Function:
     """Make each run of at least `min_size` pure bindings without control flow a dataflow block, then canonicalize the bindings.
 
     Variables that only the run reads become dataflow variables. Existing dataflow blocks stay, and a run that touches one
-    joins it. Unused bindings of a dataflow block may lose their errors. So with `errors="keep"` an unused binding that may
-    stop the run stays outside. With `errors="drop"` it goes in, as in TVM.
+    joins it. Unused bindings of a dataflow block may lose their errors. So an unused binding that may stop the
+    run stays outside, and so does a call by which a function calls itself. In the profile `tvm` both go in.
     """
-    check_errors(errors)
-    unused = _lost(fn, at) if errors == "keep" else lambda binding: False
-    recursive = _recursive(fn, at)
-    new = _converted(fn, min_size, lambda binding: unused(binding) or recursive(binding))
+    new = _converted(fn, min_size, _nothing if at.as_tvm else _staying(fn, at))
     if new is not fn:
         at.record_in_order(fn, new)
     return canonicalize(new, at)
+
+
+def _nothing(binding: e.Binding) -> bool:
+    return False
+
+
+def _staying(fn: e.Function, at: PassSite) -> _Test:
+    """A test for bindings that must not go into a block."""
+    unused, recursive = _lost(fn, at), _recursive(fn, at)
+    return lambda binding: unused(binding) or recursive(binding)
 
 
 def _lost(fn: e.Function, at: PassSite) -> _Test:

@@ -17,7 +17,9 @@ from relax_explorer.core.passes.properties import CANONICAL_BINDINGS, NORMAL_FOR
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
 
 
-@function_pass("EliminateCommonSubexpr", requires=[NORMAL_FORM], invalidates=[CANONICAL_BINDINGS])
+@function_pass(
+    "EliminateCommonSubexpr", has_profiles=True, requires=[NORMAL_FORM], invalidates=[CANONICAL_BINDINGS]
+)
 def eliminate_common_subexpr(
     fn: e.Function, at: PassSite, *, call_only: Annotated[bool, "merge calls only"] = False
 ) -> e.Function:
@@ -25,7 +27,7 @@ def eliminate_common_subexpr(
 
     Two values are kept apart if memory of their operands may be overwritten between them, or memory of their results
     afterwards. Outside of a dataflow block only its outputs are reused, and those of a function not in nested ones. With `call_only`
-    only calls count. The later binding stays as a copy, which CanonicalizeBindings removes.
+    only calls count. Nested functions still read the later one. The later binding stays as a copy, which CanonicalizeBindings removes.
     """
     memory = aliases(at.module, at.function, fn)
     dead = killed(fn)  # a kill ends one variable; the other one lives on
@@ -45,7 +47,7 @@ def eliminate_common_subexpr(
         if type(first.var) is e.DataflowVar and type(binding.var) is e.Var and len(known) == 1:
             walk.note((_OUTPUT, key), own)
         if type(binding.var) is e.DataflowVar or type(walk.block) is not e.DataflowBlock:
-            walk.rename(binding.var, first.var)
+            walk.rename_here(binding.var, first.var)
         else:
             walk.rename_in_block(binding.var, first.var)
         return e.VarBinding(binding.var, first.var, binding.annotation, binding.span)

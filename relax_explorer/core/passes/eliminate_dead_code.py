@@ -10,7 +10,7 @@ from relax_explorer.core.codes import passes as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.walk import exprs
-from relax_explorer.core.passes.contract import PassSite, check_errors, module_pass
+from relax_explorer.core.passes.contract import PassSite, module_pass
 from relax_explorer.core.passes.liveness import Live
 from relax_explorer.core.passes.properties import NORMAL_FORM
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
@@ -18,7 +18,7 @@ from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.tir.stmt import PrimFunc
 
 
-@module_pass("DeadCodeElimination", requires=[NORMAL_FORM])
+@module_pass("DeadCodeElimination", has_profiles=True, requires=[NORMAL_FORM])
 def eliminate_dead_code(
     module: IRModule,
     at: PassSite,
@@ -26,21 +26,19 @@ def eliminate_dead_code(
     entry_functions: Annotated[
         tuple[str, ...], "functions that count as called; all public ones by default"
     ] = (),
-    errors: Annotated[str, '"keep" or "drop" bindings that may stop the run'] = "keep",
 ) -> IRModule:
     """Drop unread bindings without an effect, then uncalled private functions.
 
-    With `errors="keep"` a binding outside a dataflow block stays if it may stop the run, as the specification says.
-    `errors="drop"` drops it, as TVM does. A match_cast stays, unless it stands in a dataflow block and binds no shape variable.
+    A binding outside a dataflow block stays if it may stop the run, as the specification says. A match_cast stays, unless it stands
+    in a dataflow block and binds no shape variable. In the profile `tvm` every match_cast stays, and other bindings that may stop
+    the run go.
     `entry_functions` count as called; without them every public function does.
     One sweep from the end of each function finds the live bindings, in linear time. Raises Failure if one of the
     `entry_functions` is not in the module, or if none is public: then no function could be called from outside.
     """
-    check_errors(errors)
-    at.drops_checks = errors == "drop"  # a match_cast may stand in a branch of an unread If
     _check_entries(module, entry_functions)
     for name, fn in module.relax_functions.items():
-        at.editor.replace(name, drop_unread(fn, at, errors == "keep"))
+        at.editor.replace(name, drop_unread(fn, at))
     called = reached(at.editor.done().functions, entry_functions)
     for name in module.functions.keys() - called:
         at.editor.remove(name)
@@ -60,9 +58,10 @@ def _check_entries(module: IRModule, names: tuple[str, ...]) -> None:
         raise Failure(Diagnostic(codes.BAD_OPTION, f"entry_functions {problem}", help=help))
 
 
-def drop_unread(fn: e.Function, at: PassSite, keep_errors: bool) -> e.Function:
-    """The function without unread bindings that have no effect. With `keep_errors`, those stay that may stop the run."""
-    live = Live(fn)
+def drop_unread(fn: e.Function, at: PassSite) -> e.Function:
+    """The function without unread bindings that have no effect. Those stay that may stop the run, unless the profile is `tvm`."""
+    keep_errors = not at.as_tvm
+    live = Live(fn, every_cast=at.as_tvm)
     live.keep_casts()
     may_stop = stopping(at.module).binding
     doubtful: list[e.Binding] = []

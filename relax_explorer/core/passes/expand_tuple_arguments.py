@@ -12,7 +12,7 @@ from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.walk import merged_blocks
 from relax_explorer.core.passes import machine_calls as m
 from relax_explorer.core.passes.contract import PassSite, module_pass
-from relax_explorer.core.passes.private_functions import clean_up, only_called
+from relax_explorer.core.passes.private_functions import changeable, clean_up
 from relax_explorer.core.passes.properties import CANONICAL_BINDINGS, NORMAL_FORM
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
 from relax_explorer.core.program.module import IRModule
@@ -20,14 +20,16 @@ from relax_explorer.core.program.module import IRModule
 Functions = Mapping[str, e.Function]
 
 
-@module_pass("ExpandTupleArguments", requires=[NORMAL_FORM], establishes=[CANONICAL_BINDINGS])
+@module_pass(
+    "ExpandTupleArguments", has_profiles=True, requires=[NORMAL_FORM], establishes=[CANONICAL_BINDINGS]
+)
 def expand_tuple_arguments(module: IRModule, at: PassSite) -> IRModule:
     """Replace each tuple parameter of a private function by one parameter for each field.
 
-    `f(x: R.Tuple(A, B))` becomes `f(x_0: A, x_1: B)`, and so do tuples in tuples. A function that is used as a value stays. At the
-    end, bindings are canonicalized and dead code is removed.
+    `f(x: R.Tuple(A, B))` becomes `f(x_0: A, x_1: B)`, and so do tuples in tuples. A function that is used as a value stays, unless the
+    profile is `tvm`. At the end, bindings are canonicalized and dead code is removed.
     """
-    expanded = {name: fn for name, fn in only_called(module).items() if any(map(_is_tuple, fn.params))}
+    expanded = {name: fn for name, fn in changeable(module, at).items() if any(map(_is_tuple, fn.params))}
     at.is_open = bool(expanded)
     for name, fn in module.relax_functions.items() if expanded else ():
         new = _expanded(fn) if name in expanded else fn

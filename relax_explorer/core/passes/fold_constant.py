@@ -28,7 +28,7 @@ FILL_LIMIT = (
 )
 
 
-@function_pass("FoldConstant", requires=[NORMAL_FORM])
+@function_pass("FoldConstant", has_profiles=True, requires=[NORMAL_FORM])
 def fold_constant(
     fn: e.Function,
     at: PassSite,
@@ -40,12 +40,12 @@ def fold_constant(
     Kernels are evaluated everywhere, operators in dataflow blocks only, unless `everywhere` is set. Readers of a constant read it
     directly. Values of more than a million elements are not folded, so that the program does not
     grow; those of operators without a tensor, such as zeros, up to 1024 elements. Values whose memory may be overwritten are not
-    folded. A kernel that stops, or runs longer than 10 s, is kept.
+    folded, unless the profile is `tvm`. A kernel that stops, or runs longer than 10 s, is kept.
     """
-    memory = aliases(at.module, at.function, fn)
+    memory = None if at.as_tvm else aliases(at.module, at.function, fn)
 
     def rule(walk: Rewriter, binding: e.Binding) -> Answer:
-        if type(binding) is not e.VarBinding or memory.written(binding.var):
+        if type(binding) is not e.VarBinding or (memory is not None and memory.written(binding.var)):
             return binding
         value = binding.value
         if type(value) is e.Call:
@@ -59,7 +59,7 @@ def fold_constant(
             walk.note(binding.var, value)
         return binding
 
-    return drop_unread(rewrite(fn, at, rule), at, True)
+    return drop_unread(rewrite(fn, at, rule), at)
 
 
 def _bound(walk: Rewriter, binding: e.VarBinding, value: e.Expr) -> e.VarBinding:

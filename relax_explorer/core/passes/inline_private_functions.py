@@ -11,9 +11,10 @@ from relax_explorer.core.check.matching import match_params
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.facts import facts
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.substitute import Substitution
-from relax_explorer.core.ir.walk import bindings, map_sequences, sequences, substitute_info
+from relax_explorer.core.ir.walk import bindings, map_sequences, merged_blocks, sequences, substitute_info
 from relax_explorer.core.passes.contract import PassSite, infer_again, module_pass
 from relax_explorer.core.passes.eliminate_dead_code import drop_unread
 from relax_explorer.core.passes.private_functions import canonical
@@ -22,13 +23,16 @@ from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
 from relax_explorer.core.program.module import IRModule
 
 
-@module_pass("InlinePrivateFunctions", requires=[NORMAL_FORM], establishes=[CANONICAL_BINDINGS])
+@module_pass(
+    "InlinePrivateFunctions", has_profiles=True, requires=[NORMAL_FORM], establishes=[CANONICAL_BINDINGS]
+)
 def inline_private_functions(module: IRModule, at: PassSite) -> IRModule:
     """Replace calls of private functions by their bodies, and drop functions without remaining calls.
 
-    Recursive functions stay. The bindings of a function join the dataflow block of its call. A function with control flow
-    divides the block. An argument without a proven fit is cast first, because the call would check it. At the end, bindings are
-    canonicalized and unread ones dropped, in every function. A module without a function to inline is returned as it is.
+    Recursive functions stay. The blocks of a function stay what they are, so that ordinary ones divide the dataflow block of its call.
+    An argument without a proven fit is cast first, because the call would check it. At the end, bindings are canonicalized and
+    unread ones dropped, in every function. A module without a function to inline is returned as it is. In the profile `tvm`, no
+    argument is checked, the lengths of the function lose their definition, and a function goes even if it is a value.
     """
     graph = call_graph(module)
     private: dict[str, e.Function] = {}
@@ -49,11 +53,11 @@ def _cleaned(private: Collection[str], at: PassSite) -> IRModule:
     at = canonical(at)
     called = set[str]()
     for name, fn in at.module.relax_functions.items():
-        live = drop_unread(fn, at, True)
+        live = drop_unread(fn, at)
         called.update(mentioned(live))
         at.editor.replace(name, live)
     for name in private:
-        if name not in called:
+        if at.as_tvm or name not in called:
             at.editor.remove(name)
     return infer_again(at.editor.done(), at)
 
@@ -68,27 +72,9 @@ class _Inliner:
         """The function with every call of a private function replaced. Without such calls, the same object."""
         if not any(name in self.private for name in mentioned(fn)):
             return fn
-        fn = self._with_outputs(fn)
         build = BlockBuilder(self.at.editor, within=fn, record=self.at.record)
-        return replace(fn, body=self.sequence(fn.body, build))
-
-    def _with_outputs(self, fn: e.Function) -> e.Function:
-        """The function where all variables of the blocks that will be divided are outputs. Those of one part are settled later."""
-        blocks, divided = list(fn.body.blocks), set[e.Var]()
-        while blocks:
-            block = blocks.pop()
-            blocks += [inner for b in block.bindings for seq in sequences(b.value) for inner in seq.blocks]
-            if type(block) is e.DataflowBlock and any(map(self._divides, block.bindings)):
-                divided |= {b.var for b in block.bindings if type(b.var) is e.DataflowVar}
-
-        def rule(walk: Rewriter, binding: e.Binding) -> Answer:
-            if binding.var not in divided or binding.var is None:
-                return binding
-            output = e.var_like(binding.var, binding.var.struct_info, e.Var)
-            walk.rename(binding.var, output)
-            return replace(binding, var=output)
-
-        return rewrite(fn, self.at, rule) if divided else fn
+        new = replace(fn, body=self.sequence(fn.body, build))
+        return new if self.at.as_tvm else _with_outputs(new, self.at)
 
     def sequence(self, seq: e.SeqExpr, build: BlockBuilder) -> e.SeqExpr:
         """A sequence, its branches included."""
@@ -98,11 +84,11 @@ class _Inliner:
                 for binding in block.bindings:
                     callee = self._callee(binding)
                     if callee is None:
-                        build.keep(self._nested(binding, build))
+                        build.keep(map_sequences(binding, lambda inner: self.sequence(inner, build)))
                     else:
                         self.at.is_open = True  # arguments may have more precise StructInfo than parameters
-                        _inline(callee, binding, build)  # type: ignore[arg-type]  # `_callee` saw a VarBinding
-            return replace(seq, blocks=tuple(build.blocks()))
+                        _inline(callee, binding, build, self.at.as_tvm)  # type: ignore[arg-type]  # `_callee` saw a VarBinding
+            return replace(seq, blocks=tuple(merged_blocks(build.blocks())))
 
     def _callee(self, binding: e.Binding) -> e.Function | None:
         value = binding.value
@@ -114,61 +100,79 @@ class _Inliner:
             return None
         return self.private.get(value.op.name)
 
-    def _divides(self, binding: e.Binding) -> bool:
-        callee = self._callee(binding)
-        return callee is not None and not _is_graph(callee)
 
-    def _nested(self, binding: e.Binding, build: BlockBuilder) -> e.Binding:
-        return map_sequences(binding, lambda seq: self.sequence(seq, build))
+def _with_outputs(fn: e.Function, at: PassSite) -> e.Function:
+    """The function where dataflow variables that something behind their block reads are outputs: a call may have divided it."""
+    homes, derived = dict[e.Binding, e.BindingBlock](), facts(fn)
+    _place(fn.body, None, homes)
+
+    def is_read_outside(var: e.Var, home: e.BindingBlock) -> bool:
+        users = derived.users(var)
+        return any(n == len(derived.bindings) or homes.get(derived.bindings[n]) is not home for n in users)
+
+    defined = [(b.var, home) for b, home in homes.items() if type(b.var) is e.DataflowVar]
+    leaving = {var for var, home in defined if is_read_outside(var, home)}
+
+    def rule(walk: Rewriter, binding: e.Binding) -> Answer:
+        if binding.var not in leaving or binding.var is None:
+            return binding
+        output = e.var_like(binding.var, binding.var.struct_info, e.Var)
+        walk.rename(binding.var, output)
+        return replace(binding, var=output)
+
+    return rewrite(fn, at, rule) if leaving else fn
 
 
-def _is_graph(fn: e.Function) -> bool:
-    info = fn.struct_info
-    assert isinstance(info, s.FuncStructInfo)  # the module is normalized
-    return info.pure and all(type(binding.value) not in (e.If, e.Function) for binding in bindings(fn))
+def _place(seq: e.SeqExpr, around: e.BindingBlock | None, homes: dict[e.Binding, e.BindingBlock]) -> None:
+    """Note the dataflow block around each binding of a sequence, those of branches and nested functions included."""
+    for block in seq.blocks:
+        home = around or (block if type(block) is e.DataflowBlock else None)
+        for binding in block.bindings:
+            if home is not None:
+                homes[binding] = home
+            for inner in sequences(binding.value):
+                _place(inner, home, homes)
 
 
 class _Copy(Substitution):
-    """Copies a body with new variables. In a dataflow block all of them are dataflow variables."""
-
-    def __init__(self, dims: dict[p.PrimVar, p.PrimExpr], inside: bool) -> None:
-        super().__init__({}, dims)
-        self.inside = inside
+    """Copies a body with new variables."""
 
     def _define(self, var: e.Var) -> e.Var:
-        kind = e.DataflowVar if self.inside else type(var)
-        self.variables[var] = new = e.var_like(var, self.info(var.struct_info), kind)
+        self.variables[var] = new = e.var_like(var, self.info(var.struct_info))
         return new
 
 
-def _inline(fn: e.Function, binding: e.VarBinding, build: BlockBuilder) -> None:
-    """Emit the casts of the arguments, the blocks of the body, and the binding of the result."""
+def _inline(fn: e.Function, binding: e.VarBinding, build: BlockBuilder, as_tvm: bool) -> None:
+    """Emit the arguments, the blocks of the body, and the binding of the result."""
     call = binding.value
     assert isinstance(call, e.Call)  # the caller checked this
-    dims: dict[p.PrimVar, p.PrimExpr] = {}
     params = tuple([param.struct_info or s.OBJECT for param in fn.params])
     infos = tuple([arg.struct_info or s.OBJECT for arg in call.args])
-    match_params(params, infos, dims)
+    dims: dict[p.PrimVar, p.PrimExpr] = {}
+    if not as_tvm:
+        match_params(params, infos, dims)
     bound = {dim for b in bindings(fn) if type(b) is e.MatchCast for dim in defined_dims(b.struct_info)}
     unmatched = {dim for info in params for dim in defined_dims(info)} - dims.keys()
     dims.update({dim: p.PrimVar(dim.name, dim.dtype) for dim in (bound | unmatched) - dims.keys()})
-    is_divided = build.is_dataflow and not _is_graph(fn)
-    copy = _Copy(dims, build.is_dataflow and not is_divided)
+    copy, around = _Copy({}, dims), _GRAPH if build.is_dataflow else _PLAIN
     with build.inherit(binding):
         for param, info, arg, have in zip(fn.params, params, call.args, infos, strict=True):
             want = substitute_info(info, dims)
-            if not always_fits(have, want):
-                arg = build.emit_match_cast(arg, want, param.name)
-            elif not isinstance(arg, (e.Var, e.GlobalVar, e.ExternFunc)):
-                arg = build.emit(arg, param.name)
-            copy.variables[param] = arg
-        if is_divided:
-            build.start_block(_PLAIN)
+            if as_tvm or always_fits(have, want):
+                build.start_block(_GRAPH)
+                var = e.Var(build.names(param.name, "_"), have, arg.span)
+                build.keep(e.VarBinding(var, arg, None, binding.span))
+            else:
+                build.start_block(around)  # a block may lose checks
+                var = build.emit_match_cast(arg, want, param.name)
+            copy.variables[param] = var
         for block in copy.sequence(fn.body).blocks:
-            build.add_block(block)
-        if is_divided:
-            build.start_block(_GRAPH)
-        build.keep(replace(binding, value=copy.expr(fn.body.body)))
+            build.start_block(block)
+            for inner in block.bindings:
+                build.keep(inner)
+        build.start_block(around)
+        annotation = None if as_tvm else binding.annotation
+        build.keep(replace(binding, value=copy.expr(fn.body.body), annotation=annotation))
 
 
 _PLAIN, _GRAPH = e.BindingBlock(()), e.DataflowBlock(())

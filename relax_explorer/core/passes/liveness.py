@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from relax_explorer.core.check.purity import has_effect
 from relax_explorer.core.ir import expr as e
-from relax_explorer.core.ir.facts import facts, variables
+from relax_explorer.core.ir.facts import facts, signature_holders, variables
 from relax_explorer.core.ir.walk import bindings, info_vars, operands, sequences
 
 KILLS = ("relax.memory.kill_tensor", "relax.memory.kill_storage", "relax.vm.kill_object")
@@ -37,10 +37,15 @@ class _Placed(NamedTuple):
 
 
 class Live:
-    """The live bindings of a function: read by its result or by an effect, or kept anyway."""
+    """The live bindings of a function: read by its result or by an effect, or kept anyway.
 
-    def __init__(self, fn: e.Function) -> None:
+    What a nested function reads for its result or its effects is live even if nothing reads the function, and a function with
+    effects is kept, as in TVM. With `every_cast`, match_casts of dataflow blocks count as checks, too.
+    """
+
+    def __init__(self, fn: e.Function, every_cast: bool = False) -> None:
         self.facts = facts(fn)
+        self._every_cast = every_cast
         self.read: set[e.Var] = set()
         self.kept: set[e.Binding] = set()
         # Those that are not in dataflow blocks, which may lose errors (errata E-35), from the last one.
@@ -48,10 +53,13 @@ class Live:
         # The match_casts that stay if the If or the function around them does, from the last one.
         self._casts: list[_Placed] = []
         self._effects: dict[e.Binding | None, list[e.Binding]] = {}  # by the nested function that they are in
+        self._functions: list[e.Function] = [fn]
         self._collect(fn)
-        self._mark(variables(fn.body.body))
-        for binding in self._effects.get(None, ()):
-            self.keep(binding)
+        for function in self._functions:
+            self._mark(variables(function.body.body))
+        for owner, effects in self._effects.items():
+            for binding in (*effects, owner) if owner is not None else effects:
+                self.keep(binding)
 
     def _collect(self, fn: e.Function) -> None:
         blocks = [(block, _Place()) for block in fn.body.blocks]
@@ -60,10 +68,13 @@ class Live:
             inside = type(block) is e.DataflowBlock
             for binding in block.bindings:
                 if type(binding) is e.MatchCast:
-                    if not inside or info_vars(binding.struct_info):
+                    if not inside or self._every_cast or info_vars(binding.struct_info):
                         self._casts.append(_Placed(binding, place.around))
                     continue
-                owner = binding if type(binding.value) is e.Function else place.owner
+                owner = place.owner
+                if type(binding.value) is e.Function:
+                    owner = binding
+                    self._functions.append(binding.value)
                 inner = [inner for seq in sequences(binding.value) for inner in seq.blocks]
                 blocks.extend((block, _Place(binding, owner)) for block in inner)
                 if not inside:
@@ -88,7 +99,7 @@ class Live:
         self.kept.add(binding)
         if binding.var is not None:
             self.read.add(binding.var)  # a walk rebuilds the binding of an If when it drops something inside
-        self._mark(self.facts.operands[self.facts.number[binding]])
+        self._mark(self._operands(self.facts.number[binding]))
 
     def _mark(self, variables: list[e.Var]) -> None:
         stack = list(variables)
@@ -99,17 +110,9 @@ class Live:
             self.read.add(var)
             number = self.facts.defs.get(var, -1)
             if number >= 0:
-                stack += self.facts.operands[number]
-                stack += self._entered(self.facts.bindings[number])
+                stack += self._operands(number)
 
-    def _entered(self, binding: e.Binding) -> list[e.Var]:
-        """What a nested function reads that is live: for its result, and for its effects, which are kept."""
-        if type(binding.value) is not e.Function:
-            return []
-        read = variables(binding.value.body.body)
-        for effect in self._effects.get(binding, ()):
-            self.kept.add(effect)
-            if effect.var is not None:
-                self.read.add(effect.var)
-            read += self.facts.operands[self.facts.number[effect]]
-        return read
+    def _operands(self, number: int) -> list[e.Var]:
+        """What a binding reads; of a nested function only its signature. What its body reads is marked by itself."""
+        value = self.facts.bindings[number].value
+        return signature_holders(value) if type(value) is e.Function else self.facts.operands[number]

@@ -31,7 +31,7 @@ def merge_composite_functions(module: IRModule, at: PassSite) -> IRModule:
     for name, fn in module.relax_functions.items():
         if name not in composites and not fn.attrs.get("Codegen"):
             merged = lift(fn, at, dict(_regions(fn, composites)))
-            at.editor.replace(name, drop_unread(merged, at, True))
+            at.editor.replace(name, drop_unread(merged, at))
     enclose(at, composites)
     return at.editor.done()
 

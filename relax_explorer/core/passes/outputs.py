@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.facts import Facts, facts
@@ -13,14 +14,16 @@ from relax_explorer.core.passes.contract import PassSite
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
 
 
-def settle_outputs(fn: e.Function, at: PassSite, kept: Collection[e.Var] = ()) -> e.Function:
+def settle_outputs(
+    fn: e.Function, at: PassSite, kept: Collection[e.Var] = (), before: e.Function | None = None
+) -> e.Function:
     """Make outputs that only their block reads dataflow variables, and drop outputs that only rename a dataflow variable.
 
-    Outputs in `kept` stay without readers.
+    Outputs in `kept` stay without readers. So do those that are read outside in `before`, the function as it was, as in TVM.
     """
     fn = _merged(fn)
     blocks = Blocks(fn)
-    changes = _changes(blocks, kept) if blocks.outputs else None
+    changes = _changes(blocks, kept, fn if before is None else before) if blocks.outputs else None
     if changes is None or not (changes.defined or changes.dropped):
         return fn
 
@@ -49,9 +52,12 @@ class _Changes:
     dropped: dict[e.Var, e.Var] = field(default_factory=dict)
 
 
-def _changes(blocks: Blocks, kept: Collection[e.Var]) -> _Changes:
+def _changes(blocks: Blocks, kept: Collection[e.Var], before: e.Function) -> _Changes:
     changes = _Changes()
     read = {var: var in kept or blocks.is_read_outside(var) for var in blocks.outputs}
+    if before is not blocks.fn and not all(read.values()):
+        old = Blocks(before)
+        read = {var: now or (var in old.outputs and old.is_read_outside(var)) for var, now in read.items()}
     for var, binding in blocks.outputs.items():
         source = blocks.renamed_by(binding)
         if read[var] and source is not None:
@@ -87,6 +93,18 @@ class Blocks:
                     self.outputs[binding.var] = binding
                 for seq in sequences(binding.value) if type(binding) is e.VarBinding else ():
                     todo.extend(seq.blocks)
+
+    @cached_property
+    def renamed(self) -> set[e.Var]:
+        """The dataflow variables that outputs rename, directly or through copies, if something outside reads the output."""
+        copies = {b.var: b for b in self.home if type(b) is e.VarBinding and type(b.value) is e.DataflowVar}
+        found: set[e.Var] = set()
+        for var in self.outputs.keys() & copies.keys():
+            binding: e.Binding | None = copies[var] if self.is_read_outside(var) else None
+            while binding is not None and (source := self.renamed_by(binding)) and source not in found:
+                found.add(source)
+                binding = copies.get(source)
+        return found
 
     def is_read_outside(self, var: e.Var) -> bool:
         """True if something outside the block of output `var` reads it: a binding, a result, or a function inside the block.

@@ -77,7 +77,7 @@ def cleaned(fn: e.Function, at: PassSite) -> e.Function:
         before = fn
         fn = canonicalize_bindings.canonicalize_bindings.run(fn, at)
         fn = eliminate_common_subexpr.eliminate_common_subexpr.run(fn, at)
-        fn = eliminate_dead_code.drop_unread(fn, at, True)
+        fn = eliminate_dead_code.drop_unread(fn, at)
     return fn
 
 

@@ -42,6 +42,12 @@ class Step:
             lambda value: text if len(text := _written(value)) < LONG else f"{text[:SHORT]}…{text[-1]}"
         )
 
+    def in_profile(self, profile: str) -> Step:
+        """The step in a profile, if its pass has profiles and its options name none. Raises Failure for an unknown profile."""
+        if not self.of.has_profiles or "profile" in self.options:
+            return self
+        return Step(self.of, self.of.settled_options({**self.options, "profile": profile}))
+
     def _text(self, write: Callable[[object], str]) -> str:
         text = ",".join(f"{key}={write(value)}" for key, value in self.options.items())
         return f"{self.of.name}{{{text}}}" if text else self.of.name
@@ -139,21 +145,36 @@ def _written(value: object) -> str:
     return repr(value)
 
 
-def steps(pipeline: str | Iterable[str | Step]) -> list[Step]:
+def steps(pipeline: str | Iterable[str | Step], profile: str = "spec") -> list[Step]:
     """The steps of a text such as `CanonicalizeBindings,LegalizeOps{skip="relax.matmul"}`, a list of names, or a named pipeline.
 
-    Raises Failure for an unknown pass.
+    With the profile `tvm`, all passes that have the option `profile` get it, unless their options name one. A named pipeline takes
+    this option, too: `default{profile="tvm"}`. Raises Failure for an unknown pass or option.
     """
     items = _split(pipeline) if isinstance(pipeline, str) else list(pipeline)
     result: list[Step] = []
     for entry in items:
         if isinstance(entry, Step):
             result.append(entry)
-        elif entry in registry.PIPELINES:
-            result.extend(steps(registry.PIPELINES[entry]))
+        elif entry.partition("{")[0].strip() in registry.PIPELINES:
+            result.extend(_named(entry))
         else:
             result.append(_step(entry))
-    return result
+    return result if profile == "spec" else [step.in_profile(profile) for step in result]
+
+
+def _named(text: str) -> list[Step]:
+    """The steps of a named pipeline with its options."""
+    name, brace, written = text.partition("{")
+    name = name.strip()
+    options = _options(written.strip().removesuffix("}"), name) if brace else {}
+    unknown = [key for key in options if key != "profile"]
+    if unknown:
+        text = f"the pipeline {name} has no option {unknown[0]!r}"
+        raise Failure(
+            Diagnostic(codes.BAD_OPTION, text, help="it takes profile; others are those of its passes")
+        )
+    return steps(registry.PIPELINES[name], str(options.get("profile", "spec")))
 
 
 _PIECE = re.compile(r"""[^,{}()\[\]"';\s]+|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|\s+|.""", re.DOTALL)
@@ -186,10 +207,11 @@ def _step(text: str) -> Step:
     except KeyError as error:
         unknown = Diagnostic(codes.UNKNOWN_PASS, str(error.args[0]), help=codes.UNKNOWN_PASS.fix)
         raise Failure(unknown, *registry.problems()) from None
-    return Step(of, of.settled_options(_options(options.strip().removesuffix("}"), of) if brace else {}))
+    given = _options(options.strip().removesuffix("}"), of.name) if brace else {}
+    return Step(of, of.settled_options(given))
 
 
-def _options(text: str, of: Pass) -> dict[str, Any]:
+def _options(text: str, of: str) -> dict[str, Any]:
     """Parse options `a=1,b="x"`. A part without a name belongs to the option before it: `skip=add,multiply`."""
     settings: dict[str, list[Any]] = {}
     name = ""
@@ -198,13 +220,13 @@ def _options(text: str, of: Pass) -> dict[str, Any]:
         if equals:
             name = key.strip()
             if name in settings:
-                raise _bad_option(f"option {name!r} of {of.name} is given twice")
+                raise _bad_option(f"option {name!r} of {of} is given twice")
             settings[name] = []
         elif not name:
-            raise _bad_option(f"{part!r} is no option of {of.name}; write name=value")
+            raise _bad_option(f"{part!r} is no option of {of}; write name=value")
         written = (value if equals else part).strip()
         if not written:
-            raise _bad_option(f"option {name!r} of {of.name} has no value")
+            raise _bad_option(f"option {name!r} of {of} has no value")
         settings[name].append(_value(written))
     return {key: values[0] if len(values) == 1 else values for key, values in settings.items()}
 
@@ -330,13 +352,14 @@ def run_pipeline(
     verify: bool = True,
     record: bool = False,
     phase_check: str = "error",
+    profile: str = "spec",
 ) -> IRModule:
     """The module after a pipeline of passes. Raises Failure like `apply_pass`.
 
     With `record` the attribute `rx.passes` of the result names the passes. With `phase_check="warn"`, passes also run where they
-    would refuse to (RX0407).
+    would refuse to (RX0407). In the profile `tvm` they give TVM's results, with the checks that these lose.
     """
-    given = steps(pipeline)
+    given = steps(pipeline, profile)
     return _result(recording(module) if record else module, given, verify, verify, phase_check)
 
 

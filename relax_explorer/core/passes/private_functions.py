@@ -12,8 +12,11 @@ from relax_explorer.core.passes.contract import PassSite, infer_again
 from relax_explorer.core.program.module import IRModule
 
 
-def only_called(module: IRModule) -> dict[str, e.Function]:
-    """The private Relax functions that nothing uses as a value, by name."""
+def changeable(module: IRModule, at: PassSite) -> dict[str, e.Function]:
+    """The private Relax functions that nothing uses as a value, by name. In the profile `tvm` all private ones."""
+    private = {name: fn for name, fn in module.relax_functions.items() if fn.is_private}
+    if at.as_tvm:
+        return private
     as_values: dict[str, int] = {}
     for fn in module.relax_functions.values():
         for expr in exprs(fn):
@@ -21,7 +24,6 @@ def only_called(module: IRModule) -> dict[str, e.Function]:
                 as_values[expr.name] = as_values.get(expr.name, 0) + 1
             elif type(expr) is e.Call and type(expr.op) is e.GlobalVar:
                 as_values[expr.op.name] = as_values.get(expr.op.name, 0) - 1
-    private = {name: fn for name, fn in module.relax_functions.items() if fn.is_private}
     return {name: fn for name, fn in private.items() if not as_values.get(name)}
 
 
@@ -52,11 +54,13 @@ def drop_unread_bindings(at: PassSite) -> IRModule:
     """The module of `at` with all its functions, but without their unread bindings, for passes that end with this."""
     site = _next(at)
     for name, fn in site.module.relax_functions.items():
-        site.editor.replace(name, dead_code.drop_unread(fn, site, keep_errors=True))
+        site.editor.replace(name, dead_code.drop_unread(fn, site))
     return infer_again(site.editor.done(), site)
 
 
 def _next(at: PassSite) -> PassSite:
     """A site for the next part of a pass, with the same report and record."""
     module = infer_again(at.editor.done(), at)
-    return PassSite(module, report=at.report, recorded=at.recorded, rule=at.rule)
+    return PassSite(
+        module, report=at.report, recorded=at.recorded, rule=at.rule, as_tvm=at.as_tvm, drops_checks=at.as_tvm
+    )

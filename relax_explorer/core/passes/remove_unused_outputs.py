@@ -14,7 +14,7 @@ from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.walk import merged_blocks
 from relax_explorer.core.passes import machine_calls as m
 from relax_explorer.core.passes.contract import PassSite, module_pass
-from relax_explorer.core.passes.private_functions import clean_up, only_called
+from relax_explorer.core.passes.private_functions import changeable, clean_up
 from relax_explorer.core.passes.properties import CANONICAL_BINDINGS, NORMAL_FORM
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
 from relax_explorer.core.program.module import IRModule
@@ -22,14 +22,17 @@ from relax_explorer.core.program.module import IRModule
 Outputs = Mapping[str, tuple[int, ...]]  # the fields that stay, by the name of the function
 
 
-@module_pass("RemoveUnusedOutputs", requires=[NORMAL_FORM], establishes=[CANONICAL_BINDINGS])
+@module_pass(
+    "RemoveUnusedOutputs", has_profiles=True, requires=[NORMAL_FORM], establishes=[CANONICAL_BINDINGS]
+)
 def remove_unused_outputs(module: IRModule, at: PassSite) -> IRModule:
     """Drop the fields of tuples returned by private functions that no call reads.
 
     A single remaining field is returned without a tuple. A function keeps all fields if a call uses its result as a whole, or if
-    the function is used as a value. At the end, bindings are canonicalized and dead code is removed.
+    the function is used as a value. At the end, bindings are canonicalized and dead code is removed. In the profile `tvm` uses as
+    a value do not count, and a call whose result nothing reads goes with its effects.
     """
-    outputs = _read_outputs(module)
+    outputs = _read_outputs(module, at)
     at.is_open = bool(outputs)
     for name, fn in module.relax_functions.items() if outputs else ():
         new = _returning(fn, outputs[name]) if name in outputs else fn
@@ -37,9 +40,9 @@ def remove_unused_outputs(module: IRModule, at: PassSite) -> IRModule:
     return clean_up(at)
 
 
-def _read_outputs(module: IRModule) -> Outputs:
+def _read_outputs(module: IRModule, at: PassSite) -> Outputs:
     """The fields that calls read, of the functions that return others too."""
-    sizes = {name: _fields(fn) for name, fn in only_called(module).items() if _fields(fn)}
+    sizes = {name: _fields(fn) for name, fn in changeable(module, at).items() if _fields(fn)}
     read: dict[str, set[int]] = {name: set() for name in sizes}
     for fn in module.relax_functions.values() if sizes else ():
         derived = facts(fn)
@@ -113,7 +116,7 @@ def _reading(fn: e.Function, outputs: Outputs, at: PassSite) -> e.Function:
         name = _callee(binding)
         if name not in outputs or binding.var is None:
             return binding
-        if not outputs[name] and not has_effect(value) and not may_stop(binding):
+        if not outputs[name] and (at.as_tvm or not (has_effect(value) or may_stop(binding))):
             return ()
         info = binding.var.struct_info
         assert isinstance(info, s.TupleStructInfo)  # the result of the callee

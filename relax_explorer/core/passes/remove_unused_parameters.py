@@ -21,23 +21,26 @@ from relax_explorer.core.ir.walk import (
 )
 from relax_explorer.core.passes import machine_calls as m
 from relax_explorer.core.passes.contract import PassSite, module_pass
-from relax_explorer.core.passes.private_functions import calls, drop_unread_bindings, only_called
+from relax_explorer.core.passes.private_functions import calls, changeable, drop_unread_bindings
 from relax_explorer.core.passes.properties import NORMAL_FORM, SHAPES_LOWERED
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
 from relax_explorer.core.program.module import IRModule
 
 
-@module_pass("RemoveUnusedParameters", requires=[NORMAL_FORM], invalidates=[SHAPES_LOWERED])
+@module_pass(
+    "RemoveUnusedParameters", has_profiles=True, requires=[NORMAL_FORM], invalidates=[SHAPES_LOWERED]
+)
 def remove_unused_parameters(module: IRModule, at: PassSite) -> IRModule:
     """Drop the parameters of private functions that their bodies do not read, and the arguments of their calls.
 
     A length that only such parameters tell becomes a parameter of its own: `f(x, y)` becomes `f(x, R.shape([n]))`. A parameter
-    stays if a call may have to check its argument, and if the function is used as a value. If anything changes, unread bindings are dropped, too.
+    stays if a call may have to check its argument, and if the function is used as a value. If anything changes, unread bindings are
+    dropped, too. In the profile `tvm` no parameter stays.
     """
     changes = {
-        name: _Change(fn, unread) for name, fn in only_called(module).items() if (unread := _unread(fn))
+        name: _Change(fn, unread) for name, fn in changeable(module, at).items() if (unread := _unread(fn))
     }
-    for name, call in calls(module):
+    for name, call in () if at.as_tvm else calls(module):
         if name in changes and not changes[name].suits(call):
             del changes[name]
     if not changes:
@@ -84,7 +87,7 @@ class _Change:
     def args(self, call: e.Call) -> tuple[e.Expr, ...]:
         """The new arguments of a call."""
         dims = self._dims(call)
-        return (*[call.args[n] for n in self.kept], *[m.shape((dims[dim],)) for dim in self.lengths])
+        return (*[call.args[n] for n in self.kept], *[m.shape((dims.get(dim, dim),)) for dim in self.lengths])
 
     def _dims(self, call: e.Call) -> dict[p.PrimVar, p.PrimExpr]:
         """The lengths that a call gives to shape variables, those of kept parameters first."""

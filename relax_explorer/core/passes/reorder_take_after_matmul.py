@@ -12,7 +12,7 @@ from relax_explorer.core.patterns.matcher import Match
 from relax_explorer.core.patterns.pattern import is_op, wildcard
 
 
-@function_pass("ReorderTakeAfterMatmul", requires=[NORMAL_FORM])
+@function_pass("ReorderTakeAfterMatmul", has_profiles=True, requires=[NORMAL_FORM])
 def reorder_take_after_matmul(fn: e.Function, at: PassSite) -> e.Function:
     """Replace `matmul(x, take(weights, indices))` by `take(matmul(x, weights), indices)`.
 

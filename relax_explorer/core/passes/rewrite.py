@@ -11,6 +11,7 @@ from typing import Any
 
 from relax_explorer.core.build.block_builder import BlockBuilder
 from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir.facts import free_variables
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.substitute import Substitution
 from relax_explorer.core.ir.walk import map_block, merged_blocks, sequences
@@ -31,6 +32,7 @@ class Rewriter:
         self.scopes: list[dict[Any, Any]] = [{}]  # tables of the rule, one for each open scope
         self._defined: dict[e.Var, e.Binding] = {}  # emitted bindings by their variables
         self._until_end: list[e.Var] = []  # variables that are renamed in the current block only
+        self._here: set[e.Var] = set()  # variables that are not renamed in nested functions
         self._old: dict[
             e.Var, e.Var
         ] = {}  # variables of the function by those that replace them with new StructInfo
@@ -52,6 +54,11 @@ class Rewriter:
         """Replace later uses of `var` by `leaf`, up to the end of the current block."""
         self.rename(var, leaf)
         self._until_end.append(var)
+
+    def rename_here(self, var: e.Var, leaf: e.Expr) -> None:
+        """Replace later uses of `var` by `leaf`, but not in nested functions."""
+        self.rename(var, leaf)
+        self._here.add(var)
 
     def run(self) -> e.Function:
         """The function after the walk."""
@@ -104,10 +111,17 @@ class Rewriter:
         if type(value) is e.Function:
             value = self.substitution.signature(value)
             outer, self.owner = self.owner, value
+            renamed = self.substitution.variables
+            hidden = {var: renamed.pop(var) for var in self._hidden(value) if var in renamed}
             inner = self._inner(value.body)
+            renamed.update(hidden)
             self.owner = outer
             return replace(value, body=inner)
         return self.substitution.expr(value)
+
+    def _hidden(self, value: e.Function) -> set[e.Var]:
+        """The variables of a nested function that are renamed only around it."""
+        return self._here & set(free_variables(value)) if self._here else set()
 
     def _inner(self, branch: e.SeqExpr) -> e.SeqExpr:
         self.scopes.append({})

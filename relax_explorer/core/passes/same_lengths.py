@@ -9,6 +9,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.fold import substitute
+from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.substitute import Substitution
 from relax_explorer.core.ir.walk import bindings, defined_dims
 from relax_explorer.core.passes.contract import PassSite
@@ -23,6 +24,42 @@ def merge_lengths(fn: e.Function, at: PassSite) -> e.Function:
     at.is_open = True
     at.record_in_order(fn, new)
     return new
+
+
+def equal_lengths(fn: e.Function, at: PassSite) -> e.Function:
+    """Replace each shape variable that a match_cast compares with a known length by this length, as TVM does.
+
+    The first cast of a variable counts, and in it the last place. What stands before it, and behind its branch or nested
+    function, keeps the variable. A comparison of two lengths that are known is lost.
+    """
+    if not any(type(binding) is e.MatchCast for binding in bindings(fn)):
+        return fn
+    walk = _Equal()
+    new = walk.function(fn)
+    if new is fn:
+        return fn
+    at.is_open = True
+    at.record_in_order(fn, new)
+    return replace(new, ret_struct_info=None, struct_info=None)
+
+
+class _Equal(Substitution):
+    """Replaces lengths from the cast on that tells them, up to the end of its scope."""
+
+    def binding(self, binding: e.Binding) -> e.Binding:
+        """One binding, behind which the lengths of a cast are known."""
+        if isinstance(binding, e.MatchCast):
+            pairs = _pairs(binding.struct_info, binding.value.struct_info)
+            new = {dim: length for dim, length in pairs if type(dim) is p.PrimVar and length is not None}
+            self.dims = {**new, **self.dims}
+        return super().binding(binding)
+
+    def sequence(self, seq: e.SeqExpr) -> e.SeqExpr:
+        """The blocks and the result of a sequence, which is a scope."""
+        outer = self.dims
+        new = super().sequence(seq)
+        self.dims = outer
+        return new
 
 
 def _known_lengths(fn: e.Function) -> dict[p.PrimVar, p.PrimExpr]:

@@ -48,14 +48,14 @@ OUTPUT = Argument(
 )
 PROFILE = Argument(
     "--profile",
-    "spec (the language), or tvm (what TVM 0.27 accepts)",
+    "spec (the language), or tvm (what TVM 0.27 accepts, and what its passes give)",
     "choice",
     "spec",
     choices=("spec", "tvm"),
 )
 PROFILE_OR_AUTO = Argument(
     "--profile",
-    "spec (the language), tvm (what TVM 0.27 accepts), or auto: tvm for the stages of a build, spec for a program",
+    "spec (the language), tvm (what TVM 0.27 accepts, and what its passes give), or auto: tvm for the stages of a build, spec for a program",
     "choice",
     "auto",
     choices=("auto", "spec", "tvm"),

@@ -102,6 +102,13 @@ class Plan:
             [f"without {', '.join(gone)}"] * bool(gone) + [f"with {', '.join(more)}"] * bool(more)
         )
 
+    def in_profile(self, profile: str) -> Plan:
+        """With every pass that has profiles in this one. Raises Failure for an unknown profile."""
+        entries = [Planned(_plain(entry.step), entry.is_on) for entry in self.entries]
+        if profile == "spec":
+            return Plan(tuple(entries))
+        return Plan(tuple([Planned(entry.step.in_profile(profile), entry.is_on) for entry in entries]))
+
     def with_missing(self, number: int, held: Collection[Property]) -> Plan:
         """With the passes that establish what a step requires, before it. The same plan if nothing is missing, or no pass helps."""
         plan, last = self, number
@@ -144,3 +151,10 @@ class Plan:
         """The properties that the result of another plan has, and the result of this one lacks."""
         gone = before.result(held) - self.result(held)
         return sorted(gone, key=lambda item: item.name)
+
+
+def _plain(step: Step) -> Step:
+    """The step without a profile. The same object if it has none."""
+    if "profile" not in step.options:
+        return step
+    return Step(step.of, {key: value for key, value in step.options.items() if key != "profile"})

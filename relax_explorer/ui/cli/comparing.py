@@ -180,7 +180,7 @@ def bisect(
     workers: int | None, scheduler: str | None, profile: str, format: str,
 ) -> int:  # fmt: skip
     """Find the first stage that fails a test."""
-    build = trials.build(input, passes)
+    build = trials.build(input, passes, profile)
     if len(build.stages) == 1:
         raise click.UsageError("bisect takes --passes, or a folder or file with several stages")
     allowed = trials.tolerance(rtol, atol)

@@ -140,7 +140,7 @@ def opt(
     from relax_explorer.core.passes.pipeline import normalized, recording, run
     from relax_explorer.core.passes.properties import holding
 
-    pipeline = with_files(passes or "default")
+    pipeline = with_files(passes or "default", profile)
     module, problems = normalized(output.read(input))
     held = holding(module)
     errors = [item for item in problems if item.is_error and (profile == "spec" or not item.spec_only)]

@@ -40,7 +40,7 @@ def session_to_run(
         )
     else:
         given = _with_constants(Stage(0, "input", output.read(path)), const)
-        session = Session(given.module, with_files(passes or ()), path, cache, profile)
+        session = Session(given.module, with_files(passes or (), profile), path, cache, profile)
         session.run_all()
         if stage is not None:
             session = session.with_pipeline(session.pipeline[: chosen(session, stage).number])

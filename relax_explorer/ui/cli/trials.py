@@ -45,8 +45,8 @@ def place(text: str) -> tuple[str, str | None]:
     return path, stage
 
 
-def build(path: str, passes: str | None) -> Build:
-    """The stages of a file after passes, of a folder of stages, or of a file with several stages."""
+def build(path: str, passes: str | None, profile: str = "spec") -> Build:
+    """The stages of a file after passes in a profile, of a folder of stages, or of a file with several stages."""
     if path == "-":
         stages = [Stage(0, "input", output.read(path), path)]
     else:
@@ -55,7 +55,7 @@ def build(path: str, passes: str | None) -> Build:
         return Build(tuple(stages), path)
     if len(stages) > 1:
         raise click.UsageError(f"{path} has {len(stages)} stages already; --passes is for one program")
-    session = Session(stages[0].module, with_files(passes), path, directories.kernel_cache(), "tvm")
+    session = Session(stages[0].module, with_files(passes, profile), path, directories.kernel_cache(), "tvm")
     session.run_all()
     errors = [item for item in session.stages[0].problems if item.is_error]
     said = output.of_passes(session)

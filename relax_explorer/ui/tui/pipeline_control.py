@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from relax_explorer.core.diagnostics import Failure
+from relax_explorer.core.passes.contract import PROFILES
 from relax_explorer.core.session.planned import Plan
 from relax_explorer.core.session.recorded import RecordedSession
 from relax_explorer.ui.pass_files import with_files
@@ -108,9 +109,23 @@ class PipelineControl:
         if self.plan() is None:
             return
         try:
-            self.run(Plan.of(with_files(text)))
+            self.run(Plan.of(with_files(text, self.stages.of_passes)))
         except Failure as failure:
             self.app.show_failures(failure.diagnostics)
+
+    def profile(self, name: str) -> None:
+        """Run the pipeline in another profile: `tvm` gives what TVM's passes give, with the checks that these lose."""
+        plan = self.plan()
+        if plan is None:
+            return
+        if name not in PROFILES:
+            self.app.say(f"profile takes {' or '.join(PROFILES)}; passes run in {self.stages.of_passes}")
+            return
+        self.stages.profile = name
+        new = plan.in_profile(name)
+        if new == plan:
+            self.app.say(f"no pass of this pipeline differs in {name}")
+        self.run(new, f"passes run in the profile {name}")
 
     def undo(self) -> None:
         """Take back the last change of the pipeline."""

@@ -58,6 +58,11 @@ class StageControl:
         self._at = 0  # the place among the jumps; len(_jumps) is the present one
 
     @property
+    def of_passes(self) -> str:
+        """The profile of the passes that run here; `auto` is about recorded stages only."""
+        return "spec" if self.profile == "auto" else self.profile
+
+    @property
     def run(self) -> RunControl:
         """The control of runs."""
         return self._run()
@@ -158,8 +163,9 @@ class StageControl:
         cache = directories.kernel_cache()
         if is_recorded(path, stages):  # TVM made them, so its rules hold
             return RecordedSession(stages, path, cache, "tvm" if self.profile == "auto" else self.profile)
-        profile = "spec" if self.profile == "auto" else self.profile
-        return Session(stages[0].module, with_files(self.pipeline), path, cache, profile)
+        return Session(
+            stages[0].module, with_files(self.pipeline, self.of_passes), path, cache, self.of_passes
+        )
 
     def _opened(self, session: Session, path: str) -> None:
         self.run.stop()

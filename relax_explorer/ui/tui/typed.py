@@ -145,6 +145,10 @@ def _passes(app: Controls, text: str) -> None:
         app.edit_pipeline()
 
 
+def _profile(app: Controls, text: str) -> None:
+    app.pipeline_control.profile(text.strip())
+
+
 def _edit(app: Controls, text: str) -> None:
     app.edit_text()
 
@@ -256,6 +260,7 @@ TYPED: tuple[Typed, ...] = (
     ),
     Typed("solver", "[STEP]", "Step through type relations or shape contracts.", _solver),
     Typed("passes", "[A,B]", "Edit the pipeline, or run these passes, as with --passes.", _passes),
+    Typed("profile", "spec|tvm", "Run passes as the specification asks, or exactly as TVM does.", _profile),
     Typed("edit", "", "Edit the text of this stage; only the passes behind it run again.", _edit),
     Typed("toggle", "N|PASS", "Turn the pass of a stage off, or on again.", _toggle),
     Typed("edits", "", "List the pipelines that were tried; Enter goes back to one.", _edits),

@@ -353,9 +353,8 @@ class PipelineEditor(Moving, ModalScreen["Plan | None"]):
             return
         place = self._behind if self._replaced is None else self._replaced
         try:
-            self.edits.take(
-                self.plan.with_text(place, with_files(event.value), int(self._replaced is not None))
-            )
+            typed = with_files(event.value, self.explorer.stage_control.of_passes)
+            self.edits.take(self.plan.with_text(place, typed, int(self._replaced is not None)))
         except Failure as failure:
             problem = failure.diagnostics[0]
             self._draw(said=f"{problem.message}; {problem.help}" if problem.help else problem.message)
