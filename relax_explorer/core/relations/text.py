@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from relax_explorer.core.codes import relations as codes
 from relax_explorer.core.ir import prim as p
@@ -320,23 +319,8 @@ class Reader(NoteReader):
         type_args = None
         if self.takes("<"):
             type_args = self.several(self._type_argument, ">")
-        self.expect("(")
-        args: list[r.Expr] = []
-        attrs: dict[str, Any] = {}
-        while not self.takes(")"):
-            if self.kind == "name" and self._is_attribute():
-                name = self.word("an attribute")
-                self.expect("=")
-                attrs[name] = self._literal()
-            else:
-                args.append(self.expression())
-            if not self.sees(")"):
-                self.expect(",")
+        args, attrs = self.arguments(lambda: [self.expression()], self._literal)
         return r.Call(callee, args, type_args, attrs, self.span(start))
-
-    def _is_attribute(self) -> bool:
-        rest = self.source.text[self.end :].lstrip()[:2] if self.token[:1] not in "@%" else ""
-        return rest.startswith("=") and rest != "=="
 
     def _type_argument(self) -> Part | p.PrimExpr:
         """A shape, a dimension, an element type or a type."""

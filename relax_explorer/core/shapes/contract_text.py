@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from math import prod
-from typing import Any
 
 import numpy as np
 
@@ -318,22 +317,12 @@ class _Reader(NoteReader):
 
     def _call(self, start: int) -> c.Expr:
         name = self.word("a function", "@")
-        self.expect("(")
-        args: list[c.Expr] = []
-        attrs: dict[str, Any] = {}
-        while not self.takes(")"):
-            if re.match(r"\w+\s*=(?!=)", self.source.text[self.start :]):
-                key = self.word("an attribute")
-                self.expect("=")
-                attrs[key] = self.integer()
-            elif self.sees("["):
-                self.advance()
-                args += self.several(self._expression, "]")
-            else:
-                args.append(self._expression())
-            if not self.sees(")"):
-                self.expect(",")
+        args, attrs = self.arguments(self._argument, self.integer)
         return c.Call(name, args, attrs, self.span(start))
+
+    def _argument(self) -> list[c.Expr]:
+        """An argument, or several in brackets."""
+        return self.several(self._expression, "]") if self.takes("[") else [self._expression()]
 
 
 def _has_shape(kind: c.SweetType) -> bool:

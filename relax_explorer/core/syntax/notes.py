@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 from relax_explorer.core.codes import relations as codes
 from relax_explorer.core.diagnostics import Code, Diagnostic, Failure, Label
@@ -13,6 +13,8 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import DType, element_type
 from relax_explorer.core.source import Source, Span
 
+_A = TypeVar("_A")
+_V = TypeVar("_V")
 _NUMBER = r"\d+(?:\.\d+)?(?:e-?\d+)?"
 _PARTS = (
     r"""(?:\s|\#[^\n]*)*(?:(?P<number>NUMBER)|(?P<name>[@%]?[A-Za-z_]\w*)"""
@@ -100,6 +102,31 @@ class NoteReader(ABC):
             if not self.sees(end):
                 self.expect(",")
         return found
+
+    def arguments(
+        self, some: Callable[[], list[_A]], attribute: Callable[[], _V]
+    ) -> tuple[list[_A], dict[str, _V]]:
+        """The arguments of a call and its attributes `axis=1`, in parentheses. `some` reads one place, which may hold several."""
+        args: list[_A] = []
+        attrs: dict[str, _V] = {}
+        self.expect("(")
+        while not self.takes(")"):
+            if self._is_attribute():
+                start, name = self.start, self.word("an attribute")
+                if name in attrs:
+                    self.fail(f"`{name}` is given twice", self.span(start))
+                self.expect("=")
+                attrs[name] = attribute()
+            else:
+                args += some()
+            if not self.sees(")"):
+                self.expect(",")
+        return args, attrs
+
+    def _is_attribute(self) -> bool:
+        """True if the current token is a name in front of `=`."""
+        rest = self.source.text[self.end :].lstrip()[:2] if self.token[:1] not in "@%" else ""
+        return self.kind == "name" and rest.startswith("=") and rest != "=="
 
     def ended(self) -> None:
         """Raise Failure unless the text ends here."""
