@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Callable, Iterator
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -78,10 +79,30 @@ class _Group(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] not in self.commands and not args[0].startswith("-"):
+            if not ctx.resilient_parsing:
+                self._need_file(ctx, args)
             printed = _PRINTED.get(Path(args[0]).suffix, "show")
             opened = "tui" if sys.stdout.isatty() or ctx.resilient_parsing else printed
             return opened, self.commands[opened], args
         return super().resolve_command(ctx, args)
+
+    def _need_file(self, ctx: click.Context, args: list[str]) -> None:
+        """Refuse a word that is no command and no file but looks like a command, and several files where none can be opened."""
+        from difflib import get_close_matches  # not needed by a call that is right
+
+        word = args[0]
+        if not Path(word).exists() and word.isidentifier():
+            close = get_close_matches(word, self.commands)
+            if close or len(args) > 1:
+                hint = (
+                    f"Did you mean {close[0]}?" if close else f"{ctx.command_path} --help lists the commands."
+                )
+                ctx.fail(f"there is no command and no file {word!r}. {hint}")
+        files = list(takewhile(lambda arg: Path(arg).exists(), args))
+        if len(files) > 1 and not sys.stdout.isatty():
+            ctx.fail(
+                "several files are the stages of one session, which opens in a terminal. Print each one with show, or use diff."
+            )
 
     def make_context(self, *arguments: Any, **named: Any) -> click.Context:
         with _safe_messages(), output.stream():  # which prints the help
