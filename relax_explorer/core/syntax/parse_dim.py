@@ -26,6 +26,8 @@ from relax_explorer.core.syntax.prim_rules import (
 from relax_explorer.core.syntax.python_text import expression_tree
 from relax_explorer.core.syntax.written import dotted, dtype_of_prefix
 
+_DIVISIONS = frozenset({p.FloorDiv, p.FloorMod, p.Div, p.Mod})
+
 
 class DimReader:
     """Reads scalar expressions in one function.
@@ -179,7 +181,13 @@ class DimReader:
             left = left.left
         value = self.prim(left)
         for operator, right in reversed(operations):
-            value = combine(operator, *align(value, self.prim(right)))
+            a, b = align(value, self.prim(right))
+            if operator in _DIVISIONS and type(b) is p.IntImm and b.value == 0:
+                text = f"{ast.unparse(node)[:40]!r} divides by zero"
+                raise self.ctx.fail(
+                    codes.BAD_EXPRESSION, text, right, help="divide by a length that is not 0"
+                )
+            value = combine(operator, a, b)
         return value
 
     def _compare(self, node: ast.Compare) -> p.PrimExpr:
