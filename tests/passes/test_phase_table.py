@@ -9,11 +9,14 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+import relax_explorer as rxe
 from relax_explorer.core import passes
 from relax_explorer.core.passes import phase_table
 from relax_explorer.core.passes.phases import PHASES
 from relax_explorer.core.passes.pipeline import steps
+from relax_explorer.core.passes.properties import SHAPES_LOWERED
 from relax_explorer.ui.cli.main import group
+from tests.support.ready_modules import after
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "phases.md"
 
@@ -127,3 +130,19 @@ def test_phases_in_every_format(style: str, part: str, tmp_path: Path) -> None:
     target = tmp_path / "phases"
     assert said("phases", "--format", style, "-o", str(target))[0] == 0
     assert part in target.read_text(encoding="utf-8")
+
+
+def test_a_symbolic_shape_that_a_branch_or_a_function_returns_is_not_lowered_yet() -> None:
+    text = """@R.function
+def main(x: R.Tensor(("n",), "float32"), c: R.Tensor((), "bool")):
+    n = T.int64()
+    if c:
+        s = R.shape([2])
+    else:
+        s = R.shape([{}])
+    return {}
+"""
+    for length, result, holds in (("n", "s", False), ("3", "s", True), ("3", "R.shape([n])", False)):
+        module = rxe.normalize(rxe.parse(text.format(length, result)))
+        assert SHAPES_LOWERED.holds(module) is holds
+        assert SHAPES_LOWERED.holds(after(module, "VMShapeLower"))

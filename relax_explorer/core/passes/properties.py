@@ -131,11 +131,17 @@ def _nested(binding: e.Binding) -> str:
     return "a nested function" if type(binding.value) is e.Function else ""
 
 
+_NOT_COMPUTED = "a symbolic length that no builtin computes"
+
+
 def _computed_shape(module: IRModule) -> tuple[Any, str] | None:
     for fn in module.relax_functions.values():
+        if any(map(_is_symbolic, _leaves(fn.body.body))):
+            return fn, _NOT_COMPUTED
         for binding in bindings(fn):
-            if any(map(_is_symbolic, _leaves(binding.value))):
-                return binding, "a symbolic length that no builtin computes"
+            results = [leaf for branch in sequences(binding.value) for leaf in _leaves(branch.body)]
+            if any(map(_is_symbolic, (*_leaves(binding.value), *results))):
+                return binding, _NOT_COMPUTED
     return None
 
 
