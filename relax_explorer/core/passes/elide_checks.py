@@ -48,7 +48,7 @@ def elide_checks(
                 return e.VarBinding(binding.var, binding.value, None, binding.span)
         if errors == "drop" and (binding.var is None or binding.var not in needs.read):
             info = _Binding(new).part(binding.struct_info)
-            return replace(binding, struct_info=info, var=None, annotation=None)
+            return replace(binding, struct_info=info, var=None, annotation=None, lengths_only=False)
         walk.note(("cast", binding.value), (binding, walk.block))
         return binding
 
