@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 
 import relax_explorer as rxe
 from relax_explorer.core.session.commands import COMMANDS
-from relax_explorer.ui.cli.handlers import HANDLERS
+from relax_explorer.ui.cli.handler_table import HANDLERS
 from relax_explorer.ui.cli.main import group
 from relax_explorer.ui.cli.output import CANNOT, OK
 from tests.support.roundtrip import DATA, SAMPLES

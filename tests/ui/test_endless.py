@@ -123,7 +123,7 @@ def test_escape_stops_a_packed_function_that_loops(tmp_path: Path) -> None:
     code.write_text("def loops(x):\n    while True:\n        pass\n")
     words = ("-m", "relax_explorer", "tui", str(program), "--packed", f"{code}:loops", "--screen", "debug")
     terminal = Terminal(str(program), (sys.executable, *words))
-    terminal.read_until(b"main")
+    terminal.read_until(b"made up")  # the text is shown before the run
     terminal.drain()
     os.write(terminal.fd, b"c")
     terminal.drain()
@@ -155,7 +155,7 @@ def test_work_that_nothing_can_end_does_not_keep_the_process(tmp_path: Path) -> 
     """A user's packed function, or a pass, may never return."""
     script = tmp_path / "stuck.py"
     script.write_text(
-        "import sys, time\nfrom relax_explorer.ui.tui.app import Explorer, run_app\nfrom relax_explorer.ui.tui.stage_control import Session\n"
+        "import sys, time\nfrom relax_explorer.ui.tui.app import Explorer, run_app\nfrom relax_explorer.core.session.session import Session\n"
         "Session.advance = lambda self: time.sleep(600)\nsys.exit(run_app(Explorer(sys.argv[1])))\n"
     )
     program = tmp_path / "p.py"

@@ -10,9 +10,11 @@ import pytest
 from relax_explorer.core.session import snapshot
 from relax_explorer.core.session.dumps import Stage
 from relax_explorer.core.syntax.printer import printed_module
-from relax_explorer.ui.tui import stage_control
+from relax_explorer.ui.tui import keys, stage_control
 from relax_explorer.ui.tui.app import Explorer
+from relax_explorer.ui.tui.dialogs.popup import Popup
 from relax_explorer.ui.tui.table_rows import TableRows
+from tests.support.roundtrip import SAMPLES
 from tests.ui.test_explorer import screen_text, wait
 
 LINES = "".join(f"        v{n} = R.add(v{n - 1}, v{n - 1})\n" for n in range(1, 60))
@@ -148,3 +150,53 @@ async def test_no_key_waits_while_the_program_is_printed(
         len(printers) == 1
     )  # without StructInfo: the table has it; and a stage without problems needs no places
     assert printers[0] is not threading.main_thread()
+
+
+async def test_a_line_typed_while_the_program_is_read_is_not_lost(
+    tmp_path: Path, reading: threading.Event
+) -> None:
+    app = Explorer(program(tmp_path))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await wait(pilot, lambda: "# the first line" in screen_text(app))
+        await pilot.press("colon", "g", "o", "space", "v")
+        reading.set()
+        await wait(pilot, lambda: app.state.session is not None)
+        await pilot.press("4", "0", "enter")
+        await wait(pilot, lambda: app.screen_name == "passes")
+        await wait(pilot, lambda: app.state.selection.variable == "v40")
+
+
+async def test_a_popup_stays_open_when_the_program_is_read(tmp_path: Path, reading: threading.Event) -> None:
+    app = Explorer(program(tmp_path))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await wait(pilot, lambda: "# the first line" in screen_text(app))
+        await pilot.press("question_mark")
+        reading.set()
+        await wait(pilot, lambda: app.state.session is not None)
+        assert isinstance(app.screen, Popup)
+        await pilot.press("escape")
+        await wait(pilot, lambda: app.screen_name == "passes" and isinstance(app.view.rows, TableRows))
+
+
+@pytest.mark.parametrize("screen", [name for name in keys.SCREENS if name not in ("home", "solver")])
+async def test_the_screen_that_was_asked_for_follows(
+    screen: str, tmp_path: Path, reading: threading.Event
+) -> None:
+    app = Explorer(program(tmp_path), screen=screen)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await wait(pilot, lambda: "# the first line" in screen_text(app))
+        title = next(line for line in screen_text(app).splitlines() if line)
+        assert f"{screen.title()}]" in title
+        reading.set()
+        await wait(pilot, lambda: app.state.session is not None)
+        await wait(pilot, lambda: app.screen_name == screen)
+        await wait(pilot, lambda: "# the first line" not in screen_text(app))
+
+
+async def test_the_first_stage_of_a_folder_is_shown_while_it_is_read(reading: threading.Event) -> None:
+    app = Explorer(str(SAMPLES[0].parent / "broken_build"))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await wait(pilot, lambda: "# from tvm.script" in screen_text(app))
+        assert app.state.session is None
+        reading.set()
+        await wait(pilot, lambda: isinstance(app.view.rows, TableRows))

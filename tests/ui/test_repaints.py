@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections import Counter
 
 import pytest
@@ -9,11 +10,11 @@ from rich.text import Text
 from textual.screen import Screen
 from textual.widget import Widget
 
-from relax_explorer.ui.tui.app import Explorer
+from relax_explorer.ui.tui.app import TICK, Explorer
 from relax_explorer.ui.tui.widgets.fixed_text import FixedText
 from relax_explorer.ui.tui.widgets.framed import Box
 from relax_explorer.ui.tui.widgets.line_view import LineView, Row
-from tests.ui.test_explorer import LLAMA, opened, screen_text
+from tests.ui.test_explorer import LLAMA, opened, screen_text, wait
 from tests.ui.test_screens import idle
 
 
@@ -121,3 +122,25 @@ async def test_lines_and_titles_that_change_are_drawn() -> None:
         app.frame.query_one("#details", Box).show_title("another [title]")
         await pilot.pause()
         assert "another [title]" in screen_text(app)
+
+
+async def test_the_clock_stands_still_while_nothing_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of its ticks wakes the processor."""
+    ticks = []
+    tick = Explorer._tick
+    monkeypatch.setattr(Explorer, "_tick", lambda self: [ticks.append(1), tick(self)])
+    app = Explorer(LLAMA)
+    async with app.run_test(size=(100, 30)) as pilot:
+        await opened(app, pilot)
+        await idle(pilot, app)
+        await pilot.pause(2 * TICK)  # the tick that stops it
+        ticks.clear()
+        await pilot.pause(4 * TICK)
+        assert not ticks
+        woken = threading.Event()
+        app.jobs.start("test", "waiting", lambda job: woken.wait(30), lambda _: None)
+        await wait(pilot, lambda: "waiting" in screen_text(app))
+        assert ticks
+        woken.set()
+        await idle(pilot, app)
+        assert "waiting" not in screen_text(app)

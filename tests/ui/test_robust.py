@@ -9,8 +9,9 @@ from textual.events import Resize
 from textual.geometry import Size
 
 from relax_explorer.core.session.session import Session
-from relax_explorer.ui.tui.app import Explorer
+from relax_explorer.ui.tui.app import Explorer, screen_class
 from tests.support.roundtrip import SAMPLES
+from tests.ui.random_events import clicks, pressed
 from tests.ui.test_explorer import opened, screen_text, wait
 from tests.ui.test_screens import press
 
@@ -175,3 +176,28 @@ async def test_a_popup_is_as_high_as_its_lines(tmp_path: Path) -> None:
         app.show_text("many", [str(n) for n in range(100)])
         await pilot.pause()
         assert app.screen.query_one("#popup_frame").size.height == 30
+
+
+async def test_keys_and_clicks_behind_the_end_do_nothing() -> None:
+    """A fast typist presses more after `q`; Textual has no screen for it then."""
+    app = Explorer(PRINTS)
+    async with app.run_test(size=(100, 24)) as pilot:
+        await opened(app, pilot)
+        app.exit(0)
+        stack = app._screen_stacks[app._current_mode]
+        held = [*stack]
+        stack.clear()
+        for event in (pressed("j"), *clicks(3, 3), pressed("ctrl+p")):
+            await app.on_event(event)
+        stack.extend(held)  # for the end of the test
+    assert app.return_code == 0
+
+
+async def test_a_screen_that_closes_before_its_views_are_mounted() -> None:
+    app = Explorer(PRINTS)
+    async with app.run_test(size=(100, 24)) as pilot:
+        await opened(app, pilot)
+        frame = screen_class("problems")()
+        frame.on_mount()  # nothing was composed
+        frame.draw_bars()
+        assert not hasattr(frame, "_drawn")

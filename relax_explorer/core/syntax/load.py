@@ -10,7 +10,6 @@ from relax_explorer.core.codes import syntax as codes
 from relax_explorer.core.diagnostics import Code, Diagnostic, Label, ParseError
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.source import Source, with_line_feeds
-from relax_explorer.core.syntax.parser import parse
 
 MAX_BYTES = 256 << 20
 # First bytes of files that are opened by mistake, with a description and advice.
@@ -33,6 +32,10 @@ _KNOWN: tuple[tuple[bytes, str, str], ...] = (
 
 def load(path: str | Path) -> IRModule:
     """The module in a file. Raises ParseError if the file can't be read or is not a program."""
+    from relax_explorer.core.syntax.parser import (
+        parse,  # here, since a text is shown before the parser is needed
+    )
+
     return parse(read_text(path), str(path))
 
 

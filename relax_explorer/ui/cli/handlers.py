@@ -1,9 +1,7 @@
-"""The handlers of all commands. Each takes arguments, prints text or data, and returns the exit status."""
+"""The handlers of commands on one program. Each takes arguments, prints text or data, and returns the exit status."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from importlib import import_module
 from typing import Literal
 
 import click
@@ -299,51 +297,3 @@ def ops(format: str) -> int:
 
     print_ops(format)
     return output.OK
-
-
-# Option names that are Python keywords or already used in this module.
-_OTHER_NAMES = {"output": "output_", "break": "break_"}
-
-
-def _renamed(handler: Callable[..., int]) -> Callable[..., int]:
-    """Adapt a handler: parameters with a reserved option name end with an underscore."""
-    return lambda **arguments: handler(
-        **{_OTHER_NAMES.get(key, key): value for key, value in arguments.items()}
-    )
-
-
-def _from(module: str, name: str) -> Callable[..., int]:
-    """The handler `name` of a module that is imported when it is called: the explorer starts without the machine of `run`."""
-
-    def handler(**arguments: object) -> int:
-        found: Callable[..., int] = getattr(import_module(f"relax_explorer.ui.cli.{module}"), name)
-        return found(**arguments)
-
-    return handler
-
-
-HANDLERS: dict[str, Callable[..., int]] = {
-    "tui": _from("exploring", "tui"),
-    "play": _renamed(_from("exploring", "play")),
-    "serve": _from("serving", "serve"),
-    "show": show,
-    "check": check,
-    "opt": _renamed(opt),
-    "run": _renamed(_from("run", "run")),
-    "debug": _renamed(_from("debug", "debug")),
-    "diff": diff,
-    "compare": _renamed(_from("comparing", "compare")),
-    "bisect": _renamed(_from("comparing", "bisect")),
-    "validate": _renamed(_from("comparing", "validate")),
-    "graph": _renamed(graph),
-    "report": _renamed(report),
-    "who": who,
-    "find": find,
-    "passes": passes,
-    "phases": _renamed(phases),
-    "shapes": _renamed(_from("shaping", "shapes")),
-    "relations": _from("relating", "relations"),
-    "ops": ops,
-    "explain": _from("explain", "explain"),
-    "completion": _from("completing", "completion"),
-}

@@ -187,11 +187,8 @@ def _ascii_option() -> click.Option:
 
 
 def _handler(name: str) -> Callable[..., int]:
-    """The handler of a command. Importing it loads the whole compiler, so `--version` and `--help` never call this."""
-    from relax_explorer.core.ir.node import collector_at_rest
-
-    with collector_at_rest():
-        from relax_explorer.ui.cli.handlers import HANDLERS
+    """The handler of a command. `--version` and `--help` never call this."""
+    from relax_explorer.ui.cli.handler_table import HANDLERS
 
     return HANDLERS[name]
 

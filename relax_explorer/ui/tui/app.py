@@ -18,17 +18,17 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.actions import ActionParseResult
 from textual.app import App
-from textual.events import DescendantFocus, Event
+from textual.events import DescendantFocus, Event, InputEvent
 from textual.filter import LineFilter
 from textual.reactive import reactive
+from textual.timer import Timer
 from textual.widgets import Input
 
 from relax_explorer.core.diagnostics import Diagnostic
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.session.call_inputs import CallInputs
-from relax_explorer.core.session.planned import Plan
 from relax_explorer.ui.files import CannotWrite
-from relax_explorer.ui.tui import keys, rows
+from relax_explorer.ui.tui import keys
 from relax_explorer.ui.tui.dialogs.command_palette import Palette
 from relax_explorer.ui.tui.dialogs.key_prompt import KeyPrompt
 from relax_explorer.ui.tui.dialogs.popup import Popup
@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from textual.pilot import Pilot
 
+    from relax_explorer.core.session.planned import Plan
     from relax_explorer.ui.tui.debug_rows import RunView
     from relax_explorer.ui.tui.exporting import Exports
     from relax_explorer.ui.tui.key_recording import Recorder
@@ -82,7 +83,7 @@ class Explorer(App[int]):
     CSS_PATH = "explorer.tcss"
     TITLE = "relax-explorer"
     COMMANDS: ClassVar[set[Any]] = {KeyCommands}
-    MODES = {name: partial(_screen, name) for name in keys.SCREENS}  # noqa: RUF012  # as Textual declares it
+    MODES = {name: partial(_screen, name) for name in (keys.READING, *keys.SCREENS)}  # noqa: RUF012  # as Textual declares it
     state: reactive[State] = reactive(State(), init=False, repaint=False)  # the screens draw what changed
 
     def __init__(
@@ -99,7 +100,8 @@ class Explorer(App[int]):
         self.keymap = keymap
         self.asked = path or ""  # the program named on the command line
         self.first_screen = screen if path is not None else "home"
-        self.screen_name = self.first_screen
+        self.screen_name = keys.READING if self.asked else self.first_screen
+        self.read_line = 0  # the line that the cursor was on in the text that was being read
         for tokens in THEMES.values():
             self.register_theme(textual_theme(tokens))
         self.history: list[str] = []  # of the `:` line
@@ -107,7 +109,9 @@ class Explorer(App[int]):
         self.starts = True  # False while a screen is shown whose work is started by someone else
         self.follows = False  # True if the next view of the run moves the cursor
         self._shown_notice = ""
-        self.jobs = Jobs(self)
+        self._clock: Timer | None = None
+        self._is_leaving = False
+        self.jobs = Jobs(self, self._wind)
         self.recorder: Recorder | None = None
         self.call = call or CallInputs()
         self.stage_control = StageControl(self, lambda: self.run_control, pipeline, profile, const)
@@ -172,7 +176,9 @@ class Explorer(App[int]):
         return done
 
     async def on_event(self, event: Event) -> None:
-        """Pass an event on, and note it if keys are recorded."""
+        """Pass an event on, and note it if keys are recorded. Keys and clicks behind the end have no screen."""
+        if self._is_leaving and isinstance(event, InputEvent):
+            return
         if self.recorder is not None:
             self.recorder.take(event, not self.jobs.is_idle)
         await super().on_event(event)
@@ -193,8 +199,8 @@ class Explorer(App[int]):
     def on_mount(self) -> None:
         """Show the first screen, and start reading the program."""
         self.theme = self.tokens.name
-        self.switch_mode(self.first_screen)
-        self.set_interval(TICK, self._tick)
+        self.switch_mode(self.screen_name)
+        self._clock = self.set_interval(TICK, self._tick)
         loop = asyncio.get_running_loop()
         for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"):
             if hasattr(signal, name):
@@ -211,8 +217,15 @@ class Explorer(App[int]):
         last.start()
         self.exit(status)
 
+    def _wind(self) -> None:
+        """Let the clock go, since a job runs."""
+        if self._clock is not None:
+            self._clock.resume()
+
     def _tick(self) -> None:
-        """Name what runs for long. Nothing is drawn while nothing runs."""
+        """Name what runs for long. Nothing is drawn while nothing runs, and the clock stands still."""
+        if self._clock is not None and self.jobs.is_idle:
+            self._clock.pause()
         said = self.jobs.notice()
         if said != self._shown_notice:
             self._shown_notice = said
@@ -265,6 +278,13 @@ class Explorer(App[int]):
     def value_width(self) -> int:
         """The cells of a row in the table of values."""
         return max(40, self.size.width - 5)
+
+    def go_on(self) -> None:
+        """Show the first screen instead of the text that is being read, unless a line is typed or a popup is open."""
+        frame = self.frame
+        if self.screen_name == keys.READING and self.screen is frame and not isinstance(self.focused, Input):
+            self.read_line = frame.view.cursor
+            self.show_screen(self.first_screen)
 
     def opened(self) -> None:
         """Go on where the user waits for the program."""
@@ -337,6 +357,10 @@ class Explorer(App[int]):
 
     def show_failures(self, found: tuple[Diagnostic, ...]) -> None:
         """Show why some work failed. Problems keeps it; the last good state stays."""
+        from relax_explorer.ui.tui import rows
+
+        if self.screen_name == keys.READING:
+            self.show_screen(self.first_screen)
         self.change(failures=found)
         shown = [row for item in found for row in rows.problem_rows(item)]
         self.show_rows("1 problem" if len(found) == 1 else f"{len(found)} problems", shown)
@@ -447,6 +471,7 @@ class Explorer(App[int]):
         self, result: int | None = None, return_code: int = 0, message: RenderableType | None = None
     ) -> None:
         """Cancel running work, then end the application."""
+        self._is_leaving = True
         self._cancel_runs()
         if "pass_trials" in vars(self):
             self.pass_trials.close()
@@ -468,6 +493,8 @@ class Explorer(App[int]):
 
     def next_use(self) -> None:
         """Go to the next reader of the selected value; behind the last one, back to its definition."""
+        from relax_explorer.ui.tui import rows
+
         state = self.state
         stage = state.stage
         found = rows.uses(stage, state.selection) if stage is not None else []

@@ -29,6 +29,8 @@ class Host(Protocol):
     notice: str
     screen_name: str
     asked: str
+    first_screen: str
+    read_line: int
     starts: bool
     follows: bool
     history: list[str]
@@ -64,6 +66,9 @@ class Host(Protocol):
 
     def when_drawn(self, then: Callable[[], object]) -> None:
         """Do something after the screen is drawn."""
+
+    def go_on(self) -> None:
+        """Show the first screen instead of the text that is being read."""
 
     def opened(self) -> None:
         """Go on where the user waits for the program."""

@@ -14,7 +14,6 @@ from typing import Any, Protocol
 
 from textual.message import Message
 
-from relax_explorer.core.check import problems
 from relax_explorer.core.codes import internal
 from relax_explorer.core.diagnostics import Diagnostic, Failure, ParseError
 from relax_explorer.ui.crash import write_report
@@ -98,6 +97,8 @@ def _run(job: Job, work: Work, done: Callable[[Any], None]) -> None:
     try:
         result = work(job)
     except ParseError as failure:
+        from relax_explorer.core.check import problems
+
         job.receiver.post_message(JobFailed(job, problems(failure, "spec")))
     except Failure as failure:
         job.receiver.post_message(JobFailed(job, failure.diagnostics))
@@ -118,10 +119,10 @@ def own_fault(error: BaseException) -> Diagnostic:
 
 
 class Jobs:
-    """The jobs of the app, lane by lane."""
+    """The jobs of the app, lane by lane. `started` is called with each new job."""
 
-    def __init__(self, receiver: Receiver) -> None:
-        self.receiver = receiver
+    def __init__(self, receiver: Receiver, started: Callable[[], None] = lambda: None) -> None:
+        self.receiver, self._started = receiver, started
         self.running: list[Job] = []
         self._dropped: list[Job] = []
         self._lanes: dict[str, Lane] = {}
@@ -146,6 +147,7 @@ class Jobs:
         job = Job(lane, name, self.receiver, is_quiet=is_quiet)
         self.running.append(job)
         self._lanes[lane].add(job, work, done)
+        self._started()
         return job
 
     def drop(self, lane: str) -> None:

@@ -240,6 +240,7 @@ KEYS: tuple[Key, ...] = (
     Key("q", "back", "Back; from Passes quit"),
     Key("ctrl+q", "quit", "Quit"),
 )
+READING = "reading"  # the screen of a text that is being read; no key leads to it
 SCREENS = ("passes", "debug", "graph", "problems", "compare", "checks", "solver", "home")
 POPUP = (
     "down", "up", "page(1)", "page(-1)", "top", "bottom", "side(1)", "side(-1)", "search", "match(1)", "match(-1)", "copy",

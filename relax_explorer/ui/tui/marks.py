@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from relax_explorer.core.session.session import Session
-from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.ui.tui.host import Host
 from relax_explorer.ui.tui.selection import Selection
 from relax_explorer.ui.tui.stage_control import StageControl
 from relax_explorer.ui.tui.widgets.line_view import Row
 from relax_explorer.viz.visible import visible
+
+if TYPE_CHECKING:
+    from relax_explorer.core.session.session import Session
+    from relax_explorer.core.session.snapshot import Snapshot
 
 BACK = "apostrophe"  # as a mark: where the last jump began
 

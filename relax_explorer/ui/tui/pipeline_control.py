@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from relax_explorer.core.diagnostics import Failure
-from relax_explorer.core.passes.contract import PROFILES
-from relax_explorer.core.session.planned import Plan
-from relax_explorer.core.session.recorded import RecordedSession
-from relax_explorer.ui.pass_files import with_files
 from relax_explorer.ui.tui.host import Host
 from relax_explorer.ui.tui.stage_control import StageControl
 from relax_explorer.ui.tui.widgets.line_view import Row
 from relax_explorer.viz.visible import visible
+
+if TYPE_CHECKING:
+    from relax_explorer.core.session.planned import Plan
 
 RECORDED = "these stages were recorded by a build; there is no pipeline to edit"
 
@@ -35,13 +35,14 @@ class PipelineControl:
         if state.path != self._path:
             self._past, self._future, self._path = [], [], state.path
         if state.plan is None:
-            is_recorded = isinstance(state.session, RecordedSession)
-            self.app.say(RECORDED if is_recorded else "no program is open")
+            self.app.say(RECORDED if state.session is not None else "no program is open")
         return state.plan
 
     @property
     def text(self) -> str:
         """The value of `--passes` that gives these stages: as it was typed, if nothing was edited."""
+        from relax_explorer.ui.pass_files import with_files
+
         plan, given = self.app.state.plan, self.stages.pipeline
         return given if plan is None or plan.steps == with_files(given) else plan.text
 
@@ -108,6 +109,9 @@ class PipelineControl:
         """Run the pipeline of a text such as `CanonicalizeBindings,LegalizeOps`."""
         if self.plan() is None:
             return
+        from relax_explorer.core.session.planned import Plan
+        from relax_explorer.ui.pass_files import with_files
+
         try:
             self.run(Plan.of(with_files(text, self.stages.of_passes)))
         except Failure as failure:
@@ -115,6 +119,8 @@ class PipelineControl:
 
     def profile(self, name: str) -> None:
         """Run the pipeline in another profile: `tvm` gives what TVM's passes give, with the checks that these lose."""
+        from relax_explorer.core.passes.contract import PROFILES
+
         plan = self.plan()
         if plan is None:
             return

@@ -25,6 +25,7 @@ class Selection:
 
 FIRST = Folded()
 
+LEAST_BESIDE = 120  # cells of a terminal from which on two stages stand side by side
 DIFFS = {
     "inline": "changes are marked",
     "beside": "side by side with the stage before",

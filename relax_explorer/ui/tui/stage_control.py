@@ -3,43 +3,36 @@
 from __future__ import annotations
 
 import gc
+import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from relax_explorer.core.diagnostics import ParseError
 from relax_explorer.core.ir import expr as e
-from relax_explorer.core.ir.facts import facts
 from relax_explorer.core.ir.walk import bindings
-from relax_explorer.core.session.dumps import Stage, dumped
-from relax_explorer.core.session.planned import Plan
-from relax_explorer.core.session.recorded import RecordedSession, is_recorded
-from relax_explorer.core.session.session import Session
-from relax_explorer.core.session.snapshot import Snapshot
-from relax_explorer.ui import directories, recent, remembered_inputs
-from relax_explorer.ui.pass_files import with_files
+from relax_explorer.core.session.folders import numbered_files
+from relax_explorer.ui import recent
 from relax_explorer.ui.tui.host import Host
 from relax_explorer.ui.tui.jobs import Job
 from relax_explorer.ui.tui.selection import Options, Selection
 from relax_explorer.ui.tui.state import State
-from relax_explorer.ui.tui.table_rows import folds_around
-from relax_explorer.viz.ir_table import IrTable
-from relax_explorer.viz.solving import Solving
-from relax_explorer.viz.solving_files import read_solving
 from relax_explorer.viz.table_folds import Folded, is_check
 
 if TYPE_CHECKING:
+    from relax_explorer.core.session.planned import Plan
+    from relax_explorer.core.session.session import Session
+    from relax_explorer.core.session.snapshot import Snapshot
     from relax_explorer.ui.tui.run_control import RunControl
+    from relax_explorer.viz.solving import Solving
 
 MOST_JUMPS = 100
-EARLY = (
-    10_000  # bindings up to which remembered inputs are looked up before the program is shown; takes 50 ms
-)
-
 DRAWN = 0.5  # seconds to wait for the screen at most
 LATER = (
+    "screens.passes_screen",
     "pictures",
     "run_control",
 )  # modules that are needed after the first text; no key waits for their import
@@ -73,21 +66,26 @@ class StageControl:
         """Read a file or a folder of stages, and run the pipeline of a file. What is open stays until the new program is read."""
 
         def work(job: Job) -> None:
-            solving = read_solving(path)
+            self._preview(path, job)
+            from relax_explorer.ui.tui import reading  # behind the first picture: it needs the whole core
+
+            solving = reading.solving_of(path)
             if solving is not None:
                 recent.remember(path)
                 job.tell(lambda: self._solved(solving))
                 return
-            stages = dumped(path)
-            self._preview(stages[0].text, job)
-            session = self._session(path, self._with_constants(stages, job))
+            stages, remark = reading.stages_of(path, self.const)
+            if remark:
+                job.tell(lambda: self.app.say(remark))
+            session = reading.session_of(path, stages, self.pipeline, self.profile)
             for name in LATER:
                 import_module(f"relax_explorer.ui.tui.{name}")
-            early = _size(session) <= EARLY
+            early = reading.is_small(session)
             if early:  # so that a run that starts at once has them
                 self._recall(session, job)
-            _prepare(session.stages[0])
+            reading.prepare(session.stages[0])
             recent.remember(path)
+            self._shown(job, self.app.go_on)
             job.tell(lambda: self._opened(session, path))
             if not early:
                 self._recall(session, job)
@@ -97,6 +95,8 @@ class StageControl:
 
     def _recall(self, session: Session, job: Job) -> None:
         """Look up the inputs of earlier runs of this program."""
+        from relax_explorer.ui import remembered_inputs
+
         first = session.stages[0]
         key = remembered_inputs.module_key(first.module)
         found = remembered_inputs.remembered(key)
@@ -130,42 +130,22 @@ class StageControl:
 
         self.app.jobs.start("session", "running the pipeline", lambda job: self._advance(session, job), done)
 
-    def _preview(self, text: str, job: Job) -> None:
+    def _preview(self, path: str, job: Job) -> None:
         """Show the text of the first program, and wait for the screen: reading it would slow down the first picture."""
+        text = first_text(path)
+        if text:
+            self._shown(job, lambda: self.app.change(preview=text))
+
+    def _shown(self, job: Job, show: Callable[[], None]) -> None:
+        """Show something, and wait until it is drawn."""
         drawn = threading.Event()
-        job.tell(lambda: self._show_preview(text, drawn))
+
+        def then() -> None:
+            show()
+            self.app.when_drawn(drawn.set)
+
+        job.tell(then)
         drawn.wait(DRAWN)
-
-    def _show_preview(self, text: str, drawn: threading.Event) -> None:
-        self.app.change(preview=text)
-        self.app.when_drawn(drawn.set)
-
-    def _with_constants(self, stages: list[Stage], job: Job) -> list[Stage]:
-        """Make up the constants that the texts omit, if the user asked for it. Stages that can't be read stay."""
-        source = self.const
-        if source is None:
-            return stages
-        from relax_explorer.core.session.made_constants import with_constants
-
-        found, notes = [], []
-        for stage in stages:
-            try:
-                stage, made_up = with_constants(stage, source)
-                notes += [made_up] if made_up else []
-            except ParseError:
-                pass  # a stage that can't be read tells it itself
-            found.append(stage)
-        if notes:
-            job.tell(lambda: self.app.say(f"constants made up: {notes[0]}"))
-        return found
-
-    def _session(self, path: str, stages: Sequence[Stage]) -> Session:
-        cache = directories.kernel_cache()
-        if is_recorded(path, stages):  # TVM made them, so its rules hold
-            return RecordedSession(stages, path, cache, "tvm" if self.profile == "auto" else self.profile)
-        return Session(
-            stages[0].module, with_files(self.pipeline, self.of_passes), path, cache, self.of_passes
-        )
 
     def _opened(self, session: Session, path: str) -> None:
         self.run.stop()
@@ -176,10 +156,13 @@ class StageControl:
         if path != self.app.state.path:
             options = _for_another_program(options)
             self.run.calls.clear()
+        from relax_explorer.core.session.planned import Plan
+        from relax_explorer.core.session.recorded import RecordedSession
+
         plan = None if isinstance(session, RecordedSession) else Plan.of(session.pipeline)
         selection = _read_at(first, self.app.preview_line) or Selection(0, first.entry)
         self.app.state = State(path, session, len(session.stages), selection, options, plan=plan)
-        if self.app.screen_name in ("home", "solver"):
+        if self.app.screen_name in ("home", "solver"):  # the reading screen goes on by itself
             self.app.show_screen("passes")
         if is_other:
             gc.collect()
@@ -279,6 +262,9 @@ class StageControl:
         )
         if stage is None or selection.binding is None or not may_hide:
             return
+        from relax_explorer.ui.tui.table_rows import folds_around
+        from relax_explorer.viz.ir_table import IrTable
+
         hiding = folds_around(folded, IrTable(stage, selection.function), selection.binding)
         if hiding:
             self.app.show_with(folded=folded.opened(hiding))
@@ -300,17 +286,15 @@ def _read_at(first: Snapshot, line: int) -> Selection | None:
     return None
 
 
-def _prepare(stage: Snapshot) -> None:
-    """Derive what the first picture of a stage needs, so that no key waits for it."""
-    _ = stage.printed_short, stage.located, stage.phase
-    if type(fn := stage.module.functions.get(stage.entry)) is e.Function:
-        facts(fn)
+def first_text(path: str) -> str:
+    """The text of a file, or of the first stage in a folder. Empty if it can't be read: its reader will tell why."""
+    from relax_explorer.core.syntax.load import read_text
 
-
-def _size(session: Session) -> int:
-    """The number of bindings outside branches."""
-    functions = session.stages[0].module.relax_functions.values()
-    return sum(len(block.bindings) for fn in functions for block in fn.body.blocks)
+    found = numbered_files(Path(path)) if os.path.isdir(path) else []
+    try:
+        return read_text(found[0][1] if found else path)
+    except ParseError:
+        return ""
 
 
 def _functions(stage: Snapshot, first: str) -> list[str]:

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 WIDEST_INFO = 48
 SEPARATOR = " │  "
-LEAST_BESIDE = 120  # cells of a terminal from which on two stages stand side by side
 _POINTS = frozenset("●◆○")
 
 

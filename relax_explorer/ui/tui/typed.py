@@ -10,9 +10,8 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.session.commands import command
 from relax_explorer.ui.tui.controls import Controls
 from relax_explorer.ui.tui.keymap import named_keys
-from relax_explorer.ui.tui.selection import DIFFS
+from relax_explorer.ui.tui.selection import DIFFS, LEAST_BESIDE
 from relax_explorer.ui.tui.state import State
-from relax_explorer.ui.tui.table_rows import LEAST_BESIDE
 from relax_explorer.viz.tokens import THEMES
 
 Handler = Callable[[Controls, str], None]

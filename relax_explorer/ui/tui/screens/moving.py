@@ -6,11 +6,9 @@ from typing import cast
 
 from textual.widgets import Input
 
-from relax_explorer.ui.tui import search
 from relax_explorer.ui.tui.controls import Controls
 from relax_explorer.ui.tui.keys import KEYS, chord, with_table
 from relax_explorer.ui.tui.screens.settling import Settling
-from relax_explorer.ui.tui.table_rows import TableRows
 from relax_explorer.ui.tui.widgets.command_input import BarInput
 from relax_explorer.ui.tui.widgets.line_view import STEP, LineView
 from relax_explorer.viz.tokens import Tokens
@@ -121,6 +119,8 @@ class Moving(Settling):
 
     def search(self, text: str) -> None:
         """Go to the next line with a text; `all:` lists the lines of all stages."""
+        from relax_explorer.ui.tui import search
+
         problem = search.problem(text)
         if problem:
             self.explorer.say(visible(problem))
@@ -137,6 +137,9 @@ class Moving(Settling):
             self.explorer.say(f"nothing has {visible(text)}")
 
     def action_match(self, step: int) -> None:
+        from relax_explorer.ui.tui import search
+        from relax_explorer.ui.tui.table_rows import TableRows
+
         view = self.view
         here = view.rows.number_of(view.cursor) if isinstance(view.rows, TableRows) else view.cursor
         found = search.rows_with(view.rows, self.found)

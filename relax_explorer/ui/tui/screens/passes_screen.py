@@ -17,9 +17,9 @@ from relax_explorer.ui.tui.rail import Folder, OffPass, rail_rows, strip_text
 from relax_explorer.ui.tui.screens.program_frame import ProgramFrame
 from relax_explorer.ui.tui.screens.screen_frame import WIDE, table_text
 from relax_explorer.ui.tui.search import matches
-from relax_explorer.ui.tui.selection import DIFFS
+from relax_explorer.ui.tui.selection import DIFFS, LEAST_BESIDE
 from relax_explorer.ui.tui.state import State
-from relax_explorer.ui.tui.table_rows import LEAST_BESIDE, BesideRows, TableRows
+from relax_explorer.ui.tui.table_rows import BesideRows, TableRows
 from relax_explorer.ui.tui.widgets.fixed_text import FixedText
 from relax_explorer.ui.tui.widgets.framed import Box
 from relax_explorer.ui.tui.widgets.line_messages import CursorMoved, RowChosen
@@ -109,7 +109,8 @@ class PassesScreen(ProgramFrame):
         busy = not self.explorer.jobs.is_idle
         if state.preview and busy:
             if state.preview is not old.preview:
-                self.program.show(TextRows(state.preview), 0)
+                self.program.show(TextRows(state.preview), self.explorer.read_line)
+                self.program.centre()
         else:
             self.program.show(text_lines(no_program(state, state.path or self.explorer.asked, busy)), 0)
 

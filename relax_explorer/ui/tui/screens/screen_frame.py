@@ -61,6 +61,8 @@ class Frame(Moving):
 
     def on_mount(self) -> None:
         """Watch the state; take the focus."""
+        if not self.query("#header"):
+            return  # closed before its views were mounted
         self._drawn: State | None = None
         self._before: LineView | None = None
         self.take_keys(self.name_)
@@ -188,13 +190,18 @@ class Frame(Moving):
         left.append(right)
         return left
 
+    @property
+    def tab(self) -> str:
+        """The screen whose digit is marked in the header."""
+        return self.name_
+
     def _digits(self, is_named: bool) -> Text:
         """The digits of the screens, with their names or only that of this one."""
         state, tabs = self.explorer.state, Text()
         for number, screen in _TABS.items():
-            if screen not in (self.name_, "problems") and (screen == "solver") != (state.solving is not None):
+            if screen not in (self.tab, "problems") and (screen == "solver") != (state.solving is not None):
                 continue  # a program has stages or a solver
-            is_here = screen == self.name_
+            is_here = screen == self.tab
             word = f"{number} {screen.title()}" if is_named or is_here else str(number)
             tabs.append(f"[{word}]" if is_here else f" {word} ", style="bold" if is_here else "dim")
         return tabs

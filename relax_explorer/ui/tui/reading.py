@@ -1,0 +1,69 @@
+"""Reads programs for the explorer: texts to sessions. It needs the whole core, and is imported behind the first picture."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from relax_explorer.core.diagnostics import ParseError
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir.facts import facts
+from relax_explorer.core.session.dumps import Stage, dumped
+from relax_explorer.core.session.recorded import RecordedSession, is_recorded
+from relax_explorer.core.session.session import Session
+from relax_explorer.core.session.snapshot import Snapshot
+from relax_explorer.ui import directories
+from relax_explorer.ui.pass_files import with_files
+from relax_explorer.viz.solving import Solving
+from relax_explorer.viz.solving_files import read_solving
+
+EARLY = (
+    10_000  # bindings up to which remembered inputs are looked up before the program is shown; takes 50 ms
+)
+
+
+def solving_of(path: str) -> Solving | None:
+    """The steps of type relations or shape contracts; None for a program. Raises Failure or ParseError."""
+    return read_solving(path)
+
+
+def stages_of(path: str, source: str | None) -> tuple[list[Stage], str]:
+    """The stages of a file or folder, and what was made up. Raises Failure if they can't be read.
+
+    `source` makes constants that the texts omit; with None they stay unknown.
+    """
+    stages = dumped(path)
+    if source is None:
+        return stages, ""
+    from relax_explorer.core.session.made_constants import with_constants
+
+    found, notes = [], []
+    for stage in stages:
+        try:
+            stage, made_up = with_constants(stage, source)
+            notes += [made_up] if made_up else []
+        except ParseError:
+            pass  # a stage that can't be read tells it itself
+        found.append(stage)
+    return found, f"constants made up: {notes[0]}" if notes else ""
+
+
+def session_of(path: str, stages: Sequence[Stage], pipeline: str, profile: str) -> Session:
+    """The session of a program, or of the stages of a build. Raises Failure or ParseError."""
+    cache = directories.kernel_cache()
+    if is_recorded(path, stages):  # TVM made them, so its rules hold
+        return RecordedSession(stages, path, cache, "tvm" if profile == "auto" else profile)
+    rules = "spec" if profile == "auto" else profile
+    return Session(stages[0].module, with_files(pipeline, rules), path, cache, rules)
+
+
+def is_small(session: Session) -> bool:
+    """True if remembered inputs are found at once."""
+    functions = session.stages[0].module.relax_functions.values()
+    return sum(len(block.bindings) for fn in functions for block in fn.body.blocks) <= EARLY
+
+
+def prepare(stage: Snapshot) -> None:
+    """Derive what the first picture of a stage needs, so that no key waits for it."""
+    _ = stage.printed_short, stage.located, stage.phase
+    if type(fn := stage.module.functions.get(stage.entry)) is e.Function:
+        facts(fn)
