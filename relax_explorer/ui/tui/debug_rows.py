@@ -21,11 +21,13 @@ from relax_explorer.ui.tui.widgets.line_view import Row
 from relax_explorer.viz.debug_text import breakpoint_text, place_text, watch_text
 from relax_explorer.viz.ir_table import IrTable
 from relax_explorer.viz.shape_text import check_line, constraint_line
+from relax_explorer.viz.value_readers import CELLS, HEAD, Readers, readers
 from relax_explorer.viz.value_table import value_head, value_row
-from relax_explorer.viz.visible import visible
+from relax_explorer.viz.visible import columns, visible
 
 MOST = 200  # rows of a table
 NAMES = ((120, 32), (90, 24), (0, 16))  # cells of a name at most in a table of values from a width on
+WITH_READERS = 104  # cells of a table of values from which on it tells the readers
 LONG = 3_000  # rows of a function from which on constraints are not listed, since they mention every binding
 
 
@@ -52,10 +54,15 @@ class RunView:
 
 
 class ValueRows(Sequence[Row]):
-    """The table of values for one width. A row reads its array when it is drawn."""
+    """The table of values for one width. A row reads its array when it is drawn. Wide rows tell the readers, too."""
 
-    def __init__(self, items: Sequence[tuple[str, Value, str]], width: int = 74) -> None:
-        self.items, self.width = items, width
+    def __init__(
+        self, items: Sequence[tuple[str, Value, str]], width: int = 74, readers: Readers | None = None
+    ) -> None:
+        self.items, self.width, self.readers = items, width, readers
+        self._has_readers = readers is not None and width >= WITH_READERS
+        width = width - CELLS - 1 if self._has_readers else width
+        self._own_width = width
         most = next(most for least, most in NAMES if width >= least)
         longest = max([len(name) for name, _, _ in items[:MOST]], default=most)
         self.name_width = min(max(longest, 6), most)
@@ -74,18 +81,23 @@ class ValueRows(Sequence[Row]):
         row = self._rows.get(number)
         if row is None:
             name, value, mark = self.items[number]
-            text = value_row(name, value, self.width, self.name_width)
+            text = value_row(name, value, self._own_width, self.name_width)
+            if self._has_readers and self.readers is not None:
+                gap = " " * max(1, self.width - CELLS - columns(text))
+                text = f"{text}{gap}{self.readers.cells(name)}".rstrip()
             row = self._rows[number] = Row(text, mark, value, name)
         return row
 
     def of_width(self, width: int) -> ValueRows:
         """The same values in rows of another width."""
-        return self if width == self.width else ValueRows(self.items, width)
+        return self if width == self.width else ValueRows(self.items, width, self.readers)
 
     @property
     def head(self) -> str:
         """The titles of the columns."""
-        return value_head(self.width, self.name_width)
+        text = value_head(self._own_width, self.name_width)
+        gap = " " * max(1, self.width - CELLS - columns(text))
+        return f"{text}{gap}{HEAD}".rstrip() if self._has_readers else text
 
 
 def run_view(
@@ -98,7 +110,10 @@ def run_view(
         tables[name] = IrTable(stage, name, None if name else ())
     lines = marked_lines(session, tables[name])
     place = session.place_of(0)
-    values = ValueRows(_values(session), width)
+    fn = stage.module.functions.get(debugger.frame.name)
+    is_walked = debugger.inside is not None  # its operands have other names
+    found = readers(fn) if type(fn) is e.Function and not is_walked else None
+    values = ValueRows(_values(session), width, found)
     for number in range(
         min(len(values), 16)
     ):  # here, so that the first screen of arrays is not read by the UI thread
