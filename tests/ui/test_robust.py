@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from textual.events import Resize
+from textual.events import Paste, Resize
 from textual.geometry import Size
 
 from relax_explorer.core.session.session import Session
@@ -187,7 +187,7 @@ async def test_keys_and_clicks_behind_the_end_do_nothing() -> None:
         stack = app._screen_stacks[app._current_mode]
         held = [*stack]
         stack.clear()
-        for event in (pressed("j"), *clicks(3, 3), pressed("ctrl+p")):
+        for event in (pressed("j"), *clicks(3, 3), pressed("ctrl+p"), Paste("x")):
             await app.on_event(event)
         stack.extend(held)  # for the end of the test
     assert app.return_code == 0

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,9 @@ from relax_explorer.ui.tui.app import Explorer
 from relax_explorer.ui.tui.typed import command_line
 from relax_explorer.ui.tui.widgets.line_view import LineView
 from relax_explorer.viz.solving import TABLES
+from relax_explorer.viz.solving_files import read_solving
+from relax_explorer.viz.solving_report import solving_report
+from relax_explorer.viz.visible import visible
 from tests.cli.test_commands import rxe_cli
 from tests.support.roundtrip import SAMPLES
 from tests.ui.test_explorer import screen_text, wait
@@ -357,7 +362,31 @@ async def test_steps_are_exported(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         await typed(pilot, app, "export svg")
         assert "no graph" in screen_text(app)
         await typed(pilot, app, "report")
-        assert "only programs with stages" in screen_text(app)
+        assert "wrote waiting-report.html" in screen_text(app)
+        page = (tmp_path / "waiting-report.html").read_text()
+        assert "Broadcast waits" in page
+
+
+@pytest.mark.parametrize("path", [WAITING, str(Path(WAITING).with_name("layer.relay")), FLATTEN])
+def test_the_report_has_every_step_and_table(path: str, tmp_path: Path) -> None:
+    solving = read_solving(path)
+    assert solving is not None
+    goal = tmp_path / "report.html"
+    done = rxe_cli("report", path, "-o", str(goal))
+    assert done.exit_code == 0, done.output
+    page = goal.read_text()
+    assert page == solving_report(solving)
+    shown = unescape(re.sub(r"<[^>]*>", "", page))
+    for position in range(solving.last):
+        assert visible(solving.line(position).text, 2_000).strip() in shown
+        assert all(visible(text, 2_000).strip() in shown for text in solving.about(position))
+    assert solving.verdict in shown
+    for name, title in solving.titles.items():
+        lines = solving.table(name, solving.last).lines
+        assert (title in shown) is bool(len(lines))
+        assert all(visible(line.text, 2_000).strip() in shown for line in lines)
+    assert "<script" not in page
+    assert "http" not in page.replace("http-equiv", "")
 
 
 async def test_hostile_text_does_not_reach_the_terminal(tmp_path: Path) -> None:

@@ -406,7 +406,12 @@ COMMANDS: tuple[Command, ...] = (
         "report",
         "Write a session as one HTML file: pipeline, changes, graphs, problems, and a recorded run.",
         (
-            Argument("input", "a TVMScript file, or a folder of numbered stages", "source", metavar="INPUT"),
+            Argument(
+                "input",
+                "a TVMScript file, a folder of numbered stages, or a .relay or .shapes file",
+                "source",
+                metavar="INPUT",
+            ),
             PASSES,
             FUNCTION,
             RUN_INPUT,
@@ -424,6 +429,7 @@ COMMANDS: tuple[Command, ...] = (
         (
             "relax-explorer report model.py -o report.html",
             "relax-explorer report dumps --input io.npz -o report.html",
+            "relax-explorer report samples/relations/layer.relay -o steps.html",
         ),
         "passes",
     ),

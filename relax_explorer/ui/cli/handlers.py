@@ -239,8 +239,10 @@ def report(
     output_: Target | None,
 ) -> int:  # fmt: skip
     """Write a session as HTML."""
-    from relax_explorer.ui.cli.reporting import write_report
+    from relax_explorer.ui.cli.reporting import write_report, write_steps
 
+    if write_steps(input, output_ or STANDARD_OUTPUT):
+        return output.OK
     session = open_session(input, passes, "default")
     return write_report(session, func, input_, shape, max_input, not no_run, output_ or STANDARD_OUTPUT)
 

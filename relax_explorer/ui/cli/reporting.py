@@ -16,6 +16,16 @@ from relax_explorer.ui.cli.interruptible import interruptible
 from relax_explorer.ui.cli.run import most_bytes, relax_function
 from relax_explorer.ui.files import Target
 from relax_explorer.viz.report import report as page
+from relax_explorer.viz.solving_files import read_solving
+from relax_explorer.viz.solving_report import solving_report
+
+
+def write_steps(path: str, target: Target) -> bool:
+    """Write the steps of type relations or shape contracts; False for any other file. Raises Failure or ParseError."""
+    solving = read_solving(path)
+    if solving is not None:
+        output.write(solving_report(solving), target)
+    return solving is not None
 
 
 def write_report(

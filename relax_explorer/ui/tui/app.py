@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.actions import ActionParseResult
 from textual.app import App
-from textual.events import DescendantFocus, Event, InputEvent
+from textual.events import DescendantFocus, Event, InputEvent, Paste
 from textual.filter import LineFilter
 from textual.reactive import reactive
 from textual.timer import Timer
@@ -177,7 +177,7 @@ class Explorer(App[int]):
 
     async def on_event(self, event: Event) -> None:
         """Pass an event on, and note it if keys are recorded. Keys and clicks behind the end have no screen."""
-        if self._is_leaving and isinstance(event, InputEvent):
+        if self._is_leaving and isinstance(event, (InputEvent, Paste)):
             return
         if self.recorder is not None:
             self.recorder.take(event, not self.jobs.is_idle)

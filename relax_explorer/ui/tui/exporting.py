@@ -104,11 +104,16 @@ class Exports:
         return lambda: _panes(style, title, shown)
 
     def report(self, text: str) -> None:
-        """Write the whole session as one page, with a run of the first stage if it runs."""
-        session = self.app.state.session
+        """Write the whole session as one page, with a run of the first stage if it runs; or all steps of a solver."""
+        session, solving = self.app.state.session, self.app.state.solving
+        if solving is not None:
+            from relax_explorer.viz.solving_report import solving_report
+
+            name = text or f"{Path(solving.path).stem}-report.html"
+            self._write(name, "writing the report", lambda: (solving_report(solving), ""))
+            return
         if session is None:
-            is_solved = self.app.state.solving is not None
-            self.app.say("only programs with stages have a report" if is_solved else "no program is open")
+            self.app.say("no program is open")
             return
         self.interrupt = interrupt = Interrupt()
         name = self.run.call.function or session.stages[0].entry
