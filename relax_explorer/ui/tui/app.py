@@ -279,12 +279,12 @@ class Explorer(App[int]):
         """The cells of a row in the table of values."""
         return max(40, self.size.width - 5)
 
-    def go_on(self) -> None:
-        """Show the first screen instead of the text that is being read, unless a line is typed or a popup is open."""
+    def go_on(self, screen: str = "") -> None:
+        """Show a screen, or the first one, instead of the text that is being read, unless a line is typed or a popup is open."""
         frame = self.frame
         if self.screen_name == keys.READING and self.screen is frame and not isinstance(self.focused, Input):
             self.read_line = frame.view.cursor
-            self.show_screen(self.first_screen)
+            self.show_screen(screen or self.first_screen)
 
     def opened(self) -> None:
         """Go on where the user waits for the program."""

@@ -67,8 +67,8 @@ class Host(Protocol):
     def when_drawn(self, then: Callable[[], object]) -> None:
         """Do something after the screen is drawn."""
 
-    def go_on(self) -> None:
-        """Show the first screen instead of the text that is being read."""
+    def go_on(self, screen: str = "") -> None:
+        """Show a screen, or the first one, instead of the text that is being read."""
 
     def opened(self) -> None:
         """Go on where the user waits for the program."""

@@ -72,6 +72,8 @@ class StageControl:
             solving = reading.solving_of(path)
             if solving is not None:
                 recent.remember(path)
+                import_module("relax_explorer.ui.tui.screens.solver_screen")
+                self._shown(job, lambda: self.app.go_on("solver"))
                 job.tell(lambda: self._solved(solving))
                 return
             stages, remark = reading.stages_of(path, self.const)
