@@ -407,10 +407,7 @@ COMMANDS: tuple[Command, ...] = (
         "Write a session as one HTML file: pipeline, changes, graphs, problems, and a recorded run.",
         (
             Argument(
-                "input",
-                "a TVMScript file, a folder of numbered stages, or a .relay or .shapes file",
-                "source",
-                metavar="INPUT",
+                "input", "a program, a folder of stages, a .relay or .shapes file", "source", metavar="INPUT"
             ),
             PASSES,
             FUNCTION,
@@ -429,7 +426,6 @@ COMMANDS: tuple[Command, ...] = (
         (
             "relax-explorer report model.py -o report.html",
             "relax-explorer report dumps --input io.npz -o report.html",
-            "relax-explorer report samples/relations/layer.relay -o steps.html",
         ),
         "passes",
     ),
