@@ -107,6 +107,8 @@ def test_a_tree_that_would_be_folded_prints_as_functions() -> None:
     ]
     for kind in kinds:
         for a, b in ((n, zero), (zero, n), (n, one), (one, n), (two, one), (n, n), (two, zero)):
+            if b is zero and kind.__name__.endswith(("Div", "Mod")):
+                continue  # the reader refuses it
             made = kind(a, b)
             value = p.Select(made, n, one) if kind.compares else made
             text = TEMPLATE.format(prim_text(value))

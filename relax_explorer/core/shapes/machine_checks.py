@@ -45,7 +45,7 @@ def is_lowered(fn: e.Function) -> bool:
     if names[:1] == ["vm.builtin.alloc_shape_heap"]:
         return True
     return names[:1] == ["relax.null_value"] and (
-        not fn.params or (names[1:2] != [""] and names[1].startswith("vm.builtin.check_"))
+        not fn.params or (len(names) > 1 and names[1].startswith("vm.builtin.check_"))
     )
 
 

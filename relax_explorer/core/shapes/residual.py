@@ -332,8 +332,8 @@ class _Walk:
         found = self.demands.get(key)
         if found is not None:
             return found
-        if problem(declared, call.attrs):
-            return ()
+        if problem(declared, call.attrs) or (len(infos) > len(declared.operands) and not declared.variadic):
+            return ()  # the checker tells what is wrong with the call
         unknown = [self.called(arg) for arg in call.args if _has_no_lengths(arg.struct_info)]
         if unknown:
             demand = Demand(f"the operands of {_short(declared)} fit")
