@@ -77,8 +77,6 @@ class StageControl:
                 job.tell(lambda: self._solved(solving))
                 return
             stages, remark = reading.stages_of(path, self.const)
-            if remark:
-                job.tell(lambda: self.app.say(remark))
             session = reading.session_of(path, stages, self.pipeline, self.profile)
             for name in LATER:
                 import_module(f"relax_explorer.ui.tui.{name}")
@@ -89,6 +87,8 @@ class StageControl:
             recent.remember(path)
             self._shown(job, self.app.go_on)
             job.tell(lambda: self._opened(session, path))
+            if remark:  # on the screen that stays
+                job.tell(lambda: self.app.say(remark))
             if not early:
                 self._recall(session, job)
             self._advance(session, job)
