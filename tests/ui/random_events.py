@@ -296,8 +296,8 @@ async def _settles(app: Explorer) -> None:
     raise AssertionError(f"the screen is not whole again: {app.screen_stack}\n{text}")
 
 
-async def main() -> None:
-    """Run sessions of 500 events until the number is reached."""
+async def main() -> int:
+    """Run sessions of 500 events until the number is reached. Returns 1 if there were faults."""
     parser = argparse.ArgumentParser(prog="python -m tests.ui.random_events", description=__doc__)
     parser.add_argument("-n", type=int, default=200_000, help="how many events")
     parser.add_argument("--seed", type=int, default=0)
@@ -309,7 +309,7 @@ async def main() -> None:
             try:
                 program = MORE_PROGRAMS[seed % len(MORE_PROGRAMS)]
                 sent, stall = await session(program, min(500, chosen.n - done), seed, folder)
-            except Exception:
+            except Exception:  # faults are what it looks for: each is printed and counted
                 if chosen.stop:
                     raise
                 failed += 1
@@ -324,6 +324,7 @@ async def main() -> None:
     sys.stdout.write(
         f"{done} events, {failed} faults; the longest stall {longest[0]:.2f} s, seed {longest[1]}\n"
     )
+    return int(failed > 0)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from relax_explorer.core.check.effects import effects, leaves
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.facts import variables
-from relax_explorer.core.ir.walk import sequences
+from relax_explorer.core.ir.walk import bindings, sequences
 from relax_explorer.core.ops import find
 from relax_explorer.core.program.module import IRModule
 
@@ -145,7 +145,7 @@ class FreshResults:
         return self._known[name]
 
     def _body(self, fn: e.Function) -> bool:
-        values = {binding.var: binding.value for binding in _all(fn.body)}
+        values = {binding.var: binding.value for binding in bindings(fn)}
         seen: set[e.Expr] = set(fn.params)
         stack = list(leaves([fn.body.body]))
         while stack:
@@ -209,13 +209,3 @@ def _new(info: s.StructInfo | None) -> Held:
     if isinstance(info, s.TupleStructInfo):
         return tuple([_new(field) for field in info.fields])
     return Cell(is_open=False)
-
-
-def _all(seq: e.SeqExpr) -> Iterator[e.Binding]:
-    """The bindings of a sequence and of the branches in it, not those of nested functions."""
-    for block in seq.blocks:
-        for binding in block.bindings:
-            yield binding
-            if type(binding.value) is e.If:
-                for branch in sequences(binding.value):
-                    yield from _all(branch)

@@ -58,6 +58,22 @@ def bindings(fn: e.Function, nested: bool = True) -> Iterator[e.Binding]:
 _WITH_BLOCKS = frozenset({e.If, e.Function})
 
 
+def all_blocks(fn: e.Function) -> Iterator[e.BindingBlock]:
+    """All blocks of a function, in text order, with those of branches and nested functions."""
+    stack = list(fn.body.blocks[::-1])
+    while stack:
+        block = stack.pop()
+        yield block
+        for binding in reversed(block.bindings):
+            for seq in reversed(sequences(binding.value)):
+                stack.extend(seq.blocks[::-1])
+
+
+def dataflow_blocks(fn: e.Function) -> Iterator[e.DataflowBlock]:
+    """All dataflow blocks of a function, in text order."""
+    return (block for block in all_blocks(fn) if type(block) is e.DataflowBlock)
+
+
 def any_expr(fn: e.Function, test: Callable[[e.Expr], bool]) -> bool:
     """True if `test` holds for any expression in a function."""
     return any(test(expr) for expr in exprs(fn))

@@ -16,7 +16,7 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import DType
 from relax_explorer.core.ir.facts import facts, reads
 from relax_explorer.core.ir.node import replace
-from relax_explorer.core.ir.walk import map_sequences, sequences
+from relax_explorer.core.ir.walk import all_blocks, map_sequences
 from relax_explorer.core.passes.contract import PassSite, function_pass
 from relax_explorer.core.passes.pattern_rules import call, finished
 from relax_explorer.core.passes.properties import NORMAL_FORM
@@ -80,7 +80,7 @@ class _Combiner:
         self.fn, self.at, self.facts = fn, at, facts(fn)
         self.memory = aliases(at.module, at.function, fn)
         self.builder = BlockBuilder(at.editor, within=fn)
-        self.blocks = {b: block for block in _blocks(fn.body) for b in block.bindings}
+        self.blocks = {b: block for block in all_blocks(fn) for b in block.bindings}
         self.front: dict[e.Binding, list[e.Binding]] = {}
         self.replaced: dict[e.Binding, e.Binding] = {}
         self.levels = self._levels()
@@ -245,15 +245,6 @@ def _lead(value: e.Expr) -> tuple[p.PrimExpr, ...]:
 
 def _dtype(value: e.Expr) -> DType | None:
     return value.struct_info.dtype if isinstance(value.struct_info, s.TensorStructInfo) else None
-
-
-def _blocks(seq: e.SeqExpr) -> Iterator[e.BindingBlock]:
-    """The blocks of a sequence and of those nested in it."""
-    stack = [seq]
-    while stack:
-        for block in stack.pop().blocks:
-            yield block
-            stack += [inner for binding in block.bindings for inner in sequences(binding.value)]
 
 
 def _when_ready(bindings: Sequence[e.Binding]) -> Iterator[e.Binding]:

@@ -13,7 +13,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.attrs import Attrs
 from relax_explorer.core.ir.node import replace
-from relax_explorer.core.ir.walk import sequences
+from relax_explorer.core.ir.walk import dataflow_blocks
 from relax_explorer.core.ops import get
 from relax_explorer.core.ops.kit import legalize
 from relax_explorer.core.ops.kit.decl import NotLowered
@@ -39,7 +39,7 @@ def dataflow_use_inplace_calls(fn: e.Function, at: PassSite) -> e.Function:
     The operand has the shape and dtype of the result, its memory was made in the block, and no later binding names a value that
     may share it. If several operands are so, the last one is overwritten. The call becomes a call_tir_inplace of a kernel.
     """
-    places = {binding: place for block in _dataflow_blocks(fn.body) for binding, place in _found(block, at)}
+    places = {binding: place for block in dataflow_blocks(fn) for binding, place in _found(block, at)}
 
     def rule(walk: Rewriter, binding: e.Binding) -> Answer:
         place = places.get(binding)  # the pass renames nothing, so the walk meets the bindings themselves
@@ -51,16 +51,6 @@ def dataflow_use_inplace_calls(fn: e.Function, at: PassSite) -> e.Function:
             return binding
 
     return rewrite(fn, at, rule) if places else fn
-
-
-def _dataflow_blocks(seq: e.SeqExpr) -> Iterator[e.DataflowBlock]:
-    """The dataflow blocks of a sequence, and those of its branches and nested functions."""
-    for block in seq.blocks:
-        if type(block) is e.DataflowBlock:
-            yield block
-        for binding in block.bindings:
-            for inner in sequences(binding.value):
-                yield from _dataflow_blocks(inner)
 
 
 def _found(block: e.DataflowBlock, at: PassSite) -> Iterator[tuple[e.Binding, int]]:

@@ -13,7 +13,7 @@ from relax_explorer.core.ir.attrs import Attrs
 from relax_explorer.core.ir.facts import Facts, facts
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.substitute import Substitution
-from relax_explorer.core.ir.walk import all_dims, defined_dims, map_operands, map_sequences, sequences
+from relax_explorer.core.ir.walk import all_dims, defined_dims, map_operands, map_sequences
 from relax_explorer.core.passes.contract import PassSite
 
 
@@ -53,17 +53,6 @@ def lift(fn: e.Function, at: PassSite, grouping: Grouping, lift_constants: bool 
     stays.
     """
     return replace(fn, body=_Lifter(fn, at, grouping, lift_constants).sequence(fn.body)) if grouping else fn
-
-
-def dataflow_blocks(seq: e.SeqExpr) -> Iterator[e.DataflowBlock]:
-    """The dataflow blocks of a sequence and of its branches."""
-    stack = [seq]
-    while stack:
-        for block in stack.pop().blocks:
-            if isinstance(block, e.DataflowBlock):
-                yield block
-            else:
-                stack += [inner for binding in block.bindings for inner in sequences(binding.value)]
 
 
 class _Lifter:

@@ -15,10 +15,10 @@ from relax_explorer.core.ir.attrs import Attrs
 from relax_explorer.core.ir.facts import reads
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.substitute import Substitution
-from relax_explorer.core.ir.walk import all_dims, defined_dims, map_block, map_sequences
+from relax_explorer.core.ir.walk import all_dims, dataflow_blocks, defined_dims, map_block, map_sequences
 from relax_explorer.core.passes import machine_calls as m
 from relax_explorer.core.passes.contract import PassSite, function_pass
-from relax_explorer.core.passes.fusion_groups import Node, dataflow_blocks, groups, is_kernel_call
+from relax_explorer.core.passes.fusion_groups import Node, groups, is_kernel_call
 from relax_explorer.core.passes.properties import (
     CANONICAL_BINDINGS,
     NORMAL_FORM,
@@ -81,7 +81,9 @@ def fuse_ops(
 
 def _in_groups(fn: e.Function, of: dict[e.Binding, Node]) -> e.Function:
     """The function with the bindings of a group next to each other, after those that the group reads."""
-    changed = {block: _sorted(block, of) for block in dataflow_blocks(fn)}
+    changed: dict[e.BindingBlock, e.BindingBlock] = {
+        block: _sorted(block, of) for block in dataflow_blocks(fn)
+    }
     return replace(fn, body=_with_blocks(fn.body, changed))
 
 

@@ -10,10 +10,10 @@ from relax_explorer.core.codes import passes as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.attrs import Attrs
-from relax_explorer.core.ir.walk import info_holders, operands
+from relax_explorer.core.ir.walk import dataflow_blocks, info_holders, operands
 from relax_explorer.core.passes import composite_functions
 from relax_explorer.core.passes.contract import PassSite, module_pass
-from relax_explorer.core.passes.function_groups import Group, dataflow_blocks, lift
+from relax_explorer.core.passes.function_groups import Group, lift
 from relax_explorer.core.passes.properties import (
     NO_NESTED_FUNCTIONS,
     NORMAL_FORM,
@@ -109,7 +109,7 @@ class _Matches:
         self.pattern, self.values = pattern, binding_index(fn).values
         self.grouping: dict[e.Binding, Group] = {}
         wanted = roots(pattern.pattern)
-        for block in dataflow_blocks(fn.body):
+        for block in dataflow_blocks(fn):
             inside: dict[e.Expr | None, int] = {binding.var: n for n, binding in enumerate(block.bindings)}
             for binding in block.bindings:
                 if type(binding.value) is e.Call and (wanted is None or root_of(binding.value) in wanted):

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.facts import free_variables
-from relax_explorer.core.ir.walk import operands, sequences
+from relax_explorer.core.ir.walk import dataflow_blocks, operands
 from relax_explorer.core.ops.kit.decl import Fusion
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.tir.stmt import PrimFunc
@@ -127,18 +127,6 @@ def _leaves(value: e.Expr) -> Iterator[e.Expr]:
             todo.extend(inner[::-1])
         else:
             yield item
-
-
-def dataflow_blocks(fn: e.Function) -> Iterator[e.BindingBlock]:
-    """The dataflow blocks of a function, in text order, nested ones included."""
-    todo = list(fn.body.blocks[::-1])
-    while todo:
-        block = todo.pop()
-        if type(block) is e.DataflowBlock:
-            yield block
-        for binding in block.bindings:
-            for seq in sequences(binding.value) if type(binding) is e.VarBinding else ():
-                todo.extend(seq.blocks[::-1])
 
 
 # -- post-dominators -------------------------------------------------------------------------------------------------------

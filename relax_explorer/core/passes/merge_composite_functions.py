@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.attrs import Attrs
 from relax_explorer.core.ir.facts import variables
+from relax_explorer.core.ir.walk import dataflow_blocks
 from relax_explorer.core.passes.composite_functions import codegen_of, enclose
 from relax_explorer.core.passes.contract import PassSite, module_pass
 from relax_explorer.core.passes.eliminate_dead_code import drop_unread
-from relax_explorer.core.passes.function_groups import Group, dataflow_blocks, lift
+from relax_explorer.core.passes.function_groups import Group, lift
 from relax_explorer.core.passes.properties import NO_NESTED_FUNCTIONS, NORMAL_FORM, PURITY_ERASED
 from relax_explorer.core.program.module import IRModule
 
@@ -58,7 +59,7 @@ class _Region:
 
 def _regions(fn: e.Function, composites: dict[str, e.Function]) -> Iterator[tuple[e.Binding, Group]]:
     """The group of each call of a composite function."""
-    for block in dataflow_blocks(fn.body):
+    for block in dataflow_blocks(fn):
         regions = _Regions(composites)
         for binding in block.bindings:
             regions.add(binding)
