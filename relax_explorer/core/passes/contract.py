@@ -89,6 +89,7 @@ class PassSite:
     is_open: bool = False  # True if StructInfo must be derived again
     drops_effects: bool = False  # True if a user edited the program
     drops_checks: bool = False  # True if the options ask for that
+    retypes: bool = False  # True if the options ask for other StructInfo
     as_tvm: bool = False  # True if the option `profile` asks for TVM's result, losses included
     proved: set[Any] = field(
         default_factory=set

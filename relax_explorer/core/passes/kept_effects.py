@@ -5,6 +5,7 @@ No property tells this, since it compares two modules. Successors of bindings ar
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import cached_property
@@ -23,12 +24,13 @@ from relax_explorer.core.program.module import IRModule
 
 _SEEN = ("relax.print", "relax.assert_op")
 _MACHINE = ("vm.builtin.", "vm.")  # packed functions that lowering adds
+_CHECKS = re.compile(r"vm\.builtin\.(check_\w+_info|match_shape|match_prim_value)")  # they may stop a run
 
 
 class Loss(NamedTuple):
     """A binding whose effect or check is gone, or came too early, with a sentence."""
 
-    place: e.Binding
+    place: e.Binding | e.SeqExpr
     text: str
 
 
@@ -38,11 +40,24 @@ def effect(binding: e.Binding) -> str:
     if type(binding) is e.MatchCast or type(value) is not e.Call:
         return ""
     if type(value.op) is e.OpRef and value.op.name in _SEEN:
-        texts = [arg.value for arg in value.args if type(arg) is e.StringImm]
-        return f"{value.op.name} {value.attrs.get('format', '')!r} {texts}"
+        return f"{value.op.name} {value.attrs.get('format', '')!r} {_texts(value)}"
+    if type(value.op) is e.ExternFunc and _CHECKS.fullmatch(value.op.name):
+        return f"{value.op.name} {_texts(value)}"
     if type(value.op) is e.ExternFunc and value.attrs.get("pure") is not True:
         return "" if value.op.name.startswith(_MACHINE) else f"call of {value.op.name!r}"
     return ""
+
+
+def _texts(call: e.Call) -> list[str]:
+    return [arg.value for arg in call.args if type(arg) is e.StringImm]
+
+
+def _checked(binding: e.Binding) -> e.Call | None:
+    """The call of a builtin that compares a value with its StructInfo."""
+    call = binding.value
+    if type(call) is not e.Call or type(call.op) is not e.ExternFunc:
+        return None
+    return call if _CHECKS.fullmatch(call.op.name) else None
 
 
 def losses(before: IRModule, after: IRModule, site: PassSite) -> Iterator[Loss]:
@@ -147,15 +162,22 @@ class _Kept:
 
     def _lost(self, seen: Iterable[e.Binding], places: dict[e.Binding, int]) -> Iterator[Loss]:
         for binding in seen:
-            if self._place(binding, places) is not None:
+            if self._place(binding, places) is not None and not self._is_unchecked(binding, places):
                 continue
             key = effect(binding)
             if key and self.effects[key] < self.needed[key]:
                 yield Loss(binding, self._gone(binding))
-            elif type(binding) is e.MatchCast and self.checks.isdisjoint(_names(binding)):
+            elif type(binding) is e.MatchCast and (
+                self._is_unchecked(binding, places) or self.checks.isdisjoint(_names(binding))
+            ):
                 yield Loss(
                     binding, f"the check of {_name(binding)} is gone: R.match_cast to {binding.struct_info}"
                 )
+
+    def _is_unchecked(self, binding: e.Binding, places: dict[e.Binding, int]) -> bool:
+        """True for a match_cast that became checks of the machine of which one is gone. It stays behind them, as a copy."""
+        made = self.successors.get(binding, ()) if type(binding) is e.MatchCast else ()
+        return any(_checked(new) is not None and new not in places for new in made)
 
     def _moved(self, seen: list[e.Binding], places: dict[e.Binding, int]) -> Iterator[Loss]:
         placed = [(place, b) for b in seen if (place := self._place(b, places)) is not None]
@@ -234,4 +256,8 @@ def _name(binding: e.Binding) -> str:
 def _what(binding: e.Binding) -> str:
     if type(binding) is e.MatchCast:
         return f"the check of {_name(binding)}"
+    call = _checked(binding)
+    if call is not None:
+        checked = next((arg.name for arg in call.args if type(arg) is e.Var), "a value")
+        return f"the check of {checked!r}"
     return f"the effect {effect(binding).removeprefix('relax.').removesuffix(' []')}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import Any, Protocol, runtime_checkable
@@ -20,6 +20,7 @@ from relax_explorer.core.ir.node import replace as with_fields
 from relax_explorer.core.ir.walk import bindings, sequences
 from relax_explorer.core.passes.contract import Pass, Record, Rewrite
 from relax_explorer.core.passes.kept_effects import Loss, losses
+from relax_explorer.core.passes.kept_types import vaguer
 from relax_explorer.core.passes.pass_order import refusal
 from relax_explorer.core.passes.properties import NORMALIZED, PROPERTIES, REGISTERED, Property, holding
 from relax_explorer.core.program.module import IRModule
@@ -112,6 +113,7 @@ class Outcome:
     seconds: float
     waived: frozenset[Property] = frozenset()
     failure: Failure | None = None
+    broken: frozenset[Property] = frozenset()  # properties that the step should have kept or established
 
     @property
     def rewrites(self) -> tuple[Rewrite, ...]:
@@ -122,7 +124,8 @@ class Outcome:
         """The properties that hold after the step if `held` are those before it."""
         if self.failure is not None:
             return set(held)
-        after = {*held, *self.step.of.establishes} - {*self.step.of.invalidates, *self.waived}
+        after = {*held, *self.step.of.establishes}
+        after -= {*self.step.of.invalidates, *self.waived, *self.broken}
         return (
             after if not self.changed else {q for q in after if q not in REGISTERED or q.holds(self.module)}
         )
@@ -250,10 +253,12 @@ def run_step(
     verify: bool = True,
     held: Iterable[Property] = (),
     phase_check: str = "error",
+    broken: Collection[Property] = (),
 ) -> Outcome:
     """Run one step. With `verify`, check the properties that it establishes, and those in `held` that it keeps.
 
-    A pass that needs a property which the module lacks raises Failure. With `phase_check="warn"` it runs, and a problem tells of it.
+    Those in `broken` were broken before, so that this pass is not blamed for them. A pass that needs a property which the module
+    lacks raises Failure. With `phase_check="warn"` it runs, and a problem tells of it.
     """
     refused = refusal(step.of, module)
     if refused is not None and phase_check == "error":
@@ -270,16 +275,23 @@ def run_step(
     seconds = perf_counter() - start
     problems = [] if refused is None else [replace(refused, severity=Severity.WARNING, notes=(_ANYWAY,))]
     problems += site.report
+    wrong: dict[Property, Diagnostic] = {}
     if verify and new is not module:
-        kept = {q for q in held if q not in REGISTERED}
-        claimed = {NORMALIZED, *step.of.establishes, *kept} - {*step.of.invalidates, *site.waived}
-        problems += [
-            problem for q in PROPERTIES if q in claimed and (problem := _broken(step, q, new)) is not None
-        ]
-        problems += [_lost(step, loss) for loss in (() if site.drops_effects else losses(module, new, site))]
+        kept = {NORMALIZED, *[q for q in held if q not in REGISTERED]}.difference(broken)
+        claimed = {*step.of.establishes, *kept} - {*step.of.invalidates, *site.waived}
+        checked = [(q, _broken(step, q, new)) for q in PROPERTIES if q in claimed]
+        wrong = {q: problem for q, problem in checked if problem is not None}
+        problems += wrong.values()
+        if not site.drops_effects:
+            problems += [
+                _lost(step, loss) for loss in (*losses(module, new, site), *vaguer(module, new, site))
+            ]
     changed = new is not module
     new = with_record(new, step.of.name)
-    return Outcome(step, new, changed, site.recorded, tuple(problems), seconds, frozenset(site.waived))
+    waived = frozenset(site.waived)
+    return Outcome(
+        step, new, changed, site.recorded, tuple(problems), seconds, waived, broken=frozenset(wrong)
+    )
 
 
 _ANYWAY = "it runs anyway, as requested; its result may be wrong"
@@ -309,16 +321,22 @@ def run(
 ) -> Iterator[Outcome]:
     """Run a pipeline; each step takes the result of the one before. `held` are the known properties of the module.
 
-    The caller decides when to stop. After a failed step, the next one takes the same module.
+    The caller decides when to stop. After a failed step, the next one takes the same module. A property that one step breaks is
+    not asked of later ones, until it holds again.
     """
     held = set(held)
+    broken = set[Property]()
     for step in pipeline:
         try:
-            outcome = run_step(step, module, verify, held, phase_check)
+            outcome = run_step(step, module, verify, held, phase_check, broken)
         except Failure as failure:
             outcome = Outcome(step, module, False, Record(), failure.diagnostics, 0.0, failure=failure)
         yield outcome
         module, held = outcome.module, outcome.holding(held)
+        broken |= outcome.broken
+        if outcome.changed:
+            mended = {q for q in broken if q.holds(module)}
+            held, broken = held | mended, broken - mended
 
 
 def _broken(step: Step, required: Property, module: IRModule) -> Diagnostic | None:
