@@ -1,0 +1,214 @@
+"""Commands that run a program: once, step by step, or several stages against each other."""
+
+from __future__ import annotations
+
+from relax_explorer.core.session.command_arguments import (
+    CALL,
+    FUNCTION,
+    PASSES,
+    PROFILE,
+    SAMPLING,
+    SCRIPT,
+    SIDE_BY_SIDE,
+    choice_of_format,
+)
+from relax_explorer.core.session.command_types import Argument, Command
+
+RUN = Command(
+    "run",
+    "Run a function and print its result. With --trace, record every step.",
+    (
+        *CALL,
+        Argument(
+            "--expect",
+            "compare with the entries out0, out1, … of this .npz; exit with 1 if they differ",
+            "source",
+            metavar="FILE.npz",
+        ),
+        Argument("--rtol", "relative tolerance of --expect", "float", 1e-4),
+        Argument("--atol", "absolute tolerance of --expect", "float", 1e-5),
+        Argument(
+            "--output",
+            "save the results as out0, out1, … in this .npz",
+            "target",
+            short="-o",
+            metavar="FILE.npz",
+        ),
+        Argument(
+            "--break",
+            'stop after this variable (or op:matmul, nan, or a condition such as "n > 2048") and show the frame',
+            metavar="VAR",
+        ),
+        Argument(
+            "--stop-on",
+            "stop at the step that makes a NaN or an infinity, tell how it was made, and exit with 1",
+            "choice",
+            None,
+            choices=("nan", "inf", "not-finite"),
+        ),
+        Argument(
+            "--watch",
+            'print an expression at each change of its value: "n", "max(y)", "x[0, 1]"; may be repeated',
+            "many",
+            metavar="EXPR",
+        ),
+        Argument(
+            "--shapes",
+            "print the shape variables with origins and constraints, and the checks: at the stop, the end or the failure",
+            "flag",
+            False,
+        ),
+        Argument(
+            "--engine",
+            "fused: bindings run together; numba: each by itself; reference: kernels run uncompiled, slowly",
+            "choice",
+            "fused",
+            choices=("fused", "numba", "reference"),
+        ),
+        Argument(
+            "--time-bindings",
+            "print time, bytes and engine of each binding, the slowest first",
+            "flag",
+            False,
+        ),
+        Argument(
+            "--calls",
+            'make the calls in this file, one a line, `logits, cache = prefill([[3, 14]], cache, "weights.npz")`, and print '
+            "the named results; `shape(2, 3)` makes a shape, dotted names call packed functions",
+            "source",
+            metavar="FILE",
+        ),
+        PROFILE,
+        Argument("--trace", "write one JSON line for each step to this file", "target", metavar="FILE.jsonl"),
+        choice_of_format("text", "json"),
+    ),
+    (
+        "relax-explorer run model.py --func main --shape n=3",
+        "relax-explorer run model.py --input io.npz --expect io.npz",
+        "relax-explorer run dumps --stage LegalizeOps",
+        "relax-explorer run model.py --stop-on nan",
+        'relax-explorer run model.py --watch "max(y)"',
+        "relax-explorer run decoder.py --calls session.txt",
+    ),
+    "debug",
+)
+
+DEBUG = Command(
+    "debug",
+    "Step through a run, forward and back, by commands as in gdb; `help` lists them.",
+    (
+        *CALL,
+        Argument(
+            "--budget",
+            "MiB of recorded values to keep (0: all); older ones are computed again when they are read",
+            "int",
+            512,
+            metavar="MIB",
+        ),
+        Argument(
+            "--calls",
+            "make the calls in this file as `run --calls` does, and debug the last one",
+            "source",
+            metavar="FILE",
+        ),
+        SCRIPT,
+        PROFILE,
+        choice_of_format("text", "json"),
+    ),
+    (
+        "relax-explorer debug model.py --shape n=3",
+        "relax-explorer debug model.py --script commands.txt --format json",
+        "relax-explorer debug decoder.py --calls session.txt",
+    ),
+    "debug",
+)
+
+COMPARE = Command(
+    "compare",
+    "Run two programs on equal inputs, and name the first binding where their values part.",
+    (
+        Argument("a", "a program: FILE, FILE@STAGE, or a folder of numbered stages", "source", metavar="A"),
+        Argument("b", "another one (default: A after the passes)", "source", required=False, metavar="[B]"),
+        PASSES,
+        FUNCTION,
+        Argument(
+            "--ref",
+            "compare A with recorded values: out0, out1, … and values by variable",
+            "source",
+            metavar="FILE.npz",
+        ),
+        *SAMPLING,
+        Argument("--all", "list every pair of values", "flag", False),
+        Argument(
+            "--step",
+            "walk through both runs, pair by pair of values, by commands as in `debug`; `help` lists them",
+            "flag",
+            False,
+        ),
+        SCRIPT,
+        *SIDE_BY_SIDE,
+        choice_of_format("text", "json"),
+    ),
+    (
+        "relax-explorer compare model.py -p LegalizeOps",
+        "relax-explorer compare before.py after.py --shape n=3",
+        "relax-explorer compare dumps@FuseOps dumps@FuseTIR --input io.npz",
+        "relax-explorer compare before.py after.py --step",
+    ),
+)
+
+BISECT = Command(
+    "bisect",
+    "Find the first pass after which a test fails, and the passes to leave out.",
+    (
+        Argument("input", "a TVMScript file, or a folder of numbered stages", "source", metavar="INPUT"),
+        Argument(
+            "command",
+            "after --: a test command; it gets the stage as a file",
+            "many",
+            required=False,
+            metavar="[-- CMD...]",
+        ),
+        PASSES,
+        FUNCTION,
+        Argument(
+            "--test",
+            "what must hold after each pass",
+            "choice",
+            "same-output",
+            choices=("same-output", "no-nan", "well-formed"),
+        ),
+        Argument(
+            "--ref",
+            "the right results out0, out1, … (default: those of the input)",
+            "source",
+            metavar="FILE.npz",
+        ),
+        *SAMPLING,
+        *SIDE_BY_SIDE,
+        PROFILE,
+        choice_of_format("text", "json"),
+    ),
+    (
+        "relax-explorer bisect model.py -p default",
+        "relax-explorer bisect dumps --input io.npz --ref io.npz",
+        "relax-explorer bisect model.py -p default -- ./build_and_test.sh",
+    ),
+)
+
+VALIDATE = Command(
+    "validate",
+    "Run every stage against the first one, on several inputs and shapes.",
+    (
+        Argument("input", "a TVMScript file, or a folder of numbered stages", "source", metavar="INPUT"),
+        PASSES,
+        FUNCTION,
+        *SAMPLING,
+        *SIDE_BY_SIDE,
+        choice_of_format("text", "json"),
+    ),
+    (
+        "relax-explorer validate model.py -p default",
+        "relax-explorer validate dumps --samples 5 --workers 4",
+    ),
+)
