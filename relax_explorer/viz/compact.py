@@ -59,8 +59,7 @@ class Compact:
     def binding(self, binding: e.Binding) -> list[Piece]:
         """The right side of a binding. A function and an `if` show their first line."""
         if isinstance(binding, e.MatchCast):
-            name = "match_shape" if binding.lengths_only else "match_cast"
-            head: list[Piece] = [("keyword", name), ("muted", "(")]
+            head: list[Piece] = [("keyword", binding.word), ("muted", "(")]
             info = ("dimension", short_info(binding.struct_info))
             return [*head, *self.expr(binding.value), _COMMA, info, ("muted", ")")]
         return self.expr(binding.value)

@@ -27,7 +27,8 @@ class ContractSteps(Solving):
     def __init__(self, text: str, path: str, keep_branches: bool = False) -> None:
         """Analyse the program. Raises Failure if the text is no program."""
         program, terms = read_contract(text, path)
-        self.program = program
+        self.program, self.terms = program, terms
+        self.functions = list(program.functions)
         self.found = analyse(program, terms, keep_branches, traced=True)
         self.steps = self.found.steps or []
         self.desugared = desugared_text(program, terms).strip().splitlines()

@@ -101,7 +101,7 @@ def binding_text(binding: e.Binding | None) -> str:
 def _called(binding: e.Binding) -> str:
     value = binding.value
     if isinstance(binding, e.MatchCast):
-        return f"match_{'shape' if binding.lengths_only else 'cast'} to {short_info(binding.struct_info)}"
+        return f"{binding.word} to {short_info(binding.struct_info)}"
     if type(value) is e.Call:
         callee = getattr(value.op, "name", "") or getattr(value.op, "global_symbol", "") or "a call"
         kernel = next((arg.name for arg in value.args[:1] if type(arg) is e.GlobalVar), "")

@@ -258,7 +258,7 @@ class _Builder:
 
     def _text(self, binding: e.Binding, name: str) -> tuple[str, tuple[str, ...], Kind]:
         if type(binding) is e.MatchCast:
-            return "match_cast", (name, str(binding.struct_info)), Kind.MATCH_CAST
+            return binding.word, (name, str(binding.struct_info)), Kind.MATCH_CAST
         value = binding.value
         if type(value) is e.Call:
             return self._call(value, name)

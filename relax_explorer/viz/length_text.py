@@ -29,7 +29,7 @@ def why_lines(found: Why) -> list[Line]:
 
 def _mismatch(mismatch: Mismatch) -> Iterator[Line]:
     check, (left, right) = mismatch.check, mismatch.sides
-    yield f"{check.text} {_ANSWERS[check.answer]} ({check.kind}: {check.subject})", check.place
+    yield f"{check.text} {_ANSWERS[check.answer]} ({check.word}: {check.subject})", check.place
     yield "  one side", None
     yield from _steps(left, "    ")
     yield "  the other side", None
@@ -90,7 +90,7 @@ def what_if_lines(found: WhatIf, condition: str) -> list[Line]:
     for check in found.decided:
         shown.append(
             (
-                f"  {_line_of(check.place):<9} then {check.text} {_ANSWERS[check.answer]} ({check.kind}: {check.subject})",
+                f"  {_line_of(check.place):<9} then {check.text} {_ANSWERS[check.answer]} ({check.word}: {check.subject})",
                 check.place,
             )
         )

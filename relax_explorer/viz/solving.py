@@ -41,6 +41,7 @@ class Solving(ABC):
     command: ClassVar[str]
     schema: ClassVar[str]  # of its data
     titles: ClassVar[Mapping[str, str]]
+    functions: Sequence[str] = ()  # those with a contract
 
     def __init__(
         self, text: str, path: str, problems: Sequence[Diagnostic], spans: Sequence[Span | None]

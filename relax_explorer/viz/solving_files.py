@@ -15,7 +15,12 @@ SOLVED: dict[str, type[RelationSteps] | type[ContractSteps]] = {
 }
 
 
-def read_solving(path: str) -> Solving | None:
-    """The steps of a file in one of these notations; None for any other file. Raises Failure or ParseError if it can't be read."""
+def read_solving(path: str, keep_branches: bool = False) -> Solving | None:
+    """The steps of a file in one of these notations; None for any other file. Raises Failure or ParseError if it can't be read.
+
+    With `keep_branches`, the bodies of functions with contracts are looked into at each call.
+    """
     made = SOLVED.get(Path(path).suffix)
+    if made is ContractSteps:
+        return ContractSteps(read_text(path), path, keep_branches)
     return None if made is None else made(read_text(path), path)

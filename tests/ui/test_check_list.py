@@ -10,7 +10,7 @@ import pytest
 
 from relax_explorer.core.session.call_inputs import CallInputs
 from relax_explorer.ui.tui.app import Explorer
-from relax_explorer.ui.tui.typed import command_line
+from relax_explorer.ui.tui.command_twin import command_line
 from relax_explorer.ui.tui.widgets.line_view import LineView
 from tests.cli.test_commands import rxe_cli
 from tests.support.roundtrip import SAMPLES
@@ -280,3 +280,44 @@ async def test_checks_are_exported_as_they_are_shown(
         assert "it fails with" in (tmp_path / "checks.txt").read_text()
         data = json.loads(rxe_cli("shapes", program, "--format", "json").stdout)
         assert sum(row["answer"] == "remains" for row in data["checks"]) == 8
+
+
+MATCHED = """@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor(("n",), "float32"), y: R.Tensor(ndim=1, dtype="float32")) -> R.Tensor(ndim=1, dtype="float32"):
+        n = T.int64()
+        m = T.int64()
+        a = R.match_shape(y, [n])
+        b = R.match_cast(y, R.Tensor((m,), "float32"))
+        c = R.match_cast(b, R.Tensor((n + 1,), "float32"))
+        return c
+"""
+
+
+async def test_a_check_is_called_as_the_program_writes_it(tmp_path: Path) -> None:
+    path = tmp_path / "matched.py"
+    path.write_text(MATCHED)
+    app = Explorer(str(path), "")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await opened(pilot, app)
+        await press(pilot, app, "6")
+        shown = {
+            word: [line for line in rows(app) if f" {word}: " in line]
+            for word in ("match_shape", "match_cast")
+        }
+        assert ["  7  a" in line for line in shown["match_shape"]] == [True]
+        assert ["  9  c" in line for line in shown["match_cast"]] == [True]
+        view = app.frame.query_one("#checks", LineView)
+        view.move(next(n for n, row in enumerate(view.rows) if "match_shape" in row.text))
+        await idle(pilot, app)
+        assert "demanded by match_shape: y in main, a, line 7" in detail(app)
+        view.move(0)
+        await idle(pilot, app)
+        assert "left to the run by kind: parameters: 2, match_shape: 1" in detail(app)
+        printed = rxe_cli("shapes", str(path)).stdout
+        assert "(match_shape: y)" in printed
+        assert "(match_cast: b)" in printed
+        why = rxe_cli("shapes", str(path), "--why", "main.a").stdout
+        assert "by the match_shape" in why
+        assert "by the match_cast" not in why

@@ -37,7 +37,8 @@ class Origin:
             return "captured by the closure"
         if self.kind == "match_cast":
             line = f", line {self.binding.span.line}" if self.binding and self.binding.span else ""
-            return f"{self.place} (match_cast{line})"
+            word = self.binding.word if isinstance(self.binding, e.MatchCast) else self.kind
+            return f"{self.place} ({word}{line})"
         return self.place
 
 

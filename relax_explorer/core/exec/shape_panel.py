@@ -118,9 +118,8 @@ def _dimensions(frame: Frame) -> Iterator[tuple[str, str, p.PrimExpr, int | None
     for binding in bindings(frame.function):
         if binding.var is None:
             continue
-        is_cast = type(binding) is e.MatchCast
         info = binding.struct_info if isinstance(binding, e.MatchCast) else binding.var.struct_info
-        rule = "match_cast" if is_cast else "inference"
+        rule = binding.word if isinstance(binding, e.MatchCast) else "inference"
         yield from _of_value(rule, binding.var.name, info, frame.value_of(binding.var))
 
 

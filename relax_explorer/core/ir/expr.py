@@ -218,6 +218,11 @@ class MatchCast:
     span: Span | None = None
     lengths_only: bool = False
 
+    @property
+    def word(self) -> str:
+        """`match_shape` or `match_cast`, as it was written."""
+        return "match_shape" if self.lengths_only else "match_cast"
+
 
 Binding = VarBinding | MatchCast
 

@@ -1,14 +1,15 @@
-"""Other forms of a program with contracts, as text: match_shape statements, shape functions apart from data, copies for sizes."""
+"""Other forms of a program with contracts, as text: assertions, Relax, match_shape statements, shape functions apart, copies for sizes."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from relax_explorer.core.codes import relations as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure
 from relax_explorer.core.shapes import contract_tree as c
-from relax_explorer.core.shapes.desugar import match_text
+from relax_explorer.core.shapes.desugar import desugared_text, match_text
+from relax_explorer.core.shapes.lower import lower
 from relax_explorer.core.shapes.propagate import analyse
 from relax_explorer.core.shapes.specialise import header, monomorphise, split_dps
 
@@ -51,3 +52,12 @@ def copy_of(program: c.Program, terms: c.Terms, request: str) -> Iterator[str]:
         if before is not after and isinstance(after, c.Let) and isinstance(after.value, c.Call):
             line = f"line {after.span.line:<4} " if after.span is not None else ""
             yield f"  {line}{after.name} = @{after.value.function}(...)"
+
+
+FORMS: dict[str, Callable[[c.Program, c.Terms], Iterable[str]]] = {
+    "desugared": lambda program, terms: desugared_text(program, terms).splitlines(),
+    "relax": lambda program, terms: lower(program, terms).text.splitlines(),
+    "matches": matches_of,
+    "split": splits_of,
+}
+"""The forms that need no sizes, by the names of their options. Each raises Failure for what it cannot express."""

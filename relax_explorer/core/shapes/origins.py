@@ -130,7 +130,7 @@ class Origins:
             return "made outside of this function", None, []
         if isinstance(binding, e.MatchCast):
             keys = self._variables(var, path)
-            return "checked by the match_cast" if keys else "stated by the match_cast", binding, keys
+            return f"{'checked' if keys else 'stated'} by the {binding.word}", binding, keys
         rule = _RULES.get(type(binding.value))
         how, keys = (_kind(binding.value), []) if rule is None else rule(self, binding.value, path)
         return how, binding, keys or self._variables(var, path)

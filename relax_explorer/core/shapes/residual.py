@@ -55,6 +55,11 @@ class ShapeCheck:
     known: Assumptions = field(default_factory=Assumptions, repr=False)
     is_reached: bool = True
 
+    @property
+    def word(self) -> str:
+        """The kind as the program writes it: a match_cast to lengths alone is a match_shape."""
+        return self.place.word if isinstance(self.place, e.MatchCast) and self.kind == CAST else self.kind
+
     @cached_property
     def proof(self) -> tuple[Fact, ...]:
         """The facts that decide it."""
@@ -248,7 +253,7 @@ class _Walk:
             )
             scope.update(all_dims(binding.struct_info))
             for var, length in matching.bound:
-                known = known.plus(p.EQ(var, length), f"bound by the match_cast of {name}", binding)
+                known = known.plus(p.EQ(var, length), f"bound by the {binding.word} of {name}", binding)
             return known
         if isinstance(value, e.If):
             self._branches(value, known, scope)

@@ -71,9 +71,7 @@ def _told(module: IRModule, failing: Sequence[ShapeCheck]) -> Iterator[Diagnosti
         code, text = codes.CONTRADICTED, f"{check.subject}: {check.text} never holds here"
         if check.kind == CAST:
             code = codes.IMPOSSIBLE_CAST
-            text = (
-                f"the match_cast of {check.subject} can never succeed: {check.text} contradicts what is known"
-            )
+            text = f"the {check.word} of {check.subject} can never succeed: {check.text} contradicts what is known"
         report.say(
             code, text, _shown(check), help=_help(check, code), labels=tuple(_labels(module, check)),
             severity=Severity.WARNING if check.kind == ASSERT else code.severity,  # no run may be meant to come there

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
 
 import click
 
-from relax_explorer.core.shapes import contract_tree as c
 from relax_explorer.core.shapes.contract_facts import Analysis, residual_rows
-from relax_explorer.core.shapes.contract_forms import copy_of, matches_of, splits_of
+from relax_explorer.core.shapes.contract_forms import FORMS, copy_of
 from relax_explorer.core.shapes.contract_text import read_contract
-from relax_explorer.core.shapes.desugar import desugared_text
-from relax_explorer.core.shapes.lower import lower
 from relax_explorer.core.shapes.propagate import analyse
 from relax_explorer.core.syntax.load import read_text
 from relax_explorer.ui.cli import output
@@ -20,14 +16,6 @@ from relax_explorer.ui.cli.relating import print_position, print_trace
 from relax_explorer.viz.contract_steps import ContractSteps
 
 SUFFIX = ".shapes"
-
-
-_FORMS: dict[str, Callable[[c.Program, c.Terms], Iterable[str]]] = {
-    "desugared": lambda program, terms: desugared_text(program, terms).splitlines(),
-    "relax": lambda program, terms: lower(program, terms).text.splitlines(),
-    "matches": matches_of,
-    "split": splits_of,
-}
 
 
 @dataclass(frozen=True)
@@ -46,7 +34,7 @@ class Wanted:
     @property
     def forms(self) -> list[str]:
         """The forms in which the program is to be printed."""
-        asked = [name for name in _FORMS if getattr(self, name)]
+        asked = [name for name in FORMS if getattr(self, name)]
         return asked if self.copy is None else [*asked, "copy"]
 
 
@@ -56,13 +44,13 @@ OPTIONS = ", ".join(f"--{option.name.replace('_', '-')}" for option in fields(Wa
 def print_contracts(path: str, wanted: Wanted, format: str) -> int:
     """Print what is known of a program with contracts; 1 if a contract is broken."""
     if len(wanted.forms) > 1 or (wanted.forms and format == "json"):
-        names = ", ".join(f"--{name}" for name in _FORMS)
+        names = ", ".join(f"--{name}" for name in FORMS)
         raise click.UsageError(f"{names} and --copy each print one program, no JSON")
     text = read_text(path)
     if wanted.forms:
         program, terms = read_contract(text, path)
         copied = None if wanted.copy is None else copy_of(program, terms, wanted.copy)
-        output.say("\n".join(copied or _FORMS[wanted.forms[0]](program, terms)))
+        output.say("\n".join(copied or FORMS[wanted.forms[0]](program, terms)))
         return output.OK
     return _print_analysis(text, path, wanted, format)
 

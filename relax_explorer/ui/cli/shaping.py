@@ -106,7 +106,7 @@ def _print(functions: Iterable[str], checks: Sequence[ShapeCheck], is_all: bool,
 def _print_check(check: ShapeCheck, costs: Costs | None) -> None:
     line = _line(check)
     where = f"line {line}" if line else "       "
-    output.say(f"  {where:<9} {_ANSWERS[check.answer]:<12} {check.text}    ({check.kind}: {check.subject})")
+    output.say(f"  {where:<9} {_ANSWERS[check.answer]:<12} {check.text}    ({check.word}: {check.subject})")
     if check.proof:
         output.say(f"            because {'; '.join(map(str, check.proof))}")
     if check.why:

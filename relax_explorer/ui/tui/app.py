@@ -29,6 +29,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.session.call_inputs import CallInputs
 from relax_explorer.ui.files import CannotWrite
 from relax_explorer.ui.tui import keys
+from relax_explorer.ui.tui.command_twin import command_line
 from relax_explorer.ui.tui.dialogs.command_palette import Palette
 from relax_explorer.ui.tui.dialogs.key_prompt import KeyPrompt
 from relax_explorer.ui.tui.dialogs.popup import Popup
@@ -44,7 +45,6 @@ from relax_explorer.ui.tui.stage_control import StageControl
 from relax_explorer.ui.tui.state import State
 from relax_explorer.ui.tui.themes import chosen_theme, textual_theme
 from relax_explorer.ui.tui.tutorial import Tutorial
-from relax_explorer.ui.tui.typed import command_line
 from relax_explorer.ui.tui.widgets.line_view import LineView, Row, TextRows
 from relax_explorer.viz.tokens import MONO, THEMES, Tokens
 
@@ -329,6 +329,9 @@ class Explorer(App[int]):
             return
         if self.state.session is None and not self.asked and name not in ("home", "problems", "solver"):
             name = "home"
+        if name == "solver" and self.stage_control.is_from_contracts:
+            self.stage_control.open(self.state.path)
+            return
         while len(self.screen_stack) > 1:
             self.pop_screen()
         self.screen_name, self.starts = name, starts

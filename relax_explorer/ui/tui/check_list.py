@@ -124,7 +124,7 @@ def _group(name: str, checks: Sequence[ShapeCheck]) -> Group:
     """How many checks a function has of each answer, and how many of each kind remain."""
     counts = [(sum(check.answer is answer for check in checks), word) for answer, word in _WORDS.items()]
     told = ", ".join([f"{number} {word}" for number, word in counts if number])
-    left = Counter(check.kind for check in checks if check.answer is Answer.UNKNOWN)
+    left = Counter(check.word for check in checks if check.answer is Answer.UNKNOWN)
     return Group(name, told or "nothing to check", ", ".join(f"{kind}: {n}" for kind, n in left.items()))
 
 
@@ -191,7 +191,7 @@ def _entry_row(entry: Entry, costs: Costs | None) -> Row:
 
 
 def _demand(check: ShapeCheck) -> str:
-    return _OUTSIDE if check.kind == PARAMETERS else visible(f"{check.kind}: {check.subject}", 60)
+    return _OUTSIDE if check.kind == PARAMETERS else visible(f"{check.word}: {check.subject}", 60)
 
 
 def _line(check: ShapeCheck) -> str:
@@ -233,7 +233,7 @@ def check_details(row: Row, found: CheckList) -> list[str]:
         demand = f"made at each call of {node.function} from outside{line}"
     else:
         binding = f", {_binding(node)}" if _binding(node) else ""
-        demand = f"demanded by {node.kind}: {node.subject} in {node.function}{binding}{line}"
+        demand = f"demanded by {node.word}: {node.subject} in {node.function}{binding}{line}"
     lines = [f"{node.text}: {_ANSWERS[node.answer]}", demand]
     lines += [f"because {'; '.join(map(str, node.proof))}"] if node.proof else []
     lines += [f"why: {node.why}"] if node.why else []

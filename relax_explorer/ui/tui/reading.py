@@ -11,8 +11,11 @@ from relax_explorer.core.session.dumps import Stage, dumped
 from relax_explorer.core.session.recorded import RecordedSession, is_recorded
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
+from relax_explorer.core.shapes.lower import lower
+from relax_explorer.core.syntax.parser import parse
 from relax_explorer.ui import directories
 from relax_explorer.ui.pass_files import with_files
+from relax_explorer.viz.contract_steps import ContractSteps
 from relax_explorer.viz.solving import Solving
 from relax_explorer.viz.solving_files import read_solving
 
@@ -21,9 +24,23 @@ EARLY = (
 )
 
 
-def solving_of(path: str) -> Solving | None:
+def solving_of(path: str, keep_branches: bool) -> Solving | None:
     """The steps of type relations or shape contracts; None for a program. Raises Failure or ParseError."""
-    return read_solving(path)
+    return read_solving(path, keep_branches)
+
+
+def session_of_contracts(contracts: ContractSteps, pipeline: str, profile: str) -> Session:
+    """The session of the Relax module of a program with contracts; what it calls is registered for runs.
+
+    Raises Failure for what Relax cannot express.
+    """
+    from relax_explorer.core.exec.packed import packed_function
+
+    lowered = lower(contracts.program, contracts.terms)
+    for name, function in lowered.packed.items():
+        packed_function(name)(function)
+    module = parse(lowered.text, f"{contracts.path} as Relax")
+    return session_of(contracts.path, [Stage(0, "input", module)], pipeline, profile)
 
 
 def stages_of(path: str, source: str | None) -> tuple[list[Stage], str]:

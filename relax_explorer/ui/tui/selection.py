@@ -47,7 +47,7 @@ class Options:
     which; `lower` is the table below the program in a narrow debug screen;
     `shows_programs` shows both programs when two stages are compared; `since` is the stage since which changes are shown, None
     for the one before; `checks` tells which checks of lengths are shown, `given` the function and the
-    condition that is taken for granted in it.
+    condition that is taken for granted in it; `keep_branches` looks into the functions that a program with contracts calls.
     """
 
     density: str = "compact"
@@ -68,6 +68,7 @@ class Options:
     since: int | None = None
     checks: str = "remaining"
     given: tuple[str, str] = ("", "")
+    keep_branches: bool = False
 
     def before(self, stage: int) -> int:
         """The stage against which changes of a stage are shown."""

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from relax_explorer.core.session.session import Session
     from relax_explorer.core.session.snapshot import Snapshot
     from relax_explorer.ui.tui.run_control import RunControl
+    from relax_explorer.viz.contract_steps import ContractSteps
     from relax_explorer.viz.solving import Solving
 
 MOST_JUMPS = 100
@@ -65,11 +66,14 @@ class StageControl:
     def open(self, path: str) -> None:
         """Read a file or a folder of stages, and run the pipeline of a file. What is open stays until the new program is read."""
 
+        options = self.app.state.options
+        keep_branches = options.keep_branches and path == self.app.state.path
+
         def work(job: Job) -> None:
             self._preview(path, job)
             from relax_explorer.ui.tui import reading  # behind the first picture: it needs the whole core
 
-            solving = reading.solving_of(path)
+            solving = reading.solving_of(path, keep_branches)
             if solving is not None:
                 recent.remember(path)
                 import_module("relax_explorer.ui.tui.screens.solver_screen")
@@ -78,22 +82,45 @@ class StageControl:
                 return
             stages, remark = reading.stages_of(path, self.const)
             session = reading.session_of(path, stages, self.pipeline, self.profile)
-            for name in LATER:
-                import_module(f"relax_explorer.ui.tui.{name}")
-            early = reading.is_small(session)
-            if early:  # so that a run that starts at once has them
-                self._recall(session, job)
-            reading.prepare(session.stages[0])
-            recent.remember(path)
-            self._shown(job, self.app.go_on)
-            job.tell(lambda: self._opened(session, path))
-            if remark:  # on the screen that stays
-                job.tell(lambda: self.app.say(remark))
-            if not early:
-                self._recall(session, job)
-            self._advance(session, job)
+            self._begin(session, path, remark, job)
 
         self.app.jobs.start("session", f"reading {path}", work, lambda _: None)
+
+    def open_as_relax(self, contracts: ContractSteps) -> None:
+        """Open the Relax module of a program with contracts. The solver screen leads back to them."""
+
+        def work(job: Job) -> None:
+            from relax_explorer.ui.tui import reading
+
+            session = reading.session_of_contracts(contracts, self.pipeline, self.profile)
+            self._begin(session, contracts.path, "contracts as Relax; 7 goes back to them", job)
+
+        self.app.jobs.start("session", f"lowering {contracts.path}", work, lambda _: None)
+
+    @property
+    def is_from_contracts(self) -> bool:
+        """True if the open program was made from shape contracts."""
+        state = self.app.state
+        return state.session is not None and is_contract(state.path)
+
+    def _begin(self, session: Session, path: str, remark: str, job: Job) -> None:
+        """Show the first stage of a session, then run the passes."""
+        from relax_explorer.ui.tui import reading
+
+        for name in LATER:
+            import_module(f"relax_explorer.ui.tui.{name}")
+        early = reading.is_small(session)
+        if early:  # so that a run that starts at once has them
+            self._recall(session, job)
+        reading.prepare(session.stages[0])
+        recent.remember(path)
+        self._shown(job, self.app.go_on)
+        job.tell(lambda: self._opened(session, path))
+        if remark:  # on the screen that stays
+            job.tell(lambda: self.app.say(remark))
+        if not early:
+            self._recall(session, job)
+        self._advance(session, job)
 
     def _recall(self, session: Session, job: Job) -> None:
         """Look up the inputs of earlier runs of this program."""
@@ -181,7 +208,8 @@ class StageControl:
         self._jumps, self._at = [], 0
         is_same = old.solving is not None and old.path == solving.path
         step = min(old.step, solving.last) if is_same else 0
-        options = _for_another_program(old.options)
+        keeps = old.options.keep_branches and old.path == solving.path
+        options = replace(_for_another_program(old.options), keep_branches=keeps)
         self.app.state = State(solving.path, options=options, solving=solving, step=step)
         self.app.show_screen("solver")
 
@@ -275,7 +303,13 @@ class StageControl:
 def _for_another_program(options: Options) -> Options:
     """Options without the places that they name."""
     return replace(
-        options, folded=Folded(), opened=frozenset(), since=None, given=("", ""), checks="remaining"
+        options,
+        folded=Folded(),
+        opened=frozenset(),
+        since=None,
+        given=("", ""),
+        checks="remaining",
+        keep_branches=False,
     )
 
 
@@ -286,6 +320,11 @@ def _read_at(first: Snapshot, line: int) -> Selection | None:
             if binding.span is not None and binding.span.line >= line:
                 return Selection(0, name, binding)
     return None
+
+
+def is_contract(path: str) -> bool:
+    """True for a file with shape contracts, by its ending."""
+    return Path(path).suffix == ".shapes"
 
 
 def first_text(path: str) -> str:

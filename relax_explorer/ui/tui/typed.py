@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from relax_explorer.core.ir import expr as e
-from relax_explorer.core.session.commands import command
 from relax_explorer.ui.tui.controls import Controls
 from relax_explorer.ui.tui.keymap import named_keys
 from relax_explorer.ui.tui.selection import DIFFS, LEAST_BESIDE
@@ -127,6 +126,35 @@ def _solver(app: Controls, text: str) -> None:
     app.show_screen("solver")
     if text:
         app.change(step=int(text))
+
+
+def _form(name: str) -> Handler:
+    """The command that shows a program with shape contracts in another form."""
+
+    def shown(app: Controls, text: str) -> None:
+        from relax_explorer.ui.tui.contract_answers import show_form
+
+        show_form(app, name)
+
+    return shown
+
+
+def _copy(app: Controls, text: str) -> None:
+    from relax_explorer.ui.tui.contract_answers import show_copy
+
+    show_copy(app, text)
+
+
+def _relax(app: Controls, text: str) -> None:
+    from relax_explorer.ui.tui.contract_answers import open_relax
+
+    open_relax(app)
+
+
+def _keep_branches(app: Controls, text: str) -> None:
+    from relax_explorer.ui.tui.contract_answers import turn_branches
+
+    turn_branches(app)
 
 
 def _marks(app: Controls, text: str) -> None:
@@ -258,6 +286,17 @@ TYPED: tuple[Typed, ...] = (
         "what-if", "CONDITION", "Show what every length becomes under a condition such as n = 7.", _what_if
     ),
     Typed("solver", "[STEP]", "Step through type relations or shape contracts.", _solver),
+    Typed("relax", "", "Open the Relax module of shape contracts: its passes, graph and run.", _relax),
+    Typed("desugared", "", "Show shape contracts as wrappers with assertions.", _form("desugared")),
+    Typed("matches", "", "Show shape contracts as match_shape statements.", _form("matches")),
+    Typed("split", "", "Show the shape functions of shape contracts apart from the data.", _form("split")),
+    Typed("copy", "F: n=8", "Show a copy of a function with shape contracts for sizes.", _copy),
+    Typed(
+        "keep-branches",
+        "",
+        "Look into the functions that shape contracts call, branch by branch, or no longer.",
+        _keep_branches,
+    ),
     Typed("passes", "[A,B]", "Edit the pipeline, or run these passes, as with --passes.", _passes),
     Typed("profile", "spec|tvm", "Run passes as the specification asks, or exactly as TVM does.", _profile),
     Typed("edit", "", "Edit the text of this stage; only the passes behind it run again.", _edit),
@@ -326,6 +365,12 @@ def completions(state: State, is_debug: bool, text: str) -> list[str]:
 
 
 def _arguments(state: State, word: str, last: str) -> Sequence[str]:
+    found = _choices(state, word, last)
+    return _names(state, word) if found is None else found
+
+
+def _choices(state: State, word: str, last: str) -> Sequence[str] | None:
+    """What a command chooses from; None for one that takes names of the stage."""
     from relax_explorer.ui.tui.dialogs.pass_choices import step_completions
     from relax_explorer.ui.tui.exporting import ENDINGS
 
@@ -345,6 +390,13 @@ def _arguments(state: State, word: str, last: str) -> Sequence[str]:
         from relax_explorer.ui.tui.check_list import FILTERS
 
         return list(FILTERS)
+    if word == "copy" and state.solving is not None:
+        return [f"{name}:" for name in state.solving.functions]
+    return None
+
+
+def _names(state: State, word: str) -> Sequence[str]:
+    """Names of stages, or of functions and variables."""
     stage = state.stage
     if state.session is None or stage is None:
         return []
@@ -377,38 +429,3 @@ def _paths(text: str, endings: Sequence[str] = (".py", ".txt", ".relay", ".shape
         for item in found
         if item.suffix in ("", *endings)
     ]
-
-
-def command_line(app: Controls) -> str:
-    """The command line that shows what the screen shows."""
-    state, screen = app.state, app.screen_name
-    if state.solving is not None and screen == "solver":
-        return command(state.solving.command).text({"input": state.path, "at": state.step})
-    names = {
-        "debug": "debug", "graph": "graph", "problems": "check", "compare": "compare", "checks": "shapes", "solver": "relations",
-        "home": "tui",
-    }  # fmt: skip
-    own = command(names.get(screen, "show"))
-    session, stage = state.session, state.stage
-    from_passes = session is not None and bool(session.pipeline)
-    path = state.path
-    values: dict[str, object] = {
-        "input": path or None, "inputs": path or None, "a": path or None, "func": state.selection.function or None,
-        "passes": app.pipeline_control.text if from_passes else None,
-    }  # fmt: skip
-    if stage is not None and screen in ("passes", "graph", "checks"):
-        values["stage"] = str(stage.label)
-    if screen == "checks":
-        function, given = state.options.given
-        is_all = state.options.checks in ("proved", "all")
-        values |= {"func": function or None, "given": given or None, "proved": is_all or None}
-    if screen == "graph" and state.options.calls:
-        values |= {"calls": True, "func": None}
-    if screen == "compare" and state.compared is not None and not from_passes:
-        labels = (
-            [session.stages[number].label for number in (state.compared.a, state.compared.b)]
-            if session
-            else []
-        )
-        values["a"], values["b"] = [f"{path}@{label}" for label in labels]
-    return own.text(values)

@@ -21,6 +21,7 @@ from relax_explorer.core.session.planned import Plan
 from relax_explorer.core.session.session import Session
 from relax_explorer.ui.pass_files import with_files
 from relax_explorer.ui.tui import keys
+from relax_explorer.ui.tui.command_twin import piped
 from relax_explorer.ui.tui.dialogs.pass_choices import Choices, about, step_completions
 from relax_explorer.ui.tui.keymap import Keymap
 from relax_explorer.ui.tui.screens.moving import Moving
@@ -190,7 +191,8 @@ class PipelineEditor(Moving, ModalScreen["Plan | None"]):
     @property
     def command_line(self) -> str:
         """The command that applies these passes."""
-        return command("opt").text({"input": self.session.filename or None, "passes": self.plan.text})
+        before, path = piped(self.session.filename)
+        return before + command("opt").text({"input": path or None, "passes": self.plan.text})
 
     def on_cursor_moved(self, message: CursorMoved) -> None:
         """Tell about the selected pass."""

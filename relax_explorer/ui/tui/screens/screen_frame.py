@@ -197,14 +197,21 @@ class Frame(Moving):
 
     def _digits(self, is_named: bool) -> Text:
         """The digits of the screens, with their names or only that of this one."""
-        state, tabs = self.explorer.state, Text()
+        tabs = Text()
         for number, screen in _TABS.items():
-            if screen not in (self.tab, "problems") and (screen == "solver") != (state.solving is not None):
-                continue  # a program has stages or a solver
+            if screen not in (self.tab, "problems") and not self._leads_to(screen):
+                continue
             is_here = screen == self.tab
             word = f"{number} {screen.title()}" if is_named or is_here else str(number)
             tabs.append(f"[{word}]" if is_here else f" {word} ", style="bold" if is_here else "dim")
         return tabs
+
+    def _leads_to(self, screen: str) -> bool:
+        """True if the digit of a screen shows something: a program has stages or a solver, one made from contracts has both."""
+        is_solved = self.explorer.state.solving is not None
+        if screen == "solver":
+            return is_solved or self.explorer.stage_control.is_from_contracts
+        return not is_solved
 
     def position(self, state: State) -> str:
         """What stands at the right of the header: the stage."""

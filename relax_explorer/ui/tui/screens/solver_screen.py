@@ -74,7 +74,8 @@ class SolverScreen(Frame):
         elif steps.cursor != state.step:
             steps.move(state.step, tell=False)
         steps.centre()
-        steps.show_title(f"{solving.count} step{'s' * (solving.count != 1)}")
+        how = ", branch by branch" if state.options.keep_branches else ""
+        steps.show_title(f"{solving.count} step{'s' * (solving.count != 1)}{how}")
         steps.border_subtitle = fit(solving.verdict, 60)
         about = self.query_one("#about", LineView)
         about.show(text_lines(solving.about(state.step)), 0)
