@@ -11,7 +11,7 @@ from relax_explorer.core.session.debug_session import Answer
 from relax_explorer.core.session.lockstep import Lockstep, Pair
 from relax_explorer.core.session.recording import Production
 from relax_explorer.viz.debug_text import WIDTH, answer_data, answer_lines, element_lines, plain, value_text
-from relax_explorer.viz.pair_table import distance_text, pair_glyph, pair_names, pair_row, pair_state
+from relax_explorer.viz.pair_table import PairTable, distance_text, pair_glyph, pair_names, pair_state
 from relax_explorer.viz.visible import fit, visible
 
 
@@ -101,9 +101,12 @@ def _sides(data: dict[str, Any], width: int) -> Iterable[str]:
 
 
 def _pairs(data: dict[str, Any], width: int) -> Iterable[str]:
+    table = PairTable.of(width - 9)
+    if data["pairs"]:
+        yield f"{'':9}{table.heading}"
     for number, pairing in data["pairs"]:
         mark = "▶" if number == data["at"] else " "
-        yield f"{mark} {number:>4} {pair_glyph(pairing)} {pair_row(pairing, width - 9)}".rstrip()
+        yield fit(f"{mark} {number:>4} {pair_glyph(pairing)} {table.row(pairing)}", width)
 
 
 _LINES: dict[str, Callable[[dict[str, Any], int], Iterable[str]]] = {

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import inf, isfinite, log10
+
 from relax_explorer.core.session.compare import Pairing, Verdict
 from relax_explorer.core.session.difference import Delta
-from relax_explorer.viz.visible import fit, visible
+from relax_explorer.viz.short import short_dims
+from relax_explorer.viz.value_table import BLOCKS
+from relax_explorer.viz.visible import columns, fit, visible
 
-_NAMES = 34  # cells for the names of a pair
+BAR = "▪"
+_SHAPE, _DISTANCE = 14, 8  # cells of these columns
 
 
 def distance_text(apart: Delta) -> str:
@@ -42,19 +49,110 @@ def pair_glyph(pair: Pairing) -> str:
     return "=" if pair.equal else "≠"
 
 
-def pair_row(pair: Pairing, width: int) -> str:
-    """A pair in one line of at most `width` cells: names, operation, distance."""
-    side = pair.b or pair.a
-    operation = fit(visible(side.operation.removeprefix("vm.builtin.")), 18) if side is not None else ""
-    names = fit(pair_names(pair), _NAMES)
-    if pair.delta is not None and pair.delta.reason == "values":
-        apart = pair.delta
-        state = f"max |Δ| {apart.max_abs:.3g}   cos {apart.cosine:.6f}   {apart.count} of {apart.size}"
-    elif pair.delta is not None and pair.delta.equal:
-        state = f"max |Δ| {pair.delta.max_abs:.3g}" if pair.delta.max_abs else "equal"
-    else:
-        state = pair_state(pair)
-    return fit(f"{names:<{_NAMES}} {operation:<18} {state}", width)
+@dataclass(frozen=True, slots=True)
+class PairTable:
+    """The columns of a table of pairs: the cells of each name, of the bar, and of what only wide tables show."""
+
+    name: int
+    bar: int
+    operation: int = 0
+    cosine: int = 0
+
+    @staticmethod
+    def of(width: int) -> PairTable:
+        """The columns that fit in so many cells."""
+        if width >= 150:
+            return PairTable(30, 8, 24, 11)
+        return PairTable(20, 8, 0, 11) if width >= 105 else PairTable(16 if width >= 74 else 13, 4)
+
+    @property
+    def heading(self) -> str:
+        """The names of the columns."""
+        return self._line("A", "B", "shape", "operation", "max|Δ|", "", "cos", "")
+
+    def row(self, pair: Pairing) -> str:
+        """A pair: both names, the shape, the operation, the distance as a number and as a bar, and how many elements differ."""
+        a, b = [visible(item.name, 60) if item is not None else "·" for item in (pair.a, pair.b)]
+        side, apart = pair.b or pair.a, pair.delta
+        shape = "" if side is None or side.shape is None else short_dims(side.shape)
+        operation = "" if side is None else visible(side.operation.removeprefix("vm.builtin."), 60)
+        if apart is None or not (apart.equal or apart.reason == "values"):
+            return self._line(a, b, shape, operation, "–", "", "", pair_state(pair))
+        cosine = f"{apart.cosine:.6f}" if apart.max_abs else ""
+        state = "ok" if apart.equal else f"{apart.count} of {apart.size}"
+        return self._line(
+            a,
+            b,
+            shape,
+            operation,
+            distance_number(apart.max_abs),
+            distance_bar(apart, self.bar),
+            cosine,
+            state,
+        )
+
+    def _line(
+        self, a: str, b: str, shape: str, operation: str, distance: str, bar: str, cosine: str, state: str
+    ) -> str:
+        cells = [(a, self.name), ("│", 1), (b, self.name), (shape, _SHAPE), (operation, self.operation)]
+        cells += [(distance.rjust(_DISTANCE), _DISTANCE), (bar, self.bar), (cosine, self.cosine)]
+        return " ".join([*[_cell(text, width) for text, width in cells if width], state]).rstrip()
+
+
+def _cell(text: str, width: int) -> str:
+    text = fit(text, width)
+    return text + " " * (width - columns(text))
+
+
+def distance_number(distance: float) -> str:
+    """A distance in at most 8 cells: `0`, `1.79e−7`, `6.57e+12`."""
+    text = f"{distance:.2e}" if distance and not 0.01 <= distance < 1000 else f"{distance:.3g}"
+    return text.replace("e-0", "e−").replace("e-", "e−")
+
+
+def distance_bar(apart: Delta, cells: int) -> str:
+    """How large a distance is, on a logarithmic scale: `▪` at 1e-8, all cells from 1e-4 on; `=` for none."""
+    return BAR * _height(apart.max_abs, cells) if apart.max_abs else "="
+
+
+def distances_line(pairs: Sequence[Pairing], width: int) -> str:
+    """The distances along two runs: a block for each pair, higher on a logarithmic scale; the greatest one of neighbours in a long run.
+
+    A pair without a distance is a space.
+    """
+    share = max(1, -(-len(pairs) // max(1, width)))
+    groups = [pairs[n : n + share] for n in range(0, len(pairs), share)]
+    return "".join(map(_block, groups))
+
+
+def place_in_line(number: int, count: int, width: int) -> int:
+    """The cell of a pair in `distances_line`."""
+    return number // max(1, -(-count // max(1, width)))
+
+
+def _block(pairs: Sequence[Pairing]) -> str:
+    found = [pair.delta for pair in pairs if pair.delta is not None]
+    if not found:
+        return " "
+    if any(not (apart.equal or apart.reason == "values") for apart in found):
+        return BLOCKS[-1]
+    most = max(apart.max_abs if apart.max_abs == apart.max_abs else inf for apart in found)
+    return BLOCKS[_height(most, len(BLOCKS)) - 1] if most else BLOCKS[0]
+
+
+def _height(distance: float, cells: int) -> int:
+    """The share of some cells for a distance: one up to 1e-8, all from 1e-4 on, and for what is no finite number."""
+    if not isfinite(distance):
+        return cells
+    return max(1, min(cells, round(cells * (log10(distance) + 8) / 4))) if distance > 0 else 1
+
+
+def largest(pairs: Iterable[Pairing]) -> Pairing | None:
+    """The pair of values that are furthest apart; None if all are the same."""
+    apart = [pair for pair in pairs if pair.delta is not None and (pair.delta.max_abs or not pair.equal)]
+    return max(
+        apart, key=lambda pair: (not pair.equal, pair.delta.max_abs if pair.delta else 0.0), default=None
+    )
 
 
 def pair_detail(pair: Pairing) -> list[str]:

@@ -30,6 +30,7 @@ LOOKS = {
     "inputs": (LAYER, ("2", "I")),
     "graph": (LAYER, ("j", "j", "j", "3", "plus")),
     "graph-calls": (str(SAMPLES[5]), ("3", "f")),
+    "compare": (BROKEN, (*["right_square_bracket"] * 3, "5")),
     "compare-programs": (BROKEN, (*["right_square_bracket"] * 3, "5", "p")),
     "problems": (LAYER, ("4",)),
     "checks": (str(SAMPLES[2]), ("6",)),

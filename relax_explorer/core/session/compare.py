@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from relax_explorer.core.check.normalize import normal_form_of
 from relax_explorer.core.exec.interrupt import Interrupt, polled
 from relax_explorer.core.exec.values import UNKNOWN, Value
@@ -35,7 +37,7 @@ Links = tuple[tuple[Place, Place], ...]
 class Side:
     """One side of a pair: the function, the variable, its operation, its binding as text, and its line in its file (0: none).
 
-    `stale` are operands that something overwrote after they were made, each with its writer.
+    `stale` are operands that something overwrote after they were made, each with its writer. `shape` is that of an array.
     """
 
     function: str
@@ -44,6 +46,7 @@ class Side:
     text: str = ""
     line: int = 0
     stale: tuple[str, ...] = ()
+    shape: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -416,7 +419,8 @@ class Report:
 def side_of(item: Production) -> Side:
     """The names and texts of a recorded value."""
     side = _of_binding(item.binding)
-    return Side(item.function, item.name, item.operation, side.text, side.line, item.stale)
+    shape = item.value.shape if isinstance(item.value, np.ndarray) else None
+    return Side(item.function, item.name, item.operation, side.text, side.line, item.stale, shape)
 
 
 def _of_binding(binding: e.Binding) -> Side:

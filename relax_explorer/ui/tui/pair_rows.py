@@ -18,12 +18,15 @@ from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.ui.tui.table_rows import TableRows
 from relax_explorer.viz.debug_text import value_text
 from relax_explorer.viz.ir_table import IrTable
-from relax_explorer.viz.pair_table import pair_glyph, pair_state
+from relax_explorer.viz.pair_table import pair_detail, pair_glyph, pair_state
+from relax_explorer.viz.value_table import inline_value
 
 
 @dataclass(frozen=True, slots=True)
 class Spot:
     """Where a program stands: the rows of its function, the row, and the binding that made the value with the value as text.
+
+    `look` has the distribution and the range of an array.
 
     Without a value (`binding` is None) a program stays at the value before.
     """
@@ -32,6 +35,7 @@ class Spot:
     row: int
     binding: e.Binding | None
     value: str
+    look: str = ""
 
     @property
     def marked(self) -> TableRows:
@@ -61,6 +65,22 @@ class PairView:
             for letter, spot in (("A", self.a), ("B", self.b))
         ]
         return [*values, f" {pair_state(self.pairing)}"]
+
+    @property
+    def detail(self) -> list[str]:
+        """What an array looks like on each side, with its binding, and how far they are apart."""
+        lines = pair_detail(self.pairing)
+        sides = [
+            (side, spot)
+            for side, spot in ((self.pairing.a, self.a), (self.pairing.b, self.b))
+            if side is not None
+        ]
+        looks = [spot.look if spot is not None else "" for _, spot in sides]
+        shown = [
+            f"{line[:3]}{look}  {line[3:]}" if look.strip() else line
+            for line, look in zip(lines, looks, strict=False)
+        ]
+        return [*shown, *lines[len(sides) :]]
 
 
 class _Side:
@@ -93,7 +113,13 @@ class _Side:
         if name not in self.rows:
             self.rows[name] = TableRows(IrTable(self.stage, name), marks=self.marks)
         rows = self.rows[name]
-        return Spot(rows, rows.row_of(item.binding) or 0, item.binding, value_text(item.value))
+        return Spot(
+            rows,
+            rows.row_of(item.binding) or 0,
+            item.binding,
+            value_text(item.value),
+            inline_value(item.value),
+        )
 
 
 def pair_views(runs: Lockstep, stages: Sequence[Snapshot]) -> tuple[PairView, ...]:

@@ -16,11 +16,23 @@ from relax_explorer.ui.tui.screens.passes_screen import ahead
 from relax_explorer.ui.tui.screens.screen_frame import Frame
 from relax_explorer.ui.tui.state import Compared, State
 from relax_explorer.ui.tui.widgets.fixed_text import FixedText
+from relax_explorer.ui.tui.widgets.framed import Box
 from relax_explorer.ui.tui.widgets.line_messages import CursorMoved, RowChosen
 from relax_explorer.ui.tui.widgets.line_view import LineView, Row, text_lines
-from relax_explorer.viz.pair_table import pair_detail, pair_glyph, pair_row, verdict_line
+from relax_explorer.viz.pair_table import (
+    PairTable,
+    distance_number,
+    distances_line,
+    largest,
+    pair_glyph,
+    pair_names,
+    place_in_line,
+    verdict_line,
+)
 from relax_explorer.viz.stage_line import stage_line
-from relax_explorer.viz.visible import visible
+from relax_explorer.viz.visible import columns, fit, visible
+
+LEAST_ROWS = 30  # of a terminal from which on the distances along the run are drawn
 
 
 class CompareScreen(Frame):
@@ -30,11 +42,17 @@ class CompareScreen(Frame):
     name_ = "compare"
     panes = ("pairs", "program_a", "program_b")
     _shown: Compared | None = None  # after a resize, the cursor stays
+    _line: tuple[Compared, int, str, int | None] | None = (
+        None  # the distances along the run, and the largest one
+    )
 
     def compose_body(self) -> ComposeResult:
-        """The verdict, the pairs, both programs, the selected pair."""
+        """The verdict, the pairs, their distances along the run, both programs, the selected pair."""
         yield FixedText(id="verdict")
+        yield FixedText(id="pair_head")
         yield LineView("pairs", colored=False)
+        with Box(id="distances"):
+            yield FixedText(id="distances_text")
         with Container(id="programs"):
             yield LineView("program_a")
             yield LineView("program_b")
@@ -49,7 +67,12 @@ class CompareScreen(Frame):
     def fit(self) -> None:
         """Make room for the programs, side by side or one above the other."""
         super().fit()
+        is_listed = not self.shows_programs and self.explorer.state.compared is not None
         self.set_class(self.shows_programs, "-programs")
+        self.query_one("#pair_head").display = is_listed and self.is_narrow
+        self.query_one("#distances").display = (
+            is_listed and not self.is_narrow and self.app.size.height >= LEAST_ROWS
+        )
         for name in ("programs", "program_a", "program_b"):
             self.query_one(f"#{name}").display = self.shows_programs
 
@@ -74,21 +97,25 @@ class CompareScreen(Frame):
             f"{state.session.stages[number].label} {visible(state.session.stages[number].made_by, 40)}"
             for number in (compared.a, compared.b)
         ]
-        width = self.app.size.width - 6
+        table = PairTable.of(self.app.size.width - 6)
         pairs = [view.pairing for view in compared.pairs]
-        rows = [Row(pair_row(view.pairing, width), pair_glyph(view.pairing), view) for view in compared.pairs]
+        rows = [Row(table.row(view.pairing), pair_glyph(view.pairing), view) for view in compared.pairs]
         view = self.query_one("#pairs", LineView)
         is_new, self._shown = compared is not self._shown, compared
         view.show(rows or [Row("no values to compare")], _first(verdict, pairs) if is_new else None)
         view.centre()
-        view.show_title(f"A {names[0]}  ↔  B {names[1]}")
+        view.show_title(f" {table.heading}")
+        self.query_one("#pair_head", FixedText).show(Text(f"   {table.heading}", no_wrap=True))
         wrong = sum(not pair.equal and pair.delta is not None for pair in pairs)
         view.border_subtitle = f"{wrong} of {len(pairs)} pairs differ"
         for letter, name in zip("ab", names, strict=True):
             self.query_one(f"#program_{letter}", LineView).show_title(f"{letter.upper()} {name}")
         self.query_one("#verdict", FixedText).show(
-            Text(f" A {names[0]}   B {names[1]}   {verdict_line(verdict)}", no_wrap=True)
+            Text(
+                f" A {names[0]}   B {names[1]}   {verdict_line(verdict)}{_largest_text(pairs)}", no_wrap=True
+            )
         )
+        self.query_one("#distances", Box).show_title("max|Δ| along the run, 1e−8 … 1e−4")
         self._draw_pair()
 
     @property
@@ -107,8 +134,27 @@ class CompareScreen(Frame):
             self._follow("program_a", pair.a)
             self._follow("program_b", pair.b)
         else:
-            lines = pair_detail(pair.pairing)
+            lines = pair.detail
+        self._draw_distances()
         self.query_one("#pair", FixedText).show(Text("\n".join(lines), no_wrap=True, overflow="ellipsis"))
+
+    def _draw_distances(self) -> None:
+        """Draw the distances of all pairs as one line, with the place of the cursor and of the largest one."""
+        box = self.query_one("#distances", Box)
+        compared = self.explorer.state.compared
+        if compared is None or not box.display:
+            return
+        width, count = self.app.size.width - 4, len(compared.pairs)
+        if self._line is None or self._line[0] is not compared or self._line[1] != width:
+            pairs = [view.pairing for view in compared.pairs]
+            worst = largest(pairs)
+            number = None if worst is None else pairs.index(worst)
+            self._line = compared, width, distances_line(pairs, width), number
+        marks = [(self.query_one("#pairs", LineView).cursor, "▲")]
+        marks += [(self._line[3], "△ largest")] if self._line[3] is not None else []
+        text = Text(f" {self._line[2]}\n", no_wrap=True)
+        text.append(f" {_marked(marks, count, width)}", style=self.tokens.focus or "bold")
+        self.query_one("#distances_text", FixedText).show(text)
 
     def _centre(self) -> None:
         self.query_one("#pairs", LineView).centre()
@@ -202,6 +248,24 @@ class CompareScreen(Frame):
             view.move(target)
         else:
             self.explorer.say("no further pair")
+
+
+def _largest_text(pairs: Sequence[Pairing]) -> str:
+    """The pair that is furthest apart, in a few words."""
+    found = largest(pairs)
+    if found is None or found.delta is None:
+        return ""
+    return f"; largest {distance_number(found.delta.max_abs)} at {fit(pair_names(found), 40)}"
+
+
+def _marked(marks: Sequence[tuple[int, str]], count: int, width: int) -> str:
+    """Marks below their pairs. Those that follow give way to those before."""
+    line = ""
+    for number, mark in sorted(marks, key=lambda item: item[0]):
+        place = place_in_line(number, count, width)
+        if place >= columns(line) and place + columns(mark) <= width:
+            line += " " * (place - columns(line)) + mark
+    return line
 
 
 def _first(verdict: Verdict, pairs: Sequence[Pairing]) -> int:
