@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from relax_explorer.core.build.module_editor import Member, ModuleEditor
+from relax_explorer.core.check import wildcards
 from relax_explorer.core.check.emission import FreshNames, OpenBlocks
 from relax_explorer.core.check.normalize_function import FunctionNormalizer
 from relax_explorer.core.diagnostics import Failure, Report
@@ -53,6 +54,8 @@ class BlockBuilder:
         outer: FunctionNormalizer | None = around.normalizer if around is not None else None
         self.normalizer: FunctionNormalizer = FunctionNormalizer(self.report, editor.signature, False, outer)
         self.normalizer.infer.places = editor.global_infos
+        if around is None and wildcards.allowed(editor.attrs):
+            self.normalizer.infer.wildcards = wildcards.Wildcards(reuse=False)
         if around is not None:
             self.names: FreshNames = around.names
             self.normalizer.place = around.normalizer.place

@@ -26,7 +26,7 @@ from relax_explorer.core.check.subtypes import is_subtype
 from relax_explorer.core.check.unify import unify
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.erasure import erase_struct_info
-from relax_explorer.core.ir.prim import PrimVar, free_vars
+from relax_explorer.core.ir.prim import AnyDim, PrimExpr, PrimVar, free_vars
 from relax_explorer.core.ir.walk import all_dims, defined_dims
 
 __all__ = [
@@ -86,7 +86,7 @@ def _fits_shape(have: s.ShapeStructInfo, want: s.ShapeStructInfo) -> Answer:
     rank = _fits_rank(have.ndim, want.ndim)
     if rank is NO or want.values is None:
         return rank
-    return UNKNOWN if have.values is None else shapes_equal(have.values, want.values)
+    return _fits_dims(have.values, want.values)
 
 
 def _fits_tensor(have: s.TensorStructInfo, want: s.TensorStructInfo) -> Answer:
@@ -101,7 +101,18 @@ def _fits_lengths(have: s.TensorStructInfo, want: s.TensorStructInfo) -> Answer:
     if want.shape is None or have.shape is want.shape:
         return YES
     left, right = have.lengths, want.lengths
-    return UNKNOWN if left is None or right is None else shapes_equal(left, right)
+    return UNKNOWN if right is None else _fits_dims(left, right)
+
+
+def _fits_dims(have: tuple[PrimExpr, ...] | None, want: tuple[PrimExpr, ...]) -> Answer:
+    """`fits` for lengths. Every length fits a wildcard."""
+    if not any(type(dim) is AnyDim for dim in want):
+        return UNKNOWN if have is None else shapes_equal(have, want)
+    if have is None:
+        return YES if all(type(dim) is AnyDim for dim in want) else UNKNOWN
+    if len(have) != len(want):
+        return NO
+    return both(YES if type(b) is AnyDim else equal(a, b) for a, b in zip(have, want, strict=True))
 
 
 def _fits_tuple(have: s.TupleStructInfo, want: s.TupleStructInfo) -> Answer:

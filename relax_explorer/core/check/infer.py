@@ -15,6 +15,7 @@ from relax_explorer.core.check.compatible import erase, match_dims, unify
 from relax_explorer.core.check.derive import Context, default_derive, derived
 from relax_explorer.core.check.matching import bound_dims, holds_function, pinned
 from relax_explorer.core.check.missing import depends_on_missing
+from relax_explorer.core.check.wildcards import Wildcards, blurred, opened, renewed, wildcards_in
 from relax_explorer.core.codes import internal
 from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.codes import syntax as syntax_codes
@@ -50,6 +51,7 @@ class Inferrer:
         self.captured: dict[e.Expr, frozenset[p.PrimVar]] = {}
         self.callees = Callees()
         self.places: Mapping[str, Any] = {}  # the devices and meshes of the module
+        self.wildcards: Wildcards | None = None  # None if the module does not allow them
         self.settings = _settings(prover_in_use(), edition())
         self._memo: dict[Any, tuple[s.StructInfo, bool]] = {}
         self._complete: dict[Any, s.StructInfo] = {}  # results of complete calls without effects
@@ -145,6 +147,7 @@ class Inferrer:
 
     def _operator(self, call: e.Call, op: type[Op], infos: list[s.StructInfo], key: Any) -> s.StructInfo:
         site = Site(call, op, definitions=self.definitions, places=self.places)
+        site.wildcards = self.wildcards is not None
         _need_rule(site, op)
         try:
             _check_kinds(site, op, call, infos)
@@ -168,12 +171,18 @@ class Inferrer:
             key = None  # each such call is reported
         if not site.report or not depends_on_missing(call, self.definitions):
             self.report.extend(site.report)
-        if op.by_literals and next(iter(info_holders(result)), None) is not None:
-            key = None  # the result names a variable that holds its shape
+        if self._is_of_this_call(op, result):
+            key = None
         if key is not None and not site.obligations and not site.report and not s.is_too_large(result):
             alone = op.refine is None and _is_plain(op, call, tuple(infos)) and _is_fixed(result)
             self._memo[key] = result, alone and not any(map(_may_name, infos))
         return result
+
+    def _is_of_this_call(self, op: type[Op], result: s.StructInfo) -> bool:
+        """True if the result names a variable that holds its shape, or has wildcards. They belong to one call."""
+        if self.wildcards is not None and wildcards_in(result):
+            return True
+        return op.by_literals and next(iter(info_holders(result)), None) is not None
 
     def _failed(self, call: e.Call, op: type[Op], infos: list[s.StructInfo], error: Exception) -> None:
         """Report a rule of an operator that raised: a length exceeds int64, or the rule has a bug.
@@ -264,6 +273,9 @@ class Inferrer:
     ) -> s.StructInfo:
         """Beta-reduction: replace the callee's shape variables by their values from the arguments. None leaks."""
         infos = [self.info(arg) for arg in call.args]
+        ret, known_infos = callee.ret, infos
+        if self.wildcards is not None:
+            ret, known_infos = renewed(ret), list(map(opened, infos))
         # Nothing is captured by a global function. The answer for functions as arguments depends on their captures.
         key = (
             (callee, *infos) if type(call.op) is e.GlobalVar and not any(map(holds_function, infos)) else None
@@ -273,16 +285,18 @@ class Inferrer:
             return known
         mapping: dict[p.PrimVar, p.PrimExpr] = {var: var for var in self._outer_dims(call.op)}
         bound = bound_dims(callee) - mapping.keys()
-        for want, have in zip(params, infos, strict=True):
+        for want, have in zip(params, known_infos, strict=True):
             match_dims(want, have, mapping)
         pinned_infos = [self.pinned(arg) for arg in call.args]
         at = arguments.Application(call, params, infos, pinned_infos, mapping)
         fits = key is not None and arguments.all_fit(at)
         if not (fits or arguments.check(self.report, at, self.poisoned, self.definitions)):
             self.poisoned.add(call)
-        ret = erase(callee.ret, mapping.keys(), None, bound - mapping.keys())
+        if self.wildcards is not None:
+            ret = blurred(ret, mapping.keys())
+        ret = erase(ret, mapping.keys(), None, bound - mapping.keys())
         result = substitute_info(ret, mapping)
-        if fits:
+        if fits and not (self.wildcards and wildcards_in(result)):
             self._applied[key] = result
         return result
 
@@ -312,8 +326,11 @@ class Inferrer:
 
     def branches(self, infos: Sequence[s.StructInfo], pinned_infos: Sequence[s.StructInfo]) -> s.StructInfo:
         """The StructInfo of an If with these branches. Their functions must also agree in `pinned_infos`, used for comparing."""
-        info = unify(infos[0], infos[1])
-        return _alike(info, unify(pinned_infos[0], pinned_infos[1])) if holds_function(info) else info
+        by_axis = self.wildcards is not None
+        info = unify(infos[0], infos[1], by_axis)
+        if not holds_function(info):
+            return info
+        return _alike(info, unify(pinned_infos[0], pinned_infos[1], by_axis))
 
 
 def _alike(info: s.StructInfo, pinned_info: s.StructInfo) -> s.StructInfo:

@@ -48,7 +48,7 @@ def _match(
 ) -> None:
     if want is not None and have is not None and len(want) == len(have):
         for a, b in zip(want, have, strict=True):
-            if type(a) is p.PrimVar:
+            if type(a) is p.PrimVar and type(b) is not p.AnyDim:  # a wildcard has no value
                 mapping.setdefault(a, b)
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from relax_explorer.core.arith.prove import prover_in_use
+from relax_explorer.core.check import wildcards
 from relax_explorer.core.check.call_graph import call_graph, components, is_recursive, mentioned
 from relax_explorer.core.check.normalize_function import FunctionNormalizer, as_sequence, function_info
 from relax_explorer.core.check.purity import stated
@@ -158,7 +159,7 @@ class _ModuleNormalizer:
         """The inputs of the normal form of a function, beside the function itself."""
         names = mentioned(fn)
         signatures = tuple([(self.signature(name), name in self.unread) for name in names])
-        return *self.settings, self.module.global_infos, signatures
+        return *self.settings, self.module.global_infos, wildcards.allowed(self.module.attrs), signatures
 
     def _normalized(self, name: str, fn: e.Function, report: Report, inputs: tuple[object, ...]) -> _Run:
         """Normalize a function without a valid cached run."""
@@ -169,6 +170,8 @@ class _ModuleNormalizer:
             report, self.signature, self.assume_pure, known=known, changed=changed
         )
         normalizer.infer.places = self.module.global_infos
+        if wildcards.allowed(self.module.attrs):
+            normalizer.infer.wildcards = wildcards.Wildcards()
         normalizer.infer.unread = self.unread
         new = self.done[name] = normalizer.run(fn)
         run = _Run(inputs, normalizer.has_effect, normalizer.is_unread)

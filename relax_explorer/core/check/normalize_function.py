@@ -6,7 +6,7 @@ left to right (errata E-22). Unchanged parts stay the same objects.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from operator import is_
 from typing import Any
 
@@ -18,6 +18,7 @@ from relax_explorer.core.check.infer import Inferrer, Signature
 from relax_explorer.core.check.matching import holds_function
 from relax_explorer.core.check.missing import depends_on_missing
 from relax_explorer.core.check.normal_form import calls_first
+from relax_explorer.core.check.wildcards import blurred, wildcards_of
 from relax_explorer.core.codes import well_formedness as codes
 from relax_explorer.core.diagnostics import Report
 from relax_explorer.core.ir import expr as e
@@ -78,7 +79,7 @@ class FunctionNormalizer:
         self.inputs_unchanged = not changed if outer is None else False
         if outer:
             self.infer.poisoned, self.infer.captured = outer.infer.poisoned, outer.infer.captured
-            self.infer.callees = outer.infer.callees
+            self.infer.callees, self.infer.wildcards = outer.infer.callees, outer.infer.wildcards
             self.infer.places, self.infer.unread = outer.infer.places, outer.infer.unread
             self.infer.poisoned_results = outer.infer.poisoned_results
 
@@ -106,6 +107,8 @@ class FunctionNormalizer:
         self.is_unread = ret is None and body.body in self.infer.poisoned
         if ret is None:
             # callers can't see the variables, not even the parameters
+            if self.infer.wildcards is not None:
+                derived = blurred(derived, params_dims)
             ret = erase(derived, params_dims, (), self.dims - params_dims)
         elif body.body not in self.infer.poisoned and written not in self.infer.poisoned:
             trusted = depends_on_missing(body.body, self.infer.definitions)
@@ -126,12 +129,14 @@ class FunctionNormalizer:
 
     def _param(self, param: e.Var) -> e.Var:
         info = param.struct_info
+        if info is not None and self.infer.wildcards is not None:
+            info = self.infer.wildcards.own(info)
         if info is None:
             text = f"parameter {param.name!r} has no StructInfo and is treated as Object"
             self.report.say(codes.UNTYPED_PARAM, text, param, help=codes.UNTYPED_PARAM.fix)
             return self._var(param, s.OBJECT)
         settled = held.settled(self.report, info, self.vars, param)
-        return param if settled is info else self._var(param, settled)
+        return param if settled is param.struct_info else self._var(param, settled)
 
     # -- sequences ------------------------------------------------------------------------------------------------
 
@@ -162,8 +167,8 @@ class FunctionNormalizer:
         if not isinstance(binding, e.VarBinding):
             self._match_cast(binding)
             return
-        value = binding.value
-        if isinstance(value, _OFTEN_SETTLED) and value.struct_info and self._is_settled(binding, value):
+        value, often = binding.value, _OFTEN_SETTLED if self.infer.wildcards is None else ()
+        if isinstance(value, often) and value.struct_info and self._is_settled(binding, value):
             return
         if type(binding.value) is e.Function:
             self._nested(binding)
@@ -217,7 +222,8 @@ class FunctionNormalizer:
     def _annotated(self, binding: e.VarBinding, value: e.Expr, derived: s.StructInfo) -> s.StructInfo:
         definitions = None if value in self.infer.poisoned else self.infer.definitions
         held_info = self.infer.pinned(value)
-        return claims.annotated(self.report, binding, derived, held_info, self.dims, definitions)
+        info = claims.annotated(self.report, binding, derived, held_info, self.dims, definitions)
+        return info if self.infer.wildcards is None else self.infer.wildcards.annotated(info, derived)
 
     def _is_unchanged(self, binding: e.Binding) -> bool:
         """Keep a known binding unchanged. False if one of its inputs changed, or if bindings are nested in its value."""
@@ -230,6 +236,8 @@ class FunctionNormalizer:
         if not self.has_effect:
             self.has_effect = purity.is_impure(binding.value, undeclared=False, by_spec=True)
         var = self._var(binding.var, binding.var.struct_info or s.OBJECT)  # a known binding has one
+        if self.infer.wildcards is not None and var.struct_info is not None:
+            self.infer.wildcards.keep(var.struct_info)
         self.infer.definitions[var] = binding.value
         self.infer.callees.note(binding)
         self.open.bindings.append(binding)
@@ -270,6 +278,9 @@ class FunctionNormalizer:
 
     def cast(self, binding: e.MatchCast, value: e.Expr) -> None:
         """Bind the result of a match_cast of a leaf, without checking the cast."""
+        if self.infer.wildcards is not None:
+            target = self.infer.wildcards.own(binding.struct_info)
+            binding = binding if target is binding.struct_info else replace(binding, struct_info=target)
         self.dims.update(defined_dims(binding.struct_info))
         info = claims.cast_annotation(self.report, binding)
         var = None if binding.var is None else self._var(binding.var, info)
@@ -399,7 +410,8 @@ class FunctionNormalizer:
         return self.leaf(operand)
 
     def _bound(self, expr: e.Expr, value: e.Expr) -> e.Var:
-        return self.emit(value, self.fresh("lv" if self.open.dataflow else "gv"), expr.span or self.place)
+        name = self.fresh("lv" if self.open.dataflow else "gv")
+        return self.emit(value, name, expr.span or self.place)
 
     def emit(self, value: e.Expr, name: str, span: Span | None) -> e.Var:
         """Bind a value in normal form to a new variable of this name, in the open block."""
@@ -432,6 +444,7 @@ class FunctionNormalizer:
             info, settles = self.infer.operator(expr, declared)
         else:
             info, settles = self.infer.call(expr), False
+        info = self._owned(expr, info, expr.args)
         if not self.has_effect:
             self.has_effect = purity.is_impure(expr, undeclared=False, by_spec=True)
         if expr.struct_info is info:
@@ -447,6 +460,12 @@ class FunctionNormalizer:
             self.infer.poisoned.add(new)
         return new
 
+    def _owned(self, expr: e.Expr, info: s.StructInfo, inputs: Sequence[e.Expr]) -> s.StructInfo:
+        """The StructInfo of a value with wildcards of its own."""
+        if self.infer.wildcards is None:
+            return info
+        return self.infer.wildcards.result(expr.struct_info, info, map(self.infer.info, inputs))
+
     def _as_declared(self, expr: e.Call, declared: type[Op]) -> e.Call:
         """A call of an operator with every attribute, refined by the operator."""
         if declared.attributes and len(expr.attrs) < len(declared.attributes):
@@ -454,7 +473,7 @@ class FunctionNormalizer:
             expr = e.Call(expr.op, expr.args, attrs, expr.sinfo_args, None, expr.span)
         if declared.refine is not None:
             refined = declared.refine(expr, [self.infer.info(arg) for arg in expr.args])
-            if refined is not expr:
+            if refined is not expr and not _needs_wildcard(refined):
                 return map_operands(refined, self._completed)  # type: ignore[return-value]  # a call stays one
         return expr
 
@@ -500,11 +519,14 @@ class FunctionNormalizer:
             self.dims = set(dims)
         params = self.fn.params if self.fn is not None else ()
         infos = [self.infer.info(branch.body) for branch in branches]
+        if self.infer.wildcards is not None:
+            infos = [blurred(info, dims) for info in infos]
         infos = [
             erase(info, dims, held.visible(info, self.vars, count, params), ended)
             for info, ended in zip(infos, ended_dims, strict=True)
         ]
         info = self.infer.branches(infos, [self.infer.pinned(branch.body) for branch in branches])
+        info = self._owned(expr, info, [branch.body for branch in branches])
         new = replace(
             expr, condition=condition, true_branch=branches[0], false_branch=branches[1], struct_info=info
         )
@@ -545,6 +567,11 @@ class FunctionNormalizer:
 def _ended(var: e.Var) -> e.Var:
     """An unbound variable in place of one whose scope has ended."""
     return e.var_like(var, var.struct_info)
+
+
+def _needs_wildcard(call: e.Call) -> bool:
+    """True if an operand is computed from a wildcard, which has no value."""
+    return any(type(arg) is e.ShapeExpr and wildcards_of(*arg.values) for arg in call.args)
 
 
 def _mentions(fn: e.Function, var: e.Var) -> bool:

@@ -38,7 +38,20 @@ def _values(a: tuple[p.PrimExpr, ...] | None, b: tuple[p.PrimExpr, ...] | None) 
     """The order of lengths: unknown lengths are less specific."""
     if b is None:
         return YES
-    return NO if a is None else shapes_equal(a, b)
+    return NO if a is None else _dims(a, b)
+
+
+def _dims(a: tuple[p.PrimExpr, ...], b: tuple[p.PrimExpr, ...]) -> Answer:
+    """The order of known lengths: a wildcard is less specific than any other length."""
+    if not any(type(dim) is p.AnyDim for dim in (*a, *b)):
+        return shapes_equal(a, b)
+    return both(map(_dim, a, b)) if len(a) == len(b) else NO
+
+
+def _dim(a: p.PrimExpr, b: p.PrimExpr) -> Answer:
+    if type(b) is p.AnyDim:
+        return YES
+    return NO if type(a) is p.AnyDim else equal(a, b)
 
 
 def _prim(a: s.PrimStructInfo, b: s.PrimStructInfo) -> Answer:
@@ -64,7 +77,7 @@ def _tensor(a: s.TensorStructInfo, b: s.TensorStructInfo) -> Answer:
     if a.shape is None:
         return NO
     left, right = a.lengths, b.lengths
-    return UNKNOWN if left is None or right is None else shapes_equal(left, right)
+    return UNKNOWN if left is None or right is None else _dims(left, right)
 
 
 def _tuple(a: s.TupleStructInfo, b: s.TupleStructInfo) -> Answer:

@@ -15,6 +15,7 @@ from relax_explorer.core.check.call_graph import call_graph, components, is_recu
 from relax_explorer.core.check.compatible import always_fits
 from relax_explorer.core.check.kernel_stops import kernel_may_stop
 from relax_explorer.core.check.matching import match_dims
+from relax_explorer.core.check.wildcards import wildcards_in
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
@@ -166,7 +167,7 @@ def _operator_may_stop(op: type[Op], call: e.Call, infos: Sequence[s.StructInfo 
     every = (*infos, call.struct_info)
     if level is Stops.VALUES or not all(map(_is_known, every)) or not _has_all_lengths(call):
         return True
-    if not any(info_vars(info) for info in every if info is not None):
+    if not any(info_vars(info) or wildcards_in(info) for info in every if info is not None):
         return False  # nothing is symbolic, so inference has checked everything
     if level is Stops.LENGTHS:
         return True

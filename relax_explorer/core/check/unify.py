@@ -17,12 +17,13 @@ from relax_explorer.core.ir.walk import substitute_info
 def unify(a: s.StructInfo, b: s.StructInfo, wildcard: bool = False) -> s.StructInfo:
     """The most precise StructInfo that describes the values of both.
 
-    With `wildcard` (experimental), different lengths of a tensor become `R.any_dim`, and equal ones stay.
+    With `wildcard` (experimental), different lengths of tensors and shapes become `R.any_dim`, and equal ones stay.
     """
     if a is b:
         return a
-    if wildcard and isinstance(a, s.TensorStructInfo) and isinstance(b, s.TensorStructInfo):
-        return _wildcards(a, b)
+    rule = _BY_AXIS.get(type(a)) if wildcard and type(a) is type(b) else None
+    if rule is not None:
+        return rule(a, b)
     rule = _UNIFY.get(type(a)) if type(a) is type(b) else None
     return s.OBJECT if rule is None else rule(a, b)
 
@@ -38,15 +39,29 @@ def _tensor(a: s.TensorStructInfo, b: s.TensorStructInfo) -> s.StructInfo:
     return s.TensorStructInfo(None, element, a.ndim if a.ndim == b.ndim else -1, device)
 
 
-def _wildcards(a: s.TensorStructInfo, b: s.TensorStructInfo) -> s.StructInfo:
+def _tensor_by_axis(a: s.TensorStructInfo, b: s.TensorStructInfo) -> s.StructInfo:
     """Unify axis by axis if both have the same rank and known lengths."""
-    left, right = a.lengths, b.lengths
-    if left is None or right is None or len(left) != len(right):
-        return _tensor(a, b)
-    dims = tuple([x if equal(x, y) is YES else p.AnyDim() for x, y in zip(left, right, strict=True)])
-    whole = _tensor(a, b)
+    whole, dims = _tensor(a, b), _by_axis(a.lengths, b.lengths)
     assert isinstance(whole, s.TensorStructInfo)  # both are tensors
-    return s.TensorStructInfo(dims, whole.dtype, len(dims), whole.vdevice)
+    return (
+        whole
+        if dims is None or whole.shape is not None
+        else s.TensorStructInfo(dims, whole.dtype, -1, whole.vdevice)
+    )
+
+
+def _shape_by_axis(a: s.ShapeStructInfo, b: s.ShapeStructInfo) -> s.StructInfo:
+    dims = _by_axis(a.values, b.values)
+    return _shape(a, b) if dims is None else s.ShapeStructInfo(dims)
+
+
+def _by_axis(
+    left: tuple[p.PrimExpr, ...] | None, right: tuple[p.PrimExpr, ...] | None
+) -> tuple[p.PrimExpr, ...] | None:
+    """Equal lengths, and a wildcard for the others. None if the ranks differ or are not known."""
+    if left is None or right is None or len(left) != len(right):
+        return None
+    return tuple([x if equal(x, y) is YES else p.AnyDim() for x, y in zip(left, right, strict=True)])
 
 
 def _shape(a: s.ShapeStructInfo, b: s.ShapeStructInfo) -> s.StructInfo:
@@ -104,6 +119,15 @@ def _renaming(
     return mapping if only_names and len(set(mapping.values())) == len(mapping) else None
 
 
+_BY_AXIS: dict[type, Callable[[Any, Any], s.StructInfo]] = {
+    s.TensorStructInfo: _tensor_by_axis,
+    s.ShapeStructInfo: _shape_by_axis,
+    s.TupleStructInfo: lambda a, b: (
+        s.TupleStructInfo(tuple([unify(x, y, True) for x, y in zip(a.fields, b.fields, strict=True)]))
+        if len(a.fields) == len(b.fields)
+        else s.OBJECT
+    ),
+}
 _UNIFY: dict[type, Callable[[Any, Any], s.StructInfo]] = {
     s.TensorStructInfo: _tensor,
     s.ShapeStructInfo: _shape,

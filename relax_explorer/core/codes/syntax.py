@@ -181,8 +181,8 @@ BAD_DUMP = Code(
 EXPERIMENTAL = Code(
     "RX0028",
     "experimental construct",
-    "The construct is reserved. No version of TVM has it, and its meaning may change.",
-    "Read the text with experimental=True.",
+    "No version of TVM has this construct, and its meaning may change. A module must allow it.",
+    'Write I.module_attrs({"wildcard_dims": True}) at the start of the module, or a shape variable in place of R.any_dim.',
     '@R.function\ndef f(x: R.Tensor((2, R.any_dim), "float32")):\n    return x\n',
 )
 TOO_LONG = Code(

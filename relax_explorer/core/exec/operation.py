@@ -20,6 +20,7 @@ from relax_explorer.core.exec.running import Running
 from relax_explorer.core.exec.scalars import evaluate
 from relax_explorer.core.exec.values import UNKNOWN, Shape, Value, negative_dimension
 from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ops.kit.decl import Op
 from relax_explorer.core.ops.kit.special import BadValue
@@ -36,6 +37,8 @@ def run_operator(
         # A shape may hold a negative number, but a tensor cannot have such a length.
         if isinstance(value, Shape) and min(value, default=0) < 0:
             written = arguments.values if isinstance(arguments, e.ShapeExpr) else None
+            if op.leaves_length and _is_left_over(value, written):
+                continue
             raise machine.trap(codes.SHAPE_CHECK, negative_dimension(value, written), at)
     expected = type_of_result(machine, frame, at, op, args)
     missing = [None] * (len(op.operands) - len(args)) if not op.variadic else []
@@ -56,6 +59,12 @@ def run_operator(
         machine.warn(codes.NOTHING_REDUCED, f"{op.name}: {odd}", at)
     else:
         remember(at, op, frame, args, value)
+
+
+def _is_left_over(lengths: Shape, written: Sequence[p.PrimExpr] | None) -> bool:
+    """True if the only negative number is a literal -1."""
+    negative = [n for n, length in enumerate(lengths) if length < 0]
+    return written is not None and len(negative) == 1 and written[negative[0]] is p.IntImm(-1)
 
 
 def run_again(machine: Running, frame: Frame, at: Instruction, args: Sequence[Value]) -> bool:

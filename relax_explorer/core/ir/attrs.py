@@ -8,6 +8,8 @@ from typing import Any
 from relax_explorer.core.ir.interned import InternTable
 
 _TABLE: InternTable[tuple[Any, ...], Attrs] = InternTable()
+WILDCARDS = "wildcard_dims"
+"""The attribute of a module that allows `R.any_dim` in StructInfo."""
 _SIMPLE = (str, int, type(None))
 
 

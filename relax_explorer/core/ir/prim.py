@@ -92,7 +92,7 @@ class PrimVar(PrimExpr):
 
 
 class AnyDim(PrimExpr):
-    """An unknown length, written `R.any_dim` (experimental). It may differ at each place."""
+    """A length without a name, written `R.any_dim` (experimental). Each object is a length of its own."""
 
     __slots__ = ()
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from relax_explorer.core.ir.prim import IntImm, PrimExpr, PrimVar
+from relax_explorer.core.ir.prim import AnyDim, IntImm, PrimExpr, PrimVar
 from relax_explorer.core.ir.prim_text import PrimText, quoted
 
 
@@ -60,7 +60,7 @@ class StructInfoText:
     def dim(self, expr: PrimExpr) -> str:
         """One dimension."""
         text = self.prim.write(expr)
-        if type(expr) is IntImm or (type(expr) is PrimVar and not self.quote_all):
+        if type(expr) is IntImm or type(expr) is AnyDim or (type(expr) is PrimVar and not self.quote_all):
             return text
         return quoted(text) if self.quote or self.quote_all else text
 

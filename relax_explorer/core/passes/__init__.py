@@ -46,6 +46,7 @@ FILES: tuple[str, ...] = (
     "bundle_model_params",
     "bind_symbolic_vars",
     "specialize_shapes",
+    "lower_wildcards",
     "update_param_type",
     "realize_vdevice",
     "update_vdevice",

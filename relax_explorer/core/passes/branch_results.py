@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from relax_explorer.core.check.emission import FreshNames
+from relax_explorer.core.check.wildcards import alike, renewed
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.node import replace
@@ -35,8 +36,11 @@ def cast_branches(fn: e.Function, at: PassSite) -> e.Function:
 def _cast(seq: e.SeqExpr, info: s.StructInfo, names: FreshNames, hint: str) -> e.SeqExpr:
     """The branch with the cast behind its last binding. The same object if its result has this StructInfo."""
     have = seq.body.struct_info
-    if have is info or have is None or info_holders(have):  # a variable with the shape ends with its branch
+    if (
+        have is None or alike(info, have) or info_holders(have)
+    ):  # a variable with the shape ends with its branch
         return seq
+    info = renewed(info)  # its wildcards are those of this value
     var = e.Var(names(hint), info)
     block = e.BindingBlock((e.MatchCast(var, seq.body, info, None, seq.body.span),))
     return replace(seq, blocks=tuple(merged_blocks([*seq.blocks, block])), body=var, struct_info=info)

@@ -98,7 +98,8 @@ def _pairs(cast: s.StructInfo, value: s.StructInfo | None) -> Iterator[tuple[p.P
     new, old = _lengths(cast), _lengths(value)
     same = old is not None and new is not None and len(old) == len(new)
     for number, dim in enumerate(new or ()):
-        yield dim, old[number] if same and old is not None else None
+        length = old[number] if same and old is not None else None
+        yield dim, None if type(length) is p.AnyDim else length  # a wildcard has no value
 
 
 def _lengths(info: s.StructInfo | None) -> tuple[p.PrimExpr, ...] | None:

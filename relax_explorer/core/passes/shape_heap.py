@@ -80,6 +80,7 @@ def _lengths(fn: e.Function) -> Iterator[p.PrimExpr]:
         yield from checked_lengths(param.struct_info)
     for binding in bindings(fn):
         if type(binding) is e.MatchCast:
+            yield from _used(binding.value)
             yield from checked_lengths(binding.struct_info)
         elif type(binding.value) is not e.Call or not _NO_LENGTHS.issuperset(map(type, binding.value.args)):
             yield from _used(binding.value)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+from relax_explorer.core.check.wildcards import map_lengths, wildcards_in
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 
@@ -27,6 +28,7 @@ class Matching:
     scope: set[p.PrimVar]
     values: dict[p.PrimVar, p.PrimExpr] = field(default_factory=dict)
     unknown: dict[str, p.PrimVar] = field(default_factory=dict)
+    wildcards: dict[p.PrimExpr, p.PrimVar] = field(default_factory=dict)
     bound: list[tuple[p.PrimVar, p.PrimExpr]] = field(default_factory=list)
     is_binding: bool = False
 
@@ -41,6 +43,28 @@ class Matching:
     def length(self, name: str) -> p.PrimVar:
         """The variable of a length that is not known."""
         return self.unknown.setdefault(name, p.PrimVar(name))
+
+    def of_wildcard(self, wildcard: p.PrimExpr, name: str) -> p.PrimVar:
+        """The variable of a wildcard. It is called like the first value that has it."""
+        if wildcard not in self.wildcards:
+            self.wildcards[wildcard] = self.length(name)
+        return self.wildcards[wildcard]
+
+    def named(self, info: s.StructInfo | None, name: str) -> s.StructInfo | None:
+        """The StructInfo of a value called `name`, with variables for its wildcards."""
+        if info is None or not wildcards_in(info):
+            return info
+        if isinstance(info, s.TupleStructInfo):
+            fields = [self.named(part, f"{name}[{n}]") or s.OBJECT for n, part in enumerate(info.fields)]
+            return s.TupleStructInfo(tuple(fields))
+        base = f"{name}.shape" if isinstance(info, s.TensorStructInfo) else name
+        places = iter(range(len(s.lengths(info))))
+
+        def variable(dim: p.PrimExpr) -> p.PrimExpr:
+            place = f"{base}[{next(places)}]"
+            return self.of_wildcard(dim, place) if type(dim) is p.AnyDim else dim
+
+        return map_lengths(info, variable)
 
     def demands(self, want: s.StructInfo, have: s.StructInfo | None, name: str) -> Iterator[Demand]:
         """What must hold so that a value of `have`, called `name`, is a value of `want`. New variables are bound on the way."""
@@ -98,7 +122,7 @@ class Matching:
         if type(want) is p.AnyDim:
             return
         if type(have) is p.AnyDim:
-            have = self.length(place)
+            have = self.of_wildcard(have, place)
         if type(want) is p.PrimVar and want not in self.scope and want not in self.values:
             self.values[want] = have
             self.bound.append((want, have))

@@ -12,6 +12,7 @@ from functools import cached_property
 from relax_explorer.core.arith.prove import Answer, at_least, equal
 from relax_explorer.core.check.attributes import problem
 from relax_explorer.core.check.stopping import lengths_to_check
+from relax_explorer.core.check.wildcards import wildcards_in
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
@@ -81,7 +82,8 @@ class ShapeCheck:
             return ""
         if self.kind == MACHINE:
             return "prove or cast it before VMShapeLower"
-        return _remedy(self.subject, None if self.condition is None else self.known.known(self.condition))
+        subject = self.subject if self.kind != OPERATOR else _values_in(self.condition) or self.subject
+        return _remedy(subject, None if self.condition is None else self.known.known(self.condition))
 
 
 def shape_checks(
@@ -174,6 +176,7 @@ class _Walk:
         self.is_reached = True
         self.demands: dict[object, list[tuple[Demand, str]]] = {}  # of operators
         self.unknown: dict[str, p.PrimVar] = {}
+        self.wildcards: dict[p.PrimExpr, p.PrimVar] = {}
         self.tests = LengthTests()
         self.machine: MachineState | None = None  # of a function in virtual machine form
         self.names: dict[e.Expr, str] = {}  # no two values have the same
@@ -225,7 +228,7 @@ class _Walk:
 
     def matching(self, scope: set[p.PrimVar]) -> Matching:
         """A matching that shares the names of unknown lengths."""
-        return Matching(scope, unknown=self.unknown)
+        return Matching(scope, unknown=self.unknown, wildcards=self.wildcards)
 
     def sequence(self, seq: e.SeqExpr, known: Assumptions, scope: set[p.PrimVar]) -> Assumptions:
         """The bindings of a sequence; what is known after them. `scope` takes the variables that they bind."""
@@ -332,7 +335,7 @@ class _Walk:
         """
         if declared.takes_sinfo or declared.stops is Stops.NEVER:
             return ()
-        infos = tuple([arg.struct_info for arg in call.args])
+        infos = tuple(map(self._named, call.args))
         key = (declared, call.attrs, infos)
         found = self.demands.get(key)
         if found is not None:
@@ -347,6 +350,15 @@ class _Walk:
         conditions = [p.EQ(a, b) for a, b in pairs]
         self.demands[key] = [(Demand(_words(condition), condition), "") for condition in conditions]
         return self.demands[key]
+
+    def _named(self, arg: e.Expr) -> s.StructInfo | None:
+        """The StructInfo of an operand, with variables for its wildcards."""
+        if type(arg) is e.Tuple:
+            return s.TupleStructInfo(tuple([self._named(field) or s.OBJECT for field in arg.fields]))
+        info = arg.struct_info
+        if info is None or not wildcards_in(info):
+            return info
+        return self.matching(set()).named(info, self.called(arg))
 
     def _arguments(
         self, call: e.Call, op: e.GlobalVar, binding: e.Binding, known: Assumptions
@@ -496,6 +508,12 @@ def _remedy(subject: str, condition: p.PrimExpr | None) -> str:
             if type(a) is p.PrimVar:
                 return f"write {b} instead of {a} where {a} is bound, if they are always equal"
     return "cast the value once, where its length is made"
+
+
+def _values_in(condition: p.PrimExpr | None) -> str:
+    """The names of the values whose lengths a condition names by their place, such as `x.shape[0]`."""
+    names = [] if condition is None else [var.name for var in p.free_vars(condition) if "[" in var.name]
+    return " and ".join(dict.fromkeys(name.partition(".shape")[0] for name in names))
 
 
 def _has_no_lengths(info: s.StructInfo | None) -> bool:

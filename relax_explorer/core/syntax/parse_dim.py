@@ -26,6 +26,8 @@ from relax_explorer.core.syntax.prim_rules import (
 from relax_explorer.core.syntax.python_text import expression_tree
 from relax_explorer.core.syntax.written import dotted, dtype_of_prefix
 
+ANY_DIM = "R.any_dim"
+"""The text of a wildcard."""
 _DIVISIONS = frozenset({p.FloorDiv, p.FloorMod, p.Div, p.Mod})
 
 
@@ -78,8 +80,6 @@ class DimReader:
                 return self._literal(node.value, node)
             if isinstance(node.value, str):
                 return self._quoted(node)
-        if isinstance(node, ast.Attribute) and dotted(node) == "R.any_dim":
-            return self._any_dim(node)
         value = self.prim(node)
         if not value.dtype.is_int:
             raise self.ctx.fail(
@@ -87,11 +87,13 @@ class DimReader:
             )
         return value
 
-    def _any_dim(self, node: ast.expr) -> p.PrimExpr:
-        if not self.ctx.experimental:
-            fix = codes.EXPERIMENTAL.fix
-            raise self.ctx.fail(codes.EXPERIMENTAL, "R.any_dim is reserved for experiments", node, help=fix)
-        return p.AnyDim()
+    def _misplaced(self, node: ast.expr) -> Skip:
+        """The problem of a wildcard that is not allowed, or that should be a value."""
+        if self.ctx.experimental:
+            text = "R.any_dim has no value; it may only be a whole dimension in a StructInfo"
+            return self.ctx.fail(codes.BAD_EXPRESSION, text, node, help="use a shape variable here")
+        text = "R.any_dim is an experiment that this module does not allow"
+        return self.ctx.fail(codes.EXPERIMENTAL, text, node, help=codes.EXPERIMENTAL.fix)
 
     def _literal(self, value: int, node: ast.expr) -> p.PrimExpr:
         if self.ctx.numbers and str(value) in self.ctx.numbers:
@@ -133,6 +135,8 @@ class DimReader:
     def prim(self, node: ast.expr) -> p.PrimExpr:
         """A scalar expression. Integer literals are int64."""
         reader = _PRIMS.get(type(node))
+        if reader is None and dotted(node) == ANY_DIM:
+            raise self._misplaced(node)
         if reader is None:
             raise self.ctx.fail(
                 codes.BAD_EXPRESSION,

@@ -16,7 +16,7 @@ from relax_explorer.core.ir.tensor_place import Sharding, VDevice
 from relax_explorer.core.syntax import parse_types
 from relax_explorer.core.syntax.context import Skip
 from relax_explorer.core.syntax.dialects import OBJECT_NAMES
-from relax_explorer.core.syntax.parse_dim import DimReader
+from relax_explorer.core.syntax.parse_dim import ANY_DIM, DimReader
 from relax_explorer.core.syntax.written import dotted, dtype_of_prefix, verbatim
 
 _C = TypeVar("_C")
@@ -138,7 +138,7 @@ class InfoReader(DimReader):
     def shape_argument(self, node: ast.expr) -> tuple[p.PrimExpr, ...] | Var | None:
         """A shape: a list of dimensions, a single dimension, or a variable that holds a shape. None for an unknown shape."""
         if isinstance(node, (ast.Tuple, ast.List)):
-            return tuple([p.as_dim(self.dim(item)) for item in node.elts])
+            return tuple([p.as_dim(self.length(item)) for item in node.elts])
         if isinstance(node, ast.Constant) and node.value is None:
             return None
         if isinstance(node, ast.Name):
@@ -147,7 +147,13 @@ class InfoReader(DimReader):
                 return var
         if dotted(getattr(node, "func", node)) == "R.shape" and isinstance(node, ast.Call) and node.args:
             return self.shape_argument(node.args[0])
-        return (p.as_dim(self.dim(node)),)
+        return (p.as_dim(self.length(node)),)
+
+    def length(self, node: ast.expr) -> p.PrimExpr:
+        """A dimension in a StructInfo: an expression, or the wildcard `R.any_dim`."""
+        if isinstance(node, ast.Attribute) and dotted(node) == ANY_DIM and self.ctx.experimental:
+            return p.AnyDim()
+        return self.dim(node)
 
     def _shape(self, node: ast.Call) -> s.StructInfo:
         arguments = self._keywords(node, "values", "ndim")
@@ -155,7 +161,7 @@ class InfoReader(DimReader):
             arguments.setdefault("values", node.args[0])
         values = arguments.get("values")
         if isinstance(values, (ast.Tuple, ast.List)):
-            dims = tuple([p.as_dim(self.dim(item)) for item in values.elts])
+            dims = tuple([p.as_dim(self.length(item)) for item in values.elts])
             self.rank(arguments, dims, node)
             return s.ShapeStructInfo(dims)
         return s.ShapeStructInfo(None, self.rank(arguments, None, node))

@@ -12,7 +12,7 @@ from typing import Any
 
 from relax_explorer.core.codes import syntax as codes
 from relax_explorer.core.diagnostics import ParseError, Report
-from relax_explorer.core.ir.attrs import EMPTY, Attrs, Verbatim
+from relax_explorer.core.ir.attrs import EMPTY, WILDCARDS, Attrs, Verbatim
 from relax_explorer.core.ir.dtype import INT64, DType
 from relax_explorer.core.ir.expr import UNREAD, OpaqueFunction
 from relax_explorer.core.ir.node import collector_at_rest
@@ -37,7 +37,7 @@ _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")
 def parse(text: str, filename: str = "<text>", experimental: bool = False) -> IRModule:
     """The module in `text`. Raises ParseError with all problems.
 
-    `experimental` allows constructs that no TVM has yet: `R.any_dim`.
+    `experimental` allows constructs that no TVM has yet: `R.any_dim`. So does the module attribute `wildcard_dims`, which it sets.
     """
     module, report = read(text, filename, experimental)
     if module is None or report.errors:
@@ -273,7 +273,7 @@ class _ModuleReader:
             return None
         return IRModule(
             self.functions,
-            self.attrs,
+            self.attrs.having(**{WILDCARDS: True}) if self.ctx.experimental else self.attrs,
             self.global_infos,
             self.name or "Module",
             self.ctx.dialect.name,
@@ -399,6 +399,7 @@ class _ModuleReader:
                 raise self.ctx.fail(codes.BAD_CALL, f"{name} takes a dict", node)
             if name == "I.module_attrs":
                 self.attrs = Attrs({**self.attrs, **entries})
+                self.ctx.experimental = self.ctx.experimental or entries.get(WILDCARDS) is True
             else:
                 self.global_infos = entries
         else:

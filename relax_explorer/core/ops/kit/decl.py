@@ -165,6 +165,7 @@ class Site:
     )  # pairs that must be equal at run time
     definitions: Mapping[Any, Expr] = field(default_factory=dict)  # values of variables, where known
     places: Mapping[str, Any] = field(default_factory=dict)  # devices and meshes of the module, where known
+    wildcards: bool = False  # True if a length that is not known may be a wildcard
 
     def arg(self, name: str) -> Expr | None:
         """The operand called `name`, as an expression."""
@@ -277,6 +278,7 @@ class Op:
     phase: ClassVar[Phase] = Phase.HIGH  # the first phase whose programs may call the operator
     says_place: ClassVar[bool] = False  # `infer` itself sets the device or mesh of the result
 
+    leaves_length: ClassVar[bool] = False  # a length -1 in its shape operand is the one that is left over
     by_machine: ClassVar[bool] = (
         False  # the machine runs the operator itself (calls, closures, effects), without `evaluate`
     )

@@ -186,10 +186,11 @@ def need_known(info: s.StructInfo, name: str) -> None:
     elif isinstance(info, s.TensorStructInfo):
         if info.dims is None or info.dtype is None:
             raise NotLowered(f"the {'dtype' if info.dims is not None else 'shape'} of {name} is not known")
-    elif isinstance(info, s.ShapeStructInfo):
-        if info.values is None:
-            raise NotLowered(f"the lengths of {name} are not known")
-    elif info is s.OBJECT:
+    elif isinstance(info, s.ShapeStructInfo) and info.values is None:
+        raise NotLowered(f"the lengths of {name} are not known")
+    if any(type(dim) is p.AnyDim for dim in s.lengths(info)):
+        raise NotLowered(f"a length of {name} is a wildcard; LowerWildcards gives it a name")
+    if info is s.OBJECT:
         raise NotLowered(f"of {name} it is not known what it is")
 
 

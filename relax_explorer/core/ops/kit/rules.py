@@ -153,7 +153,10 @@ def same_field_dtype(at: Site, infos: Sequence[s.TensorStructInfo], name: str) -
 
 
 def broadcast(at: Site, left: Dims, right: Dims, names: tuple[str, str] = ("x1", "x2")) -> Dims | None:
-    """The broadcast shape; None if it depends on the values of shape variables. Compares from the right, as TVM does."""
+    """The broadcast shape; None if it depends on the values of shape variables. Compares from the right, as TVM does.
+
+    Where wildcards are allowed, it is always known: a length that depends on such values is one.
+    """
     long, short = (left, right) if len(left) >= len(right) else (right, left)
     offset = len(long) - len(short)
     result: list[p.PrimExpr] = []
@@ -172,9 +175,21 @@ def broadcast(at: Site, left: Dims, right: Dims, names: tuple[str, str] = ("x1",
                 raise at.fail(codes.NOT_BROADCASTABLE, f"the lengths {a} and {b} don't broadcast", **labels)
             if answer is Answer.NO:  # n and n + 1 broadcast where n is 1
                 at.oblige(a, b, or_one=(a, b))
-            is_known = answer is Answer.YES
-            result.append(a)
+            is_known = answer is Answer.YES or at.wildcards
+            result.append(a if answer is Answer.YES else _either(a, b))
     return (*long[:offset], *reversed(result)) if is_known else None
+
+
+def _either(a: p.PrimExpr, b: p.PrimExpr) -> p.PrimExpr:
+    """The broadcast length of two that may differ: a literal other than 1 if there is one, else a wildcard."""
+    return next((dim for dim in (a, b) if isinstance(dim, p.IntImm) and dim is not ONE), p.AnyDim())
+
+
+def known_dims(at: Site, info: s.TensorStructInfo) -> Dims | None:
+    """The lengths of a tensor. Where wildcards are allowed and only the rank is known, they are wildcards."""
+    if info.dims is None and at.wildcards and info.ndim >= 0:
+        return info.lengths or tuple([p.AnyDim() for _ in range(info.ndim)])
+    return info.dims
 
 
 def broadcast_info(
@@ -187,8 +202,9 @@ def broadcast_info(
     """The result of an element-wise operation on two tensors."""
     if x1.dims is None and x1.shape is not None and x1.shape is x2.shape:
         return s.TensorStructInfo(x1.shape, dtype)
-    if x1.dims is not None and x2.dims is not None:
-        shape = broadcast(at, x1.dims, x2.dims, names)
+    left, right = known_dims(at, x1), known_dims(at, x2)
+    if left is not None and right is not None:
+        shape = broadcast(at, left, right, names)
         if shape is not None:
             return s.TensorStructInfo(shape, dtype)
     known = x1.ndim >= 0 and x2.ndim >= 0

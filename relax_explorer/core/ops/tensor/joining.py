@@ -78,6 +78,7 @@ class Concat(Op, name="relax.concat"):
 
 def _concat_shape(at: Site, shapes: Sequence[rules.Dims], place: int) -> rules.Dims | None:
     """The joined shape; None if shape variables decide whether the other lengths agree."""
+    is_known = True
     for dims in shapes[1:]:
         for n, (a, b) in enumerate(zip(shapes[0], dims, strict=True)):
             answer = at.equal(a, b) if n != place else Answer.YES
@@ -87,9 +88,12 @@ def _concat_shape(at: Site, shapes: Sequence[rules.Dims], place: int) -> rules.D
                     f"axis {n} of the tensors has the lengths {a} and {b}",
                     tensors=f"all axes but axis {place} must agree",
                 )
-            if answer is Answer.UNKNOWN:
-                return None
+            is_known = is_known and (answer is Answer.YES or at.wildcards)
+    if not is_known:
+        return None
     result = list(shapes[0])
+    for dims in shapes[1:]:  # where lengths agree, one that is known tells the others
+        result = [b if type(a) is p.AnyDim else a for a, b in zip(result, dims, strict=True)]
     result[place] = _total([dims[place] for dims in shapes])
     return tuple(result)
 

@@ -46,9 +46,9 @@ class Matmul(Op, name="relax.matmul"):
                     f"{name} has rank 0, at least 1 is needed",
                     **{name: f"this is {info}"},
                 )
-        if left.dims is None or right.dims is None:
+        a, b = rules.known_dims(at, left), rules.known_dims(at, right)
+        if a is None or b is None:
             return s.TensorStructInfo(None, element, _rank(left.ndim, right.ndim))
-        a, b = left.dims, right.dims
         inner = b[-2] if len(b) > 1 else b[0]
         if at.equal(a[-1], inner) is Answer.NO:
             labels = {"x1": f"{a[-1]} columns", "x2": f"{inner} rows"}

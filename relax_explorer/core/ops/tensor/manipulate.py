@@ -96,6 +96,7 @@ class Reshape(Op, name="relax.reshape"):
     x: Tensor = operand("the tensor")
     shape: Shape = operand("the new shape, with the same number of elements")
     fusion = Fusion.INJECTIVE
+    leaves_length = True
     examples = ("f32[n,4] (n*4,) -> f32[n*4]", "f32[2,6] (3,4) -> f32[3,4]")
 
     @staticmethod
@@ -105,37 +106,20 @@ class Reshape(Op, name="relax.reshape"):
         shape = rules.shape(at, shape, "shape")
         if shape.values is None:
             return rules.of_shape(at, "shape", info.dtype)
-        literals = [value.value for value in shape.values if isinstance(value, p.IntImm)]
-        if literals.count(-1) > 1:
+        values = _new_lengths(at, info, list(shape.values))
+        if info.dims is None or any(_is(value, -1) for value in values):
+            lengths = [p.AnyDim() if _is(value, -1) else value for value in values]
+            return s.TensorStructInfo(tuple(lengths), info.dtype)
+        have, want = product(info.dims), product(values)
+        if at.equal(have, want) is Answer.NO:
+            text = f"x has {have} elements, the new shape {want}"
             raise at.fail(
-                codes.BAD_ATTRIBUTE, "more than one length is -1", shape=f"shape {rules.text(shape.values)}"
+                codes.SIZE_MISMATCH,
+                text,
+                x=f"shape {rules.text(info.dims)}",
+                shape=f"shape {rules.text(values)}",
             )
-        open_ = next((n for n in literals if n < 0 or (n == 0 and info.dims is None)), None)
-        if open_ is not None:
-            raise at.fail(
-                codes.BAD_ATTRIBUTE,
-                f"the length {open_} needs an operand of known shape",
-                x=f"this is {info}",
-            )
-        if info.dims is not None:
-            beyond = [n for n, value in enumerate(shape.values) if value is rules.ZERO and n >= info.ndim]
-            if beyond:
-                raise at.fail(
-                    codes.BAD_ATTRIBUTE,
-                    f"length {beyond[0]} of the new shape is 0: x has no such axis to take the length from",
-                    x=f"rank {info.ndim}",
-                    shape=f"shape {rules.text(shape.values)}",
-                )
-            have, want = product(info.dims), product(shape.values)
-            if at.equal(have, want) is Answer.NO:
-                text = f"x has {have} elements, the new shape {want}"
-                raise at.fail(
-                    codes.SIZE_MISMATCH,
-                    text,
-                    x=f"shape {rules.text(info.dims)}",
-                    shape=f"shape {rules.text(shape.values)}",
-                )
-        return s.TensorStructInfo(shape.values, info.dtype)
+        return s.TensorStructInfo(tuple(values), info.dtype)
 
     @staticmethod
     def refine(call: e.Call, infos: list[s.StructInfo]) -> e.Call:
@@ -145,13 +129,10 @@ class Reshape(Op, name="relax.reshape"):
             return call
         values = list(target.values)
         for n, value in enumerate(values[: len(info.dims)]):
-            if value is rules.ZERO:
+            if value is rules.ZERO and type(info.dims[n]) is not p.AnyDim:
                 values[n] = info.dims[n]
-        open_ = [n for n, value in enumerate(values) if isinstance(value, p.IntImm) and value.value == -1]
-        if len(open_) == 1:
-            others = [value for n, value in enumerate(values) if n != open_[0]]
-            if product(others) is not rules.ZERO:
-                values[open_[0]] = _left_over(list(info.dims), others)
+        if not _is_partial(info):
+            values = _completed(list(info.dims), values)
         if tuple(values) == target.values:
             return call
         shape = e.ShapeExpr(tuple(values), None, target.span)
@@ -166,6 +147,48 @@ class Reshape(Op, name="relax.reshape"):
     def legalize(te: Te, x: Tensor, shape: Sequence[p.PrimExpr]) -> Tensor:
         """Each element from its position in row-major order."""
         return reshape_stage(te, x, shape)
+
+
+def _new_lengths(at: Site, info: s.TensorStructInfo, values: list[p.PrimExpr]) -> list[p.PrimExpr]:
+    """The new shape of a tensor, without -1 and 0 if they can be computed. A wildcard among its lengths leaves -1."""
+    is_partial = _is_partial(info)
+    if info.dims is not None and not is_partial:  # a run gets here, where lengths are numbers
+        values = _completed(list(info.dims), values)
+    literals = [value.value for value in values if isinstance(value, p.IntImm)]
+    if literals.count(-1) > 1:
+        raise at.fail(codes.BAD_ATTRIBUTE, "more than one length is -1", shape=f"shape {rules.text(values)}")
+    least = -1 if is_partial else 0
+    open_ = next((n for n in literals if n < least or (n == 0 and info.dims is None)), None)
+    if open_ is not None:
+        text = f"the length {open_} needs an operand of known shape"
+        raise at.fail(codes.BAD_ATTRIBUTE, text, x=f"this is {info}")
+    beyond = [n for n, value in enumerate(values) if value is rules.ZERO and 0 <= info.ndim <= n]
+    if beyond and info.dims is not None:
+        raise at.fail(
+            codes.BAD_ATTRIBUTE,
+            f"length {beyond[0]} of the new shape is 0: x has no such axis to take the length from",
+            x=f"rank {info.ndim}",
+            shape=f"shape {rules.text(values)}",
+        )
+    return values
+
+
+def _completed(dims: list[p.PrimExpr], values: list[p.PrimExpr]) -> list[p.PrimExpr]:
+    """A new shape for a tensor of lengths `dims`, with the length that is left over in place of a single -1."""
+    open_ = [n for n, value in enumerate(values) if _is(value, -1)]
+    others = [value for value in values if not _is(value, -1)]
+    if len(open_) == 1 and product(others) is not rules.ZERO:
+        values[open_[0]] = _left_over(dims, others)
+    return values
+
+
+def _is(value: p.PrimExpr, number: int) -> bool:
+    return isinstance(value, p.IntImm) and value.value == number
+
+
+def _is_partial(info: s.TensorStructInfo) -> bool:
+    """True if some of the lengths are wildcards, so that their product is not known."""
+    return any(type(dim) is p.AnyDim for dim in info.dims or ())
 
 
 def _left_over(dims: list[p.PrimExpr], others: list[p.PrimExpr]) -> p.PrimExpr:

@@ -1,0 +1,65 @@
+"""Every pass keeps programs with wildcards right: well formed, as printed, and with the same outcomes of runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import relax_explorer as rxe
+from relax_explorer.core.codes import passes as codes
+from relax_explorer.core.codes import runtime
+from relax_explorer.core.diagnostics import Failure
+from relax_explorer.core.program.module import IRModule
+from tests.support.mdtest import read
+
+CHAPTER = Path(__file__).parent.parent / "spec" / "22_wildcards.md"
+PROGRAMS = [case.program for case in read(CHAPTER) if case.program and "error:" not in case.program]
+WIDE, ROWS = np.arange(16, dtype="float32").reshape(2, 8), np.ones((2, 3), "float32")
+TALL, TRUE = np.ones((8, 4), "float32"), np.array(True)
+RUNS: list[tuple[int, str, list[Any]]] = [
+    (0, "main", [WIDE, np.ones((8, 16), "float32"), WIDE]),
+    (0, "main", [WIDE[:, 1:], np.ones((8, 16), "float32"), WIDE]),
+    (1, "copies", [WIDE[0]]),
+    (1, "apart", [WIDE[0], WIDE[0, :3]]),
+    (1, "calls", [TALL]),
+    (1, "calls", [WIDE]),
+    (1, "computed", [WIDE[0], WIDE[0, :3]]),
+    (2, "main", [ROWS, ROWS[:, 0], TRUE, TALL]),
+    (2, "main", [ROWS, ROWS[0], TRUE, TALL]),
+    (4, "main", [ROWS, TALL, TRUE]),
+    (4, "main", [ROWS, WIDE, TRUE]),
+]
+CASTS = dict.fromkeys((runtime.WRONG_INPUT.id, runtime.SHAPE_CHECK.id), runtime.CAST_FAILED.id)
+
+
+def outcome(module: IRModule, name: str, inputs: list[Any]) -> str:
+    """The values of a run, or that it stopped: a check may become a match_cast."""
+    try:
+        return str(rxe.run(module, name, inputs))
+    except Failure as failure:
+        code = failure.diagnostics[0].code.id
+        return CASTS.get(code, code)
+
+
+@pytest.mark.parametrize("name", rxe.passes.names())
+def test_a_pass_keeps_programs_with_wildcards(name: str) -> None:
+    refusals: list[Failure] = []
+    normal = [rxe.normalize(rxe.parse(text)) for text in PROGRAMS]
+    after: list[IRModule] = []
+    for module in normal:
+        try:
+            after.append(rxe.apply_pass(module, name))
+        except Failure as failure:
+            refusals.append(failure)
+            after.append(module)
+    assert {refusal.diagnostics[0].code for refusal in refusals} <= {codes.NEEDS_ANOTHER_PASS}
+    for module in after:
+        assert [str(problem) for problem in rxe.check(module) if problem.is_error] == []
+        assert rxe.normalize(module) is module
+        assert rxe.structural_equal(rxe.normalize(rxe.parse(module.script())), module)
+    for number, function, inputs in RUNS if len(refusals) < len(normal) else ():
+        if function in after[number]:
+            assert outcome(after[number], function, inputs) == outcome(normal[number], function, inputs)
