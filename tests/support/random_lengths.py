@@ -82,7 +82,7 @@ def outcome(
     """The result of a run, or the problem that stops it. `like` is the function that the lengths are for."""
     main = module.relax_functions[like or name]
     arrays = [
-        _array([value(str(dim), lengths) for dim in param.struct_info.dims or ()])
+        array([value(str(dim), lengths) for dim in param.struct_info.dims or ()])
         for param in main.params[:-1]
     ]
     try:
@@ -91,6 +91,6 @@ def outcome(
         return failure.diagnostics[0]
 
 
-def _array(shape: list[int]) -> np.ndarray:
-    """Numbers that differ from place to place."""
+def array(shape: list[int]) -> np.ndarray:
+    """An input: numbers that differ from place to place."""
     return (np.arange(np.prod(shape), dtype="float32") % 7).reshape(shape)

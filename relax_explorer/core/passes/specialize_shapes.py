@@ -134,15 +134,16 @@ class _Calls:
         variants: list[_Variant],
         at: PassSite,
         is_public: bool,
-        are_all_called: bool,
+        dispatches: bool,
     ) -> None:
         self.name, self.fn, self.variants, self.at, self.is_public = name, fn, variants, at, is_public
+        self.dispatches = dispatches
         self.names: dict[str, e.GlobalVar] = {}
-        for one in variants if is_public or are_all_called else ():
+        for one in variants if is_public or dispatches else ():
             self.reference(one)
 
     def rule(self, walk: Rewriter, binding: e.Binding) -> Rewritten:
-        """A call with known lengths calls a variant."""
+        """A call with known lengths calls a variant, unless the dispatcher may choose one with more of them."""
         call = binding.value
         if type(call) is not e.Call or type(call.op) is not e.GlobalVar or call.op.name != self.name:
             return binding
@@ -150,12 +151,15 @@ class _Calls:
         wanted = tuple([param.struct_info or s.OBJECT for param in self.fn.params])
         match_params(wanted, tuple([arg.struct_info or s.OBJECT for arg in call.args]), found)
         for one in self.variants:
-            if all(
-                var in found and equal(found[var], length) is Answer.YES
+            answers = {
+                equal(found[var], length) if var in found else Answer.UNKNOWN
                 for var, length in one.lengths.items()
-            ):
+            }
+            if answers == {Answer.YES}:
                 new = replace(call, op=self.reference(one), struct_info=None)
                 return replace(binding, value=new, annotation=None)
+            if self.dispatches and Answer.NO not in answers:
+                return binding  # this more specific variant may fit in the run
         return binding
 
     def reference(self, one: _Variant) -> e.GlobalVar:
