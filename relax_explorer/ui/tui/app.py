@@ -18,10 +18,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.actions import ActionParseResult
 from textual.app import App
+from textual.await_complete import AwaitComplete
 from textual.events import DescendantFocus, Event, InputEvent, Paste
 from textual.filter import LineFilter
 from textual.reactive import reactive
 from textual.timer import Timer
+from textual.widget import Widget
 from textual.widgets import Input
 
 from relax_explorer.core.diagnostics import Diagnostic
@@ -193,7 +195,8 @@ class Explorer(App[int]):
         return textual_theme(self.tokens).variables
 
     def on_unmount(self) -> None:
-        """Give the programs back to the garbage collector: see `StageControl`."""
+        """End the threads of jobs. Give the programs back to the garbage collector: see `StageControl`."""
+        self.jobs.close()
         gc.unfreeze()
 
     def on_mount(self) -> None:
@@ -338,6 +341,17 @@ class Explorer(App[int]):
         self.notice = ""
         self.switch_mode(name)
         self.call_later(self._shown)
+
+    def pop_screen(self) -> AwaitComplete:
+        """Close a popup. Textual holds what closed widgets drew (up to 1,024 of them), so they forget it here."""
+        closed = self.screen
+        done = super().pop_screen()
+        for widget in closed.walk_children(with_self=True):
+            if isinstance(widget, Widget):
+                widget.refresh()
+                if widget.show_vertical_scrollbar:
+                    widget.vertical_scrollbar.refresh()
+        return done
 
     def _shown(self) -> None:
         self.starts = True

@@ -88,6 +88,7 @@ class Lane:
     def _work(self) -> None:
         while (item := self._waiting.get()) is not None:
             _run(*item)
+            del item  # while the thread waits, it would hold what the job worked on, such as a whole session
 
 
 def _run(job: Job, work: Work, done: Callable[[Any], None]) -> None:
@@ -158,6 +159,11 @@ class Jobs:
             self._dropped = [item for item in self._dropped if item.is_working] + [job]
         if lane in self._lanes:
             self._lanes.pop(lane).close()
+
+    def close(self) -> None:
+        """Take no more jobs. Threads that work end with their jobs, the others at once."""
+        for lane in list(self._lanes):
+            self.drop(lane)
 
     def ended(self, job: Job) -> bool:
         """Forget a job that ended; False if it is stale."""

@@ -184,6 +184,11 @@ class LineView(ScrollView, Framed, can_focus=True, inherit_bindings=False):
         """The number of visible lines, without the scrollbar."""
         return max(1, self.scrollable_content_region.height)
 
+    def on_unmount(self) -> None:
+        """Forget what was drawn: Textual holds the lines of widgets that are gone."""
+        self._strips.clear()
+        self.refresh()
+
     def on_resize(self) -> None:
         """Keep the cursor in sight."""
         self._follow()
