@@ -6,7 +6,9 @@ import asyncio
 from typing import Any
 
 import pytest
+from rich.style import Style
 from textual.command import CommandList
+from textual.events import Click
 from textual.geometry import Size
 
 from relax_explorer.ui.tui.app import Explorer
@@ -93,3 +95,16 @@ async def test_a_page_in_a_terminal_without_room_for_it() -> None:
         await pilot.press("escape")
         await wait(pilot, lambda: len(app.screen_stack) == 1)
         assert app.return_code is None
+
+
+@pytest.mark.parametrize("line", [2, 10_000])
+async def test_a_click_on_a_line_that_is_gone_chooses_nothing(line: int) -> None:
+    app = Explorer(str(SAMPLES[0]))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await opened(app, pilot)
+        found = await with_palette(app, pilot)
+        style = Style(meta={"option": line})
+        found.post_message(Click(found, 3, 3, 0, 0, 1, False, False, False, 3, 3, style))
+        await pilot.pause()
+        assert app.return_code is None
+        assert isinstance(app.screen, Palette) is (line == 10_000), "another line is chosen"

@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
+from textual.app import ComposeResult
 from textual.await_complete import AwaitComplete
 from textual.command import CommandList, CommandPalette
-from textual.events import Mount
+from textual.events import Click, Mount
 from textual.widgets import Input
 
 from relax_explorer.ui.tui.screens.settling import Settling
 
 
+class Entries(CommandList):
+    """The commands that were found. A click may arrive when fewer are listed than were drawn."""
+
+    def on_click(self, event: Click) -> None:
+        """Don't choose a line that is gone: Textual would raise IndexError."""
+        if event.style.meta.get("option", -1) >= self.option_count:
+            event.prevent_default()
+
+
 class Palette(CommandPalette, Settling):
     """The palette of the current screen."""
+
+    def compose(self) -> ComposeResult:
+        """The palette of Textual with a list that takes late clicks."""
+        for widget in super().compose():
+            yield Entries() if type(widget) is CommandList else widget
 
     def dismiss(self, result: None = None) -> AwaitComplete:
         """Close, unless an earlier key or click did: Textual would then close the screen below."""

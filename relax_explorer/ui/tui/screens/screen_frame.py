@@ -61,8 +61,8 @@ class Frame(Moving):
 
     def on_mount(self) -> None:
         """Watch the state; take the focus."""
-        if not self.query("#header"):
-            return  # closed before its views were mounted
+        if not all(self.query(f"#{name}") for name in ("header", *self.panes, "footer")):
+            return  # closed before its views were mounted, or while they were
         self._drawn: State | None = None
         self._before: LineView | None = None
         self.take_keys(self.name_)
