@@ -275,7 +275,9 @@ def test_a_dispatcher_of_an_impure_function_that_calls_itself() -> None:
     assert text.count("pure=False") == 2
     after = specialized(text, "down", bindings=["n=7,m=8", "m=8"], dispatch=True).module
     assert calls(after).count(("r_then", "down_n7_m8")) == 1, "the copy calls itself"
-    assert calls(after).count(("r_then", "down")) == 2, "the function as it was and the copy for m = 8 ask again"
+    assert calls(after).count(("r_then", "down")) == 2, (
+        "the function as it was and the copy for m = 8 ask again"
+    )
     tensors = [np.ones((rows, 8), "float32") for rows in (7, 3, 7, 2)]
     old, new = (rxe.run(one, "main", [*tensors, np.asarray(True)]) for one in (rxe.parse(text), after))
     for a, b in zip(old, new, strict=True):

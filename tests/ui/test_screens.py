@@ -483,3 +483,73 @@ async def test_the_history_is_not_traced_where_it_would_slow_keys_down(
         panel = app.frame.query_one("#history_text", FixedText)
         await wait(pilot, lambda: panel.text.plain)
         assert panel.text.plain == "w traces it through the stages"
+
+
+@pytest.mark.parametrize("name", ["in0_x", "x"])
+async def test_a_file_with_all_inputs_serves_comparing_and_bisecting(
+    folder: str, tmp_path: Path, name: str
+) -> None:
+    """Its entries may be numbered. The dialog names the file, and shows what is in it."""
+    file = tmp_path / "io.npz"
+    np.savez(file, **{name: np.full((4, 3), 0.5, "float32"), "out0": np.zeros(1)})
+    app = Explorer(folder, call=CallInputs("", {"0": str(file)}))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await idle(pilot, app)
+        await press(pilot, app, *["right_square_bracket"] * 2, "5")
+        await wait(pilot, lambda: app.state.compared is not None)
+        assert app.state.compared is not None
+        shapes = [view.pairing.b.shape for view in app.state.compared.pairs if view.pairing.b is not None]
+        assert shapes == [(4, 3), (3, 4), (3, 4)]
+        await press(pilot, app, "1", "B")
+        await wait(pilot, lambda: isinstance(app.screen, Popup))
+        assert "First bad stage: 2 Wrong" in screen_text(app)
+        await press(pilot, app, "escape", "2", "I")
+        await wait(pilot, lambda: isinstance(app.screen, Inputs))
+        await pilot.pause()
+        lines = [
+            line for line in screen_text(app).split("\n") if "(n, 3) f32" in line and "length" not in line
+        ]
+        assert any("from io.npz" in line and "0.5 … 0.5" in line for line in lines), lines
+        assert app.screen.query_one("#field_0", Input).placeholder == "4"
+        await pilot.resize_terminal(80, 24)
+        await pilot.pause()
+        assert "0.5 … 0.5" not in next(line for line in screen_text(app).split("\n") if "from io.npz" in line)
+
+
+WARNED = """@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor(("n",), "float32")) -> R.Tensor(("n",), "float32"):
+        n = T.int64()
+        a = R.match_cast(x, R.Tensor((n,), "float32"))
+        return a
+"""
+
+
+async def test_a_problem_of_several_stages_is_listed_once(tmp_path: Path) -> None:
+    """At the stage that has it first, though its line moves; errors come first; equal problems of one stage stay apart."""
+    place = tmp_path / "dumps"
+    place.mkdir()
+    second = 'b = R.match_cast(a, R.Tensor((n,), "float32"))\n        return b'
+    twice = WARNED.replace("return a", second)
+    broken = twice.replace("return b", "return c")
+    for name, text in {
+        "00_input": WARNED,
+        "01_Same": f"# moved\n\n{WARNED}",
+        "02_Twice": twice,
+        "03_Bad": broken,
+    }.items():
+        (place / f"{name}.py").write_text(text)
+    app = Explorer(str(place), profile="spec")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await idle(pilot, app)
+        await press(pilot, app, "4")
+        lines = [row.text for row in app.frame.query_one("#problems", LineView).rows]
+        heads = [n for n, line in enumerate(lines) if "[RX" in line]
+        assert lines[heads[0]].startswith("error")
+        told = [(lines[n].split(":")[0], lines[n + 1].strip()) for n in heads[1:]]
+        assert told[0] == ("note[RX0241]", "stage 0 input, and in 2 later stages: 1, 2")
+        assert told[1][1] == "stage 2 Twice"
+        assert len(told) == 2
+        await press(pilot, app, *["j"] * heads[2], "enter")
+        assert (app.screen_name, app.state.selection.stage) == ("passes", 2)

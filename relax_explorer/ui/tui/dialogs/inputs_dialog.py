@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from rich.text import Text
 from textual.app import ComposeResult
@@ -13,13 +14,17 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
 from relax_explorer.core.diagnostics import Failure
+from relax_explorer.core.exec.values import Value
 from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.walk import info_vars
 from relax_explorer.core.session.call_inputs import CallInputs
 from relax_explorer.core.session.inputs import call_values
 from relax_explorer.ui.tui.screens.settling import Settling
+from relax_explorer.ui.tui.widgets.fixed_text import FixedText
 from relax_explorer.viz.short import short_info, short_value
+from relax_explorer.viz.value_table import inline_value
 from relax_explorer.viz.visible import fit, visible
 
 HELP = " Enter runs · Esc cancels · zeros ones arange randn:SEED 0.5 FILE.npy"
@@ -57,6 +62,18 @@ def fields_of(fn: e.Function, given: CallInputs) -> list[Field]:
     return [*lengths, *sources, Field("all inputs", "all", "a file with every input", whole, "FILE.npz")]
 
 
+def lengths_of(fn: e.Function, values: Sequence[Value]) -> dict[str, int]:
+    """The lengths that some values give to shape variables."""
+    found: dict[str, int] = {}
+    for param, value in zip(fn.params, values, strict=True):
+        info = param.struct_info
+        dims = (info.dims if isinstance(info, s.TensorStructInfo) else None) or ()
+        for dim, length in zip(dims, getattr(value, "shape", ()), strict=False):
+            if isinstance(dim, p.PrimVar):
+                found.setdefault(dim.name, int(length))
+    return found
+
+
 def call_of(function: str, fields: Sequence[Field], typed: Mapping[int, str]) -> CallInputs:
     """What was typed, as inputs of a call. Raises ValueError for a length that is no number."""
     sources, shape = {}, {}
@@ -79,6 +96,8 @@ def call_of(function: str, fields: Sequence[Field], typed: Mapping[int, str]) ->
 
 class Inputs(Settling, ModalScreen["CallInputs | None"]):
     """Asks for inputs; what is left empty is made up, and the dialog says how."""
+
+    HORIZONTAL_BREAKPOINTS = [(0, "-tight"), (110, "-roomy")]  # noqa: RUF012  # as Textual declares it
 
     BINDINGS = [  # noqa: RUF012  # as Textual declares it
         Binding("escape", "close", "Close", show=False, priority=True),
@@ -107,6 +126,7 @@ class Inputs(Settling, ModalScreen["CallInputs | None"]):
                             )
                         )
                         yield Input(field.value, placeholder=field.hint, id=f"field_{number}", compact=True)
+                        yield FixedText(id=f"look_{number}")
             yield Static(id="preview", markup=False)
             yield Static(Text(HELP, style="dim", no_wrap=True, overflow="ellipsis"), id="inputs_help")
 
@@ -133,8 +153,9 @@ class Inputs(Settling, ModalScreen["CallInputs | None"]):
             item = failure.diagnostics[0]
             text = f"{item.message}{'; ' + item.help if item.help else ''}"
         else:
+            self._draw_values(call, values)
             shown = [
-                f"{param.name} {short_value(value, 24)}"
+                f"{param.name} {fit(short_value(value, 60), 30)}"
                 for param, value in zip(self.fn.params, values, strict=True)
             ]
             text = f"made up: {made_up}" if made_up else "all inputs are given"
@@ -142,6 +163,19 @@ class Inputs(Settling, ModalScreen["CallInputs | None"]):
         lines = [f" {visible(line, 300)}" for line in text.split("\n")[:2]]
         shown_text = Text("\n".join(lines), no_wrap=True, overflow="ellipsis")
         self.query_one("#preview", Static).update(shown_text)
+
+    def _draw_values(self, call: CallInputs, values: Sequence[Value]) -> None:
+        """Show where each value comes from, and what it looks like."""
+        by_name = {param.name: value for param, value in zip(self.fn.params, values, strict=True)}
+        lengths, whole = lengths_of(self.fn, values), call.sources.get("0", "")
+        is_whole = len(call.sources) == 1 and whole.endswith(".npz")
+        for number, field in enumerate(self.fields):
+            hint = f"from {Path(whole).name}" if is_whole and field.kind == "parameter" else field.hint
+            if field.kind == "length":
+                hint = str(lengths.get(field.key, hint))
+            self.query_one(f"#field_{number}", Input).placeholder = hint
+            look = inline_value(by_name[field.key]) if field.kind == "parameter" else ""
+            self.query_one(f"#look_{number}", FixedText).show(Text(look, style="dim", no_wrap=True))
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Tell what the inputs are now."""

@@ -59,6 +59,7 @@ class DebugScreen(ProgramFrame):
                 yield FixedText(id="inspector_text")
         with Vertical(id="values_box"):
             yield FixedText(id="tabs")
+            yield FixedText(id="value_head")
             yield LineView("values", colored=False)
         yield FixedText(id="next")
         yield Timeline(id="timeline")
@@ -77,6 +78,7 @@ class DebugScreen(ProgramFrame):
             self.query_one(f"#{name}").display = not self.is_narrow or name == lower
         self.query_one("#side").display = not self.is_narrow or lower != "values"
         self.query_one("#values").display = not self.is_narrow or lower == "values"
+        self.query_one("#value_head").display = self.is_narrow and lower == "values"
         self.query_one("#values_box").set_class(self.is_narrow and lower != "values", "-tabs-only")
 
     # -- drawing --------------------------------------------------------------------------------------------------
@@ -132,7 +134,7 @@ class DebugScreen(ProgramFrame):
             self.query_one(f"#{name}", LineView).show([], 0)
         self.query_one("#debug_ir", LineView).show(text_lines(found), 0)
         self.query_one("#debug_ir", LineView).show_title("")
-        for name in ("tabs", "next", "timeline"):
+        for name in ("tabs", "value_head", "next", "timeline"):
             self.query_one(f"#{name}", FixedText).show(Text(""))
 
     def _draw_run(self, view: RunView, old: RunView | None) -> None:
@@ -152,7 +154,8 @@ class DebugScreen(ProgramFrame):
         values = view.values.of_width(width - 3)
         watches = view.watches if self.is_narrow else ()
         self.query_one("#values", LineView).show([*watches[:3], *values] if watches else values, 0)
-        self.query_one("#values", LineView).show_title(values.head)
+        self.query_one("#values", LineView).show_title(f" {values.head}")
+        self.query_one("#value_head", FixedText).show(Text(f"   {values.head}", style="dim", no_wrap=True))
         self.query_one("#shapes", LineView).show(view.shapes, 0)
         self.query_one("#calls", LineView).show(view.calls, 0)
         self.query_one("#points", LineView).show((*view.watches, *view.points) or (Row("none yet"),), 0)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from textual.app import ComposeResult
 
+from relax_explorer.core.diagnostics import Diagnostic
 from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.core.source import Span
 from relax_explorer.ui.tui import keys, rows
@@ -16,6 +18,8 @@ from relax_explorer.ui.tui.state import State
 from relax_explorer.ui.tui.widgets.line_messages import RowChosen
 from relax_explorer.ui.tui.widgets.line_view import LineView, Row, text_lines
 from relax_explorer.viz.solving import Solving
+
+MOST_STAGES = 8  # that are named
 
 
 class ProblemsScreen(Frame):
@@ -74,12 +78,44 @@ def problem_list(state: State) -> Iterator[Row]:
     for note in state.session.notes:
         yield from rows.problem_rows(note)
     found = state.session.problems
-    for stage, problem in found:
+    for stage, problem, later in _once(found):
         place = _place(stage, problem.span)
-        for row in rows.problem_rows(problem, f"stage {stage.label} {stage.made_by}"):
+        for row in rows.problem_rows(problem, f"stage {stage.label} {stage.made_by}{_also(later)}"):
             yield Row(row.text, row.gutter, place)
     if not (found or state.failures or state.session.notes):
         yield from text_lines(no_problems(state))
+
+
+def _once(found: Sequence[tuple[Snapshot, Diagnostic]]) -> list[tuple[Snapshot, Diagnostic, list[Snapshot]]]:
+    """Each problem at the first stage that has it, with the later ones. Errors come first, notes last.
+
+    A problem is the same if its code, its sentence and the line it points at are: passes move lines.
+    """
+    told: dict[tuple[str, str, str, int], tuple[Snapshot, Diagnostic, list[Snapshot]]] = {}
+    counts: Counter[tuple[int, str, str, str]] = Counter()
+    for stage, problem in found:
+        span = problem.span
+        line = "" if span is None else span.source.line(span.line).strip()
+        counts[stage.number, problem.code.id, problem.message, line] += 1
+        key = (
+            problem.code.id,
+            problem.message,
+            line,
+            counts[stage.number, problem.code.id, problem.message, line],
+        )
+        if key in told:
+            told[key][2].append(stage)
+        else:
+            told[key] = (stage, problem, [])
+    return sorted(told.values(), key=lambda item: -item[1].level)
+
+
+def _also(later: Sequence[Snapshot]) -> str:
+    """The later stages that have a problem."""
+    if not later:
+        return ""
+    shown = ", ".join(str(stage.label) for stage in later[:MOST_STAGES])
+    return f", and in {len(later)} later stage{'s' * (len(later) > 1)}: {shown}{', …' if len(later) > MOST_STAGES else ''}"
 
 
 def _solver_problems(solving: Solving) -> Iterator[Row]:
