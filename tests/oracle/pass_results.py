@@ -9,7 +9,8 @@ from relax_explorer.core import passes
 from tests.oracle import test_pass_results, test_signature_passes
 from tests.support.known_differences import reasons
 from tests.support.oracle import Oracle
-from tests.support.pass_agreement import compare, programs, random_programs
+from tests.support.pass_agreement import MATERIALS, Outcome, compare, programs, random_programs
+from tests.support.pass_variants import Variant, variants
 
 KNOWN = test_pass_results.DIFFERENT | test_signature_passes.DIFFERENT
 """Rows of `differences.md` by pass and heading, for differences that `known_differences` does not recognise."""
@@ -20,38 +21,55 @@ def main() -> int:
     parser.add_argument("passes", nargs="*", help="names of passes; all by default")
     parser.add_argument("-n", type=int, default=100, help="how many random programs")
     parser.add_argument("--seed", type=int, default=0, help="the first seed")
+    parser.add_argument(
+        "--material", choices=[*MATERIALS], default="general", help="what the random programs are about"
+    )
     parser.add_argument("--only", default="", help="a part of the names of programs")
     parser.add_argument("--show", type=int, default=3, help="how many differences to print")
     arguments = parser.parse_args()
-    texts = [*programs().items(), *random_programs(arguments.n, arguments.seed)]
+    texts = [*programs().items(), *random_programs(arguments.n, arguments.seed, arguments.material)]
+    chosen = [(title, text) for title, text in texts if arguments.only in title]
     oracle = Oracle()
     for name in arguments.passes or passes.names():
-        outcomes, rows, unexplained = Counter[str](), Counter[str](), list[str]()
-        for title, text in texts:
-            if arguments.only not in title:
-                continue
-            outcome = compare(oracle, text, (name, {}))
-            heading = title.split(": ", 1)[-1].rsplit(" #", 1)[0]
-            reason: tuple[str, ...] = ()
-            if outcome.kind == "differ":
-                reason = (KNOWN[name, heading],) if (name, heading) in KNOWN else reasons(oracle, text, name)
-            outcomes["explained" if reason else outcome.kind] += 1
-            rows.update(reason)
-            if outcome.kind in ("differ", "refused") and not reason:
-                unexplained.append(title)
-                if len(unexplained) <= arguments.show:
-                    print(f"==== {name}: {title}: {outcome.kind}: {outcome.details}", flush=True)
-        print(f"{name}: {_shares(outcomes)}; {dict(outcomes)}")
-        for row, count in rows.most_common():
-            print(f"   {count:>4}  {row}")
-        print("   unexplained: " + ", ".join(unexplained), flush=True)
+        for variant in variants(name):
+            _campaign(oracle, variant, chosen, arguments.show)
     oracle.close()
     return 0
 
 
+def _campaign(oracle: Oracle, variant: Variant, texts: list[tuple[str, str]], show: int) -> None:
+    """Compare the results of one pass, and print the shares."""
+    outcomes, rows, unexplained = Counter[str](), Counter[str](), list[str]()
+    for title, given in texts:
+        ready = oracle.apply(given, variant.before) if variant.before else None
+        if ready is not None and not ready.ok:
+            outcomes["not asked"] += 1
+            continue
+        text = given if ready is None else ready.get().text
+        try:
+            outcome = compare(oracle, text, (variant.name, variant.options), variant.in_tvm)
+        except Exception as error:  # noqa: BLE001  # a fault of a pass; the other programs are still of interest
+            outcome = Outcome("crashed", f"{type(error).__name__}: {error}")
+        heading = title.split(": ", 1)[-1].rsplit(" #", 1)[0]
+        reason: tuple[str, ...] = ()
+        if outcome.kind == "differ":
+            row = KNOWN.get((variant.name, heading))
+            reason = (row,) if row else reasons(oracle, text, variant)
+        outcomes["explained" if reason else outcome.kind] += 1
+        rows.update(reason)
+        if outcome.kind in ("differ", "refused", "crashed") and not reason:
+            unexplained.append(title)
+            if len(unexplained) <= show:
+                print(f"==== {variant.title}: {title}: {outcome.kind}: {outcome.details}", flush=True)
+    print(f"{variant.title}: {_shares(outcomes)}; {dict(outcomes)}")
+    for row, count in rows.most_common():
+        print(f"   {count:>4}  {row}")
+    print("   unexplained: " + ", ".join(unexplained[:200]), flush=True)
+
+
 def _shares(outcomes: Counter[str]) -> str:
     """The shares of the programs that the pass changes: equal results, and results that differ for a known reason."""
-    changed = sum(outcomes[kind] for kind in ("agree", "explained", "differ", "refused"))
+    changed = sum(outcomes[kind] for kind in ("agree", "explained", "differ", "refused", "crashed"))
     if not changed:
         return "nothing changes"
     return f"{outcomes['agree'] / changed:.1%} agree, {outcomes['explained'] / changed:.1%} are explained"

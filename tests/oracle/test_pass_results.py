@@ -12,6 +12,7 @@ import relax_explorer as rxe
 from tests.support.known_differences import REASONS, reasons
 from tests.support.oracle import Oracle
 from tests.support.pass_agreement import compare, programs, random_programs
+from tests.support.pass_variants import Variant
 
 ROWS = (Path(__file__).parent / "differences.md").read_text(encoding="utf-8")
 HIGH = ("canonicalize", "constants", "dataflow")
@@ -86,7 +87,7 @@ def test_the_results_are_tvms(name: str, oracle: Oracle) -> None:
         elif outcome.kind in ("differ", "refused"):
             reason = DIFFERENT.get((name, heading), "")
             unseen.discard(heading)
-            if not reason and (outcome.kind == "refused" or not reasons(oracle, text, name)):
+            if not reason and (outcome.kind == "refused" or not reasons(oracle, text, Variant(name))):
                 unexplained.append(f"{heading}: {outcome.details[:300]}")
     assert unexplained == []
     assert not {heading for heading in unseen if _is_read(heading, name)}, "these agree now: drop their rows"
@@ -104,7 +105,7 @@ def test_results_for_random_programs_are_tvms_or_explained(name: str, oracle: Or
     for title, text in random_programs(14, 4100):
         outcome = compare(oracle, text, (name, {}))
         kinds[outcome.kind] += 1
-        explained = outcome.kind != "differ" or reasons(oracle, text, name)
+        explained = outcome.kind != "differ" or reasons(oracle, text, Variant(name))
         assert explained, f"{title}: {outcome.details}"
     assert kinds["not asked"] + kinds["refused"] == 0
     assert kinds["agree"] >= 2
@@ -149,4 +150,4 @@ def test_only_the_subject_of_a_row_is_explained(
 
     assert compare(oracle, UNREAD, ("DeadCodeElimination", {})).kind == "differ"
     monkeypatch.setattr(rxe, "apply_pass", wrong)
-    assert bool(reasons(oracle, UNREAD, "DeadCodeElimination")) is explained
+    assert bool(reasons(oracle, UNREAD, Variant("DeadCodeElimination"))) is explained

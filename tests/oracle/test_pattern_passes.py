@@ -45,7 +45,6 @@ DIFFERENT = {
     ("overlapping", "llama"): "FuseOpsByPattern for a match that other bindings divide",
     ("limits", "Reshapes: zeros"): "FuseOpsByPattern for a tensor whose shape",
     ("overlapping", "Fusion: h4"): "FuseOpsByPattern for a match that shares",
-    ("CombineParallelMatmul", f"{SUMS}: e5"): "A branch of less precise StructInfo",
     ("ExpandMatmulOfSum", f"{SUMS}: e5"): "A sum whose lengths are not known",
     ("ExpandMatmulOfSum", f"{SUMS}: e4"): "Products with `out_dtype`",
     ("RemoveRedundantReshape", "Reshapes: zeros"): "A tensor whose shape a variable holds",

@@ -66,6 +66,22 @@ def test_nothing_composite_is_nothing_to_do() -> None:
     assert rxe.apply_pass(module, "RunCodegen") is module
 
 
+def test_what_nothing_reads_or_calls_goes() -> None:
+    private = "    @R.function(private=True)\n    def unused(x: R.Object):\n        return x\n"
+    text = function(in_graph("d = R.exp(x)\ny = R.matmul(x, w)", "y"), SQUARE) + private
+    module = rxe.normalize(rxe.parse(text))
+    assert len(module.functions) == 2
+    after = rxe.apply_pass(module, "MergeCompositeFunctions")
+    assert len(after.functions) == 1
+    assert "R.exp" not in after.script()
+
+
+def test_a_function_for_a_code_generator_that_nothing_calls_stays() -> None:
+    module = merged("y = R.matmul(x, w)", "y")
+    alone = module.having({name: fn for name, fn in module.functions.items() if name != "main"})
+    assert rxe.apply_pass(alone, "RunCodegen") is alone
+
+
 def test_a_packed_function_stands_for_a_compiled_one() -> None:
     module = rxe.apply_pass(merged("a = R.nn.relu(R.matmul(x, w))\ny = R.exp(a)", "y"), "RunCodegen")
     assert set(module.functions) == {"main"}

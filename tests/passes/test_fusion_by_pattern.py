@@ -245,6 +245,7 @@ def test_a_transposed_matrix_that_others_read_and_a_square_stay_right() -> None:
     for lines, outputs in (
         ("t = R.permute_dims(w)\ny = R.matmul(x, t)", "y, t"),
         ("t = R.permute_dims(x)\ny = R.matmul(x, t)", "y"),
+        ("t = R.permute_dims(w)\nz = R.matmul(x, t)\ny = R.exp(t)", "y, t"),
     ):
         module = rxe.normalize(rxe.parse(function(in_graph(lines, outputs), SQUARE)))
         result = rxe.apply_pass(module, "FuseTransposeMatmul")

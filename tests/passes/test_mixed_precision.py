@@ -236,6 +236,16 @@ def test_a_parameter_that_only_a_branch_reads_outside_is_cast_for_it() -> None:
     assert "R.astype(w" not in unread.script()
 
 
+def test_the_result_of_a_branch_does_not_ask_for_float32() -> None:
+    branches = "if c:\n    r = x\nelse:\n    r = x\nreturn (y, r)"
+    text = program(
+        block("d = R.exp(w)\ny = R.matmul(x, d)", "y") + branches, PARAMS + ', c: R.Tensor((), "bool")'
+    )
+    first, *_ = bindings(after(text)["main"])
+    assert isinstance(first.value, e.Call)
+    assert first.value.op is e.op_ref("relax.astype")  # at the beginning of the block
+
+
 def test_the_pass_is_linear_in_bindings() -> None:
     """The names of all variables are unique, and each product adds the same number of bindings."""
     lines = ["v0 = R.matmul(w, w)", *(f"v{n} = R.matmul(v{n - 1}, w)" for n in range(1, 200))]

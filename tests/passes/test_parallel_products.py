@@ -104,3 +104,19 @@ def test_combining_takes_time_linear_in_the_products() -> None:
 
     seconds(20)
     assert seconds(800) < 8 * 4 * seconds(100)
+
+
+@pytest.mark.parametrize("others", ["", "u = R.matmul(x, v)\n"], ids=["matrices", "a vector, too"])
+def test_products_of_a_vector_are_combined(others: str) -> None:
+    params = 'x: R.Tensor((8,), "float32"), a: R.Tensor((8, 3), "float32"), b: R.Tensor((8, 2), "float32"), v: R.Tensor((8,), "float32")'
+    module = rxe.normalize(
+        rxe.parse(function(in_graph(f"{others}y = R.matmul(x, a)\nz = R.matmul(x, b)", "y, z"), params))
+    )
+    result = rxe.apply_pass(module, "CombineParallelMatmul")
+    assert result is not module
+    args = [
+        np.arange(n, dtype="float32").reshape(shape) / 8
+        for n, shape in ((8, (8,)), (24, (8, 3)), (16, (8, 2)), (8, (8,)))
+    ]
+    for before, after in zip(rxe.run(module, "main", args), rxe.run(result, "main", args), strict=True):
+        np.testing.assert_allclose(after, before, rtol=1e-5)

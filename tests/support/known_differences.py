@@ -31,6 +31,7 @@ from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
 from relax_explorer.core.program.module import IRModule
 from tests.support.annotations import strip_binding_annotations
 from tests.support.oracle import Applied, Oracle
+from tests.support.pass_variants import Variant
 
 Change = Callable[[IRModule], IRModule]
 CLEANING = frozenset(
@@ -41,6 +42,8 @@ PATTERNS = frozenset(
         "AdjustMatmulOrder",
         "CombineParallelMatmul",
         "ExpandMatmulOfSum",
+        "FoldBatchnormToConv2D",
+        "OptimizeLayoutTransform",
         "RemoveRedundantReshape",
         "ReorderPermuteDimsAfterConcat",
         "ReorderTakeAfterMatmul",
@@ -73,30 +76,30 @@ class Reason:
     """True if the row is about results that TVM itself finds not well-formed."""
 
 
-def reasons(oracle: Oracle, text: str, name: str) -> tuple[str, ...]:
+def reasons(oracle: Oracle, text: str, of: Variant) -> tuple[str, ...]:
     """The rows that explain why the results of a pass differ: the first that does alone, else the fewest together. Empty if none do."""
-    known = [reason for reason in REASONS if not reason.passes or name in reason.passes]
+    known = [reason for reason in REASONS if not reason.passes or of.name in reason.passes]
     for reason in known:
-        if _explain(oracle, text, name, [reason]):
+        if _explain(oracle, text, of, [reason]):
             return (reason.row,)
     known = [reason for reason in known if not reason.ill_formed]
-    if not _explain(oracle, text, name, known):
+    if not _explain(oracle, text, of, known):
         return ()
     for reason in list(known):
         fewer = [other for other in known if other is not reason]
-        if _explain(oracle, text, name, fewer):
+        if _explain(oracle, text, of, fewer):
             known = fewer
     return tuple([reason.row for reason in known])
 
 
-def _explain(oracle: Oracle, text: str, name: str, about: list[Reason]) -> bool:
+def _explain(oracle: Oracle, text: str, of: Variant, about: list[Reason]) -> bool:
     """True if both results are equal without the subjects of these rows."""
     try:
         given = rxe.normalize(rxe.parse(text))
         before = _chain(given, [reason.program for reason in about])
         options = {key: value for reason in about for key, value in reason.options.items()}
-        mine = rxe.apply_pass(before, name, **options)
-        answer = oracle.apply(text if before is given else before.script(), [name])
+        mine = rxe.apply_pass(before, of.name, **of.options, **options)
+        answer = oracle.apply(text if before is given else before.script(), [of.in_tvm])
         if not answer.ok:
             return False
         theirs: Applied = answer.get()
@@ -262,6 +265,40 @@ def without_unknown_vectors(module: IRModule) -> IRModule:
     return _rewritten(module, rule)
 
 
+def without_vector_products(module: IRModule) -> IRModule:
+    """Products with a vector on the right become unknown calls."""
+
+    def opaque(walk: Rewriter, binding: e.Binding) -> Answer:
+        call = binding.value
+        if type(call) is not e.Call or call.op is not e.op_ref("relax.matmul"):
+            return binding
+        return _unknown(binding, call.args) if getattr(call.args[1].struct_info, "ndim", -1) == 1 else binding
+
+    return _rewritten(module, lambda fn: opaque)
+
+
+def without_branches(module: IRModule) -> IRModule:
+    """An If becomes an unknown call."""
+
+    def opaque(walk: Rewriter, binding: e.Binding) -> Answer:
+        value = binding.value
+        return _unknown(binding, (value.condition,)) if type(value) is e.If else binding
+
+    return _rewritten(module, lambda fn: opaque)
+
+
+def without_dead(module: IRModule) -> IRModule:
+    """What nothing reads is dropped first."""
+    result: IRModule = rxe.apply_pass(module, "DeadCodeElimination", profile="tvm")
+    return result
+
+
+def without_equal_values(module: IRModule) -> IRModule:
+    """Each value is bound once."""
+    result: IRModule = rxe.run_pipeline(module, "EliminateCommonSubexpr,CanonicalizeBindings", False)
+    return result
+
+
 def without_recursion(module: IRModule) -> IRModule:
     """Calls by which a function calls itself become unknown calls."""
     graph = call_graph(module)
@@ -322,6 +359,11 @@ def without_blocks(module: IRModule) -> IRModule:
     return _each(plain, lambda fn, site: drop_unread(fn, site))
 
 
+def without_copies(module: IRModule) -> IRModule:
+    """Copies go, and tuples that are taken apart, and what nothing reads."""
+    return without_unread(rxe.apply_pass(module, "CanonicalizeBindings"))
+
+
 class _Rounded(Substitution):
     """Rounds constants of floating point to four digits."""
 
@@ -349,7 +391,7 @@ REASONS = [
     Reason("Unused `match_cast` in a dataflow block", DEAD, program=without_dead_casts),
     Reason("Unused binding outside of dataflow blocks", PER_FUNCTION, ours=without_unread),
     Reason("Unused binding outside of dataflow blocks", DEAD - PER_FUNCTION, ours=without_unread_and_uncalled),
-    Reason("Unused binding outside of dataflow blocks", frozenset({"ConvertToDataflow"}), options={"profile": "tvm"}),
+    Reason("Unused binding outside of dataflow blocks", PATTERNS | {"ConvertToDataflow", "MergeCompositeFunctions"}, options={"profile": "tvm"}),
     Reason("`match_cast` that compares two known lengths", CANONICAL, program=without_comparing_casts),
     Reason("`match_cast` that compares two known lengths", program=without_return_annotations),
     Reason("Constant that a call may overwrite", CANONICAL | {"FoldConstant"}, program=without_written_constants),
@@ -362,6 +404,14 @@ REASONS = [
     Reason("Rounding", frozenset({"FoldConstant"}), ours=with_rounded_constants, theirs=with_rounded_constants),
     Reason("InlinePrivateFunctions of a function with lengths", frozenset({"InlinePrivateFunctions"}), unannotated=True),
     Reason("InlinePrivateFunctions of a function with lengths", frozenset({"InlinePrivateFunctions"}), ill_formed=True),
+    Reason("LiftTransformParams for a result", frozenset({"LiftTransformParams"}), ill_formed=True),
+    Reason("Products with a vector in CombineParallelMatmul", frozenset({"CombineParallelMatmul"}), program=without_vector_products),
+    Reason("A branch of less precise StructInfo", frozenset({"CombineParallelMatmul"}), program=without_branches),
+    Reason("Field of a tuple that only products read", frozenset({"ToMixedPrecision"}), ours=without_copies, theirs=without_copies),
+    Reason("FuseOpsByPattern for a match that shares", frozenset({"FuseOpsByPattern"}), program=without_dead),
+    Reason("FuseTransposeMatmul for a product that nothing reads", frozenset({"FuseTransposeMatmul"}), program=without_dead),
+    Reason("Equal values that are bound twice", frozenset({"LiftTransformParams"}), program=without_equal_values),
+    Reason("Equal values that are bound twice", frozenset({"LiftTransformParams"}), program=without_equal_values, ill_formed=True),
     Reason("Values of a nested function", frozenset({"EliminateCommonSubexpr"}), ill_formed=True),
 ]  # fmt: skip
 """The rows that are recognised, narrow ones first."""

@@ -13,6 +13,7 @@ from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.passes.contract import PROFILES
 from tests.support import mdtest
 from tests.support.corpus import CORPUS, MODELS
+from tests.support.layer_material import layer_material, loss_material
 from tests.support.oracle import Oracle, Pass
 from tests.support.pass_material import pass_material
 from tests.support.roundtrip import SAMPLES
@@ -48,10 +49,13 @@ def programs() -> dict[str, str]:
     return found
 
 
-def random_programs(count: int, first: int = 0) -> Iterator[tuple[str, str]]:
+MATERIALS = {"general": pass_material, "layers": layer_material, "losses": loss_material}
+
+
+def random_programs(count: int, first: int = 0, of: str = "general") -> Iterator[tuple[str, str]]:
     """Random programs by the names of their seeds."""
     for seed in range(first, first + count):
-        yield f"seed {seed}", pass_material(seed)
+        yield f"seed {seed}", MATERIALS[of](seed)
 
 
 def as_module(text: str) -> str:

@@ -73,6 +73,15 @@ def _branch(binding: e.Binding, known: Mapping[e.Expr, _Branch]) -> _Branch | No
     )
 
 
+def _left(binding: e.Binding) -> e.Expr | None:
+    """The left operand if the binding is a product of any rank."""
+    value = binding.value
+    is_product = type(value) is e.Call and value.op is e.op_ref("relax.matmul")
+    return (
+        value.args[0] if type(value) is e.Call and is_product and isinstance(value.args[0], e.Var) else None
+    )
+
+
 class _Combiner:
     """Combines the products of one function."""
 
@@ -83,12 +92,8 @@ class _Combiner:
         self.blocks = {b: block for block in all_blocks(fn) for b in block.bindings}
         self.front: dict[e.Binding, list[e.Binding]] = {}
         self.replaced: dict[e.Binding, e.Binding] = {}
+        self.has_parallels = False  # true if two products have the same left operand
         self.levels = self._levels()
-
-    @property
-    def has_parallels(self) -> bool:
-        """True if two products have the same left operand."""
-        return any(len(branches) > 1 for levels in self.levels.values() for branches in levels.values())
 
     def function(self) -> e.Function:
         """The function with common products."""
@@ -105,7 +110,11 @@ class _Combiner:
         """The branches of each left operand, by bias and activation."""
         levels: dict[e.Var, dict[tuple[int, str], list[_Branch]]] = {}
         known: dict[e.Expr, _Branch] = {}
+        lefts = set[e.Expr]()
         for binding in self.facts.bindings:
+            left = _left(binding)
+            self.has_parallels |= left in lefts
+            lefts.update((left,) if left is not None else ())
             branch = _branch(binding, known)
             if branch is not None:
                 known[branch.last.var] = branch
@@ -227,7 +236,7 @@ def _split(group: Sequence[_Branch]) -> e.Call:
         width = s.lengths(branch.matrix.struct_info)[-1]
         assert isinstance(width, p.IntImm)  # only the last one may be unknown
         ends.append(width.value + (ends[-1] if ends else 0))
-    axis = max(_rank(x), _rank(first.matrix)) - 1
+    axis = _rank(first.product.var) - 1
     return call("relax.split", value, indices_or_sections=tuple(ends), axis=axis)
 
 

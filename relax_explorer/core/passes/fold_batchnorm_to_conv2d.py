@@ -13,7 +13,7 @@ from relax_explorer.core.patterns.matcher import Match
 from relax_explorer.core.patterns.pattern import is_const, is_op, is_tuple_get_item, wildcard
 
 
-@function_pass("FoldBatchnormToConv2D", requires=[NORMAL_FORM])
+@function_pass("FoldBatchnormToConv2D", has_profiles=True, requires=[NORMAL_FORM])
 def fold_batchnorm_to_conv2d(fn: e.Function, at: PassSite) -> e.Function:
     """Replace `batch_norm(conv2d(x, w), …)[0]` with constant parameters by a convolution with scaled weights, and an addition.
 

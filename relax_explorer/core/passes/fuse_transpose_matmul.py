@@ -8,6 +8,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.node import replace
+from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.ops.kit.te import Te, Tensor
 from relax_explorer.core.ops.tensor.linalg import product
 from relax_explorer.core.passes.contract import PassSite, module_pass
@@ -31,7 +32,7 @@ def fuse_transpose_matmul(module: IRModule, at: PassSite) -> IRModule:
     composites = {
         name: fn.ret_struct_info
         for name, fn in functions.items()
-        if fn.attrs.get("Composite") == _NAME and isinstance(fn.ret_struct_info, s.TensorStructInfo)
+        if fn.attrs.get("Composite") == _NAME and _gives_product(fn)
     }
 
     def rule(walk: Rewriter, binding: e.Binding) -> Answer:
@@ -49,6 +50,12 @@ def fuse_transpose_matmul(module: IRModule, at: PassSite) -> IRModule:
         if name not in composites:
             at.editor.replace(name, rewrite(fn, at, rule))
     return at.editor.done()
+
+
+def _gives_product(fn: e.Function) -> bool:
+    """True if the result of a composite function is the product. If nothing reads it, the result is the transposed matrix."""
+    last = next((b.value for b in bindings(fn) if b.var is fn.body.body), None)
+    return type(last) is e.Call and last.op is e.op_ref("relax.matmul")
 
 
 _NAME = "transpose_matmul_fuse"

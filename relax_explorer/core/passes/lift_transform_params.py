@@ -18,6 +18,7 @@ from relax_explorer.core.ir.facts import variables
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.substitute import Substitution
 from relax_explorer.core.ir.walk import all_dims, bindings, defined_dims, exprs, map_operands, operands
+from relax_explorer.core.passes.canonicalize_bindings import canonicalize_bindings
 from relax_explorer.core.passes.contract import PassSite, module_pass
 from relax_explorer.core.passes.eliminate_common_subexpr import value_key
 from relax_explorer.core.passes.properties import CANONICAL_BINDINGS, NORMAL_FORM
@@ -51,11 +52,19 @@ def lift_transform_params(
             lift.finish()
             at.editor.replace(name, _without(lift, at))
             at.editor.add(f"{name}_transform_params", _transform(lift, at))
-        return at.editor.done()
+        return _canonical(lifts, at)
     _share(lifts)
     for name, lift in lifts.items():
         at.editor.replace(name, _without(lift, at))
     at.editor.add("transform_params", _transform(next(iter(lifts.values())), at))
+    return _canonical(lifts, at)
+
+
+def _canonical(names: Iterable[str], at: PassSite) -> IRModule:
+    """The module where the bindings of functions without their weights are canonical, as in TVM."""
+    for name in names:
+        at.function = name
+        at.editor.replace(name, canonicalize_bindings.run(at.editor[name], at))
     return at.editor.done()
 
 

@@ -11,29 +11,35 @@ from relax_explorer.core.ir.facts import variables
 from relax_explorer.core.ir.walk import dataflow_blocks
 from relax_explorer.core.passes.composite_functions import codegen_of, enclose
 from relax_explorer.core.passes.contract import PassSite, module_pass
-from relax_explorer.core.passes.eliminate_dead_code import drop_unread
+from relax_explorer.core.passes.eliminate_dead_code import drop_unread, reached
 from relax_explorer.core.passes.function_groups import Group, lift
 from relax_explorer.core.passes.properties import NO_NESTED_FUNCTIONS, NORMAL_FORM, PURITY_ERASED
 from relax_explorer.core.program.module import IRModule
 
 
 @module_pass(
-    "MergeCompositeFunctions", requires=[NORMAL_FORM], invalidates=[NO_NESTED_FUNCTIONS, PURITY_ERASED]
+    "MergeCompositeFunctions",
+    has_profiles=True,
+    requires=[NORMAL_FORM],
+    invalidates=[NO_NESTED_FUNCTIONS, PURITY_ERASED],
 )
 def merge_composite_functions(module: IRModule, at: PassSite) -> IRModule:
     """Move connected calls of composite functions of one code generator into a public function with the attribute `Codegen`.
 
-    It contains the composite functions. Unread bindings go. A call joins the function of its operands unless another operand depends on it from
-    outside. Run FuseOpsByPattern first, and RunCodegen afterwards.
+    It contains the composite functions. A call joins the function of its operands unless another operand depends on it from
+    outside. Unread bindings go, and private functions that nothing calls. Run FuseOpsByPattern first, and RunCodegen afterwards.
     """
     composites = {name: fn for name, fn in module.relax_functions.items() if codegen_of(fn)}
-    if not composites:
-        return module
-    for name, fn in module.relax_functions.items():
+    for name, fn in module.relax_functions.items() if composites else ():
         if name not in composites and not fn.attrs.get("Codegen"):
-            merged = lift(fn, at, dict(_regions(fn, composites)))
-            at.editor.replace(name, drop_unread(merged, at))
-    enclose(at, composites)
+            at.editor.replace(name, lift(fn, at, dict(_regions(fn, composites))))
+    if composites:
+        enclose(at, composites)
+    for name, fn in at.editor.done().relax_functions.items():
+        at.editor.replace(name, drop_unread(fn, at))
+    functions = at.editor.done().functions
+    for name in functions.keys() - reached(functions):
+        at.editor.remove(name)
     return at.editor.done()
 
 

@@ -6,6 +6,7 @@ from relax_explorer.core.check.infer import EXTERN
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.node import replace
+from relax_explorer.core.ir.walk import exprs
 from relax_explorer.core.passes.contract import PassSite, module_pass
 from relax_explorer.core.passes.properties import ALLOCATION_LOWERED, EXPLICIT_ALLOCATION, NORMAL_FORM
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
@@ -18,12 +19,13 @@ def run_codegen(module: IRModule, at: PassSite) -> IRModule:
 
     The function itself goes: a library provides it at run time, under the same name. `run --packed FILE.py` registers one.
     TVM calls it in dataflow blocks, too, where the specification (RX0112) expects pure functions; `check --profile tvm` accepts that.
-    FuseOpsByPattern with `annotate_codegen`, or MergeCompositeFunctions, makes such functions.
+    As in TVM, a function stays that nothing calls. FuseOpsByPattern with `annotate_codegen`, or MergeCompositeFunctions, makes such functions.
     """
+    called = {x.name for fn in module.relax_functions.values() for x in exprs(fn) if type(x) is e.GlobalVar}
     external = {
         name: e.ExternFunc(str(fn.attrs.get("global_symbol", name)), EXTERN)
         for name, fn in module.relax_functions.items()
-        if fn.attrs.get("Codegen")
+        if fn.attrs.get("Codegen") and name in called
     }
     if not external:
         return module

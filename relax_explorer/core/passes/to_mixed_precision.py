@@ -104,7 +104,7 @@ def _tensors(info: s.StructInfo | None) -> Iterator[s.TensorStructInfo]:
 
 @dataclass(slots=True)
 class _Uses:
-    """How the variables of a function are read. As in TVM, bindings outside of dataflow blocks don't count."""
+    """How the variables of a function are read. As in TVM, bindings and results of branches outside of dataflow blocks don't count."""
 
     by_policy: set[e.Var] = field(default_factory=set)  # operands of ALWAYS
     in_own_block: set[e.Var] = field(default_factory=set)  # those in the block that binds them
@@ -133,9 +133,7 @@ class _Uses:
                             self.in_own_block.add(var)
                 for inner in sequences(binding.value):
                     self.sequence(inner)
-        for var in variables(seq.body):
-            self.otherwise.add(var)
-            self.outside.add(var)
+        self.outside.update(variables(seq.body))
 
 
 class _Mixer(DataflowForms):
@@ -146,6 +144,7 @@ class _Mixer(DataflowForms):
         self.out_dtype = out_dtype
         self.uses = _Uses()
         self.uses.sequence(fn.body)
+        self.uses.otherwise.update(variables(fn.body.body))
         self.wide: dict[e.Var, e.Var] = {}  # parameters that became float16, cast for readers outside
         for param in named:
             info = param.struct_info

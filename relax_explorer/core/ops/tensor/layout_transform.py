@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,17 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.index_map import IndexMap
 from relax_explorer.core.ops.kit import loops, rules
 from relax_explorer.core.ops.kit.array_types import Array
-from relax_explorer.core.ops.kit.decl import REQUIRED, Fusion, Ints, NotLowered, Op, Site, attr, operand
+from relax_explorer.core.ops.kit.decl import (
+    REQUIRED,
+    Fusion,
+    Ints,
+    NotLowered,
+    Op,
+    Site,
+    Stops,
+    attr,
+    operand,
+)
 from relax_explorer.core.ops.kit.special import BadValue
 from relax_explorer.core.ops.kit.te import Te, Tensor
 from relax_explorer.core.tir.stmt import Stmt
@@ -80,6 +90,15 @@ class LayoutTransform(Op, name="relax.layout_transform"):
         return e.Call(
             call.op, call.args, call.attrs.having(pad_value=literal), call.sinfo_args, None, call.span
         )
+
+    @classmethod
+    def stops_with(cls, attrs: Mapping[str, Any]) -> Stops:
+        """A map that only reorders the indices sends no two elements to one position."""
+        index_map = attrs.get("index_map")
+        reorders = isinstance(index_map, IndexMap) and sorted(index_map.results, key=id) == sorted(
+            index_map.places, key=id
+        )
+        return Stops.RANKS if reorders else cls.stops
 
     @staticmethod
     def infer(

@@ -1,0 +1,100 @@
+"""The options with which random programs are given to passes, and the passes of TVM that make the programs ready."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from relax_explorer.core.patterns import pattern as q
+from relax_explorer.core.patterns import read_pattern
+from tests.support import wire
+from tests.support.oracle import Pass
+from tests.support.pattern_trees import tree
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A pass with options. `theirs` are TVM's options, if they are written otherwise; TVM runs `before` on the program first."""
+
+    name: str
+    options: dict[str, Any] = field(default_factory=dict)
+    theirs: dict[str, Any] | None = None
+    before: tuple[Pass, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """The name with the beginning of the options."""
+        return f"{self.name} {str(self.options)[:60]}" if self.options else self.name
+
+    @property
+    def in_tvm(self) -> Pass:
+        """The pass as TVM is asked for it."""
+        return self.name, self.options if self.theirs is None else self.theirs
+
+
+def _named(text: str) -> list[Any]:
+    title, written = text.split(": ", 1)
+    pattern = read_pattern(written)
+    assert isinstance(pattern, q.Pattern)
+    return [title, tree(pattern)]
+
+
+PATTERNS = (
+    ["my.mm_relu: relu(matmul(_, _))", "my.mm: matmul(_, _)", "your.add: add(_, _)"],
+    [
+        "my.s: relu(split(_)[0])",
+        "my.r: reshape(reshape(_, _), _)",
+        "my.mm: matmul(_, permute_dims(_))",
+        "my.a: add(exp(_), _)",
+    ],
+)
+TREES = [[_named(text) for text in patterns] for patterns in PATTERNS]
+LEGAL: tuple[Pass, ...] = ("LegalizeOps", "AnnotateTIROpPattern")
+BUILD: tuple[Pass, ...] = (
+    "LegalizeOps", "RewriteDataflowReshape", "ToNonDataflow", "RemovePurityChecking", "CallTIRRewrite", "StaticPlanBlockMemory",
+    "LowerAllocTensor", "KillAfterLastUse", "LowerRuntimeBuiltin", "ComputePrimValue", "VMShapeLower", "AttachGlobalSymbol",
+)  # fmt: skip
+ARRAYS = {"k": np.arange(16, dtype="float32").reshape(4, 4, 1, 1), "b": np.arange(3, dtype="float32")}
+_OPTIONS: dict[str, tuple[dict[str, Any], ...]] = {
+    "ToMixedPrecision": ({}, {"out_dtype": "float16"}),
+    "LiftTransformParams": ({"shared_transform": False}, {"shared_transform": True}),
+    "TopologicalSort": tuple(
+        {"order": order, "direction": direction}
+        for order in ("depth-first", "breadth-first")
+        for direction in ("from-inputs", "from-outputs")
+    ),
+    "BindSymbolicVars": ({"binding_map": {"n": 3}}, {"binding_map": {"n": 1}, "func_name": "main"}),
+    "ConvertLayout": ({"desired_layouts": {"relax.nn.conv2d": ["NHWC", "OHWI"]}},),
+    "DecomposeOpsForInference": ({}, {"func_name": "main"}),
+    "DecomposeOpsForTraining": ({}, {"func_name": "main"}),
+    "EliminateCommonSubexpr": ({}, {"call_only": True}),
+    "Gradient": ({"func_name": "main"},),
+}
+VARIANTS: dict[str, list[Variant]] = {
+    name: [Variant(name, options) for options in several] for name, several in _OPTIONS.items()
+}
+VARIANTS["BindParams"] = [
+    Variant("BindParams", {"func_name": "main", "params": {name: array}}, {"func_name": "main", "params": {name: wire.encode_tensor(array)}})
+    for name, array in ARRAYS.items()
+]  # fmt: skip
+VARIANTS["FuseOpsByPattern"] = [
+    Variant("FuseOpsByPattern", {"patterns": written, **more}, {"patterns": trees, **more})
+    for written, trees in zip(PATTERNS, TREES, strict=True)
+    for more in ({}, {"bind_constants": False}, {"annotate_codegen": True})
+]
+for _name in ("MergeCompositeFunctions", "RunCodegen"):
+    _before: tuple[Pass, ...] = (("FuseOpsByPattern", {"patterns": TREES[0]}), "MergeCompositeFunctions")
+    VARIANTS[_name] = [Variant(_name, before=_before[: 1 + (_name == "RunCodegen")])]
+VARIANTS["AnnotateTIROpPattern"] = [Variant("AnnotateTIROpPattern", before=("LegalizeOps",))]
+VARIANTS["FuseOps"] = [Variant("FuseOps", before=LEGAL)]
+VARIANTS["FuseTIR"] = [Variant("FuseTIR", before=(*LEGAL, "FuseOps"))]
+for _number, _step in enumerate(BUILD[1:], 1):
+    VARIANTS[str(_step)] = [Variant(str(_step), before=BUILD[:_number])]
+VARIANTS["LambdaLift"] = [Variant("LambdaLift"), Variant("LambdaLift", before=("LegalizeOps",))]
+
+
+def variants(name: str) -> list[Variant]:
+    """The variants of a pass; without options by default."""
+    return VARIANTS.get(name, [Variant(name)])
