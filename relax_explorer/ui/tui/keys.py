@@ -146,6 +146,9 @@ KEYS: tuple[Key, ...] = (
     Key("a", "whole", "The whole graph", ("graph",), "all"),
     Key("e", "export", "Write the graph as SVG", ("graph",), "SVG"),
     Key(
+        "i", "image", "Show the graph as a picture, if the terminal can (kitty's protocol, sixel)", ("graph",)
+    ),
+    Key(
         "p",
         "programs",
         "Show or hide both programs: the pair under the cursor is marked in both",

@@ -178,6 +178,31 @@ class Pictures:
 
         self.app.jobs.start("export", "drawing the SVG", work, self.app.say)
 
+    def image(self, times: BindingTimes | None) -> None:
+        """Show the graph as a real picture, if the terminal can."""
+        state = self.app.state
+        if state.session is None:
+            self.app.say("no program is open")
+            return
+
+        def work(job: Job) -> bytes | str:
+            from relax_explorer.viz.dot import DrawError
+
+            try:
+                return graph_of(state, times).draw("png").data
+            except DrawError as error:
+                return f"no picture: {visible(str(error), 200)}"
+
+        def done(found: bytes | str) -> None:
+            from relax_explorer.ui.tui.terminal_image import show_image
+
+            if isinstance(found, str):
+                self.app.say(found)
+            else:
+                show_image(self.app, found)
+
+        self.app.jobs.start("graph picture", "drawing the picture", work, done)
+
     def history(self) -> None:
         """Show the history of the selected value; a line leads to its stage."""
         session, selection = self.app.state.session, self.app.state.selection

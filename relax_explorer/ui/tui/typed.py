@@ -249,6 +249,13 @@ def _report(app: Controls, text: str) -> None:
     app.exports.report(text)
 
 
+def _picture(app: Controls, text: str) -> None:
+    if app.screen_name == "graph":
+        app.perform("image")
+    else:
+        app.pictures.image(None)
+
+
 def _tutorial(app: Controls, text: str) -> None:
     app.tutorial.start()
 
@@ -321,6 +328,9 @@ TYPED: tuple[Typed, ...] = (
         "[FILE]",
         "Write the session as one HTML page: stages, changes, graphs, problems, a run.",
         _report,
+    ),
+    Typed(
+        "picture", "", "Show the graph as a picture, if the terminal can (kitty's protocol, sixel).", _picture
     ),
     Typed("tutorial", "", "A tour in eight keys: find the pass that broke a build.", _tutorial),
     Typed("exit", "", "Leave the explorer.", _exit),

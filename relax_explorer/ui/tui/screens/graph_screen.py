@@ -371,8 +371,14 @@ class GraphScreen(Frame):
         app.jobs.start("heat", f"running {name}", work, done)
 
     def action_export(self) -> None:
+        self.explorer.pictures.export(self._heat_times())
+
+    def action_image(self) -> None:
+        self.explorer.pictures.image(self._heat_times())
+
+    def _heat_times(self) -> BindingTimes | None:
         state = self.explorer.state
-        self.explorer.pictures.export(self._times.get(self._run_key(state)) if state.options.heat else None)
+        return self._times.get(self._run_key(state)) if state.options.heat else None
 
     def action_debug_here(self) -> None:
         self.explorer.show_screen("debug")
