@@ -135,9 +135,9 @@ def _data(png: bytes) -> bytes:
 
 def _on_white(found: Pixels) -> Pixels:
     channels = found.shape[2]
-    colours = found[..., : 3 if channels > 2 else 1].astype(np.float32)
+    colours: Pixels = found[..., : 3 if channels > 2 else 1].astype(np.float32)
     if channels in (2, 4):
-        share = found[..., -1:].astype(np.float32) / 255
+        share: Pixels = found[..., -1:].astype(np.float32) / 255
         colours = colours * share + 255 * (1 - share)
     return np.broadcast_to(np.round(colours).astype(np.uint8), (*found.shape[:2], 3))
 
