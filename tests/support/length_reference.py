@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 import numpy as np
 
@@ -57,19 +56,21 @@ def _computed(text: str, values: dict[str, np.ndarray], lengths: dict[str, int])
     if joined is not None:
         parts, axis = [values[name] for name in joined[1].split(", ")], int(joined[2])
         _if(len({part.shape[1 - axis] for part in parts}) == 1, parts[0])
-        return np.concatenate(parts, axis)
+        return np.asarray(np.concatenate(parts, axis))
     pair = _OF_TWO.fullmatch(text)
     if pair is None:
         return values[text]
     a, b = values[pair[2]], values[pair[3]]
     if pair[1] == "R.add":
-        return _if(all(m == n or 1 in (m, n) for m, n in zip(a.shape, b.shape, strict=True)), a) + b
+        return np.asarray(
+            _if(all(m == n or 1 in (m, n) for m, n in zip(a.shape, b.shape, strict=True)), a) + b
+        )
     if pair[1] == "R.matmul":
-        return _if(a.shape[1] == b.shape[0], a) @ b
-    return _if(a.shape == b.shape, a) * b
+        return np.asarray(_if(a.shape[1] == b.shape[0], a) @ b)
+    return np.asarray(_if(a.shape == b.shape, a) * b)
 
 
-def _if(fits: bool, result: Any) -> Any:
+def _if(fits: bool, result: np.ndarray) -> np.ndarray:
     if not fits:
         raise _Stop
     return result

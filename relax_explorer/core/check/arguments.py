@@ -23,6 +23,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.fold import DimMap
+from relax_explorer.core.ir.overflow import beyond
 from relax_explorer.core.ir.walk import substitute_info
 from relax_explorer.core.source import Span
 from relax_explorer.core.syntax.part_spans import operand_spans
@@ -154,7 +155,10 @@ class _Argument:
         if conflict is not None:
             axis, actual, expected = conflict
             value = simplify(p.substitute(expected, self.dims))
+            overflow = beyond(p.substitute(expected, self.dims))
             requirement = f"{expected}" if value is expected else f"{expected} = {value}"
+            if overflow is not None:
+                requirement = f"{expected} = {overflow}, which does not fit int64"
             text = f"argument {self.number + 1} of {self.name}, dimension {axis}: {requirement}, got {actual}"
             labels = self._origins(expected)
         fix = codes.ARGUMENT_DIMS.fix

@@ -24,6 +24,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.node import replace
+from relax_explorer.core.ir.overflow import overflowing
 from relax_explorer.core.ir.walk import info_holders, info_vars, substitute_info
 from relax_explorer.core.ops import edition, find
 from relax_explorer.core.ops.distributed.division import check_distributed, placed
@@ -85,12 +86,19 @@ class Inferrer:
 
     def bounded(self, expr: e.Expr, info: s.StructInfo) -> s.StructInfo:
         """`info`, or Object if it is too large to print; then the size is reported."""
+        for value in overflowing(info):
+            self._overflow(expr, f"a length of the result is {value}, which does not fit int64")
+            return s.OBJECT
         if not s.is_too_large(info):
             return info
         text = f"the StructInfo of this value has more than {s.MOST_WRITTEN:,} terms"
         self.report.say(codes.TOO_LARGE, text, expr, help=codes.TOO_LARGE.fix)
         self.poisoned.add(expr)
         return s.OBJECT
+
+    def _overflow(self, expr: e.Expr, text: str) -> None:
+        self.report.say(codes.LENGTH_OVERFLOW, text, expr, help=codes.LENGTH_OVERFLOW.fix)
+        self.poisoned.add(expr)
 
     def _unknown(self, call: e.Call, name: str) -> None:
         if name == e.UNREAD:
@@ -191,8 +199,9 @@ class Inferrer:
         """
         self.poisoned.add(call)
         if isinstance(error, OverflowError):
-            text = f"{op.name}: an operand or attribute can't be used: {str(error)[:80]}"
-            self.report.say(codes.BAD_ATTRIBUTE, text, call, help=codes.BAD_ATTRIBUTE.fix)
+            self._overflow(
+                call, f"{op.name}: a number that it computes from lengths overflows: {str(error)[:80]}"
+            )
             return
         operands = ", ".join(map(str, infos))[:200]
         text = f"the rule of {op.name} failed for ({operands}): {type(error).__name__}: {str(error)[:80]}"

@@ -179,6 +179,13 @@ NO_INFERENCE = Code(
     "",
     Severity.WARNING,
 )
+LENGTH_OVERFLOW = Code(
+    "RX0245",
+    "a length does not fit int64",
+    "Lengths are int64. This one, or a number of elements, is larger than 9223372036854775807, or less than its negative.",
+    "Use smaller lengths.",
+    '@R.function\ndef f(x: R.Tensor((9223372036854775807,), "float32")):\n    return R.concat((x, x))\n',
+)
 TOO_LARGE = Code(
     "RX0221",
     "StructInfo too large to be written out",

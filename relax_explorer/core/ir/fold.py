@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.node import DEEP, operands_first
+from relax_explorer.core.ir.overflow import beyond
 
 DimMap = dict[p.PrimVar, p.PrimExpr]
 """The scalar expression that replaces each shape variable."""
@@ -25,5 +26,7 @@ def _rebuilt(expr: p.PrimExpr, operands: list[p.PrimExpr]) -> p.PrimExpr:
     """`expr` with other operands. The same object if they are unchanged."""
     if all([a is b for a, b in zip(expr.children(), operands, strict=True)]):
         return expr
-    folded = expr.fold(*operands) if isinstance(expr, p.Binary) else None
-    return expr.with_children(tuple(operands)) if folded is None else folded
+    new = expr.with_children(tuple(operands))
+    # A length beyond int64 stays as it is written, so that it is told as an overflow.
+    folded = expr.fold(*operands) if isinstance(expr, p.Binary) and beyond(new) is None else None
+    return new if folded is None else folded

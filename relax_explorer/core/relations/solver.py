@@ -16,6 +16,7 @@ from relax_explorer.core.arith.assume import solve
 from relax_explorer.core.arith.prove import Answer, equal
 from relax_explorer.core.arith.simplify import simplify
 from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir.overflow import beyond
 from relax_explorer.core.relations.relay_types import (
     FuncType,
     Hole,
@@ -107,6 +108,12 @@ class Run:
 
 
 RUNS_OF_EACH = 64  # a relation that still changes something then never settles
+
+
+def _need_int64(dim: p.PrimExpr) -> None:
+    value = beyond(dim)
+    if value is not None:
+        raise Mismatch(f"a dimension would be {value}, which does not fit int64")
 
 
 @dataclass
@@ -229,11 +236,15 @@ class Solver:
             raise Mismatch(f"{hole} is of kind {hole.kind}, {_text(value)} of kind {kind_of(value)}")
         if hole in holes_in(value):
             raise Infinite(f"{hole} would be a part of itself: {_text(value)}")
+        shape = value.shape if isinstance(value, TensorType) else value
+        for dim in shape if isinstance(shape, tuple) else ():
+            _need_int64(dim)
         self._values[hole] = value
         self._changed(Assignment(hole, value))
         return Outcome.HOLDS
 
     def _assign_dim(self, hole: p.PrimVar, value: p.PrimExpr) -> Outcome:
+        _need_int64(value)
         self._dims[hole] = value
         self._changed(Assignment(hole, value))
         return Outcome.HOLDS

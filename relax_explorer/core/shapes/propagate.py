@@ -18,6 +18,7 @@ from relax_explorer.core.codes import relations as codes
 from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import DType, from_numpy
+from relax_explorer.core.ir.overflow import beyond
 from relax_explorer.core.relations.solver import Mismatch
 from relax_explorer.core.shapes import contract_tree as c
 from relax_explorer.core.shapes.assumptions import Assumptions
@@ -272,6 +273,8 @@ class _Walk(Holding):
     def result(self, call: c.Call, args: list[Known], wrapper: Wrapper | None) -> Known:
         """What is known of the result. What it makes certain of the contract need not be asserted after the call."""
         found = self._result(call, args, wrapper)
+        for value in filter(None, map(beyond, found.dims or ())):
+            self.refuse(call, args, f"a length of the result is {value}, which does not fit int64")
         if wrapper is not None:
             values = dict(zip([q.name for q in wrapper.function.params], args, strict=True)) | {"out": found}
             is_computed = found.value is not None or (

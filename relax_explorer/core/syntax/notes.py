@@ -11,6 +11,8 @@ from relax_explorer.core.codes import relations as codes
 from relax_explorer.core.diagnostics import Code, Diagnostic, Failure, Label
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import DType, element_type
+from relax_explorer.core.ir.overflow import beyond
+from relax_explorer.core.ir.prim import INT64_MAX, INT64_MIN
 from relax_explorer.core.source import Source, Span
 
 _A = TypeVar("_A")
@@ -90,9 +92,11 @@ class NoteReader(ABC):
         sign = -1 if self.takes("-") else 1
         if self.kind != "number" or not self.token.isdigit():
             self.fail(f"a whole number is expected here, not {self.shown()}")
-        if len(self.token) > 18:
-            self.fail(f"{self.token} is beyond int64")
-        return sign * int(self.advance())
+        value = sign * int(self.token) if len(self.token) < 100 else INT64_MAX + 1
+        if not INT64_MIN <= value <= INT64_MAX:
+            self.fail(f"{self.token[:40]} does not fit int64")
+        self.advance()
+        return value
 
     def several(self, one: Callable[[], Any], end: str) -> list[Any]:
         """Parts between commas, up to `end`."""
@@ -145,9 +149,11 @@ class NoteReader(ABC):
 
     def arithmetic(self) -> p.PrimExpr:
         """A dimension: sums of products of numbers and names, which `variable` gives a meaning."""
-        left = self._product()
+        start, left = self.start, self._product()
         while self.sees("+", "-"):
             left = (p.Add if self.advance() == "+" else p.Sub)(left, self._product())
+        if (value := beyond(left)) is not None:
+            self.fail(f"the dimension is {value}, which does not fit int64", self.span(start))
         return left
 
     def _product(self) -> p.PrimExpr:

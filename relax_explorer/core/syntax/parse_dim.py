@@ -12,6 +12,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import INT64, DType, element_type
 from relax_explorer.core.ir.expr import Var
+from relax_explorer.core.ir.overflow import beyond
 from relax_explorer.core.syntax.context import UNREADABLE, Context, Skip
 from relax_explorer.core.syntax.prim_rules import (
     OF_ONE_DTYPE,
@@ -191,8 +192,18 @@ class DimReader:
                 raise self.ctx.fail(
                     codes.BAD_EXPRESSION, text, right, help="divide by a length that is not 0"
                 )
-            value = combine(operator, a, b)
+            value = self.combined(operator, a, b, node)
         return value
+
+    def combined(self, operator: type[p.Binary], a: p.PrimExpr, b: p.PrimExpr, node: ast.expr) -> p.PrimExpr:
+        """The operator on two operands. Literals are folded; what does not fit their dtype is refused."""
+        exact = beyond(operator(a, b)) if type(a) is type(b) is p.IntImm else None
+        if exact is not None:
+            text = f"{a} {operator.symbol} {b} is {exact}, which does not fit {a.dtype}"
+            raise self.ctx.fail(
+                codes.BAD_LITERAL, text, node, help="use smaller numbers: integers do not wrap"
+            )
+        return combine(operator, a, b)
 
     def _compare(self, node: ast.Compare) -> p.PrimExpr:
         operator = PRIM_OPERATORS.get(type(node.ops[0]))

@@ -24,7 +24,7 @@ from relax_explorer.core.syntax.parse_forms import (
     scalar_constant,
 )
 from relax_explorer.core.syntax.parse_info import InfoReader
-from relax_explorer.core.syntax.prim_rules import PRIM_OPERATORS, align, combine, negated
+from relax_explorer.core.syntax.prim_rules import PRIM_OPERATORS, align, negated
 from relax_explorer.core.syntax.written import dotted
 
 TENSOR_OPERATORS: dict[type, str] = {
@@ -240,7 +240,7 @@ class ExprReader:
         ):
             raise self.no_expression(node)
         a, b = [side if isinstance(side, p.PrimExpr) else self.literal(side, node) for side in (left, right)]
-        return combine(operation, *align(a, b))
+        return self.info.combined(operation, *align(a, b), node)
 
     def _bool(self, node: ast.BoolOp) -> Any:
         values = [self._scalar(self.read(value)) for value in node.values]
