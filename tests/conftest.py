@@ -32,7 +32,11 @@ TALLIES = {
     "proofs": "proofs about lengths, asked of z3",
 }
 # Names, each with a reason, printed by reason.
-REASONS = {"not run": "operators without evaluation", "evaluated only": "operators evaluated but not lowered"}
+REASONS = {
+    "refuted": "REFUTED BY z3",
+    "not run": "operators without evaluation",
+    "evaluated only": "operators evaluated but not lowered",
+}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -42,6 +46,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     packed_functions.register()
+    proofs.SAMPLE.listen()
     if config.getoption("--update") and os.environ.get("CI"):
         raise pytest.UsageError("--update is not allowed in CI: someone has to read the difference")
     # CI tries the same examples each time; local runs try new ones.
@@ -93,6 +98,7 @@ def oracle(request: pytest.FixtureRequest) -> Iterator[Oracle]:
 @pytest.fixture(autouse=True)
 def confirmed_proofs(request: pytest.FixtureRequest) -> Iterator[None]:
     """z3 confirms each answer about lengths that a test relied on."""
+    proofs.SAMPLE.begin()
     with proofs.recorded() as found:
         yield
     if found.asked:
@@ -127,6 +133,12 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
+    try:
+        session.config.stash[COUNTS]["proofs"].update(proofs.SAMPLE.confirm())
+    except proofs.Refuted as wrong:
+        session.config.stash[COUNTS]["refuted"][f"{wrong}: a wrong answer"] += 1
+    if session.config.stash[COUNTS]["refuted"]:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
     # Only workers of xdist send their counts.
     output = getattr(session.config, "workeroutput", None)
     if output is not None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import random
 import sys
+import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -12,10 +14,13 @@ from importlib.util import find_spec
 from unittest.mock import patch
 
 from relax_explorer.core.arith.prove import Answer, at_least, equal
+from relax_explorer.core.arith.simplify import simplify
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.shapes.assumptions import Assumptions
 
 MOST = 120  # questions of a test that are asked
+OF_EACH = 4  # answers without facts that one test adds to the sample of the session
+SECONDS = 8.0  # for the sample of a process
 FACTS = 60  # a question under more facts is left out
 MILLISECONDS = 100
 
@@ -73,7 +78,7 @@ def _confirmed(facts: tuple[p.PrimExpr, ...], condition: p.PrimExpr, answer: Ans
     result = z3_terms.found(lengths.values(), known, *given, contradiction, milliseconds=MILLISECONDS)
     if result == z3_terms.z3.sat:
         raise Refuted(
-            f"{condition} is {answer.value} under {', '.join(map(str, facts))}: z3 has a counterexample"
+            f"{condition} is {answer.value} under {', '.join(map(str, facts)) or 'no fact'}: z3 has a counterexample"
         )
     return "confirmed" if result == z3_terms.z3.unsat else "too hard"
 
@@ -104,3 +109,113 @@ def inferring() -> Iterator[Proofs]:
                 if getattr(module, name, None) is original:
                     stack.enter_context(patch.object(module, name, noting))
         yield proofs
+
+
+Tree = tuple[object, ...]
+
+
+class Sample:
+    """Answers of `equal`, `at_least` and `simplify` in all tests of a session, each once, some of each test.
+
+    They are kept as trees, because expressions that are kept alive would disturb tests about memory.
+    """
+
+    def __init__(self) -> None:
+        self.trees: dict[tuple[Tree, Answer], None] = {}
+        self.left = 0  # answers that the current test may still add
+
+    def begin(self) -> None:
+        """A test begins."""
+        self.left = OF_EACH
+
+    def note(self, condition: p.PrimExpr, answer: Answer) -> None:
+        """Keep an answer, unless it is known already."""
+        if condition.size > 60 or not _is_known(condition):
+            return
+        key = _tree(condition, {}), answer
+        if key not in self.trees:
+            self.trees[key] = None
+            self.left -= 1
+
+    def listen(self) -> None:
+        """Record from now on, in every module that has imported the prover, or will."""
+        for name, noting in (
+            ("equal", self._equal),
+            ("at_least", self._at_least),
+            ("simplify", self._simplify),
+        ):
+            original = globals()[name]
+            for module in [one for key, one in sys.modules.items() if key.startswith("relax_explorer.core")]:
+                if getattr(module, name, None) is original:
+                    setattr(module, name, noting)
+
+    def _equal(self, a: p.PrimExpr, b: p.PrimExpr) -> Answer:
+        answer = equal(a, b)
+        if (
+            self.left > 0
+            and a is not b
+            and answer is not Answer.UNKNOWN
+            and a.dtype.is_int
+            and b.dtype.is_int
+        ) and not (a.is_literal and b.is_literal):
+            self.note(p.EQ(a, b), answer)
+        return answer
+
+    def _at_least(self, a: p.PrimExpr, bound: int) -> Answer:
+        answer = at_least(a, bound)
+        if self.left > 0 and not a.is_literal and answer is not Answer.UNKNOWN:
+            self.note(p.GE(a, p.IntImm(bound, a.dtype)), answer)
+        return answer
+
+    def _simplify(self, expr: p.PrimExpr) -> p.PrimExpr:
+        result = simplify(expr)
+        if self.left > 0 and expr.dtype.is_bool and type(result) is p.IntImm and not expr.is_literal:
+            self.note(expr, Answer.YES if result.value else Answer.NO)
+        return result
+
+    def confirm(self) -> Counter[str]:
+        """Ask z3 about the sample as long as there is time, and count what it says. Raises Refuted for a wrong answer."""
+        if find_spec("z3") is None:
+            return Counter({"not asked, for z3 is not installed": len(self.trees)})
+        counts: Counter[str] = Counter()
+        questions = list(self.trees)
+        random.Random(0).shuffle(questions)
+        end = time.monotonic() + SECONDS
+        for number, (tree, answer) in enumerate(questions):
+            if time.monotonic() > end:
+                counts["left out, for lack of time"] += len(questions) - number
+                break
+            counts[_confirmed((), _expression(tree, {}), answer)] += 1
+        return counts
+
+
+def _is_known(expr: p.PrimExpr) -> bool:
+    """True if z3 can be asked about an expression."""
+    if isinstance(expr, (p.IntImm, p.PrimVar)):
+        return True
+    return isinstance(expr, (p.Binary, p.Not, p.Select)) and all(map(_is_known, expr.children()))
+
+
+def _tree(expr: p.PrimExpr, numbers: dict[p.PrimExpr, int]) -> Tree:
+    """An expression as a tree; variables are numbered by their first places."""
+    if isinstance(expr, p.IntImm):
+        return "number", expr.value, expr.dtype
+    if isinstance(expr, p.PrimVar):
+        return "variable", numbers.setdefault(expr, len(numbers)), expr.dtype
+    return type(expr), *[_tree(part, numbers) for part in expr.children()]
+
+
+def _expression(tree: Tree, variables: dict[object, p.PrimVar]) -> p.PrimExpr:
+    """The expression of a tree, with new variables."""
+    kind, *parts = tree
+    if kind == "number":
+        return p.IntImm(*parts)  # type: ignore[arg-type]  # as `_tree` wrote it
+    if kind == "variable":
+        number, element = parts
+        return variables.setdefault(number, p.PrimVar(f"v{number}", element))  # type: ignore[arg-type]  # likewise
+    inner = [_expression(part, variables) for part in parts]  # type: ignore[arg-type]  # likewise
+    result: p.PrimExpr = kind(*inner)  # type: ignore[operator]  # likewise
+    return result
+
+
+SAMPLE = Sample()
