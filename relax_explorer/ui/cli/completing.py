@@ -94,7 +94,7 @@ def _input(ctx: click.Context) -> str:
 def _subjects(ctx: click.Context, incomplete: str) -> Iterator[tuple[str, str]]:
     """What `explain` knows. Operators are offered by their short names, unless `relax.` is typed."""
     from relax_explorer.core import ops, passes
-    from relax_explorer.ui.cli.explain import INFOS
+    from relax_explorer.viz.explanations import INFOS
 
     yield from _codes(ctx, incomplete)
     is_long = incomplete.startswith("relax.")

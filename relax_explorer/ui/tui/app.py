@@ -384,7 +384,9 @@ class Explorer(App[int]):
 
     def show_help(self, screen: str) -> None:
         """Show all keys; `/` searches them."""
-        shown = [Row(f"{label:<22} {text}") for label, text in keys.help_lines(screen, self.keymap)]
+        found = keys.help_lines(screen, self.keymap)
+        width = min(22, max(len(label) for label, _ in found))
+        shown = [Row(f"{label:<{width}} {text}") for label, text in found]
         self.show_rows(f"Keys of {screen.title()}; ctrl+p searches actions", shown)
 
     def ask_inputs(self) -> None:

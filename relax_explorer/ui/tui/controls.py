@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from relax_explorer.ui.tui.pictures import Pictures
     from relax_explorer.ui.tui.run_control import RunControl
     from relax_explorer.ui.tui.verdicts import Verdicts
+    from relax_explorer.ui.tui.widgets.line_view import LineView
 
 
 class Controls(Host, Protocol):
@@ -25,6 +26,10 @@ class Controls(Host, Protocol):
     marks: Marks
     pipeline_control: PipelineControl
     tutorial: Tutorial
+
+    @property
+    def view(self) -> LineView:
+        """The lines that keys move."""
 
     @property
     def run_control(self) -> RunControl:

@@ -112,6 +112,13 @@ KEYS: tuple[Key, ...] = (
     Key("x", "blame", "Where the NaN or infinity of the selected value came from", ("debug",)),
     Key("v", "lower", "Next table: values, shapes, calls, breakpoints", ("debug",)),
     Key("r", "restart", "Start again", ("debug",)),
+    Key(
+        "K",
+        "explain",
+        "Explain the selected operator: operands, type rule, errors; or the pass",
+        ("passes", "debug"),
+    ),
+    Key("K", "explain", "Explain the code of the problem", ("problems",)),
     Key("z", "fold", "Fold or open the function, block, branch or kernel", _IR, "fold"),
     Key("Z", "fold_all", "Open everything, or fold all", _IR),
     Key("", "fold_all('open')", "Open everything", _IR),

@@ -16,7 +16,7 @@ from relax_explorer.ui.tui.host import Host
 from relax_explorer.viz.terminal_picture import ANSWERED, ASK, NoPicture, shown_picture, speech
 
 PATIENCE = 1.0  # seconds for the answer of a terminal
-SILENT = "this terminal shows no pictures (neither kitty's protocol nor sixel); e writes the graph as SVG"
+SILENT = "neither kitty's graphics nor sixel in this terminal; e writes the graph as SVG"
 ABSENT = "pictures need a terminal of their own; e writes the graph as SVG"
 BACK = "any key goes back"
 

@@ -249,6 +249,12 @@ def _report(app: Controls, text: str) -> None:
     app.exports.report(text)
 
 
+def _explain(app: Controls, text: str) -> None:
+    from relax_explorer.ui.tui.explaining import explain
+
+    explain(app, text)
+
+
 def _picture(app: Controls, text: str) -> None:
     if app.screen_name == "graph":
         app.perform("image")
@@ -332,6 +338,12 @@ TYPED: tuple[Typed, ...] = (
     Typed(
         "picture", "", "Show the graph as a picture, if the terminal can (kitty's protocol, sixel).", _picture
     ),
+    Typed(
+        "explain",
+        "[NAME]",
+        "Explain an operator, a pass, a code or a StructInfo; alone, what is selected.",
+        _explain,
+    ),
     Typed("tutorial", "", "A tour in eight keys: find the pass that broke a build.", _tutorial),
     Typed("exit", "", "Leave the explorer.", _exit),
 )
@@ -400,6 +412,10 @@ def _choices(state: State, word: str, last: str) -> Sequence[str] | None:
         from relax_explorer.ui.tui.check_list import FILTERS
 
         return list(FILTERS)
+    if word == "explain":
+        from relax_explorer.viz.explanations import subjects
+
+        return subjects(last)
     if word == "copy" and state.solving is not None:
         return [f"{name}:" for name in state.solving.functions]
     return None

@@ -14,11 +14,14 @@ from relax_explorer.ui.tui.screens.moving import Moving
 from relax_explorer.ui.tui.widgets.command_input import BarInput
 from relax_explorer.ui.tui.widgets.line_messages import RowChosen
 from relax_explorer.ui.tui.widgets.line_view import LineView, Row
+from relax_explorer.viz.visible import columns
+
+MOST_MEASURED = 500  # rows that are looked at for a width
 
 
-def room(columns: int) -> int:
+def room(width: int) -> int:
     """The cells of text in a line of a popup, in a terminal of so many columns; the style sheet says the same."""
-    return min(columns * 9 // 10, 140) - 5  # the frame, the cursor and the gutter
+    return min(width * 9 // 10, 140) - 5  # the frame, the cursor and the gutter
 
 
 class Popup(Moving, ModalScreen["Row | None"]):
@@ -45,7 +48,9 @@ class Popup(Moving, ModalScreen["Row | None"]):
         """Fill the list."""
         frame = self.query_one("#popup_frame")
         frame.border_title = self._title.replace("[", "\\[")
-        frame.border_subtitle = "Enter goes there · Esc closes" if self._chooses else "/ finds · Esc closes"
+        is_wide = any(columns(row.text) > room(self.app.size.width) for row in self._rows[:MOST_MEASURED])
+        side = "l scrolls right · " if is_wide else ""
+        frame.border_subtitle = f"{side}{'Enter goes there' if self._chooses else '/ finds'} · Esc closes"
         self.take_keys("popup")
         view = self.query_one("#popup", LineView)
         view.recolor(self.tokens)

@@ -23,7 +23,7 @@ from relax_explorer.ui.tui.widgets.line_messages import CursorMoved, RowChosen
 from relax_explorer.ui.tui.widgets.line_view import LineView, Row, text_lines
 from relax_explorer.viz.table_folds import CHECKS, Folded
 from relax_explorer.viz.value_page import value_page
-from relax_explorer.viz.visible import fit, visible
+from relax_explorer.viz.visible import columns, fit, visible
 
 ROOMY = 170  # cells from which on values stand beside their bindings
 LOWER = ("values", "shapes", "calls", "points")
@@ -155,7 +155,12 @@ class DebugScreen(ProgramFrame):
         watches = view.watches if self.is_narrow else ()
         self.query_one("#values", LineView).show([*watches[:3], *values] if watches else values, 0)
         self.query_one("#values", LineView).show_title(f" {values.head}")
-        self.query_one("#value_head", FixedText).show(Text(f"   {values.head}", style="dim", no_wrap=True))
+        head = (
+            values.head
+            if columns(values.head) + 3 <= self.app.size.width
+            else values.head.removesuffix(" inf")
+        )
+        self.query_one("#value_head", FixedText).show(Text(f"   {head}", style="dim", no_wrap=True))
         self.query_one("#shapes", LineView).show(view.shapes, 0)
         self.query_one("#calls", LineView).show(view.calls, 0)
         self.query_one("#points", LineView).show((*view.watches, *view.points) or (Row("none yet"),), 0)

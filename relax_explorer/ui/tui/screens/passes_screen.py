@@ -169,6 +169,7 @@ class PassesScreen(ProgramFrame):
         )
         if not is_here:
             view.move(rows.cursor_in(view.rows, stage, selection, False), tell=False)
+            view.centre()  # what follows a head that was gone to is in sight, too
 
     def _draw_stages(self, state: State) -> None:
         session = state.session

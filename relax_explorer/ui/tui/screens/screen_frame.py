@@ -314,6 +314,11 @@ class Frame(Moving):
     def action_who(self) -> None:
         self.explorer.pictures.history()
 
+    def action_explain(self) -> None:
+        from relax_explorer.ui.tui.explaining import explain
+
+        explain(self.explorer, "")
+
     def action_density(self) -> None:
         self.explorer.next_density()
 

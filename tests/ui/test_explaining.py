@@ -1,0 +1,102 @@
+"""The pages of `explain` in the explorer: of the selected operator, of the pass of a stage, of a problem, or by name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from relax_explorer.ui.tui.app import Explorer
+from relax_explorer.ui.tui.dialogs.popup import Popup
+from relax_explorer.ui.tui.typed import completions
+from tests.cli.test_commands import rxe_cli
+from tests.support.roundtrip import SAMPLES
+from tests.ui.test_explorer import screen_text, wait
+from tests.ui.test_screens import FIRST, idle, press, typed
+
+
+def words(text: str) -> list[str]:
+    return text.split()
+
+
+def page(app: Explorer) -> list[str]:
+    assert isinstance(app.screen, Popup)
+    return [row.text for row in app.view.rows]
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> str:
+    path = tmp_path / "p.py"
+    path.write_text(FIRST)
+    return str(path)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+@pytest.mark.parametrize("subject", ["permute_dims", "LegalizeOps", "RX0203", "Tensor", "nn.conv2d"])
+async def test_a_page_is_that_of_the_command_line(program: str, size: tuple[int, int], subject: str) -> None:
+    app = Explorer(program, "")
+    async with app.run_test(size=size) as pilot:
+        await idle(pilot, app)
+        await typed(pilot, app, f"explain {subject}")
+        await wait(pilot, lambda: isinstance(app.screen, Popup))
+        lines = page(app)
+        assert words(" ".join(lines)) == words(rxe_cli("explain", subject).stdout)
+        assert max(map(len, lines)) <= size[0] * 9 // 10 - 5, "nothing is cut"
+
+
+async def test_what_is_selected_is_explained(program: str) -> None:
+    app = Explorer(program, "LegalizeOps")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await idle(pilot, app)
+        await press(pilot, app, "K")
+        assert "explain takes a name" in screen_text(app), "a function is selected"
+        await typed(pilot, app, "go b")
+        await press(pilot, app, "K")
+        await wait(pilot, lambda: isinstance(app.screen, Popup))
+        assert page(app)[0].startswith("R.permute_dims(")
+        await press(pilot, app, "escape", "2")
+        await idle(pilot, app)
+        await press(pilot, app, "s", "K")
+        await wait(pilot, lambda: isinstance(app.screen, Popup))
+        assert page(app)[0].startswith("R.permute_dims("), "the next binding of the run"
+        await press(pilot, app, "escape", "1", "right_square_bracket", "tab", "K")
+        await wait(pilot, lambda: isinstance(app.screen, Popup))
+        assert page(app)[0] == "LegalizeOps"
+
+
+async def test_the_code_of_a_problem_is_explained() -> None:
+    path = next(path for path in SAMPLES if path.stem.startswith("12"))
+    app = Explorer(str(path), "")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await idle(pilot, app)
+        await press(pilot, app, "4", "K")
+        assert "explain takes a name" in screen_text(app), "there is no problem"
+
+
+async def test_a_problem_is_explained_from_each_of_its_lines(tmp_path: Path) -> None:
+    path = tmp_path / "wrong.py"
+    path.write_text(FIRST.replace("R.exp(x)", 'R.match_cast(x, R.Tensor((n, 3), "float32"))'))
+    app = Explorer(str(path), "")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await idle(pilot, app)
+        await press(pilot, app, "4", "j", "j", "K")
+        await wait(pilot, lambda: isinstance(app.screen, Popup))
+        assert page(app)[0].startswith("RX0241 (")
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("explain matmull", "did you mean"),
+        ("explain nothing at all", "nothing is called"),
+        ("explain \x1b[31m", "nothing is called"),
+    ],
+)
+async def test_an_unknown_name_is_told(program: str, line: str, said: str) -> None:
+    app = Explorer(program, "")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await idle(pilot, app)
+        await typed(pilot, app, line)
+        assert said in screen_text(app)
+        assert not isinstance(app.screen, Popup)
+        assert "nn.conv2d" in " ".join(completions(app.state, False, "explain nn.conv2d"))
