@@ -16,6 +16,7 @@ from relax_explorer.core.passes.pipeline import steps as steps_of
 from relax_explorer.core.passes.properties import LOWERED
 from tests.support.corpus import MODELS, Model
 from tests.support.oracle import Oracle
+from tests.support.roundtrip import function
 
 LOWERING = [
     "AnnotateTIROpPattern",
@@ -115,3 +116,13 @@ def main(x: R.Tensor(("n",), "float32"), y: R.Tensor(("m",), "float32")):
     assert "ComputePrimValue" in (refused.value.diagnostics[0].help or "")
     lowered = rxe.apply_pass(rxe.apply_pass(module, "ComputePrimValue"), "VMShapeLower")
     assert "compute_symbolic_expr" in lowered.script()
+
+
+@pytest.mark.parametrize("read", [True, False])
+def test_a_group_that_nothing_reads_is_not_fused(read: bool) -> None:
+    outputs = "b, c" if read else "c"
+    lines = "a = R.exp(x)", "b = R.sin(a)", "c = R.cos(x)", f"R.output({outputs})"
+    inside = "".join(f"    {line}\n" for line in lines)
+    program = function(f"with R.dataflow():\n{inside}return c")
+    module = rxe.run_pipeline(rxe.normalize(rxe.parse(program)), "LegalizeOps,AnnotateTIROpPattern,FuseOps")
+    assert any(name.startswith("fused") for name in module.functions) is read

@@ -265,3 +265,40 @@ def test_rules_take_time_linear_in_the_bindings() -> None:
 
     seconds(50)
     assert seconds(3200) < 16 * 4 * seconds(200)
+
+
+@pytest.mark.parametrize("given", ["left", "right"])
+@pytest.mark.parametrize(
+    ("a", "b", "c", "best"),
+    [
+        ((2, 1, 4), (4, 4), (4, 4), "left"),
+        ((2, 2, 4), (4, 4), (4, 4), ""),  # both take 128 multiplications
+        ((3, 2, 4), (4, 4), (4, 4), "right"),
+        ((2, 4), (3, 4, 4), (4, 4), "left"),
+        ((5, 4), (3, 4, 4), (4, 4), "right"),
+        ((5, 4), (4, 4), (3, 4, 4), "left"),
+        ((3, 5, 4), (4, 4), (3, 4, 4), "right"),
+    ],
+)
+def test_a_batch_counts_as_many_products(
+    a: tuple[int, ...], b: tuple[int, ...], c: tuple[int, ...], best: str, given: str
+) -> None:
+    lines = (
+        "v = R.matmul(a, b)\ny = R.matmul(v, c)"
+        if given == "left"
+        else "v = R.matmul(b, c)\ny = R.matmul(a, v)"
+    )
+    params = ", ".join(
+        f'{name}: R.Tensor({shape}, "float32")' for name, shape in zip("abc", (a, b, c), strict=True)
+    )
+    module = rxe.normalize(rxe.parse(function(in_graph(lines, "y"), params)))
+    result = rxe.apply_pass(module, "AdjustMatmulOrder")
+    assert ("R.matmul(a, b" in result.script()) is ((best or given) == "left")
+
+
+def test_a_matrix_may_be_a_factor_of_both_products() -> None:
+    lines = "p = R.add(w, w)\nq = R.matmul(w, p)\nt = R.permute_dims(q)\ny = R.matmul(p, t)"
+    module = rxe.normalize(rxe.parse(function(in_graph(lines, "y"), 'w: R.Tensor((4, 4), "float32")')))
+    w = np.arange(16, dtype="float32").reshape(4, 4) / 8
+    after = rxe.apply_pass(module, "AdjustMatmulOrder")
+    np.testing.assert_allclose(rxe.run(after, "main", [w]), rxe.run(module, "main", [w]), rtol=1e-5)

@@ -49,6 +49,7 @@ PATTERNS = frozenset(
         "ReorderTakeAfterMatmul",
     }
 )
+PROFILED = PATTERNS | {"ConvertToDataflow", "FuseTIR", "MergeCompositeFunctions"}
 CANONICAL = CLEANING | PATTERNS | {"CanonicalizeBindings", "ConvertToDataflow"}
 DECOMPOSITIONS = frozenset({"DecomposeOpsForInference", "DecomposeOpsForTraining"})
 PER_FUNCTION = PATTERNS | {"FoldConstant", "InlinePrivateFunctions", "RemoveUnusedParameters"}
@@ -293,6 +294,24 @@ def without_dead(module: IRModule) -> IRModule:
     return result
 
 
+def without_chained_products(module: IRModule) -> IRModule:
+    """Products and transposed matrices are negated, so that no reader of a matrix knows what it was made of."""
+
+    def negated(walk: Rewriter, binding: e.Binding) -> Answer:
+        call = binding.value
+        is_made = type(call) is e.Call and call.op in (
+            e.op_ref("relax.matmul"),
+            e.op_ref("relax.permute_dims"),
+        )
+        if type(binding) is not e.VarBinding or not is_made:
+            return binding
+        inner = (e.DataflowVar if type(walk.block) is e.DataflowBlock else e.Var)("made", call.struct_info)
+        value = e.Call(e.op_ref("relax.negative"), (inner,), struct_info=call.struct_info)
+        return (e.VarBinding(inner, call, None, binding.span), replace(binding, value=value))
+
+    return _rewritten(module, lambda fn: negated)
+
+
 def without_equal_values(module: IRModule) -> IRModule:
     """Each value is bound once."""
     result: IRModule = rxe.run_pipeline(module, "EliminateCommonSubexpr,CanonicalizeBindings", False)
@@ -364,6 +383,13 @@ def without_copies(module: IRModule) -> IRModule:
     return without_unread(rxe.apply_pass(module, "CanonicalizeBindings"))
 
 
+def cleaned_up(module: IRModule) -> IRModule:
+    """Copies, equal values and what nothing reads go, as passes with patterns clean up behind a change."""
+    for name in ("CanonicalizeBindings", "EliminateCommonSubexpr", "CanonicalizeBindings"):
+        module = rxe.apply_pass(module, name)
+    return without_unread(module)
+
+
 class _Rounded(Substitution):
     """Rounds constants of floating point to four digits."""
 
@@ -391,7 +417,7 @@ REASONS = [
     Reason("Unused `match_cast` in a dataflow block", DEAD, program=without_dead_casts),
     Reason("Unused binding outside of dataflow blocks", PER_FUNCTION, ours=without_unread),
     Reason("Unused binding outside of dataflow blocks", DEAD - PER_FUNCTION, ours=without_unread_and_uncalled),
-    Reason("Unused binding outside of dataflow blocks", PATTERNS | {"ConvertToDataflow", "MergeCompositeFunctions"}, options={"profile": "tvm"}),
+    Reason("Unused binding outside of dataflow blocks", PROFILED, options={"profile": "tvm"}),
     Reason("`match_cast` that compares two known lengths", CANONICAL, program=without_comparing_casts),
     Reason("`match_cast` that compares two known lengths", program=without_return_annotations),
     Reason("Constant that a call may overwrite", CANONICAL | {"FoldConstant"}, program=without_written_constants),
@@ -405,11 +431,13 @@ REASONS = [
     Reason("InlinePrivateFunctions of a function with lengths", frozenset({"InlinePrivateFunctions"}), unannotated=True),
     Reason("InlinePrivateFunctions of a function with lengths", frozenset({"InlinePrivateFunctions"}), ill_formed=True),
     Reason("LiftTransformParams for a result", frozenset({"LiftTransformParams"}), ill_formed=True),
+    Reason("Cleaning of a function of dataflow blocks", PATTERNS, ours=cleaned_up, theirs=cleaned_up),
     Reason("Products with a vector in CombineParallelMatmul", frozenset({"CombineParallelMatmul"}), program=without_vector_products),
     Reason("A branch of less precise StructInfo", frozenset({"CombineParallelMatmul"}), program=without_branches),
     Reason("Field of a tuple that only products read", frozenset({"ToMixedPrecision"}), ours=without_copies, theirs=without_copies),
     Reason("FuseOpsByPattern for a match that shares", frozenset({"FuseOpsByPattern"}), program=without_dead),
     Reason("FuseTransposeMatmul for a product that nothing reads", frozenset({"FuseTransposeMatmul"}), program=without_dead),
+    Reason("Gradient of a product with a matrix", frozenset({"Gradient"}), program=without_chained_products),
     Reason("Equal values that are bound twice", frozenset({"LiftTransformParams"}), program=without_equal_values),
     Reason("Equal values that are bound twice", frozenset({"LiftTransformParams"}), program=without_equal_values, ill_formed=True),
     Reason("Values of a nested function", frozenset({"EliminateCommonSubexpr"}), ill_formed=True),

@@ -139,7 +139,7 @@ def applied(module: Module, passes: PassList) -> Module:
             if name.startswith("pipeline:"):
                 module = relax.get_pipeline(name.removeprefix("pipeline:"), **options)(module)
             else:
-                options = with_variables(with_patterns(options), module)
+                options = with_types(with_variables(with_patterns(options), module))
                 module = getattr(relax.transform, name)(**options)(module)
     return module
 
@@ -150,6 +150,22 @@ def with_variables(options: dict[str, Any], module: Module) -> dict[str, Any]:
         return options
     params = {param.name: param for param in module[options["func_name"]].params}
     return {**options, "require_grads": [params[name] for name in options["require_grads"]]}
+
+
+def with_types(options: dict[str, Any]) -> dict[str, Any]:
+    """Options with a device in place of its text in `new_vdevice`, and a function in place of the texts of `types`."""
+    if "new_vdevice" in options:
+        kind, number, scope = (*options["new_vdevice"].split(":"), "", "")[:3]
+        device = relax.global_info.VDevice(kind, int(number or 0), scope or "global")
+        return {**options, "new_vdevice": device}
+    if "types" not in options:
+        return options
+    head = "@I.ir_module\nclass Module:\n    @R.function\n    def f("
+    params = ", ".join(f"{name}: {text}" for name, text in options["types"].items())
+    found = {
+        str(q.name): q.ty for q in parse(f"{head}{params}):\n        return R.tuple()\n", True)["f"].params
+    }
+    return {"ty_func": lambda param: found.get(str(param.name))}
 
 
 def with_patterns(options: dict[str, Any]) -> dict[str, Any]:

@@ -24,9 +24,9 @@ _ONE = p.IntImm(1)
 def adjust_matmul_order(fn: e.Function, at: PassSite) -> e.Function:
     """Write `a @ (b @ c)` as `(a @ b) @ c`, or the reverse, if that takes fewer multiplications for all lengths.
 
-    So the product `x @ (A @ B)` of a LoRA model never computes the large `A @ B`. An inner product may be transposed. Two
-    neighbours that are known at compile time are multiplied first. The attribute `tir_var_upper_bound` of the function bounds
-    shape variables.
+    A batch counts as many products as it has matrices. So the product `x @ (A @ B)` of a LoRA model never computes the large
+    `A @ B`. An inner product may be transposed. Two neighbours that are known at compile time are multiplied first. The attribute
+    `tir_var_upper_bound` of the function bounds shape variables.
     """
     known, bounds = known_at_compile_time(fn), _bounds(fn)
 
@@ -37,14 +37,15 @@ def adjust_matmul_order(fn: e.Function, at: PassSite) -> e.Function:
         if all(early) or not _is_plain(found) or not _can_regroup(shapes):
             return None
         is_left = _LEFT in found or _TRANSPOSED_LEFT in found
-        if _TRANSPOSED in found:
+        is_transposed = _FLIPPED in found or _FLIPPED_RIGHT in found
+        if is_transposed:
             if not _swaps_two_axes(found):
                 return None
             for n in (0, 1) if is_left else (1, 2):
                 factors[n], shapes[n] = call("relax.permute_dims", factors[n]), shapes[n][::-1]
                 early[n] = False
         left = _is_left_better(shapes, early, bounds)
-        if left is None or (left is is_left and _TRANSPOSED not in found):
+        if left is None or (left is is_left and not is_transposed):
             return None
         a, b, c = factors
         if left:
@@ -58,11 +59,12 @@ _A, _B, _C = wildcard(), wildcard(), wildcard()
 _matmul = is_op("relax.matmul")
 _INNER, _SWAPPED = _matmul(_A, _B), _matmul(_B, _A)
 _INNER_RIGHT, _SWAPPED_RIGHT = _matmul(_B, _C), _matmul(_C, _B)
-_TRANSPOSED = is_op("relax.permute_dims")(_SWAPPED | _SWAPPED_RIGHT)
+_permute_dims = is_op("relax.permute_dims")
+_FLIPPED, _FLIPPED_RIGHT = _permute_dims(_SWAPPED), _permute_dims(_SWAPPED_RIGHT)
 _LEFT: Pattern = _matmul(_INNER, _C)
 _RIGHT: Pattern = _matmul(_A, _INNER_RIGHT)
-_TRANSPOSED_LEFT: Pattern = _matmul(_TRANSPOSED, _C)
-_TRANSPOSED_RIGHT: Pattern = _matmul(_A, _TRANSPOSED)
+_TRANSPOSED_LEFT: Pattern = _matmul(_FLIPPED, _C)
+_TRANSPOSED_RIGHT: Pattern = _matmul(_A, _FLIPPED_RIGHT)
 _PRODUCTS = _LEFT | _RIGHT | _TRANSPOSED_LEFT | _TRANSPOSED_RIGHT
 
 
@@ -74,8 +76,8 @@ def _is_plain(found: Match) -> bool:
 
 def _swaps_two_axes(found: Match) -> bool:
     """True if the inner product is a matrix, and its axes are swapped."""
-    inner = _SWAPPED if _SWAPPED in found else _SWAPPED_RIGHT
-    return len(_lengths(found[inner])) == 2 and found.call(_TRANSPOSED).attrs.get("axes") in (None, (1, 0))
+    inner, outer = (_SWAPPED, _FLIPPED) if _FLIPPED in found else (_SWAPPED_RIGHT, _FLIPPED_RIGHT)
+    return len(_lengths(found[inner])) == 2 and found.call(outer).attrs.get("axes") in (None, (1, 0))
 
 
 def _lengths(factor: e.Expr) -> tuple[p.PrimExpr, ...]:
@@ -96,12 +98,27 @@ def _is_left_better(
         return early[0]
     rows, inner = (shapes[0] if len(shapes[0]) > 1 else (_ONE, *shapes[0]))[-2:]
     outer, columns = (shapes[2] if len(shapes[2]) > 1 else (*shapes[2], _ONE))[-2:]
-    left = (inner + columns) * rows * outer
-    right = (outer + rows) * inner * columns
-    facts = [*bounds, *(p.GT(length, p.IntImm(0)) for length in (rows, inner, outer, columns))]
+    first, second, whole = _batch(shapes[:2]), _batch(shapes[1:]), _batch(shapes)
+    left = first * rows * inner * outer + whole * rows * outer * columns
+    right = second * inner * outer * columns + whole * rows * inner * columns
+    every = dict.fromkeys([length for shape in shapes for length in shape])
+    facts = [*bounds, *(p.GT(length, p.IntImm(0)) for length in every)]
     if prove_under(facts, p.LT(left, right)) is Answer.YES:
         return True
     return False if prove_under(facts, p.LT(right, left)) is Answer.YES else None
+
+
+def _batch(shapes: Sequence[tuple[p.PrimExpr, ...]]) -> p.PrimExpr:
+    """How many products of matrices one of these tensors is: the lengths in front of the last two axes, broadcast."""
+    lengths: dict[int, p.PrimExpr] = {}
+    for shape in shapes:
+        for place, length in enumerate(shape[-3::-1]):
+            if lengths.get(place, _ONE) is _ONE:
+                lengths[place] = length
+    count: p.PrimExpr = _ONE
+    for length in lengths.values():
+        count = count * length
+    return count
 
 
 def _bounds(fn: e.Function) -> list[p.PrimExpr]:

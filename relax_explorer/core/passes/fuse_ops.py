@@ -12,7 +12,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.attrs import Attrs
-from relax_explorer.core.ir.facts import reads
+from relax_explorer.core.ir.facts import facts, reads
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.substitute import Substitution
 from relax_explorer.core.ir.walk import all_dims, dataflow_blocks, defined_dims, map_block, map_sequences
@@ -44,7 +44,7 @@ def fuse_ops(
     """Gather neighbouring call_tir bindings of dataflow blocks into private functions with the attribute `Primitive`.
 
     The attribute `op_pattern` of each PrimFunc tells what it may be fused with; without it, nothing. Constants become
-    parameters. FuseTIR then makes one PrimFunc of each function.
+    parameters. A group that nothing reads goes. FuseTIR then makes one PrimFunc of each function.
     """
     if fuse_opt_level == 0 or fn.attrs.get("Primitive") or "Codegen" in fn.attrs:
         return fn
@@ -57,12 +57,16 @@ def fuse_ops(
         return fn
     by_var = {b.var: root for b, root in of.items() if root in fused and b.var is not None}
     names = FreshNames.of(fn)
+    known = facts(fn)
 
     def rule(walk: Rewriter, binding: e.Binding) -> Answer:
         root = None if binding.var is None else by_var.get(binding.var)
         if root is None or binding.var is None:
             return binding
         if binding.var is not fused[root][-1].var:
+            return ()
+        if type(binding.var) is e.DataflowVar and not known.users(binding.var):
+            at.record(tuple(fused[root]))
             return ()
         group = _Group(fused[root], names)
         body = group.body()

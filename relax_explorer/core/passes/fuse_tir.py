@@ -25,6 +25,7 @@ from relax_explorer.core.program.module import IRModule
 
 @module_pass(
     "FuseTIR",
+    has_profiles=True,
     requires=[NORMAL_FORM],
     invalidates=[PATTERNS_ANNOTATED, EXPLICIT_ALLOCATION, SHAPES_LOWERED, SYMBOLS_ATTACHED],
 )
