@@ -48,11 +48,8 @@ def fuse_ops(
     """
     if fuse_opt_level == 0 or fn.attrs.get("Primitive") or "Codegen" in fn.attrs:
         return fn
-    members: dict[Node, list[e.Binding]] = {}
     of = groups(fn, at.module)
-    for binding, root in of.items():
-        members.setdefault(root, []).append(binding)
-    fused = {root: row for root, row in members.items() if len(row) > 1}
+    fused = _members(of)
     if not fused:
         return fn
     by_var = {b.var: root for b, root in of.items() if root in fused and b.var is not None}
@@ -81,6 +78,14 @@ def fuse_ops(
         return (*group.fields, new)
 
     return rewrite(_in_groups(fn, of), at, rule)
+
+
+def _members(of: dict[e.Binding, Node]) -> dict[Node, list[e.Binding]]:
+    """The bindings of each group that has several."""
+    members: dict[Node, list[e.Binding]] = {}
+    for binding, root in of.items():
+        members.setdefault(root, []).append(binding)
+    return {root: row for root, row in members.items() if len(row) > 1}
 
 
 def _in_groups(fn: e.Function, of: dict[e.Binding, Node]) -> e.Function:
