@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import relax_explorer as rxe
@@ -238,3 +239,49 @@ def test_other_forms_of_contracts(tmp_path: Path) -> None:
         assert words in done.stderr
     assert rxe_cli("shapes", str(program), "--copy", "ff: n=8", "--split").exit_code == 2
     assert rxe_cli("shapes", str(program), "--matches", "--format", "json").exit_code == 2
+
+
+CONTRACTS = """@twice = fn(x : Tensor([n, m * 4], int8)) : Tensor([n, m * 8], int8) { @concat(x, x, axis=1) }
+let a : Tensor([k, 16], int8) = ..;
+let b = @twice(a);
+let e : Tensor(?, int8) = ..;
+let f ! Tensor([j, 64], int8) = @twice(e);
+assert b.dim(1) == 32;
+"""
+
+
+def test_run_and_check_take_programs_with_contracts(tmp_path: Path) -> None:
+    file = tmp_path / "twice.shapes"
+    file.write_text(CONTRACTS)
+    for name, width in (("fits", 32), ("odd", 6), ("wide", 64)):
+        np.save(tmp_path / f"{name}.npy", np.ones((3, width), "int8"))
+
+    def run(name: str, *more: str) -> tuple[int, str]:
+        given = ("--input", "a=ones", "--input", f"e={tmp_path / name}.npy", "--shape", "k=2")
+        result = rxe_cli("run", str(file), *given, *more)
+        return result.exit_code, result.output
+
+    code, text = run("fits")
+    assert code == 0
+    assert [line.split(" i8")[0] for line in text.splitlines()[:4]] == [
+        "a: (2, 16)", "b: (2, 32)", "e: (3, 32)", "f: (3, 64)",
+    ]  # fmt: skip
+    assert "7 assertions made" in text, text
+    data = json.loads(run("fits", "--format", "json")[1].split("\n7 assert")[0])
+    assert (data["assertions"], data["values"]["f"]["shape"]) == (7, [3, 64])
+    for name, words in (("odd", "x.dim(1) % 4 == 0 does not hold"), ("wide", "f.dim(1) == 64 does not hold")):
+        code, text = run(name)
+        assert code == 1
+        assert words in text
+    assert run("fits", "--trace", "t.jsonl")[0] == 2
+    assert rxe_cli("check", str(file)).exit_code == 0
+    file.write_text(CONTRACTS.replace("[k, 16]", "[k, 15]"))
+    for command in ("check", "run"):
+        result = rxe_cli(command, str(file))
+        assert result.exit_code == 1
+        assert "m * 4 = 15 has no solution" in result.output, result.output
+    wrong = tmp_path / "wrong.relay"
+    wrong.write_text("let %x = Constant(1, (2, 3), float32);\nmatmul(%x, %x)\n")
+    result = rxe_cli("check", str(file), str(wrong))
+    assert result.exit_code == 1
+    assert "RX0603" in result.output

@@ -76,7 +76,7 @@ class Runner:
     def _compute(self, name: str, args: list[Value], attrs: Mapping[str, int], span: Span | None) -> Value:
         implementation = IMPLEMENTATIONS.get(name)
         if implementation is None:
-            self._fail(f"nothing computes @{name}; register an implementation", span)
+            self._fail(f"nothing computes @{name}; write its body in the program", span)
         try:
             return implementation(*args, **attrs)
         except (ValueError, TypeError, IndexError) as problem:

@@ -256,7 +256,8 @@ class _Reader(NoteReader):
             self._leak(start)
         element = named_element(name)
         if element is None:
-            self.fail(f"`{name}` is not defined here", self.span(start), codes.UNBOUND)
+            help = f"to call a function, write @{name}(…)" if self.sees("(") else ""
+            self.fail(f"`{name}` is not defined here", self.span(start), codes.UNBOUND, help)
         return c.Literal(element, self.span(start))
 
     def _leak(self, start: int) -> None:

@@ -171,7 +171,7 @@ class _Function:
         """A call of the implementation that is registered for a primitive."""
         implementation = IMPLEMENTATIONS.get(name)
         if implementation is None:
-            self.refuse(f"nothing computes @{name}; register an implementation", None)
+            self.refuse(f"nothing computes @{name}; write its body in the program", None)
         self.found.packed[f"rxe.shapes.{name}"] = implementation
         return f'R.call_packed("rxe.shapes.{name}", {", ".join(args)}, sinfo_args=R.Tensor)'
 

@@ -6,7 +6,7 @@ Functions are walked in the order of evaluation. What a check demands is known a
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from relax_explorer.core.arith.prove import Answer, at_least, equal
@@ -24,6 +24,7 @@ from relax_explorer.core.ops.machine.call import CallTir
 from relax_explorer.core.ops.machine.effect import AssertOp
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.shapes.assumptions import Assumptions, Fact
+from relax_explorer.core.shapes.callers import Callers, CallSite
 from relax_explorer.core.shapes.conditions import Demand, Matching
 from relax_explorer.core.shapes.length_tests import LengthTests
 from relax_explorer.core.shapes.machine_checks import MachineState, is_lowered
@@ -55,6 +56,9 @@ class ShapeCheck:
     condition: p.PrimExpr | None = None
     known: Assumptions = field(default_factory=Assumptions, repr=False)
     is_reached: bool = True
+    callers: tuple[
+        Fact, ...
+    ] = ()  # for each call of a private function, what it gives, and the facts that prove that
 
     @property
     def word(self) -> str:
@@ -64,6 +68,8 @@ class ShapeCheck:
     @cached_property
     def proof(self) -> tuple[Fact, ...]:
         """The facts that decide it."""
+        if self.callers:
+            return self.callers
         return () if self.condition is None else tuple(self.known.reasons(self.condition))
 
     @cached_property
@@ -97,10 +103,20 @@ def shape_checks(
     kinds `trusted` prove later ones.
     """
     found: list[ShapeCheck] = []
+    sites: list[CallSite] = []
     for name, fn in module.relax_functions.items():
         known = assuming((given or {}).get(name, ()))
-        found += _Walk(module, name, trusted).function(fn, known)
-    return found
+        walk = _Walk(module, name, trusted)
+        found += walk.function(fn, known)
+        sites += walk.sites
+    callers = Callers(module, {check.function for check in remaining(found)}, sites)
+    return [_with_callers(check, callers) for check in found] if callers.sites else found
+
+
+def _with_callers(check: ShapeCheck, callers: Callers) -> ShapeCheck:
+    """The check; proved if every call of its private function proves it."""
+    proof = callers.proof(check.function, check.condition) if check.answer is Answer.UNKNOWN else ()
+    return replace(check, answer=Answer.YES, callers=proof) if proof else check
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +189,7 @@ class _Walk:
         self.module, self.name, self.trusted, self.visit = module, name, trusted, visit
         self.outer: frozenset[p.PrimVar] = frozenset()  # the variables that only an outer function binds
         self.checks: list[ShapeCheck] = []
+        self.sites: list[CallSite] = []
         self.is_reached = True
         self.demands: dict[object, list[tuple[Demand, str]]] = {}  # of operators
         self.unknown: dict[str, p.PrimVar] = {}
@@ -376,6 +393,8 @@ class _Walk:
                 known = self.place(
                     ARGUMENTS, subject, param.struct_info or s.OBJECT, arg.struct_info, binding, known, matching, self.called(arg)
                 )  # fmt: skip
+            site = CallSite(op.name, self.name, binding, matching.values, known, self.is_reached)
+            self.sites.append(site)
         return known
 
     def _assert(self, call: e.Call, binding: e.Binding, known: Assumptions) -> Assumptions:

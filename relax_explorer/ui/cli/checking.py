@@ -13,6 +13,7 @@ from relax_explorer.core.session.dumps import Stage
 from relax_explorer.ui.cli import output
 from relax_explorer.ui.cli.opening import recorded_stages
 
+NOTATIONS = (".shapes", ".relay")
 _UNREADABLE = frozenset({"RX0001", "RX0003", "RX0004"})
 
 
@@ -31,6 +32,8 @@ class CheckedText:
 
 def check_path(path: str, profile: str, prover: str) -> list[CheckedText]:
     """The checked texts at a path, one for each recorded stage."""
+    if path.endswith(NOTATIONS):
+        return [CheckedText(_of_notation(path))]
     try:
         stages = recorded_stages(path, None)
     except Failure as failure:
@@ -38,6 +41,17 @@ def check_path(path: str, profile: str, prover: str) -> list[CheckedText]:
     if not stages:
         return [CheckedText(_checked(partial(output.read, path), profile, prover))]
     return [CheckedText(_checked(partial(_module, stage), profile, prover), stage) for stage in stages]
+
+
+def _of_notation(path: str) -> tuple[Diagnostic, ...]:
+    """The problems of a program with shape contracts, or in Relay's notation."""
+    from relax_explorer.viz.solving_files import read_solving
+
+    try:
+        solving = read_solving(path)
+    except Failure as failure:
+        return failure.diagnostics
+    return () if solving is None else tuple(solving.problems)
 
 
 def _module(stage: Stage) -> IRModule:

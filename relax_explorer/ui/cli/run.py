@@ -21,6 +21,8 @@ from relax_explorer.core.session.session import Session
 from relax_explorer.core.tir.stmt import PrimFunc
 from relax_explorer.ui.cli import output
 from relax_explorer.ui.cli.calling import run_calls
+from relax_explorer.ui.cli.contract_runs import RUN_OPTIONS, run_contracts
+from relax_explorer.ui.cli.contracts import SUFFIX
 from relax_explorer.ui.cli.expected import compare
 from relax_explorer.ui.cli.input_options import lengths_given, sources_by_name
 from relax_explorer.ui.cli.interruptible import interruptible
@@ -44,6 +46,11 @@ def run(
     """Run a function of a stage."""
     if output_ == STANDARD_OUTPUT:
         raise click.UsageError("run cannot print an .npz: --output must name a file")
+    if input.endswith(SUFFIX):
+        unused = func, passes, expect, output_, break_, trace, stop_on, watch, calls, stage, const
+        if any(unused) or time_bindings or shapes or packed:
+            raise click.UsageError(f"a file with contracts takes {RUN_OPTIONS} only")
+        return run_contracts(input, lambda fn: run_inputs(fn, input_, shape, max_input), format)
     asked = Asked(break_, stop_on, watch, trace, shapes, time_bindings, format == "json")
     check_alone(calls, (func, input_, shape, expect, time_bindings, asked.steps))
     session = session_to_run(input, passes, stage, profile, const)

@@ -1,0 +1,72 @@
+"""Checks of private functions that every call proves: the lengths of the arguments decide them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from relax_explorer.core.arith.prove import Answer
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir.walk import exprs
+from relax_explorer.core.program.module import IRModule
+from relax_explorer.core.shapes.assumptions import Assumptions, Fact
+
+
+@dataclass(frozen=True, slots=True)
+class CallSite:
+    """A call of a function of the module: the lengths that its parameters bind, and what is known there."""
+
+    callee: str
+    caller: str
+    place: object
+    lengths: Mapping[p.PrimVar, p.PrimExpr]
+    known: Assumptions
+    is_reached: bool
+
+
+class Callers:
+    """The calls of those private functions of which every use is a call that is looked at.
+
+    Functions that call themselves, or are used as values, are left out.
+    """
+
+    def __init__(self, module: IRModule, functions: Collection[str], sites: Sequence[CallSite]) -> None:
+        self.sites: dict[str, list[CallSite]] = {}
+        private = {name for name in functions if module.relax_functions[name].is_private}
+        if not private:
+            return
+        mentions = Counter(
+            part.name
+            for fn in module.relax_functions.values()
+            for part in exprs(fn)
+            if isinstance(part, e.GlobalVar)
+        )
+        for site in sites:
+            if site.callee in private:
+                self.sites.setdefault(site.callee, []).append(site)
+        for name, found in list(self.sites.items()):
+            is_seen = mentions[name] == len(found) and all(site.caller != name for site in found)
+            if not is_seen or not any(site.is_reached for site in found):
+                del self.sites[name]
+
+    def proof(self, function: str, condition: p.PrimExpr | None) -> tuple[Fact, ...]:
+        """What each call gives, and the facts that prove the condition there. Empty if a call does not prove it."""
+        facts: list[Fact] = []
+        for site in self.sites.get(function, ()) if condition is not None else ():
+            if not site.is_reached:
+                continue
+            assert condition is not None  # as above
+            variables = p.free_vars(condition)
+            if any(var not in site.lengths for var in variables):
+                return ()
+            there = p.substitute(condition, dict(site.lengths))
+            if site.known.prove(there) is not Answer.YES:
+                return ()
+            given = ", ".join([f"{var.name} = {site.lengths[var]}" for var in variables])
+            line = getattr(getattr(site.place, "span", None), "line", None)
+            where = f" in line {line}" if line else ""
+            facts.append(Fact(condition, f"{site.caller} calls it with {given}{where}", site.place))
+            facts += site.known.reasons(there)
+        return tuple(facts)

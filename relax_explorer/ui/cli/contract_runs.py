@@ -1,0 +1,66 @@
+"""`run` on a file with shape contracts: its values, after the assertions that its analysis left."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.dtype import DType, from_numpy
+from relax_explorer.core.shapes import contract_tree as c
+from relax_explorer.core.shapes.contract_run import Runner
+from relax_explorer.core.shapes.contract_text import read_contract
+from relax_explorer.core.shapes.propagate import analyse
+from relax_explorer.core.syntax.load import read_text
+from relax_explorer.ui.cli import output
+from relax_explorer.viz.short import short_value
+
+RUN_OPTIONS = "--input, --shape, --max-input and --format"
+
+
+def run_contracts(path: str, inputs: Callable[[e.Function], list[Any]], format: str) -> int:
+    """Run the main program and print its values; 1 if the analysis finds a broken contract.
+
+    `inputs` makes the values of parameters: each `let x : Tensor(…) = ..` is one.
+    """
+    program, terms = read_contract(read_text(path), path)
+    analysis = analyse(program, terms)
+    output.report(analysis.report.sorted())
+    if analysis.report.errors:
+        return output.FOUND
+    lets = [one for one in program.main if isinstance(one, c.Let) and isinstance(one.value, c.Opaque)]
+    params = tuple([e.Var(let.name, _info(let.type), let.span) for let in lets])
+    made = inputs(e.Function(params, e.SeqExpr((), e.Tuple(()))))
+    runner = Runner(program, terms, dict(zip([let.name for let in lets], made, strict=True)), analysis)
+    values = runner.run()
+    checks = f"{runner.checks} assertion{'s' * (runner.checks != 1)} made"
+    if format == "json":
+        rows = {name: _row(value) for name, value in values.items()}
+        output.say(output.document("contract-run", {"values": rows, "assertions": runner.checks}))
+        return output.OK
+    for name, value in values.items():
+        output.say(f"{name}: {short_value(value, 100)}")
+    output.say(checks, err=True)
+    return output.OK
+
+
+def _row(value: Any) -> dict[str, object]:
+    if not isinstance(value, np.ndarray):
+        return {"value": value}
+    return {"shape": list(value.shape), "dtype": from_numpy(value.dtype).name, "value": value}
+
+
+def _info(kind: c.SweetType | None) -> s.StructInfo:
+    """The StructInfo of an input; Object for a type that tells nothing."""
+    if not isinstance(kind, c.TensorType):
+        return s.OBJECT
+    element = kind.dtype if isinstance(kind.dtype, DType) else None
+    if not isinstance(kind.shape, tuple):
+        return s.TensorStructInfo(None, element)
+    if not all(isinstance(dim, p.PrimExpr) for dim in kind.shape):
+        return s.TensorStructInfo(None, element, len(kind.shape))
+    return s.TensorStructInfo(tuple([dim for dim in kind.shape if isinstance(dim, p.PrimExpr)]), element)
