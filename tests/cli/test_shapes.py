@@ -241,7 +241,7 @@ def test_other_forms_of_contracts(tmp_path: Path) -> None:
     assert rxe_cli("shapes", str(program), "--matches", "--format", "json").exit_code == 2
 
 
-CONTRACTS = """@twice = fn(x : Tensor([n, m * 4], int8)) : Tensor([n, m * 8], int8) { @concat(x, x, axis=1) }
+TWICE = """@twice = fn(x : Tensor([n, m * 4], int8)) : Tensor([n, m * 8], int8) { @concat(x, x, axis=1) }
 let a : Tensor([k, 16], int8) = ..;
 let b = @twice(a);
 let e : Tensor(?, int8) = ..;
@@ -252,7 +252,7 @@ assert b.dim(1) == 32;
 
 def test_run_and_check_take_programs_with_contracts(tmp_path: Path) -> None:
     file = tmp_path / "twice.shapes"
-    file.write_text(CONTRACTS)
+    file.write_text(TWICE)
     for name, width in (("fits", 32), ("odd", 6), ("wide", 64)):
         np.save(tmp_path / f"{name}.npy", np.ones((3, width), "int8"))
 
@@ -275,7 +275,7 @@ def test_run_and_check_take_programs_with_contracts(tmp_path: Path) -> None:
         assert words in text
     assert run("fits", "--trace", "t.jsonl")[0] == 2
     assert rxe_cli("check", str(file)).exit_code == 0
-    file.write_text(CONTRACTS.replace("[k, 16]", "[k, 15]"))
+    file.write_text(TWICE.replace("[k, 16]", "[k, 15]"))
     for command in ("check", "run"):
         result = rxe_cli(command, str(file))
         assert result.exit_code == 1

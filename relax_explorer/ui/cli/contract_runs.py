@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
 
+import click
 import numpy as np
 
 from relax_explorer.core.ir import expr as e
@@ -19,14 +19,16 @@ from relax_explorer.core.syntax.load import read_text
 from relax_explorer.ui.cli import output
 from relax_explorer.viz.short import short_value
 
-RUN_OPTIONS = "--input, --shape, --max-input and --format"
 
-
-def run_contracts(path: str, inputs: Callable[[e.Function], list[Any]], format: str) -> int:
+def run_contracts(
+    path: str, unused: Sequence[object], inputs: Callable[[e.Function], Sequence[object]], format: str
+) -> int:
     """Run the main program and print its values; 1 if the analysis finds a broken contract.
 
-    `inputs` makes the values of parameters: each `let x : Tensor(…) = ..` is one.
+    `inputs` makes the values of parameters: each `let x : Tensor(…) = ..` is one. `unused` are the options that do not apply.
     """
+    if any(unused):
+        raise click.UsageError("a file with contracts takes --input, --shape, --max-input and --format only")
     program, terms = read_contract(read_text(path), path)
     analysis = analyse(program, terms)
     output.report(analysis.report.sorted())
@@ -48,7 +50,7 @@ def run_contracts(path: str, inputs: Callable[[e.Function], list[Any]], format: 
     return output.OK
 
 
-def _row(value: Any) -> dict[str, object]:
+def _row(value: object) -> dict[str, object]:
     if not isinstance(value, np.ndarray):
         return {"value": value}
     return {"shape": list(value.shape), "dtype": from_numpy(value.dtype).name, "value": value}

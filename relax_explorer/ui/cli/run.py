@@ -21,7 +21,7 @@ from relax_explorer.core.session.session import Session
 from relax_explorer.core.tir.stmt import PrimFunc
 from relax_explorer.ui.cli import output
 from relax_explorer.ui.cli.calling import run_calls
-from relax_explorer.ui.cli.contract_runs import RUN_OPTIONS, run_contracts
+from relax_explorer.ui.cli.contract_runs import run_contracts
 from relax_explorer.ui.cli.contracts import SUFFIX
 from relax_explorer.ui.cli.expected import compare
 from relax_explorer.ui.cli.input_options import lengths_given, sources_by_name
@@ -46,12 +46,10 @@ def run(
     """Run a function of a stage."""
     if output_ == STANDARD_OUTPUT:
         raise click.UsageError("run cannot print an .npz: --output must name a file")
-    if input.endswith(SUFFIX):
-        unused = func, passes, expect, output_, break_, trace, stop_on, watch, calls, stage, const
-        if any(unused) or time_bindings or shapes or packed:
-            raise click.UsageError(f"a file with contracts takes {RUN_OPTIONS} only")
-        return run_contracts(input, lambda fn: run_inputs(fn, input_, shape, max_input), format)
     asked = Asked(break_, stop_on, watch, trace, shapes, time_bindings, format == "json")
+    if input.endswith(SUFFIX):
+        unused = func, passes, expect, output_, asked.steps, time_bindings, packed, calls, stage, const
+        return run_contracts(input, unused, lambda fn: run_inputs(fn, input_, shape, max_input), format)
     check_alone(calls, (func, input_, shape, expect, time_bindings, asked.steps))
     session = session_to_run(input, passes, stage, profile, const)
     register_files(packed)
@@ -77,12 +75,18 @@ def run(
             )
         )
         document = report(times, format) if time_bindings else {}
+    results = _told(machine, format, document, output_)
+    return compare(results, expect, rtol, atol) if expect is not None else output.OK
+
+
+def _told(machine: Machine, format: str, document: dict[str, Any], target: Target | None) -> list[Any]:
+    """The results of a run, after they and the remarks were printed, and saved if there is a target."""
     results = _flat(to_python(machine.result))
     _report_remarks(machine)
     _print(results, format, document)
-    if output_ is not None:
-        save({f"out{number}": value for number, value in enumerate(results)}, output_)
-    return compare(results, expect, rtol, atol) if expect is not None else output.OK
+    if target is not None:
+        save({f"out{number}": value for number, value in enumerate(results)}, target)
+    return results
 
 
 def check_alone(calls: str | None, others: tuple[object, ...]) -> None:
