@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import count
-from typing import Union
+from typing import NamedTuple, Union
 
 from relax_explorer.core.ir import expr as e
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
-    """What a row shows: its kind (head, block, binding, else, result, return, kernel, text, blank), its node, and where."""
+class Place(NamedTuple):
+    """What a row shows: its kind (head, block, binding, else, result, return, kernel, text, blank), its node, and where.
+
+    A table makes one for each of its rows at once, hence a tuple: a dataclass takes four times as long.
+    """
 
     kind: str
     node: e.Binding | e.Function | e.BindingBlock | e.Expr | object | None

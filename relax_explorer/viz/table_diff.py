@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from typing import overload
+from typing import NamedTuple, overload
 
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.session.align import FunctionDiff, ModuleDiff, Unit
@@ -31,8 +31,7 @@ class MarkedRow:
     is_old: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class _Shown:
+class _Shown(NamedTuple):
     """A row to show: its number in the new or the old table, and the number of its old row if that is known."""
 
     kind: str

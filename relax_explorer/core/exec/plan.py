@@ -52,6 +52,16 @@ class Plan:
     params: tuple[int, ...] = ()
     captured: tuple[tuple[e.Var, int], ...] = ()
     result: int = -1
+    _places: dict[int, tuple[int, ...]] = field(default_factory=dict)
+
+    @property
+    def places(self) -> dict[int, tuple[int, ...]]:
+        """The positions of the instructions of each binding, by its identity. They are found at the first request."""
+        if not self._places:
+            for number, at in enumerate(self.code):
+                if at.binding is not None:
+                    self._places[id(at.binding)] = (*self._places.get(id(at.binding), ()), number)
+        return self._places
 
 
 _PLANS: PerNode[Plan] = PerNode()

@@ -37,7 +37,7 @@ class Substitution:
         if type(expr) is e.Var or type(expr) is e.DataflowVar:
             return self.variables.get(expr, expr)
         if type(expr) is e.Call and not self.dims:
-            return self._call(expr)
+            return self.call(expr)
         if type(expr) is e.Function:
             return self.function(expr)
         if type(expr) is e.If:
@@ -58,7 +58,7 @@ class Substitution:
             return self._infos(new)
         return self._shapes(new) if self.variables and new.struct_info is not None else new
 
-    def _call(self, call: e.Call) -> e.Expr:
+    def call(self, call: e.Call) -> e.Expr:
         """A call, when no shape variables are replaced."""
         replacements, args = self.variables, call.args
         op = call.op if type(call.op) is e.OpRef else self.expr(call.op)
@@ -145,7 +145,7 @@ class Substitution:
             var = self._define(var)  # first, for the function may call itself
             value = self.expr(value)
         else:
-            value = self._call(value) if type(value) is e.Call and not self.dims else self.expr(value)
+            value = self.call(value) if type(value) is e.Call and not self.dims else self.expr(value)
             var = self._define(var)
         if annotation is binding.var.struct_info:  # most often
             annotation = var.struct_info
@@ -170,9 +170,11 @@ class Substitution:
             return binding
         var_info = var.struct_info if var is not None else None
         cast_info = binding.struct_info if type(binding) is e.MatchCast else None
-        if not any(
-            info_holders(info) for info in (var_info, cast_info, binding.annotation) if info is not None
-        ):
+        annotation = None if binding.annotation is var_info else binding.annotation
+        for info in (var_info, cast_info, annotation):
+            if info is not None and info_holders(info):
+                break
+        else:
             return binding
         changes: dict[str, Any] = {} if cast_info is None else {"struct_info": self.info(cast_info)}
         var = None if var is None else self._define(var)

@@ -193,8 +193,8 @@ class _Placed(Substitution):
             return fn
         return replace(fn, params=tuple(params), ret_struct_info=None, struct_info=None)
 
-    def _call(self, call: e.Call) -> e.Expr:
-        new = super()._call(call)
+    def call(self, call: e.Call) -> e.Expr:
+        new = super().call(call)
         hint = self.devices.hint(new)
         if hint is None:
             return new

@@ -82,11 +82,16 @@ class Rewriter:
         )
 
     def _binding(self, binding: e.Binding) -> Answer:
-        if type(binding.value) is e.Function:  # it may call itself, so its variable is renamed first
-            described = self.substitution.infos(binding)
-            current = replace(described, value=self._value(binding.value))
+        value, change = binding.value, self.substitution
+        if type(value) is e.Call and not change.dims:  # most often
+            new = change.call(value) if change.variables else value
+            current = binding if new is value else replace(binding, value=new)
+            if change.variables:
+                current = change.infos(current)
+        elif type(value) is e.Function:  # it may call itself, so its variable is renamed first
+            current = replace(change.infos(binding), value=self._value(value))
         else:
-            current = self.substitution.infos(replace(binding, value=self._value(binding.value)))
+            current = change.infos(replace(binding, value=self._value(value)))
         if current.var is not binding.var and current.var is not None and binding.var is not None:
             self._old[current.var] = binding.var
         answer = self.rule(self, current)

@@ -104,8 +104,8 @@ class _Moved(Substitution):
             return s.TupleStructInfo(tuple([self.info(field) or field for field in info.fields]))
         return info
 
-    def _call(self, call: e.Call) -> e.Expr:
-        new = super()._call(call)
+    def call(self, call: e.Call) -> e.Expr:
+        new = super().call(call)
         if type(new) is not e.Call:
             return new
         to = new.attrs.get("dst_vdevice")

@@ -5,8 +5,9 @@ Relax functions are aligned by binding, not by line. PrimFuncs are aligned by li
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from relax_explorer.core.ir import expr as e
@@ -49,10 +50,14 @@ class FunctionDiff:
     old: tuple[Unit, ...]
     new: tuple[Unit, ...]
     pairs: tuple[Pair, ...]
+    _counts: Counter[str] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_counts", Counter([pair.kind for pair in self.pairs]))
 
     def count(self, kind: str) -> int:
         """The number of pairs of `kind`."""
-        return sum(pair.kind == kind for pair in self.pairs)
+        return self._counts[kind]
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,6 +66,7 @@ if TYPE_CHECKING:
 PATIENCE = 1.0  # seconds to wait for work after the screen is closed
 NOT_WRITTEN = 3  # the exit status
 TICK = 0.25  # seconds between looks at what runs
+SWITCH = 0.0005  # seconds that work in another thread may keep the interpreter while a key waits; Python lets it keep 0.005
 
 
 def screen_class(name: str) -> type[Frame]:
@@ -568,6 +569,7 @@ def run_app(
     app: Explorer, pilot: Callable[[Pilot[object]], Coroutine[object, object, None]] | None = None
 ) -> int:
     """Open the explorer and return the exit status: 70 after an internal error. The terminal is restored. `pilot` presses keys first."""
+    sys.setswitchinterval(SWITCH)
     result = app.run(
         auto_pilot=pilot, loop=asyncio.new_event_loop()
     )  # asyncio.run would wait for work that cannot be cancelled

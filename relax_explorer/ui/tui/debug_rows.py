@@ -16,6 +16,7 @@ from relax_explorer.core.exec.values import Value
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.session.debug_session import DebugSession, Inside
 from relax_explorer.core.session.snapshot import Snapshot
+from relax_explorer.ui.tui.run_marks import DoneValues, RunMarks
 from relax_explorer.ui.tui.table_rows import TableRows
 from relax_explorer.ui.tui.widgets.line_view import Row
 from relax_explorer.viz.debug_text import breakpoint_text, place_text, watch_text
@@ -140,17 +141,11 @@ def marked_lines(session: DebugSession, table: IrTable) -> TableRows:
     debugger, walk = session.debugger, session.debugger.inside
     if walk is not None:
         return TableRows(table, marks={id(walk.stored): "▶"})
-    frame, now = debugger.frame, debugger.next_binding
-    marks = {id(place.node): "·" for place in table.places if place.kind == "binding"}
-    values = {}
-    for at in frame.plan.code[: frame.pc]:
-        if at.binding and frame.registers[at.target] is not None:
-            marks[id(at.binding)] = "✓"
-            values[id(at.binding)] = frame.registers[at.target]
-    marks |= {id(binding): _mark(item) for item in debugger.breakpoints for binding in item.bindings}
-    if now is not None:
-        marks[id(now)] = "▶"
-    return TableRows(table, marks=marks, values=values)
+    own = {id(binding): _mark(item) for item in debugger.breakpoints for binding in item.bindings}
+    if debugger.next_binding is not None:
+        own[id(debugger.next_binding)] = "▶"
+    values = DoneValues(debugger.frame)
+    return TableRows(table, marks=RunMarks(table, values, own), values=values)
 
 
 def shown_function(stage: Snapshot, session: DebugSession) -> str:
@@ -183,7 +178,7 @@ def _values(session: DebugSession) -> list[tuple[str, Value, str]]:
         *[
             (name, value, " ")
             for name, value in reversed(values)
-            if name != newest and not _is_nothing(name, value)
+            if not (type(value) is tuple and _is_nothing(name, value)) and name != newest
         ],
     ]
 

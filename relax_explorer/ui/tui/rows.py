@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Hashable, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from relax_explorer.core.arith.prove import Answer
 from relax_explorer.core.check.origin import origin
@@ -29,6 +29,8 @@ from relax_explorer.viz.visible import columns, fit, visible
 
 if TYPE_CHECKING:
     from relax_explorer.core.session.provenance import Trace
+
+T = TypeVar("T")
 
 
 def ghost(node: Any) -> str:
@@ -89,6 +91,26 @@ def table_of(stage: Snapshot) -> IrTable:
     return IrTable(stage, opened=None)
 
 
+class Recent:
+    """The tables and rows that were made last: neighbouring stages share a table, and to come back makes nothing."""
+
+    MOST = 8
+
+    def __init__(self) -> None:
+        self._made: dict[Hashable, object] = {}
+
+    def __len__(self) -> int:
+        return len(self._made)
+
+    def __call__(self, key: Hashable, make: Callable[[], T]) -> T:
+        """What was made for this key, or made now. A key goes with one kind of thing."""
+        found = cast("T", self._made.pop(key)) if key in self._made else make()
+        self._made[key] = found  # the newest is the last
+        while len(self._made) > self.MOST:
+            del self._made[next(iter(self._made))]
+        return found
+
+
 def compact_rows(
     session: Session,
     stage: Snapshot,
@@ -97,20 +119,31 @@ def compact_rows(
     width: int = 0,
     shift: int = 0,
     since: int | None = None,
+    recent: Recent | None = None,
 ) -> TableRows:
     """A stage as a table. `mode` is inline (changes against the stage before, with removed rows), beside (the stage before at the
     left, in `width` cells from cell `shift` on), only (changes alone), or off.
 
     Changes are those since the stage before, or since `since`. `opened` are the kernels with all lines. A kernel that changed shows all of them too.
+    `recent` keeps what is made.
     """
-    if mode == "off" or not stage.number:
-        return TableRows(IrTable(stage, opened=opened))
-    base = stage.number - 1 if since is None else since
-    diff = session.diff(base, stage.number)
-    shown = {*opened, *[fn.name for fn in diff.functions if fn.status == "changed"]}
-    table, before = IrTable(stage, opened=shown), IrTable(session.stages[base], opened=shown)
-    found = TableDiff(before, table, diff, mode == "only")
-    return BesideRows(table, found, width, shift) if mode == "beside" else TableRows(table, found)
+    made, opened = Recent() if recent is None else recent, frozenset(opened)
+
+    def table(at: Snapshot, shown: frozenset[str]) -> IrTable:
+        return made((at, shown), lambda: IrTable(at, opened=shown))
+
+    def rows() -> TableRows:
+        if mode == "off" or not stage.number:
+            return TableRows(table(stage, opened))
+        base = stage.number - 1 if since is None else since
+        diff = session.diff(base, stage.number)
+        shown = opened | {fn.name for fn in diff.functions if fn.status == "changed"}
+        before, after = table(session.stages[base], shown), table(stage, shown)
+        found = TableDiff(before, after, diff, mode == "only")
+        return BesideRows(after, found, width, shift) if mode == "beside" else TableRows(after, found)
+
+    place = (width, shift) if mode == "beside" else ()
+    return made((stage, mode, opened, place, since), rows)
 
 
 def text_rows(

@@ -34,7 +34,8 @@ class TableRows(Sequence[Row]):
         marks: Mapping[int, str] | None = None,
         values: Mapping[int, Value] | None = None,
     ) -> None:
-        self.table, self.diff, self.marks, self.values = table, diff, marks or {}, values
+        self.table, self.diff, self.values = table, diff, values
+        self.marks = {} if marks is None else marks
         self._rows: dict[int, Row] = {}
         self._with: tuple[Folded, TableRows] | None = None  # these rows with folds
 

@@ -42,7 +42,10 @@ class PassesScreen(ProgramFrame):
     program_ = "ir"
     _shift = 0  # cells that two stages side by side are scrolled
     _traced: object = None  # what the history is of
-    _made: tuple[object, TableRows] | None = None  # the rows made last, without folds, and what for
+    _recent: rows.Recent
+    _made: tuple[tuple[object, ...], TableRows] | None = (
+        None  # the rows made last, without folds, and what for
+    )
 
     def compose_body(self) -> ComposeResult:
         """The list of stages, a strip for narrow terminals, the program, the details."""
@@ -154,7 +157,11 @@ class PassesScreen(ProgramFrame):
         since = options.before(stage.number)
         goal = (session, stage, mode, since, options.opened, width if mode == "beside" else 0, self._shift)
         if self._made is None or self._made[0] != goal:
-            found = rows.compact_rows(session, stage, mode, options.opened, width, self._shift, since)
+            if self._made is None or self._made[0][0] is not session:
+                self._recent = rows.Recent()  # what is kept of another program would keep it alive
+            found = rows.compact_rows(
+                session, stage, mode, options.opened, width, self._shift, since, self._recent
+            )
             self._made = (goal, found)
         return self._made[1].with_folds(options.folded)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, overload
 
+from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
 from textual.events import Click
@@ -38,21 +39,29 @@ def style(tokens: Tokens, role: str) -> Style:
     )
 
 
-def _cut(strip: Strip, left: int, width: int, style: Style) -> Strip:
-    """The visible part of a line, exactly `width` cells. `…` marks a cut."""
-    if strip.cell_length - left <= width:
-        return strip.crop(left).extend_cell_length(width, style)
-    kept = strip.crop(left, left + max(0, width - 1)).extend_cell_length(max(0, width - 1), style)
-    return Strip.join([kept, Strip([Segment("…", style)])])
-
-
-def _with_note(strip: Strip, left: int, width: int, base: Style, note: Segment) -> Strip:
-    """The visible part of a line with a note behind it, exactly `width` cells. The line is cut off, not the note."""
-    if not note.text:
-        return _cut(strip, left, width, base)
-    room = max(0, width - note.cell_length)
-    line = _cut(strip, left, min(room, max(0, strip.cell_length - left)), base)
-    return Strip.join([line, Strip([note])]).extend_cell_length(width, base)
+def fitted(segments: Sequence[Segment], left: int, width: int, fill: Style) -> list[Segment]:
+    """The cells of a line from `left` on, exactly `width` of them. `…` marks a cut at the right."""
+    sizes = [cell_len(segment.text) for segment in segments]
+    is_cut = sum(sizes) - left > width
+    end = left + width - is_cut
+    kept: list[Segment] = []
+    at = 0
+    for segment, size in zip(segments, sizes, strict=True):
+        start, at = at, at + size
+        if at <= left:
+            continue
+        if start >= end:
+            break
+        if at > end:
+            segment = segment.split_cells(end - start)[0]
+        if start < left:
+            segment = segment.split_cells(left - start)[1]
+        kept.append(segment)
+    if width > 0 and is_cut:
+        kept.append(Segment("…", fill))
+    elif at < end:
+        kept.append(Segment(" " * (end - max(at, left)), fill))
+    return kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +114,7 @@ class LineView(ScrollView, Framed, can_focus=True, inherit_bindings=False):
         self.colored = colored
         self.tokens = DARK
         self._strips: dict[tuple[int, bool], Strip] = {}
+        self._styles: dict[tuple[str, bool], Style] = {}
         self._look = 0, 0, 0, Style()
 
     def show(self, rows: Sequence[Row], cursor: int | None = None) -> None:
@@ -176,7 +186,7 @@ class LineView(ScrollView, Framed, can_focus=True, inherit_bindings=False):
     def recolor(self, tokens: Tokens) -> None:
         """Draw in another theme."""
         self.tokens = tokens
-        self._strips.clear()
+        self._forget()
         self.refresh()
 
     @property
@@ -224,8 +234,16 @@ class LineView(ScrollView, Framed, can_focus=True, inherit_bindings=False):
 
     def render_lines(self, crop: Region) -> list[Strip]:
         """The strips of some visible lines. Place and style hold for all of them; Textual derives them anew at each request."""
-        self._look = self._looked()
+        look = self._looked()
+        if look[::2] != self._look[::2] or look[3] != self._look[3]:  # other lines alone change no line
+            self._forget()
+        self._look = look
         return super().render_lines(crop)
+
+    def _forget(self) -> None:
+        """Draw each line anew."""
+        self._strips.clear()
+        self._styles.clear()
 
     def _looked(self) -> tuple[int, int, int, Style]:
         """The first cell and the first row that are visible, the width in cells, and the style below the rows."""
@@ -234,20 +252,31 @@ class LineView(ScrollView, Framed, can_focus=True, inherit_bindings=False):
 
     def render_line(self, y: int) -> Strip:
         """The strip of visible line `y`."""
-        x, top, width, below = self._look
+        _, top, width, below = self._look
         number = top + y
         if number >= len(self.rows):
             return Strip.blank(width, below)
-        is_cursor = number == self.cursor
-        strip, base = self._strip(number, is_cursor), self._base(is_cursor)
-        ghost = self.rows[number].ghost
-        room = width - len(ghost) - 1 if ghost and len(ghost) < width // 2 else width
-        shown = _with_note(
-            strip, x, room, base, Segment(self.rows[number].note, style(self.tokens, "muted") + base)
-        )
-        if room < width:
-            shown = Strip.join([shown, Strip([Segment(f" {ghost}", style(self.tokens, "dimension") + base)])])
-        return shown.apply_style(below)
+        key = number, number == self.cursor
+        strip = self._strips.get(key)
+        if strip is None:
+            if len(self._strips) > 4000:
+                self._strips.clear()
+            strip = self._strips[key] = Strip(self._drawn(self.rows[number], key[1]), width)
+        return strip
+
+    def _drawn(self, row: Row, is_cursor: bool) -> list[Segment]:
+        """The visible part of a row: the text, cut off before its note, and the ghost at the right if half of the line is left."""
+        x, _, width, _ = self._look
+        ghost = f" {row.ghost}" if row.ghost and len(row.ghost) < width // 2 else ""
+        room = width - len(ghost)
+        line, fill = self._segments(row, is_cursor), self._style("plain", is_cursor)
+        if row.note:
+            note = Segment(row.note, self._style("muted", is_cursor))
+            most = max(0, sum(cell_len(segment.text) for segment in line) - x)
+            line = [*fitted(line, x, min(max(0, room - note.cell_length), most), fill), note]
+            x = 0
+        line = fitted(line, x, room, fill)
+        return [*line, Segment(ghost, self._style("dimension", is_cursor))] if ghost else line
 
     def _base(self, is_cursor: bool) -> Style:
         """The ground of a line. Without colours the cursor line is bold."""
@@ -265,35 +294,36 @@ class LineView(ScrollView, Framed, can_focus=True, inherit_bindings=False):
 
     def on_focus(self) -> None:
         """Mark the cursor."""
-        self._strips.clear()
+        self._forget()
         self.refresh()
 
     def on_blur(self) -> None:
         """Unmark the cursor, if another view took the focus."""
-        self._strips.clear()
+        self._forget()
         self.refresh()
 
-    def _strip(self, number: int, is_cursor: bool) -> Strip:
-        strip = self._strips.get((number, is_cursor))
-        if strip is None:
-            if len(self._strips) > 4000:
-                self._strips.clear()
-            strip = self._strips[number, is_cursor] = Strip(self._segments(self.rows[number], is_cursor))
-        return strip
+    def _style(self, role: str, is_cursor: bool) -> Style:
+        """The style of a role in a line of this view. Of the screen's own roles, plain has no colour and focus marks the cursor."""
+        found = self._styles.get((role, is_cursor))
+        if found is None:
+            if role == "plain":
+                own = Style()
+            elif role == "focus":
+                own = Style(color=self.tokens.focus or None)
+            else:
+                own = style(self.tokens, role)
+            found = self._styles[role, is_cursor] = self._look[3] + own + self._base(is_cursor)
+        return found
 
     def _segments(self, row: Row, is_cursor: bool) -> list[Segment]:
-        base, tokens = self._base(is_cursor), self.tokens
-        mark = Segment(
-            "▌" if is_cursor and self._is_active else " ", Style(color=tokens.focus or None) + base
-        )
+        is_marked = is_cursor and self._is_active
+        styled = self._style
         segments = [
-            mark,
-            Segment(f"{row.gutter} ", style(tokens, GLYPH_ROLES.get(row.gutter, "text")) + base),
+            Segment("▌" if is_marked else " ", styled("focus", is_cursor)),
+            Segment(f"{row.gutter} ", styled(GLYPH_ROLES.get(row.gutter, "text"), is_cursor)),
         ]
         if not self.colored:
-            return [*segments, Segment(visible(row.text, MAX_WIDTH), base)]
+            return [*segments, Segment(visible(row.text, MAX_WIDTH), styled("plain", is_cursor))]
         pieces = row.pieces or highlight(visible(row.text, MAX_WIDTH))
-        return [
-            *segments,
-            *[Segment(visible(text, MAX_WIDTH), style(tokens, role) + base) for role, text in pieces],
-        ]
+        shown = [Segment(visible(text, MAX_WIDTH), styled(role, is_cursor)) for role, text in pieces]
+        return segments + shown

@@ -1,0 +1,121 @@
+"""Rows are made once, only those on the screen, and each fills its line exactly."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rich.cells import cell_len
+from rich.segment import Segment
+from rich.style import Style
+
+from relax_explorer.core.session.debug_commands import execute
+from relax_explorer.core.session.debug_session import DebugSession, open_debug_session
+from relax_explorer.core.session.session import Session
+from relax_explorer.core.syntax.load import load
+from relax_explorer.core.syntax.parser import parse
+from relax_explorer.ui.tui.debug_rows import marked_lines
+from relax_explorer.ui.tui.rows import Recent, compact_rows
+from relax_explorer.ui.tui.run_marks import DoneValues
+from relax_explorer.ui.tui.table_rows import BesideRows
+from relax_explorer.ui.tui.widgets.line_view import fitted
+from relax_explorer.viz.ir_table import IrTable
+
+BRANCHES = """
+@R.function
+def main(x: R.Tensor((2,), "float32"), c: R.Tensor((), "bool")):
+    a = R.exp(x)
+    if c:
+        b = R.negative(a)
+        y = b
+    else:
+        d = R.sqrt(a)
+        y = d
+    z = R.exp(y)
+    return z
+"""
+
+FILL = Style(bgcolor="red")
+LINES = st.lists(st.text("aé日🔎 ", max_size=5), max_size=5)
+
+
+@settings(max_examples=300, deadline=None)
+@given(LINES, st.integers(0, 12), st.integers(0, 14))
+def test_a_line_fills_its_width_and_marks_a_cut(texts: list[str], left: int, width: int) -> None:
+    segments = [Segment(text, Style(bold=True)) for text in texts]
+    shown = fitted(segments, left, width, FILL)
+    text, whole = "".join(segment.text for segment in shown), "".join(texts)
+    is_cut = cell_len(whole) - left > width
+    assert cell_len(text) == width
+    assert text.endswith("…") == (is_cut and width > 0)
+    if not any(cell_len(character) > 1 for character in whole):
+        rest = whole[left:]
+        assert text == (rest[: width - 1] + "…" if is_cut and width else rest.ljust(width) if width else "")
+    assert all(segment.style == Style(bold=True) for segment in shown if segment.text.strip(" …"))
+
+
+def _debugged(text: str, steps: int) -> tuple[DebugSession, IrTable]:
+    session = Session(parse(text), "")
+    debugger = session.debug("main", [np.ones(2, np.float32), np.array(False)], 0)
+    opened = open_debug_session(session, debugger, 0)
+    for _ in range(steps):
+        execute(opened, "step")
+    return opened, IrTable(session.stages[0], "main", None)
+
+
+def test_marks_tell_what_was_done_also_in_branches() -> None:
+    def marks(steps: int) -> str:
+        opened, table = _debugged(BRANCHES, steps)
+        return "".join([row.gutter for row in marked_lines(opened, table) if " = " in row.text])
+
+    assert [marks(steps) for steps in range(5)] == ["▶····", "✓▶···", "✓▶·✓·", "✓✓·✓▶", "✓✓·✓✓"]
+
+
+def test_marks_and_values_stay_when_the_run_goes_on() -> None:
+    opened, table = _debugged(BRANCHES, 1)
+    rows, values = marked_lines(opened, table), DoneValues(opened.debugger.frame)
+    execute(opened, "step")
+    execute(opened, "step")
+    assert [row.gutter for row in rows if " = " in row.text] == ["✓", "▶", "·", "·", "·"]
+    assert len(values) == 1
+    assert list(values) == [id(next(place.node for place in table.places if place.kind == "binding"))]
+
+
+def test_a_step_looks_only_at_visible_rows() -> None:
+    lines = "".join(f"    a{n + 1} = R.exp(a{n})\n" for n in range(500))
+    text = f'@R.function\ndef main(a0: R.Tensor((2,), "float32"), c: R.Tensor((), "bool")):\n{lines}    return a500\n'
+    opened, table = _debugged(text, 300)
+    rows = marked_lines(opened, table)
+    asked: list[int] = []
+    done = rows.values
+    assert isinstance(done, DoneValues)
+    done.__class__ = type(
+        "Counting",
+        (DoneValues,),
+        {"__getitem__": lambda self, node: asked.append(node) or DoneValues.__getitem__(self, node)},
+    )
+    shown = rows[290:320]
+    assert {row.gutter for row in shown} == {"✓", "▶", "·"}
+    assert len(asked) < 100
+
+
+def test_stages_share_tables_and_coming_back_makes_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "p.py"
+    path.write_text(BRANCHES)
+    session = Session(load(str(path)), "ConvertToDataflow,LegalizeOps,DeadCodeElimination")
+    session.run_all()
+    recent = Recent()
+    first, second, other = session.stages[1:4]
+    before = compact_rows(session, first, "inline", (), recent=recent)
+    after = compact_rows(session, second, "inline", (), recent=recent)
+    assert compact_rows(session, first, "inline", (), 80, recent=recent) is before
+    assert compact_rows(session, second, "inline", (), recent=recent) is after
+    beside = compact_rows(session, second, "beside", (), 90, recent=recent)
+    assert isinstance(beside, BesideRows)
+    assert compact_rows(session, second, "beside", (), 120, recent=recent).width == 120  # type: ignore[attr-defined]  # a BesideRows
+    assert beside.table is after.table
+    for mode in ("off", "only", "inline"):
+        compact_rows(session, other, mode, (), recent=recent)
+    assert len(recent) == Recent.MOST
