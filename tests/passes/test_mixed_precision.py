@@ -246,6 +246,45 @@ def test_the_result_of_a_branch_does_not_ask_for_float32() -> None:
     assert first.value.op is e.op_ref("relax.astype")  # at the beginning of the block
 
 
+@pytest.mark.parametrize("out_dtype", ["float32", "float16"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "t: R.Object = (y, w)",
+        "t: R.Tuple(R.Object, R.Object) = (y, w)",
+        't: R.Tuple(R.Tensor("float32"), R.Object) = (y, (y, w))',
+        "t: R.Object = y",
+        "s: R.Object = (y, w)\nt: R.Object = s",
+        "s = (y, w)\nt: R.Object = s[0]",
+        "s: R.Object = R.split(y, 1)\nt = s",
+        "t: R.Object = R.matmul(y, R.permute_dims(w))",
+        "t: R.Object = R.split(y, 1)",
+        "t = R.match_cast((y, w), R.Tuple(R.Object, R.Object))",
+    ],
+)
+def test_annotations_hide_no_dtype(line: str, out_dtype: str) -> None:
+    module = program(block(f"y = R.matmul(x, w)\n{line}", "t") + "return t")
+    result = after(module, out_dtype=out_dtype)
+    x, w = (np.ones(shape, "float32") for shape in ((2, 3), (3, 3)))
+    args = [*(x, w), *[np.ones([2, 3], "float32") for _ in module["main"].params[2:]]]
+    want, have = (flat(rxe.run(each, "main", args)) for each in (module, result))
+    assert [item.dtype for item in have] == [item.dtype for item in want]
+
+
+def test_values_of_constants_that_the_text_omits_keep_their_annotations() -> None:
+    typed = 'R.Tensor((2, 3), "float32")'
+    omitted = ", ".join(f'metadata["ir.GenericConst"][{number}]' for number in range(2))
+    lines = f"y = R.matmul(x, w)\nz: {typed} = R.nn.layer_norm(y, {omitted}, axes=[-1])\nq = R.add(z, y)\nt = R.exp(z)"
+    result = after(program(block(lines, "q, t") + "return (q, t)"))
+    (norm,) = [b for b in bindings(result["main"]) if b.var is not None and b.var.name == "z"]
+    assert norm.var.struct_info is not s.OBJECT
+
+
+def flat(value: object) -> list[np.ndarray[Any, Any]]:
+    """The arrays in a result."""
+    return [x for item in value for x in flat(item)] if isinstance(value, tuple) else [value]  # type: ignore[list-item]
+
+
 def test_the_pass_is_linear_in_bindings() -> None:
     """The names of all variables are unique, and each product adds the same number of bindings."""
     lines = ["v0 = R.matmul(w, w)", *(f"v{n} = R.matmul(v{n - 1}, w)" for n in range(1, 200))]

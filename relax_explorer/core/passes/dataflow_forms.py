@@ -12,6 +12,7 @@ from operator import is_
 
 from relax_explorer.core.build.block_builder import BlockBuilder
 from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.walk import map_operands, sequences
 from relax_explorer.core.passes.contract import PassSite
@@ -121,10 +122,19 @@ class DataflowForms(ABC):
 
     def _bind(self, binding: e.Binding, value: e.Expr) -> None:
         """Emit a binding with a new value. A dataflow variable gets the StructInfo of the value."""
-        var = binding.var
-        if type(var) is e.DataflowVar and type(binding) is e.VarBinding:
+        if type(binding) is not e.VarBinding:
+            self.build.add(replace(binding, value=value))
+            return
+        value, var = self.build.informed(value), binding.var
+        if binding.annotation is not None and value.struct_info is s.OBJECT:
+            # The value is known by its annotation alone: the text omits a constant.
+            self.build.add(replace(binding, value=value))
+        elif type(var) is e.DataflowVar:
             self.build.add(e.VarBinding(e.var_like(var, None), value, None, binding.span))
             self.hold(var)
+        elif value.struct_info is not var.struct_info:
+            # Readers elsewhere know no more of the variable than before.
+            self.build.add(replace(binding, value=value, annotation=var.struct_info))
         else:
             self.build.add(replace(binding, value=value))
 

@@ -145,6 +145,7 @@ class _Mixer(DataflowForms):
         self.uses = _Uses()
         self.uses.sequence(fn.body)
         self.uses.otherwise.update(variables(fn.body.body))
+        self.first: dict[e.Var, s.StructInfo | None] = {}  # what the values of variables were
         self.wide: dict[e.Var, e.Var] = {}  # parameters that became float16, cast for readers outside
         for param in named:
             info = param.struct_info
@@ -196,6 +197,8 @@ class _Mixer(DataflowForms):
         movable = self.in_dataflow and type(value) in (e.Tuple, e.TupleGetItem)
         if type(binding) is not e.VarBinding or (policy is None and not movable):
             return self.restored(value)
+        assert var is not None  # a VarBinding has one
+        self.first[var] = value.struct_info
         value = map_operands(value, self.current)
         if policy is not None and type(value) is e.Call:
             value = self._in_precision(value, policy)
@@ -203,8 +206,7 @@ class _Mixer(DataflowForms):
             return value  # so that a second run changes nothing
         value = self.build.informed(value)
         if type(var) is not e.DataflowVar:
-            assert var is not None  # a VarBinding has one
-            return self._converted(value, var.struct_info)
+            return self._converted(value, binding.value.struct_info)
         return self._converted(value, FLOAT16) if policy is ALWAYS else value
 
     def _in_precision(self, value: e.Call, policy: frozenset[str]) -> e.Call:
@@ -225,8 +227,8 @@ class _Mixer(DataflowForms):
         return super().restored(expr)
 
     def first_form(self, current: e.Expr, var: e.Var) -> e.Expr:
-        """The value in the dtype of the variable."""
-        return self._converted(current, var.struct_info)
+        """The value in its first dtype. The annotation of the variable may hide it."""
+        return self._converted(current, self.first.get(var, var.struct_info))
 
     def _converted(self, expr: e.Expr, to: DType | s.StructInfo | None) -> e.Expr:
         """An expression whose tensors of float16 and float32 have the dtype of `to`."""
