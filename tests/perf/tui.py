@@ -1,4 +1,7 @@
-"""The explorer in a real terminal with generated modules: time to the first text, from key to repaint, and work while idle."""
+"""The explorer in a real terminal with generated modules: time to the first text, from key to repaint, and work while idle.
+
+Beside it xdsl-gui, the explorer of another compiler, with as many operations, if it is installed: `pip install 'xdsl[gui]'`.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +9,13 @@ import fcntl
 import os
 import pty
 import select
+import shutil
 import struct
 import sys
 import tempfile
 import termios
 import time
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -38,7 +43,8 @@ class Terminal:
                 TERM="xterm-256color", COLUMNS=str(SIZE[1]), LINES=str(SIZE[0]), PYTHONPYCACHEPREFIX=BYTECODE
             )
             ours = [sys.executable, "-m", "relax_explorer", "tui", path, "-p", "CanonicalizeBindings"]
-            os.execv(sys.executable, list(command) or ours)
+            run = list(command) or ours
+            os.execv(run[0], run)
         fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", *SIZE, 0, 0))
 
     def read_until(self, mark: bytes, seconds: float = 20) -> bytes:
@@ -55,6 +61,18 @@ class Terminal:
         """Read until the process has been quiet for a while."""
         while select.select([self.fd], [], [], 0.5)[0]:
             os.read(self.fd, 1 << 16)
+
+    def rest(self) -> None:
+        """Wait until the process has nothing to do: a program of 100,000 bindings is read and checked long after its text is shown."""
+        before = -1.0
+        while (now := self.work()) != before:
+            before = now
+            self.drain()
+
+    def work(self) -> float:
+        """The seconds of processor time that the process took so far, in hundredths."""
+        fields = Path(f"/proc/{self.pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def press(self, key: bytes) -> None:
         """Press a key and wait for its repaint."""
@@ -79,19 +97,35 @@ def _file(bindings: int) -> str:
 
 def _first_frame(bindings: int) -> tuple[str, Work]:
     path = _file(bindings)
+    return _started(lambda: Terminal(path), TEXT)
 
-    def start() -> None:
-        terminal = Terminal(path)
-        terminal.read_until(TEXT)
+
+def _started(start: Callable[[], Terminal], text: bytes) -> tuple[str, Work]:
+    def work() -> None:
+        terminal = start()
+        terminal.read_until(text)
         terminal.close()
 
-    return "", start
+    return "", work
 
 
-def _key(bindings: int, key: bytes, before: tuple[bytes, ...] = (), back: bytes = b"") -> tuple[str, Work]:
-    """A key, pressed many times, in turns with `back`: the time that 19 of 20 repaints keep."""
+def _key(
+    bindings: int, key: bytes, before: tuple[bytes, ...] = (), back: bytes = b"", is_read: bool = True
+) -> tuple[str, Work]:
+    """A key, pressed many times, in turns with `back`: the time that 19 of 20 repaints keep.
+
+    The program is read by then if `is_read`, else only its text is shown.
+    """
     terminal = Terminal(_file(bindings))
     terminal.read_until(TEXT)
+    if is_read:
+        terminal.rest()
+    return _pressed(terminal, key, before, back)
+
+
+def _pressed(
+    terminal: Terminal, key: bytes, before: tuple[bytes, ...] = (), back: bytes = b""
+) -> tuple[str, Work]:
     terminal.drain()
     for typed in before:
         os.write(terminal.fd, typed)
@@ -114,13 +148,30 @@ def _floor() -> tuple[str, Work]:
         "from textual.app import App\nfrom textual.widgets import Static\n"
         "class A(App):\n    def compose(self):\n        yield Static('matmul')\nA().run()"
     )
+    return _started(lambda: Terminal("", (sys.executable, "-c", program)), TEXT)
 
-    def start() -> None:
-        terminal = Terminal("", (sys.executable, "-c", program))
-        terminal.read_until(TEXT)
-        terminal.close()
 
-    return "", start
+def _theirs(operations: int) -> Terminal:
+    """xdsl-gui with a chain of operations."""
+    lines = "".join(f"  %a{n + 1} = arith.addi %a{n}, %a0 : i32\n" for n in range(operations))
+    path = Path(tempfile.mkdtemp()) / "generated.mlir"
+    path.write_text(
+        f"func.func @main(%a0: i32) -> i32 {{\n{lines}  func.return %a{operations} : i32\n}}\n",
+        encoding="utf-8",
+    )
+    assert PEER is not None  # the rows are made only then
+    return Terminal("", (PEER, str(path)))
+
+
+def _their_first_frame(operations: int) -> tuple[str, Work]:
+    return _started(lambda: _theirs(operations), THEIR_TEXT)
+
+
+def _their_key(operations: int) -> tuple[str, Work]:
+    terminal = _theirs(operations)
+    terminal.read_until(THEIR_TEXT, 60)
+    terminal.rest()
+    return _pressed(terminal, b"\x1b[B", (b"\t",))
 
 
 def _idle(bindings: int) -> tuple[str, Work]:
@@ -129,22 +180,24 @@ def _idle(bindings: int) -> tuple[str, Work]:
     terminal.read_until(TEXT)
     terminal.drain()
     time.sleep(4)  # the passes run, and what they left is collected
-    ticks = os.sysconf("SC_CLK_TCK")
-
-    def busy() -> float:
-        fields = Path(f"/proc/{terminal.pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / ticks
 
     def wait() -> Seconds:
-        before = busy()
+        before = terminal.work()
         time.sleep(IDLE)
-        return Seconds((busy() - before) / IDLE)
+        return Seconds((terminal.work() - before) / IDLE)
 
     return "", wait
 
 
 STEPS = (b"2", b"s", b"s")  # the debug screen, a few steps behind the start
 FIRST = {1_000: 0.5, 10_000: 0.7, 100_000: 1.5}  # seconds until the first text
+STAGE = {
+    1_000: 0.05,
+    5_000: 0.15,
+    100_000: None,
+}  # seconds to another stage with its changes; for the last there is no limit
+PEER = shutil.which("xdsl-gui")
+THEIR_TEXT = b"arith"
 
 TUI = [
     Benchmark("first-frame-textual", _floor, repeat=3),
@@ -157,12 +210,22 @@ TUI = [
             Benchmark(f"key-down-{bindings}", partial(_key, bindings, b"j"), repeat=1, limit=0.03),
             Benchmark(f"key-page-{bindings}", partial(_key, bindings, b"\x04"), repeat=1, limit=0.03),
             Benchmark(f"key-step-{bindings}", partial(_key, bindings, b"s", STEPS), repeat=1, limit=0.03),
+        )
+    ],
+    *[  # there are two stages
+        Benchmark(f"key-stage-{bindings}", partial(_key, bindings, b"]", back=b"["), repeat=1, limit=limit)
+        for bindings, limit in STAGE.items()
+    ],
+    Benchmark("key-down-while-reading", partial(_key, 100_000, b"j", is_read=False), repeat=1, limit=0.03),
+    *[
+        benchmark
+        for operations in (1_000, 10_000)
+        if PEER is not None
+        for benchmark in (
             Benchmark(
-                f"key-stage-{bindings}",
-                partial(_key, bindings, b"]", back=b"["),  # there are two stages
-                repeat=1,
-                limit=0.05 if bindings < 5_000 else 0.15,
+                f"first-frame-xdsl-gui-{operations}", partial(_their_first_frame, operations), repeat=2
             ),
+            Benchmark(f"key-down-xdsl-gui-{operations}", partial(_their_key, operations), repeat=1),
         )
     ],
 ]
