@@ -106,7 +106,7 @@ def inferring() -> Iterator[Proofs]:
             ("at_least", at_least, noting_at_least),
         ):
             for module in [one for key, one in sys.modules.items() if key.startswith("relax_explorer.")]:
-                if getattr(module, name, None) is original:
+                if getattr(module, name, None) in (original, SAMPLE.noting[name]):
                     stack.enter_context(patch.object(module, name, noting))
         yield proofs
 
@@ -123,6 +123,9 @@ class Sample:
     def __init__(self) -> None:
         self.trees: dict[tuple[Tree, Answer], None] = {}
         self.left = 0  # answers that the current test may still add
+        self.noting: dict[str, object] = {
+            "equal": self._equal, "at_least": self._at_least, "simplify": self._simplify,
+        }  # fmt: skip
 
     def begin(self) -> None:
         """A test begins."""
@@ -139,11 +142,7 @@ class Sample:
 
     def listen(self) -> None:
         """Record from now on, in every module that has imported the prover, or will."""
-        for name, noting in (
-            ("equal", self._equal),
-            ("at_least", self._at_least),
-            ("simplify", self._simplify),
-        ):
+        for name, noting in self.noting.items():
             original = globals()[name]
             for module in [one for key, one in sys.modules.items() if key.startswith("relax_explorer.core")]:
                 if getattr(module, name, None) is original:
