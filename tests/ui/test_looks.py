@@ -38,6 +38,11 @@ LOOKS = {
     "solver": (RELATIONS, ("s",) * 5),
     "solver-contracts": (CONTRACTS, ("n", "n", "v", "v")),
     "help": (LAYER, ("question_mark",)),
+    "palette": (LAYER, ("ctrl+p",)),
+    "inspect": (LAYER, ("2", "s", "i")),
+    "home": (LAYER, ("0",)),
+    "explain": (LAYER, ("j", "j", "K")),
+    "solver-matches": (CONTRACTS, ("colon", *"matches", "enter")),
     "typed": (LAYER, ("T", "colon", "s", "tab")),
 }
 
