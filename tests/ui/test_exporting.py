@@ -128,7 +128,7 @@ async def test_tab_completes_formats_and_files() -> None:
     Path("model.py").touch()
     Path("folder").mkdir()
     state = Explorer(None).state
-    assert completions(state, False, "exp") == ["export "]
+    assert completions(state, False, "expo") == ["export "]
     assert completions(state, False, "export ") == [
         *(f"export {style}" for style in ENDINGS),
         "export a.svg",
