@@ -11,6 +11,7 @@ from relax_explorer.core.diagnostics import Diagnostic, Failure
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.attrs import WILDCARDS
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.substitute import Substitution
 from relax_explorer.core.ir.walk import all_dims, map_blocks, map_sequences, substitute_info
@@ -41,7 +42,7 @@ def update_param_type(
     unused = set(types)
     for name, fn in module.relax_functions.items():
         new: dict[e.Var, s.StructInfo] = {}
-        for key, param, info in _updates(name, fn, types):
+        for key, param, info in _updates(module, name, types):
             unused.discard(key)
             new[param] = info
         if any(info is not param.struct_info for param, info in new.items()):
@@ -59,19 +60,21 @@ def update_param_type(
 
 
 def _updates(
-    name: str, fn: e.Function, types: Mapping[str, str]
+    module: IRModule, name: str, types: Mapping[str, str]
 ) -> Iterator[tuple[str, e.Var, s.StructInfo]]:
     """The parameters of a function that get other StructInfo. `main.x` comes before `x`."""
+    fn = module.relax_functions[name]
     for param in fn.params:
         for key in (param.name, f"{name}.{param.name}"):
             if key in types:
-                yield key, param, _read(types[key], key, fn)
+                yield key, param, _read(types[key], key, fn, WILDCARDS in module.attrs)
 
 
-def _read(text: str, key: str, fn: e.Function) -> s.StructInfo:
-    """The StructInfo of a text, with the shape variables of the function where the names are equal."""
+def _read(text: str, key: str, fn: e.Function, wildcards: bool) -> s.StructInfo:
+    """The StructInfo of a text, with the shape variables of the function where the names are equal. `wildcards` allows `R.any_dim`."""
     try:
-        (param,) = parse(f"@R.function\ndef f(x: {text}):\n    return x\n").relax_functions["f"].params
+        fake = parse(f"@R.function\ndef f(x: {text}):\n    return x\n", experimental=wildcards)
+        (param,) = fake.relax_functions["f"].params
     except (Failure, ValueError, KeyError):
         raise _bad(f"types gives {key!r} the text {text!r:.200}, which is no StructInfo") from None
     info = param.struct_info or s.OBJECT
