@@ -70,6 +70,8 @@ def test_marks_tell_what_was_done_also_in_branches() -> None:
         opened, table = _debugged(BRANCHES, steps)
         return "".join([row.gutter for row in marked_lines(opened, table) if " = " in row.text])
 
+    opened, table = _debugged(BRANCHES, 3)
+    assert {row.gutter for row in marked_lines(opened, table) if " = " not in row.text} == {" "}
     assert [marks(steps) for steps in range(5)] == ["▶····", "✓▶···", "✓▶·✓·", "✓✓·✓▶", "✓✓·✓✓"]
 
 
@@ -81,6 +83,16 @@ def test_marks_and_values_stay_when_the_run_goes_on() -> None:
     assert [row.gutter for row in rows if " = " in row.text] == ["✓", "▶", "·", "·", "·"]
     assert len(values) == 1
     assert list(values) == [id(next(place.node for place in table.places if place.kind == "binding"))]
+
+
+def test_marks_and_values_stay_when_the_run_goes_back() -> None:
+    opened, table = _debugged(BRANCHES, 4)
+    rows = marked_lines(opened, table)
+    execute(opened, "reverse-step")
+    execute(opened, "reverse-step")
+    back = marked_lines(opened, table)
+    assert "".join([row.gutter for row in rows if " = " in row.text]) == "✓✓·✓✓"
+    assert "".join([row.gutter for row in back if " = " in row.text]) == "✓▶·✓·"
 
 
 def test_a_step_looks_only_at_visible_rows() -> None:

@@ -17,12 +17,13 @@ class DoneValues(Mapping[int, Value]):
 
     def __init__(self, frame: Frame) -> None:
         self._code, self._places = frame.plan.code, frame.plan.places
-        self._end, self._registers = frame.pc, list(frame.registers)
+        self._registers = list(frame.registers)
 
     def __getitem__(self, node: int) -> Value:
-        """The value of the last instruction of the binding that was done. Raises KeyError if none has one."""
+        """The value of the last instruction of the binding that was done. Raises KeyError if none was: its register is empty."""
         for place in reversed(self._places[node]):
-            if place < self._end and (value := self._registers[self._code[place].target]) is not None:
+            value = self._registers[self._code[place].target]
+            if value is not None:
                 return value
         raise KeyError(node)
 
