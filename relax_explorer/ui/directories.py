@@ -7,6 +7,7 @@ from pathlib import Path
 import platformdirs
 
 import relax_explorer
+from relax_explorer.core.syntax.notations import HOLDS
 
 NAME = "relax-explorer"
 SAMPLES = "samples"  # the name of the folder, also for users
@@ -51,8 +52,6 @@ def samples() -> list[Path]:
     for folder in (package / SAMPLES, package.parent / SAMPLES):
         if folder.is_dir():
             builds = sorted(path for path in folder.iterdir() if path.is_dir() and any(path.glob("*.py")))
-            others = [
-                path for ending in (".relay", ".shapes") for path in sorted(folder.glob(f"*/*{ending}"))
-            ]
+            others = [path for ending in HOLDS for path in sorted(folder.glob(f"*/*{ending}"))]
             return [*sorted(folder.glob("[0-9]*.py")), *builds, *others]
     return []

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from random import Random
+
+from tests.support.random_text import RandomText
 
 HEADER = "from tvm.script import ir as I, relax as R, tirx as T\n\n@I.ir_module\nclass Module:\n"
 TYPES = {
@@ -40,13 +41,11 @@ class _Scope:
         return copy
 
 
-class Program:
+class Program(RandomText):
     """One program as text; `text` is a module whose `main` takes PARAMS and one condition."""
 
     def __init__(self, seed: int) -> None:
-        self.random = Random(seed)
-        self.count = 0
-        self.lines: list[str] = []
+        super().__init__(seed)
         self.helpers: list[tuple[str, bool]] = []
         for number in range(self.random.randint(0, 3)):
             self._helper(number)
@@ -55,15 +54,9 @@ class Program:
         self._main()
         self.text = HEADER + "\n".join(self.lines) + "\n"
 
-    def _chance(self, probability: float) -> bool:
-        return self.random.random() < probability
-
     def _name(self) -> str:
         self.count += 1
         return f"v{self.count}"
-
-    def _say(self, depth: int, text: str) -> None:
-        self.lines.append("    " * depth + text)
 
     def _helper(self, number: int) -> None:
         pure = self._chance(0.5)

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from operator import eq
-from random import Random
+
+from tests.support.random_text import RandomText
 
 HEADER = "from tvm.script import ir as I, relax as R, tirx as T\n\n@I.ir_module\nclass Module:\n"
 Shape = tuple[str, ...]
@@ -46,23 +47,15 @@ class _Scope:
         self.values.setdefault((shape, dtype), []).append(name)
 
 
-class _Network:
+class _Network(RandomText):
     def __init__(self, seed: int, is_loss: bool) -> None:
-        self.random = Random(f"layers {seed}")
+        super().__init__(f"layers {seed}")
         self.is_loss = is_loss
-        self.count = 0
-        self.lines: list[str] = []
         self.helpers: list[tuple[str, list[Shape], Shape]] = []
         self.is_main = False  # indices and conditions are parameters of `main`
         for number in range(0 if is_loss else self.random.choice([0, 0, 1, 2])):
             self._helper(f"f{number}")
         self._main()
-
-    def _chance(self, probability: float) -> bool:
-        return self.random.random() < probability
-
-    def _say(self, depth: int, text: str) -> None:
-        self.lines.append("    " * depth + text)
 
     def _helper(self, name: str) -> None:
         shapes = self.random.choices(SHAPES[:4], k=self.random.randint(1, 3))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from random import Random
+
+from tests.support.random_text import RandomText
 
 HEADER = "from tvm.script import ir as I, relax as R, tirx as T\n\n@I.ir_module\nclass Module:\n"
 Type = str | tuple["Type", ...]
@@ -56,23 +57,15 @@ class _Helper:
     result: Type
 
 
-class _Program:
+class _Program(RandomText):
     def __init__(self, seed: int) -> None:
-        self.random = Random(f"pass material {seed}")
-        self.count = 0
-        self.lines: list[str] = []
+        super().__init__(f"pass material {seed}")
         self.helpers: list[_Helper] = []
         for number in range(self.random.randint(0, 3)):
             self._helper(f"f{number}")
         if self._chance(0.08):
             self._forever()
         self._main()
-
-    def _chance(self, probability: float) -> bool:
-        return self.random.random() < probability
-
-    def _say(self, depth: int, text: str) -> None:
-        self.lines.append("    " * depth + text)
 
     def _helper(self, name: str) -> None:
         params = self.random.choices(_PARAMS, k=self.random.randint(1, 4))

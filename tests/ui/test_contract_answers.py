@@ -14,6 +14,7 @@ from relax_explorer.ui.tui.command_twin import command_line
 from relax_explorer.ui.tui.dialogs.popup import Popup
 from relax_explorer.ui.tui.typed import TYPED, completions
 from tests.cli.test_commands import rxe_cli
+from tests.ui.test_explaining import page
 from tests.ui.test_explorer import screen_text, wait
 from tests.ui.test_looks import CONTRACTS as FLATTEN
 from tests.ui.test_looks import RELATIONS as WAITING
@@ -35,11 +36,6 @@ let b = @h(a);
 async def opened(pilot: Pilot[object], app: Explorer) -> None:
     await wait(pilot, lambda: app.state.solving is not None)
     await idle(pilot, app)
-
-
-def popup_lines(app: Explorer) -> list[str]:
-    assert isinstance(app.screen, Popup)
-    return [row.text for row in app.view.rows]
 
 
 @pytest.fixture
@@ -67,7 +63,7 @@ async def test_a_form_is_that_of_the_command_line(
         await opened(pilot, app)
         await typed(pilot, app, line)
         await wait(pilot, lambda: isinstance(app.screen, Popup))
-        shown = popup_lines(app)
+        shown = page(app)
         printed = rxe_cli("shapes", program, *options).stdout.splitlines()
         assert shown == printed
         assert len(printed) > 1
@@ -174,7 +170,7 @@ async def test_what_relax_cannot_express_keeps_the_contracts(tmp_path: Path) -> 
         await opened(pilot, app)
         await typed(pilot, app, "relax")
         await wait(pilot, lambda: isinstance(app.screen, Popup))
-        assert "has no form in Relax" in " ".join(popup_lines(app))
+        assert "has no form in Relax" in " ".join(page(app))
         await press(pilot, app, "escape")
         assert (app.screen_name, app.state.session) == ("solver", None)
 
@@ -188,7 +184,7 @@ async def test_an_empty_program_has_no_forms(tmp_path: Path) -> None:
         for name in ("matches", "split"):
             await typed(pilot, app, name)
             await wait(pilot, lambda: isinstance(app.screen, Popup))
-            assert popup_lines(app) == ["this program has no function with a contract"]
+            assert page(app) == ["this program has no function with a contract"]
             await press(pilot, app, "escape")
 
 

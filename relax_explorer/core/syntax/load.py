@@ -10,6 +10,7 @@ from relax_explorer.core.codes import syntax as codes
 from relax_explorer.core.diagnostics import Code, Diagnostic, Label, ParseError
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.source import Source, with_line_feeds
+from relax_explorer.core.syntax.notations import HOLDS
 
 MAX_BYTES = 256 << 20
 # First bytes of files that are opened by mistake, with a description and advice.
@@ -95,15 +96,9 @@ def decode(data: bytes, name: str) -> str:
     return with_line_feeds(text)
 
 
-_NOTATIONS = {
-    ".relay": "a program in the notation of Relay's types",
-    ".shapes": "a program with shape contracts",
-}
-
-
 def _wanted(name: str) -> str:
     """What a file of this name should hold."""
-    return _NOTATIONS.get(Path(name).suffix, "TVMScript")
+    return HOLDS.get(Path(name).suffix, "TVMScript")
 
 
 def _error(code: Code, text: str, name: str, line: int = 1, help: str = "") -> ParseError:

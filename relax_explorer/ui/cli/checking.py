@@ -10,10 +10,11 @@ from relax_explorer.core.check import check, problems
 from relax_explorer.core.diagnostics import Diagnostic, Failure, ParseError
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.dumps import Stage
+from relax_explorer.core.syntax.notations import CONTRACTS, RELATIONS
 from relax_explorer.ui.cli import output
 from relax_explorer.ui.cli.opening import recorded_stages
 
-NOTATIONS = (".shapes", ".relay")
+NOTATIONS = (CONTRACTS, RELATIONS)
 _UNREADABLE = frozenset({"RX0001", "RX0003", "RX0004"})
 
 

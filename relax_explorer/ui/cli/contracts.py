@@ -15,8 +15,6 @@ from relax_explorer.ui.cli import output
 from relax_explorer.ui.cli.relating import print_position, print_trace
 from relax_explorer.viz.contract_steps import ContractSteps
 
-SUFFIX = ".shapes"
-
 
 @dataclass(frozen=True)
 class Wanted:

@@ -16,6 +16,7 @@ import relax_explorer
 from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.session.command_types import Argument, Command
 from relax_explorer.core.session.commands import ASCII, COMMANDS
+from relax_explorer.core.syntax.notations import CONTRACTS, RELATIONS
 from relax_explorer.ui.cli import ctrl_c, output, streams
 from relax_explorer.ui.files import CannotWrite, Target, target
 from relax_explorer.viz.visible import visible_lines
@@ -68,7 +69,7 @@ def _safe_messages() -> Iterator[None]:
         raise
 
 
-_PRINTED = {".relay": "relations", ".shapes": "shapes"}
+_PRINTED = {RELATIONS: "relations", CONTRACTS: "shapes"}
 """The commands that print files of other notations. Without a terminal a file is printed."""
 
 

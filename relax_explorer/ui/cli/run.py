@@ -18,11 +18,11 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.inputs import from_npz, made_inputs
 from relax_explorer.core.session.session import Session
+from relax_explorer.core.syntax.notations import is_contract
 from relax_explorer.core.tir.stmt import PrimFunc
 from relax_explorer.ui.cli import output
 from relax_explorer.ui.cli.calling import run_calls
 from relax_explorer.ui.cli.contract_runs import run_contracts
-from relax_explorer.ui.cli.contracts import SUFFIX
 from relax_explorer.ui.cli.expected import compare
 from relax_explorer.ui.cli.input_options import lengths_given, sources_by_name
 from relax_explorer.ui.cli.interruptible import interruptible
@@ -47,7 +47,7 @@ def run(
     if output_ == STANDARD_OUTPUT:
         raise click.UsageError("run cannot print an .npz: --output must name a file")
     asked = Asked(break_, stop_on, watch, trace, shapes, time_bindings, format == "json")
-    if input.endswith(SUFFIX):
+    if is_contract(input):
         unused = func, passes, expect, output_, asked.steps, time_bindings, packed, calls, stage, const
         return run_contracts(input, unused, lambda fn: run_inputs(fn, input_, shape, max_input), format)
     check_alone(calls, (func, input_, shape, expect, time_bindings, asked.steps))

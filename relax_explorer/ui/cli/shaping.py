@@ -14,6 +14,7 @@ from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.check_costs import Costs, Spent, check_costs, spent_on
 from relax_explorer.core.shapes.given import read_conditions
 from relax_explorer.core.shapes.residual import PARAMETERS, ShapeCheck, shape_checks, shape_variables
+from relax_explorer.core.syntax.notations import CONTRACTS, is_contract
 from relax_explorer.ui.cli import asking, contracts, output
 from relax_explorer.ui.cli.handlers import open_session
 from relax_explorer.ui.cli.opening import chosen
@@ -29,12 +30,12 @@ def shapes(
 ) -> int:  # fmt: skip
     """Print the checks of a stage; for a file with contracts, what is known of its values."""
     wanted = contracts.Wanted(desugared, relax, matches, split, copy, keep_branches, trace, at)
-    if input.endswith(contracts.SUFFIX):
+    if is_contract(input):
         if any((func, passes, stage, proved, given, why, what_if, run, input_, shape)):
             raise click.UsageError(f"a file with contracts takes {contracts.OPTIONS} and --format only")
         return contracts.print_contracts(input, wanted, format)
     if wanted != contracts.Wanted():
-        raise click.UsageError(f"{contracts.OPTIONS} are for files with contracts, *{contracts.SUFFIX}")
+        raise click.UsageError(f"{contracts.OPTIONS} are for files with contracts, *{CONTRACTS}")
     if (input_ or shape) and not run:
         raise click.UsageError("--input and --shape need --run")
     if sum((why is not None, what_if is not None, run or proved or given is not None)) > 1:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from relax_explorer.core.session.commands import command
+from relax_explorer.core.syntax.notations import is_contract
 from relax_explorer.ui.tui.controls import Controls
-from relax_explorer.ui.tui.stage_control import is_contract
 
 
 def piped(path: str) -> tuple[str, str]:

@@ -15,6 +15,7 @@ from relax_explorer.core.diagnostics import ParseError
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.session.folders import numbered_files
+from relax_explorer.core.syntax.notations import is_contract
 from relax_explorer.ui import recent
 from relax_explorer.ui.tui.host import Host
 from relax_explorer.ui.tui.jobs import Job
@@ -320,11 +321,6 @@ def _read_at(first: Snapshot, line: int) -> Selection | None:
             if binding.span is not None and binding.span.line >= line:
                 return Selection(0, name, binding)
     return None
-
-
-def is_contract(path: str) -> bool:
-    """True for a file with shape contracts, by its ending."""
-    return Path(path).suffix == ".shapes"
 
 
 def first_text(path: str) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from relax_explorer.core.ir import expr as e
+from relax_explorer.core.syntax.notations import HOLDS
 from relax_explorer.ui.tui.controls import Controls
 from relax_explorer.ui.tui.keymap import named_keys
 from relax_explorer.ui.tui.selection import DIFFS, LEAST_BESIDE
@@ -443,7 +444,7 @@ def _variables(fn: e.Function) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _paths(text: str, endings: Sequence[str] = (".py", ".txt", ".relay", ".shapes")) -> list[str]:
+def _paths(text: str, endings: Sequence[str] = (".py", ".txt", *HOLDS)) -> list[str]:
     folder, slash, _ = text.rpartition("/")
     place = Path(folder + slash).expanduser() if slash else Path()
     try:
