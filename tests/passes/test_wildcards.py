@@ -9,9 +9,13 @@ import numpy as np
 import pytest
 
 import relax_explorer as rxe
+from relax_explorer.core.check.wildcards import wildcards_in
 from relax_explorer.core.codes import passes as codes
 from relax_explorer.core.codes import runtime
 from relax_explorer.core.diagnostics import Failure
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.node import replace
 from relax_explorer.core.program.module import IRModule
 from tests.support.mdtest import read
 
@@ -63,3 +67,28 @@ def test_a_pass_keeps_programs_with_wildcards(name: str) -> None:
     for number, function, inputs in RUNS if len(refusals) < len(normal) else ():
         if function in after[number]:
             assert outcome(after[number], function, inputs) == outcome(normal[number], function, inputs)
+
+
+def test_a_call_that_a_pass_copies_gives_a_length_of_its_own() -> None:
+    module = rxe.normalize(
+        rxe.parse(
+            """@R.function
+def main(x: R.Tensor(("n",), "float32")):
+    a = R.call_pure_packed("p", x, sinfo_args=(R.Tensor((R.any_dim,), "float32"),))
+    return a
+""",
+            experimental=True,
+        )
+    )
+    fn = module["main"]
+    assert isinstance(fn, e.Function)
+    block = fn.body.blocks[0]
+    (first,) = block.bindings
+    copy = e.VarBinding(e.Var("b", first.value.struct_info), first.value)
+    body = replace(fn.body, blocks=(replace(block, bindings=(first, copy)),))
+    again = rxe.normalize(module.having({"main": replace(fn, body=body)}))["main"]
+    assert isinstance(again, e.Function)
+    kept, own = (wildcards_in(b.value.struct_info or s.OBJECT) for b in again.body.blocks[0].bindings)
+    assert kept == wildcards_in(first.value.struct_info or s.OBJECT)
+    assert len(own) == 1
+    assert own != kept

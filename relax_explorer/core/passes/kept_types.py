@@ -44,14 +44,13 @@ def _hidden(fn: e.Function, new: e.Function) -> Iterator[Loss]:
     weak = [b for b in bindings(new) if type(b) is e.VarBinding and b.annotation is not None and _is_weak(b)]
     if not weak:
         return
-    old = set(bindings(fn))
     was: dict[str, list[s.StructInfo]] = {}
-    for binding in old:
+    for binding in bindings(fn):
         if binding.var is not None and binding.var.struct_info is not None:
             was.setdefault(binding.var.name, []).append(binding.var.struct_info)
     for binding in weak:
         now, known = binding.var.struct_info, was.get(binding.var.name)
-        if binding not in old and now is not None and known and all(_is_better(info, now) for info in known):
+        if now is not None and known and all(_is_better(info, now) for info in known):
             yield Loss(
                 binding, f"the StructInfo of {binding.var.name!r} is less precise: {now}, it was {known[0]}"
             )
