@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,12 @@ def page(app: Explorer) -> list[str]:
     return [row.text for row in app.view.rows]
 
 
+def screen_of_popup(app: Explorer) -> str:
+    """The lines of the popup as they are drawn, beside its scrollbar."""
+    view = app.view
+    return "\n".join(view.render_line(y).text for y in range(min(view.lines_shown, len(view.rows))))
+
+
 @pytest.fixture
 def program(tmp_path: Path) -> str:
     path = tmp_path / "p.py"
@@ -41,7 +48,10 @@ async def test_a_page_is_that_of_the_command_line(program: str, size: tuple[int,
         await wait(pilot, lambda: isinstance(app.screen, Popup))
         lines = page(app)
         assert words(" ".join(lines)) == words(rxe_cli("explain", subject).stdout)
-        assert max(map(len, lines)) <= size[0] * 9 // 10 - 5, "nothing is cut"
+        assert not [line for line in lines if re.match(r" \S", line)], "wrapped text stands below its text"
+        while "…" not in (shown := screen_of_popup(app)) and app.view.cursor < len(lines) - 1:
+            await press(pilot, app, "ctrl+d")
+        assert "…" not in shown, "nothing is cut"
 
 
 async def test_what_is_selected_is_explained(program: str) -> None:

@@ -60,4 +60,4 @@ def _wrapped(line: str, width: int) -> list[str]:
     """A line cut at words; what follows stands below its text."""
     hit = _INDENT.match(line)
     inner = " " * min(len(hit[0]) if hit is not None else 0, width // 3)
-    return wrap(line, width, subsequent_indent=inner, drop_whitespace=False) or [""]
+    return wrap(line, width, subsequent_indent=inner) or [""]
