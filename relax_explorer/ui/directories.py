@@ -7,7 +7,7 @@ from pathlib import Path
 import platformdirs
 
 import relax_explorer
-from relax_explorer.core.syntax.notations import HOLDS
+from relax_explorer.core.notations import HOLDS
 
 NAME = "relax-explorer"
 SAMPLES = "samples"  # the name of the folder, also for users

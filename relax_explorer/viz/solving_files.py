@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from relax_explorer.core.notations import CONTRACTS, RELATIONS
 from relax_explorer.core.syntax.load import read_text
-from relax_explorer.core.syntax.notations import CONTRACTS, RELATIONS
 from relax_explorer.viz.contract_steps import ContractSteps
 from relax_explorer.viz.relation_steps import RelationSteps
 from relax_explorer.viz.solving import Solving

@@ -8,9 +8,9 @@ from typing import BinaryIO
 
 from relax_explorer.core.codes import syntax as codes
 from relax_explorer.core.diagnostics import Code, Diagnostic, Label, ParseError
+from relax_explorer.core.notations import HOLDS
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.source import Source, with_line_feeds
-from relax_explorer.core.syntax.notations import HOLDS
 
 MAX_BYTES = 256 << 20
 # First bytes of files that are opened by mistake, with a description and advice.

@@ -8,9 +8,9 @@ from functools import partial
 
 from relax_explorer.core.check import check, problems
 from relax_explorer.core.diagnostics import Diagnostic, Failure, ParseError
+from relax_explorer.core.notations import CONTRACTS, RELATIONS
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.dumps import Stage
-from relax_explorer.core.syntax.notations import CONTRACTS, RELATIONS
 from relax_explorer.ui.cli import output
 from relax_explorer.ui.cli.opening import recorded_stages
 

@@ -15,10 +15,10 @@ from relax_explorer.core.exec.interrupt import Interrupt
 from relax_explorer.core.exec.machine import Machine
 from relax_explorer.core.exec.values import to_python
 from relax_explorer.core.ir import expr as e
+from relax_explorer.core.notations import is_contract
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.inputs import from_npz, made_inputs
 from relax_explorer.core.session.session import Session
-from relax_explorer.core.syntax.notations import is_contract
 from relax_explorer.core.tir.stmt import PrimFunc
 from relax_explorer.ui.cli import output
 from relax_explorer.ui.cli.calling import run_calls

@@ -10,11 +10,11 @@ import click
 from relax_explorer.core.arith.prove import Answer
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
+from relax_explorer.core.notations import CONTRACTS, is_contract
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.check_costs import Costs, Spent, check_costs, spent_on
 from relax_explorer.core.shapes.given import read_conditions
 from relax_explorer.core.shapes.residual import PARAMETERS, ShapeCheck, shape_checks, shape_variables
-from relax_explorer.core.syntax.notations import CONTRACTS, is_contract
 from relax_explorer.ui.cli import asking, contracts, output
 from relax_explorer.ui.cli.handlers import open_session
 from relax_explorer.ui.cli.opening import chosen

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from relax_explorer.core.notations import is_contract
 from relax_explorer.core.session.commands import command
-from relax_explorer.core.syntax.notations import is_contract
 from relax_explorer.ui.tui.controls import Controls
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from relax_explorer.core.ir import expr as e
-from relax_explorer.core.syntax.notations import HOLDS
+from relax_explorer.core.notations import HOLDS
 from relax_explorer.ui.tui.controls import Controls
 from relax_explorer.ui.tui.keymap import named_keys
 from relax_explorer.ui.tui.selection import DIFFS, LEAST_BESIDE
