@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import numpy as np
 
-_FORM = re.compile(r"(bool|int|uint|float|bfloat|handle)(\d*)(_[a-z0-9]+)?(?:x(\d+))?$")
+_FORM = re.compile(r"(bool|int|uint|float|bfloat|handle)(\d*)(_[a-z0-9]+?)?(?:x(\d+))?$")
 _SIZES = {
     "int": (1, 2, 4, 8, 16, 32, 64),
     "uint": (1, 2, 4, 8, 16, 32, 64),
@@ -135,6 +135,8 @@ def _make(name: str) -> DType:
         raise ValueError(f"{name!r} is not an element type")
     if base == "handle64":
         return dtype("handle")
+    if lanes_text is not None and lanes == 1:
+        return _TABLE.setdefault(name, dtype(base))
     if base == "uint1":  # the specification's spelling of bool (errata E-57)
         return _TABLE.setdefault(name, dtype("bool").with_lanes(lanes))
     new_dtype = DType(name, kind, bits, lanes)

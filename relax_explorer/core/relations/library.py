@@ -13,7 +13,15 @@ from relax_explorer.core.arith.prove import Answer, equal, product
 from relax_explorer.core.arith.simplify import simplify
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import DType, dtype
-from relax_explorer.core.relations.relay_types import Hole, TensorType, TupleType, dim_hole, is_dim_hole
+from relax_explorer.core.relations.relay_types import (
+    Base,
+    Hole,
+    Kind,
+    TensorType,
+    TupleType,
+    dim_hole,
+    is_dim_hole,
+)
 from relax_explorer.core.relations.solver import Mismatch, Outcome, Solver
 from relax_explorer.core.syntax.notes import named_element
 
@@ -62,16 +70,18 @@ def identity(types: tuple[Any, ...], inputs: int, attrs: dict[str, Any], reporte
     return Outcome.UNKNOWN if Outcome.UNKNOWN in outcomes else Outcome.HOLDS
 
 
-def _broadcast(types: tuple[Any, ...], reporter: Solver, element: DType | None) -> Verdict:
+def _broadcast(types: tuple[Any, ...], reporter: Solver, element: Callable[[Base], Base | None]) -> Verdict:
     a, b = known(types[0]), known(types[1])
     if a is None or b is None:
         return Outcome.UNKNOWN
     reporter.unify(a.dtype, b.dtype)
     out = types[2] if isinstance(types[2], TensorType) else None
-    result_dtype = a.dtype if element is None else element
+    told = element(reporter.resolved(a.dtype))
+    settled = Outcome.UNKNOWN if told is None else Outcome.HOLDS
+    result_dtype = told or (Hole(Kind.BASE) if out is None else out.dtype)
     if a.shape is b.shape and not isinstance(a.shape, Hole):
         reporter.unify(types[2], TensorType(a.shape, result_dtype))
-        return Outcome.HOLDS
+        return settled
     left, right = dims_of(a), dims_of(b)
     if left is None or right is None:
         known(types[2], "the result")
@@ -88,7 +98,16 @@ def _broadcast(types: tuple[Any, ...], reporter: Solver, element: DType | None) 
         _check_joined(x, y, have, reporter) if dim is None else reporter.same_dim(have, dim)
         for (x, y), dim, have in zip(pairs, dims, result, strict=True)
     ]
-    return Outcome.UNKNOWN if Outcome.UNKNOWN in outcomes else Outcome.HOLDS
+    return Outcome.UNKNOWN if Outcome.UNKNOWN in (settled, *outcomes) else Outcome.HOLDS
+
+
+def _as_they_are(element: Base) -> Base:
+    return element
+
+
+def _compared(element: Base) -> DType | None:
+    """A bool for each lane. A type parameter may stand for any number of lanes, so it does not tell."""
+    return dtype("bool").with_lanes(element.lanes) if isinstance(element, DType) else None
 
 
 def _padded(dims: Dims, rank: int) -> Dims:
@@ -122,13 +141,13 @@ def _check_joined(a: p.PrimExpr, b: p.PrimExpr, result: p.PrimExpr, reporter: So
 @_relation("Broadcast")
 def broadcast(types: tuple[Any, ...], inputs: int, attrs: dict[str, Any], reporter: Solver) -> Verdict:
     """Two tensors and their common shape by NumPy's broadcasting rules; the dtypes are equal."""
-    return _broadcast(types, reporter, None)
+    return _broadcast(types, reporter, _as_they_are)
 
 
 @_relation("BroadcastComp")
 def broadcast_comp(types: tuple[Any, ...], inputs: int, attrs: dict[str, Any], reporter: Solver) -> Verdict:
-    """As Broadcast; the result is of bool."""
-    return _broadcast(types, reporter, dtype("bool"))
+    """As Broadcast; the result is of bool, with as many lanes as the elements."""
+    return _broadcast(types, reporter, _compared)
 
 
 @_relation("Flatten")
@@ -268,7 +287,7 @@ def take(types: tuple[Any, ...], inputs: int, attrs: dict[str, Any], reporter: S
     data, indices = known(types[0]), known(types[1], "the indices")
     if data is None or indices is None:
         return Outcome.UNKNOWN
-    if isinstance(indices.dtype, DType) and not indices.dtype.is_int:
+    if isinstance(indices.dtype, DType) and not _is_integer(indices.dtype):
         raise Mismatch(f"the indices are {indices.dtype}, not integers")
     dims, places = dims_of(data), dims_of(indices)
     if dims is None or places is None:
@@ -285,11 +304,16 @@ def shape_of(types: tuple[Any, ...], inputs: int, attrs: dict[str, Any], reporte
     data = known(types[0])
     dims = dims_of(data) if data is not None else None
     element = named_element(str(attrs.get("dtype", "int32")))
-    if element is None or not element.is_int:
+    if element is None or not _is_integer(element):
         raise Mismatch(f"dtype is {attrs.get('dtype')}, not an integer type")
     if dims is None:
         return Outcome.UNKNOWN
     return reporter.unify(types[1], TensorType((p.IntImm(len(dims)),), element))
+
+
+def _is_integer(element: DType) -> bool:
+    """True for one integer. A vector of them is no index."""
+    return element.is_int and element.lanes == 1
 
 
 def _numbers(value: object, name: str) -> list[int]:

@@ -144,6 +144,8 @@ class Reader(NoteReader):
             return Hole(Kind.BASE)
         if not any(self.token in scope for scope in self.params) and self.element() is not None:
             return dtype(self.advance())
+        if not any(self.token in scope for scope in self.params):
+            self.refuse_wrong_element()
         return self.parameter("an element type")
 
     def dimension(self) -> p.PrimExpr:
@@ -302,7 +304,7 @@ class Reader(NoteReader):
         known = next((scope[name] for scope in reversed(self.variables) if name in scope), None)
         if known is None:
             self.fail(f"`%{name}` is not defined here", self.span(start), codes.UNBOUND)
-        return known
+        return r.Variable(name, self.span(start), known.type)  # a problem of a use is told there
 
     def _constant(self, start: int) -> r.Expr:
         """`Constant(value, shape, element type)`."""
@@ -331,6 +333,8 @@ class Reader(NoteReader):
             return self.arithmetic()
         if self.element() is not None:
             return self.base()
+        if not any(self.token in scope for scope in self.params):
+            self.refuse_wrong_element()
         return self._type()
 
     def _begins_types(self) -> bool:

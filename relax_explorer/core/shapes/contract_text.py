@@ -57,6 +57,7 @@ class _Reader(NoteReader):
                 params = tuple(self.several(self.type, ")"))
                 self.expect(":")
                 return c.FunctionType(params, self.type())
+            self.refuse_wrong_element()
             start, name = self.start, self.word("a type")
             if name in _SORTS:
                 return c.Sort(name)
@@ -80,6 +81,7 @@ class _Reader(NoteReader):
         self.expect(",")
         element: c.Element = c.UNKNOWN
         if not self.takes("?"):
+            self.refuse_wrong_element()
             name = self.word("an element type")
             element = named_element(name) or c.DTypeName(name)
         self.expect(")")

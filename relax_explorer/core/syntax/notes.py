@@ -10,7 +10,7 @@ from typing import Any, NoReturn, TypeVar
 from relax_explorer.core.codes import relations as codes
 from relax_explorer.core.diagnostics import Code, Diagnostic, Failure, Label
 from relax_explorer.core.ir import prim as p
-from relax_explorer.core.ir.dtype import DType, element_type
+from relax_explorer.core.ir.dtype import MOST_LANES, DType, element_type
 from relax_explorer.core.ir.overflow import beyond
 from relax_explorer.core.ir.prim import INT64_MAX, INT64_MIN
 from relax_explorer.core.source import Source, Span
@@ -22,6 +22,7 @@ _PARTS = (
     r"""(?:\s|\#[^\n]*)*(?:(?P<number>NUMBER)|(?P<name>[@%]?[A-Za-z_]\w*)"""
     r"""|(?P<mark>->|==|!=|<=|>=|//|\.\.\.|[-+*%()\[\]{}<>,:;=.?!|&/])|(?P<end>\Z)|(?P<wrong>.))"""
 )
+_LIKE_ELEMENT = re.compile(r"(?:bool|u?int|b?float|handle)(?:\d\w*|x\d+)$")
 _TOKEN = re.compile(_PARTS.replace("NUMBER", _NUMBER), re.DOTALL)
 _INDEX = re.compile(_PARTS.replace("NUMBER", r"\d+"), re.DOTALL)  # behind a dot: `%t.1.0` has two fields
 DEEPEST = 100  # nested parentheses and blocks
@@ -140,6 +141,14 @@ class NoteReader(ABC):
     def element(self) -> DType | None:
         """The element type that the current token names; None if it names none."""
         return named_element(self.token) if self.kind == "name" else None
+
+    def refuse_wrong_element(self, place: Span | None = None) -> None:
+        """Raise Failure if the current token is written like an element type, but is none, such as `float32x0`."""
+        if self.kind == "name" and _LIKE_ELEMENT.match(self.token) and self.element() is None:
+            self.fail(
+                f"`{self.token}` is no element type", place,
+                help=f"Write float32, bool, or int8x4 for elements of 4 lanes; there are 1 to {MOST_LANES}.",
+            )  # fmt: skip
 
     def deeper(self) -> None:
         """Count one more level of nesting; the caller takes it back."""
