@@ -80,11 +80,24 @@ def test_data_and_a_run(program: str) -> None:
     cast = next(row for row in rows if row["kind"] == "match_cast")
     assert (cast["binding"], cast["line"], cast["answer"], cast["times"]) == ("d", 12, "remains", 1)
     assert cast["seconds"] > 0
+    assert cast["bytes"] > 0
+    ran = json.loads(done.stdout)["run"]
+    assert 0 < ran["checking"] < ran["seconds"]
+    assert [place["kind"] for place in ran["places"]].count("match_cast") == 1
+    call = next(place for place in ran["places"] if place["kind"] == "arguments")
+    assert call["times"] == call["call"]["times"] == 1
+    assert call["call"]["seconds"] > call["checking"] > 0
     text = rxe_cli("shapes", program, "--run", "--shape", "n=2", "--shape", "m=4", "--shape", "k=4").stdout
     assert "3 kinds, 2 lengths; in this run 1 time, " in text
-    assert text.count("            in this run 1 time, ") == 1, (
-        "arguments are checked with the parameters of the callee"
+    assert text.count("            in this run 1 time, ") == 2, (
+        "the arguments of the call, and the match_cast"
     )
+    assert "; the call: 1 time, " in text
+    assert "in this run checks took " in text
+    assert "; those left to it, by place:" in text
+    table = [line.split("  ") for line in text.splitlines() if "line 12" in line and "µs" in line]
+    assert len(table) == 1
+    assert "main: d, match_cast, line 12" in text
     assert {row["times"] for row in rows if row["kind"] == "parameters"} == {1}
 
 
@@ -285,3 +298,16 @@ def test_run_and_check_take_programs_with_contracts(tmp_path: Path) -> None:
     result = rxe_cli("check", str(file), str(wrong))
     assert result.exit_code == 1
     assert "RX0603" in result.output
+
+
+def test_a_run_that_stops_tells_what_it_measured(program: str) -> None:
+    done = rxe_cli("shapes", program, "--run", "--shape", "n=2", "--shape", "m=3", "--shape", "k=3")
+    assert done.exit_code == output.FOUND
+    assert "main: b, arguments, line 10" in done.stdout
+    assert "match_cast, line 12" not in done.stdout
+    assert "RX0503" in done.stderr
+    quiet = rxe_cli(
+        "shapes", program, "--run", "--shape", "n=2", "--shape", "m=4", "--shape", "k=3", "--format", "json"
+    )
+    assert quiet.exit_code == 2, "as for `run`: an input of the callee is wrong"
+    assert json.loads(quiet.stdout)["run"]["places"][0]["kind"] == "parameters"

@@ -215,6 +215,28 @@ async def test_a_run_adds_costs(requirement: str, program: str, size: tuple[int,
         assert "in this run: not made yet" in detail(app)
 
 
+@item("UI-13")
+@SIZES
+async def test_what_took_time_comes_first(requirement: str, program: str, size: tuple[int, int]) -> None:
+    app = Explorer(program, "", screen="checks")
+    async with app.run_test(size=size) as pilot:
+        await opened(pilot, app)
+        await press(pilot, app, *"fff")
+        assert app.state.options.checks == "remaining", "without a run nothing took time"
+        await typed(pilot, app, "checks costly")
+        assert rows(app)[-1] == "no run yet: 2 runs the stage"
+        await press(pilot, app, "2")
+        await wait(pilot, lambda: app.state.run is not None)
+        await press(pilot, app, "c", "6")
+        assert rows(app)[0].startswith("in this run checks took ")
+        assert any("each call from outside" in line and "1 time, " in line for line in rows(app))
+        assert any(" b  m == n" in line and "1 time, " in line for line in rows(app))
+        await press(pilot, app, "f")
+        assert app.state.options.checks == "remaining"
+        await press(pilot, app, "F")
+        assert app.state.options.checks == "costly", "with a run, f shows it, too"
+
+
 async def test_another_stage_has_other_checks(tmp_path: Path) -> None:
     folder = tmp_path / "dumps"
     folder.mkdir()

@@ -5,11 +5,9 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from relax_explorer.core.exec.engine import engine
 from relax_explorer.core.exec.machine import Machine
-from relax_explorer.core.exec.values import Value
+from relax_explorer.core.exec.values import bytes_of
 from relax_explorer.core.ir import expr as e
 
 
@@ -72,10 +70,4 @@ class BindingTimes:
         row.compiling += compiling
         if event.kind != "enter":
             row.runs += 1
-            row.size += _bytes(event.value)
-
-
-def _bytes(value: Value) -> int:
-    if isinstance(value, np.ndarray):
-        return value.nbytes
-    return sum(map(_bytes, value)) if type(value) is tuple else 0
+            row.size += bytes_of(event.value)

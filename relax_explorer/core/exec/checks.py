@@ -22,7 +22,8 @@ PROVED, CHECKED = "proved", "checked"
 class Check:
     """A check that passed: of the `parameters` or the `result` of the function `place`, or of a `match_cast`, a binding.
 
-    `outcome` is proved if the program alone shows that the values fit. The lengths were compared anyway, in `seconds`.
+    `outcome` is proved if the program alone shows that the values fit. The lengths were compared anyway, in `seconds`. `size`
+    are the bytes of the values. `site` is the call that enters the function; None if it was called from outside.
     """
 
     kind: str
@@ -30,6 +31,8 @@ class Check:
     place: e.Function | e.MatchCast
     outcome: str
     seconds: float
+    size: int = 0
+    site: e.Binding | None = None
 
 
 def entry(module: IRModule, function: str, count: int, private: bool) -> e.Function:

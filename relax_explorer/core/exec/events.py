@@ -63,3 +63,6 @@ class Change:
     branches: tuple[bool, ...] = ()
     memory: tuple[tuple[Value, Value, Value], ...] = ()  # array, its contents before and after
     states: tuple[tuple[Value, Value, Value], ...] = ()  # object, its state before and after
+    seconds: float = 0.0  # of the step, without compiling
+    checking: float = 0.0  # the seconds in which an operator or a kernel compared the lengths of its operands
+    size: int = 0  # the bytes of the value that it bound

@@ -63,6 +63,7 @@ class Kernels:
         self.module: IRModule | None = None
         self._number = 0  # of the last kernel that `told` heard of
         self.compiling = 0.0  # seconds so far
+        self.checking = 0.0  # seconds so far in which lengths of operands were compared
 
     def get(self, fn: PrimFunc) -> Value:
         """The kernel of a PrimFunc."""
@@ -105,7 +106,10 @@ class Kernels:
         """Run a PrimFunc on arrays and scalars, which fills its outputs. Returns its scalar result, or None."""
         kernel = self.get(fn)
         if kernel.code is None:
-            return kernel(*args, interrupt=self.interrupt)
+            try:
+                return kernel(*args, interrupt=self.interrupt)
+            finally:
+                self.checking += kernel.checking
         from relax_explorer.core.exec.tir_text import NotCompiled
 
         before = kernel.compiling
@@ -116,6 +120,7 @@ class Kernels:
             return self.get(fn)(*args, interrupt=self.interrupt)
         finally:
             self.compiling += kernel.compiling - before
+            self.checking += kernel.checking
 
     def _doubt(self, fn: PrimFunc, reason: str) -> None:
         """Run a PrimFunc statement by statement from now on, and say so once."""

@@ -49,6 +49,7 @@ from relax_explorer.core.exec.values import (
     Shape,
     Value,
     as_argument,
+    bytes_of,
     describe,
     shape_value,
 )
@@ -159,7 +160,7 @@ class Machine:
             seconds = time.perf_counter() - start
             call = binding.value if binding is not None else None
             outcome = PROVED if type(call) is e.Call and proved(call) else CHECKED
-            self._checked(Check("parameters", name, fn, outcome, seconds))
+            self._checked(Check("parameters", name, fn, outcome, seconds, bytes_of(tuple(args)), binding))
         self.frames.append(frame)
 
     def _renew_constants(self, frame: Frame, fn: e.Function, name: str) -> None:
@@ -199,13 +200,16 @@ class Machine:
         frame, depth = self.frames[-1], len(self.frames)
         known_dims, known_output = len(frame.dims), len(self.output)
         change = self.change = Change(_NOTHING, frame, frame.pc, frame.pc)
-        self.failed = None
+        self.failed, kernels = None, self.kernels
+        compiled, checked, start = kernels.compiling, kernels.checking, time.perf_counter()
         try:
             event = self._advance()
         except Failure as failure:
             self.failed = failure
             self._take_back(change)
             raise
+        change.seconds = time.perf_counter() - start - (kernels.compiling - compiled)
+        change.checking, change.size = kernels.checking - checked, bytes_of(event.content)
         if len(frame.dims) > known_dims:  # new ones are last
             change.bound = event.dims = tuple(islice(frame.dims.items(), known_dims, None))
         if len(self.output) > known_output:
@@ -400,7 +404,7 @@ class Machine:
         if self.record:
             seconds, have = time.perf_counter() - start, at.node.value.struct_info
             outcome = PROVED if have is not None and always_fits(have, at.node.struct_info) else CHECKED
-            self._checked(Check("match_cast", frame.name, at.node, outcome, seconds))
+            self._checked(Check("match_cast", frame.name, at.node, outcome, seconds, bytes_of(value)))
         frame.dims.update(dims)
         self.write(frame, at.target, value)
 
@@ -537,8 +541,8 @@ class Machine:
         if not proven or self.check_annotations:
             check_result(frame, value, self.scope(frame))
         if self.record and info is not None:
-            seconds = time.perf_counter() - start
-            self._checked(Check("result", frame.name, fn, PROVED if proven else CHECKED, seconds))
+            seconds, outcome = time.perf_counter() - start, PROVED if proven else CHECKED
+            self._checked(Check("result", frame.name, fn, outcome, seconds, bytes_of(value), frame.made_by))
 
     # -- problems -------------------------------------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -144,13 +145,16 @@ class Kernel:
     ) -> None:
         self.fn, self.code, self.variables, self.divided = fn, code, variables, divided
         self.told: Callable[[bool], None] | None = None  # hears when compiling begins, and when it ends
+        self.checking = 0.0  # seconds in which the last call compared lengths with buffers
 
     def __call__(self, *args: Any, interrupt: Interrupt | None = None) -> Any:
         if len(args) != len(self.fn.params):
             raise self._fail(
                 codes.INPUT_COUNT, f"the PrimFunc takes {len(self.fn.params)} arguments, {len(args)} given"
             )
+        start = time.perf_counter()
         dims = self._dims(args)
+        self.checking = time.perf_counter() - start
         passed = [self._argument(param, arg) for param, arg in zip(self.fn.params, args, strict=True)]
         values = [*passed, *[int(dims[var]) for var in self.variables.shapes]]
         result = self._run(values, dims, interrupt or _NEVER)

@@ -103,6 +103,13 @@ NULL = Opaque("null")
 """The null object; None for the caller of `run`."""
 
 
+def bytes_of(value: Value) -> int:
+    """The bytes of the arrays in a value."""
+    if isinstance(value, np.ndarray):
+        return value.nbytes
+    return sum(map(bytes_of, value)) if type(value) is tuple else 0
+
+
 def describe(value: Value) -> str:
     """A short description of a value."""
     if isinstance(value, np.ndarray):

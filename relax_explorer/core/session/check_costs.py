@@ -1,45 +1,162 @@
-"""How often a run made the checks of each place of a program, and how long they took."""
+"""What the checks of a run cost, by check and by place: how often they were made, their seconds, and the bytes behind them."""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from relax_explorer.core.arith.prove import Answer
 from relax_explorer.core.ir import expr as e
-from relax_explorer.core.shapes.residual import PARAMETERS, ShapeCheck
+from relax_explorer.core.shapes.residual import (
+    ARGUMENTS,
+    ASSERT,
+    KERNEL,
+    MACHINE,
+    OPERATOR,
+    PARAMETERS,
+    ShapeCheck,
+)
 
 if TYPE_CHECKING:
+    from relax_explorer.core.exec.checks import Check
+    from relax_explorer.core.exec.events import Change
     from relax_explorer.core.exec.machine import Machine
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Spent:
-    """The checks of one place: how often they were made, and their seconds."""
+    """Checks, or the steps of a binding: how often, their seconds, and the bytes of the values.
+
+    The bytes of a check are those of the values that it compared; an operator, a kernel or a call counts its result.
+    """
 
     times: int = 0
     seconds: float = 0.0
+    size: int = 0
 
-    def __str__(self) -> str:
-        return f"{self.times} time{'s' * (self.times != 1)}, {self.seconds * 1e6:.1f} µs"
+    def add(self, seconds: float, size: int) -> None:
+        """Once more."""
+        self.times += 1
+        self.seconds += seconds
+        self.size += size
 
 
-Costs = Mapping[tuple[str, int], Spent]  # by kind of check and identity of its place
+@dataclass(frozen=True)
+class Site:
+    """A place whose checks are left to the run: what they cost there, and what the whole call did.
+
+    `call` is None for calls from outside, and for the result of a function.
+    """
+
+    checks: tuple[ShapeCheck, ...]
+    spent: Spent
+    call: Spent | None
+
+
+@dataclass
+class Costs:
+    """The costs of one run. `checking` are the seconds of all checks, `seconds` those of all steps."""
+
+    by_check: dict[tuple[str, int], Spent] = field(default_factory=dict)  # by kind and identity of the place
+    by_binding: dict[int, Spent] = field(default_factory=dict)  # with what happens inside of functions
+    seconds: float = 0.0
+    checking: float = 0.0
+
+    def of(self, check: ShapeCheck) -> Spent | None:
+        """What all checks of the place of a check cost; None if the run made none."""
+        return self.by_check.get((check.kind, id(check.place)))
+
+    def sites(self, checks: Sequence[ShapeCheck]) -> list[Site]:
+        """The places that the run checked because the program does not prove them, those that took longest first."""
+        groups: dict[tuple[str, int], list[ShapeCheck]] = {}
+        for check in checks:
+            if check.answer is not Answer.YES:
+                place = check.function if check.kind == PARAMETERS else check.place
+                groups.setdefault((check.kind, id(place)), []).append(check)
+        found = [(group, self.of(group[0])) for group in groups.values()]
+        sites = [
+            Site(tuple(group), spent, self.by_binding.get(id(group[0].place)))
+            for group, spent in found
+            if spent is not None
+        ]
+        return sorted(sites, key=lambda site: -site.spent.seconds)
+
+    def _add(self, kind: str, place: object, seconds: float, size: int) -> None:
+        self.by_check.setdefault((kind, id(place)), Spent()).add(seconds, size)
 
 
 def check_costs(machine: Machine) -> Costs:
     """What the checks cost in a run up to its present step."""
-    found: dict[tuple[str, int], Spent] = defaultdict(Spent)
-    entry = [] if machine.entry is None else [machine.entry]
-    for check in (*entry, *[check for change in machine.log[: machine.position] for check in change.checks]):
-        place = check.place
-        for node in place.params if isinstance(place, e.Function) and check.kind == PARAMETERS else (place,):
-            held = found[check.kind, id(node)]
-            found[check.kind, id(node)] = Spent(held.times + 1, held.seconds + check.seconds)
-    return dict(found)
+    found = Costs()
+    clock = _Clock(found)
+    if machine.entry is not None:
+        _add_check(found, machine.entry, is_outside=True)
+        found.seconds += machine.entry.seconds
+    names = {id(fn) for fn in machine.module.functions.values()}
+    for change in machine.log[: machine.position]:
+        clock.step(change)
+        for check in change.checks:
+            _add_check(found, check, check.site is None or id(check.place) not in names)
+        binding, size = change.event.binding, change.size
+        if change.event.kind != "bind" or binding is None:
+            continue
+        if change.checking:
+            found.checking += change.checking
+            for kind in (OPERATOR, KERNEL):
+                found._add(kind, binding, change.checking, size)
+        for kind in (MACHINE, ASSERT):  # the step is the check
+            found._add(kind, binding, change.seconds, size)
+    clock.stop()
+    return found
 
 
-def spent_on(check: ShapeCheck, costs: Costs) -> Spent | None:
-    """What all checks of the place of a check cost; None if the run made none."""
-    return costs.get((check.kind, id(check.place)))
+def _add_check(found: Costs, check: Check, is_outside: bool) -> None:
+    """A check of parameters belongs to the call that made it; one from outside to the parameters."""
+    found.checking += check.seconds
+    place = check.place
+    if check.kind != PARAMETERS or not isinstance(place, e.Function):
+        found._add(check.kind, place, check.seconds, check.size)
+    elif is_outside:
+        for param in place.params:
+            found._add(PARAMETERS, param, check.seconds, check.size)
+    else:
+        found._add(ARGUMENTS, check.site, check.seconds, check.size)
+
+
+class _Clock:
+    """Adds up the steps of each binding, with the steps of the functions that it calls."""
+
+    def __init__(self, found: Costs) -> None:
+        self.found = found
+        self.open: list[
+            tuple[e.Binding | None, float]
+        ] = []  # the calls that run, and the seconds before them
+        self.depths: Counter[int] = Counter()  # how often a call of itself runs inside of a call
+
+    def step(self, change: Change) -> None:
+        """One step."""
+        event, begin = change.event, self.found.seconds
+        self.found.seconds += change.seconds
+        if event.kind == "enter":
+            self.open.append((event.binding, begin))
+            self.depths[id(event.binding)] += 1
+        elif event.kind == "return":
+            self._close(change.size)
+        elif event.binding is not None:
+            self._spent(event.binding).add(change.seconds, change.size)
+
+    def stop(self) -> None:
+        """Close the calls that the run is still in."""
+        while self.open:
+            self._close(0)
+
+    def _close(self, size: int) -> None:
+        binding, begin = self.open.pop()
+        self.depths[id(binding)] -= 1
+        is_outermost = not self.depths[id(binding)]  # else its seconds are part of that one
+        self._spent(binding).add(self.found.seconds - begin if is_outermost else 0.0, size)
+
+    def _spent(self, binding: object) -> Spent:
+        return self.found.by_binding.setdefault(id(binding), Spent())

@@ -425,12 +425,19 @@ class _Walk:
             return known
         matching = self.matching(set())
         kernel_name = callee.name if isinstance(callee, e.GlobalVar) else ""
-        names = [q.name for q in kernel.params]
-        matching.bind([(wanted, given, "") for wanted, given in zip(want, have, strict=True)])
-        for name, wanted, given in zip(names, want, have, strict=True):
-            subject = f"{name} of {kernel_name}"
-            known = self.place(KERNEL, subject, wanted, given, binding, known, matching)
+        values = self._values_of(arguments, len(infos.fields), len(have))
+        matching.bind(zip(want, have, values, strict=True))
+        for param, wanted, given, value in zip(kernel.params, want, have, values, strict=True):
+            subject = f"{param.name} of {kernel_name}"
+            known = self.place(KERNEL, subject, wanted, given, binding, known, matching, value)
         return known
+
+    def _values_of(self, arguments: e.Expr, inputs: int, count: int) -> list[str]:
+        """The names of what a kernel gets: the fields of a tuple, then results and lengths."""
+        fields = arguments.fields if isinstance(arguments, e.Tuple) else ()
+        whole = "" if fields else self.called(arguments)
+        names = [self.called(field) for field in fields] or [f"{whole}[{n}]" for n in range(inputs)]
+        return names + [f"the result[{n}]" for n in range(count - inputs)]
 
     def place(
         self,

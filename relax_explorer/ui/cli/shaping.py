@@ -8,16 +8,18 @@ from typing import Any
 import click
 
 from relax_explorer.core.arith.prove import Answer
+from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.notations import CONTRACTS, is_contract
 from relax_explorer.core.program.module import IRModule
-from relax_explorer.core.session.check_costs import Costs, Spent, check_costs, spent_on
+from relax_explorer.core.session.check_costs import Costs, Site, Spent, check_costs
 from relax_explorer.core.shapes.given import read_conditions
 from relax_explorer.core.shapes.residual import PARAMETERS, ShapeCheck, shape_checks, shape_variables
 from relax_explorer.ui.cli import asking, contracts, output
 from relax_explorer.ui.cli.handlers import open_session
 from relax_explorer.ui.cli.opening import chosen
+from relax_explorer.viz.check_cost_text import HEADS, call_text, share_text, site_rows, spent_text
 
 _ANSWERS = {Answer.YES: "proved", Answer.NO: "always fails", Answer.UNKNOWN: "remains"}
 
@@ -47,19 +49,29 @@ def shapes(
         names = ", ".join(module.relax_functions) or "none"
         raise click.UsageError(f"there is no Relax function {func!r}; there are {names}")
     entry = func or snapshot.entry
-    if why is not None:
-        return asking.print_why(module, snapshot.label, entry, why, format)
-    if what_if is not None:
-        return asking.print_what_if(module, snapshot.label, entry, what_if, format)
+    if why is not None or what_if is not None:
+        return _asked(module, snapshot.label, entry, why, what_if, format)
     checks = shape_checks(module, _conditions(module, entry, given))
     checks = [check for check in checks if func in (None, check.function)]
-    costs = _costs(module, entry, input_, shape, max_input) if run else None
+    costs, failed = _costs(module, entry, input_, shape, max_input) if run else (None, None)
     if format == "json":
         rows = [_data(check, costs) for check in checks]
-        output.say(output.document("shapes", {"stage": snapshot.label, "checks": rows}))
+        ran = {} if costs is None else {"run": _run_data(costs, checks)}
+        output.say(output.document("shapes", {"stage": snapshot.label, "checks": rows, **ran}))
     else:
         _print(module.relax_functions if func is None else [func], checks, proved, costs)
+    if failed is not None:
+        raise failed  # behind what was measured up to there
     return output.FOUND if any(check.answer is Answer.NO for check in checks) else output.OK
+
+
+def _asked(
+    module: IRModule, label: int, entry: str, why: str | None, what_if: str | None, format: str
+) -> int:
+    """The answer to the one question that is given."""
+    if why is not None:
+        return asking.print_why(module, label, entry, why, format)
+    return asking.print_what_if(module, label, entry, what_if or "", format)
 
 
 def _conditions(module: IRModule, function: str, text: str | None) -> dict[str, list[p.PrimExpr]]:
@@ -71,15 +83,19 @@ def _conditions(module: IRModule, function: str, text: str | None) -> dict[str, 
 
 def _costs(
     module: IRModule, function: str, sources: tuple[str, ...], shape: tuple[str, ...], gigabytes: float
-) -> Costs:
-    """Run a function, and add up the checks of each place."""
+) -> tuple[Costs, Failure | None]:
+    """Run a function, and add up the checks of each place. Also why the run stopped, if it did."""
     from relax_explorer.core.exec.debugger import debug
     from relax_explorer.ui.cli.run import relax_function, run_inputs
 
     args = run_inputs(relax_function(module, function), sources, shape, gigabytes)
     debugger = debug(module, function, args, private=True)
-    debugger.continue_()
-    return check_costs(debugger.machine)
+    failed = None
+    try:
+        debugger.continue_()
+    except Failure as failure:
+        failed = failure
+    return check_costs(debugger.machine), failed
 
 
 def _print(functions: Iterable[str], checks: Sequence[ShapeCheck], is_all: bool, costs: Costs | None) -> None:
@@ -98,6 +114,8 @@ def _print(functions: Iterable[str], checks: Sequence[ShapeCheck], is_all: bool,
             )
         for check in shown:
             _print_check(check, costs)
+    if costs is not None:
+        _print_sites(costs, costs.sites(checks))
     remaining = sum(check.answer is Answer.UNKNOWN for check in checks)
     failing = sum(check.answer is Answer.NO for check in checks)
     verdict = f"{_count(failing, 'check')} always fail{'s' * (failing == 1)}" if failing else "accepted"
@@ -120,8 +138,26 @@ def _print_check(check: ShapeCheck, costs: Costs | None) -> None:
 
 def _spent(check: ShapeCheck, costs: Costs | None) -> str:
     """How often all checks of the place were made, and how long that took; "" if they were not."""
-    spent = None if costs is None else spent_on(check, costs)
-    return "" if spent is None else f"; in this run {spent}"
+    spent = None if costs is None else costs.of(check)
+    if spent is None or costs is None:
+        return ""
+    call = call_text(check, costs)
+    return f"; in this run {spent_text(spent)}{'; ' + call if call else ''}"
+
+
+def _print_sites(costs: Costs, sites: Sequence[Site]) -> None:
+    """Where checks that the program does not prove took time, the longest first."""
+    output.say(f"in this run {share_text(costs)}; those left to it, by place:")
+    table = [HEADS, *site_rows(sites)] if sites else []
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    for row in table:
+        cells = [
+            text.rjust(width) if n < 4 else text.ljust(width)
+            for n, (text, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        output.say(f"  {'  '.join(cells).rstrip()}")
+    if not sites:
+        output.say("  none was made")
 
 
 def _is_told(check: ShapeCheck) -> bool:
@@ -160,6 +196,31 @@ def _data(check: ShapeCheck, costs: Costs | None) -> dict[str, Any]:
     if isinstance(check.place, e.Binding) and check.place.var is not None:
         row["binding"] = check.place.var.name
     if costs is not None:
-        spent = spent_on(check, costs) or Spent()
-        row |= {"times": spent.times, "seconds": spent.seconds}
+        spent = costs.of(check) or Spent()
+        row |= {"times": spent.times, "seconds": spent.seconds, "bytes": spent.size}
     return row
+
+
+def _run_data(costs: Costs, checks: Sequence[ShapeCheck]) -> dict[str, Any]:
+    """The seconds of a run and of its checks, and the places whose checks are left to it, the longest first."""
+    return {
+        "seconds": costs.seconds,
+        "checking": costs.checking,
+        "places": [_site_data(site) for site in costs.sites(checks)],
+    }
+
+
+def _site_data(site: Site) -> dict[str, Any]:
+    first, call = site.checks[0], site.call
+    var = getattr(first.place, "var", None) if first.kind != PARAMETERS else None
+    return {
+        "function": first.function,
+        "line": _line(first),
+        "kind": first.kind,
+        "binding": None if var is None else var.name,
+        "conditions": [check.text for check in site.checks],
+        "times": site.spent.times,
+        "checking": site.spent.seconds,
+        "bytes": site.spent.size,
+        "call": None if call is None else {"times": call.times, "seconds": call.seconds, "bytes": call.size},
+    }

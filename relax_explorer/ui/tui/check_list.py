@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from relax_explorer.core.arith.prove import Answer
@@ -11,11 +11,12 @@ from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.program.module import IRModule
-from relax_explorer.core.session.check_costs import Costs, spent_on
+from relax_explorer.core.session.check_costs import Costs
 from relax_explorer.core.shapes.given import read_conditions
 from relax_explorer.core.shapes.residual import PARAMETERS, ShapeCheck, shape_checks, shape_variables
 from relax_explorer.ui.tui.controls import Controls
 from relax_explorer.ui.tui.widgets.line_view import Row
+from relax_explorer.viz.check_cost_text import call_text, share_text, spent_text
 from relax_explorer.viz.lazy_lines import LazyLines
 from relax_explorer.viz.lexer import highlight
 from relax_explorer.viz.visible import columns, fit, visible
@@ -25,6 +26,7 @@ FILTERS = {
     "proved": "what is proved",
     "given": "what a condition decides",
     "all": "all checks",
+    "costly": "what the run spent on them, the longest first",
 }
 """The words of `:checks`, and what each shows."""
 _GLYPHS = {Answer.YES: "✓", Answer.UNKNOWN: "·", Answer.NO: "✗"}
@@ -51,18 +53,29 @@ class Group:
 
 
 @dataclass(frozen=True, eq=False)
-class CheckList:
-    """The checks of a stage: a head for each function, then what is shown of it. `widths` are those of the columns with all their text:
-    binding, condition, what demands it, why it remains. `costs` are those of the run so far, if there is one."""
+class Total:
+    """What all checks of a run took. `function` is that of the first place below."""
 
-    items: tuple[Group | ShapeCheck | Entry, ...]
+    function: str
+    text: str
+
+
+@dataclass(frozen=True, eq=False)
+class CheckList:
+    """The checks of a stage: a head for each function (or one for a run), then what is shown of it.
+
+    `widths` are those of the columns with all their text: binding, condition, what demands it, why it remains. `costs` are those of
+    the run so far, if there is one.
+    """
+
+    items: tuple[Group | Total | ShapeCheck | Entry, ...]
     widths: tuple[int, int, int, int]
     costs: Costs | None = None
 
     @property
     def is_empty(self) -> bool:
         """True if no check is shown."""
-        return all(isinstance(item, Group) for item in self.items)
+        return not any(isinstance(item, (ShapeCheck, Entry)) for item in self.items)
 
 
 def show_checks(app: Controls, text: str) -> None:
@@ -71,7 +84,7 @@ def show_checks(app: Controls, text: str) -> None:
     shown = word or "remaining"
     stage = app.state.stage
     if shown not in FILTERS or (shown == "given") != bool(condition):
-        app.say("checks takes remaining, proved, all, or given with a condition such as n == 7")
+        app.say("checks takes remaining, proved, all, costly, or given with a condition such as n == 7")
     elif stage is None:
         app.say("no program is open")
     else:
@@ -102,8 +115,10 @@ def checks_of(module: IRModule, function: str, condition: str) -> dict[str, list
 
 def listed(checks: dict[str, list[ShapeCheck]], shown: str, costs: Costs | None) -> CheckList:
     """The checks that a filter shows. Reasons and widths are found here, off the thread that draws."""
-    items: list[Group | ShapeCheck | Entry] = []
-    for name, found in checks.items():
+    items: list[Group | Total | ShapeCheck | Entry] = []
+    if shown == "costly":
+        items += _costly(checks, costs)
+    for name, found in checks.items() if shown != "costly" else ():
         kept = [check for check in found if shown == "all" or _is_shown(check, shown)]
         is_entry = [shown == "remaining" and _is_of_entry(check) for check in kept]
         entry = tuple([check for check, is_own in zip(kept, is_entry, strict=True) if is_own])
@@ -113,6 +128,16 @@ def listed(checks: dict[str, list[ShapeCheck]], shown: str, costs: Costs | None)
     widths = [(0, 0, 0, 0)] + [_widths(item) for item in items if isinstance(item, ShapeCheck)]
     names, conditions, demands, reasons = (max(column) for column in zip(*widths, strict=True))
     return CheckList(tuple(items), (names, conditions, demands, reasons), costs)
+
+
+def _costly(checks: dict[str, list[ShapeCheck]], costs: Costs | None) -> Iterator[Total | ShapeCheck | Entry]:
+    """What a run spent, then the places that it checked. A place with several checks has the row of the first one."""
+    sites = [] if costs is None else costs.sites([check for found in checks.values() for check in found])
+    if costs is not None and sites:
+        yield Total(sites[0].checks[0].function, f"in this run {share_text(costs)}")
+    for site in sites:
+        first = site.checks[0]
+        yield Entry(first.function, site.checks) if first.kind == PARAMETERS else first
 
 
 def _widths(check: ShapeCheck) -> tuple[int, int, int, int]:
@@ -155,6 +180,8 @@ def check_rows(found: CheckList, width: int) -> LazyLines[Row]:
         if isinstance(item, Group):
             head = f"{visible(item.function, 60)}: {item.counts}"
             return Row(head, " ", item, item.function, pieces=(("title", head),))
+        if isinstance(item, Total):
+            return Row(item.text, " ", item, item.function, pieces=(("title", item.text),))
         if isinstance(item, Entry):
             return _entry_row(item, found.costs)
         return _check_row(item, found.costs, (names, conditions, demands))
@@ -165,7 +192,7 @@ def check_rows(found: CheckList, width: int) -> LazyLines[Row]:
 def _check_row(check: ShapeCheck, costs: Costs | None, widths: tuple[int, int, int]) -> Row:
     names, conditions, demands = widths
     condition = fit(visible(check.text), conditions)
-    spent = None if costs is None else spent_on(check, costs)
+    spent = None if costs is None else costs.of(check)
     why = f"  {visible(check.why, 120)}" if check.why else ""
     pieces = (
         ("number", f"{_line(check):>5}  "),
@@ -176,7 +203,7 @@ def _check_row(check: ShapeCheck, costs: Costs | None, widths: tuple[int, int, i
         ("muted", why),
     )
     text = "".join(part for _, part in pieces)
-    ghost = "" if spent is None else str(spent)
+    ghost = "" if spent is None else spent_text(spent)
     return Row(text, _GLYPHS[check.answer], check, check.function, ghost, pieces)
 
 
@@ -185,9 +212,9 @@ def _entry_row(entry: Entry, costs: Costs | None) -> Row:
     counts = [(len(entry.checks) - lengths, "kind"), (lengths, "length")]
     told = ", ".join(f"{number} {noun}{'s' * (number > 1)}" for number, noun in counts if number)
     text = f"{'':7}{_OUTSIDE}: {told}"
-    spent = None if costs is None else spent_on(entry.checks[0], costs)
+    spent = None if costs is None else costs.of(entry.checks[0])
     pieces = (("muted", text),)
-    return Row(text, "·", entry, entry.function, "" if spent is None else str(spent), pieces)
+    return Row(text, "·", entry, entry.function, "" if spent is None else spent_text(spent), pieces)
 
 
 def _demand(check: ShapeCheck) -> str:
@@ -223,11 +250,13 @@ def check_details(row: Row, found: CheckList) -> list[str]:
     """What stands in a row, in sentences."""
     node = row.node
     if isinstance(node, Entry):
-        return [_OUTSIDE, *[f"  {visible(check.text, 200)}" for check in node.checks]]
+        cost = [] if found.costs is None else [_cost(node.checks[0], found.costs)]
+        return [_OUTSIDE, *[f"  {visible(check.text, 200)}" for check in node.checks], *cost]
+    if isinstance(node, Total):
+        return [f"{node.text}: of the checks, of operators that compared lengths, and of buffers of kernels"]
     if isinstance(node, Group):
         return [row.text.strip(), *([f"left to the run by kind: {node.left}"] if node.left else [])]
     assert isinstance(node, ShapeCheck)  # rows have no other nodes
-    spent = None if found.costs is None else spent_on(node, found.costs)
     line = f", line {_line(node)}" if _line(node) else ""
     if node.kind == PARAMETERS:
         demand = f"made at each call of {node.function} from outside{line}"
@@ -239,5 +268,13 @@ def check_details(row: Row, found: CheckList) -> list[str]:
     lines += [f"why: {node.why}"] if node.why else []
     lines += [f"to remove it: {node.remedy}"] if node.remedy else []
     if found.costs is not None:
-        lines.append(f"in this run: {spent if spent is not None else 'not made yet'}")
+        lines.append(_cost(node, found.costs))
     return [visible(line, 600) for line in lines]
+
+
+def _cost(check: ShapeCheck, costs: Costs) -> str:
+    """What a check cost in the run, and its call."""
+    spent, call = costs.of(check), call_text(check, costs)
+    if spent is None:
+        return "in this run: not made yet"
+    return f"in this run: {spent_text(spent)}{'; ' + call if call else ''}"

@@ -171,7 +171,13 @@ KEYS: tuple[Key, ...] = (
     Key(
         "enter", "enter", "Go to the binding: in Debug during a run, else in Passes", ("checks",), "go there"
     ),
-    Key("f", "filter(1)", "What remains, what is proved, or all checks", ("checks",), "filter"),
+    Key(
+        "f",
+        "filter(1)",
+        "What remains, what is proved, all checks, or what a run spent",
+        ("checks",),
+        "filter",
+    ),
     Key("F", "filter(-1)", "The filter before", ("checks",)),
     Key("a", "ask('checks given ')", "What a condition would decide", ("checks",), "given"),
     Key("s", "run('step')", "Step: the next run of a relation, or the next decision", ("solver",), "step"),

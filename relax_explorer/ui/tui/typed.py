@@ -289,7 +289,7 @@ TYPED: tuple[Typed, ...] = (
     Typed("marks", "", "List the marks; Enter goes to one.", _marks),
     Typed(
         "checks",
-        "[proved|all|given C]",
+        "[proved|all|costly|given C]",
         "Show the checks of lengths left to the run: why, and what removes them.",
         _checks,
     ),

@@ -15,7 +15,7 @@ from relax_explorer.ui.tui import keys
 from relax_explorer.ui.tui.check_list import (
     FILTERS,
     CheckList,
-    Group,
+    Entry,
     check_details,
     check_rows,
     checks_of,
@@ -105,7 +105,9 @@ class ChecksScreen(Frame):
             "a run in Debug adds their costs" if found.costs is None else "costs in the run so far"
         )
         if is_first:
-            first = next((n for n, item in enumerate(found.items) if not isinstance(item, Group)), 0)
+            first = next(
+                (n for n, item in enumerate(found.items) if isinstance(item, (ShapeCheck, Entry))), 0
+            )
             view.move(first, tell=False)
         self._follow(self.explorer.state)
         self._draw_check()
@@ -114,7 +116,7 @@ class ChecksScreen(Frame):
         if found.is_empty:
             rows: Sequence[Row] = [
                 *check_rows(found, 80),
-                *text_lines(["", "nothing to show: f shows other checks, ] goes to the next stage"]),
+                *text_lines(["", _nothing(found, self.explorer.state.options.checks)]),
             ]
         else:
             rows = check_rows(found, self.app.size.width - _AROUND)
@@ -169,8 +171,21 @@ class ChecksScreen(Frame):
         self.explorer.show_screen("debug" if self.explorer.running is not None else "passes")
 
     def action_filter(self, by: int) -> None:
-        """Show others: what remains, what is proved, all. A given condition stays with its own filter."""
+        """Show others: what remains, what is proved, all, what took time in a run. A given condition has its own filter."""
         options = self.explorer.state.options
-        names = [name for name in FILTERS if name != "given" or options.given[1]]
+        is_run = self._found is not None and self._found.costs is not None
+        left_out = {"given": not options.given[1], "costly": not is_run}
+        names = [name for name in FILTERS if name == options.checks or not left_out.get(name)]
         at = names.index(options.checks)
         self.explorer.show_with(checks=names[(at + by) % len(names)])
+
+
+def _nothing(found: CheckList, shown: str) -> str:
+    """Why no check is shown, and what to do."""
+    if shown == "costly":
+        return (
+            "no run yet: 2 runs the stage"
+            if found.costs is None
+            else "the run has made no check that is left to it: step on in 2"
+        )
+    return "nothing to show: f shows other checks, ] goes to the next stage"
