@@ -19,7 +19,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.dtype import FLOAT32
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.prim import IntImm
-from relax_explorer.core.ir.struct_info import TensorStructInfo
+from relax_explorer.core.ir.struct_info import FuncStructInfo, TensorStructInfo
 from relax_explorer.core.ir.substitute import Substitution
 from relax_explorer.core.ir.walk import bindings
 
@@ -169,7 +169,7 @@ def test_another_prover_or_set_of_operators_derives_again(module: IRModule, visi
 
 
 def test_what_needs_more_than_types_is_not_noted() -> None:
-    """Effects, devices by name, kernels and wrong calls are looked at each time."""
+    """Calls that name devices, that complete their operands, and wrong calls are looked at each time."""
     text = """
 @I.ir_module
 class Module:
@@ -235,9 +235,7 @@ class Module:
     assert [str(b.var.struct_info) for b in bindings(new["main"])] == ['R.Tensor((4, 6), dtype="float32")']
 
 
-@pytest.mark.parametrize(
-    "trait", [{"pure": False}, {"pure_in_spec": False}, {"says_place": True}, {"by_info": False}]
-)
+@pytest.mark.parametrize("trait", [{"says_place": True}, {"by_info": False}])
 def test_operators_whose_calls_are_always_looked_at(trait: dict[str, bool], visited: list[str]) -> None:
     own = type("Own", (ops.get("exp"),), {"__doc__": "An operator.", **trait}, name="my.own")
     ops.register(own)
@@ -248,6 +246,24 @@ def test_operators_whose_calls_are_always_looked_at(trait: dict[str, bool], visi
             visited.clear()
             module = _again(module)
         assert visited == ["my.own"]
+    finally:
+        ops.unregister("my.own")
+
+
+@pytest.mark.parametrize("trait", ["pure", "pure_in_spec"])
+def test_the_effect_of_a_noted_call_counts(trait: str, visited: list[str]) -> None:
+    own = type("Own", (ops.get("exp"),), {"__doc__": "An operator.", trait: False}, name="my.own")
+    ops.register(own)
+    try:
+        text = _plain(TEXT.replace("R.exp(f)", 'R.op("my.own", f)'))
+        module = relax_explorer.normalize(relax_explorer.parse(text))
+        for _ in range(3):
+            visited.clear()
+            module = _again(module)
+            info = module["main"].struct_info
+            assert isinstance(info, FuncStructInfo)
+            assert not info.pure
+        assert visited == []
     finally:
         ops.unregister("my.own")
 
@@ -319,7 +335,7 @@ class Module:
         return y
 """
         module = _again(_again(relax_explorer.normalize(relax_explorer.parse(text))))
+        assert all(call.settled for call in _calls(module).values())
         assert mentioned(copy(module["main"])) == ("other",)
-        assert not any(call.settled for call in _calls(module).values())
     finally:
         ops.unregister("my.own")

@@ -55,20 +55,32 @@ def _mentioned(fn: e.Function) -> tuple[str, ...]:
 
 
 def _of_sequence(seq: e.SeqExpr) -> Iterable[e.Expr]:
-    values = [
-        binding.value
-        for block in seq.blocks
-        for binding in block.bindings
-        # most bindings are calls of operators on variables; without them the stack is short
-        if not (
-            type(value := binding.value) is e.Call
-            and (
-                value.settled  # its operands are variables and constants
-                or (type(value.op) is e.OpRef and _NAMELESS.issuperset(map(type, value.args)))
-            )
-        )
-    ]
-    return reversed([*values, seq.body])  # a stack takes the last one first
+    """The expressions of a sequence that may mention functions, in the order of a stack."""
+    found: list[e.Expr] = []
+    for block in seq.blocks:
+        for binding in block.bindings:
+            value = binding.value
+            if type(value) is e.Call:  # most bindings; without them the stack is short
+                found += _functions(value) if _is_flat(value) else (value,)
+            elif type(value) not in _NAMELESS:
+                found.append(value)
+    return reversed([*found, seq.body])
+
+
+def _is_flat(call: e.Call) -> bool:
+    """True if a call mentions functions only as its callee or as an argument, not inside of one."""
+    if call.settled:  # its operands are leaves
+        return True
+    kinds = {type(call.op), *map(type, call.args)}
+    if kinds <= _FLAT:
+        return True
+    return kinds <= _FLAT_OR_TUPLE and all(
+        _NAMELESS.issuperset(map(type, arg.fields)) for arg in call.args if isinstance(arg, e.Tuple)
+    )
+
+
+def _functions(call: e.Call) -> list[e.Expr]:
+    return [part for part in (call.op, *call.args) if type(part) is e.GlobalVar]
 
 
 _PARTS: dict[type, Callable[[Any], Iterable[e.Expr]]] = {
@@ -76,7 +88,21 @@ _PARTS: dict[type, Callable[[Any], Iterable[e.Expr]]] = {
     e.If: lambda x: (x.condition, x.true_branch, x.false_branch),
     e.Function: lambda x: (x.body,),
 }
-_NAMELESS = frozenset({e.Var, e.DataflowVar, e.OpRef, e.Constant, e.ShapeExpr, e.PrimValue})
+_NAMELESS = frozenset(
+    {
+        e.Var,
+        e.DataflowVar,
+        e.OpRef,
+        e.ExternFunc,
+        e.Constant,
+        e.ShapeExpr,
+        e.PrimValue,
+        e.StringImm,
+        e.DataTypeImm,
+    }
+)
+_FLAT = _NAMELESS | {e.GlobalVar}
+_FLAT_OR_TUPLE = _FLAT | {e.Tuple}
 
 
 def components(graph: Graph) -> list[tuple[str, ...]]:

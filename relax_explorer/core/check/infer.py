@@ -15,6 +15,7 @@ from relax_explorer.core.check.compatible import erase, match_dims, unify
 from relax_explorer.core.check.derive import Context, default_derive, derived
 from relax_explorer.core.check.matching import bound_dims, holds_function, pinned
 from relax_explorer.core.check.missing import depends_on_missing
+from relax_explorer.core.check.repeated_calls import SIMPLE, is_simple_tuple, names_no_variable, seen_by_rules
 from relax_explorer.core.check.wildcards import Wildcards, blurred, opened, renewed, wildcards_in
 from relax_explorer.core.codes import internal
 from relax_explorer.core.codes import operators as codes
@@ -32,7 +33,6 @@ from relax_explorer.core.ops.kit.decl import InferFailure, Op, Site
 from relax_explorer.core.ops.kit.rules import on_device
 from relax_explorer.core.ops.machine.call import CallKernel
 
-_SIMPLE = frozenset({e.Var, e.DataflowVar, e.Constant, e.ShapeExpr, e.PrimValue, e.StringImm, e.DataTypeImm})
 _NO_DIMS: frozenset[p.PrimVar] = frozenset()
 EXTERN = s.FuncStructInfo(None, s.OBJECT, False, "default_derive")
 _FAULTS = (TypeError, ValueError, AttributeError, LookupError, ArithmeticError, AssertionError)
@@ -53,8 +53,11 @@ class Inferrer:
         self.callees = Callees()
         self.places: Mapping[str, Any] = {}  # the devices and meshes of the module
         self.wildcards: Wildcards | None = None  # None if the module does not allow them
-        self.settings = _settings(prover_in_use(), edition())
-        self._memo: dict[Any, tuple[s.StructInfo, bool]] = {}
+        # A call with the first note follows from the StructInfo of its operands alone, one with the second also names functions,
+        # or has effects.
+        self.settings, self.in_full = _settings(prover_in_use(), edition())
+        self._memo: dict[Any, tuple[s.StructInfo, object]] = {}  # with the note
+        self._repeated: dict[Any, s.StructInfo] = {}  # results of correct calls by all that is seen of them
         self._complete: dict[Any, s.StructInfo] = {}  # results of complete calls without effects
         self._kernel_calls: set[Any] = set()  # the inputs of correct calls of PrimFuncs
         self._applied: dict[Any, s.StructInfo] = {}  # the results of correct calls of global functions
@@ -116,8 +119,8 @@ class Inferrer:
         self.poisoned.add(call)
         self.report.say(syntax_codes.UNKNOWN_OPERATOR, text, call, help=hint)
 
-    def operator(self, call: e.Call, op: type[Op]) -> tuple[s.StructInfo, bool]:
-        """The StructInfo of a call of operator `op` with known operands. True if it follows from theirs alone."""
+    def operator(self, call: e.Call, op: type[Op]) -> tuple[s.StructInfo, object]:
+        """The StructInfo of a call of operator `op` with known operands, and the note that the call may get."""
         infos = [arg.struct_info or self.info(arg) for arg in call.args]
         # Equal operands and attributes have equal results, so a block repeated a thousand times is inferred once.
         same = op.by_info or op.by_literals or _calls_kernel(call, op)
@@ -127,7 +130,32 @@ class Inferrer:
         if cached is not None:
             return cached
         info = self.bounded(call, self._operator(call, op, infos, key))
-        return info, key in self._memo and self._memo[key][1]
+        return info, self._memo[key][1] if key in self._memo else None
+
+    def function(self, call: e.Call) -> tuple[s.StructInfo, object]:
+        """The StructInfo of a call of anything but a known operator, and the note that the call may get."""
+        before = len(self.report.items)
+        info = self.call(call)
+        is_right = len(self.report.items) == before and not self.poisoned
+        return info, self.in_full if is_right and type(call.op) is not e.OpRef else None
+
+    def keep(self, call: e.Call, note: object) -> None:
+        """Note that a correct call needs no general path any more; `note` is what its rule allows."""
+        if note is self.settings:
+            call.settle(note)
+        elif note is not None and self.wildcards is None and not self.poisoned:
+            key, info = seen_by_rules(call), call.struct_info
+            if key is not None and info is not None and names_no_variable(info):
+                self._repeated[key] = info
+                call.settle(note)
+
+    def repeats(self, call: e.Call) -> bool:
+        """True if a correct call that is equal in all that inference sees has the StructInfo of this call. The call notes it."""
+        key = seen_by_rules(call) if self._repeated else None
+        if key is None or self._repeated.get(key) is not call.struct_info:
+            return False
+        call.settle(self.in_full)
+        return True
 
     def settles(self, call: e.Call) -> bool:
         """True if an equal call has the StructInfo of this call, which is complete and has no effect. The call notes it.
@@ -137,7 +165,7 @@ class Inferrer:
         info, op_ref, args = call.struct_info, call.op, call.args
         if type(op_ref) is not e.OpRef or call.sinfo_args or not _is_fixed(info):
             return False
-        if not _SIMPLE.issuperset(map(type, args)) and not all(map(_is_simple, args)):
+        if not SIMPLE.issuperset(map(type, args)) and not all(map(_is_simple, args)):
             return False
         # Operators refine shapes that are written out, so the kinds of the operands count too.
         key = (op_ref, call.attrs, *map(type, args), *[arg.struct_info for arg in args])
@@ -182,9 +210,15 @@ class Inferrer:
         if self._is_of_this_call(op, result):
             key = None
         if key is not None and not site.obligations and not site.report and not s.is_too_large(result):
-            alone = op.refine is None and _is_plain(op, call, tuple(infos)) and _is_fixed(result)
-            self._memo[key] = result, alone and not any(map(_may_name, infos))
+            self._memo[key] = result, self._note(op, call, infos, result)
         return result
+
+    def _note(self, op: type[Op], call: e.Call, infos: list[s.StructInfo], result: s.StructInfo) -> object:
+        """The note for a correct call of an operator; None if its rule looks at every call."""
+        if op.refine is not None or op.says_place:
+            return None
+        alone = _is_plain(op, call, tuple(infos)) and _is_fixed(result) and not op.by_literals
+        return self.settings if alone and not any(map(_may_name, infos)) else self.in_full
 
     def _is_of_this_call(self, op: type[Op], result: s.StructInfo) -> bool:
         """True if the result names a variable that holds its shape, or has wildcards. They belong to one call."""
@@ -328,7 +362,7 @@ class Inferrer:
         """True if a field of a variable has the StructInfo that follows from the variable, a tuple of tensors."""
         source = item.tuple
         info = source.struct_info
-        if type(info) is not s.TupleStructInfo or type(source) not in _SIMPLE or source in self.poisoned:
+        if type(info) is not s.TupleStructInfo or type(source) not in SIMPLE or source in self.poisoned:
             return False
         known = item.struct_info
         return 0 <= item.index < len(info.fields) and info.fields[item.index] is known and _is_fixed(known)
@@ -350,9 +384,9 @@ def _alike(info: s.StructInfo, pinned_info: s.StructInfo) -> s.StructInfo:
 
 
 @cache
-def _settings(prover: str, edition: int) -> object:
-    """What results of rules depend on, beside their calls, as one object for each combination."""
-    return object()
+def _settings(prover: str, edition: int) -> tuple[object, object]:
+    """What results of rules depend on, beside their calls, as two objects for each combination, one for each note."""
+    return object(), object()
 
 
 def _is_fixed(info: s.StructInfo | None) -> bool:
@@ -369,12 +403,7 @@ def _may_name(info: s.StructInfo) -> bool:
 
 def _is_simple(arg: e.Expr) -> bool:
     """True for a variable or constant, and for a tuple of these with the StructInfo that follows from them."""
-    if type(arg) is not e.Tuple:
-        return type(arg) in _SIMPLE
-    info, fields = arg.struct_info, arg.fields
-    if type(info) is not s.TupleStructInfo or not _SIMPLE.issuperset(map(type, fields)):
-        return False
-    return tuple([field.struct_info for field in fields]) == info.fields
+    return is_simple_tuple(arg) if isinstance(arg, e.Tuple) else type(arg) in SIMPLE
 
 
 def _is_plain(op: type[Op], call: e.Call, infos: tuple[Any, ...]) -> bool:

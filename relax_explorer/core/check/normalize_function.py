@@ -6,7 +6,7 @@ left to right (errata E-22). Unchanged parts stay the same objects.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from operator import is_
 from typing import Any
 
@@ -14,19 +14,16 @@ from relax_explorer.core.check import claims, held, purity
 from relax_explorer.core.check.attributes import completed
 from relax_explorer.core.check.compatible import defined_dims, erase
 from relax_explorer.core.check.emission import FreshNames, OpenBlocks
-from relax_explorer.core.check.infer import Inferrer, Signature
-from relax_explorer.core.check.matching import holds_function
+from relax_explorer.core.check.kept_bindings import KeptBindings
 from relax_explorer.core.check.missing import depends_on_missing
 from relax_explorer.core.check.normal_form import calls_first
 from relax_explorer.core.check.wildcards import blurred, wildcards_of
 from relax_explorer.core.codes import well_formedness as codes
-from relax_explorer.core.diagnostics import Report
 from relax_explorer.core.ir import expr as e
-from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.substitute import substitute_vars
-from relax_explorer.core.ir.walk import bindings, info_holders, map_operands, operands
+from relax_explorer.core.ir.walk import bindings, map_operands, operands
 from relax_explorer.core.ops import find
 from relax_explorer.core.ops.kit.decl import Op
 from relax_explorer.core.source import Span
@@ -43,45 +40,8 @@ def as_sequence(body: e.Expr) -> e.SeqExpr:
     return body if isinstance(body, e.SeqExpr) else e.SeqExpr((), body, None, body.span)
 
 
-class FunctionNormalizer:
+class FunctionNormalizer(KeptBindings):
     """Normalizes one function."""
-
-    def __init__(
-        self,
-        report: Report,
-        signature: Signature,
-        assume_pure: bool,
-        outer: FunctionNormalizer | None = None,
-        known: Iterable[e.Binding] = (),
-        changed: Container[str] = (),
-    ) -> None:
-        self.report, self.assume_pure = report, assume_pure
-        self.infer = Inferrer(report, signature)
-        # The current variable for each original one. A nested function removes its entries at its end.
-        self.vars: dict[e.Var, e.Var] = outer.vars if outer else {}
-        self.rebound: list[tuple[e.Var, e.Var]] = []  # variables bound again, with the variables before
-        self.dims: set[p.PrimVar] = set(outer.dims) if outer else set()
-        self.params_dims: set[p.PrimVar] = set()  # the shape variables in scope at the start of the body
-        self.bound: set[e.Var] = outer.bound if outer else set()
-        self.open = OpenBlocks()  # the blocks of the current sequence
-        self.ending = False  # True if new variables go out of scope at the end of the current value
-        self.fresh = FreshNames()
-        self.place: Span | None = None  # the span of new bindings whose value has none
-        self.fn: e.Function | None = None
-        self.has_effect = False
-        self.tuples: set[e.Expr] = set()  # tuples in normal form
-        self.is_unread = False  # True if nothing is known about the result
-        # Bindings that are in normal form already, by identity; the caller keeps them alive.
-        self.known: frozenset[int] = outer.known if outer else frozenset(map(id, known))
-        # The global functions with another signature than at the known bindings.
-        self.changed: Container[str] = outer.changed if outer else changed
-        # True if no input of a known binding changed so far. Then the inputs are not compared.
-        self.inputs_unchanged = not changed if outer is None else False
-        if outer:
-            self.infer.poisoned, self.infer.captured = outer.infer.poisoned, outer.infer.captured
-            self.infer.callees, self.infer.wildcards = outer.infer.callees, outer.infer.wildcards
-            self.infer.places, self.infer.unread = outer.infer.places, outer.infer.unread
-            self.infer.poisoned_results = outer.infer.poisoned_results
 
     def run(self, fn: e.Function) -> e.Function:
         """The function in normal form."""
@@ -190,81 +150,11 @@ class FunctionNormalizer:
             binding = e.VarBinding(var, value, binding.annotation, binding.span)
         self.open.bindings.append(binding)
 
-    def _is_settled(self, binding: e.VarBinding, value: e.Call | e.TupleGetItem) -> bool:
-        """Keep a binding unchanged if its StructInfo follows from that of its operands, and no operand has changed.
-
-        This is the fast path: most bindings of a module in normal form are such. False means: use the general path.
-        """
-        info, var = value.struct_info, binding.var
-        if var.struct_info is not info or self.ending or var in self.bound:
-            return False
-        if binding.annotation is not info and binding.annotation is not None:
-            return False
-        if isinstance(value, e.TupleGetItem):
-            if not (self.inputs_unchanged and self.infer.settles_item(value)):
-                return False
-        else:
-            if value.settled is not self.infer.settings and not self.infer.settles(value):
-                return False
-            if not (self.inputs_unchanged or self._same_arguments(value)):
-                return False
-        self.bound.add(var)
-        self.vars[var] = var
-        self.infer.definitions[var] = value
-        self.open.bindings.append(binding)
-        return True
-
-    def _same_arguments(self, call: e.Call) -> bool:
-        """True if no argument of a call has changed. False if one is a tuple: it is not searched."""
-        current: Callable[[Any, Any], Any] = self.vars.get
-        return tuple(map(current, call.args, call.args)) == call.args and e.Tuple not in map(type, call.args)
-
     def _annotated(self, binding: e.VarBinding, value: e.Expr, derived: s.StructInfo) -> s.StructInfo:
         definitions = None if value in self.infer.poisoned else self.infer.definitions
         held_info = self.infer.pinned(value)
         info = claims.annotated(self.report, binding, derived, held_info, self.dims, definitions)
         return info if self.infer.wildcards is None else self.infer.wildcards.annotated(info, derived)
-
-    def _is_unchanged(self, binding: e.Binding) -> bool:
-        """Keep a known binding unchanged. False if one of its inputs changed, or if bindings are nested in its value."""
-        if type(binding) is not e.VarBinding or type(binding.value) in (e.If, e.Function, e.SeqExpr):
-            return False
-        if self.ending:
-            return False
-        if not (self.inputs_unchanged or self._reads_the_same(binding)):
-            return False
-        if not self.has_effect:
-            self.has_effect = purity.is_impure(binding.value, undeclared=False, by_spec=True)
-        var = self._var(binding.var, binding.var.struct_info or s.OBJECT)  # a known binding has one
-        if self.infer.wildcards is not None and var.struct_info is not None:
-            self.infer.wildcards.keep(var.struct_info)
-        self.infer.definitions[var] = binding.value
-        self.infer.callees.note(binding)
-        self.open.bindings.append(binding)
-        return True
-
-    def _reads_the_same(self, binding: e.VarBinding) -> bool:
-        """True if every variable and function that a known binding reads is unchanged."""
-        arguments = binding.value.sinfo_args if type(binding.value) is e.Call else ()
-        holders = [
-            holder for info in (binding.annotation, *arguments) if info for holder in info_holders(info)
-        ]
-        parts: list[e.Expr] = [binding.value, *holders]
-        while parts:
-            part = parts.pop()
-            if isinstance(part, e.Var):
-                same = self.vars.get(part, part) is part
-            else:
-                named = part if type(part) is e.GlobalVar and part.struct_info is not None else None
-                same = self._global(named) is named if named else not self._has_changed(part)
-                parts.extend(operands(part))
-            if not same:
-                return False
-        return True
-
-    def _has_changed(self, part: e.Expr) -> bool:
-        """True for a reference to a function that has another signature than before."""
-        return type(part) is e.GlobalVar and part.name in self.changed
 
     def _match_cast(self, binding: e.MatchCast) -> None:
         value = self.leaf(binding.value)
@@ -318,29 +208,6 @@ class FunctionNormalizer:
             if var in self.vars:
                 self.vars[var] = before
         return new, inner.is_unread
-
-    def _var(self, var: e.Var, info: s.StructInfo) -> e.Var:
-        if self.open.dataflow and type(var) is e.Var:
-            info = held.lasting(info)
-        stays = (
-            var.struct_info is info and not self.ending
-        )  # a variable whose scope ends is replaced by a new one
-        new = var if stays else e.var_like(var, info)
-        if var in self.bound:
-            text = f"{var.name!r} is bound twice"
-            self.report.say(codes.BOUND_TWICE, text, var, help=codes.BOUND_TWICE.fix)
-            self.rebound.append((var, self.vars.get(var, var)))
-        self.bound.add(var)
-        self.vars[var] = new
-        self._scope(new)
-        self.inputs_unchanged = self.inputs_unchanged and new is var
-        return new
-
-    def _scope(self, var: e.Var) -> None:
-        """Record which shape variables the functions held by a variable may have captured."""
-        info = var.struct_info
-        if type(info) is s.FuncStructInfo or (type(info) is s.TupleStructInfo and holds_function(info)):
-            self.infer.captured[var] = frozenset(self.dims)
 
     # -- values ---------------------------------------------------------------------------------------------------
 
@@ -407,6 +274,8 @@ class FunctionNormalizer:
                 return self._callee(operand)
             if number == 1 and type(operand) is e.ExternFunc and calls_first(node):
                 return self._informed(operand)
+            if type(operand) is e.GlobalVar:
+                return self._global(operand)
         return self.leaf(operand)
 
     def _bound(self, expr: e.Expr, value: e.Expr) -> e.Var:
@@ -441,19 +310,18 @@ class FunctionNormalizer:
         declared = find(op.name) if type(op) is e.OpRef else None
         if declared is not None:
             expr = self._as_declared(expr, declared)
-            info, settles = self.infer.operator(expr, declared)
+            info, note = self.infer.operator(expr, declared)
         else:
-            info, settles = self.infer.call(expr), False
+            info, note = self.infer.function(expr)
         info = self._owned(expr, info, expr.args)
         if not self.has_effect:
             self.has_effect = purity.is_impure(expr, undeclared=False, by_spec=True)
         if expr.struct_info is info:
-            if not expr.settled:
-                self.infer.settles(expr)
+            if not expr.settled and not self.infer.settles(expr):
+                self.infer.keep(expr, note)
             return expr
         new = e.Call(expr.op, expr.args, expr.attrs, expr.sinfo_args, info, expr.span)
-        if settles:
-            new.settle(self.infer.settings)
+        self.infer.keep(new, note)
         if expr in self.infer.poisoned or (
             info is s.OBJECT and any(arg in self.infer.poisoned for arg in expr.args)
         ):
@@ -481,11 +349,6 @@ class FunctionNormalizer:
         if type(op) is e.OpRef or type(op) is e.ExternFunc:
             return op if type(op) is e.OpRef else self._informed(op)
         return self._global(op) if type(op) is e.GlobalVar else self.leaf(op)
-
-    def _global(self, var: e.GlobalVar) -> e.GlobalVar:
-        """The reference with the signature of its function."""
-        info = self.infer.signature(var.name)
-        return var if info is None or var.struct_info is info else e.GlobalVar(var.name, info, var.span)
 
     def _tuple(self, expr: e.Tuple) -> e.Expr:
         fields = tuple([self.leaf(field) for field in expr.fields])
