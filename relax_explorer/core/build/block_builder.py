@@ -75,23 +75,22 @@ class BlockBuilder:
 
     def emit(self, value: e.Expr, hint: str = "") -> e.Var:
         """Bind a value to a new variable. Nested operands are bound first."""
-        return self._bind(self._variable(hint), value)
+        return self._bind(self._variable(hint, value.span or self.span), value)
 
     def emit_output(self, value: e.Expr, hint: str = "") -> e.Var:
         """Bind a value to a new output of the dataflow block, which is visible after it."""
-        return self._bind(e.Var(self.names(hint or "gv", "_")), value)
+        return self._bind(e.Var(self.names(hint or "gv", "_"), None, value.span or self.span), value)
 
     def _bind(self, var: e.Var, value: e.Expr) -> e.Var:
         span = value.span or self.span
         if value.span is None and type(value) not in e.LEAVES:
             value = replace(value, span=span)
-        self.add(e.VarBinding(replace(var, span=span), value, None, span))
+        self.add(e.VarBinding(var, value, None, span))
         return self._last()
 
     def emit_match_cast(self, value: e.Expr, info: s.StructInfo, hint: str = "") -> e.Var:
         """Bind a value that is checked against `info` at run time. New shape variables in `info` get their values."""
-        var = self._variable(hint)
-        self._cast(replace(var, span=self.span), value, info)
+        self._cast(self._variable(hint, self.span), value, info)
         return self._last()
 
     def emit_check(self, value: e.Expr, info: s.StructInfo) -> None:
@@ -127,11 +126,10 @@ class BlockBuilder:
         assert var is not None  # this binding has a variable
         return var
 
-    def _variable(self, hint: str) -> e.Var:
+    def _variable(self, hint: str, span: Span | None) -> e.Var:
         blocks = self.normalizer.open
-        return blocks.variable(
-            self.names(hint or ("lv" if blocks.dataflow else "gv"), "_" if hint else ""), None
-        )
+        name = self.names(hint or ("lv" if blocks.dataflow else "gv"), "_" if hint else "")
+        return blocks.variable(name, None, span)
 
     def _stop_at_errors(self) -> None:
         if self.report.items:

@@ -160,7 +160,7 @@ def all_dims(info: s.StructInfo) -> list[p.PrimVar]:
         return [var for field in info.fields for var in all_dims(field)]
     if isinstance(info, s.FuncStructInfo):
         return [var for part in (*(info.params or ()), info.ret) for var in all_dims(part)]
-    return _info_vars(info)
+    return list(info_vars(info))
 
 
 def defined_dims(info: s.StructInfo) -> list[p.PrimVar]:

@@ -27,6 +27,7 @@ class DataflowForms(ABC):
         self.now: dict[e.Var, e.Var] = {}
         self.params = fn.params  # of the current function
         self.in_dataflow = False
+        self.ready: e.Expr | None = None  # the last value that is in normal form already
 
     @abstractmethod
     def value(self, binding: e.Binding) -> e.Expr:
@@ -110,27 +111,35 @@ class DataflowForms(ABC):
                 binding, value=replace(value, condition=condition, true_branch=true, false_branch=false)
             )
         else:
-            with self.emitting(binding):
-                formed = self.value(binding)
-                if formed is not value:
-                    self._bind(binding, e.replace_span(formed, value.span))
-                    return
+            count, place = self.build.count, self.build.span  # as `emitting` does, in less time
+            self.build.normalizer.place = value.span or place
+            formed = self.value(binding)
+            if formed is not value:
+                ready = formed is self.ready
+                formed = e.replace_span(formed, value.span)
+                self._bind(binding, formed if ready else self.build.informed(formed))
+            self.build.normalizer.place = place
+            emitted = self.build.emitted_since(count)
+            if emitted:
+                self.at.record(binding, emitted)
+            if formed is not value:
+                return
             new = binding
         if new is not binding:
             self.at.record(binding, new)
         self.build.keep(new)
 
     def _bind(self, binding: e.Binding, value: e.Expr) -> None:
-        """Emit a binding with a new value. A dataflow variable gets the StructInfo of the value."""
+        """Emit a binding with a new value in normal form. A dataflow variable gets its StructInfo."""
         if type(binding) is not e.VarBinding:
             self.build.add(replace(binding, value=value))
             return
-        value, var = self.build.informed(value), binding.var
+        var = binding.var
         if binding.annotation is not None and value.struct_info is s.OBJECT:
             # The value is known by its annotation alone: the text omits a constant.
             self.build.add(replace(binding, value=value))
         elif type(var) is e.DataflowVar:
-            self.build.add(e.VarBinding(e.var_like(var, None), value, None, binding.span))
+            self.build.add(e.VarBinding(e.var_like(var, value.struct_info), value, None, binding.span))
             self.hold(var)
         elif value.struct_info is not var.struct_info:
             # Readers elsewhere know no more of the variable than before.

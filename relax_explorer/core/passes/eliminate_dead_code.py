@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated
 
+from relax_explorer.core.check.call_graph import mentioned
 from relax_explorer.core.check.stopping import stopping
 from relax_explorer.core.codes import passes as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure
 from relax_explorer.core.ir import expr as e
-from relax_explorer.core.ir.walk import exprs
 from relax_explorer.core.passes.contract import PassSite, module_pass
 from relax_explorer.core.passes.liveness import Live
 from relax_explorer.core.passes.properties import NORMAL_FORM
@@ -96,7 +96,7 @@ def reached(functions: Mapping[str, object], entries: tuple[str, ...] = ()) -> s
         found.add(name)
         fn = functions.get(name)
         if type(fn) is e.Function:
-            stack += [x.name for x in exprs(fn) if type(x) is e.GlobalVar]
+            stack += mentioned(fn)
     return found
 
 

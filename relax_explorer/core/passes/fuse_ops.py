@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from operator import is_
 from typing import Annotated
 
@@ -12,13 +14,13 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.attrs import Attrs
-from relax_explorer.core.ir.facts import facts, reads
+from relax_explorer.core.ir.facts import Facts, facts
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.substitute import Substitution
 from relax_explorer.core.ir.walk import all_dims, dataflow_blocks, defined_dims, map_block, map_sequences
 from relax_explorer.core.passes import machine_calls as m
 from relax_explorer.core.passes.contract import PassSite, function_pass
-from relax_explorer.core.passes.fusion_groups import Node, groups, is_kernel_call
+from relax_explorer.core.passes.fusion_groups import Node, groups
 from relax_explorer.core.passes.properties import (
     CANONICAL_BINDINGS,
     NORMAL_FORM,
@@ -66,13 +68,12 @@ def fuse_ops(
             at.record(tuple(fused[root]))
             return ()
         group = _Group(fused[root], names)
-        body = group.body()
-        shape = "fused", tuple(group.parts), body.ret_struct_info
+        shape = "fused", *group.parts, binding.var.struct_info
         callee = at.shared.get(shape)
         if callee is None:
-            callee = at.shared[shape] = at.editor.add(group.name, _finished(body))
+            callee = at.shared[shape] = at.editor.add(group.name, _finished(group.body()))
         info = binding.var.struct_info
-        call = e.Call(callee, tuple(group.arguments), struct_info=info, span=binding.value.span)
+        call = e.Call(callee, group.arguments(), struct_info=info, span=binding.value.span)
         new = e.VarBinding(binding.var, call, None, binding.span)
         at.record(tuple(fused[root]), new)
         return (*group.fields, new)
@@ -90,8 +91,9 @@ def _members(of: dict[e.Binding, Node]) -> dict[Node, list[e.Binding]]:
 
 def _in_groups(fn: e.Function, of: dict[e.Binding, Node]) -> e.Function:
     """The function with the bindings of a group next to each other, after those that the group reads."""
+    known = facts(fn)
     changed: dict[e.BindingBlock, e.BindingBlock] = {
-        block: _sorted(block, of) for block in dataflow_blocks(fn)
+        block: _sorted(block, of, known) for block in dataflow_blocks(fn)
     }
     return replace(fn, body=_with_blocks(fn.body, changed))
 
@@ -104,31 +106,36 @@ def _with_blocks(seq: e.SeqExpr, changed: dict[e.BindingBlock, e.BindingBlock]) 
     return replace(seq, blocks=seq.blocks if all(map(is_, blocks, seq.blocks)) else blocks)
 
 
-def _sorted(block: e.BindingBlock, of: dict[e.Binding, Node]) -> e.BindingBlock:
+def _sorted(block: e.BindingBlock, of: dict[e.Binding, Node], known: Facts) -> e.BindingBlock:
     members: dict[Node, list[e.Binding]] = {}
     home: dict[e.Var, Node] = {}
     for binding in block.bindings:
         members.setdefault(of[binding], []).append(binding)
         if binding.var is not None:
             home[binding.var] = of[binding]
-    order: list[e.Binding] = []
+
+    def needed(group: Node) -> Iterator[Node]:
+        read = (var for binding in members[group] for var in known.operands[known.number[binding]])
+        return (home[var] for var in read if var in home and home[var] is not group)
+
+    order = [binding for group in _when_ready(members, needed) for binding in members[group]]
+    return block if all(map(is_, order, block.bindings)) else replace(block, bindings=tuple(order))
+
+
+def _when_ready(groups: Iterable[Node], needed: Callable[[Node], Iterator[Node]]) -> Iterator[Node]:
+    """The groups in order, each after those that it needs. What a group needs is asked once."""
     done: set[Node] = set()
-    for first in members:
-        stack = [first]
+    for first in groups:
+        stack = [(first, needed(first))] if first not in done else []
         while stack:
-            group = stack[-1]
-            if group in done:
-                stack.pop()
+            group, others = stack[-1]
+            missing = next((other for other in others if other not in done), None)
+            if missing is not None:
+                stack.append((missing, needed(missing)))
                 continue
-            needed = [home[var] for b in members[group] for var in reads(b) if var in home]
-            missing = [other for other in needed if other is not group and other not in done]
-            if missing:
-                stack.append(missing[0])
-                continue
+            stack.pop()
             done.add(group)
-            order += members[group]
-    same = all(map(is_, order, block.bindings))
-    return block if same else replace(block, bindings=tuple(order))
+            yield group
 
 
 @dataclass
@@ -137,116 +144,134 @@ class _Group:
 
     bindings: list[e.Binding]
     names: FreshNames
-    params: list[e.Var] = field(default_factory=list)
-    arguments: list[e.Expr] = field(default_factory=list)
+    inputs: list[tuple[object, str, e.Expr, s.StructInfo]] = field(
+        default_factory=list
+    )  # what each parameter stands for, its name, the argument, and its StructInfo
     fields: list[e.Binding] = field(
         default_factory=list
     )  # fields of tuples from outside, read in front of the call
-    inner: dict[object, e.Expr] = field(default_factory=dict)  # variables of the new function by old ones
-    dims: set[p.PrimVar] = field(init=False)  # shape variables in the StructInfo of the bindings
+    lengths: tuple[p.PrimVar, ...] = ()  # the last parameter, if there are any
     name: str = "fused"
-    slots: dict[e.Expr, int] = field(default_factory=dict)  # the numbers of the variables of the new function
+    slots: dict[object, int] = field(default_factory=dict)  # numbers of the variables of the new function
     parts: list[object] = field(default_factory=list)  # equal for groups with equal functions
+    own: set[e.Expr | None] = field(default_factory=set)  # the variables that the group binds
 
     def __post_init__(self) -> None:
-        infos = [binding.var.struct_info for binding in self.bindings if binding.var is not None]
-        self.dims = {dim for info in infos if info is not None for dim in all_dims(info)}
-
-    def body(self) -> e.Function:
-        """The function that computes the group, with shape variables of the function around it, and without StructInfo."""
-        own = {binding.var for binding in self.bindings}
-        taken = FreshNames()
-        emitted: list[e.Binding] = []
+        self.own = {binding.var for binding in self.bindings}
         for binding in self.bindings:
             value = binding.value
-            if type(value) is e.TupleGetItem and value.tuple not in own:
+            if type(value) is e.TupleGetItem and value.tuple not in self.own:
                 self._field(binding, value)
                 continue
-            emitted.append(self._copied(binding, own, taken))
-        result = emitted[-1].var
-        assert result is not None  # groups have variables only
-        info = result.struct_info
-        lengths = self._lengths()
-        if lengths:
-            self.params.append(e.Var("tir_vars", s.ShapeStructInfo(lengths)))
-            self.arguments.append(m.shape(lengths))
-        body = e.SeqExpr((e.DataflowBlock(tuple(emitted)),), result, info)
-        self.parts += [param.struct_info for param in self.params]
-        return e.Function(tuple(self.params), body, info, None, Attrs({"Primitive": True}))
+            if type(value) is e.Call:
+                self._call(value)
+            elif type(value) is e.TupleGetItem:
+                self.parts += [value.index, self._slot(value.tuple)]
+            self.slots[binding.var] = len(self.slots)
+        self.lengths = self._lengths()
+        self.parts += [info for *_, info in self.inputs]
+        self.parts.append(self.lengths)
 
-    def _copied(self, binding: e.Binding, own: set[e.Var | None], taken: FreshNames) -> e.Binding:
-        """A binding of the new function. The last one defines its result."""
-        value = binding.value
-        if type(value) is e.Call and is_kernel_call(value):
-            kernel, inputs = value.args[:2]
-            self.name += f"_{getattr(kernel, 'name', '')}"
-            fields = inputs.fields if isinstance(inputs, e.Tuple) else (inputs,)
-            new = e.tuple_of(tuple(map(self._inside, fields)))
-            self.parts += [
-                value.op,
-                getattr(kernel, "name", ""),
-                value.attrs,
-                value.sinfo_args,
-                *map(self._slot, new.fields),
-            ]
-            self.parts += [getattr(arg, "values", arg) for arg in value.args[2:]]
-            value = replace(value, args=(kernel, new, *value.args[2:]))
-        elif type(value) is e.TupleGetItem:
-            value = replace(value, tuple=self._inside(value.tuple))
-            self.parts += [value.index, self._slot(value.tuple)]
-        old = binding.var
-        assert old is not None  # groups have variables only
-        is_last = binding is self.bindings[-1]
-        name = taken("gv" if is_last else old.name)
-        var = (e.Var if is_last else e.DataflowVar)(name, old.struct_info, old.span)
-        self.inner[old] = var
-        self.slots[var] = len(self.slots)
-        return e.VarBinding(var, value, None, binding.span)
+    def _call(self, value: e.Call) -> None:
+        kernel, inputs, *rest = value.args
+        name = getattr(kernel, "name", "")
+        self.name += f"_{name}"
+        fields = inputs.fields if isinstance(inputs, e.Tuple) else (inputs,)
+        self.parts += [value.op, name, value.attrs, value.sinfo_args, *map(self._slot, fields)]
+        self.parts += [getattr(arg, "values", arg) for arg in rest]
 
     def _slot(self, leaf: e.Expr) -> object:
-        return leaf.value if isinstance(leaf, e.PrimValue) else self.slots[leaf]
-
-    def _inside(self, leaf: e.Expr) -> e.Expr:
-        """What the new function reads in place of a leaf: one of its variables, or a parameter."""
+        """The number of the variable that the new function reads in place of a leaf. A length that it knows stays."""
         if type(leaf) is e.PrimValue and leaf.value in self.dims:
-            return leaf
+            return leaf.value
         key = _key(leaf)
-        if key not in self.inner:
-            unnamed = sum(param.name.startswith("param_") for param in self.params)
-            name = leaf.name if isinstance(leaf, e.Var) else _length(leaf) or f"param_{unnamed}"
-            self._param(key, name, leaf)
-        return self.inner[key]
+        if key not in self.slots:
+            unnamed = sum(name.startswith("param_") for _, name, *_ in self.inputs)
+            self._param(
+                key, leaf.name if isinstance(leaf, e.Var) else _length(leaf) or f"param_{unnamed}", leaf
+            )
+        return self.slots[key]
 
     def _param(self, key: object, name: str, argument: e.Expr) -> None:
-        info = argument.struct_info
-        if isinstance(info, s.PrimStructInfo):
-            info = s.PrimStructInfo(info.dtype)
-        param = e.Var(name, info)
-        self.params.append(param)
-        self.slots[param] = len(self.slots)
-        self.arguments.append(argument)
-        self.inner[key] = param
+        self.slots[key] = len(self.slots)
+        self.inputs.append((key, name, argument, _param_info(argument)))
 
     def _field(self, binding: e.Binding, value: e.TupleGetItem) -> None:
         """Read a field of a tuple from outside in front of the call, and make it a parameter."""
         assert binding.var is not None  # groups have variables only
         key = value.tuple, value.index
-        if key not in self.inner:
+        if key not in self.slots:
             tuple_name = getattr(value.tuple, "name", "tuple")
             new = e.VarBinding(
                 e.DataflowVar(self.names("lv"), value.struct_info, value.span), value, None, binding.span
             )
             self.fields.append(new)
             self._param(key, f"{tuple_name}_{value.index}", new.var)
-        self.inner[binding.var] = self.inner[key]
+        self.slots[binding.var] = self.slots[key]
 
     def _lengths(self) -> tuple[p.PrimVar, ...]:
         """Shape variables of the group that its parameters do not tell."""
-        told = {dim for param in self.params for dim in defined_dims(param.struct_info or s.OBJECT)}
-        infos = [param.struct_info for param in self.params]
-        infos += [binding.var.struct_info for binding in self.bindings if binding.var is not None]
-        used = dict.fromkeys(dim for item in infos if item is not None for dim in all_dims(item))
+        infos = [info for *_, info in self.inputs]
+        told = {dim for info in infos for dim in defined_dims(info)}
+        used = dict.fromkeys(dim for info in infos for dim in all_dims(info))
+        used.update(dict.fromkeys(self.dims))
         return tuple([dim for dim in used if dim not in told])
+
+    @cached_property
+    def dims(self) -> dict[p.PrimVar, None]:
+        """The shape variables in the StructInfo of the bindings, in order."""
+        infos = [binding.var.struct_info for binding in self.bindings if binding.var is not None]
+        return dict.fromkeys(dim for info in infos if info is not None for dim in all_dims(info))
+
+    def arguments(self) -> tuple[e.Expr, ...]:
+        """The arguments of a call of the new function."""
+        given = [argument for _, _, argument, _ in self.inputs]
+        return (*given, m.shape(self.lengths)) if self.lengths else tuple(given)
+
+    def body(self) -> e.Function:
+        """The function that computes the group, with shape variables of the function around it, and without StructInfo."""
+        inner: dict[object, e.Var] = {key: e.Var(name, info) for key, name, _, info in self.inputs}
+        params = list(inner.values())
+        if self.lengths:
+            params.append(e.Var("tir_vars", s.ShapeStructInfo(self.lengths)))
+        taken = FreshNames()
+        emitted: list[e.Binding] = []
+        for binding in self.bindings:
+            value, old = binding.value, binding.var
+            assert old is not None  # groups have variables only
+            if type(value) is e.TupleGetItem and value.tuple not in self.own:
+                inner[old] = inner[value.tuple, value.index]
+                continue
+            is_last = binding is self.bindings[-1]
+            name = taken("gv" if is_last else old.name)
+            var = (e.Var if is_last else e.DataflowVar)(name, old.struct_info, old.span)
+            emitted.append(e.VarBinding(var, _inside(value, inner), None, binding.span))
+            inner[old] = var
+        result = emitted[-1].var
+        assert result is not None  # likewise
+        info = result.struct_info
+        body = e.SeqExpr((e.DataflowBlock(tuple(emitted)),), result, info)
+        return e.Function(tuple(params), body, info, None, Attrs({"Primitive": True}))
+
+
+def _inside(value: e.Expr, inner: dict[object, e.Var]) -> e.Expr:
+    """A value that reads the variables of the new function."""
+
+    def leaf(old: e.Expr) -> e.Expr:
+        return inner.get(_key(old), old)
+
+    if type(value) is e.TupleGetItem:
+        return replace(value, tuple=leaf(value.tuple))
+    assert type(value) is e.Call  # groups have calls of kernels and fields only
+    kernel, inputs, *rest = value.args
+    fields = inputs.fields if isinstance(inputs, e.Tuple) else (inputs,)
+    return replace(value, args=(kernel, e.tuple_of(tuple(map(leaf, fields))), *rest))
+
+
+def _param_info(argument: e.Expr) -> s.StructInfo:
+    """The StructInfo of the parameter for an argument."""
+    info = argument.struct_info or s.OBJECT
+    return s.PrimStructInfo(info.dtype) if isinstance(info, s.PrimStructInfo) else info
 
 
 def _finished(fn: e.Function) -> e.Function:

@@ -69,7 +69,7 @@ class _Lives:
     """The tensors that each variable may use, found by a walk over all blocks."""
 
     def __init__(self, fn: e.Function, module: IRModule) -> None:
-        self.module, self.facts = module, facts(fn)
+        self.module, self.fn = module, fn
         self.tensors: dict[e.Var, tuple[_Tensor, ...]] = {}
         self.fields: dict[e.Var, tuple[e.Expr, ...]] = {}  # those of tuples
         self.blocks: list[e.BindingBlock] = []
@@ -93,6 +93,9 @@ class _Lives:
             for seq in inner:
                 self._sequence(seq)
             return
+        if not self.tensors:  # as in a module whose memory is planned already
+            self._note_fields(binding)
+            return
         found = self._found(binding)
         for tensor in found:
             if tensor.block is not block:
@@ -107,11 +110,14 @@ class _Lives:
     def _found(self, binding: e.Binding) -> tuple[_Tensor, ...]:
         """The tensors that a binding reads. For a field of a known tuple, those of the field."""
         value = binding.value
-        if type(value) is e.Tuple and binding.var is not None:
-            self.fields[binding.var] = value.fields
+        self._note_fields(binding)
         field = self._field(value) if type(value) is e.TupleGetItem else None
         read = reads(binding) if field is None else variables(field)
         return tuple(dict.fromkeys(self._of(read)))
+
+    def _note_fields(self, binding: e.Binding) -> None:
+        if type(binding.value) is e.Tuple and binding.var is not None:
+            self.fields[binding.var] = binding.value.fields
 
     def _field(self, item: e.TupleGetItem) -> e.Expr | None:
         """The field of a known tuple. A field that is not there is reported by inference."""
@@ -137,7 +143,7 @@ class _Lives:
         if type(op) is e.GlobalVar:
             return isinstance(self.module.functions.get(op.name), PrimFunc)
         if type(op) is e.ExternFunc:  # its result may use the memory of an operand
-            return binding.var is None or not self.facts.users(binding.var)
+            return binding.var is None or not facts(self.fn).users(binding.var)
         declared = find(op.name) if type(op) is e.OpRef else None
         return declared is not None and not declared.shares and not declared.writes
 

@@ -139,8 +139,11 @@ def _computed_shape(module: IRModule) -> tuple[Any, str] | None:
         if any(map(_is_symbolic, _leaves(fn.body.body))):
             return fn, _NOT_COMPUTED
         for binding in bindings(fn):
-            results = [leaf for branch in sequences(binding.value) for leaf in _leaves(branch.body)]
-            if any(map(_is_symbolic, (*_leaves(binding.value), *results))):
+            value = binding.value
+            if type(value) is e.Call and _WITH_LENGTHS.isdisjoint(map(type, value.args)):  # most often
+                continue
+            results = [leaf for branch in sequences(value) for leaf in _leaves(branch.body)]
+            if any(map(_is_symbolic, (*_leaves(value), *results))):
                 return binding, _NOT_COMPUTED
     return None
 
@@ -154,7 +157,10 @@ def _leaves(value: e.Expr) -> tuple[e.Expr, ...]:
 def _is_symbolic(leaf: e.Expr) -> bool:
     if type(leaf) is e.ShapeExpr:
         return any(type(value) is not p.IntImm for value in leaf.values)
-    return type(leaf) is e.PrimValue and bool(p.free_vars(leaf.value))
+    return type(leaf) is e.PrimValue and not leaf.value.is_literal and bool(p.free_vars(leaf.value))
+
+
+_WITH_LENGTHS = frozenset({e.ShapeExpr, e.PrimValue, e.Tuple})
 
 
 def _unplanned(module: IRModule) -> tuple[Any, str] | None:

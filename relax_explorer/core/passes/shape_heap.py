@@ -82,7 +82,7 @@ def _lengths(fn: e.Function) -> Iterator[p.PrimExpr]:
         if type(binding) is e.MatchCast:
             yield from _used(binding.value)
             yield from checked_lengths(binding.struct_info)
-        elif type(binding.value) is not e.Call or not _NO_LENGTHS.issuperset(map(type, binding.value.args)):
+        elif type(binding.value) is not e.Call or not NO_LENGTHS.issuperset(map(type, binding.value.args)):
             yield from _used(binding.value)
             for branch in sequences(binding.value):
                 yield from _used(branch.body)
@@ -90,7 +90,7 @@ def _lengths(fn: e.Function) -> Iterator[p.PrimExpr]:
     yield from checked_lengths(fn.ret_struct_info)
 
 
-_NO_LENGTHS = frozenset({e.Var, e.DataflowVar, e.ExternFunc, e.StringImm, e.DataTypeImm})  # of a call
+NO_LENGTHS = frozenset({e.Var, e.DataflowVar, e.ExternFunc, e.StringImm, e.DataTypeImm})  # of a call
 
 
 def _used(value: e.Expr) -> Iterator[p.PrimExpr]:

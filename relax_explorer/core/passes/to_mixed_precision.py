@@ -7,14 +7,16 @@ from dataclasses import dataclass, field
 from operator import is_
 from typing import Annotated
 
+from relax_explorer.core.check.call_graph import mentioned
 from relax_explorer.core.codes import passes as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.attrs import Attrs
 from relax_explorer.core.ir.dtype import FLOAT16, FLOAT32, DType, dtype
 from relax_explorer.core.ir.facts import variables
 from relax_explorer.core.ir.node import replace
-from relax_explorer.core.ir.walk import exprs, map_operands, merged_blocks, sequences
+from relax_explorer.core.ir.walk import map_operands, merged_blocks, sequences
 from relax_explorer.core.ops import find
 from relax_explorer.core.passes.contract import PassSite, module_pass
 from relax_explorer.core.passes.dataflow_forms import DataflowForms
@@ -24,6 +26,8 @@ from relax_explorer.core.passes.properties import NO_HIGH_LEVEL_OPS, NORMAL_FORM
 from relax_explorer.core.program.module import IRModule
 
 _FLOATS = (FLOAT16, FLOAT32)
+_ASTYPE = e.op_ref("relax.astype")
+_TO: dict[DType | None, Attrs] = {to: Attrs({"dtype": to}) for to in _FLOATS}
 
 
 @module_pass("ToMixedPrecision", requires=[NORMAL_FORM], invalidates=[NO_HIGH_LEVEL_OPS])
@@ -47,7 +51,7 @@ def to_mixed_precision(
         raise Failure(Diagnostic(codes.BAD_OPTION, f"out_dtype is {out_dtype!r}", help=help))
     named = {name: _half_params(fn, fp16_input_names) for name, fn in module.relax_functions.items()}
     _check_names(module, fp16_input_names, {p.name for params in named.values() for p in params})
-    called = {x.name for fn in module.relax_functions.values() for x in exprs(fn) if type(x) is e.GlobalVar}
+    called = {other for fn in module.relax_functions.values() for other in mentioned(fn)}
     for name, fn in module.relax_functions.items():
         new = _Mixer(fn, at, dtype(out_dtype), () if name in called else named[name]).function()
         if new is not fn:
@@ -180,9 +184,10 @@ class _Mixer(DataflowForms):
 
     def after(self, binding: e.Binding) -> None:
         """Cast a variable that is needed in float16 only."""
-        if binding.var is not None and binding.var in self.uses.in_own_block:
+        var = binding.var
+        if var is not None and var in self.uses.in_own_block and self.uses.only_half(var):
             with self.emitting(binding):
-                self._halve(binding.var)
+                self._halve(var)
 
     def _halve(self, var: e.Var) -> None:
         """Cast a variable once if each of its readers needs float16."""
@@ -204,7 +209,7 @@ class _Mixer(DataflowForms):
             value = self._in_precision(value, policy)
         if value is binding.value:
             return value  # so that a second run changes nothing
-        value = self.build.informed(value)
+        value = self.ready = self.build.informed(value)
         if type(var) is not e.DataflowVar:
             return self._converted(value, binding.value.struct_info)
         return self._converted(value, FLOAT16) if policy is ALWAYS else value
@@ -212,13 +217,18 @@ class _Mixer(DataflowForms):
     def _in_precision(self, value: e.Call, policy: frozenset[str]) -> e.Call:
         """A call with operands of the dtype that its policy says."""
         to = FLOAT32 if policy is FOLLOW and any(map(_is_wide, value.args)) else FLOAT16
-        args = tuple([self._converted(arg, to) for arg in value.args])
+        args = tuple([self._operand(arg, to) for arg in value.args])
         attrs, op = value.attrs, find(value.op.name) if type(value.op) is e.OpRef else None
         if policy is ALWAYS and op is not None and any(p.name == "out_dtype" for p in op.attributes):
             attrs = attrs.having(out_dtype=self.out_dtype)
         if attrs == value.attrs and all(map(is_, args, value.args)):
             return value
         return e.Call(value.op, args, attrs, value.sinfo_args, None, value.span)
+
+    def _operand(self, arg: e.Expr, to: DType) -> e.Expr:
+        """An operand in a dtype. A cast is bound here, which takes less time than a nested one."""
+        new = self._converted(arg, to)
+        return new if new is arg or type(new) is not e.Call else self.build.emit(new)
 
     def restored(self, expr: e.Expr) -> e.Expr:
         """An expression whose operands have their first dtypes again."""
@@ -236,7 +246,8 @@ class _Mixer(DataflowForms):
         if not _differs(info, to):
             return expr
         if not isinstance(info, s.TupleStructInfo):
-            return call("relax.astype", expr, dtype=to if isinstance(to, DType) else _dtype(to))
+            wanted = to if isinstance(to, DType) else _dtype(to)
+            return e.Call(_ASTYPE, (expr,), _TO[wanted])  # it differs, so it is one of the two
         parts = to.fields if isinstance(to, s.TupleStructInfo) else (to,) * len(info.fields)
         if type(expr) is e.Tuple:
             fields: tuple[e.Expr, ...] = expr.fields

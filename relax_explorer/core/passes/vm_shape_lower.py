@@ -27,7 +27,7 @@ from relax_explorer.core.passes.properties import (
     SYMBOLS_ATTACHED,
 )
 from relax_explorer.core.passes.run_time_checks import Checks, describe
-from relax_explorer.core.passes.shape_heap import ShapeHeap
+from relax_explorer.core.passes.shape_heap import NO_LENGTHS, ShapeHeap
 from relax_explorer.core.shapes.machine_checks import is_lowered
 
 
@@ -76,6 +76,7 @@ class _Lowering:
         self.names = FreshNames.of(fn)
         self.emitted: list[e.Binding] = []  # the bindings of the open block
         self.renamed: dict[e.Var, e.Var] = {}  # variables whose StructInfo has only a rank now
+        self.codes: dict[p.PrimExpr, tuple[e.PrimValue, e.PrimValue]] = {}  # those of lengths
         self.infer = Inferrer(Report(), at.editor.signature)
         self.shape_heap = self.emit(self._allocation(), "shape_heap")
 
@@ -171,9 +172,11 @@ class _Lowering:
         """The binding with its new value. Allocations have only a rank if the heap holds their lengths."""
         if value is binding.value or type(value) is e.If:
             return replace(binding, value=value)
-        if type(value) in (e.Call, e.TupleGetItem):
-            value = replace(value, struct_info=None)
-        info = self.infer.call(value) if type(value) is e.Call else self.infer.info(value)
+        if type(value) is e.Call:
+            info = self.infer.call(value)
+        else:
+            derived = replace(value, struct_info=None) if type(value) is e.TupleGetItem else value
+            info = self.infer.info(derived)
         if info is binding.var.struct_info:
             return replace(
                 binding, value=value if isinstance(value, e.Var) else replace(value, struct_info=info)
@@ -196,16 +199,24 @@ class _Lowering:
             return self._made(value) or value
         if isinstance(value, (e.Var, e.Tuple)):
             return self._operand(value)
-        return map_operands(value, self._operand)
+        return value if self._stays(value) else map_operands(value, self._operand)
+
+    def _stays(self, value: e.Expr) -> bool:
+        """True for a call without lengths among its operands, and without variables that were renamed."""
+        if type(value) is not e.Call or not NO_LENGTHS.issuperset(map(type, value.args)):
+            return False
+        return self.renamed.keys().isdisjoint((value.op, *value.args))
 
     def _operand(self, value: e.Expr) -> e.Expr:
+        if isinstance(value, e.Var):  # most often
+            return self.renamed.get(value, value)
         if type(value) is e.ShapeExpr or type(value) is e.PrimValue:
             made = self._made(value)
             return value if made is None else self.emit(made)
         if type(value) is e.Tuple:
             fields = tuple(map(self._operand, value.fields))
             return value if all(map(is_, fields, value.fields)) else e.tuple_of(fields)
-        return self.renamed.get(value, value) if isinstance(value, e.Var) else value
+        return value
 
     def _made(self, value: e.ShapeExpr | e.PrimValue) -> e.Call | None:
         """The builtin that makes a shape or a scalar from the heap. None if its lengths are numbers."""
@@ -228,6 +239,8 @@ class _Lowering:
 
     def _code(self, length: p.PrimExpr) -> tuple[e.PrimValue, e.PrimValue]:
         """0 and a number, or 1 and a slot."""
-        if isinstance(length, p.IntImm):
-            return m.number(0), m.number(length.value)
-        return m.number(1), m.number(self.heap.slots[length])
+        known = self.codes.get(length)
+        if known is None:
+            kind, number = (0, length.value) if isinstance(length, p.IntImm) else (1, self.heap.slots[length])
+            known = self.codes[length] = m.number(kind), m.number(number)
+        return known
