@@ -8,13 +8,24 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
-from relax_explorer.core.ir import attrs, expr, index_map, prim, struct_info, tensor_place, types
+from relax_explorer.core.ir import (
+    attrs,
+    expr,
+    index_map,
+    prim,
+    prim_atoms,
+    prim_binary,
+    struct_info,
+    tensor_place,
+    types,
+)
 from relax_explorer.core.ir.node import field_names
 from relax_explorer.core.program import module
 from relax_explorer.core.tir import buffer, prim_expr, stmt
 
 PAGE = Path(expr.__file__).parent / "README.md"
-MODULES = (expr, struct_info, prim, types, tensor_place, index_map, attrs, module, stmt, prim_expr, buffer)
+ROOMS_OF_SCALARS = (prim, prim_atoms, prim_binary, prim_expr)
+MODULES = (expr, struct_info, *ROOMS_OF_SCALARS, types, tensor_place, index_map, attrs, module, stmt, buffer)
 SAID_ONCE = {"struct_info", "span", "size"}  # in the introduction; the size is a cache
 BASES = {
     "Expr", "StructInfo", "PrimExpr", "Binary", "Called", "Comparison", "Logical", "Type", "Stmt", "Verbatim", "StructInfoText",

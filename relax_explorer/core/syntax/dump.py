@@ -16,7 +16,7 @@ import numpy as np
 
 from relax_explorer.core.codes import syntax as codes
 from relax_explorer.core.diagnostics import ParseError, Report
-from relax_explorer.core.ir import expr, prim, struct_info
+from relax_explorer.core.ir import expr, prim, prim_atoms, prim_binary, struct_info
 from relax_explorer.core.ir.attrs import Attrs, Verbatim
 from relax_explorer.core.ir.dtype import DType, dtype
 from relax_explorer.core.ir.index_map import IndexMap, index_map
@@ -29,7 +29,7 @@ from relax_explorer.core.tir import buffer, stmt
 from relax_explorer.core.tir import prim_expr as tir_expr
 
 FORMAT = "relax-explorer 1"
-_ROOMS = (expr, prim, struct_info, modules, buffer, stmt, tir_expr)
+_ROOMS = (expr, prim, prim_atoms, prim_binary, struct_info, modules, buffer, stmt, tir_expr)
 _CLASSES: dict[str, type] = {
     name: node_class
     for room in _ROOMS
