@@ -1,4 +1,4 @@
-"""Each test of the explorer starts without recent files and remembered inputs."""
+"""Each test of the explorer starts without recent files and remembered inputs, and waits no longer than it must."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ from pathlib import Path
 import pytest
 
 from relax_explorer.ui import directories
+from tests.support import textual_speed
+
+textual_speed.hasten()
 
 
 @pytest.fixture(autouse=True)

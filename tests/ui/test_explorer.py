@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -18,10 +19,12 @@ LLAMA = str(DATA / "llama" / "00_input.py")
 
 async def wait(pilot: object, condition: object, seconds: float = 60) -> None:
     """Pause until a condition holds; the time limit only ends a failing test."""
-    for _ in range(int(seconds / 0.05)):
-        await pilot.pause(0.05)  # type: ignore[attr-defined]  # a textual Pilot
+    end, delay = time.monotonic() + seconds, 0.004
+    while time.monotonic() < end:
+        await pilot.pause(delay)  # type: ignore[attr-defined]  # a textual Pilot
         if condition():  # type: ignore[operator]  # a callable
             return
+        delay = min(2 * delay, 0.05)
     raise AssertionError("the condition never held")
 
 
