@@ -49,7 +49,7 @@ def pytest_configure(config: pytest.Config) -> None:
     # Tests start the program some hundred times. Without bytecode each process compiles the package anew, which takes a second.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     # A worker holds a million objects of pytest, which each full collection visits: a fifth of the time of the explorer's tests.
-    gc.set_threshold(10_000, 10, 10)
+    gc.set_threshold(4_000, 10, 20)
     packed_functions.register()
     proofs.SAMPLE.listen()
     if config.getoption("--update") and os.environ.get("CI"):

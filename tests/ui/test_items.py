@@ -249,7 +249,7 @@ async def test_the_graph_of_a_block(requirement: str, tmp_path: Path) -> None:
     assert len(names) >= 3
     app = Explorer(file(tmp_path, BLOCK), "", screen="graph")
     async with app.run_test(size=(120, 40)) as pilot:
-        await wait(pilot, lambda: "exp" in screen_text(app) and "sin" in screen_text(app))
+        await wait(pilot, lambda: app.screen_name == "graph" and "sin" in screen_text(app))
         lines = screen_text(app).split("\n")
         rows = [next(n for n, line in enumerate(lines) if word in line) for word in ("x ", "exp", "sin")]
         assert rows == sorted(rows)

@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 from textual.events import Paste, Resize
 from textual.geometry import Size
+from textual.screen import Screen
 
 from relax_explorer.core.session.session import Session
 from relax_explorer.ui.tui.app import Explorer, screen_class
+from relax_explorer.ui.tui.jobs import Job, JobTold
 from tests.support.roundtrip import SAMPLES
 from tests.ui.random_events import clicks, pressed
 from tests.ui.test_explorer import opened, screen_text, wait
@@ -46,6 +48,15 @@ async def test_a_size_that_the_terminal_no_longer_has_is_dropped(keys: tuple[str
         assert app.screen._compositor.size == (120, 30)
         app.post_message(Resize(new, new))
         await wait(pilot, lambda: app.screen._compositor.size == new)
+
+
+async def test_a_result_that_arrives_after_the_end_is_dropped() -> None:
+    app = Explorer(PRINTS)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await opened(app, pilot)
+    shown: list[Screen] = []
+    app.on_job_told(JobTold(Job("session", "reading", app), lambda: shown.append(app.frame), is_end=False))
+    assert shown == []
 
 
 async def test_after_a_parse_error_the_problems_pane_shows_it(tmp_path: Path) -> None:

@@ -551,9 +551,9 @@ class Explorer(App[int]):
     # -- jobs -----------------------------------------------------------------------------------------------------
 
     def on_job_told(self, message: JobTold) -> None:
-        """Take a result of a job, unless newer work replaced it."""
+        """Take a result of a job, unless newer work replaced it, or the explorer ended meanwhile."""
         is_wanted = self.jobs.ended(message.job) if message.is_end else not message.job.is_stale
-        if is_wanted:
+        if is_wanted and any(isinstance(screen, Frame) for screen in self.screen_stack):
             message.then()
         if message.is_end:
             self._tick()
