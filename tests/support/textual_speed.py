@@ -8,18 +8,17 @@ from functools import wraps
 from textual import _wait
 from textual.css import stylesheet
 from textual.css.model import RuleSet
-from textual.css.tokenize import Token
+from textual.css.parse import parse
+from textual.css.tokenizer import Token
 
 WINDOW = 0.005  # seconds without work after which an app counts as idle; Textual waits for 0.02, several times for each key
 IDLE = 0.0005  # seconds of work in an idle window
-
-Rules = tuple[tuple[object, ...], list[Token]]
 
 
 def hasten() -> None:
     """Shorten the pauses of the pilot, and parse each style sheet once in a process. Apps behave as before."""
     _wait.SLEEP_GRANULARITY, _wait.SLEEP_IDLE = WINDOW, IDLE
-    parse, known = stylesheet.parse, {}
+    known: dict[object, list[RuleSet]] = {}
 
     @wraps(parse)
     def parsed(
@@ -44,4 +43,4 @@ def hasten() -> None:
             known[key] = rules
         return known[key]
 
-    stylesheet.parse = parsed
+    stylesheet.parse = parsed  # type: ignore[attr-defined]  # the module imports this name, and calls it
