@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from relax_explorer.core.arith.multiples import bind_multiples, multiple
 from relax_explorer.core.arith.prove import Answer, equal
 from relax_explorer.core.arith.simplify import simplify
 from relax_explorer.core.check.compatible import match_dims
@@ -75,7 +76,19 @@ def _dims(params: Sequence[s.StructInfo], actuals: Sequence[_Actual]) -> tuple[D
                 match_dims(want, have.info, dims)
                 if not outputs and isinstance(want, s.TensorStructInfo):
                     match_dims(want, have.info, passed_dims)
+    given = [(want, have) for want, have in zip(params, actuals, strict=True) if not have.is_output]
+    for pairs in (given, zip(params, actuals, strict=True)):
+        bind_multiples(_pairs(pairs), dims)
+    bind_multiples(_pairs((q, have) for q, have in given if isinstance(q, s.TensorStructInfo)), passed_dims)
     return dims, passed_dims
+
+
+def _pairs(values: Iterable[tuple[s.StructInfo, _Actual]]) -> Iterator[tuple[p.PrimExpr, p.PrimExpr]]:
+    """The dimensions of parameters with the lengths that they get."""
+    for want, have in values:
+        wanted, lengths = s.lengths(want), s.lengths(have.info)
+        if len(wanted) == len(lengths):
+            yield from zip(wanted, lengths, strict=True)
 
 
 def _actuals(
@@ -157,10 +170,19 @@ def _one(
     late = _conflict(have.info, param, passed_dims if have.is_output else {}) is None
     requirement = str(expected) if value is expected else f"{expected} = {value}"
     where = f", dimension {axis}" if isinstance(have.info, s.TensorStructInfo) else ""
+    if passed_dims.keys().isdisjoint(p.free_vars(expected)) and _has_no_solution(expected, length):
+        requirement = f"{expected}: {expected} = {length} has no solution"
     text = f"{have.what}{where} is {length}, parameter {number} of {_name(call)} needs {requirement}"
     code: Code = codes.ARGUMENT_DIMS if late else codes.ARGUMENT_INFO
     report.say(code, _with_operator(call, text), call, help=_fix(have, want), labels=places, spec_only=late)
     return late
+
+
+def _has_no_solution(dim: p.PrimExpr, length: p.PrimExpr) -> bool:
+    """True if no value of its one variable makes the dimension that length."""
+    variables = p.free_vars(dim)
+    found = multiple(dim, length, variables[0]) if dim.children() and len(variables) == 1 else None
+    return found is not None and equal(found.remainder, p.IntImm(0)) is Answer.NO
 
 
 def _fix(have: _Actual, want: s.StructInfo) -> str:

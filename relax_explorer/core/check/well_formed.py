@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from relax_explorer.core.check import kernel_calls, kernel_loops, purity
+from relax_explorer.core.check import kernel_calls, kernel_lengths, kernel_loops, purity
 from relax_explorer.core.check.call_graph import call_graph, components, is_recursive
 from relax_explorer.core.check.callee import Callees
 from relax_explorer.core.check.compatible import defined_dims
@@ -47,6 +47,7 @@ def violations(module: IRModule, assume_pure: bool = False) -> Iterator[Diagnost
             yield from purity.violations(fn, assume_pure)
     yield from kernel_calls.violations(module)
     yield from kernel_loops.violations(module)
+    yield from kernel_lengths.violations(module)
     yield from _outside(module)
 
 

@@ -179,6 +179,14 @@ PRIVATE = Code(
     "TVM's virtual machine runs it all the same.",
     "Run a function that calls it, or allow private functions: `run --private`, or `private=True` from Python.",
 )
+OTHER_THAN_STATED = Code(
+    "RX0528",
+    "packed function returned another value than its call states",
+    "Nobody checks what a packed function returns (Relax, call_packed): the compiler takes the StructInfo that the call states, or the "
+    "function's own, for granted, and drops checks that it proves. The run goes on with the value as it is. This is told once for each call.",
+    "Correct the StructInfo; or state less, for example R.Tensor(ndim=2), and check the result by R.match_cast.",
+    severity=Severity.WARNING,
+)
 WRONG_ARGUMENT = Code(
     "RX0518",
     "wrong argument of a builtin",

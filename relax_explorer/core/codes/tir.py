@@ -45,3 +45,12 @@ BOUND_TWICE = Code(
     '            v, w = T.axis.remap("SS", [i, i])\n            A[v, w] = 1\n',
     severity=Severity.WARNING,
 )
+LENGTH_NOT_ALONE = Code(
+    "RX0065",
+    "length of a PrimFunc that is no dimension by itself",
+    "A PrimFunc finds the values of its shape variables in the lengths of its buffers. TVM looks at dimensions that are one variable. "
+    "The explorer also solves `m * 4 + 1` for `m`, and a call whose length has no solution stops; from `n * m` alone nothing follows.",
+    "Pass a buffer that has this length, or the length as a scalar parameter.",
+    '@T.prim_func\ndef f(A: T.Buffer(("m * 4",), "int32")):\n    m = T.int64()\n    A[0] = 1\n',
+    severity=Severity.WARNING,
+)

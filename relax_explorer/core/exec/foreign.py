@@ -11,9 +11,11 @@ import numpy as np
 from relax_explorer.core.codes import runtime as codes
 from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.exec.faults import at_call
+from relax_explorer.core.exec.match import Mismatch, match
 from relax_explorer.core.exec.plan import Instruction
 from relax_explorer.core.exec.running import Running
-from relax_explorer.core.exec.values import Value
+from relax_explorer.core.exec.values import Value, describe
+from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.dtype import from_numpy
 
 
@@ -38,6 +40,22 @@ def called(
         text = f"{name} returned an array of {odd}, which is no element type"
         raise machine.trap(codes.PACKED_FAILED, text, at)
     return result
+
+
+def other_than_stated(machine: Running, at: Instruction, result: Value) -> str:
+    """How the result of a packed function differs from the StructInfo of its call; "" if it does not."""
+    call = at.node
+    is_filled = (
+        isinstance(call.op, e.OpRef) and call.op.name == "relax.call_dps_packed"
+    )  # the result is an argument
+    if result is None or is_filled or call.struct_info is None:
+        return ""
+    frame = machine.frames[-1]
+    try:
+        match(result, call.struct_info, dict(frame.dims), machine.scope(frame))
+    except Mismatch as problem:
+        return f"{describe(result)}, the call states {call.struct_info}: {problem}"
+    return ""
 
 
 def _odd_dtype(value: Value) -> str:

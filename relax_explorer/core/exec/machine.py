@@ -29,7 +29,7 @@ from relax_explorer.core.exec.checks import (
 from relax_explorer.core.exec.engine import FUSED, REFERENCE
 from relax_explorer.core.exec.events import Change, Event
 from relax_explorer.core.exec.faults import guarded
-from relax_explorer.core.exec.foreign import called
+from relax_explorer.core.exec.foreign import called, other_than_stated
 from relax_explorer.core.exec.frame import Frame
 from relax_explorer.core.exec.interrupt import Interrupt
 from relax_explorer.core.exec.kernels import Kernels, by_symbol
@@ -497,7 +497,10 @@ class Machine:
 
         result = overwriting(self, args, work)
         if isinstance(result, np.generic):  # numpy returns scalars for tensors of rank 0
-            return np.asarray(result)
+            result = np.asarray(result)
+        odd = other_than_stated(self, at, result)
+        if odd:
+            self.warn(codes.OTHER_THAN_STATED, f"{name} returned {odd}", at)
         if isinstance(result, (int, float, str)) and not any(
             item.code is codes.PLAIN_RESULT for item in self.warnings
         ):

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from relax_explorer.core.arith.multiples import bind_multiples
 from relax_explorer.core.codes import runtime as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure, Label
 from relax_explorer.core.exec import tir_cache, tir_packed, tir_traps
@@ -291,11 +292,37 @@ class Kernel:
                 for dim, length in zip(param.shape, arg.shape, strict=True):
                     if type(dim) is p.PrimVar:
                         dims.setdefault(dim, length)
+        if len(dims) < len(self.variables.lengths):
+            self._solve(args, dims)
         for param, arg in zip(self.fn.params, args, strict=True):
             if isinstance(param, Buffer):
                 for axis, length in enumerate(arg.shape):
                     self._compare(param, axis, length, dims)
         return dims
+
+    def _solve(self, args: Sequence[Any], dims: dict[p.PrimVar, int]) -> None:
+        """Find the variables that stand in no dimension alone: `m * 4` of length 16 tells that `m` is 4."""
+        values: dict[p.PrimVar, p.PrimExpr] = {var: p.IntImm(value, var.dtype) for var, value in dims.items()}
+        places = [
+            (param, axis, length)
+            for param, arg in zip(self.fn.params, args, strict=True)
+            if isinstance(param, Buffer)
+            for axis, length in enumerate(arg.shape)
+        ]
+        bind_multiples([(q.shape[n], p.IntImm(length, q.shape[n].dtype)) for q, n, length in places], values)
+        for var in self.variables.lengths:
+            found = values.get(var)
+            if isinstance(found, p.IntImm):
+                dims[var] = found.value
+                continue
+            param, axis, length = next(
+                place for place in places if var in p.free_vars(place[0].shape[place[1]])
+            )
+            dim = param.shape[axis]
+            is_one = len(p.free_vars(p.substitute(dim, values))) == 1
+            fault = f"{dim} = {length} has no solution" if is_one else f"{dim} does not tell {var.name}"
+            text = f"a length of buffer {param.name} is {length}: {fault}"
+            raise Misfit(self.fn, param, axis, length, text, dims)
 
     def _compare(self, param: Buffer, axis: int, length: int, dims: Mapping[p.PrimVar, int]) -> None:
         dim = param.shape[axis]

@@ -6,6 +6,7 @@ from relax_explorer.core.session.command_arguments import (
     AT,
     FUNCTION,
     MAX_INPUT,
+    PACKED,
     PASSES,
     PROGRAM,
     RUN_INPUT,
@@ -45,6 +46,7 @@ SHAPES = Command(
         RUN_INPUT,
         SHAPE,
         MAX_INPUT,
+        PACKED,
         Argument(
             "--desugared",
             "print a program with shape contracts (*.shapes) as wrappers with assertions",

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+from relax_explorer.core.arith.multiples import Multiple, bind_multiples
+from relax_explorer.core.arith.simplify import simplify
 from relax_explorer.core.check.wildcards import map_lengths, wildcards_in
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
@@ -31,14 +33,21 @@ class Matching:
     wildcards: dict[p.PrimExpr, p.PrimVar] = field(default_factory=dict)
     bound: list[tuple[p.PrimVar, p.PrimExpr]] = field(default_factory=list)
     is_binding: bool = False
+    compound: list[tuple[p.PrimExpr, p.PrimExpr]] = field(default_factory=list)  # met while binding
+    told: dict[tuple[p.PrimExpr, p.PrimExpr], Multiple] = field(default_factory=dict)  # what bound a variable
 
     def bind(self, values: Iterable[tuple[s.StructInfo, s.StructInfo | None, str]]) -> None:
-        """Bind the new variables of several values, so that a dimension may use one that a later value binds."""
-        self.is_binding = True
+        """Bind the new variables of several values, so that a dimension may use one that a later value binds.
+
+        Then those that stand in no dimension alone: `m * 4` tells `m`, and demands that 4 divides the length.
+        """
+        self.is_binding, self.compound = True, []
         for want, have, name in values:
             for _ in self.demands(want, have, name):
                 pass
         self.is_binding = False
+        own = [(want, have) for want, have in self.compound if self.scope.isdisjoint(p.free_vars(want))]
+        self.told |= bind_multiples(own, self.values)
 
     def length(self, name: str) -> p.PrimVar:
         """The variable of a length that is not known."""
@@ -127,15 +136,29 @@ class Matching:
             self.values[want] = have
             self.bound.append((want, have))
             return
-        wanted = p.substitute(want, self.values) if self.values else want
-        if have is wanted or self.is_binding:
+        if self.is_binding:
+            self.compound.append((want, have))
+            return
+        told = self.told.get((want, have))
+        if told is not None:
+            condition = p.EQ(told.remainder, p.IntImm(0))
+            yield Demand(str(condition), condition)
+            return
+        wanted = _filled(want, self.values)
+        if have is wanted:
             return
         if all(
             var in self.values or var in self.scope for var in p.free_vars(want)
         ):  # else the callee binds it
             is_unknown = type(have) is p.PrimVar and have.name in self.unknown
             condition = p.EQ(have, wanted)
-            yield Demand(str(p.EQ(have, want) if is_unknown else condition), condition)
+            yield Demand(f"{have} == {want if is_unknown else wanted}", condition)
+
+
+def _filled(dim: p.PrimExpr, values: dict[p.PrimVar, p.PrimExpr]) -> p.PrimExpr:
+    """A dimension with values for its variables; a number if all of these are numbers."""
+    filled = p.substitute(dim, values) if values else dim
+    return filled if p.free_vars(filled) or not filled.children() else simplify(filled)
 
 
 def fits_without_lengths(have: s.StructInfo, want: s.StructInfo) -> bool:

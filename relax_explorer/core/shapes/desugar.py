@@ -10,8 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
-from relax_explorer.core.arith.form import CANONICAL
-from relax_explorer.core.arith.polynomial import rebuild
+from relax_explorer.core.arith.multiples import multiple
 from relax_explorer.core.arith.simplify import simplify
 from relax_explorer.core.codes import relations as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure, Label
@@ -123,21 +122,18 @@ def _length(term: p.PrimExpr, dim: p.PrimExpr, known: Environment, place: Span |
         yield Guard(p.EQ(term, value), "")
         return
     (var, *others) = new
-    parts = dict(CANONICAL.polynomial(value))
-    factor = parts.pop((var,), 0)
-    if others or factor <= 0 or any(var in p.free_vars(*monomial) for monomial in parts if monomial):
+    found = None if others else multiple(value, term, var)
+    if found is None:
         names = " and ".join(v.name for v in new)
         text = f"the dimension {dim} does not tell {names}"
         raise Failure(
             Diagnostic(codes.NO_SOLUTION, text, (Label(place, "", True),), help=codes.NO_SOLUTION.fix)
         )
-    rest = rebuild(parts, var.dtype) if parts else p.IntImm(0)
-    difference = simplify(p.Sub(term, rest)) if parts else term
-    if factor != 1:
-        yield Guard(p.EQ(p.FloorMod(difference, p.IntImm(factor)), p.IntImm(0)), "", solves=True)
-    if parts:
-        yield Guard(p.GE(term, rest), "", solves=True)
-    known.sizes[var] = difference if factor == 1 else p.FloorDiv(difference, p.IntImm(factor))
+    if found.factor != 1:
+        yield Guard(p.EQ(p.FloorMod(found.difference, p.IntImm(found.factor)), p.IntImm(0)), "", solves=True)
+    if found.rest is not None:
+        yield Guard(p.GE(term, found.rest), "", solves=True)
+    known.sizes[var] = found.value
 
 
 def desugared_text(program: c.Program, terms: c.Terms) -> str:

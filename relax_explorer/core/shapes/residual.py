@@ -25,16 +25,18 @@ from relax_explorer.core.ops.machine.effect import AssertOp
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.shapes.assumptions import Assumptions, Fact
 from relax_explorer.core.shapes.callers import Callers, CallSite
+from relax_explorer.core.shapes.check_words import remedy, values_in, why_not, words
 from relax_explorer.core.shapes.conditions import Demand, Matching
 from relax_explorer.core.shapes.length_tests import LengthTests
 from relax_explorer.core.shapes.machine_checks import MachineState, is_lowered
 from relax_explorer.core.tir.signature import prim_func_info
 from relax_explorer.core.tir.stmt import PrimFunc
 
-PARAMETERS, CAST, ASSERT, ARGUMENTS, KERNEL, OPERATOR, RESULT, MACHINE = (
-    "parameters", "match_cast", "assert", "arguments", "kernel", "operator", "result", "machine",
+PARAMETERS, CAST, ASSERT, ARGUMENTS, KERNEL, OPERATOR, RESULT, MACHINE, PACKED = (
+    "parameters", "match_cast", "assert", "arguments", "kernel", "operator", "result", "machine", "packed",
 )  # fmt: skip
 ALL = frozenset((PARAMETERS, CAST, ASSERT, ARGUMENTS, KERNEL, OPERATOR, RESULT, MACHINE))
+# PACKED is not one of them: nobody checks what a packed function gets and returns, so it proves nothing.
 # These stand in the text of a program, and every way of running it makes them. Kernels of operators may not compare lengths.
 WRITTEN = frozenset((PARAMETERS, CAST, ASSERT, MACHINE))
 
@@ -77,19 +79,27 @@ class ShapeCheck:
         """Why it remains: lengths for which it fails. Calls from outside are always checked, so parameters need no reason."""
         if self.answer is not Answer.UNKNOWN or self.kind == PARAMETERS:
             return ""
+        if self.kind == PACKED and self.subject.startswith(_OF_PACKED):
+            return "a packed function may return anything"
         if self.kind == MACHINE and self.text != str(self.condition):
             return "nothing before it tells"
-        return _NOT_LENGTHS if self.condition is None else _why(self.known, self.condition)
+        return _NOT_LENGTHS if self.condition is None else why_not(self.known, self.condition)
 
     @cached_property
     def remedy(self) -> str:
         """What would remove a check that remains."""
         if self.answer is not Answer.UNKNOWN or self.kind == PARAMETERS:
             return ""
+        if self.kind == PACKED:
+            return (
+                _UNCHECKED_RESULT
+                if self.subject.startswith(_OF_PACKED)
+                else "nobody checks it: cast the argument before the call"
+            )
         if self.kind == MACHINE:
             return "prove or cast it before VMShapeLower"
-        subject = self.subject if self.kind != OPERATOR else _values_in(self.condition) or self.subject
-        return _remedy(subject, None if self.condition is None else self.known.known(self.condition))
+        subject = self.subject if self.kind != OPERATOR else values_in(self.condition) or self.subject
+        return remedy(subject, None if self.condition is None else self.known.known(self.condition))
 
 
 def shape_checks(
@@ -195,6 +205,7 @@ class _Walk:
         self.unknown: dict[str, p.PrimVar] = {}
         self.wildcards: dict[p.PrimExpr, p.PrimVar] = {}
         self.tests = LengthTests()
+        self.externs: dict[e.Var, e.ExternFunc] = {}
         self.machine: MachineState | None = None  # of a function in virtual machine form
         self.names: dict[e.Expr, str] = {}  # no two values have the same
         self.counts: dict[str, int] = {}
@@ -266,6 +277,9 @@ class _Walk:
         name = binding.var.name if binding.var is not None else "_"
         if binding.var is not None:
             self.tests.note(binding.var, value)
+            packed = self._extern(value)
+            if packed is not None:
+                self.externs[binding.var] = packed
         if isinstance(binding, e.MatchCast):
             matching = self.matching(scope)
             known = self.place(
@@ -333,6 +347,9 @@ class _Walk:
         self, call: e.Call, name: str, binding: e.Binding, known: Assumptions, scope: set[p.PrimVar]
     ) -> Assumptions:
         op = call.op
+        packed = self._extern(op)
+        if packed is not None:
+            return self._packed(call, packed, binding, known)
         if isinstance(op, e.GlobalVar):
             return self._arguments(call, op, binding, known)
         declared = find(op.name) if isinstance(op, e.OpRef) else None
@@ -365,7 +382,7 @@ class _Walk:
             return [(demand, " and ".join(dict.fromkeys(unknown)))]
         pairs = lengths_to_check(declared, call, infos) or ()
         conditions = [p.EQ(a, b) for a, b in pairs]
-        self.demands[key] = [(Demand(_words(condition), condition), "") for condition in conditions]
+        self.demands[key] = [(Demand(words(condition), condition), "") for condition in conditions]
         return self.demands[key]
 
     def _named(self, arg: e.Expr) -> s.StructInfo | None:
@@ -396,6 +413,36 @@ class _Walk:
             site = CallSite(op.name, self.name, binding, matching.values, known, self.is_reached)
             self.sites.append(site)
         return known
+
+    def _packed(
+        self, call: e.Call, value: e.ExternFunc, binding: e.Binding, known: Assumptions
+    ) -> Assumptions:
+        """What a packed function with a signature needs, and what a call states of the result. Nobody checks it in the run."""
+        info = value.struct_info
+        signature = info.params if isinstance(info, s.FuncStructInfo) else None
+        if signature is not None and len(signature) == len(call.args):
+            names = [self.called(arg) for arg in call.args]
+            rows = list(zip(signature, [arg.struct_info for arg in call.args], names, strict=True))
+            matching = self.matching(set())
+            matching.bind(rows)
+            for wanted, have, name in rows:
+                subject = f"{name} for {value.name}"
+                known = self.place(PACKED, subject, wanted, have, binding, known, matching, name)
+        stated = call.struct_info
+        is_told = isinstance(stated, (s.TensorStructInfo, s.TupleStructInfo, s.ShapeStructInfo))
+        if is_told and binding.var is not None and not value.name.startswith("vm.builtin."):
+            demand = Demand(f"{self.called(binding.var)} is {stated}")
+            known = self.add(PACKED, _OF_PACKED + value.name, demand, binding, known)
+        return known
+
+    def _extern(self, callee: e.Expr) -> e.ExternFunc | None:
+        """The packed function that a callee is."""
+        found: object = callee
+        if isinstance(callee, e.Var):
+            found = self.externs.get(callee)
+        elif isinstance(callee, e.GlobalVar):
+            found = self.module.functions.get(callee.name)
+        return found if isinstance(found, e.ExternFunc) else None
 
     def _assert(self, call: e.Call, binding: e.Binding, known: Assumptions) -> Assumptions:
         """An assertion about lengths; one about data tells nothing."""
@@ -465,7 +512,7 @@ class _Walk:
                     self.name, kind, subject, demand.text, answer, place, condition, known, self.is_reached
                 )
             )
-        if answer is Answer.NO:
+        if answer is Answer.NO and kind != PACKED:
             self.is_reached = False
         if answer is not Answer.UNKNOWN or condition is None or kind not in self.trusted:
             return known
@@ -473,6 +520,8 @@ class _Walk:
         return known.plus(condition, f"checked {'in line ' + str(line) if line else 'before'}", place)
 
 
+_OF_PACKED = "the result of "
+_UNCHECKED_RESULT = "nobody checks it: state less, such as the rank alone, and cast the result"
 _NOT_LENGTHS = "the StructInfo of the value does not tell"
 
 
@@ -496,50 +545,6 @@ def _conjuncts(fact: p.PrimExpr) -> list[p.PrimExpr]:
         else:
             found.append(part)
     return found
-
-
-def _words(condition: p.PrimExpr) -> str:
-    """A condition as people say it. Broadcasting demands that a product of differences is 0: that one of them is."""
-    if not isinstance(condition, p.EQ) or not isinstance(condition.a, p.Mul):
-        return str(condition)
-    parts, possible = [], []
-    stack: list[p.PrimExpr] = [condition.a]
-    while stack:
-        part = stack.pop()
-        if isinstance(part, p.Mul):
-            stack += [part.b, part.a]
-        elif isinstance(part, p.Sub):
-            parts.append(f"{part.a} == {part.b}")
-            if equal(part.a, part.b) is not Answer.NO:  # 4 == 1 is no way out
-                possible.append(parts[-1])
-        else:
-            return str(condition)
-    return " or ".join(possible or parts)
-
-
-def _why(known: Assumptions, condition: p.PrimExpr) -> str:
-    """Why a condition does not follow: lengths for which it fails, or only that no proof was found."""
-    example = known.counterexample(condition)
-    if not example:
-        return "no proof was found"
-    return f"it fails with {', '.join(f'{var} = {value}' for var, value in example.items())}"
-
-
-def _remedy(subject: str, condition: p.PrimExpr | None) -> str:
-    """What the author can write so that the check vanishes, or happens once."""
-    if condition is None or any("[" in var.name for var in p.free_vars(condition)):
-        return f"annotate {subject} where its value is made, or cast it there once"
-    if isinstance(condition, p.EQ):
-        for a, b in ((condition.a, condition.b), (condition.b, condition.a)):
-            if type(a) is p.PrimVar:
-                return f"write {b} instead of {a} where {a} is bound, if they are always equal"
-    return "cast the value once, where its length is made"
-
-
-def _values_in(condition: p.PrimExpr | None) -> str:
-    """The names of the values whose lengths a condition names by their place, such as `x.shape[0]`."""
-    names = [] if condition is None else [var.name for var in p.free_vars(condition) if "[" in var.name]
-    return " and ".join(dict.fromkeys(name.partition(".shape")[0] for name in names))
 
 
 def _has_no_lengths(info: s.StructInfo | None) -> bool:

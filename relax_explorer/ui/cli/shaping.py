@@ -19,6 +19,7 @@ from relax_explorer.core.shapes.residual import PARAMETERS, ShapeCheck, shape_ch
 from relax_explorer.ui.cli import asking, contracts, output
 from relax_explorer.ui.cli.handlers import open_session
 from relax_explorer.ui.cli.opening import chosen
+from relax_explorer.ui.cli.packed_files import register_files
 from relax_explorer.viz.check_cost_text import HEADS, call_text, share_text, site_rows, spent_text
 
 _ANSWERS = {Answer.YES: "proved", Answer.NO: "always fails", Answer.UNKNOWN: "remains"}
@@ -26,20 +27,22 @@ _ANSWERS = {Answer.YES: "proved", Answer.NO: "always fails", Answer.UNKNOWN: "re
 
 def shapes(
     input: str, func: str | None, passes: str | None, stage: str | None, proved: bool, given: str | None, why: str | None, what_if: str | None,
-    run: bool, input_: tuple[str, ...], shape: tuple[str, ...], max_input: float, desugared: bool, relax: bool, matches: bool, split: bool,
+    run: bool, input_: tuple[str, ...], shape: tuple[str, ...], max_input: float, packed: tuple[str, ...],
+    desugared: bool, relax: bool, matches: bool, split: bool,
     copy: str | None, keep_branches: bool,
     trace: bool, at: int | None, format: str,
 ) -> int:  # fmt: skip
     """Print the checks of a stage; for a file with contracts, what is known of its values."""
     wanted = contracts.Wanted(desugared, relax, matches, split, copy, keep_branches, trace, at)
     if is_contract(input):
-        if any((func, passes, stage, proved, given, why, what_if, run, input_, shape)):
+        if any((func, passes, stage, proved, given, why, what_if, run, input_, shape, packed)):
             raise click.UsageError(f"a file with contracts takes {contracts.OPTIONS} and --format only")
         return contracts.print_contracts(input, wanted, format)
     if wanted != contracts.Wanted():
         raise click.UsageError(f"{contracts.OPTIONS} are for files with contracts, *{CONTRACTS}")
-    if (input_ or shape) and not run:
-        raise click.UsageError("--input and --shape need --run")
+    if (input_ or shape or packed) and not run:
+        raise click.UsageError("--input, --shape and --packed need --run")
+    register_files(packed)
     if sum((why is not None, what_if is not None, run or proved or given is not None)) > 1:
         raise click.UsageError("--why and --what-if stand alone")
     session = open_session(input, passes)

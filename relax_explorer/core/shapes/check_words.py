@@ -1,0 +1,51 @@
+"""The conditions of checks as people say them: why one remains, and what would remove it."""
+
+from __future__ import annotations
+
+from relax_explorer.core.arith.prove import Answer, equal
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.shapes.assumptions import Assumptions
+
+
+def words(condition: p.PrimExpr) -> str:
+    """A condition as people say it. Broadcasting demands that a product of differences is 0: that one of them is."""
+    if not isinstance(condition, p.EQ) or not isinstance(condition.a, p.Mul):
+        return str(condition)
+    parts, possible = [], []
+    stack: list[p.PrimExpr] = [condition.a]
+    while stack:
+        part = stack.pop()
+        if isinstance(part, p.Mul):
+            stack += [part.b, part.a]
+        elif isinstance(part, p.Sub):
+            parts.append(f"{part.a} == {part.b}")
+            if equal(part.a, part.b) is not Answer.NO:  # 4 == 1 is no way out
+                possible.append(parts[-1])
+        else:
+            return str(condition)
+    return " or ".join(possible or parts)
+
+
+def why_not(known: Assumptions, condition: p.PrimExpr) -> str:
+    """Why a condition does not follow: lengths for which it fails, or only that no proof was found."""
+    example = known.counterexample(condition)
+    if not example:
+        return "no proof was found"
+    return f"it fails with {', '.join(f'{var} = {value}' for var, value in example.items())}"
+
+
+def remedy(subject: str, condition: p.PrimExpr | None) -> str:
+    """What the author can write so that the check vanishes, or happens once."""
+    if condition is None or any("[" in var.name for var in p.free_vars(condition)):
+        return f"annotate {subject} where its value is made, or cast it there once"
+    if isinstance(condition, p.EQ):
+        for a, b in ((condition.a, condition.b), (condition.b, condition.a)):
+            if type(a) is p.PrimVar:
+                return f"write {b} instead of {a} where {a} is bound, if they are always equal"
+    return "cast the value once, where its length is made"
+
+
+def values_in(condition: p.PrimExpr | None) -> str:
+    """The names of the values whose lengths a condition names by their place, such as `x.shape[0]`."""
+    names = [] if condition is None else [var.name for var in p.free_vars(condition) if "[" in var.name]
+    return " and ".join(dict.fromkeys(name.partition(".shape")[0] for name in names))
