@@ -29,6 +29,7 @@ from relax_explorer.core.shapes.check_words import remedy, values_in, why_not, w
 from relax_explorer.core.shapes.conditions import Demand, Matching
 from relax_explorer.core.shapes.length_tests import LengthTests
 from relax_explorer.core.shapes.machine_checks import MachineState, is_lowered
+from relax_explorer.core.shapes.operand_dtypes import dtype_demands
 from relax_explorer.core.tir.signature import prim_func_info
 from relax_explorer.core.tir.stmt import PrimFunc
 
@@ -376,14 +377,18 @@ class _Walk:
             return found
         if problem(declared, call.attrs) or (len(infos) > len(declared.operands) and not declared.variadic):
             return ()  # the checker tells what is wrong with the call
+        untyped = list(dtype_demands(declared, call, infos, self.called))
         unknown = [self.called(arg) for arg in call.args if _has_no_lengths(arg.struct_info)]
         if unknown:
             demand = Demand(f"the operands of {_short(declared)} fit")
-            return [(demand, " and ".join(dict.fromkeys(unknown)))]
+            return [*untyped, (demand, " and ".join(dict.fromkeys(unknown)))]
         pairs = lengths_to_check(declared, call, infos) or ()
         conditions = [p.EQ(a, b) for a, b in pairs]
-        self.demands[key] = [(Demand(words(condition), condition), "") for condition in conditions]
-        return self.demands[key]
+        found = [(Demand(words(condition), condition), "") for condition in conditions]
+        if untyped:
+            return [*untyped, *found]
+        self.demands[key] = found
+        return found
 
     def _named(self, arg: e.Expr) -> s.StructInfo | None:
         """The StructInfo of an operand, with variables for its wildcards."""
