@@ -105,6 +105,7 @@ def named(names: list[str]) -> set[str]:
 
 def _row(result: Result) -> str:
     tvm = "-" if result.tvm is None else f"{result.tvm * 1000:.3g}"
+    tvm = tvm if result.over is None else f"over {result.over:g} s"
     ratio = "-" if result.ratio is None else f"{result.ratio:.1f}"
     goal = "-" if result.goal is None else f"{result.goal:g}"
     hand = "-" if result.hand is None else f"{result.hand * 1000:.1f}"

@@ -6,9 +6,10 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tests.support.oracle import Oracle
+from tests.support.oracle import Answer, Oracle
 
 Work = Callable[[], object]
+ASKED = 60.0  # seconds that `theirs` may take
 
 
 class Seconds(float):
@@ -26,6 +27,7 @@ class Result:
     hand: float | None = None
     most: float | None = None
     limit: float | None = None
+    over: float | None = None  # TVM was stopped after so many seconds
 
     @property
     def times(self) -> float | None:
@@ -56,8 +58,8 @@ class Benchmark:
 
     `prepare` returns the text and the work on it, outside of the measured time. `tvm` names the work that the oracle times
     on the same text (see `Oracle.time`), or on as many bindings: `rounds` times the body of the text. `goal` is the smallest
-    accepted ratio. `hand` prepares the same work written by hand (`by_hand`); ours may take `most` times as long, and `limit`
-    seconds.
+    accepted ratio. `theirs` asks TVM in another way, once. `hand` prepares the same work written by hand (`by_hand`); ours may
+    take `most` times as long, and `limit` seconds.
     """
 
     name: str
@@ -70,6 +72,7 @@ class Benchmark:
     hand: Callable[[], Work] | None = None
     most: float | None = None
     limit: float | None = None
+    theirs: Callable[[Oracle], Answer[float]] | None = None
 
     def measure(self, oracle: Oracle | None) -> Result:
         """Measure both sides in turns, so that a slow minute of the machine falls on both. The fastest time of each counts."""
@@ -84,6 +87,11 @@ class Benchmark:
                 repeat = -(-self.tvm_repeat // turns)
                 times = oracle.time(text, [self.tvm], repeat=repeat, rounds=self.rounds).get()
                 theirs.append(times[self.tvm])
+        over = None
+        if oracle is not None and self.theirs is not None:
+            answer = self.theirs(oracle)
+            theirs += [answer.get()] if answer.ok else []
+            over = ASKED if answer.kind == "timeout" else None
         by_hand = []
         if self.hand is not None:  # in turns with more times of ours
             other = self.hand()
@@ -92,7 +100,9 @@ class Benchmark:
                 by_hand.append(_seconds(other))
                 ours.append(_seconds(work))
         hand = min(by_hand, default=None)
-        return Result(self.name, min(ours), min(theirs, default=None), self.goal, hand, self.most, self.limit)
+        return Result(
+            self.name, min(ours), min(theirs, default=None), self.goal, hand, self.most, self.limit, over
+        )
 
 
 def _seconds(work: Work) -> float:

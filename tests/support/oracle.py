@@ -291,6 +291,31 @@ class Oracle:
             "time", seconds, program={"text": text}, what=list(what), repeat=repeat, rounds=rounds
         )
 
+    def pass_time(
+        self,
+        text: str,
+        of: Pass,
+        *,
+        before: Sequence[Pass] = (),
+        rounds: int = 1,
+        repeat: int = 3,
+        seconds: float = 60,
+    ) -> Answer[float]:
+        """Return the seconds of the processor that a pass takes, at best, on the module of a text after the passes `before`.
+
+        The dataflow block of the module stands `rounds` times in a row. The time limit is for all repetitions together. With `repeat=0`
+        the module is only made ready, which the next question then need not do.
+        """
+        return self._ask(
+            "pass_time",
+            seconds,
+            text=text,
+            of=_with_options([of])[0],
+            before=_with_options(before),
+            rounds=rounds,
+            repeat=repeat,
+        )
+
     def die(self, signal: int) -> Answer[None]:
         """Make the child end by a signal, like a crash of TVM."""
         return self._ask("die", QUESTION_SECONDS, signal=signal)

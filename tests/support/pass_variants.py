@@ -56,6 +56,9 @@ BUILD: tuple[Pass, ...] = (
     "LegalizeOps", "RewriteDataflowReshape", "ToNonDataflow", "RemovePurityChecking", "CallTIRRewrite", "StaticPlanBlockMemory",
     "LowerAllocTensor", "KillAfterLastUse", "LowerRuntimeBuiltin", "ComputePrimValue", "VMShapeLower", "AttachGlobalSymbol",
 )  # fmt: skip
+LAYOUTS: dict[str, Any] = {"desired_layouts": {"relax.nn.conv2d": ["NHWC", "OHWI"]}}
+PRODUCT = "my.product: add(matmul(_, _), _)"
+PRODUCT_TREE = _named(PRODUCT)
 ARRAYS = {"k": np.arange(16, dtype="float32").reshape(4, 4, 1, 1), "b": np.arange(3, dtype="float32")}
 _OPTIONS: dict[str, tuple[dict[str, Any], ...]] = {
     "ToMixedPrecision": ({}, {"out_dtype": "float16"}),
@@ -66,7 +69,7 @@ _OPTIONS: dict[str, tuple[dict[str, Any], ...]] = {
         for direction in ("from-inputs", "from-outputs")
     ),
     "BindSymbolicVars": ({"binding_map": {"n": 3}}, {"binding_map": {"n": 1}, "func_name": "main"}),
-    "ConvertLayout": ({"desired_layouts": {"relax.nn.conv2d": ["NHWC", "OHWI"]}},),
+    "ConvertLayout": (LAYOUTS,),
     "DecomposeOpsForInference": ({}, {"func_name": "main"}),
     "DecomposeOpsForTraining": ({}, {"func_name": "main"}),
     "EliminateCommonSubexpr": ({}, {"call_only": True}),
