@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import relax_explorer as rxe
+from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.program.module import IRModule
 from tests.support.oracle import Oracle
 
@@ -272,6 +273,28 @@ class M:
     after = rxe.apply_pass(rxe.normalize(rxe.parse(text)), "InlinePrivateFunctions")
     assert list(after.functions) == ["inner", "main"]
     assert rxe.run(after, "main", [np.ones(2, np.float32)]).tolist() == [2, 2]
+
+
+def test_each_copy_keeps_its_checks_of_constants() -> None:
+    """As in TVM, a check of a constant outside of dataflow blocks stays in each copy, though the copies are equal."""
+    text = """
+@I.ir_module
+class Module:
+    @R.function(private=True)
+    def inner(x: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
+        k = R.match_cast(R.const([1.0, 2.0], "float32"), R.Tensor((2,), "float32"))
+        same = k
+        return x
+
+    @R.function
+    def main(x: R.Tensor((2,), "float32")):
+        cls = Module
+        y = cls.inner(x)
+        z = cls.inner(y)
+        return z
+"""
+    new = rxe.apply_pass(rxe.parse(text), "InlinePrivateFunctions")
+    assert [type(b).__name__ for b in bindings(new["main"])] == ["MatchCast", "MatchCast"]
 
 
 def test_what_needs_no_inlining_is_the_same_object(program: IRModule) -> None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from copy import copy
 from functools import partial
 
 from tests.perf.benchmark import Benchmark, Work
 from tests.perf.generate import transformer
+from tests.support.copies import with_new_body
 
 _ANNOTATION = re.compile(r"^(            \w+): .*? = ", re.MULTILINE)
 
@@ -91,7 +91,7 @@ def _normal(bindings: int, fresh: bool) -> tuple[str, Work]:
     # Functions cache facts, too: `fresh` copies them, so that every round visits all bindings.
 
     def work() -> object:
-        functions = {name: copy(fn) if fresh else fn for name, fn in module.functions.items()}
+        functions = {name: with_new_body(fn) if fresh else fn for name, fn in module.functions.items()}
         return relax_explorer.normalize(relax_explorer.IRModule(functions))
 
     return text, work

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from functools import cached_property
 
 from relax_explorer.core.build.block_builder import BlockBuilder
 from relax_explorer.core.check.call_graph import call_graph, components, is_recursive, mentioned
@@ -135,7 +136,21 @@ def _place(seq: e.SeqExpr, around: e.BindingBlock | None, homes: dict[e.Binding,
 
 
 class _Copy(Substitution):
-    """Copies a body with new variables."""
+    """Copies a body with new variables, and with constants of its own: one constant in two bindings would mean that one copies the other."""
+
+    def expr(self, expr: e.Expr) -> e.Expr:
+        """An operand or the value of a binding."""
+        if type(expr) is not e.Constant:
+            return super().expr(expr)
+        new = self.constants.get(expr)
+        if new is None:
+            new = self.constants[expr] = e.Constant(expr.data, expr.struct_info, expr.key, expr.span)
+        return new
+
+    @cached_property
+    def constants(self) -> dict[e.Expr, e.Constant]:
+        """The new constants by the old ones."""
+        return {}
 
     def _define(self, var: e.Var) -> e.Var:
         self.variables[var] = new = e.var_like(var, self.info(var.struct_info))
