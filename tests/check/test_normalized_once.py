@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import weakref
-from copy import copy
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,10 +12,15 @@ import pytest
 import relax_explorer
 from relax_explorer import IRModule, ops
 from relax_explorer.core.arith.prove import proving
+from relax_explorer.core.check.call_graph import mentioned
 from relax_explorer.core.check.normalize import normalize_with
-from relax_explorer.core.check.normalize_function import FunctionNormalizer
+from relax_explorer.core.check.normalize_function import FunctionNormalizer, function_info
+from relax_explorer.core.ir.expr import Var
+from relax_explorer.core.ir.node import replace
+from relax_explorer.core.ir.struct_info import OBJECT
 from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.ops.machine.call import CallKernel
+from tests.support.copies import with_new_body
 
 TEXT = """from tvm.script import ir as I
 from tvm.script import relax as R
@@ -81,11 +86,37 @@ def test_another_function_prover_or_profile_is_looked_at(rounds: list[str]) -> N
     module = relax_explorer.normalize(relax_explorer.parse(TEXT))
     relax_explorer.normalize(module)
     rounds.clear()
-    relax_explorer.normalize(IRModule({"main": copy(module["main"])}))
+    relax_explorer.normalize(IRModule({"main": with_new_body(module["main"])}))
     with proving("alpha"):
         normalize_with(module)
     normalize_with(module, assume_pure=True)
     assert len(rounds) == 3
+
+
+def test_a_function_with_other_attributes_is_not_looked_at(rounds: list[str]) -> None:
+    module = relax_explorer.normalize(relax_explorer.parse(CALLS))
+    relax_explorer.normalize(module)
+    rounds.clear()
+    marked = {name: replace(fn, attrs=fn.attrs.having(note=1)) for name, fn in module.relax_functions.items()}
+    new = module.having(marked)
+    assert relax_explorer.normalize(new) is new
+    assert not rounds
+    assert mentioned(new["main"]) == ("other",)
+
+
+@pytest.mark.parametrize(
+    "changes", [{"params": (Var("x", OBJECT),)}, {"ret_struct_info": OBJECT}, {"pure": False}]
+)
+def test_what_else_of_a_function_counts(rounds: list[str], changes: dict[str, Any]) -> None:
+    """The body is the same object, but a parameter, the result or the purity is another one."""
+    module = relax_explorer.normalize(relax_explorer.parse(TEXT))
+    relax_explorer.normalize(module)
+    rounds.clear()
+    changed = replace(module["main"], **changes)
+    normalize_with(IRModule({"main": replace(changed, struct_info=function_info(changed, True))}))
+    assert rounds == ([] if "pure" in changes else ["run"])
+    new, _ = normalize_with(IRModule({"main": changed}))
+    assert new["main"].struct_info is not module["main"].struct_info
 
 
 def test_functions_that_stay_are_looked_at_once(rounds: list[str]) -> None:
@@ -94,7 +125,7 @@ def test_functions_that_stay_are_looked_at_once(rounds: list[str]) -> None:
     rounds.clear()
     relax_explorer.normalize(IRModule(dict(module.functions)))
     assert not rounds
-    relax_explorer.normalize(module.having({**module.functions, "other": copy(module["other"])}))
+    relax_explorer.normalize(module.having({**module.functions, "other": with_new_body(module["other"])}))
     assert len(rounds) == 1
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from copy import copy
-
 import pytest
 
 import relax_explorer
@@ -19,6 +17,7 @@ from relax_explorer.core.ir.prim import IntImm
 from relax_explorer.core.ir.struct_info import FuncStructInfo, TensorStructInfo
 from relax_explorer.core.ir.substitute import Substitution
 from relax_explorer.core.ir.walk import bindings
+from tests.support.copies import with_new_body
 
 TEXT = """
 @I.ir_module
@@ -76,7 +75,7 @@ def visited(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 def _again(module: IRModule, **changed: e.Function) -> IRModule:
     """The module normalized again, with new function objects, so that the facts about functions do not hold."""
-    functions = {name: copy(fn) for name, fn in module.functions.items()}
+    functions = {name: with_new_body(fn) for name, fn in module.functions.items()}
     return relax_explorer.normalize(module.having({**functions, **changed}))
 
 
@@ -161,7 +160,7 @@ def test_another_kernel_of_the_same_name_ends_the_note(module: IRModule) -> None
     """The kernel takes tensors of another length now: that is reported, though the call is the same object."""
     text = TEXT.replace("T.int64(4)", "T.int64(5)")
     kernel = relax_explorer.parse(text).functions["twice"]
-    functions = {name: copy(fn) for name, fn in module.functions.items()}
+    functions = {name: with_new_body(fn) for name, fn in module.functions.items()}
     found = relax_explorer.check(module.having({**functions, "twice": kernel}))
     assert [str(item.code) for item in found if item.is_error] != []
 
@@ -244,11 +243,15 @@ def test_a_kernel_call_whose_field_changed_is_reported(module: IRModule) -> None
     assert _calls(good)["a"].settled
     (block,) = good["main"].body.blocks
     bad = e.Function((wider, y), e.SeqExpr((replace(block, bindings=(p, block.bindings[1])),), q.var))
-    functions = {name: copy(f) for name, f in good.functions.items()}
+    functions = {name: with_new_body(f) for name, f in good.functions.items()}
     found = relax_explorer.check(good.having({**functions, "main": bad}))
     assert [str(item.code) for item in found if item.is_error] != []
 
 
 def test_functions_that_noted_calls_mention(module: IRModule) -> None:
     assert _calls(module)["a"].settled
-    assert mentioned(copy(module["main"])) == mentioned(_without_notes(module["main"])) == ("twice", "helper")
+    assert (
+        mentioned(with_new_body(module["main"]))
+        == mentioned(_without_notes(module["main"]))
+        == ("twice", "helper")
+    )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from copy import copy
-
 import numpy as np
 import pytest
 
@@ -22,6 +20,7 @@ from relax_explorer.core.ir.prim import IntImm
 from relax_explorer.core.ir.struct_info import FuncStructInfo, TensorStructInfo
 from relax_explorer.core.ir.substitute import Substitution
 from relax_explorer.core.ir.walk import bindings
+from tests.support.copies import with_new_body
 
 TEXT = """
 @I.ir_module
@@ -61,7 +60,9 @@ def visited(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 def _again(module: IRModule) -> IRModule:
     """The module normalized again, with another function object, so that the facts about the function do not hold."""
-    return relax_explorer.normalize(IRModule({name: copy(fn) for name, fn in module.functions.items()}))
+    return relax_explorer.normalize(
+        IRModule({name: with_new_body(fn) for name, fn in module.functions.items()})
+    )
 
 
 def _info(*lengths: int) -> TensorStructInfo:
@@ -190,7 +191,9 @@ class Module:
 
 
 def _again_with_places(module: IRModule) -> IRModule:
-    return relax_explorer.normalize(module.having({n: copy(fn) for n, fn in module.functions.items()}))
+    return relax_explorer.normalize(
+        module.having({n: with_new_body(fn) for n, fn in module.functions.items()})
+    )
 
 
 def test_a_wrong_call_is_reported_each_time() -> None:
@@ -305,8 +308,8 @@ def test_a_field_of_a_wrong_value_is_reported_once() -> None:
         .replace("R.concat((d, d), axis=0)", "R.add(d, b)")
     )
     module, first = normalize_with(relax_explorer.parse(text))
-    again, second = normalize_with(IRModule({"main": copy(module["main"])}))
-    third = normalize_with(IRModule({"main": copy(again["main"])}))[1]
+    again, second = normalize_with(IRModule({"main": with_new_body(module["main"])}))
+    third = normalize_with(IRModule({"main": with_new_body(again["main"])}))[1]
     assert len(first.errors) == len(second.errors) == len(third.errors) == 1
 
 
@@ -336,6 +339,6 @@ class Module:
 """
         module = _again(_again(relax_explorer.normalize(relax_explorer.parse(text))))
         assert all(call.settled for call in _calls(module).values())
-        assert mentioned(copy(module["main"])) == ("other",)
+        assert mentioned(with_new_body(module["main"])) == ("other",)
     finally:
         ops.unregister("my.own")

@@ -1,15 +1,24 @@
-"""Count the items copied into new collections; counts of calls or steps do not show them."""
+"""Copies of functions, of which no facts are known, and counts of the items copied into new collections, which counts of calls do not show."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sized
 from contextlib import contextmanager
+from copy import copy
 from types import ModuleType
 from typing import Any
 
 import pytest
 
+from relax_explorer.core.ir.expr import Function
+from relax_explorer.core.ir.node import replace
+
 _COLLECTIONS = (dict, set, frozenset, list, tuple)
+
+
+def with_new_body(fn: Any) -> Any:
+    """A copy of a function. That of a Relax function has another body, for facts may be known of the body."""
+    return replace(fn, body=copy(fn.body)) if type(fn) is Function else copy(fn)
 
 
 class Copies:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from typing import Any
+from weakref import WeakValueDictionary
 
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.interned import PerNode
@@ -35,11 +36,18 @@ def reached(module: IRModule, name: str) -> list[str]:
 
 
 _MENTIONED: PerNode[tuple[str, ...]] = PerNode()
+_WITH_BODY: WeakValueDictionary[int, e.Function] = WeakValueDictionary()  # the latest function with a body
 
 
 def mentioned(fn: e.Function) -> tuple[str, ...]:
     """The names of the global functions that a function mentions, nested functions and branches included."""
-    return _MENTIONED.of(fn, _mentioned)
+    names = _MENTIONED.get(id(fn))
+    if names is None:
+        twin = _WITH_BODY.get(id(fn.body))  # it may differ in its attributes only
+        known = _MENTIONED.get(id(twin)) if twin is not None and twin.body is fn.body else None
+        names = _MENTIONED.add(fn, _mentioned(fn) if known is None else known)
+        _WITH_BODY[id(fn.body)] = fn
+    return names
 
 
 def _mentioned(fn: e.Function) -> tuple[str, ...]:

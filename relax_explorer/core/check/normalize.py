@@ -7,8 +7,9 @@ body. Unchanged functions stay the same objects.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from operator import is_
 from typing import Any
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from relax_explorer.core.arith.prove import prover_in_use
 from relax_explorer.core.check import wildcards
@@ -76,6 +77,7 @@ class _Run:
 
 
 _UNCHANGED: PerNode[_Run] = PerNode()  # the latest run that left a function unchanged without a diagnostic
+_WITH_BODY: WeakValueDictionary[int, e.Function] = WeakValueDictionary()  # those functions by their bodies
 
 
 def normal_form_of(module: IRModule) -> IRModule:
@@ -146,7 +148,7 @@ class _ModuleNormalizer:
         """Normalize one function. True if it is impure without declaring it."""
         fn = self._function_of(name)
         inputs = self._inputs(fn)
-        run = _UNCHANGED.get(id(fn))
+        run = _UNCHANGED.get(id(fn)) or self._of_twin(fn)
         if run is None or run.inputs != inputs:
             run = self._normalized(name, fn, report, inputs)
         else:
@@ -154,6 +156,17 @@ class _ModuleNormalizer:
         if run.is_unread:
             self.unread.add(name)
         return run.has_effect and stated(fn) is None and not self.assume_pure
+
+    def _of_twin(self, fn: e.Function) -> _Run | None:
+        """The run of a function that differs only in its attributes, if the signature is right for `fn`, too."""
+        twin = _WITH_BODY.get(id(fn.body))
+        if twin is None or twin.body is not fn.body or twin.ret_struct_info is not fn.ret_struct_info:
+            return None
+        run = _UNCHANGED.get(id(twin))
+        if run is None or len(twin.params) != len(fn.params) or not all(map(is_, twin.params, fn.params)):
+            return None
+        is_right = fn.struct_info is function_info(fn, self.assume_pure or not run.has_effect)
+        return run if is_right else None
 
     def _inputs(self, fn: e.Function) -> tuple[object, ...]:
         """The inputs of the normal form of a function, beside the function itself."""
@@ -177,6 +190,7 @@ class _ModuleNormalizer:
         run = _Run(inputs, normalizer.has_effect, normalizer.is_unread)
         if new is fn and len(report.items) == count and not known:
             _UNCHANGED.add(fn, run)
+            _WITH_BODY[id(fn.body)] = fn
         return run
 
     def _is_unchanged(self, name: str) -> bool:

@@ -169,6 +169,9 @@ class Substitution:
         if not self.variables:
             return binding
         var_info = var.struct_info if var is not None else None
+        is_plain = type(var_info) is s.TensorStructInfo and type(var_info.shape) is tuple
+        if is_plain and type(binding) is e.VarBinding and binding.annotation in (None, var_info):
+            return binding  # most often
         cast_info = binding.struct_info if type(binding) is e.MatchCast else None
         annotation = None if binding.annotation is var_info else binding.annotation
         for info in (var_info, cast_info, annotation):

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from relax_explorer.core.check.purity import has_effect
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.facts import facts, signature_holders, variables
+from relax_explorer.core.ir.interned import PerNode
 from relax_explorer.core.ir.walk import bindings, info_vars, operands, sequences
 
 KILLS = ("relax.memory.kill_tensor", "relax.memory.kill_storage", "relax.vm.kill_object")
@@ -14,12 +15,16 @@ KILLS = ("relax.memory.kill_tensor", "relax.memory.kill_storage", "relax.vm.kill
 
 def killed(fn: e.Function) -> frozenset[e.Expr]:
     """The variables whose life an explicit kill ends. A copy of one lives on: the kill empties one register of the machine."""
-    return frozenset(
-        arg
-        for binding in bindings(fn)
-        if type(value := binding.value) is e.Call and type(value.op) is e.OpRef and value.op.name in KILLS
-        for arg in operands(value)[1:]
-    )
+    return _KILLED.of(fn, _killed)
+
+
+_KILLED: PerNode[frozenset[e.Expr]] = PerNode()
+_KILL_OPS = frozenset(map(e.op_ref, KILLS))
+
+
+def _killed(fn: e.Function) -> frozenset[e.Expr]:
+    calls = [b.value for b in bindings(fn) if type(b.value) is e.Call and b.value.op in _KILL_OPS]
+    return frozenset(arg for call in calls for arg in operands(call)[1:])
 
 
 class _Place(NamedTuple):

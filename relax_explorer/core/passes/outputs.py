@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from relax_explorer.core.ir import expr as e
-from relax_explorer.core.ir.facts import Facts, facts
+from relax_explorer.core.ir.facts import Facts, facts, variables
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.walk import merged_blocks, sequences
 from relax_explorer.core.passes.contract import PassSite
@@ -111,6 +111,8 @@ class Blocks:
 
         A function may outlive the block.
         """
+        if var in self._returned:  # as nearly all are: then the readers of all variables need not be found
+            return True
         derived = self._facts = self._facts or facts(self.fn)
         block = self.home[self.outputs[var]]
         last = len(derived.bindings)
@@ -118,6 +120,10 @@ class Blocks:
             number == last or not self._is_inside(derived.bindings[number], block)
             for number in derived.users(var)
         )
+
+    @cached_property
+    def _returned(self) -> frozenset[e.Var]:
+        return frozenset(variables(self.fn.body.body))
 
     def _is_inside(self, binding: e.Binding, block: e.BindingBlock) -> bool:
         return self.home[binding] is block and type(binding.value) is not e.Function

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import cycle
 
 from relax_explorer.core.check.aliases import aliases
 from relax_explorer.core.check.compatible import always_fits
@@ -72,13 +73,19 @@ def finished(fn: e.Function, before: e.Function, at: PassSite) -> e.Function:
 
 def cleaned(fn: e.Function, at: PassSite) -> e.Function:
     """The function without copies, common subexpressions and unread bindings."""
-    before = None
-    while fn is not before:
-        before = fn
-        fn = canonicalize_bindings.canonicalize_bindings.run(fn, at)
-        fn = eliminate_common_subexpr.eliminate_common_subexpr.run(fn, at)
-        fn = eliminate_dead_code.drop_unread(fn, at)
-    return fn
+    results: dict[
+        Callable[..., e.Function], e.Function
+    ] = {}  # of each pass: it leaves its own result as it is
+    passes = (
+        canonicalize_bindings.canonicalize_bindings.run,
+        eliminate_common_subexpr.eliminate_common_subexpr.run,
+        eliminate_dead_code.drop_unread,
+    )
+    for clean in cycle(passes):
+        if results.get(clean) is fn:
+            return fn
+        fn = results[clean] = clean(fn, at)
+    raise AssertionError("a cycle of three passes does not end by itself")
 
 
 class _Rules:
