@@ -150,7 +150,7 @@ class Reader(NoteReader):
 
     def dimension(self) -> p.PrimExpr:
         """A dimension, or `?`."""
-        return dim_hole() if self.takes("?") else self.arithmetic()
+        return dim_hole() if self.takes("?") else self.length()
 
     def variable(self) -> p.PrimExpr:
         """A type parameter of kind ShapeVar, or a shape variable, which is any other name."""

@@ -38,6 +38,8 @@ def read_sweet_type(text: str) -> c.SweetType:
 
 
 class _Reader(NoteReader):
+    sample = "samples/shapes/fast_flatten.shapes"
+
     def __init__(self, source: Source) -> None:
         self.terms = c.Terms()
         self.sizes: dict[str, p.PrimVar] = {}
@@ -90,7 +92,7 @@ class _Reader(NoteReader):
     def _dim(self) -> c.Dim:
         if self.sees("..."):
             self.fail("a rank is fixed or unknown; write Tensor(?, dtype) for any rank")
-        return c.UNKNOWN if self.takes("?") else self.arithmetic()
+        return c.UNKNOWN if self.takes("?") else self.length()
 
     def variable(self) -> p.PrimExpr:
         """A size variable; in an assertion `x.rank` or `x.dim(0)`."""

@@ -16,6 +16,7 @@ from relax_explorer.core.codes import relations as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure, Label
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import DType
+from relax_explorer.core.ir.overflow import beyond
 from relax_explorer.core.shapes import contract_tree as c
 from relax_explorer.core.source import Span
 
@@ -125,10 +126,12 @@ def _length(term: p.PrimExpr, dim: p.PrimExpr, known: Environment, place: Span |
     found = None if others else multiple(value, term, var)
     if found is None:
         names = " and ".join(v.name for v in new)
-        text = f"the dimension {dim} does not tell {names}"
-        raise Failure(
-            Diagnostic(codes.NO_SOLUTION, text, (Label(place, "", True),), help=codes.NO_SOLUTION.fix)
-        )
+        least = beyond(p.substitute(value, dict.fromkeys(new, p.IntImm(1))))
+        text, fix = f"the dimension {dim} does not tell {names}", codes.NO_SOLUTION.fix
+        if least is not None:
+            text = f"the dimension {dim} is {least} where {names} is 1, which does not fit int64"
+            fix = "Write factors whose product fits int64."
+        raise Failure(Diagnostic(codes.NO_SOLUTION, text, (Label(place, "", True),), help=fix))
     if found.factor != 1:
         yield Guard(p.EQ(p.FloorMod(found.difference, p.IntImm(found.factor)), p.IntImm(0)), "", solves=True)
     if found.rest is not None:

@@ -34,11 +34,20 @@ class Holding:
         self.where, self.known = "main", Assumptions()
         self.scope: dict[str, Known] = {}
         self.calls: list[Span | None] = []
+        self.made: set[str] = set()  # names of values without one, which no text shows
 
     def type_text(self, value: Known) -> str:
         """The type of a value, simplified; size variables keep their names."""
-        dims = None if value.dims is None else tuple(map(simplify, value.dims))
-        return str(replace(value, dims=dims, like="" if value.dims is None else value.like))
+        if value.dims is None:
+            return str(replace(value, like=""))
+        made = self.terms.parts
+        shown = [
+            "?"
+            if any(v in made and made[v][0] in self.made for v in p.free_vars(dim))
+            else str(simplify(dim))
+            for dim in value.dims
+        ]
+        return str(replace(value, dims=None, like=f"[{', '.join(shown)}]"))
 
     # -- assertions --------------------------------------------------------------------------------------------------
 

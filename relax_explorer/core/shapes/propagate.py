@@ -159,17 +159,29 @@ class _Walk(Holding):
         values, remains = self.hold(demanded, with_value(self.scope, let.name, value), let, words, let.span)
         self.found.asserted[let.name] = remains
         value = values[let.name]
-        if isinstance(kind, c.TensorType) and isinstance(kind.shape, tuple) and value.dims is not None:
-            dims, captured = list(value.dims), set(islice(self.environment.sizes, before, None))
-            for axis, dim in enumerate(kind.shape):
-                new = captured.intersection(p.free_vars(dim)) if isinstance(dim, p.PrimExpr) else set()
-                if new and isinstance(dim, p.PrimExpr) and len(kind.shape) == len(dims):
-                    self.known = self.known.plus(p.EQ(dim, dims[axis]), f"asserted by {words}")
-                    for var in new:
-                        self.environment.sizes[var] = var
-                    dims[axis] = dim
-            value = replace(value, dims=tuple(dims))
-        return value
+        written = kind.shape if isinstance(kind, c.TensorType) and isinstance(kind.shape, tuple) else None
+        if written is None or value.dims is None or len(value.dims) != len(written):
+            return value
+        captured = set(islice(self.environment.sizes, before, None))
+        return replace(value, dims=self.asserted(written, value.dims, captured, words))
+
+    def asserted(
+        self, written: tuple[c.Dim, ...], have: tuple[p.PrimExpr, ...], captured: set[p.PrimVar], words: str
+    ) -> tuple[p.PrimExpr, ...]:
+        """The lengths behind an annotation: those with a new variable as written, unknown ones by what is known of them."""
+        dims = list(have)
+        for axis, dim in enumerate(written):
+            new = captured.intersection(p.free_vars(dim)) if isinstance(dim, p.PrimExpr) else set()
+            if new and isinstance(dim, p.PrimExpr):
+                self.known = self.known.plus(p.EQ(dim, dims[axis]), f"asserted by {words}")
+                for var in new:
+                    self.environment.sizes[var] = var
+                dims[axis] = dim
+            elif isinstance(dim, p.PrimExpr) and dims[axis] in self.terms.parts:
+                length = p.substitute(self.environment.value(dim), self.lengths(self.scope))
+                is_named = self.terms.parts.keys().isdisjoint(p.free_vars(length))
+                dims[axis] = length if is_named else self.known.known(length)
+        return tuple(dims)
 
     def value(self, expr: c.Expr) -> Known:
         """What is known of an expression."""
@@ -180,7 +192,9 @@ class _Walk(Holding):
     def fresh(self) -> str:
         """A name for a value without one."""
         self.count += 1
-        return f"v{self.count}"
+        name = f"v{self.count}"
+        self.made.add(name)
+        return name
 
     def _name(self, expr: c.Name) -> Known:
         return self.scope.get(expr.name) or Known(expr.name, like=expr.name)
@@ -275,6 +289,9 @@ class _Walk(Holding):
         found = self._result(call, args, wrapper)
         for value in filter(None, map(beyond, found.dims or ())):
             self.refuse(call, args, f"a length of the result is {value}, which does not fit int64")
+        for dim in found.dims or ():
+            if isinstance(dim, p.IntImm) and dim.value < 0:
+                self.refuse(call, args, f"a length of the result is {dim.value}")
         if wrapper is not None:
             values = dict(zip([q.name for q in wrapper.function.params], args, strict=True)) | {"out": found}
             is_computed = found.value is not None or (
@@ -298,7 +315,7 @@ class _Walk(Holding):
                 return Known(name, tuple([p.IntImm(n) for n in value.shape]), element, value=value)
         body = None if wrapper is None else wrapper.function.body
         if self.keep_branches and wrapper is not None and body is not None and len(self.calls) < 16:
-            return self.inlined(wrapper, body, args, call)
+            return self.kept(wrapper, self.inlined(wrapper, body, args, call), args, call)
         if wrapper is not None:
             found = self.promised(name, wrapper, args)
             if found.dims is not None or call.function not in RULES:
@@ -333,15 +350,29 @@ class _Walk(Holding):
 
     def inlined(self, wrapper: Wrapper, body: c.Block, args: list[Known], call: c.Call) -> Known:
         """The value of a body with these arguments."""
-        outside, self.scope = (
-            self.scope,
-            dict(zip([q.name for q in wrapper.function.params], args, strict=True)),
-        )
+        outside = self.scope, self.environment
+        self.scope = dict(zip([q.name for q in wrapper.function.params], args, strict=True))
+        self.environment = wrapper.environment.copy()
         self.calls.append(call.span)
         found = self._block(body)
         self.calls.pop()
-        self.scope = outside
+        self.scope, self.environment = outside
         return found
+
+    def kept(self, wrapper: Wrapper, found: Known, args: list[Known], call: c.Call) -> Known:
+        """The value of a body under the contract of its function: what the body leaves open is as promised, or refused."""
+        params = dict(zip([q.name for q in wrapper.function.params], args, strict=True))
+        values = params | {"out": found}
+        for guard in wrapper.after:
+            if self.decide(self.in_terms(guard.condition, values)) is Answer.NO:
+                reason = f"{guard.condition} never holds, for the body gives {self.type_text(found)}"
+                self.refuse(call, args, reason)
+                return found
+        promise = self.promised(found.name, wrapper, args)
+        dims = found.dims if found.dims is not None else promise.dims
+        return replace(
+            found, dims=dims, dtype=found.dtype if isinstance(found.dtype, DType) else promise.dtype
+        )
 
     def promised(self, name: str, wrapper: Wrapper, args: list[Known]) -> Known:
         """The result as the contract tells it, in the lengths of the arguments."""

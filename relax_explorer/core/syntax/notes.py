@@ -11,7 +11,7 @@ from relax_explorer.core.codes import relations as codes
 from relax_explorer.core.diagnostics import Code, Diagnostic, Failure, Label
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import MOST_LANES, DType, element_type
-from relax_explorer.core.ir.overflow import beyond
+from relax_explorer.core.ir.overflow import beyond, exact
 from relax_explorer.core.ir.prim import INT64_MAX, INT64_MIN
 from relax_explorer.core.source import Source, Span
 
@@ -30,6 +30,8 @@ DEEPEST = 100  # nested parentheses and blocks
 
 class NoteReader(ABC):
     """A text, its current token, and what every such notation needs. Raises Failure with the place of a mistake."""
+
+    sample = "samples/relations/layer.relay"  # what hints name
 
     def __init__(self, source: Source) -> None:
         self.source = source
@@ -59,7 +61,8 @@ class NoteReader(ABC):
     ) -> NoReturn:
         """Raise Failure for a place, by default the current token."""
         labels = (Label(place or self.span(), "", True),)
-        raise Failure(Diagnostic(code, message, labels, help=help or code.fix))
+        fix = f"Compare it with the samples, such as {self.sample}." if code is codes.NOTATION else code.fix
+        raise Failure(Diagnostic(code, message, labels, help=help or fix))
 
     def sees(self, *tokens: str) -> bool:
         """True if the current token is one of these."""
@@ -164,6 +167,14 @@ class NoteReader(ABC):
         if (value := beyond(left)) is not None:
             self.fail(f"the dimension is {value}, which does not fit int64", self.span(start))
         return left
+
+    def length(self) -> p.PrimExpr:
+        """A dimension of a tensor. A negative number is none."""
+        start, found = self.start, self.arithmetic()
+        value = exact(found)
+        if value is not None and value < 0:
+            self.fail(f"a dimension cannot be {value}", self.span(start))
+        return found
 
     def _product(self) -> p.PrimExpr:
         left = self._factor()
