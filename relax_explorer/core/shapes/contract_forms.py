@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from relax_explorer.core.codes import relations as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure
 from relax_explorer.core.shapes import contract_tree as c
-from relax_explorer.core.shapes.desugar import desugared_text, match_text
+from relax_explorer.core.shapes.desugar import desugared_text, match_lines, match_text
 from relax_explorer.core.shapes.lower import lower
 from relax_explorer.core.shapes.propagate import analyse
 from relax_explorer.core.shapes.specialise import header, monomorphise, split_dps
@@ -17,12 +17,18 @@ _SIZES = re.compile(r"@?(\w+)\s*:\s*(\w+\s*=\s*\d+(?:\s*,\s*\w+\s*=\s*\d+)*)")
 
 
 def matches_of(program: c.Program, terms: c.Terms) -> Iterator[str]:
-    """Each function with its contract as match_shape statements (note 004, Test I)."""
+    """Each function with its contract as match_shape statements (note 004, Test I), then those of the main program."""
     for function in program.functions.values():
         params = ", ".join(f"{q.name} : DynTensor" for q in function.params)
         yield f"@{function.name} = fn({params}) : DynTensor {{"
         yield from (f"  {line};" for line in match_text(function, terms))
         yield "}"
+    lets = [item for item in program.main if isinstance(item, c.Let)]
+    typed = [(let, let.type) for let in lets if let.type is not None]
+    lines = match_lines([(let.name, kind, let.span) for let, kind in typed], terms)
+    for (let, _), found in zip(typed, lines, strict=True):
+        if let.is_assertion or not isinstance(let.value, c.Opaque):  # else its type is believed
+            yield from [f"{line};" for line in found]
 
 
 def splits_of(program: c.Program, terms: c.Terms) -> Iterator[str]:

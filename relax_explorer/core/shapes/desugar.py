@@ -159,13 +159,24 @@ def desugared_text(program: c.Program, terms: c.Terms) -> str:
 def match_text(function: c.Function, terms: c.Terms) -> list[str]:
     """The contract as `match_shape(value, new variables, pattern)` (note 004, Test I): of parameters, lets, and the result."""
     body = function.body.statements if function.body is not None else []
-    typed = [(q.name, q.type) for q in function.params]
-    typed += [(item.name, item.type) for item in body if isinstance(item, c.Let) and item.type is not None]
+    typed = [(q.name, q.type, function.span) for q in function.params]
+    typed += [
+        (item.name, item.type, function.span)
+        for item in body
+        if isinstance(item, c.Let) and item.type is not None
+    ]
+    return [
+        line for lines in match_lines([*typed, ("out", function.ret, function.span)], terms) for line in lines
+    ]
+
+
+def match_lines(typed: Sequence[tuple[str, c.SweetType, Span | None]], terms: c.Terms) -> list[list[str]]:
+    """The types of variables, in order, each as a match_shape statement or none. Raises Failure for a dimension that cannot be solved."""
     known, lines = Environment(), []
-    for name, kind in [*typed, ("out", function.ret)]:
+    for name, kind, span in typed:
         before = len(known.sizes)
-        list(guards(name, kind, known, terms, function.span))
-        lines += match_statement(name, kind, list(islice(known.sizes, before, None)))
+        list(guards(name, kind, known, terms, span))
+        lines.append(match_statement(name, kind, list(islice(known.sizes, before, None))))
     return lines
 
 

@@ -103,7 +103,10 @@ class _Walk(Holding):
         for guard in wrapper.before:
             if isinstance(guard.condition, p.PrimExpr):
                 self.known = self.known.plus(guard.condition, f"the contract of {guard.name}")
-        if not any(isinstance(item, c.Opaque) for item in [function.body.value]):
+        if isinstance(function.body.value, c.Opaque):
+            for statement in function.body.statements:
+                self.statement(statement)
+        else:
             out = replace(self.value(function.body), name="out")
             self.hold(wrapper.after, {"out": out}, function, f"the result of @{function.name}", function.span)
 
@@ -124,7 +127,7 @@ class _Walk(Holding):
             return
         value = replace(self.value(statement.value), name=statement.name)
         kind = statement.type
-        if isinstance(statement.value, c.Opaque) and kind is not None:
+        if isinstance(statement.value, c.Opaque) and kind is not None and not statement.is_assertion:
             value = self.trusted(statement.name, kind)
         elif kind is not None:
             value = self.annotated(statement, kind, value)
