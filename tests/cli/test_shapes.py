@@ -229,7 +229,9 @@ def test_other_forms_of_contracts(tmp_path: Path) -> None:
         "}",
     ]
     assert matches[4:] == ["@filter = fn(x : DynTensor) : DynTensor {", "}"]
-    program.write_text("let y ! Tensor([8, k], int32) = ..; let z : Tensor([k, j], int8) = ..; let w : Tensor([j], int8) = @f(z)\n")
+    program.write_text(
+        "let y ! Tensor([8, k], int32) = ..; let z : Tensor([k, j], int8) = ..; let w : Tensor([j], int8) = @f(z)\n"
+    )
     assert rxe_cli("shapes", str(program), "--matches").stdout.splitlines() == [
         "match_shape(y, [k], [8, k]);", "match_shape(w, [], [j]);",
     ]  # fmt: skip
