@@ -161,3 +161,27 @@ def test_a_product_that_no_fact_mentions_settles_a_question_and_a_contradiction_
     two = Assumptions().plus(p.GE(n, p.IntImm(5))).plus(p.LE(n, p.IntImm(4)))
     assert two.prove(p.EQ(p.Mul(j, j), p.Add(n, k))) is Answer.YES
     assert two.prove(p.EQ(p.Mul(j, j), k)) is Answer.UNKNOWN, "facts about other lengths are not asked"
+
+
+def test_facts_about_other_lengths_change_no_answer() -> None:
+    rng = random.Random(7)
+    names = [p.PrimVar(name) for name in "abcd"]
+
+    def length() -> p.PrimExpr:
+        first = p.Mul(rng.choice(names), p.IntImm(rng.choice((1, 2, 4))))
+        return p.Add(
+            first, rng.choice([p.IntImm(rng.randint(0, 4)), p.Mul(rng.choice(names), rng.choice(names))])
+        )
+
+    answers = set()
+    for _ in range(400):
+        facts = [p.EQ(rng.choice([*names, length()]), length()) for _ in range(3)]
+        question = p.EQ(length(), length()) if rng.random() < 0.6 else rng.choice(facts)
+        few, many = Assumptions(), Assumptions()
+        for fact in facts:
+            few, many = few.plus(fact), many.plus(fact)
+        for n in range(9):  # so many facts, and inequalities, are looked up in another way
+            many = many.plus(p.GE(p.PrimVar(f"other{n}"), p.IntImm(2)))
+        answers.add(few.prove(question))
+        assert few.prove(question) is many.prove(question), (facts, question)
+    assert len(answers) == 3

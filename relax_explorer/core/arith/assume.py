@@ -38,7 +38,17 @@ def is_zero_under(
     facts: Sequence[PrimExpr], poly: Polynomial, possible: Container[Answer] = (Answer.YES, Answer.NO)
 ) -> Answer:
     """The answer of `prove_under` for the condition that a polynomial is 0."""
-    premises = [holds(fact, True) for fact in facts]
+    return _is_zero([holds(fact, True) for fact in facts], poly, possible)
+
+
+def is_zero_with(
+    zeros: Sequence[Polynomial], poly: Polynomial, possible: Container[Answer] = (Answer.YES, Answer.NO)
+) -> Answer:
+    """The same where the facts are that other polynomials are 0."""
+    return _is_zero([[Case((), (each,))] for each in zeros], poly, possible)
+
+
+def _is_zero(premises: Sequence[list[Case]], poly: Polynomial, possible: Container[Answer]) -> Answer:
     if Answer.YES in possible and _is_unbound(poly, premises):
         # It takes any sign where the facts hold, so that only contradictory facts prove that it is 0. Values for which it is 0
         # were found, or may exist: then the facts are not contradictory.

@@ -14,7 +14,7 @@ from functools import cached_property
 from itertools import islice, product
 from typing import NamedTuple
 
-from relax_explorer.core.arith.assume import is_zero_under, prove_under
+from relax_explorer.core.arith.assume import is_zero_under, is_zero_with, prove_under
 from relax_explorer.core.arith.form import CANONICAL
 from relax_explorer.core.arith.polynomial import (
     TERM_LIMIT,
@@ -215,6 +215,9 @@ class Assumptions:
         if not self._has_others or self._is_free(poly):
             return Answer.UNKNOWN
         names = over_variables(poly) or []
+        zeros = self._zeros if self.count <= _FEW else None
+        if zeros is not None:
+            return _zero_with(zeros, poly, names)
         rest = self._sharing(names)
         possible = {Answer.YES, Answer.NO}
         for values in _fulfilling(rest, list(dict.fromkeys([*names, *p.free_vars(*rest)])), _TRIED_FIRST):
@@ -251,6 +254,18 @@ class Assumptions:
         """The facts that are no definitions, in terms of the variables that have no value."""
         found = (self._reduced(n) for n, fact in enumerate(self) if not fact.is_definition)
         return [entry.condition for entry in found if entry.is_open]
+
+    @cached_property
+    def _zeros(self) -> list[Polynomial] | None:
+        """The facts that are no definitions as polynomials that are 0; None if one is another condition."""
+        found = []
+        for fact in self:
+            poly = None if fact.is_definition else self._difference(fact.condition)
+            if poly is None and not fact.is_definition:
+                return None
+            if poly and not never_zero(poly):  # what never holds proves nothing here, as elsewhere
+                found.append(poly)
+        return found
 
     def _reduced(self, number: int) -> _Reduced:
         """A fact in terms of the variables that have no value. Most are as they were for the last question."""
@@ -334,6 +349,27 @@ def _sharing(conditions: list[p.PrimExpr], names: list[p.PrimVar]) -> list[p.Pri
         chosen.update(one for one, _ in new)
         wanted.update(*(names for _, names in new))
     return [one for one in conditions if one in chosen]
+
+
+def _zero_with(zeros: list[Polynomial], poly: Polynomial, names: list[p.PrimVar]) -> Answer:
+    """Whether a polynomial over variables is 0 where others are. Lengths for which it is (not) rule an answer out."""
+    rest = [(each, over_variables(each) or []) for each in zeros]
+    wanted, chosen = dict.fromkeys(names), list[Polynomial]()
+    while True:  # those that share variables, directly or through others
+        near = [item for item in rest if not wanted.keys().isdisjoint(item[1])]
+        if not near:
+            break
+        rest = [item for item in rest if item not in near]
+        for each, own in near:
+            chosen.append(each)
+            wanted.update(dict.fromkeys(own))
+    possible = {Answer.YES, Answer.NO}
+    for values in islice(_attempts(list(wanted)), _TRIED_FIRST):
+        if not any(evaluate(each, values) for each in chosen):
+            possible.discard(Answer.YES if evaluate(poly, values) else Answer.NO)
+            if not possible:
+                return Answer.UNKNOWN
+    return is_zero_with(chosen, poly, possible)
 
 
 def _attempts(names: list[p.PrimVar]) -> Iterator[_Values]:
