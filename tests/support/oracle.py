@@ -176,6 +176,10 @@ class Oracle:
         answer: Answer[dict[str, Any]] = self._ask("equal", seconds, a=self._wire(a), b=self._wire(b))
         return _converted(answer, lambda value: Equality(**value))
 
+    def reads_alike(self, text: str) -> Answer[bool]:
+        """Ask if the child, which parses quickly (`quick_parser`), reads a text as TVM's own parser does."""
+        return self._ask("reads_alike", QUESTION_SECONDS, program=self._wire(text))
+
     def types(
         self, program: Program, *, strip: bool = False, seconds: float = QUESTION_SECONDS
     ) -> Answer[list[BindingType]]:

@@ -22,7 +22,7 @@ from tvm.relax import dpl
 from tvm.relax.script import parser as relax_parser
 from tvm_ffi import Shape, get_first_structural_mismatch, structural_equal, structural_hash
 
-from tests.support import wire
+from tests.support import quick_parser, wire
 from tests.support.annotations import strip_binding_annotations
 from tests.support.oracle_repeat import repeated
 
@@ -30,7 +30,7 @@ Module = Any
 PassList = list[tuple[str, dict[str, Any]]]
 
 REAL_IMPORT = re.compile(r"^(?=(?:import|from) )", re.MULTILINE)
-KEPT_PARSES = 16
+KEPT_PARSES = 400
 
 
 class Inspect:
@@ -65,7 +65,10 @@ class Programs:
             while len(self._by_text) >= KEPT_PARSES:
                 del self._by_text[next(iter(self._by_text))]
             self._by_text[key] = parse(*key)
-        return self._by_text[key]
+        self._by_text[key] = module = self._by_text.pop(
+            key
+        )  # the text that was not asked about for longest comes first
+        return module
 
 
 def parse(text: str, check: bool) -> Module:
@@ -224,6 +227,23 @@ def ask_equal(a: dict[str, str], b: dict[str, str]) -> dict[str, Any]:
         "exact": bool(structural_equal(left, right, map_free_vars=False)),
         "mismatch": "" if mismatch is None else " / ".join(str(path) for path in mismatch),
     }
+
+
+def ask_reads_alike(program: dict[str, str]) -> bool:
+    """True if the quick parser reads a text as TVM's own one does: the same structure, names and errors."""
+
+    def read() -> tuple[Module | None, str]:
+        try:
+            module = parse(program["text"], False)
+        except Exception as error:  # noqa: BLE001  # both refuse the text
+            return None, f"{type(error).__name__}: {error}"
+        return module, str(module.script(show_meta=True))
+
+    quick, text = read()
+    with quick_parser.unhastened():
+        own, wanted = read()
+    same = quick is own if own is None or quick is None else structural_equal(quick, own)
+    return bool(same) and text == wanted
 
 
 def ask_types(program: dict[str, str], strip: bool) -> list[list[str]]:
@@ -466,6 +486,7 @@ QUESTIONS: dict[str, Callable[..., Any]] = {
         ask_parse,
         ask_script,
         ask_equal,
+        ask_reads_alike,
         ask_types,
         ask_signatures,
         ask_python_signatures,
@@ -497,6 +518,7 @@ def serve() -> None:
     """Answer until the questions end; output of TVM or of a program goes to stderr."""
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
+    quick_parser.hasten()
     for line in sys.stdin:
         answers.write(json.dumps(answer(json.loads(line))) + "\n")
         answers.flush()

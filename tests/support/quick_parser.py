@@ -1,0 +1,95 @@
+"""TVM's parser of TVMScript in the child process, without what takes half of its time.
+
+It makes Python code of every small expression, compiles and runs it. Here expressions that only name, call and index values are
+evaluated at once. And it collects the source lines of the whole call stack at each decorator with arguments, which text does not need.
+"""
+
+from __future__ import annotations
+
+import builtins
+import inspect
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from tvm.script.parser.core import doc, evaluator
+
+Values = dict[str, Any]
+_IN_FULL = evaluator._eval_expr
+
+
+def _evaluated(node: doc.expr, values: Values | None) -> object:
+    """The value of an expression. TVM's function evaluates what `_is_plain` refuses."""
+    if values is None or not _is_plain(node):
+        return _IN_FULL(node, values)
+    return _value(node, values)
+
+
+def _is_plain(node: doc.expr) -> bool:
+    """True for names, constants, and attributes, items, tuples, lists and calls of these."""
+    kind = type(node)
+    if kind is doc.Name or kind is doc.Constant:
+        return True
+    if kind is doc.Attribute:
+        return _is_plain(node.value)
+    if kind is doc.Tuple or kind is doc.List:
+        return all(map(_is_plain, node.elts))
+    if kind is doc.Subscript:
+        return _is_plain(node.value) and _is_plain(node.slice)
+    if kind is not doc.Call or any(keyword.arg is None for keyword in node.keywords):
+        return False
+    return all(map(_is_plain, [node.func, *node.args, *[keyword.value for keyword in node.keywords]]))
+
+
+def _value(node: doc.expr, values: Values) -> Any:
+    kind = type(node)
+    if kind is doc.Name:
+        return values[node.id] if node.id in values else vars(builtins)[node.id]
+    if kind is doc.Constant:
+        return node.value
+    if kind is doc.Attribute:
+        return getattr(_value(node.value, values), node.attr)
+    if kind is doc.Tuple:
+        return tuple([_value(item, values) for item in node.elts])
+    if kind is doc.List:
+        return [_value(item, values) for item in node.elts]
+    if kind is doc.Subscript:
+        return _value(node.value, values)[_value(node.slice, values)]
+    function = _value(node.func, values)
+    args = [_value(arg, values) for arg in node.args]
+    return function(*args, **{keyword.arg: _value(keyword.value, values) for keyword in node.keywords})
+
+
+def _stack(context: int = 1) -> list[inspect.FrameInfo]:
+    """The frames of the callers, without their source lines."""
+    return list(_frames())
+
+
+def _frames() -> Iterator[inspect.FrameInfo]:
+    frame = sys._getframe(3)
+    while frame is not None:
+        code = frame.f_code
+        yield inspect.FrameInfo(frame, code.co_filename, frame.f_lineno, code.co_name, None, None)
+        frame = frame.f_back  # type: ignore[assignment]  # None ends the loop
+
+
+def hasten() -> None:
+    """From now on, parse quickly in this process."""
+    evaluator._eval_expr = _evaluated
+    inspect.stack = _stack
+
+
+@contextmanager
+def unhastened() -> Iterator[None]:
+    """Parse as TVM does meanwhile."""
+    evaluator._eval_expr, quick = _IN_FULL, evaluator._eval_expr
+    stack: Callable[..., list[inspect.FrameInfo]] = inspect.stack
+    inspect.stack = _PLAIN_STACK
+    try:
+        yield
+    finally:
+        evaluator._eval_expr, inspect.stack = quick, stack
+
+
+_PLAIN_STACK = inspect.stack
