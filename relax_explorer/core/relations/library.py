@@ -133,7 +133,7 @@ def _check_joined(a: p.PrimExpr, b: p.PrimExpr, result: p.PrimExpr, reporter: So
     """Two dimensions of which it is not known how they are joined, and the dimension of the result."""
     a, b, result = reporter.dim(a), reporter.dim(b), reporter.dim(result)
     is_hole = type(result) is p.PrimVar and is_dim_hole(result)
-    if not is_hole and all(equal(x, result) is Answer.NO and _is_one(x) is Answer.NO for x in (a, b)):
+    if not is_hole and any(equal(x, result) is Answer.NO and _is_one(x) is Answer.NO for x in (a, b)):
         raise Mismatch(f"the dimensions {a} and {b} cannot be broadcast to {result}")
     return Outcome.UNKNOWN
 
