@@ -44,7 +44,7 @@ def sample_name(sample: Path) -> str:
 
 
 def samples() -> list[Path]:
-    """The samples in reading order: programs, builds, programs in other notations.
+    """The samples in reading order: programs, builds, programs in other notations or of experiments.
 
     A wheel has them beside the package, a checkout one folder up.
     """
@@ -53,5 +53,5 @@ def samples() -> list[Path]:
         if folder.is_dir():
             builds = sorted(path for path in folder.iterdir() if path.is_dir() and any(path.glob("*.py")))
             others = [path for ending in HOLDS for path in sorted(folder.glob(f"*/*{ending}"))]
-            return [*sorted(folder.glob("[0-9]*.py")), *builds, *others]
+            return [*sorted(folder.glob("[0-9]*.py")), *builds, *others, *sorted(folder.glob("[a-z]*.py"))]
     return []

@@ -318,3 +318,21 @@ def test_a_run_that_stops_tells_what_it_measured(program: str) -> None:
     )
     assert quiet.exit_code == 2, "as for `run`: an input of the callee is wrong"
     assert json.loads(quiet.stdout)["run"]["places"][0]["kind"] == "parameters"
+
+
+def test_the_sample_of_partly_known_shapes_shows_what_it_says(tmp_path: Path) -> None:
+    path = sample("samples/partly_known.py")
+    told = rxe_cli("shapes", path).stdout
+    assert [line.split("remains ")[1].strip() for line in told.splitlines() if "remains" in line] == [
+        "images.shape[2] == 28    (match_cast: images)"
+    ]
+    assert rxe_cli("check", path).exit_code == output.OK
+    lowered = rxe_cli("opt", path, "-p", "LowerWildcards").stdout
+    assert "any_dim" not in lowered
+    assert rxe.structural_equal(rxe.parse(lowered), rxe.parse(rxe.parse(lowered).script()))
+    np.save(tmp_path / "images.npy", np.ones((2, 28, 28), np.float32))
+    ran = rxe_cli("run", path, "--input", f"images={tmp_path / 'images.npy'}", "--input", "weight=ones")
+    assert ran.exit_code == output.OK
+    np.save(tmp_path / "images.npy", np.ones((2, 28, 27), np.float32))
+    refused = rxe_cli("run", path, "--input", f"images={tmp_path / 'images.npy'}", "--input", "weight=ones")
+    assert "RX0503" in refused.stderr
