@@ -111,8 +111,13 @@ def _explain(oracle: Oracle, text: str, of: Variant, about: list[Reason]) -> boo
     except Failure:
         return False
     mine = _chain(mine, [reason.ours for reason in about])
-    result = _chain(result, [reason.theirs for reason in about])
-    return bool(rxe.structural_equal(mine, result, map_free_vars=True))
+    changed = _chain(result, [reason.theirs for reason in about])
+    if rxe.structural_equal(mine, changed, map_free_vars=True):
+        return True
+    if changed is not result or stripped:
+        return False
+    equal = oracle.equal(mine.script(), theirs.handle)  # a declared purity is the same as none there
+    return equal.ok and equal.get().mapped
 
 
 def _chain(module: IRModule, changes: Iterable[Change]) -> IRModule:
