@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import relax_explorer as rxe
+from relax_explorer.core.exec.machine import Machine
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.passes import get
 from relax_explorer.core.passes.pipeline import steps as steps_of
@@ -126,3 +127,31 @@ def test_a_group_that_nothing_reads_is_not_fused(read: bool) -> None:
     program = function(f"with R.dataflow():\n{inside}return c")
     module = rxe.run_pipeline(rxe.normalize(rxe.parse(program)), "LegalizeOps,AnnotateTIROpPattern,FuseOps")
     assert any(name.startswith("fused") for name in module.functions) is read
+
+
+def test_views_with_and_without_lengths() -> None:
+    """What is left out is that of the tensor: its lengths may be known to the run only."""
+    text = """
+@I.ir_module
+class Module:
+    @R.function(pure=False)
+    def main(x: R.Tensor((2,), "float32"), y: R.Tensor("float32", ndim=1), z: R.Tensor(("n",), "float32")):
+        a = R.memory.view(x, R.shape([1, 2]))
+        b = R.memory.view(x)
+        c = R.memory.view(y)
+        d = R.memory.view(z, dtype="int32")
+        e = R.memory.view(x, R.shape([1, 1]), "int32", R.prim_value(T.int64(4)))
+        return (a, b, c, d, e)
+"""
+    module = rxe.normalize(rxe.parse(text))
+    lowered = rxe.run_pipeline(module, "RemovePurityChecking,LowerRuntimeBuiltin")
+    for each in (lowered, rxe.run_pipeline(lowered, "VMShapeLower")):
+        arrays = [np.array(row, "float32") for row in ([1, 2], [3, 4, 5], [6])]
+        machine = Machine(each, "main", arrays)
+        while not machine.done:
+            machine.step()
+        a, b, c, d, e = machine.result
+        assert a.tolist() == [[1, 2]]
+        assert (b.tolist(), c.tolist()) == ([1, 2], [3, 4, 5])
+        assert d.tolist() == arrays[2].view("int32").tolist()
+        assert e.tolist() == [arrays[0].view("int32")[1:].tolist()]

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from relax_explorer.core.check.infer import EXTERN
 from relax_explorer.core.codes import passes as codes
 from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import UINT8
 from relax_explorer.core.ir.node import replace
@@ -45,6 +46,8 @@ def lower_runtime_builtin(fn: e.Function, at: PassSite) -> e.Function:
             at.report.say(codes.NO_LEGALIZATION, text, value, help="run LowerAllocTensor before this pass")
         if value.op.name == "relax.make_closure":
             at.is_open = True  # a tuple with a function gets its StructInfo from the module
+        if value.op.name == "relax.memory.view":
+            at.is_open = True  # lengths that only the run knows are a call inside of the call
         lower = LOWERED.get(value.op.name)
         return binding if lower is None else replace(binding, value=lower(value))
 
@@ -69,13 +72,26 @@ def _builtin(name: str) -> Callable[[e.Call], e.Call]:
 
 
 def _view(call: e.Call) -> e.Call:
-    data, lengths, dtype, offset = call.args
+    given: list[e.Expr] = [*call.args, *[_LEFT_OUT] * (4 - len(call.args))]
+    data, lengths, dtype, offset = given
     info = call.struct_info
     assert isinstance(info, s.TensorStructInfo)  # inference gives a tensor
     kept = dtype if type(dtype) is e.DataTypeImm or info.dtype is None else m.element_type(info.dtype)
+    if type(lengths) is e.Tuple and not lengths.fields:
+        lengths = _lengths_of(data, info)
     start = offset if type(offset) is e.PrimValue else m.number(0)
     new = m.packed("runtime.TVMTensorCreateView", (data, lengths, kept, start), info, call)
     return replace(new, sinfo_args=())
+
+
+_LEFT_OUT = e.Tuple((), s.TupleStructInfo(()))
+
+
+def _lengths_of(data: e.Expr, info: s.TensorStructInfo) -> e.Expr:
+    """The lengths of a view without lengths: those of the tensor, which only the run may know."""
+    if info.dims is not None and all(type(dim) is p.IntImm for dim in info.dims):
+        return m.shape(info.dims)
+    return m.packed("vm.builtin.shape_of", (data,), s.ShapeStructInfo(None, info.ndim))
 
 
 def _with_context(name: str) -> Callable[[e.Call], e.Call]:
