@@ -7,8 +7,10 @@ import sys
 import time
 from collections import Counter
 from itertools import product
+from random import Random
 
 import relax_explorer as rxe
+from tests.meaning.programs import MATERIALS
 from tests.meaning.trial import register, trial
 
 
@@ -18,15 +20,22 @@ def main() -> int:
     parser.add_argument("-n", type=int, default=1000, help="programs")
     parser.add_argument("--seed", type=int, default=0, help="the first seed")
     parser.add_argument("--show", type=int, default=3, help="how many findings to print of each pass")
+    parser.add_argument(
+        "--material", choices=[*MATERIALS], default="general", help="what the random programs are about"
+    )
+    parser.add_argument(
+        "--pairs", type=int, default=0, help="so many random orders of two for each program; 0 for all"
+    )
     arguments = parser.parse_args()
     register()
     names = rxe.passes.names()
-    orders = [*((name,) for name in names), *product(names, names)]
+    singly, pairs = [(name,) for name in names], list(product(names, names))
     counts: Counter[str] = Counter()
     found: Counter[tuple[str, ...]] = Counter()
     start = time.monotonic()
     for seed in range(arguments.seed, arguments.seed + arguments.n):
-        runs, findings = trial(seed, orders)
+        orders = [*singly, *(Random(seed).sample(pairs, arguments.pairs) if arguments.pairs else pairs)]
+        runs, findings = trial(seed, orders, MATERIALS[arguments.material])
         counts.update(programs=int(runs > 0), refused=int(runs == 0), runs=runs)
         singles = {item.passes[0] for item in findings if len(item.passes) == 1}
         for item in findings:

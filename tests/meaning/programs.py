@@ -241,3 +241,88 @@ class Program(RandomText):
 
     def _condition(self, scope: _Scope) -> str:
         return "c" if "i" in scope.values.get("i2", ()) else 'R.const(True, "bool")'
+
+
+PAIR = f"R.Tuple({TYPES['f2']}, {TYPES['f2']})"
+
+
+class Aliases(Program):
+    """A program in which many names share memory: through tuples, nested ones, views and casts, functions that return them, and branches."""
+
+    def __init__(self, seed: int) -> None:
+        self.makers: list[str] = []  # private functions of two tensors that return a pair
+        self.takers: list[
+            tuple[str, bool]
+        ] = []  # those of a pair that return a tensor; True if they are pure
+        super().__init__(seed)
+
+    def _main(self) -> None:
+        for number in range(self.random.randint(1, 2)):
+            self._maker(number)
+            self._taker(number)
+        super()._main()
+
+    def _maker(self, number: int) -> None:
+        """A function whose result shares memory with its arguments."""
+        self._say(1, "@R.function(private=True, pure=True)")
+        self._say(1, f"def pair{number}(p: {TYPES['f2']}, q: {TYPES['f2']}) -> {PAIR}:")
+        scope = _Scope({"f2": ["p", "q"]}, pure=True)
+        self._say(2, "cls = Module")
+        self._body(scope, 2, self.random.randint(0, 2))
+        self._say(2, f"return {self._pair(scope)}")
+        self.makers.append(f"pair{number}")
+
+    def _taker(self, number: int) -> None:
+        """A function that returns a field of its argument, and may overwrite the other one."""
+        pure = self._chance(0.5)
+        self._say(1, f"@R.function(private=True, pure={pure})")
+        self._say(1, f"def field{number}(t: {PAIR}) -> {TYPES['f2']}:")
+        kept = self.random.randint(0, 1)
+        self._say(2, f"a = t[{kept}]")
+        self._say(2, f"b = t[{1 - kept}]")
+        if not pure:
+            self._say(2, '_ = R.call_packed("increment", b, sinfo_args=R.Tuple())')
+        self._say(2, f"return {self.random.choice(['a', 'a', 'b'])}")
+        self.takers.append((f"field{number}", pure))
+
+    def _pair(self, scope: _Scope) -> str:
+        """A pair: a variable, or one that is written out."""
+        names = scope.values.get("pair")
+        if names and self._chance(0.6):
+            return self.random.choice(names)
+        return f"({self._any(scope, 'f2')}, {self._any(scope, 'f2')})"
+
+    def _expression(self, scope: _Scope) -> tuple[str, str]:
+        if self._chance(0.5):
+            plain = scope.inner()
+            plain.values.pop("pair", None)
+            return super()._expression(plain)
+        u, w, pair = self._any(scope, "f2"), self._any(scope, "f2"), self._pair(scope)
+        at = self.random.randint(0, 1)
+        choices = [
+            (pair, "pair"),
+            (f"({u}, {w})", "pair"),
+            (f"{pair}[{at}]", "f2"),
+            (f"({pair}, {w})[0]", "pair"),
+            (f"({pair}, {w})[0][{at}]", "f2"),
+            (f"(({u}, {w}), {pair})[1][{at}]", "f2"),
+            (u, "f2"),
+            (f'R.match_cast({u}, R.Tensor((2,), "float32"))', "f2"),
+            (f"R.memory.view({u}, R.shape([1, 2]))", "f12"),
+            (f"R.memory.ensure_zero_offset({u})", "f2"),
+            (f"R.reshape(R.reshape({u}, R.shape([1, 2])), R.shape([2]))", "f2"),
+        ]
+        choices += [(f"cls.{name}({u}, {w})", "pair") for name in self.makers]
+        choices += [(f"cls.{name}({u}, {w})[{at}]", "f2") for name in self.makers]
+        choices += [(f"cls.{name}({pair})", "f2") for name, is_pure in self.takers if is_pure]
+        return self.random.choice(choices)
+
+    def _effect(self, scope: _Scope, depth: int) -> None:
+        impure = [name for name, is_pure in self.takers if not is_pure]
+        if impure and self._chance(0.25):
+            self._bind(scope, depth, f"cls.{self.random.choice(impure)}({self._pair(scope)})", "f2")
+        else:
+            super()._effect(scope, depth)
+
+
+MATERIALS = {"general": Program, "aliases": Aliases}

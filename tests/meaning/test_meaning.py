@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from itertools import product
 from random import Random
 
 import pytest
 
 import relax_explorer as rxe
-from tests.meaning.programs import Program
+from tests.meaning.programs import Aliases, Program
 from tests.meaning.trial import register, run, trial
 
 GROUPS = 10
@@ -25,6 +26,28 @@ def test_no_pass_changes_what_a_run_shows(group: int) -> None:
         count, findings = trial(seed, orders)
         assert count, f"program {seed} is refused"
         assert not findings, str(findings[0])
+
+
+@pytest.mark.parametrize("group", range(4))
+def test_no_pass_changes_what_a_run_with_aliases_shows(group: int) -> None:
+    register()
+    names = rxe.passes.names()
+    pairs = list(product(names, names))
+    for seed in range(group * 10, (group + 1) * 10):
+        orders = [*((name,) for name in names), *Random(seed).sample(pairs, 8)]
+        count, findings = trial(seed, orders, Aliases)
+        assert count, f"program {seed} is refused"
+        assert not findings, str(findings[0])
+
+
+def test_programs_with_aliases_share_memory() -> None:
+    """In many of them, a write to one value is seen through another one that a tuple, a view or a function gave."""
+    register()
+    texts = [Aliases(seed).text for seed in range(40)]
+    for part in ("cls.pair0(", "cls.field0(", ")[0][1]", "R.memory.view(", "R.memory.ensure_zero_offset("):
+        assert sum(part in text for text in texts) >= 3, part
+    writers = [text for text in texts if re.search(r"= cls\.field\d\(", text) and '"increment", b' in text]
+    assert len(writers) >= 10
 
 
 @pytest.mark.parametrize(

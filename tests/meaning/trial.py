@@ -151,9 +151,11 @@ class Finding:
         return f"seed {self.seed}, {', '.join(self.passes)}: {self.what}\n{self.text}"
 
 
-def trial(seed: int, orders: Sequence[tuple[str, ...]]) -> tuple[int, list[Finding]]:
+def trial(
+    seed: int, orders: Sequence[tuple[str, ...]], of: type[Program] = Program
+) -> tuple[int, list[Finding]]:
     """The number of compared runs, and the differences after each of `orders`; (0, []) for a refused program."""
-    program = Program(seed)
+    program = of(seed)
     try:
         before = rxe.normalize(rxe.parse(program.text))
     except rxe.Failure:
