@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from relax_explorer.core.session.align import FunctionDiff, ModuleDiff, Pair, Unit
+from relax_explorer.core.session.align import FunctionDiff, Group, ModuleDiff, Pair, Unit
 from relax_explorer.core.syntax.dialects import NEW
 from relax_explorer.core.syntax.doc import Line
 from relax_explorer.core.syntax.names import Names
@@ -23,19 +23,21 @@ GLYPHS = {
     "moved": ">",
     "same": " ",
 }
+GROUP_GLYPHS = {"merged": "⊞", "split": "⊟"}
 
 
 @dataclass(frozen=True, slots=True)
 class DiffLine:
     """One line of a difference: its kind, its text, and the binding or statement shown.
 
-    `is_old` marks a node of the old module: a removed one, or the first line of a change.
+    `note` tells what its value was merged or split from. `is_old` marks a node of the old module: a removed one, or the first line of a change.
     """
 
     kind: str
     text: str
     binding: Any = None
     is_old: bool = False
+    note: str = ""
 
     @property
     def glyph(self) -> str:
@@ -89,7 +91,23 @@ def _pair(fn: FunctionDiff, pair: Pair, old: _Text, new: _Text) -> Iterator[Diff
     if before is not None and (after is None or pair.kind in ("changed", "type")):
         yield DiffLine(pair.kind, old(before), unit_node(before), True)
     if after is not None:
-        yield DiffLine(pair.kind, new(after), unit_node(after))
+        group = fn.groups.get(pair.b) if pair.b is not None else None
+        note = group_text(fn, group) if group is not None else ""
+        yield DiffLine(pair.kind, new(after), unit_node(after), note=note)
+
+
+def group_text(fn: FunctionDiff, group: Group) -> str:
+    """`merged from a, b` or `split from a into b, c`, by the names of the variables."""
+    old, new = (
+        ", ".join([_name(side[n]) for n in numbers])
+        for side, numbers in ((fn.old, group.old), (fn.new, group.new))
+    )
+    return f"merged from {old}" if group.kind == "merged" else f"split from {old} into {new}"
+
+
+def _name(unit: Unit) -> str:
+    var = getattr(unit, "var", None)
+    return "_" if var is None else var.name
 
 
 def unit_node(unit: Unit) -> Any:

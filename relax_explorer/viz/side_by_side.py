@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from relax_explorer.viz.diff import GLYPHS
 from relax_explorer.viz.ir_table import TableRow
 from relax_explorer.viz.table_diff import UNMARKED, TableDiff
 
@@ -42,5 +41,4 @@ def beside(diff: TableDiff, context: int) -> list[Beside]:
 
 def _pair(diff: TableDiff, number: int) -> Beside:
     old, new, kind = diff.sides(number)
-    glyph = GLYPHS[kind] if kind not in UNMARKED else " "
-    return Beside(kind, old, new, glyph)
+    return Beside(kind, old, new, diff.glyph(number))

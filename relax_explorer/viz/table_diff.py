@@ -12,7 +12,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.session.align import FunctionDiff, ModuleDiff, Unit
 from relax_explorer.core.syntax.doc import Line
 from relax_explorer.viz.compact import Piece
-from relax_explorer.viz.diff import GLYPHS
+from relax_explorer.viz.diff import GLYPHS, GROUP_GLYPHS
 from relax_explorer.viz.ir_table import IrTable, TableRow
 from relax_explorer.viz.outline import Place
 
@@ -50,6 +50,7 @@ class TableDiff(Sequence[MarkedRow]):
         for fn in diff.functions:
             plan.add(fn)
         self._shown = list(plan.rows())
+        self._groups = plan.groups
         if only:
             self._shown = list(_changed(self._shown))
 
@@ -73,7 +74,15 @@ class TableDiff(Sequence[MarkedRow]):
         row = self.new[shown.number]
         if shown.before is not None and shown.kind in COMPARED:
             row = _compared(self.old[shown.before], row)
-        return MarkedRow(row, GLYPHS[shown.kind] if shown.kind not in UNMARKED else " ")
+        return MarkedRow(row, self.glyph(number))
+
+    def glyph(self, number: int) -> str:
+        """The mark of a row: that of its change, or that of a value that was merged or split."""
+        shown = self._shown[number]
+        group = None if shown.is_old or shown.skipped else self._groups.get(shown.number)
+        if group is not None:
+            return GROUP_GLYPHS[group]
+        return GLYPHS[shown.kind] if shown.kind not in UNMARKED else " "
 
     def sides(self, number: int) -> tuple[TableRow | None, TableRow | None, str]:
         """The old and the new row of a row, and the kind of its change. An unchanged row stands on both sides."""
@@ -135,6 +144,9 @@ class _Plan:
         self.old, self.new = old, new
         self.kinds: dict[int, tuple[str, int | None]] = {}  # kind and old row of rows of the new table
         self.removed: dict[int, list[int]] = {}  # old rows that stand before a row of the new table
+        self.groups: dict[
+            int, str
+        ] = {}  # what happened to the value of a row of the new table: merged or split
         self.tail: list[int] = []
         self.starts = _starts(old), _starts(new)
         self.sizes = _sizes(old), _sizes(new)
@@ -164,6 +176,8 @@ class _Plan:
                 self.removed[after] = [*self.removed.get(after, ()), *waiting]
                 waiting = []
             self.kinds[after] = (pair.kind, before)
+            if pair.b is not None and pair.b in fn.groups:
+                self.groups[after] = fn.groups[pair.b].kind
         last = self._last(fn.name)
         if waiting and last is not None:
             self.removed[last] = [*self.removed.get(last, ()), *waiting]

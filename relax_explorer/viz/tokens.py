@@ -44,6 +44,8 @@ GLYPH_ROLES: Mapping[str, str] = {
     "+": "added",
     "-": "removed",
     "~": "new",
+    "⊞": "added",
+    "⊟": "new",
     "t": "dimension",
     "k": "muted",
     ">": "muted",

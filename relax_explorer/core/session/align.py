@@ -42,14 +42,31 @@ class Pair:
 
 
 @dataclass(frozen=True, slots=True)
+class Group:
+    """Old bindings that one new binding computes (`kind` is merged), or one old binding that several new ones compute (split).
+
+    `old` and `new` are numbers of bindings; the last of `new` makes the value. `exact` marks a recorded group.
+    """
+
+    kind: str
+    old: tuple[int, ...]
+    new: tuple[int, ...]
+    exact: bool
+
+
+@dataclass(frozen=True, slots=True)
 class FunctionDiff:
-    """The diff of one function: `status` is same, added, removed or changed. Pairs are in the order of the new text."""
+    """The diff of one function: `status` is same, added, removed or changed. Pairs are in the order of the new text.
+
+    `groups` holds what was merged or split, by the new binding that makes the value.
+    """
 
     name: str
     status: str
     old: tuple[Unit, ...]
     new: tuple[Unit, ...]
     pairs: tuple[Pair, ...]
+    groups: Mapping[int, Group] = field(default_factory=dict)
     _counts: Counter[str] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

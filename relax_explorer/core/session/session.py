@@ -19,6 +19,7 @@ from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.align import ModuleDiff, diff_modules
 from relax_explorer.core.session.planned import Plan
 from relax_explorer.core.session.provenance import Trace, history
+from relax_explorer.core.session.regroup import with_groups
 from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.core.shown import Shown
 from relax_explorer.core.syntax.load import load
@@ -171,7 +172,10 @@ class Session(Shown):
         """The diff of two stages."""
         hit = self._diffs.get((a, b))
         if hit is None:
-            hit = self._diffs[a, b] = diff_modules(self.stages[a].module, self.stages[b].module)
+            old, new = self.stages[a], self.stages[b]
+            record = new.record if b == a + 1 else None
+            hit = with_groups(diff_modules(old.module, new.module), old.module, new.module, record)
+            self._diffs[a, b] = hit
         return hit
 
     def who(self, name: str, function: str = "", stage: int = -1) -> list[Trace]:

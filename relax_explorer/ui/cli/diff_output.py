@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from relax_explorer.core.session.align import ModuleDiff, Unit, binding_text
+from relax_explorer.core.session.align import FunctionDiff, ModuleDiff, Unit, binding_text
 from relax_explorer.core.session.provenance import Trace
 from relax_explorer.core.syntax.doc import Line
 from relax_explorer.ui.cli import output
@@ -31,6 +31,7 @@ def print_diff(diff: ModuleDiff, names: tuple[str, str], style: str) -> None:
     if style == "inline":
         for line in lines(diff):
             text = f"{line.glyph} {visible(line.text, 2000)}"
+            text += f"  # {visible(line.note, 300)}" if line.note else ""
             output.say_styled(click.style(text, fg=_COLORS.get(line.glyph)) if sys.stdout.isatty() else text)
 
 
@@ -48,9 +49,24 @@ def _changes(diff: ModuleDiff) -> list[dict[str, Any]]:
                         "function": fn.name,
                         **sides,
                         "confidence": "exact" if pair.exact else "likely",
+                        **_group(fn, pair.b),
                     }
                 )
     return changes
+
+
+def _group(fn: FunctionDiff, number: int | None) -> dict[str, Any]:
+    """What was merged into a value, or what it was split into, if anything was."""
+    group = fn.groups.get(number) if number is not None else None
+    if group is None:
+        return {}
+    side, numbers = (fn.old, group.old) if group.kind == "merged" else (fn.new, group.new)
+    return {
+        f"{group.kind}": {
+            "bindings": [_side(side, n) for n in numbers],
+            "confidence": "exact" if group.exact else "likely",
+        }
+    }
 
 
 def _side(items: Sequence[Unit], index: int | None) -> dict[str, Any] | None:

@@ -177,16 +177,18 @@ def diff(a: str, b: str | None, passes: str | None, between: str | None, style: 
     """Compare modules or stages."""
     from relax_explorer.core.check.normalize import normalize_with
     from relax_explorer.core.session.align import diff_modules
+    from relax_explorer.core.session.regroup import with_groups
     from relax_explorer.ui.cli.diff_output import print_diff
 
     if b is not None:
-        difference = diff_modules(normalize_with(output.read(a))[0], normalize_with(output.read(b))[0])
+        left, right = normalize_with(output.read(a))[0], normalize_with(output.read(b))[0]
+        difference = with_groups(diff_modules(left, right), left, right)
         names = (a, b)
     else:
         session = open_session(a, passes, "default")
-        left, right = _two_stages(session, between or "")
-        difference = session.diff(left.number, right.number)
-        names = (f"{a}@{left.made_by}", f"{a}@{right.made_by}")
+        first, last = _two_stages(session, between or "")
+        difference = session.diff(first.number, last.number)
+        names = (f"{a}@{first.made_by}", f"{a}@{last.made_by}")
     print_diff(difference, names, style)
     return output.FOUND if exit_code and not difference.is_empty else output.OK
 

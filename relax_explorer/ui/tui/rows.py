@@ -19,7 +19,7 @@ from relax_explorer.ui.tui.selection import Selection
 from relax_explorer.ui.tui.table_rows import BesideRows, TableRows
 from relax_explorer.ui.tui.widgets.line_view import Row
 from relax_explorer.viz.compact import Compact, plain
-from relax_explorer.viz.diff import GLYPHS, unit_node
+from relax_explorer.viz.diff import GLYPHS, group_text, unit_node
 from relax_explorer.viz.diff import lines as diff_lines
 from relax_explorer.viz.ir_table import IrTable
 from relax_explorer.viz.problem import render
@@ -204,8 +204,11 @@ def detail_lines(session: Session, stage: Snapshot, selection: Selection) -> lis
         read = [_numbered(derived, item) for item in derived.operands[number]]
         lines.append(f"reads {', '.join(read)}" if read else "reads nothing")
     lines[2:2] = _called(session, stage, binding)
-    lines += [*_merged(stage, binding), origin(binding)]
-    lines[1:1] = _shape_checks(stage, binding, len(derived.bindings))  # a terminal of 24 lines shows three
+    lines.append(origin(binding))
+    lines[1:1] = [  # a terminal of 24 lines shows three
+        *_regrouped(session, stage, selection),
+        *_shape_checks(stage, binding, len(derived.bindings)),
+    ]
     return [visible(line) for line in lines]
 
 
@@ -252,12 +255,14 @@ def _called(session: Session, stage: Snapshot, binding: e.Binding) -> list[str]:
     return [f"calls {name}, {word} here; Enter goes there"] if word else []
 
 
-def _merged(stage: Snapshot, binding: e.Binding) -> list[str]:
-    """What the pass of this stage made the binding from, if that was recorded."""
-    for rewrite in stage.record.merges():
-        if binding in rewrite.after:
-            names = [item.var.name for item in rewrite.before if item.var is not None]
-            return [f"merged from {', '.join(names)} by {stage.made_by}"]
+def _regrouped(session: Session, stage: Snapshot, selection: Selection) -> list[str]:
+    """What the pass of this stage made the value from, if that was several bindings, or made of it. `≈` if no record tells."""
+    if not stage.number or not stage.changed:
+        return []
+    for fn in session.diff(stage.number - 1, stage.number).functions:
+        for group in fn.groups.values() if fn.name == selection.function else ():
+            if fn.new[group.new[-1]] is selection.binding:
+                return [f"{group_text(fn, group)} by {stage.made_by}{'' if group.exact else ' ≈'}"]
     return []
 
 
