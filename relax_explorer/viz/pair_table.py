@@ -8,6 +8,7 @@ from math import inf, isfinite, log10
 
 from relax_explorer.core.session.compare import Pairing, Verdict
 from relax_explorer.core.session.difference import Delta
+from relax_explorer.viz.compact import Piece
 from relax_explorer.viz.short import short_dims
 from relax_explorer.viz.value_table import BLOCKS
 from relax_explorer.viz.visible import columns, fit, visible
@@ -38,6 +39,8 @@ def pair_names(pair: Pairing) -> str:
 def pair_state(pair: Pairing) -> str:
     """How a pair compares, in one line."""
     if pair.delta is None:
+        if pair.within:
+            return f"inside {visible(pair.within, 40)}"
         return "only in A" if pair.b is None else "only in B" if pair.a is None else "not kept"
     return distance_text(pair.delta)
 
@@ -90,6 +93,24 @@ class PairTable:
             cosine,
             state,
         )
+
+    def pieces(self, pair: Pairing) -> tuple[Piece, ...]:
+        """The row with roles: what differs stands out, and what is equal, or has nothing to be compared with, is muted."""
+        text = self.row(pair)
+        sides = 2 * (self.name + 1) + 2
+        differs = pair.delta is not None and not pair.equal
+        alone = pair.a is None or pair.b is None
+        names, shapes, rest = text[:sides], text[sides : self._distance], text[self._distance :]
+        return (
+            ("muted" if alone else "text", names),
+            ("dimension", shapes),
+            ("breakpoint" if differs else "muted", rest),
+        )
+
+    @property
+    def _distance(self) -> int:
+        """The cell where the distance begins."""
+        return sum(width + 1 for width in (self.name, 1, self.name, _SHAPE, self.operation) if width)
 
     def _line(
         self, a: str, b: str, shape: str, operation: str, distance: str, bar: str, cosine: str, state: str

@@ -46,6 +46,7 @@ GLYPH_ROLES: Mapping[str, str] = {
     "~": "new",
     "⊞": "added",
     "⊟": "new",
+    "≠": "breakpoint",
     "t": "dimension",
     "k": "muted",
     ">": "muted",

@@ -21,6 +21,7 @@ from relax_explorer.core.session.arrays import read_as
 from relax_explorer.core.session.counterparts import Match, Origins, counterparts
 from relax_explorer.core.session.difference import BY_DTYPE, Delta, Tolerance, delta, leaves_of
 from relax_explorer.core.session.dumps import Stage, as_stage
+from relax_explorer.core.session.holders import Holders
 from relax_explorer.core.session.recording import Production, Recording, recorded
 from relax_explorer.core.session.samples import Sample, function_of, samples_of
 from relax_explorer.core.session.snapshot import Snapshot
@@ -51,12 +52,16 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Pairing:
-    """A value of A beside its counterpart of B. `by` tells how they were matched."""
+    """A value of A beside its counterpart of B. `by` tells how they were matched.
+
+    For a value that only A has, `within` names the value of B whose computation holds it, if there is one.
+    """
 
     a: Side | None
     b: Side | None
     delta: Delta | None = None
     by: str = ""
+    within: str = ""
 
     @property
     def equal(self) -> bool:
@@ -331,6 +336,7 @@ class Report:
     def __init__(self, a: Recording, b: Recording, matches: Sequence[Match], tolerance: Tolerance) -> None:
         self.a, self.b, self.tolerance = a, b, tolerance
         self.of_b = {match.b: match for match in matches if match.b is not None}
+        self._within = Holders(a, b, matches)
 
     def verdict(self, sample: str, reason: str, results: tuple[tuple[str, Delta], ...]) -> Verdict:
         """The verdict, with the first pair that differs if there is a reason."""
@@ -346,7 +352,8 @@ class Report:
         right = None if match.b is None else self.b.productions[match.b]
         sides = [None if item is None else side_of(item) for item in (left, right)]
         if left is None or right is None:
-            return Pairing(sides[0], sides[1], None, match.by)
+            within = "" if match.a is None else self._within.of(match.a)
+            return Pairing(sides[0], sides[1], None, match.by, within)
         if left.value is UNKNOWN or right.value is UNKNOWN:  # beyond the memory limit
             return Pairing(sides[0], sides[1], None, "not kept")
         return Pairing(sides[0], sides[1], delta(left.value, right.value, self.tolerance), match.by)

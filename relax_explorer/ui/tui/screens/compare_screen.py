@@ -99,7 +99,7 @@ class CompareScreen(Frame):
         ]
         table = PairTable.of(self.app.size.width - 6)
         pairs = [view.pairing for view in compared.pairs]
-        rows = [Row(table.row(view.pairing), pair_glyph(view.pairing), view) for view in compared.pairs]
+        rows = [_row(table, view) for view in compared.pairs]
         view = self.query_one("#pairs", LineView)
         is_new, self._shown = compared is not self._shown, compared
         view.show(rows or [Row("no values to compare")], _first(verdict, pairs) if is_new else None)
@@ -266,6 +266,11 @@ def _marked(marks: Sequence[tuple[int, str]], count: int, width: int) -> str:
         if place >= columns(line) and place + columns(mark) <= width:
             line += " " * (place - columns(line)) + mark
     return line
+
+
+def _row(table: PairTable, view: PairView) -> Row:
+    pieces = table.pieces(view.pairing)
+    return Row("".join(text for _, text in pieces), pair_glyph(view.pairing), view, pieces=pieces)
 
 
 def _first(verdict: Verdict, pairs: Sequence[Pairing]) -> int:
