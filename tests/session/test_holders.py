@@ -69,10 +69,11 @@ def test_a_value_that_nothing_reads_is_only_in_a() -> None:
     assert told(unread, FLAT) == {"u": "only in A"}
 
 
-def test_a_value_that_a_kernel_holds_but_something_else_would_have_read() -> None:
-    twice = module(
-        "a = R.multiply(x, R.const(2.0, 'float32'))", "u = R.exp(a)", "b = R.abs(a)", "out = R.negative(b)"
-    )
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_a_value_that_a_kernel_holds_but_something_else_would_have_read(order: tuple[int, int]) -> None:
+    readers = ("u = R.exp(a)", "b = R.abs(a)")
+    lines = [readers[number] for number in order]
+    twice = module("a = R.multiply(x, R.const(2.0, 'float32'))", *lines, "out = R.negative(b)")
     assert told(twice, kernel()) == {"a": "only in A", "u": "only in A"}
 
 
@@ -103,3 +104,9 @@ def test_the_columns_say_what_differs_apart_from_what_does_not() -> None:
         differs = pair.delta is not None and not pair.equal
         assert (pieces[-1][0] == "breakpoint") == differs
     assert any(not pair.equal and pair.delta is not None for pair in pairs)
+
+
+def test_a_call_inside_of_a_call_with_a_wrong_result() -> None:
+    nested = module("lv = cls.g(x)", "out = R.negative(lv)", functions=INNER + OUTER)
+    states = told(nested, kernel("50.0"))
+    assert {name: states.get(name) for name in ("a", "b")} == {"a": "inside lv", "b": "inside lv"}

@@ -17,7 +17,7 @@ _PLAIN_VARIABLES = dict.fromkeys(
         "scrollbar-background-active", "scrollbar-corner-color", "link-background-hover", "link-color", "link-color-hover",
         "footer-key-foreground", "input-selection-background", "screen-selection-background", "screen-selection-foreground",
     ), PLAIN,
-) | {"block-cursor-text-style": "reverse", "input-cursor-text-style": "reverse"}  # fmt: skip
+) | {"block-cursor-text-style": "reverse", "input-cursor-text-style": "reverse", "row": PLAIN, "row-style": "bold reverse"}  # fmt: skip
 
 
 def chosen_theme(name: str) -> Tokens:
@@ -40,5 +40,10 @@ def textual_theme(tokens: Tokens) -> Theme:
         ansi=not tokens.ground,  # the colours of the terminal, not those that Textual takes for them
         variables=_PLAIN_VARIABLES
         if not tokens.ground
-        else {"border": tokens.border, "muted": tokens.role("muted").color},
+        else {
+            "border": tokens.border,
+            "muted": tokens.role("muted").color,
+            "row": tokens.cursor,
+            "row-style": "bold",
+        },
     )

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from relax_explorer.core.ir import expr as e
-from relax_explorer.core.notations import HOLDS
 from relax_explorer.ui.tui.controls import Controls
 from relax_explorer.ui.tui.keymap import named_keys
 from relax_explorer.ui.tui.selection import DIFFS, LEAST_BESIDE
-from relax_explorer.ui.tui.state import State
 from relax_explorer.viz.tokens import THEMES
 
 Handler = Callable[[Controls, str], None]
-MOST = 12  # completions
 
 
 @dataclass(frozen=True, slots=True)
@@ -369,90 +365,3 @@ def execute_typed(app: Controls, text: str) -> None:
             else "`commands` lists them; commands of the debugger work in Debug"
         )
         app.say(f"there is no command {word!r}; {hint}")
-
-
-def completions(state: State, is_debug: bool, text: str) -> list[str]:
-    """The texts that complete the last word: commands, then names of stages, functions, variables and files."""
-    from relax_explorer.core.session.debug_commands import DEBUG_COMMANDS
-    from relax_explorer.ui.tui.exporting import ENDINGS
-
-    head, _, last = text.rpartition(" ")
-    if not head:
-        names = [item.name for item in TYPED] + ([item.name for item in DEBUG_COMMANDS] if is_debug else [])
-        return [f"{name} " for name in dict.fromkeys(names) if name.startswith(last)][:MOST]
-    word = head.split(" ", 1)[0]
-    found = _arguments(state, word, last)
-    if word == "export" and " " not in head:
-        found = [*ENDINGS, *found]
-    return [f"{head} {name}" for name in found if name.startswith(last)][:MOST]
-
-
-def _arguments(state: State, word: str, last: str) -> Sequence[str]:
-    found = _choices(state, word, last)
-    return _names(state, word) if found is None else found
-
-
-def _choices(state: State, word: str, last: str) -> Sequence[str] | None:
-    """What a command chooses from; None for one that takes names of the stage."""
-    from relax_explorer.ui.tui.dialogs.pass_choices import step_completions
-    from relax_explorer.ui.tui.exporting import ENDINGS
-
-    if word == "open":
-        return _paths(last)
-    if word in ("export", "report"):
-        return _paths(last, tuple(ENDINGS.values()))
-    if word == "theme":
-        return [name.removeprefix("rxe-") for name in THEMES]
-    if word == "passes":
-        return step_completions(last)
-    if word == "toggle":
-        return [entry.step.of.name for entry in state.plan.entries] if state.plan is not None else []
-    if word == "diff":
-        return list(DIFFS)
-    if word == "checks":
-        from relax_explorer.ui.tui.check_list import FILTERS
-
-        return list(FILTERS)
-    if word == "explain":
-        from relax_explorer.viz.explanations import subjects
-
-        return subjects(last)
-    if word == "copy" and state.solving is not None:
-        return [f"{name}:" for name in state.solving.functions]
-    return None
-
-
-def _names(state: State, word: str) -> Sequence[str]:
-    """Names of stages, or of functions and variables."""
-    stage = state.stage
-    if state.session is None or stage is None:
-        return []
-    if word in ("stage", "compare", "since"):
-        return list(dict.fromkeys(item.made_by for item in state.session.stages))
-    functions = [name for name in stage.module.functions if word == "go"]
-    fn = stage.module.functions.get(state.run.function if state.run is not None else state.selection.function)
-    variables = _variables(fn) if type(fn) is e.Function else []
-    return [*functions, *variables]
-
-
-def _variables(fn: e.Function) -> list[str]:
-    from relax_explorer.core.ir.walk import bindings
-
-    names = [param.name for param in fn.params] + [
-        item.var.name for item in bindings(fn) if item.var is not None
-    ]
-    return list(dict.fromkeys(names))
-
-
-def _paths(text: str, endings: Sequence[str] = (".py", ".txt", *HOLDS)) -> list[str]:
-    folder, slash, _ = text.rpartition("/")
-    place = Path(folder + slash).expanduser() if slash else Path()
-    try:
-        found = sorted(place.iterdir())
-    except OSError:
-        return []
-    return [
-        f"{folder}{slash}{item.name}{'/' if item.is_dir() else ''}"
-        for item in found
-        if item.suffix in ("", *endings)
-    ]

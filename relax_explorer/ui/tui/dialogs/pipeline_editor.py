@@ -22,6 +22,7 @@ from relax_explorer.core.session.session import Session
 from relax_explorer.ui.pass_files import with_files
 from relax_explorer.ui.tui import keys
 from relax_explorer.ui.tui.command_twin import piped
+from relax_explorer.ui.tui.completion import Choice
 from relax_explorer.ui.tui.dialogs.pass_choices import Choices, about, step_completions
 from relax_explorer.ui.tui.keymap import Keymap
 from relax_explorer.ui.tui.screens.moving import Moving
@@ -93,7 +94,7 @@ class PipelineEditor(Moving, ModalScreen["Plan | None"]):
                 yield LineView("choices")
             yield BarInput(id="filter", placeholder="a part of the name of a pass")
             yield Static(id="remarks", markup=False)
-            yield CommandInput(self.explorer.history, step_completions, "step")
+            yield CommandInput(self.explorer.history, _step_choices, "step")
             yield Static(Text(_hints(self.explorer.keymap), style="dim"), id="pipeline_keys")
 
     def on_mount(self) -> None:
@@ -403,3 +404,7 @@ def _hints(table: Keymap) -> str:
     """The keys, in one line. `Y` is a key of all screens."""
     own = [key for key in keys.keys_of("pipeline", table) if key.hint and key.screens]
     return " " + "  ".join([*[f"{key.label} {key.hint}" for key in own], "Y copy"])
+
+
+def _step_choices(text: str) -> list[Choice]:
+    return [Choice(item, item) for item in step_completions(text)]

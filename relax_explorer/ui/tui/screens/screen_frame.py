@@ -9,16 +9,17 @@ from typing import ClassVar
 from rich.text import Text
 from textual.app import ComposeResult
 from textual.containers import Container
-from textual.events import Resize, ScreenResume
+from textual.events import DescendantFocus, Resize, ScreenResume
 from textual.timer import Timer
 from textual.widgets import Input
 
 from relax_explorer.core.diagnostics import Severity
 from relax_explorer.ui.tui import keys
+from relax_explorer.ui.tui.completion import Choice, choices, usage
 from relax_explorer.ui.tui.screens.moving import Moving
 from relax_explorer.ui.tui.state import State
-from relax_explorer.ui.tui.typed import completions, execute_typed
-from relax_explorer.ui.tui.widgets.command_input import BarInput, CommandInput
+from relax_explorer.ui.tui.typed import execute_typed
+from relax_explorer.ui.tui.widgets.command_input import BarInput, CommandInput, CommandMenu
 from relax_explorer.ui.tui.widgets.fixed_text import FixedText
 from relax_explorer.ui.tui.widgets.line_view import LineView
 from relax_explorer.viz.visible import columns, fit, visible
@@ -52,8 +53,9 @@ class Frame(Moving):
         yield BarInput(
             id="search", placeholder="find text; op:matmul, ty:(n,, var:lv, pat:exp(_), all: in every stage"
         )
-        yield CommandInput(self.explorer.history, self._completions, "command")
+        yield CommandInput(self.explorer.history, self._choices, "command", self._usage)
         yield FixedText(id="footer")
+        yield CommandMenu("menu")
 
     def compose_body(self) -> ComposeResult:
         """The views of the screen."""
@@ -221,9 +223,15 @@ class Frame(Moving):
         last = max(state.session.total, state.session.stages[-1].label)
         return f"stage {stage.label}/{last} {visible(stage.made_by, 30)}"
 
+    def on_descendant_focus(self, event: DescendantFocus) -> None:
+        """Tell which keys the `:` line takes, or those of the screen again."""
+        self.draw_bars()
+
     def _footer(self) -> Text:
         said = self.explorer.jobs.notice() or self.explorer.notice
         width = self.app.size.width
+        if isinstance(self.focused, CommandInput):
+            return Text(" Tab completes  ↑ before  Enter runs  Esc leaves", style="dim")
         if said:
             return Text(f" {fit(visible(said, 300), width - 2)}")
         own, shared = keys.hints(self.name_, self.explorer.keymap)
@@ -291,11 +299,11 @@ class Frame(Moving):
         self.set_focus(self.view_before)
         execute_typed(self.explorer, event.value)
 
-    def _completions(self, text: str) -> list[str]:
-        found = completions(self.explorer.state, self.name_ == "debug", text)
-        if len(found) > 1:
-            self.explorer.say("  ".join(item.rpartition(" ")[2] or item.strip() for item in found))
-        return found
+    def _choices(self, text: str) -> list[Choice]:
+        return choices(self.explorer.state, self.name_ == "debug", text)
+
+    def _usage(self, text: str) -> str:
+        return usage(self.name_ == "debug", text)
 
     # -- actions of all screens -----------------------------------------------------------------------------------
 

@@ -1,0 +1,85 @@
+"""The menu above the `:` line: what may follow, with a few words about each choice, and what Tab took."""
+
+from __future__ import annotations
+
+import pytest
+
+from relax_explorer.ui.tui.app import Explorer
+from relax_explorer.ui.tui.widgets.command_input import ROWS, CommandInput
+from tests.support.roundtrip import SAMPLES
+from tests.ui.test_explorer import screen_text
+from tests.ui.test_screens import idle, press
+
+BROKEN = str(SAMPLES[0].parent / "broken_build")
+
+
+def menu_lines(app: Explorer) -> list[str]:
+    """The rows of the menu, without its frame."""
+    lines = screen_text(app).split("\n")
+    top = max((n for n, line in enumerate(lines) if line.startswith("╭")), default=len(lines))
+    return [line.split("│")[1].rstrip() for line in lines[top + 1 :] if line.startswith("│")]
+
+
+async def test_the_menu_tells_what_may_follow_and_marks_what_tab_took() -> None:
+    app = Explorer(BROKEN)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await idle(pilot, app)
+        await press(pilot, app, "colon", *"fo")
+        assert menu_lines(app) == [" fold [all|open|close]  Fold or open what the cursor is in, or all."]
+        await press(pilot, app, "escape", "colon", *"stage", "space")
+        assert menu_lines(app)[:2] == [" input                stage 0", " LegalizeOps          stage 1"]
+        await press(pilot, app, "tab", "tab")
+        assert menu_lines(app)[:2] == [" input                stage 0", "▌LegalizeOps          stage 1"]
+        await press(pilot, app, "shift+tab")
+        assert menu_lines(app)[0].startswith("▌input")
+        assert "stage N|PASS: Show a stage." in screen_text(app)
+        assert "Tab completes" in screen_text(app)
+        await press(pilot, app, "escape")
+        assert menu_lines(app) == []
+        assert "Tab completes" not in screen_text(app)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("go softma", [" softmax   kernel", " softmax1  (b, 4, s, s) f32"]),
+        ("go ids", [" ids  (b, s) i32"]),
+        ("go forw", [" forward  function"]),
+        ("go take", [" take  kernel"]),
+        ("diff of", [" off  no marks"]),
+        ("passes FoldConst", [" FoldConstant  Replace pure"]),
+        ("who nothing", []),
+        ("nonsense", []),
+    ],
+)
+async def test_the_menu_has_words_about_values_modes_and_passes(text: str, expected: list[str]) -> None:
+    app = Explorer(BROKEN)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await idle(pilot, app)
+        await press(pilot, app, "right_square_bracket", "colon")
+        app.screen.query_one("#command", CommandInput).value = text
+        await idle(pilot, app)
+        rows = menu_lines(app)
+        assert len(rows) == len(expected), rows
+        assert all(row.startswith(start) for row, start in zip(rows, expected, strict=True)), rows
+
+
+async def test_commands_of_the_debugger_are_listed_in_debug_only() -> None:
+    app = Explorer(BROKEN)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await idle(pilot, app)
+        await press(pilot, app, "colon", *"rev")
+        assert menu_lines(app) == []
+        await press(pilot, app, "escape", "2", "colon", *"rev")
+        assert menu_lines(app)[0].startswith(" reverse-step [N]")
+
+
+async def test_a_long_menu_follows_the_choice() -> None:
+    app = Explorer(BROKEN)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await idle(pilot, app)
+        await press(pilot, app, "colon", *["tab"] * 9)
+        marked = [line for line in menu_lines(app) if line.startswith("▌")]
+        assert len(menu_lines(app)) == ROWS
+        assert marked[0].split()[0][1:] == app.screen.query_one("#command", CommandInput).value.strip()
+        assert "6 more" in screen_text(app)
