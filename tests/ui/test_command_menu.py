@@ -32,6 +32,8 @@ async def test_the_menu_tells_what_may_follow_and_marks_what_tab_took() -> None:
         assert menu_lines(app)[:2] == [" input                stage 0", "▌LegalizeOps          stage 1"]
         await press(pilot, app, "shift+tab")
         assert menu_lines(app)[0].startswith("▌input")
+        await press(pilot, app, "backspace")
+        assert menu_lines(app) == [" input  stage 0"], "typing ends the choice"
         assert "stage N|PASS: Show a stage." in screen_text(app)
         assert "Tab completes" in screen_text(app)
         await press(pilot, app, "escape")

@@ -104,7 +104,7 @@ async def test_a_click_on_a_line_that_is_gone_chooses_nothing(line: int) -> None
         await opened(app, pilot)
         found = await with_palette(app, pilot)
         style = Style(meta={"option": line})
-        found.post_message(Click(found, 3, 3, 0, 0, 1, False, False, False, 3, 3, style))
+        found.post_message(Click(found, 3, 3, 0, 0, 1, False, False, False, 20, 8, style))
         await pilot.pause()
         assert app.return_code is None
         assert isinstance(app.screen, Palette) is (line == 10_000), "another line is chosen"
