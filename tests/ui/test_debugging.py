@@ -253,3 +253,14 @@ async def test_what_calls_for_their_effect_return_is_not_listed() -> None:
         assert "shape_heap" in names
         assert not [name for name in names[1:] if name.startswith("_")]
         assert view.values.of_width(80).name_width < view.values.of_width(140).name_width
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
+async def test_rows_of_values_are_made_for_the_width_that_is_shown(size: tuple[int, int]) -> None:
+    """The thread of the run makes them; made for another width, they would be made again while a key waits."""
+    app = Explorer(LLAMA, screen="debug")
+    async with app.run_test(size=size) as pilot:
+        await idle(pilot, app)
+        await press(pilot, app, "s", "s")
+        assert app.state.run is not None
+        assert app.state.run.values.width == app.run_control.shown_width

@@ -278,11 +278,6 @@ class Explorer(App[int]):
         row = self.frame.view.row if isinstance(self.frame.view.rows, TextRows) else None
         return row.node if row is not None else 0
 
-    @property
-    def value_width(self) -> int:
-        """The cells of a row in the table of values."""
-        return max(40, self.size.width - 5)
-
     def go_on(self, screen: str = "") -> None:
         """Show a screen, or the first one, instead of the text that is being read, unless a line is typed or a popup is open."""
         frame = self.frame

@@ -48,10 +48,6 @@ class Host(Protocol):
     def preview_line(self) -> int:
         """The line under the cursor in the text of a program that is being read; 0 if none is."""
 
-    @property
-    def value_width(self) -> int:
-        """The cells of a row in the table of values."""
-
     def change(self, **fields: object) -> None:
         """Replace fields of the state."""
 

@@ -52,7 +52,13 @@ class RunControl:
         )
         self.cancelled = 0  # number of cancellations: moves requested earlier are skipped
         self._tables: dict[str, IrTable] = {}
+        self.shown_width = 0  # the cells of a row in the table of values that is shown; 0 before there is one
         self._tried: tuple[Any, ...] = ()  # a start that failed is not tried again by itself
+
+    @property
+    def value_width(self) -> int:
+        """The cells of a row in the table of values: rows are made for it before they are shown."""
+        return self.shown_width or max(40, self.app.size.width - 5)
 
     # -- start and end --------------------------------------------------------------------------------------------
 
@@ -101,7 +107,7 @@ class RunControl:
         if type(fn) is not e.Function:
             self.app.say(f"the module has no Relax function {name or 'to run'}")
             return
-        given, left, width = self.given(name), self.session or self.left, self.app.value_width
+        given, left, width = self.given(name), self.session or self.left, self.value_width
         is_recalled = given is self._recalled_for(name)
         tables: dict[str, IrTable] = {}
 
@@ -172,7 +178,7 @@ class RunControl:
         if session is None or stage is None:
             self.app.say("no run; r starts one")
             return
-        tables, width = self._tables, self.app.value_width
+        tables, width = self._tables, self.value_width
         last = 0 if self.app.state.run is None else self.app.state.run.last
 
         def drive(job: Job) -> Answered | None:

@@ -152,6 +152,7 @@ class DebugScreen(ProgramFrame):
             40, self.query_one("#values", LineView).scrollable_content_region.width or self.app.size.width
         )
         values = view.values.of_width(width - 3)
+        self.explorer.run_control.shown_width = width - 3
         watches = view.watches if self.is_narrow else ()
         self.query_one("#values", LineView).show([*watches[:3], *values] if watches else values, 0)
         self.query_one("#values", LineView).show_title(f" {values.head}")
