@@ -10,6 +10,7 @@ import pytest
 from relax_explorer.ui.tui.app import Explorer
 from relax_explorer.ui.tui.completion import completions
 from relax_explorer.ui.tui.dialogs.popup import Popup
+from relax_explorer.ui.tui.explaining import _joined
 from tests.cli.test_commands import rxe_cli
 from tests.support.roundtrip import SAMPLES
 from tests.ui.test_explorer import screen_text, wait
@@ -110,3 +111,34 @@ async def test_an_unknown_name_is_told(program: str, line: str, said: str) -> No
         assert said in screen_text(app)
         assert not isinstance(app.screen, Popup)
         assert "nn.conv2d" in " ".join(completions(app.state, False, "explain nn.conv2d"))
+
+
+def test_paragraphs_are_joined_and_lists_and_tables_stay() -> None:
+    lines = [
+        "Cut",
+        "in the source.",
+        "",
+        "* one",
+        "* two",
+        "",
+        "Options:",
+        "  a  first",
+        "",
+        "End",
+        "  indented",
+        "text",
+    ]
+    assert _joined(lines) == ["Cut in the source.", *lines[2:]]
+
+
+async def test_a_docstring_of_several_lines_fills_the_page() -> None:
+    app = Explorer(None)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await idle(pilot, app)
+        await typed(pilot, app, "explain CanonicalizeBindings")
+        await wait(pilot, lambda: isinstance(app.screen, Popup))
+        lines = page(app)
+        start = next(n for n, line in enumerate(lines) if line.startswith("A shape variable"))
+        end = lines.index("", start)
+        assert end - start > 2
+        assert min(map(len, lines[start : end - 1])) > 85, "only the last line of a paragraph is short"

@@ -17,6 +17,7 @@ from relax_explorer.core.passes.pipeline import Step, run, steps
 from relax_explorer.core.passes.properties import Property, holding
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.align import ModuleDiff, diff_modules
+from relax_explorer.core.session.distinct import Distinct, distinct
 from relax_explorer.core.session.planned import Plan
 from relax_explorer.core.session.provenance import Trace, history
 from relax_explorer.core.session.regroup import with_groups
@@ -62,6 +63,7 @@ class Session(Shown):
         self.notes: list[Diagnostic] = explain(self.pipeline, held, ran)
         self.listeners: list[Listener] = []
         self._diffs: dict[tuple[int, int], ModuleDiff] = {}
+        self._distinct: tuple[Snapshot | None, tuple[Distinct, ...]] | None = None  # the problems up to a stage
         self._outcomes = run(result.module, self.pipeline, held)
 
     @classmethod
@@ -165,6 +167,14 @@ class Session(Shown):
     def problems(self) -> list[tuple[Snapshot, Diagnostic]]:
         """Every problem with its stage."""
         return [(snapshot, problem) for snapshot in self.stages for problem in snapshot.located]
+
+    @property
+    def distinct_problems(self) -> tuple[Distinct, ...]:
+        """Every problem once, at the first stage that has it, with the later ones."""
+        last = self.stages[-1] if self.stages else None
+        if self._distinct is None or self._distinct[0] is not last:
+            self._distinct = last, distinct(self.problems)
+        return self._distinct[1]
 
     # -- questions ------------------------------------------------------------------------------------------------
 

@@ -27,7 +27,7 @@ def explain(app: Controls, text: str) -> None:
 
     def work(job: Job) -> list[str] | str:
         try:
-            lines = page_of(subject).split("\n")
+            lines = _joined(page_of(subject).split("\n"))
         except KeyError as error:
             return str(error.args[0])
         return [part for line in lines for part in _wrapped(visible(line, 2_000), width)]
@@ -54,6 +54,20 @@ def _selected(app: Controls) -> str:
     call = binding.value if binding is not None else None
     op = call.op if isinstance(call, e.Call) else None
     return op.name if isinstance(op, e.OpRef) and find(op.name) is not None else ""
+
+
+def _joined(lines: list[str]) -> list[str]:
+    """Paragraphs as one line each: a docstring is cut at the width of a source file. Indented lines and lists stay."""
+    found: list[str] = []
+    for line in lines:
+        before = found[-1] if found else ""
+        is_text = bool(line) and not line.startswith((" ", "* "))
+        goes_on = is_text and before and not before.startswith((" ", "* ")) and not before.endswith(":")
+        if goes_on:
+            found[-1] = f"{before} {line}"
+        else:
+            found.append(line)
+    return found
 
 
 def _wrapped(line: str, width: int) -> list[str]:

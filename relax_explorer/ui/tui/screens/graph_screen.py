@@ -174,7 +174,7 @@ class GraphScreen(Frame):
         last = max(item.row for item in canvas.picture.boxes)
         calls = self.explorer.state.options.calls
         parts = [
-            str(node.kind) if calls else visible(self.explorer.state.selection.function),
+            str(node.kind) if calls else visible(graph.title),
             f"called by {inputs}, calls {readers}" if calls else f"{inputs} in, {readers} out",
             f"row {box.row + 1} of {last + 1}",
             *["output of its dataflow block"] * node.is_output,

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from textual.app import ComposeResult
 
-from relax_explorer.core.diagnostics import Diagnostic
 from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.core.source import Span
 from relax_explorer.ui.tui import keys, rows
@@ -77,37 +75,13 @@ def problem_list(state: State) -> Iterator[Row]:
         return
     for note in state.session.notes:
         yield from rows.problem_rows(note)
-    found = state.session.problems
-    for stage, problem, later in _once(found):
+    found = state.session.distinct_problems
+    for stage, problem, later in found:
         place = _place(stage, problem.span)
         for row in rows.problem_rows(problem, f"stage {stage.label} {stage.made_by}{_also(later)}"):
             yield Row(row.text, row.gutter, place)
     if not (found or state.failures or state.session.notes):
         yield from text_lines(no_problems(state))
-
-
-def _once(found: Sequence[tuple[Snapshot, Diagnostic]]) -> list[tuple[Snapshot, Diagnostic, list[Snapshot]]]:
-    """Each problem at the first stage that has it, with the later ones. Errors come first, notes last.
-
-    A problem is the same if its code, its sentence and the line it points at are: passes move lines.
-    """
-    told: dict[tuple[str, str, str, int], tuple[Snapshot, Diagnostic, list[Snapshot]]] = {}
-    counts: Counter[tuple[int, str, str, str]] = Counter()
-    for stage, problem in found:
-        span = problem.span
-        line = "" if span is None else span.source.line(span.line).strip()
-        counts[stage.number, problem.code.id, problem.message, line] += 1
-        key = (
-            problem.code.id,
-            problem.message,
-            line,
-            counts[stage.number, problem.code.id, problem.message, line],
-        )
-        if key in told:
-            told[key][2].append(stage)
-        else:
-            told[key] = (stage, problem, [])
-    return sorted(told.values(), key=lambda item: -item[1].level)
 
 
 def _also(later: Sequence[Snapshot]) -> str:

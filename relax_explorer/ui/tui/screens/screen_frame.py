@@ -347,8 +347,8 @@ class Frame(Moving):
 
 def _wrong(state: State) -> str:
     """How many errors and warnings the stages have. Notes are listed, too, but nothing is wrong there."""
-    found = [] if state.session is None else state.session.problems
-    count = sum(problem.level > Severity.NOTE for _, problem in found)
+    found = () if state.session is None else state.session.distinct_problems
+    count = sum(problem.level > Severity.NOTE for _, problem, _ in found)
     return f"{count} problem{'s' * (count > 1)}  " if count else ""
 
 
