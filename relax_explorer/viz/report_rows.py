@@ -36,7 +36,10 @@ def beside_row(pair: Beside) -> str:
         (f"line {side}", "" if row is None else _line(row))
         for side, row in (("before", pair.old), ("after", pair.new))
     ]
-    return table_row(("glyph", escape(pair.glyph)), *cells, classes=pair.kind)
+    glyph = escape(pair.glyph)
+    if pair.note:
+        glyph = f'<abbr title="{safe(pair.note, 400)}">{glyph}</abbr>'
+    return table_row(("glyph", glyph), *cells, classes=pair.kind)
 
 
 def program_row(number: int, row: TableRow) -> str:

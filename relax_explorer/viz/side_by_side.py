@@ -17,6 +17,7 @@ class Beside:
     new: TableRow | None = None
     glyph: str = " "
     skipped: int = 0
+    note: str = ""  # what its value was merged or split from
 
 
 def beside(diff: TableDiff, context: int) -> list[Beside]:
@@ -41,4 +42,4 @@ def beside(diff: TableDiff, context: int) -> list[Beside]:
 
 def _pair(diff: TableDiff, number: int) -> Beside:
     old, new, kind = diff.sides(number)
-    return Beside(kind, old, new, diff.glyph(number))
+    return Beside(kind, old, new, diff.glyph(number), note=diff.note(number))

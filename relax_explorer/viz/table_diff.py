@@ -9,10 +9,10 @@ from difflib import SequenceMatcher
 from typing import NamedTuple, overload
 
 from relax_explorer.core.ir import expr as e
-from relax_explorer.core.session.align import FunctionDiff, ModuleDiff, Unit
+from relax_explorer.core.session.align import FunctionDiff, Group, ModuleDiff, Unit
 from relax_explorer.core.syntax.doc import Line
 from relax_explorer.viz.compact import Piece
-from relax_explorer.viz.diff import GLYPHS, GROUP_GLYPHS
+from relax_explorer.viz.diff import GLYPHS, GROUP_GLYPHS, group_text
 from relax_explorer.viz.ir_table import IrTable, TableRow
 from relax_explorer.viz.outline import Place
 
@@ -78,11 +78,20 @@ class TableDiff(Sequence[MarkedRow]):
 
     def glyph(self, number: int) -> str:
         """The mark of a row: that of its change, or that of a value that was merged or split."""
-        shown = self._shown[number]
-        group = None if shown.is_old or shown.skipped else self._groups.get(shown.number)
+        group = self._group(number)
         if group is not None:
-            return GROUP_GLYPHS[group]
-        return GLYPHS[shown.kind] if shown.kind not in UNMARKED else " "
+            return GROUP_GLYPHS[group[1].kind]
+        kind = self._shown[number].kind
+        return GLYPHS[kind] if kind not in UNMARKED else " "
+
+    def note(self, number: int) -> str:
+        """What the value of a row was merged or split from; empty for others."""
+        group = self._group(number)
+        return "" if group is None else group_text(*group)
+
+    def _group(self, number: int) -> tuple[FunctionDiff, Group] | None:
+        shown = self._shown[number]
+        return None if shown.is_old or shown.skipped else self._groups.get(shown.number)
 
     def sides(self, number: int) -> tuple[TableRow | None, TableRow | None, str]:
         """The old and the new row of a row, and the kind of its change. An unchanged row stands on both sides."""
@@ -144,9 +153,7 @@ class _Plan:
         self.old, self.new = old, new
         self.kinds: dict[int, tuple[str, int | None]] = {}  # kind and old row of rows of the new table
         self.removed: dict[int, list[int]] = {}  # old rows that stand before a row of the new table
-        self.groups: dict[
-            int, str
-        ] = {}  # what happened to the value of a row of the new table: merged or split
+        self.groups: dict[int, tuple[FunctionDiff, Group]] = {}  # by rows whose values were merged or split
         self.tail: list[int] = []
         self.starts = _starts(old), _starts(new)
         self.sizes = _sizes(old), _sizes(new)
@@ -177,7 +184,7 @@ class _Plan:
                 waiting = []
             self.kinds[after] = (pair.kind, before)
             if pair.b is not None and pair.b in fn.groups:
-                self.groups[after] = fn.groups[pair.b].kind
+                self.groups[after] = fn, fn.groups[pair.b]
         last = self._last(fn.name)
         if waiting and last is not None:
             self.removed[last] = [*self.removed.get(last, ()), *waiting]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.session.provenance import Trace, history
 from relax_explorer.core.session.recorded import RecordedSession, recorded
@@ -41,6 +43,7 @@ class Module:
 
 
 def traced(tmp_path: Path, name: str, stage: int, *texts: str, function: str = "main") -> list[Trace]:
+    tmp_path.mkdir(exist_ok=True)
     for number, text in enumerate(texts):
         (tmp_path / f"{number:02}_Stage{number}.py").write_text(text)
     session = RecordedSession(recorded(tmp_path), str(tmp_path))
@@ -81,3 +84,53 @@ def test_a_call_of_a_function_that_both_stages_have_stays_a_call(tmp_path: Path)
 def test_a_value_without_origin_is_not_made_yet(tmp_path: Path) -> None:
     traces = traced(tmp_path, "gv", 1, FLAT, FUSED, FLAT, function="fused")
     assert names(traces) == ["not made yet", "gv", "gone"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "mark"),
+    [
+        ("b = R.sqrt(a)", "b = R.negative(a)", "≈"),  # only its operand differs
+        ("c = R.abs(b)", "c = R.abs(a)", "≈"),  # name and operator are the same
+        ("c = R.abs(b)", "c = R.negative(b)", "?"),  # another operator
+    ],
+)
+def test_stages_of_a_build_are_matched_with_a_certainty(
+    tmp_path: Path, old: str, new: str, mark: str
+) -> None:
+    found = traced(tmp_path, "c", 1, FLAT, FLAT.replace(old, new))
+    assert [trace.mark for trace in found] == [mark, "="]
+
+
+def test_a_fused_value_is_likely_and_one_of_another_name_and_operator_a_guess(tmp_path: Path) -> None:
+    assert [trace.mark for trace in traced(tmp_path, "lv", 1, FLAT, FUSED)] == ["≈", "="]
+    other = FLAT.replace("a = R.exp(x)", "q = R.negative(x)").replace("R.sqrt(a)", "R.sqrt(q)")
+    assert traced(tmp_path / "x", "q", 1, FLAT, other)[0].mark == "?"
+
+
+def test_an_operator_and_its_kernel_are_likely(tmp_path: Path) -> None:
+    legalized = FLAT.replace(
+        "c = R.abs(b)", 'c = R.call_tir(cls.abs3, (b,), out_ty=R.Tensor((2,), "float32"))'
+    )
+    kernel = """
+    @T.prim_func(private=True)
+    def abs3(A: T.Buffer((T.int64(2),), "float32"), B: T.Buffer((T.int64(2),), "float32")):
+        for i in range(T.int64(2)):
+            with T.sblock("b"):
+                v = T.axis.spatial(T.int64(2), i)
+                B[v] = T.abs(A[v])
+
+    @R.function
+    def main"""
+    legalized = legalized.replace("        with R.dataflow", "        cls = Module\n        with R.dataflow")
+    legalized = legalized.replace("\n    @R.function\n    def main", kernel)
+    assert [trace.mark for trace in traced(tmp_path, "c", 1, FLAT, legalized)] == ["≈", "="]
+
+
+def test_who_prefers_public_functions_to_outlined_ones_of_later_stages(tmp_path: Path) -> None:
+    for number, text in enumerate((FLAT, FUSED)):
+        (tmp_path / f"{number:02}_Stage{number}.py").write_text(text)
+    session = RecordedSession(recorded(tmp_path), str(tmp_path))
+    session.run_all()
+    assert names(session.who("a")) == ["a", "lv"], "`fused` holds an `a`, too"
+    assert names(session.who("gv")) == ["not made yet", "gv"], "a private function is the only one"
+    assert names(session.who("a", "fused")) == ["not made yet", "a"]

@@ -20,6 +20,7 @@ from tests.ui.test_explorer import screen_text
 from tests.ui.test_screens import idle, press
 
 BROKEN = SAMPLES[0].parent / "broken_build"
+LAYER = next(path for path in SAMPLES if path.stem.startswith("12"))
 PLANTED = "T_softmax_exp[v_i0, v_i1, v_i2→v_k, v_k→v_i2]"
 
 
@@ -122,6 +123,55 @@ def test_a_pass_broke_my_value(terminal: Tmux) -> None:
     terminal.wait("select a binding first")
 
 
+def test_a_value_is_followed_through_a_build(real_dumps: Path, tmp_path: Path) -> None:
+    """Who changed it, what it was merged from, both stages in lock-step, and the report to take away."""
+    if shutil.which("tmux") is None:
+        pytest.skip("tmux is not installed")
+    terminal = Tmux(tmp_path, str(real_dumps))
+    try:
+        terminal.wait("stage 0/12")
+        terminal.press("/")
+        terminal.type("var:matmul1")
+        terminal.wait("lines with var:matmul1")
+        terminal.press("w")
+        assert "~   4 ≈ FuseOps                  lv = @fused_matmul1" in terminal.wait("History of matmul1")
+        terminal.press("Down", "Down", "Down", "Enter")
+        terminal.wait("stage 4/")
+        terminal.wait("merged from matmul1, mul, add by FuseOps ≈")
+        terminal.press("5")
+        terminal.wait("B 4 FuseOps   equal")
+        terminal.press("g", "g", "s", "s", "p")
+        terminal.wait("B = (")
+        terminal.press(":")
+        terminal.type("report")
+        terminal.wait("wrote ")
+        assert 'title="merged from matmul1, mul, add"' in next(tmp_path.glob("*.html")).read_text(
+            encoding="utf-8"
+        )
+        terminal.press("q", "q")
+    finally:
+        terminal.close()
+
+
+@pytest.mark.parametrize("terminal", [(str(LAYER), "-p", "zero")], indirect=True)
+def test_a_pass_is_turned_off_and_on_again(terminal: Tmux) -> None:
+    terminal.wait("stage 0/5")
+    terminal.press("]")
+    terminal.wait("stage 1/5")
+    terminal.press("]")
+    terminal.wait("stage 2/5")
+    terminal.press("x")
+    terminal.wait("AnnotateTIROpPattern is off; u undoes; warning: FuseOps requires")
+    terminal.wait("stage 2/4")
+    terminal.press("5")
+    terminal.wait("equal")
+    terminal.press("1", "u")
+    terminal.wait("stage 2/5")
+    terminal.press("Y")
+    terminal.wait("relax-explorer show ")
+    terminal.press("q")
+
+
 def test_the_output_is_wrong(real_dumps: Path, tmp_path: Path) -> None:
     if shutil.which("tmux") is None:
         pytest.skip("tmux is not installed")
@@ -153,9 +203,7 @@ def test_the_output_is_wrong(real_dumps: Path, tmp_path: Path) -> None:
         terminal.close()
 
 
-@pytest.mark.parametrize(
-    "terminal", [(str(next(path for path in SAMPLES if path.stem.startswith("12"))),)], indirect=True
-)
+@pytest.mark.parametrize("terminal", [(str(LAYER),)], indirect=True)
 def test_what_does_this_program_do(terminal: Tmux, tmp_path: Path) -> None:
     terminal.wait("stage 0/")
     terminal.press("t")

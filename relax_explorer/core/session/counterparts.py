@@ -19,7 +19,7 @@ from relax_explorer.core.exec.interrupt import Interrupt, polled
 from relax_explorer.core.exec.values import UNKNOWN, Shape, Value, kind_of
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.session.difference import Tolerance, distance, is_float, leaves_of
-from relax_explorer.core.session.pairing import common_run
+from relax_explorer.core.session.pairing import base_name, common_run
 from relax_explorer.core.session.recording import Production
 
 Origins = Mapping[e.Binding, e.Binding]
@@ -79,11 +79,6 @@ def _origins(a: Iterable[Production], links: Origins) -> Callable[[Production], 
         return id(source) if source in known else None
 
     return origin
-
-
-def base_name(operation: str) -> str:
-    """An operation without its namespace and number: `matmul` for relax.matmul, R.matmul and the kernel matmul12."""
-    return operation.rpartition(".")[2].rstrip("0123456789_") or operation
 
 
 def _form(value: Value) -> Hashable:

@@ -177,9 +177,25 @@ def name_of(binding: e.Binding) -> str | None:
     return binding.var.name if binding.var is not None and binding.var.name != "_" else None
 
 
+def head_of(binding: e.Binding) -> str:
+    """What a binding calls: a kernel or function by its name, an operator by its own; else the kind of its value."""
+    value = binding.value
+    if type(value) is not e.Call:
+        return type(value).__name__
+    callee = value.op
+    if type(callee) is e.OpRef and value.args and type(value.args[0]) is e.GlobalVar:
+        callee = value.args[0]
+    return getattr(callee, "name", type(callee).__name__)
+
+
 def _operation(binding: e.Binding) -> str:
     value = binding.value
     return getattr(value.op, "name", "") if type(value) is e.Call else type(value).__name__
+
+
+def base_name(operation: str) -> str:
+    """An operation without its namespace and number: `matmul` for relax.matmul, R.matmul and the kernel matmul12."""
+    return operation.rpartition(".")[2].rstrip("0123456789_") or operation
 
 
 def common_run(a: Sequence[Hashable], b: Sequence[Hashable]) -> list[tuple[int, int]]:

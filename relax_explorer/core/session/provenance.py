@@ -1,7 +1,8 @@
 """The history of a binding from stage to stage; each answer has a certainty.
 
-The first match wins: same object (`=`), recorded rewrite (`=`), same variable (`≈`), alignment by name, operator and
-order (`?`), inside of functions that a pass outlined or inlined too. A value may also be gone, or not made yet.
+The first match wins: same object (`=`), recorded rewrite (`=`), same variable (`≈`), alignment, inside of functions that a pass
+outlined or inlined too: `≈` if the computation or name and callee are the same, as in the stages that a build wrote to files, else
+`?`, a guess by name, operator and order. A value may also be gone, or not made yet.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from dataclasses import dataclass
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.session.align import align
+from relax_explorer.core.session.pairing import base_name, head_of, name_of
 from relax_explorer.core.session.snapshot import Snapshot
 
 
@@ -84,7 +86,7 @@ def _links(
         return by_var, "≈"
     if recorded == () and not backwards and _dropped(later, items):
         return (), "="
-    return _aligned(earlier, later, function, items, backwards), "?"
+    return _aligned(earlier, later, function, items, backwards)
 
 
 def _recorded(later: Snapshot, items: tuple[e.Binding, ...], backwards: bool) -> tuple[e.Binding, ...]:
@@ -105,16 +107,25 @@ def _dropped(later: Snapshot, items: tuple[e.Binding, ...]) -> bool:
 
 def _aligned(
     earlier: Snapshot, later: Snapshot, function: str, items: tuple[e.Binding, ...], backwards: bool
-) -> tuple[e.Binding, ...]:
+) -> tuple[tuple[e.Binding, ...], str]:
     old, new = _opened(earlier, later, function), _opened(later, earlier, function)
     sources = set(items)
     targets: dict[e.Binding, None] = {}
+    is_likely = True
     for pair in align([part for part, _ in old], [part for part, _ in new]):
         if pair.a is not None and pair.b is not None:
             a, b = old[pair.a][1], new[pair.b][1]
             if (b if backwards else a) in sources:
                 targets[a if backwards else b] = None
-    return tuple(targets)
+                is_likely &= pair.kind != "changed" or _is_same_call(old[pair.a][0], new[pair.b][0])
+    return tuple(targets), "≈" if targets and is_likely else "?"
+
+
+def _is_same_call(old: e.Binding, new: e.Binding) -> bool:
+    """True if two bindings of one name call the same function or kernel, or an operator and its kernel."""
+    if name_of(old) is None or name_of(old) != name_of(new):
+        return False
+    return base_name(head_of(old)) == base_name(head_of(new))
 
 
 def _opened(stage: Snapshot, other: Snapshot, function: str) -> list[tuple[e.Binding, e.Binding]]:

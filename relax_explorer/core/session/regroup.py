@@ -15,7 +15,7 @@ from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.passes.contract import Record
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.align import FunctionDiff, Group, ModuleDiff, Unit
-from relax_explorer.core.session.pairing import common_run
+from relax_explorer.core.session.pairing import common_run, head_of
 
 _MOST_PARTS = 16  # bindings that one call is looked for in, when it was split
 
@@ -89,17 +89,6 @@ def _inside(binding: e.Binding, module: IRModule, other: IRModule) -> list[str]:
         else:
             found.append(head)
     return found
-
-
-def head_of(binding: e.Binding) -> str:
-    """What a binding calls: a kernel or function by its name, an operator by its own; else the kind of its value."""
-    value = binding.value
-    if type(value) is not e.Call:
-        return type(value).__name__
-    callee = value.op
-    if type(callee) is e.OpRef and value.args and type(value.args[0]) is e.GlobalVar:
-        callee = value.args[0]
-    return getattr(callee, "name", type(callee).__name__)
 
 
 def _split_calls(fn: FunctionDiff) -> Iterator[Group]:

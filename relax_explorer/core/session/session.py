@@ -63,7 +63,9 @@ class Session(Shown):
         self.notes: list[Diagnostic] = explain(self.pipeline, held, ran)
         self.listeners: list[Listener] = []
         self._diffs: dict[tuple[int, int], ModuleDiff] = {}
-        self._distinct: tuple[Snapshot | None, tuple[Distinct, ...]] | None = None  # the problems up to a stage
+        self._distinct: tuple[Snapshot | None, tuple[Distinct, ...]] | None = (
+            None  # the problems up to a stage
+        )
         self._outcomes = run(result.module, self.pipeline, held)
 
     @classmethod
@@ -189,12 +191,26 @@ class Session(Shown):
         return hit
 
     def who(self, name: str, function: str = "", stage: int = -1) -> list[Trace]:
-        """The history of variable `name`, stage by stage. Raises KeyError if neither `stage` nor an earlier one has it."""
-        for snapshot in reversed(self.stages[: stage + 1 or None]):
-            for candidate in [function] if function else list(snapshot.module.relax_functions):
-                found = snapshot.binding(candidate, name)
-                if found is not None:
-                    return history(self.stages, snapshot.number, candidate, found)
+        """The history of variable `name`, stage by stage. Raises KeyError if neither `stage` nor an earlier one has it.
+
+        Without `function`, a public function of any stage comes before a private one: passes outline bindings with their names.
+        """
+        stages = self.stages[: stage + 1 or None]
+        asked = (
+            [(snapshot, function) for snapshot in stages]
+            if function
+            else [
+                (snapshot, candidate)
+                for is_private in (True, False)  # the last is tried first
+                for snapshot in stages
+                for candidate, fn in reversed(snapshot.module.relax_functions.items())
+                if fn.is_private is is_private
+            ]
+        )
+        for snapshot, candidate in reversed(asked):
+            found = snapshot.binding(candidate, name)
+            if found is not None:
+                return history(self.stages, snapshot.number, candidate, found)
         raise KeyError(f"no stage has a variable {name!r}")
 
     def find(self, text: str, stage: int) -> list[int]:

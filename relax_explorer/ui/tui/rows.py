@@ -324,11 +324,8 @@ def _traces(session: Session, selection: Selection) -> list[tuple[Trace, bool]]:
     if selection.binding is None:
         return []
     found = history(session.stages, selection.stage, selection.function, selection.binding)
-    before = [None, *found[:-1]]
-    return [
-        (trace, old is not None and set(old.bindings) != set(trace.bindings))
-        for trace, old in zip(found, before, strict=True)
-    ]
+    texts = ["" if trace.gone else _trace_text(trace) for trace in found]
+    return [(trace, n > 0 and texts[n] != texts[n - 1]) for n, trace in enumerate(found)]
 
 
 def _cell(text: str, width: int) -> str:

@@ -50,6 +50,7 @@ class StageControl:
         text omits; with None they stay unknown."""
         self.app, self._run, self.pipeline, self.profile, self.const = app, run, pipeline, profile, const
         self._jumps: list[Selection] = []
+        self._waited: list[tuple[Selection, bool]] = []  # keys that asked for a stage which is not there yet
         self._at = 0  # the place among the jumps; len(_jumps) is the present one
 
     @property
@@ -85,7 +86,7 @@ class StageControl:
             session = reading.session_of(path, stages, self.pipeline, self.profile)
             self._begin(session, path, remark, job)
 
-        self.app.jobs.start("session", f"reading {path}", work, lambda _: None)
+        self.app.jobs.start("session", f"reading {path}", work, self._go_on)
 
     def open_as_relax(self, contracts: ContractSteps) -> None:
         """Open the Relax module of a program with contracts. The solver screen leads back to them."""
@@ -96,7 +97,7 @@ class StageControl:
             session = reading.session_of_contracts(contracts, self.pipeline, self.profile)
             self._begin(session, contracts.path, "contracts as Relax; 7 goes back to them", job)
 
-        self.app.jobs.start("session", f"lowering {contracts.path}", work, lambda _: None)
+        self.app.jobs.start("session", f"lowering {contracts.path}", work, self._go_on)
 
     @property
     def is_from_contracts(self) -> bool:
@@ -156,6 +157,7 @@ class StageControl:
         def done(_: object) -> None:
             if session is self.app.state.session and self.app.state.selection.stage == kept - 1 < wanted:
                 self.show(wanted)  # where the user was, unless she moved meanwhile
+            self._go_on()
             then()
 
         self.app.jobs.start("session", "running the pipeline", lambda job: self._advance(session, job), done)
@@ -218,6 +220,14 @@ class StageControl:
         if session is self.app.state.session:
             self.app.change(stages=len(session.stages))
             gc.freeze()
+            self._go_on()
+
+    def _go_on(self, _: object = None) -> None:
+        """Go where keys wanted to go before there was a stage, unless the user moved meanwhile; or tell that none came."""
+        waited, self._waited = self._waited, []
+        if waited and waited[0][0] == self.app.state.selection:
+            for _, changing in waited:
+                self.by(1, changing)
 
     # -- moving ---------------------------------------------------------------------------------------------------
 
@@ -242,6 +252,10 @@ class StageControl:
                 self.show(number)
                 return
             number += step
+        if step > 0 and any(job.lane == "session" for job in self.app.jobs.running):
+            self._waited.append((state.selection, changing))
+            self.app.say("the next stage is being made")
+            return
         self.app.say("no further stage" if not changing else "no further stage that changed the module")
 
     def go_to(self, stage: int, function: str, binding: e.Binding | None = None) -> None:

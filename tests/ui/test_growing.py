@@ -1,0 +1,78 @@
+"""Keys that ask for a stage while passes still run: the explorer goes there once it is made."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from relax_explorer.core.session.session import Session
+from relax_explorer.ui.tui.app import Explorer
+from tests.support.roundtrip import SAMPLES
+from tests.ui.test_explorer import screen_text, wait
+from tests.ui.test_screens import idle
+
+LAYER = str(next(path for path in SAMPLES if path.stem.startswith("12")))
+
+
+@pytest.fixture
+def gate(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Semaphore]:
+    """Each pass waits for a release."""
+    gate, advance = threading.Semaphore(0), Session.advance
+
+    def advanced(self: Session) -> object:
+        gate.acquire()
+        return advance(self)
+
+    monkeypatch.setattr(Session, "advance", advanced)
+    yield gate
+    gate.release(100)
+
+
+async def test_a_key_goes_to_the_stage_that_is_being_made(gate: threading.Semaphore) -> None:
+    app = Explorer(LAYER, "zero")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await wait(pilot, lambda: app.state.session is not None and app.screen_name == "passes")
+        await pilot.press("right_square_bracket", "right_square_bracket")
+        assert app.state.selection.stage == 0
+        gate.release()
+        await wait(pilot, lambda: app.state.selection.stage == 1)
+        gate.release()
+        await wait(pilot, lambda: app.state.selection.stage == 2)
+        gate.release(10)
+        await idle(pilot, app)
+        assert app.state.selection.stage == 2, "two keys, two stages"
+
+
+async def test_who_moves_meanwhile_stays_there(gate: threading.Semaphore) -> None:
+    app = Explorer(LAYER, "zero")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await wait(pilot, lambda: app.state.session is not None and app.screen_name == "passes")
+        await pilot.press("right_square_bracket", "j", "j")
+        await wait(pilot, lambda: app.state.selection.binding is not None)
+        gate.release(10)
+        await idle(pilot, app)
+        assert app.state.selection.stage == 0
+
+
+async def test_a_key_that_waited_in_vain_is_told_so(gate: threading.Semaphore) -> None:
+    app = Explorer(LAYER, "Normalize")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await wait(pilot, lambda: app.state.session is not None and app.screen_name == "passes")
+        await pilot.press("right_square_bracket")
+        gate.release(10)
+        await idle(pilot, app)
+        await wait(pilot, lambda: "no further stage that changed the module" in screen_text(app))
+        assert app.state.selection.stage == 0
+
+
+async def test_back_from_the_first_stage_waits_for_nothing(gate: threading.Semaphore) -> None:
+    app = Explorer(LAYER, "zero")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await wait(pilot, lambda: app.state.session is not None and app.screen_name == "passes")
+        await pilot.press("left_square_bracket")
+        gate.release(10)
+        await idle(pilot, app)
+        assert app.state.selection.stage == 0
+        assert "no further stage that changed the module" in screen_text(app)
