@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.notations import HOLDS
@@ -12,19 +11,12 @@ from relax_explorer.core.session.session import Session
 from relax_explorer.ui.tui.selection import DIFFS
 from relax_explorer.ui.tui.state import State
 from relax_explorer.ui.tui.typed import TYPED
+from relax_explorer.ui.tui.widgets.command_input import Choice
 from relax_explorer.viz.short import short_info
 from relax_explorer.viz.tokens import THEMES
 from relax_explorer.viz.visible import visible
 
 MOST = 12  # choices
-
-
-class Choice(NamedTuple):
-    """One way to go on: the whole line, how it is listed, and what it is."""
-
-    text: str
-    label: str
-    doc: str = ""
 
 
 def choices(state: State, is_debug: bool, text: str) -> list[Choice]:

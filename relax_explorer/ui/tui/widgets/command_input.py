@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from rich.text import Text
 from textual.binding import Binding
 from textual.widget import Widget
 from textual.widgets import Input
 
-from relax_explorer.ui.tui.completion import Choice
 from relax_explorer.viz.visible import columns, fit, visible
 
 ROWS = 6  # of the menu
 _LABEL = 30  # cells at most
+
+
+class Choice(NamedTuple):
+    """One way to go on: the whole line, how it is listed, and what it is."""
+
+    text: str
+    label: str
+    doc: str = ""
 
 
 class BarInput(Input):
