@@ -411,9 +411,10 @@ async def test_a_wide_screen_shows_the_value_under_the_cursor(requirement: str, 
         await press(pilot, app, "S", "S")
         title, text = await shown()
         assert (title, text.split("\n")[0]) == ("x", "x: (2, 3) f32, 6 elements, 24 bytes")
-    async with Explorer(file(tmp_path, VALUES), "", screen="debug").run_test(size=(120, 40)) as pilot:
-        await pilot.pause()
-        assert not pilot.app.screen.query_one("#inspector").size.height
+    narrower = Explorer(file(tmp_path, VALUES), "", screen="debug")
+    async with narrower.run_test(size=(120, 40)) as pilot:
+        await idle(pilot, narrower)
+        assert not narrower.frame.query_one("#inspector").size.height
 
 
 @item("UI-09")

@@ -23,7 +23,7 @@ from relax_explorer.core.check.normalize import normalize_with
 from relax_explorer.core.check.purity import stated
 from relax_explorer.core.codes import passes as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure, Report
-from relax_explorer.core.ir.expr import Expr, Function, MatchCast, Var
+from relax_explorer.core.ir.expr import Binding, Expr, Function, MatchCast, Var
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.prim import PrimVar
 from relax_explorer.core.ir.struct_info import FuncStructInfo, ShapeStructInfo
@@ -50,11 +50,18 @@ class Rewrite(NamedTuple):
 class Record:
     """The changes that a pass recorded, in order.
 
-    Of a function that kept the number and the order of its bindings, only the pair of functions is kept: `rewrites` compares
-    them, and most callers never ask.
+    Most changes turn one binding into one: they are kept as their rule and the two. Of a function that kept the number and the
+    order of its bindings, only the pair of functions is kept: `rewrites` compares them, and most callers never ask.
     """
 
-    entries: list[Rewrite | tuple[str, Function, Function]] = field(default_factory=list)
+    entries: list[Rewrite | tuple[str, Function, Function] | tuple[str, Binding, Binding]] = field(
+        default_factory=list
+    )
+
+    def add(self, change: Rewrite) -> None:
+        """Keep a change."""
+        is_plain = len(change.before) == len(change.after) == 1
+        self.entries.append((change.rule, change.before[0], change.after[0]) if is_plain else change)
 
     def rewrites(self) -> tuple[Rewrite, ...]:
         """Every change."""
@@ -64,8 +71,11 @@ class Record:
                 found.append(entry)
             else:
                 rule, old, new = entry
-                pairs = zip(bindings(old), bindings(new), strict=True)
-                found += [Rewrite(rule, (a,), (b,)) for a, b in pairs if a is not b]
+                if isinstance(old, Function) and isinstance(new, Function):
+                    pairs = zip(bindings(old), bindings(new), strict=True)
+                    found += [Rewrite(rule, (a,), (b,)) for a, b in pairs if a is not b]
+                else:
+                    found.append(Rewrite(rule, (old,), (new,)))
         return tuple(found)
 
     def merges(self) -> Iterator[Rewrite]:
@@ -105,7 +115,7 @@ class PassSite:
         """Note that bindings `before` became `after`."""
         old = before if isinstance(before, tuple) else (before,)
         new = after if isinstance(after, tuple) else (after,)
-        self.recorded.entries.append(Rewrite(self.rule, old, new))
+        self.recorded.add(Rewrite(self.rule, old, new))
 
     def record_in_order(self, before: Function, after: Function) -> None:
         """Note that each binding of `before` became the one at its place in `after`."""
@@ -294,12 +304,12 @@ def infer_again(module: IRModule, site: PassSite) -> IRModule:
     new, _ = normalize_with(module, after=site.module)
     renewed: dict[Any, Any] = {}
     for name, fn in module.relax_functions.items():
-        before, after = list(bindings(fn)), list(bindings(new[name]))
-        renewed.update(zip(before, after, strict=False))
-    site.recorded.entries = [
-        Rewrite(item.rule, item.before, tuple([renewed.get(binding, binding) for binding in item.after]))
-        for item in site.recorded.rewrites()
-    ]
+        renewed.update(zip(bindings(fn), bindings(new[name]), strict=False))
+    found = site.recorded.rewrites()
+    site.recorded.entries.clear()
+    for item in found:
+        after = tuple([renewed.get(binding, binding) for binding in item.after])
+        site.recorded.add(Rewrite(item.rule, item.before, after))
     return new
 
 

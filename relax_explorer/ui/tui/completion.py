@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.notations import HOLDS
-from relax_explorer.core.session.session import Session
 from relax_explorer.ui.tui.selection import DIFFS
 from relax_explorer.ui.tui.state import State
 from relax_explorer.ui.tui.typed import TYPED
@@ -15,6 +15,9 @@ from relax_explorer.ui.tui.widgets.command_input import Choice
 from relax_explorer.viz.short import short_info
 from relax_explorer.viz.tokens import THEMES
 from relax_explorer.viz.visible import visible
+
+if TYPE_CHECKING:
+    from relax_explorer.core.session.session import Session
 
 MOST = 12  # choices
 
