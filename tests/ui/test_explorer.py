@@ -11,6 +11,7 @@ import pytest
 
 from relax_explorer.ui.tui import keys
 from relax_explorer.ui.tui.app import Explorer, screen_class
+from relax_explorer.ui.tui.dialogs.popup import Popup
 from relax_explorer.ui.tui.widgets.line_view import LineView
 from tests.support.roundtrip import DATA, SAMPLES
 
@@ -125,6 +126,7 @@ async def test_the_history_of_a_value() -> None:
         view.move(next(n for n, row in enumerate(view.rows) if row.text.split()[1:2] == ["rms_norm"]))
         await pilot.pause()
         await pilot.press("w")
+        await wait(pilot, lambda: isinstance(app.screen, Popup))
         shown = [row.text for row in app.screen.query_one("#popup", LineView).rows]
         assert any(" = LegalizeOps" in line and "@rms_norm(" in line for line in shown)
 
