@@ -237,7 +237,7 @@ def ask_reads_alike(program: dict[str, str]) -> bool:
             module = parse(program["text"], False)
         except Exception as error:  # noqa: BLE001  # both refuse the text
             return None, f"{type(error).__name__}: {error}"
-        return module, str(module.script(show_meta=True))
+        return module, str(module.script())  # metadata holds places
 
     quick, text = read()
     with quick_parser.unhastened():

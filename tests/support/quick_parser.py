@@ -1,7 +1,8 @@
 """TVM's parser of TVMScript in the child process, without what takes half of its time.
 
 It makes Python code of every small expression, compiles and runs it. Here expressions that only name, call and index values are
-evaluated at once. And it collects the source lines of the whole call stack at each decorator with arguments, which text does not need.
+evaluated at once. It collects the source lines of the whole call stack at each decorator with arguments, which text does not need.
+And it gives each part of an expression its own place in the text. Here all have that of their statement.
 """
 
 from __future__ import annotations
@@ -74,22 +75,30 @@ def _frames() -> Iterator[inspect.FrameInfo]:
         frame = frame.f_back  # type: ignore[assignment]  # None ends the loop
 
 
+def _visited(self: evaluator.ExprEvaluator, node: object) -> object:
+    """Evaluate a node, or each one of a list or tuple."""
+    if isinstance(node, (list, tuple)):
+        return type(node)([self._visit(part) for part in node])
+    return self._visit_node(node)
+
+
 def hasten() -> None:
     """From now on, parse quickly in this process."""
-    evaluator._eval_expr = _evaluated
-    inspect.stack = _stack
+    _take(_evaluated, _stack, _visited)
 
 
 @contextmanager
 def unhastened() -> Iterator[None]:
     """Parse as TVM does meanwhile."""
-    evaluator._eval_expr, quick = _IN_FULL, evaluator._eval_expr
-    stack: Callable[..., list[inspect.FrameInfo]] = inspect.stack
-    inspect.stack = _PLAIN_STACK
+    _take(*_TVMS_OWN)
     try:
         yield
     finally:
-        evaluator._eval_expr, inspect.stack = quick, stack
+        hasten()
 
 
-_PLAIN_STACK = inspect.stack
+def _take(*parts: Callable[..., Any]) -> None:
+    evaluator._eval_expr, inspect.stack, evaluator.ExprEvaluator._visit = parts
+
+
+_TVMS_OWN = evaluator._eval_expr, inspect.stack, evaluator.ExprEvaluator._visit

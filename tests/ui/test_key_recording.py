@@ -158,7 +158,7 @@ def test_a_terminal_records_and_plays(tmp_path: Path) -> None:
     terminal.read_until(b"less_equal")
     for key in (b"3", b"f"):
         terminal.press(key)
-    terminal.drain()
+    terminal.rest()
     os.write(terminal.fd, b"\x11")  # ctrl+q
     os.waitpid(terminal.pid, 0)
     os.close(terminal.fd)

@@ -24,7 +24,7 @@ from tests.ui.test_looks import RELATIONS
 from tests.ui.test_screens import FIRST, SECOND, idle, press, typed
 
 KINDS = (Session, Snapshot, IRModule, Solving, Job, Screen, LineView, Widget)
-OPENED = 24
+OPENED = 15
 
 
 def alive() -> Counter[str]:
