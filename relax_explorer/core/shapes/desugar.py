@@ -128,6 +128,8 @@ def _length(term: p.PrimExpr, dim: p.PrimExpr, known: Environment, place: Span |
         names = " and ".join(v.name for v in new)
         least = beyond(p.substitute(value, dict.fromkeys(new, p.IntImm(1))))
         text, fix = f"the dimension {dim} does not tell {names}", codes.NO_SOLUTION.fix
+        if not others:
+            fix = f"Multiply {names} by a number only: {names} * 4 tells {names}, another length may be 0."
         if least is not None:
             text = f"the dimension {dim} is {least} where {names} is 1, which does not fit int64"
             fix = "Write factors whose product fits int64."
