@@ -167,6 +167,14 @@ class ContractSteps(Solving):
             "types": self.found.types,
             "asserted": self.found.asserted,
             "residual": [dict(zip(names, row, strict=True)) for row in residual_rows(self.found)],
+            "chosen": [
+                {
+                    "line": None if call.span is None else call.span.line,
+                    "function": call.function,
+                    "implementation": name,
+                }
+                for call, name in self.found.chosen
+            ],
             "steps": [self._data(number) for number in range(self.count)],
             "problems": [problem.to_json() for problem in self.problems],
         }

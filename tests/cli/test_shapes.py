@@ -336,3 +336,30 @@ def test_the_sample_of_partly_known_shapes_shows_what_it_says(tmp_path: Path) ->
     np.save(tmp_path / "images.npy", np.ones((2, 28, 27), np.float32))
     refused = rxe_cli("run", path, "--input", f"images={tmp_path / 'images.npy'}", "--input", "weight=ones")
     assert "RX0503" in refused.stderr
+
+
+def test_a_list_of_implementations_is_chosen_from(tmp_path: Path) -> None:
+    path = tmp_path / "list.shapes"
+    text = (
+        "@mm_16 = fn(x : Tensor([16, 16], int8), y : Tensor([16, 16], int8)) : Tensor([16, 16], int8) { @matmul(x, y) }\n"
+        "@mm_any = fn(x : Tensor([m, k], d), y : Tensor([k, n], d)) : Tensor([m, n], d) { @matmul(x, y) }\n"
+        "@mm = [@mm_16, @mm_any]\n"
+        "let a : Tensor([16, 16], int8) = ..;\nlet b = @mm(a, a);\nlet c : Tensor([n, 16], int8) = ..;\nlet e = @mm(c, a)\n"
+    )
+    path.write_text(text)
+    told = rxe_cli("shapes", str(path)).stdout
+    assert "  line 5    @mm is @mm_16\n  line 7    @mm is @mm_any\n" in told
+    assert [
+        row["implementation"]
+        for row in json.loads(rxe_cli("shapes", str(path), "--format", "json").stdout)["chosen"]
+    ] == ["mm_16", "mm_any"]
+    fits, other = (rxe_cli("run", str(path), "--shape", f"n={n}") for n in (16, 4))
+    assert "@mm is @mm_16\n" in fits.stderr
+    assert "@mm is @mm_any\n" not in fits.stderr, "the lengths of the run fit the specific one, too"
+    assert "@mm is @mm_16\n@mm is @mm_any\n" in other.stderr
+    values = [dict(line.split(": ", 1) for line in run.stdout.splitlines()) for run in (fits, other)]
+    assert values[0]["b"] == values[1]["b"]
+    path.write_text(text.replace("[@mm_16, @mm_any]", "[@mm_any, @mm_16]"))
+    assert (
+        "order violates specificity: @mm_any asserts less than @mm_16" in rxe_cli("shapes", str(path)).stderr
+    )

@@ -38,6 +38,7 @@ class Runner:
         self.program, self.terms, self.inputs, self.analysis = program, terms, inputs, analysis
         self.wrappers = {name: desugar(fn, terms) for name, fn in program.functions.items()}
         self.checks, self.depth = 0, 0
+        self.chosen: list[tuple[str, str]] = []  # calls of functions that have several implementations
 
     def run(self) -> dict[str, Value]:
         """The values of the main program by name. Raises Failure at an assertion that does not hold."""
@@ -50,7 +51,8 @@ class Runner:
     def call(
         self, name: str, args: list[Value], span: Span | None = None, place: object = None, **attrs: int
     ) -> Value:
-        """Call a function: its assertions, the implementation, the assertions about the result."""
+        """Call a function, or the most specific implementation that fits: its assertions, the implementation, those about the result."""
+        name = self._chosen(name, args)
         wrapper = self.wrappers.get(name)
         if wrapper is None:
             return self._compute(name, args, attrs, span)
@@ -64,6 +66,18 @@ class Runner:
         places = (wrapper.function, 0), (place, len(wrapper.before))
         self._check(wrapper.after, values | {"out": out}, span, *places)
         return out
+
+    def _chosen(self, name: str, args: list[Value]) -> str:
+        """The first of the listed implementations whose contract holds for the arguments; the function itself if none does."""
+        for one in self.program.implementations.get(name, ()):
+            wrapper = self.wrappers[one]
+            values = dict(zip([q.name for q in wrapper.function.params], args, strict=False))
+            if len(values) == len(args) and all(
+                self._holds(guard.condition, values) for guard in wrapper.before
+            ):
+                self.chosen.append((name, one))
+                return one
+        return name
 
     def _implementation(
         self, wrapper: Wrapper, values: dict[str, Value], attrs: Mapping[str, int], span: Span | None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from math import prod
 
 import numpy as np
@@ -12,7 +13,7 @@ from relax_explorer.core.codes import relations as codes
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import DType, limits
 from relax_explorer.core.shapes import contract_tree as c
-from relax_explorer.core.source import Source
+from relax_explorer.core.source import Source, Span
 from relax_explorer.core.syntax.notes import NoteReader, named_element
 
 _COMPARISONS: dict[str, Callable[[p.PrimExpr, p.PrimExpr], p.PrimExpr]] = {
@@ -121,9 +122,19 @@ class _Reader(NoteReader):
     def program(self) -> c.Program:
         """Functions and statements, in any order."""
         found = c.Program()
+        lists: dict[str, Span] = {}
         while self.kind != "end":
             if self.token.startswith("@"):
-                function = self._function()
+                start, name = self.start, self.word("a function", "@")
+                self.expect("=")
+                if self.takes("["):
+                    found.implementations[name] = tuple(
+                        self.several(lambda: self.word("a function", "@"), "]")
+                    )
+                    lists[name] = self.span(start)
+                    self.takes(";")
+                    continue
+                function = self._function(name, start)
                 if function.name in found.functions:
                     self.fail(f"two functions are named `@{function.name}`", function.span)
                 found.functions[function.name] = function
@@ -132,11 +143,25 @@ class _Reader(NoteReader):
                 if self.kind != "end" and not self.token.startswith("@") and not self.sees("let", "assert"):
                     self.expect(";")
                 self.takes(";")
+        for name, place in lists.items():
+            self._listed(found, name, place)
         return found
 
-    def _function(self) -> c.Function:
-        start, name = self.start, self.word("a function", "@")
-        self.expect("=")
+    def _listed(self, found: c.Program, name: str, place: Span) -> None:
+        """A list of implementations. A name without a contract of its own has that of the last one."""
+        names = found.implementations[name]
+        for one in names or ("",):
+            if one not in found.functions:
+                what = f"`@{one}` is not defined" if one else f"the list of @{name} is empty"
+                self.fail(what, place, codes.UNBOUND)
+        counts = {len(found.functions[one].params) for one in (*names, *found.functions.keys() & {name})}
+        if len(counts) > 1:
+            self.fail(f"the implementations of @{name} differ in their number of parameters", place)
+        if name not in found.functions:
+            found.functions[name] = replace(found.functions[names[-1]], name=name)
+
+    def _function(self, name: str, start: int) -> c.Function:
+        """A function, behind its `@name =`."""
         self.expect("fn")
         outside, self.sizes = self.sizes, {}
         self.expect("(")

@@ -220,10 +220,14 @@ class Function:
 
 @dataclass(eq=False)
 class Program:
-    """Functions by name, then the statements of the main program."""
+    """Functions by name, then the statements of the main program.
+
+    `implementations` lists functions that may stand for another one, the most specific first.
+    """
 
     functions: dict[str, Function] = field(default_factory=dict)
     main: list[Let | Assert] = field(default_factory=list)
+    implementations: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 class Terms:

@@ -40,7 +40,7 @@ def analyse(
     `implementations` lists functions that may stand for another one, the most specific first. A call goes to the first whose
     contract is certain to hold (`Analysis.chosen`). `traced` records the steps with the reason of each decision.
     """
-    walk = _Walk(program, terms, keep_branches, implementations or {})
+    walk = _Walk(program, terms, keep_branches, program.implementations | dict(implementations or {}))
     if traced:
         walk.found.steps = []
         for name in program.functions:

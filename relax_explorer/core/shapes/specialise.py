@@ -79,7 +79,7 @@ def monomorphise(
             if called == name and wanted.items() <= at.items()
         }
     main = [_redirected(item, same, new) for item in program.main]
-    return c.Program(program.functions | {new: copy}, main)
+    return c.Program(program.functions | {new: copy}, main, program.implementations)
 
 
 def _at_sizes(kind: c.SweetType, values: Mapping[p.PrimVar, p.PrimExpr]) -> c.SweetType:

@@ -46,6 +46,8 @@ def run_contracts(
         return output.OK
     for name, value in values.items():
         output.say(f"{name}: {short_value(value, 100)}")
+    for name, one in dict.fromkeys(runner.chosen):
+        output.say(f"@{name} is @{one}", err=True)
     output.say(checks, err=True)
     return output.OK
 

@@ -10,6 +10,7 @@ from relax_explorer.core.shapes.contract_facts import Analysis, residual_rows
 from relax_explorer.core.shapes.contract_forms import FORMS, copy_of
 from relax_explorer.core.shapes.contract_text import read_contract
 from relax_explorer.core.shapes.propagate import analyse
+from relax_explorer.core.shapes.specialise import order_problems
 from relax_explorer.core.syntax.load import read_text
 from relax_explorer.ui.cli import output
 from relax_explorer.ui.cli.relating import print_position, print_trace
@@ -55,15 +56,19 @@ def print_contracts(path: str, wanted: Wanted, format: str) -> int:
 
 def _print_analysis(text: str, path: str, wanted: Wanted, format: str) -> int:
     keep_branches, trace, at = wanted.keep_branches, wanted.trace, wanted.at
+    program, terms = read_contract(text, path)
     if trace or at is not None or format == "json":
         solving = ContractSteps(text, path, keep_branches)
         _print_steps(solving, trace, at, format)
         found = solving.found
     else:
-        found = analyse(*read_contract(text, path), keep_branches)
+        found = analyse(program, terms, keep_branches)
+    warnings = [
+        item for names in program.implementations.values() for item in order_problems(program, terms, names)
+    ]
     if format == "text" and at is None:
         _print(found)
-    output.report(found.report.sorted())
+    output.report([*found.report.sorted(), *warnings])
     count = len(found.residual)
     if found.report.errors:
         return output.FOUND
@@ -83,5 +88,8 @@ def _print_steps(solving: ContractSteps, trace: bool, at: int | None, format: st
 def _print(found: Analysis) -> None:
     for name, text in found.types.items():
         output.say(f"{name} : {text}{'    is_assertion' if found.asserted.get(name) else ''}")
+    for call, name in found.chosen:
+        line = 0 if call.span is None else call.span.line
+        output.say(f"  line {line:<4} @{call.function} is @{name}")
     for function, condition, origin, line in residual_rows(found):
         output.say(f"  line {line:<4} {condition}    (run-time check of {origin}, in {function})")
