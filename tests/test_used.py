@@ -20,7 +20,6 @@ NOT_YET = {
     "relations/library:unregister_relation": "users take back a relation that they registered",
     "relations/relay_types:alpha_equal": "users compare the type of a function with one they wrote",
     "shapes/contract_text:read_sweet_type": "users read the types of their own primitives with it",
-    "shapes/specialise:order_problems": "users check their lists of implementations",
     "shapes/primitives:register_primitive": "users add what computes a primitive of theirs",
     "shapes/primitives:register_shape_rule": "users add the shape rule of a primitive of theirs",
     "session/inputs:make_inputs": "library users who need the values without the note",
