@@ -197,7 +197,9 @@ def _check_row(check: ShapeCheck, costs: Costs | None, widths: tuple[int, int, i
     pieces = (
         ("number", f"{_line(check):>5}  "),
         ("var", f"{_padded(fit(_binding(check), names), names)}  "),
-        *highlight(condition),
+        *(
+            highlight(condition) if " is a " not in condition else (("text", condition),)
+        ),  # a sentence is no code
         ("text", " " * (conditions - columns(condition) + 2)),
         ("attribute", _padded(fit(_demand(check), demands), demands)),
         ("muted", why),

@@ -120,9 +120,10 @@ class Verdicts:
             )
             rows += [Row(line, " ", place) for line in pair_detail(verdict.first)]
         rows += [
-            Row(visible(line, 300), " ", place)
-            for line in (*(verdict.kernel if verdict is not None else ()), *_left_out(found))
+            Row(visible(line[2:], 300), line[0], place)  # `- old` or `+ new`
+            for line in (verdict.kernel if verdict is not None else ())
         ]
+        rows += [Row(visible(line, 300), " ", place) for line in _left_out(found)]
         start = next((n for n, row in enumerate(rows) if row.gutter == "✗"), 0)
         self.app.show_rows(
             f"First bad stage: {found.failed.number} {visible(found.failed.made_by, 60)}",

@@ -320,7 +320,8 @@ class LineView(ScrollView, Framed, can_focus=True, inherit_bindings=False):
         styled = self._style
         segments = [
             Segment("▌" if is_marked else " ", styled("focus", is_cursor)),
-            Segment(f"{row.gutter} ", styled(GLYPH_ROLES.get(row.gutter, "text"), is_cursor)),
+            Segment(row.gutter, styled(GLYPH_ROLES.get(row.gutter, "text"), is_cursor)),
+            Segment(" ", styled("plain", is_cursor)),  # apart, for a glyph may be underlined
         ]
         if not self.colored:
             return [*segments, Segment(visible(row.text, MAX_WIDTH), styled("plain", is_cursor))]
