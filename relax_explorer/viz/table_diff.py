@@ -102,7 +102,9 @@ class TableDiff(Sequence[MarkedRow]):
         if shown.kind == "added":
             return None, row, shown.kind
         if shown.before is None:
-            return self._as_before(row), row, shown.kind
+            name = row.place.function
+            is_new = name in self.new.stage.module.functions and name not in self.old.stage.module.functions
+            return None if is_new else self._as_before(row), row, shown.kind
         if shown.kind not in COMPARED:
             return self.old[shown.before], row, shown.kind
         return *_told_apart(self.old[shown.before], row), shown.kind
