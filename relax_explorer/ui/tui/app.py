@@ -6,10 +6,8 @@ import asyncio
 import gc
 import os
 import signal
-import sys
 import threading
-import time
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import fields as dataclass_fields
 from dataclasses import replace
 from functools import cached_property, partial
@@ -29,7 +27,6 @@ from textual.widgets import Input
 from relax_explorer.core.diagnostics import Diagnostic
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.session.call_inputs import CallInputs
-from relax_explorer.ui.files import CannotWrite
 from relax_explorer.ui.tui import keys
 from relax_explorer.ui.tui.command_twin import command_line
 from relax_explorer.ui.tui.dialogs.command_palette import Palette
@@ -52,7 +49,6 @@ from relax_explorer.viz.tokens import MONO, THEMES, Tokens
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
-    from textual.pilot import Pilot
 
     from relax_explorer.core.session.planned import Plan
     from relax_explorer.ui.tui.debug_rows import RunView
@@ -64,9 +60,7 @@ if TYPE_CHECKING:
     from relax_explorer.ui.tui.verdicts import Verdicts
 
 PATIENCE = 1.0  # seconds to wait for work after the screen is closed
-NOT_WRITTEN = 3  # the exit status
 TICK = 0.25  # seconds between looks at what runs
-SWITCH = 0.0005  # seconds that work in another thread may keep the interpreter while a key waits; Python lets it keep 0.005
 
 
 def screen_class(name: str) -> type[Frame]:
@@ -558,36 +552,3 @@ class Explorer(App[int]):
         """Show why a job failed."""
         if self.jobs.ended(message.job):
             self.show_failures(message.diagnostics)
-
-
-def run_app(
-    app: Explorer, pilot: Callable[[Pilot[object]], Coroutine[object, object, None]] | None = None
-) -> int:
-    """Open the explorer and return the exit status: 70 after an internal error. The terminal is restored. `pilot` presses keys first."""
-    sys.setswitchinterval(SWITCH)
-    result = app.run(
-        auto_pilot=pilot, loop=asyncio.new_event_loop()
-    )  # asyncio.run would wait for work that cannot be cancelled
-    status = result or 0
-    if app.recorder is not None:
-        try:
-            app.recorder.finish()
-        except CannotWrite as error:
-            sys.stderr.write(f"relax-explorer: {error}\n")
-            status = status or NOT_WRITTEN
-    if app.return_code and not result:
-        sys.stderr.write("relax-explorer: the explorer failed; the session's file is untouched\n")
-        status = 70
-    _leave_work(app, status)
-    return status
-
-
-def _leave_work(app: Explorer, status: int) -> None:
-    """Exit the process at once if some work does not stop, since Python can't end with threads inside compiled code."""
-    end = time.monotonic() + PATIENCE
-    while any(job.is_working for job in app.jobs.all_jobs) and time.monotonic() < end:
-        threading.Event().wait(0.02)
-    if any(job.is_working for job in app.jobs.all_jobs):
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(status)
