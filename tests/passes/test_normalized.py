@@ -12,7 +12,9 @@ import pytest
 
 import relax_explorer as rxe
 from relax_explorer.core.check.normalize import normalize_with
+from relax_explorer.core.check.normalize_function import FunctionNormalizer
 from relax_explorer.core.ir.node import replace
+from relax_explorer.core.passes import contract
 from relax_explorer.core.passes.contract import Pass
 from relax_explorer.core.passes.pipeline import run_step, steps
 from relax_explorer.core.passes.properties import PROPERTIES
@@ -209,3 +211,25 @@ class M:
     after = rxe.apply_pass(module, "DeadCodeElimination")
     assert "True" in str(after["f"].struct_info)
     assert normalize_with(after)[0] is after
+
+
+@pytest.mark.parametrize(("checks", "times"), [(True, 2), (False, 1)])
+def test_derived_struct_info_is_looked_at_again_in_tests_only(
+    monkeypatch: pytest.MonkeyPatch, checks: bool, times: int
+) -> None:
+    """ToMixedPrecision leaves StructInfo open, so that it is derived once; whether that changes nothing any more, only tests ask."""
+    text = """
+@R.function
+def main(x: R.Tensor((2, 2), "float32")):
+    with R.dataflow():
+        y = R.matmul(x, x)
+        R.output(y)
+    return y
+"""
+    module = rxe.normalize(rxe.parse(text))
+    monkeypatch.setattr(contract, "CHECKS", checks)
+    runs: list[object] = []
+    run = FunctionNormalizer.run
+    monkeypatch.setattr(FunctionNormalizer, "run", lambda self, fn: (runs.append(fn), run(self, fn))[1])
+    rxe.apply_pass(module, "ToMixedPrecision")
+    assert len(runs) == times

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
+from weakref import WeakSet
 
 from relax_explorer.core.check.normal_form import violations as normal_form_violations
 from relax_explorer.core.check.normalize import normalize_with
@@ -78,7 +79,13 @@ def _dataflow(module: IRModule) -> tuple[Any, str] | None:
     return None
 
 
+DERIVED: WeakSet[IRModule] = WeakSet()
+"""Modules whose StructInfo was derived from that of a module in normal form: they need no second look."""
+
+
 def _not_derived(module: IRModule) -> tuple[Any, str] | None:
+    if module in DERIVED:
+        return None
     new, _ = normalize_with(module)
     for name, fn in module.relax_functions.items():
         if fn is new[name]:
