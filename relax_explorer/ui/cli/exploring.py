@@ -41,7 +41,7 @@ def tui(record: Target | None, play: str | None, **arguments: object) -> int:
     os.environ.setdefault("TEXTUAL_FPS", "120")  # a key takes up to three frames; Textual reads this once
     events = _events(play) if play is not None else None
     with collector_at_rest():  # its visits take a tenth of the time to the first picture
-        from relax_explorer.ui.tui.running import run_app
+        from relax_explorer.ui.tui.launching import run_app
     app = _explorer(**arguments)  # type: ignore[arg-type]  # click checked them
     if record is None and events is None:
         return run_app(app)
@@ -51,7 +51,7 @@ def tui(record: Target | None, play: str | None, **arguments: object) -> int:
 def _recorded(app: Explorer, record: Target | None, events: list[Event] | None) -> int:
     """Run the explorer with a recording that is written, or one that is played first."""
     from relax_explorer.ui.tui.key_recording import BadRecording, Recorder, play
-    from relax_explorer.ui.tui.running import run_app
+    from relax_explorer.ui.tui.launching import run_app
 
     async def played(pilot: Pilot[object]) -> None:
         try:
