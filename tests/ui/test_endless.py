@@ -155,7 +155,8 @@ def test_work_that_nothing_can_end_does_not_keep_the_process(tmp_path: Path) -> 
     """A user's packed function, or a pass, may never return."""
     script = tmp_path / "stuck.py"
     script.write_text(
-        "import sys, time\nfrom relax_explorer.ui.tui.app import Explorer\nfrom relax_explorer.ui.tui.launching import run_app\nfrom relax_explorer.core.session.session import Session\n"
+        "import sys, time\nfrom relax_explorer.ui.tui.app import Explorer\nfrom relax_explorer.ui.tui.launching import run_app\n"
+        "from relax_explorer.core.session.session import Session\n"
         "Session.advance = lambda self: time.sleep(600)\nsys.exit(run_app(Explorer(sys.argv[1])))\n"
     )
     program = tmp_path / "p.py"
