@@ -142,3 +142,16 @@ async def test_a_docstring_of_several_lines_fills_the_page() -> None:
         end = lines.index("", start)
         assert end - start > 2
         assert min(map(len, lines[start : end - 1])) > 85, "only the last line of a paragraph is short"
+
+
+async def test_a_page_in_a_terminal_without_room_for_it(program: str) -> None:
+    app = Explorer(program)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await idle(pilot, app)
+        await press(pilot, app, "j", "j")
+        await pilot.resize_terminal(1, 1)
+        await press(pilot, app, "K")
+        await pilot.resize_terminal(80, 24)
+        await wait(pilot, lambda: isinstance(app.screen, Popup))
+        assert not app.state.failures
+        assert page(app)

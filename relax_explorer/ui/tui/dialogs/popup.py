@@ -20,8 +20,8 @@ MOST_MEASURED = 500  # rows that are looked at for a width
 
 
 def room(width: int) -> int:
-    """The cells of text in a line of a popup, in a terminal of so many columns; the style sheet says the same."""
-    return min(width * 9 // 10, 140) - 6  # the frame, the cursor, the gutter and a scrollbar
+    """The cells of text in a line of a popup, in a terminal of so many columns; the style sheet says the same. At least one."""
+    return max(1, min(width * 9 // 10, 140) - 6)  # the frame, the cursor, the gutter and a scrollbar
 
 
 class Popup(Moving, ModalScreen["Row | None"]):
