@@ -77,7 +77,7 @@ def test_a_wrong_file_is_wrong_usage(given: str, text: str, tmp_path: Path) -> N
 def test_a_file_that_raises_is_reported(tmp_path: Path) -> None:
     for body, text in (
         ("1 / 0\n", "ZeroDivisionError"),
-        ("x = (\n", "SyntaxError"),
+        ("value = (\n", "SyntaxError"),
         ("import no_such_module\n", "ModuleNotFoundError"),
     ):
         done = invoke(tmp_path, "twice", "--packed", library(tmp_path, body))
