@@ -42,6 +42,7 @@ from relax_explorer.ui.tui.screens.screen_frame import Frame
 from relax_explorer.ui.tui.selection import Options, Selection
 from relax_explorer.ui.tui.stage_control import StageControl
 from relax_explorer.ui.tui.state import State
+from relax_explorer.ui.tui.style_rules import StyleRules
 from relax_explorer.ui.tui.themes import chosen_theme, textual_theme
 from relax_explorer.ui.tui.tutorial import Tutorial
 from relax_explorer.ui.tui.widgets.line_view import LineView, Row, TextRows
@@ -101,6 +102,10 @@ class Explorer(App[int]):
         self.read_line = 0  # the line that the cursor was on in the text that was being read
         for tokens in THEMES.values():
             self.register_theme(textual_theme(tokens))
+        self.set_reactive(
+            App.theme, self.tokens.name
+        )  # before the first rules are parsed, which hold its colours
+        self.stylesheet = StyleRules(self.get_css_variables())
         self.history: list[str] = []  # of the `:` line
         self.notice = ""
         self.starts = True  # False while a screen is shown whose work is started by someone else
@@ -196,7 +201,7 @@ class Explorer(App[int]):
 
     def on_mount(self) -> None:
         """Show the first screen, and start reading the program."""
-        self.theme = self.tokens.name
+        self.mutate_reactive(App.theme)  # Textual tells nobody of the first one
         self.switch_mode(self.screen_name)
         self._clock = self.set_interval(TICK, self._tick)
         loop = asyncio.get_running_loop()
