@@ -18,6 +18,8 @@ from relax_explorer.ui.tui.app import Explorer
 from relax_explorer.ui.tui.keymap import PRESETS, BadKeys, action_names, keymap, name_of
 from relax_explorer.ui.tui.keys import KEYS, bindings, help_lines, keys_of
 from relax_explorer.ui.tui.widgets.line_view import LineView
+from relax_explorer.viz.diff import GLYPHS, GROUP_GLYPHS
+from relax_explorer.viz.gutter import MARKS
 from tests.support.roundtrip import SAMPLES
 from tests.ui.test_explorer import screen_text
 from tests.ui.test_screens import idle, press, typed
@@ -210,3 +212,18 @@ def test_a_wrong_key_of_the_command_line_is_told() -> None:
     done = CliRunner().invoke(group, ["tui", str(SAMPLES[0]), "--key", "stepp=s"], env=environment)
     assert done.exit_code == 2
     assert "key 'stepp': there is no action 'stepp'; did you mean 'step'?" in done.output
+
+
+def test_help_tells_what_every_mark_means() -> None:
+    for screen, marks in (
+        ("passes", {*GLYPHS.values(), *GROUP_GLYPHS.values()} - {GLYPHS["renamed"], " "}),
+        ("debug", {"▶", "✓", "·", "●", "◆", "○"}),
+        ("compare", {"=", "≠", "a", "b", "?"}),
+        ("checks", {"✓", "·", "✗"}),
+    ):
+        told = dict(MARKS[screen])
+        assert set(told) == marks
+        lines = help_lines(screen)
+        start = lines.index(("Marks", "at the left of lines"))
+        assert lines[start + 1 : start + 1 + len(told)] == list(told.items())
+    assert ("Marks", "at the left of lines") not in help_lines("home")

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from relax_explorer.viz.gutter import MARKS
+
 if TYPE_CHECKING:  # settings are read without Textual
     from textual.binding import Binding, BindingsMap, BindingType
 
@@ -322,9 +324,10 @@ def hints(screen: str, table: Sequence[Key] = KEYS) -> tuple[list[Key], list[Key
 
 
 def help_lines(screen: str, table: Sequence[Key] = KEYS) -> list[tuple[str, str]]:
-    """Keys with descriptions: those of the screen, an empty line, those of all screens; one line for keys that do the same."""
+    """Keys with descriptions: those of the screen, its marks, those of all screens; one line for keys that do the same."""
     own = [key for key in table if screen in key.screens]
-    return [*_grouped(own), ("", ""), *_grouped(_shared(own, table))]
+    marks = [("", ""), ("Marks", "at the left of lines"), *MARKS[screen]] if screen in MARKS else []
+    return [*_grouped(own), *marks, ("", ""), *_grouped(_shared(own, table))]
 
 
 def _grouped(found: list[Key]) -> list[tuple[str, str]]:
