@@ -165,3 +165,30 @@ def test_files_have_a_limit_and_are_held_to_their_headers(packed: bool, tmp_path
 def test_no_device_is_read_as_a_file_of_arrays() -> None:
     with pytest.raises(Failure, match="not a regular file"):
         read_arrays("/dev/zero")
+
+
+@pytest.mark.parametrize(
+    ("param", "shape"),
+    [
+        ('x: R.Tensor(("n", R.any_dim), "float32")', "(3, 3)"),
+        ('x: R.Tuple(R.Tensor((R.any_dim, 2), "float32"), R.Shape([R.any_dim]))', "(3, 2)"),
+    ],
+)
+def test_a_length_without_a_name_is_made_up_and_said(param: str, shape: str) -> None:
+    text = f"""@I.ir_module
+class Module:
+    I.module_attrs({{"wildcard_dims": True}})
+
+    @R.function
+    def main({param}):
+        n = T.int64()
+        return R.tuple()
+"""
+    text = text if '"n"' in param else text.replace("        n = T.int64()\n", "")
+    fn = rxe.parse(text)["main"]
+    assert isinstance(fn, Function)
+    values, note = made_inputs(fn, {})
+    first = values[0][0] if isinstance(values[0], tuple) else values[0]
+    assert str(first.shape) == shape
+    assert "R.any_dim = 3" in note
+    assert "R.any_dim" not in made_inputs(function('x: R.Tensor(("n",), "float32")'), {})[1]

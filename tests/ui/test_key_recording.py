@@ -63,7 +63,7 @@ async def test_a_recording_leads_to_the_same_screens(requirement: str, tmp_path:
     async with again.run_test(size=(100, 30)) as pilot:
         await play(
             pilot,
-            lambda: again.jobs.is_idle,
+            lambda: again.is_at_rest,
             found,
             lambda event: shown.append(without_times(screen_text(again))),
         )

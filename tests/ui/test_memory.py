@@ -63,7 +63,10 @@ async def test_files_that_were_opened_and_closed_leave_nothing(tmp_path: Path) -
                 counts.append(alive())
     first, last = counts[2], counts[-1]
     assert len(counts) > OPENED // 3 - 1
-    assert last == first, "each opened file would leave this"
+    grown = {
+        kind: count - first[kind] for kind, count in last.items() if count > first[kind] + 1
+    }  # one may wait for its end
+    assert not grown, "six opened files would leave this"
     assert last["Session"] <= 3, "the present one, and those of screens that were not drawn since"
 
 

@@ -56,7 +56,6 @@ def made_inputs(
     for var in _variables(fn):
         dims.setdefault(var, DEFAULT_LENGTH)
     unsaid = [param.name for n, param in enumerate(fn.params) if _is_made(param) and n not in sources]
-    made_up = ", ".join([*lengths, *([f"{' '.join(unsaid)} by {default}"] if unsaid else [])])
     maker = Maker(dims, most)
     values = [
         known[n]
@@ -64,7 +63,8 @@ def made_inputs(
         else maker.make(param.struct_info or s.OBJECT, sources.get(n, default), param, n)
         for n, param in enumerate(fn.params)
     ]
-    return values, made_up
+    lengths += [f"{p.AnyDim()} = {DEFAULT_LENGTH}"] if maker.is_unnamed else []
+    return values, ", ".join([*lengths, *([f"{' '.join(unsaid)} by {default}"] if unsaid else [])])
 
 
 def call_values(fn: e.Function, call: CallInputs, most: int = INPUT_LIMIT) -> tuple[list[Any], str]:

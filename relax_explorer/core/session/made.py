@@ -32,6 +32,7 @@ class Maker:
     dims: dict[p.PrimVar, int]
     most: int
     hint: str = "give it with --shape"
+    is_unnamed: bool = False  # True once a length without a name (`R.any_dim`) was made up
 
     def make(self, info: s.StructInfo, source: str, param: e.Var, number: int) -> Any:
         """A value of this StructInfo. `number` gives each parameter its own random values."""
@@ -57,6 +58,9 @@ class Maker:
             return None
 
     def _length(self, dim: p.PrimExpr, param: e.Var) -> int:
+        if type(dim) is p.AnyDim:
+            self.is_unnamed = True
+            return DEFAULT_LENGTH
         try:
             value = evaluate(dim, self.dims)
         except Undefined as problem:

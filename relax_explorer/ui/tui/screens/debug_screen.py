@@ -117,8 +117,8 @@ class DebugScreen(ProgramFrame):
         )
 
     def _show_page(self, lines: list[str]) -> None:
-        if self.is_attached:
-            self.query_one("#inspector_text", FixedText).show(table_text(lines))
+        for view in self.query("#inspector_text").results(FixedText):  # none is left while the screen closes
+            view.show(table_text(lines))
 
     def _follow(self, view: RunView, binding: e.Binding | None) -> None:
         """Put the cursor on a binding that another screen selected."""

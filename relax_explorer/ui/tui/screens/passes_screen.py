@@ -213,8 +213,8 @@ class PassesScreen(ProgramFrame):
         self.soon(lambda: self.explorer.pictures.trace(self._show_history) if name else None)
 
     def _show_history(self, lines: list[str]) -> None:
-        if self.is_attached:
-            self.query_one("#history_text", FixedText).show(table_text(lines))
+        for view in self.query("#history_text").results(FixedText):  # none is left while the screen closes
+            view.show(table_text(lines))
 
     # -- selecting ------------------------------------------------------------------------------------------------
 
