@@ -18,6 +18,7 @@ from tests.cli.test_commands import rxe_cli
 from tests.perf.tui import Terminal
 from tests.support.roundtrip import SAMPLES
 from tests.ui.test_endless import PROGRAMS as ENDLESS
+from tests.ui.test_explorer import wait
 from tests.ui.test_screens import idle, press
 
 SAMPLE = str(SAMPLES[5])  # a recursion
