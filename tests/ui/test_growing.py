@@ -30,10 +30,15 @@ def gate(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Semaphore]:
     gate.release(100)
 
 
+async def begun(pilot: object, app: Explorer) -> None:
+    """Wait for the first stage."""
+    await wait(pilot, lambda: app.state.session is not None and app.screen_name == "passes")
+
+
 async def test_a_key_goes_to_the_stage_that_is_being_made(gate: threading.Semaphore) -> None:
     app = Explorer(LAYER, "zero")
     async with app.run_test(size=(80, 24)) as pilot:
-        await wait(pilot, lambda: app.state.session is not None and app.screen_name == "passes")
+        await begun(pilot, app)
         await pilot.press("right_square_bracket", "right_square_bracket")
         assert app.state.selection.stage == 0
         gate.release()
@@ -48,7 +53,7 @@ async def test_a_key_goes_to_the_stage_that_is_being_made(gate: threading.Semaph
 async def test_who_moves_meanwhile_stays_there(gate: threading.Semaphore) -> None:
     app = Explorer(LAYER, "zero")
     async with app.run_test(size=(80, 24)) as pilot:
-        await wait(pilot, lambda: app.state.session is not None and app.screen_name == "passes")
+        await begun(pilot, app)
         await pilot.press("right_square_bracket", "j", "j")
         await wait(pilot, lambda: app.state.selection.binding is not None)
         gate.release(10)
@@ -59,7 +64,7 @@ async def test_who_moves_meanwhile_stays_there(gate: threading.Semaphore) -> Non
 async def test_a_key_that_waited_in_vain_is_told_so(gate: threading.Semaphore) -> None:
     app = Explorer(LAYER, "Normalize")
     async with app.run_test(size=(80, 24)) as pilot:
-        await wait(pilot, lambda: app.state.session is not None and app.screen_name == "passes")
+        await begun(pilot, app)
         await pilot.press("right_square_bracket")
         gate.release(10)
         await idle(pilot, app)
@@ -70,7 +75,7 @@ async def test_a_key_that_waited_in_vain_is_told_so(gate: threading.Semaphore) -
 async def test_back_from_the_first_stage_waits_for_nothing(gate: threading.Semaphore) -> None:
     app = Explorer(LAYER, "zero")
     async with app.run_test(size=(80, 24)) as pilot:
-        await wait(pilot, lambda: app.state.session is not None and app.screen_name == "passes")
+        await begun(pilot, app)
         await pilot.press("left_square_bracket")
         gate.release(10)
         await idle(pilot, app)

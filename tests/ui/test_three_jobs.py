@@ -102,6 +102,16 @@ def real_dumps(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
+def in_dumps(real_dumps: Path, tmp_path: Path) -> Iterator[Tmux]:
+    """The program on the dumps of a real build."""
+    if shutil.which("tmux") is None:
+        pytest.skip("tmux is not installed")
+    made = Tmux(tmp_path, str(real_dumps))
+    yield made
+    made.close()
+
+
+@pytest.fixture
 def terminal(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Tmux]:
     if shutil.which("tmux") is None:
         pytest.skip("tmux is not installed")
@@ -123,34 +133,29 @@ def test_a_pass_broke_my_value(terminal: Tmux) -> None:
     terminal.wait("select a binding first")
 
 
-def test_a_value_is_followed_through_a_build(real_dumps: Path, tmp_path: Path) -> None:
+def test_a_value_is_followed_through_a_build(in_dumps: Tmux, tmp_path: Path) -> None:
     """Who changed it, what it was merged from, both stages in lock-step, and the report to take away."""
-    if shutil.which("tmux") is None:
-        pytest.skip("tmux is not installed")
-    terminal = Tmux(tmp_path, str(real_dumps))
-    try:
-        terminal.wait("stage 0/12")
-        terminal.press("/")
-        terminal.type("var:matmul1")
-        terminal.wait("lines with var:matmul1")
-        terminal.press("w")
-        assert "~   4 ≈ FuseOps                  lv = @fused_matmul1" in terminal.wait("History of matmul1")
-        terminal.press("Down", "Down", "Down", "Enter")
-        terminal.wait("stage 4/")
-        terminal.wait("merged from matmul1, mul, add by FuseOps ≈")
-        terminal.press("5")
-        terminal.wait("B 4 FuseOps   equal")
-        terminal.press("g", "g", "s", "s", "p")
-        terminal.wait("B = (")
-        terminal.press(":")
-        terminal.type("report")
-        terminal.wait("wrote ")
-        assert 'title="merged from matmul1, mul, add"' in next(tmp_path.glob("*.html")).read_text(
-            encoding="utf-8"
-        )
-        terminal.press("q", "q")
-    finally:
-        terminal.close()
+    terminal = in_dumps
+    terminal.wait("stage 0/12")
+    terminal.press("/")
+    terminal.type("var:matmul1")
+    terminal.wait("lines with var:matmul1")
+    terminal.press("w")
+    assert "~   4 ≈ FuseOps                  lv = @fused_matmul1" in terminal.wait("History of matmul1")
+    terminal.press("Down", "Down", "Down", "Enter")
+    terminal.wait("stage 4/")
+    terminal.wait("merged from matmul1, mul, add by FuseOps ≈")
+    terminal.press("5")
+    terminal.wait("B 4 FuseOps   equal")
+    terminal.press("g", "g", "s", "s", "p")
+    terminal.wait("B = (")
+    terminal.press(":")
+    terminal.type("report")
+    terminal.wait("wrote ")
+    assert 'title="merged from matmul1, mul, add"' in next(tmp_path.glob("*.html")).read_text(
+        encoding="utf-8"
+    )
+    terminal.press("q", "q")
 
 
 @pytest.mark.parametrize("terminal", [(str(LAYER), "-p", "zero")], indirect=True)
@@ -172,35 +177,30 @@ def test_a_pass_is_turned_off_and_on_again(terminal: Tmux) -> None:
     terminal.press("q")
 
 
-def test_the_output_is_wrong(real_dumps: Path, tmp_path: Path) -> None:
-    if shutil.which("tmux") is None:
-        pytest.skip("tmux is not installed")
-    terminal = Tmux(tmp_path, str(real_dumps))
-    try:
-        terminal.wait("stage 0/")
-        terminal.press("2")
-        terminal.wait("inputs made up")
-        terminal.press("I")
-        terminal.wait("Inputs of forward")
-        terminal.press("2", "Tab", "4", "Enter")
-        terminal.wait("b = 2, s = 4")
-        terminal.press(":")
-        terminal.type("break op:nn.softmax if max > 0.5")
-        terminal.wait("breakpoint 1")
-        terminal.press("c")
-        shown = terminal.wait("hit 1")
-        assert "▶ softmax" in shown
-        terminal.press("i")
-        terminal.wait("softmax: (2, 4, 4, 4) f32")
-        terminal.press("q", "S")
-        terminal.wait("▶ add ")
-        terminal.press("5")
-        terminal.wait("the stages are the same")
-        terminal.press("]")
-        terminal.wait("B 1 LegalizeOps   equal")
-        terminal.press("q", "q")
-    finally:
-        terminal.close()
+def test_the_output_is_wrong(in_dumps: Tmux) -> None:
+    terminal = in_dumps
+    terminal.wait("stage 0/")
+    terminal.press("2")
+    terminal.wait("inputs made up")
+    terminal.press("I")
+    terminal.wait("Inputs of forward")
+    terminal.press("2", "Tab", "4", "Enter")
+    terminal.wait("b = 2, s = 4")
+    terminal.press(":")
+    terminal.type("break op:nn.softmax if max > 0.5")
+    terminal.wait("breakpoint 1")
+    terminal.press("c")
+    shown = terminal.wait("hit 1")
+    assert "▶ softmax" in shown
+    terminal.press("i")
+    terminal.wait("softmax: (2, 4, 4, 4) f32")
+    terminal.press("q", "S")
+    terminal.wait("▶ add ")
+    terminal.press("5")
+    terminal.wait("the stages are the same")
+    terminal.press("]")
+    terminal.wait("B 1 LegalizeOps   equal")
+    terminal.press("q", "q")
 
 
 @pytest.mark.parametrize("terminal", [(str(LAYER),)], indirect=True)

@@ -50,18 +50,17 @@ def _commands(is_debug: bool) -> dict[str, tuple[str, str]]:
     from relax_explorer.core.session.debug_commands import DEBUG_COMMANDS
 
     own = {item.name: (item.arguments, item.doc) for item in TYPED}
-    return {item.name: (item.arguments, item.doc) for item in DEBUG_COMMANDS} | own if is_debug else own
+    behind = {item.name: (item.arguments, item.doc) for item in DEBUG_COMMANDS if item.name not in own}
+    return own | behind if is_debug else own
 
 
 def completions(state: State, is_debug: bool, text: str) -> list[str]:
     """The texts that complete the last word: commands, then names of stages, functions, variables and files."""
-    from relax_explorer.core.session.debug_commands import DEBUG_COMMANDS
     from relax_explorer.ui.tui.exporting import ENDINGS
 
     head, _, last = text.rpartition(" ")
     if not head:
-        names = [item.name for item in TYPED] + ([item.name for item in DEBUG_COMMANDS] if is_debug else [])
-        return [f"{name} " for name in dict.fromkeys(names) if name.startswith(last)][:MOST]
+        return [f"{name} " for name in _commands(is_debug) if name.startswith(last)][:MOST]
     word = head.split(" ", 1)[0]
     found = _arguments(state, word, last)
     if word == "export" and " " not in head:
