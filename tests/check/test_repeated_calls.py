@@ -6,9 +6,7 @@ import pytest
 
 import relax_explorer
 from relax_explorer import IRModule
-from relax_explorer.core.check import normalize_function
 from relax_explorer.core.check.call_graph import mentioned
-from relax_explorer.core.check.normalize_function import FunctionNormalizer
 from relax_explorer.core.check.repeated_calls import seen_by_rules
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.dtype import FLOAT32
@@ -57,20 +55,6 @@ KINDS = [
 @pytest.fixture
 def module() -> IRModule:
     return relax_explorer.normalize(relax_explorer.parse(TEXT))
-
-
-@pytest.fixture
-def visited(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The names of the callees whose calls take the general path."""
-    names: list[str] = []
-    general = FunctionNormalizer._call
-
-    def call(self: FunctionNormalizer, expr: e.Call) -> e.Expr:
-        names.append(getattr(expr.op, "name", "?").removeprefix("relax."))
-        return general(self, expr)
-
-    monkeypatch.setitem(normalize_function._VALUES, e.Call, call)
-    return names
 
 
 def _again(module: IRModule, **changed: e.Function) -> IRModule:
