@@ -283,3 +283,20 @@ def test_an_interrupt_stops_the_pairing_of_compare(everything: bool, monkeypatch
     with pytest.raises(Cancelled):
         compare.compare(first, last, everything=True, interrupt=interrupt)
     assert len(calls) == 4
+
+
+async def test_what_differs_has_another_colour_than_what_does_not() -> None:
+    app = Explorer(str(SAMPLES[0].parent / "broken_build"))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await idle(pilot, app)
+        await press(pilot, app, *["right_square_bracket"] * 3, "5")
+        view = app.frame.query_one("#pairs", LineView)
+        colours: dict[str, set[str]] = {}
+        for y in range(view.lines_shown):
+            row = view.rows[int(view.scroll_offset.y) + y]
+            last = [segment for segment in view.render_line(y) if segment.text.strip()][-1]
+            assert last.style is not None
+            assert last.style.color is not None
+            colours.setdefault(row.gutter, set()).add(last.style.color.name)
+        assert colours["≠"] == {app.tokens.role("breakpoint").color}
+        assert colours["="] == colours["a"] == {app.tokens.role("muted").color}

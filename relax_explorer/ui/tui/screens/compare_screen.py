@@ -50,7 +50,7 @@ class CompareScreen(Frame):
         """The verdict, the pairs, their distances along the run, both programs, the selected pair."""
         yield FixedText(id="verdict")
         yield FixedText(id="pair_head")
-        yield LineView("pairs", colored=False)
+        yield LineView("pairs")
         with Box(id="distances"):
             yield FixedText(id="distances_text")
         with Container(id="programs"):
@@ -85,7 +85,7 @@ class CompareScreen(Frame):
             self.call_after_refresh(self._centre)  # the views have their sizes then
         if state.session is None or compared is None:
             found = no_comparison(state, not self.explorer.jobs.is_idle)
-            self.query_one("#pairs", LineView).show(text_lines(found), 0)
+            self.query_one("#pairs", LineView).show([_plain(row.text) for row in text_lines(found)], 0)
             self.query_one("#verdict", FixedText).show(Text(""))
         elif is_new:
             self._draw_pairs(state, compared)
@@ -102,7 +102,7 @@ class CompareScreen(Frame):
         rows = [_row(table, view) for view in compared.pairs]
         view = self.query_one("#pairs", LineView)
         is_new, self._shown = compared is not self._shown, compared
-        view.show(rows or [Row("no values to compare")], _first(verdict, pairs) if is_new else None)
+        view.show(rows or [_plain("no values to compare")], _first(verdict, pairs) if is_new else None)
         view.centre()
         view.show_title(f" {table.heading}")
         self.query_one("#pair_head", FixedText).show(Text(f"   {table.heading}", no_wrap=True))
@@ -266,6 +266,11 @@ def _marked(marks: Sequence[tuple[int, str]], count: int, width: int) -> str:
         if place >= columns(line) and place + columns(mark) <= width:
             line += " " * (place - columns(line)) + mark
     return line
+
+
+def _plain(text: str) -> Row:
+    """A sentence, which is no code."""
+    return Row(text, pieces=(("text", text),))
 
 
 def _row(table: PairTable, view: PairView) -> Row:
