@@ -92,6 +92,48 @@ def test_a_match_that_others_divide_stays() -> None:
     ]
 
 
+@pytest.mark.parametrize("inside", ["", "    b = a\n"], ids=["the product", "a copy"])
+def test_a_match_that_is_computed_in_part_outside_of_the_block_stays(inside: str) -> None:
+    operand = "b" if inside else "a"
+    lines = f"a = R.matmul(x, w)\nwith R.dataflow():\n{inside}    c = R.nn.relu({operand})\n    R.output(c)"
+    module = rxe.normalize(rxe.parse(function(f"{lines}\nreturn c", SQUARE)))
+    assert rxe.apply_pass(module, "FuseOpsByPattern", patterns=(DENSE,)) is module
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "functions"),
+    [
+        ("R.add(x, w)", "R.add(w, x)", 1),
+        ("R.add(x, w)", "R.add(w, w)", 2),
+        ("R.sum(x, axis=[0])", "R.sum(x, axis=[1])", 2),
+        ("R.add(x, R.const(1.0))", "R.add(x, R.const(2.0))", 2),
+        ("R.clip(x, R.prim_value(0), R.prim_value(1))", "R.clip(x, R.prim_value(0), R.prim_value(1))", 1),
+        ("R.clip(x, R.prim_value(0), R.prim_value(1))", "R.clip(x, R.prim_value(0), R.prim_value(2))", 2),
+        ('R.call_pure_packed("f", x, sinfo_args=R.Tensor((4, 4), "float32"))',
+         'R.call_pure_packed("g", x, sinfo_args=R.Tensor((4, 4), "float32"))', 2),
+        ("R.broadcast_to(x, R.shape([2, 4, 4]))", "R.broadcast_to(x, R.shape([2, 4, 4]))", 1),
+        ('R.astype(x, "float16")', 'R.astype(x, "float64")', 2),
+    ],
+)  # fmt: skip
+def test_matches_share_a_function_only_if_they_compute_the_same(
+    first: str, second: str, functions: int
+) -> None:
+    name = first[2 : first.index("(")]
+    lines = in_graph(f"a = {first}\nb = R.nn.relu(a)\nc = {second}\nd = R.nn.relu(c)", "b, d")
+    module = rxe.normalize(rxe.parse(function(lines, SQUARE)))
+    new = rxe.apply_pass(module, "FuseOpsByPattern", patterns=(f"my.one: relu({name}(...))",))
+    assert rxe.well_formed(new)
+    assert len(new.relax_functions) == 1 + functions
+    assert all(call.startswith("fused_relax_") for call in main_calls(new) if call != "Tuple")
+
+
+def test_matches_with_other_results_have_other_functions() -> None:
+    lines = "a = R.exp(x)\nb = R.nn.relu(a)\nc = R.exp(w)\nd = R.nn.relu(c)\ny = R.add(b, d)\nz = R.add(y, c)"
+    module = fused(lines, "z", "my.one: relu(exp(_))")
+    made = [fn for name, fn in module.relax_functions.items() if name != "main"]
+    assert sorted(type(fn.body.body).__name__ for fn in made) == ["Tuple", "Var"]
+
+
 def test_two_matches_that_need_each_other_stay() -> None:
     lines = "a = R.sin(x)\nb = R.cos(w)\nc = R.add(a, b)\nd = R.subtract(b, a)\ny = R.multiply(c, d)"
     plain = ["relax.sin", "relax.cos", "relax.add", "relax.subtract", "relax.multiply"]

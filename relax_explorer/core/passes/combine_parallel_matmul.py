@@ -181,12 +181,31 @@ class _Combiner:
                 new = self.replaced.get(binding) or self._nested(binding)
                 bindings += [*self.front.get(binding, ()), new]
             same = len(bindings) == len(block.bindings) and all(map(is_, bindings, block.bindings))
-            blocks.append(block if same else replace(block, bindings=tuple(_when_ready(bindings))))
+            blocks.append(block if same else replace(block, bindings=tuple(self._when_ready(bindings))))
         same = all(map(is_, blocks, seq.blocks))
         return seq if same else replace(seq, blocks=tuple(blocks))
 
     def _nested(self, binding: e.Binding) -> e.Binding:
         return map_sequences(binding, self._sequence)
+
+    def _when_ready(self, bindings: Sequence[e.Binding]) -> Iterator[e.Binding]:
+        """The bindings in order, each as soon as those that it reads are there."""
+        missing = {binding.var for binding in bindings if binding.var is not None}
+        waiting: dict[e.Var, list[e.Binding]] = {}
+        for binding in bindings:
+            stack = [binding]
+            while stack:
+                current = stack.pop()
+                number = self.facts.number.get(current)
+                read = reads(current) if number is None else self.facts.operands[number]
+                needed = next((var for var in read if var in missing and var is not current.var), None)
+                if needed is not None:
+                    waiting.setdefault(needed, []).append(current)
+                    continue
+                yield current
+                if current.var is not None:
+                    missing.discard(current.var)
+                    stack += waiting.pop(current.var, [])[::-1]
 
 
 def _preference(branches: list[_Branch]) -> tuple[int, int]:
@@ -254,21 +273,3 @@ def _lead(value: e.Expr) -> tuple[p.PrimExpr, ...]:
 
 def _dtype(value: e.Expr) -> DType | None:
     return value.struct_info.dtype if isinstance(value.struct_info, s.TensorStructInfo) else None
-
-
-def _when_ready(bindings: Sequence[e.Binding]) -> Iterator[e.Binding]:
-    """The bindings in order, each as soon as those that it reads are there."""
-    missing = {binding.var for binding in bindings if binding.var is not None}
-    waiting: dict[e.Var, list[e.Binding]] = {}
-    for binding in bindings:
-        stack = [binding]
-        while stack:
-            current = stack.pop()
-            needed = next((var for var in reads(current) if var in missing and var is not current.var), None)
-            if needed is not None:
-                waiting.setdefault(needed, []).append(current)
-                continue
-            yield current
-            if current.var is not None:
-                missing.discard(current.var)
-                stack += waiting.pop(current.var, [])[::-1]

@@ -31,12 +31,26 @@ def eliminate_common_subexpr(
     """
     memory = aliases(at.module, at.function, fn)
     dead = killed(fn)  # a kill ends one variable; the other one lives on
+    plain: dict[e.Expr, bool] = {}  # for each operator met so far, whether every call of it counts
+    with_outputs: set[Any] = set()  # keys with an output of their own
+
+    def counts(binding: e.Binding) -> bool:
+        value = binding.value
+        if type(value) is not e.Call or type(binding) is e.MatchCast:
+            return not call_only and (type(binding) is e.MatchCast or type(value) in _VALUES)
+        op = value.op
+        if op not in plain:
+            plain[op] = _is_plain(op)
+        return plain[op] or (
+            not is_impure(value) and not memory.effect(value).writes and not _allocates(value)
+        )
 
     def rule(walk: Rewriter, binding: e.Binding) -> Answer:
-        if binding.var is None or binding.var in dead or not _counts(binding, call_only, memory):
+        if binding.var is None or binding.var in dead or not counts(binding):
             return binding
         key = _key(binding)
-        known = [found for found in (walk.lookup(key), walk.lookup((_OUTPUT, key))) if found is not None]
+        keys = (key, (_OUTPUT, key)) if key in with_outputs else (key,)
+        known = [found for found in map(walk.lookup, keys) if found is not None]
         first = next(
             (found for found in known if _stands_for(found, walk, binding, binding.var, memory)), None
         )
@@ -45,6 +59,7 @@ def eliminate_common_subexpr(
             walk.note(key, own)
             return binding
         if type(first.var) is e.DataflowVar and type(binding.var) is e.Var and len(known) == 1:
+            with_outputs.add(key)
             walk.note((_OUTPUT, key), own)
         if type(binding.var) is e.DataflowVar or type(walk.block) is not e.DataflowBlock:
             walk.rename_here(binding.var, first.var)
@@ -67,18 +82,17 @@ class _Known:
     owner: e.Function | None
 
 
-def _counts(binding: e.Binding, call_only: bool, memory: Aliases) -> bool:
-    value = binding.value
-    if type(binding) is e.MatchCast:
-        return not call_only
-    if type(value) is e.Call:
-        return not is_impure(value) and not memory.effect(value).writes and not _allocates(value)
-    return type(value) in _VALUES and not call_only
-
-
 _VALUES = (
     e.Tuple, e.TupleGetItem, e.Var, e.DataflowVar, e.Constant, e.ShapeExpr, e.PrimValue, e.StringImm, e.DataTypeImm,
 )  # fmt: skip
+
+
+def _is_plain(op: e.Expr) -> bool:
+    """True if no call of an operator changes anything, and equal calls may return the same memory."""
+    declared = find(op.name) if type(op) is e.OpRef else None
+    if declared is None or declared.calls_first():
+        return False  # the effect is that of the callee
+    return declared.pure and not declared.overwritten() and not declared.allocates
 
 
 def _allocates(value: e.Call) -> bool:
@@ -113,6 +127,16 @@ def value_key(expr: e.Expr) -> Any:
     return _KEYS[type(expr)](expr)
 
 
+def _call_key(expr: e.Call) -> Any:
+    args = expr.args
+    if type(expr.op) is e.OpRef and _VARS.issuperset(map(type, args)):  # most often
+        return (expr.op, expr.attrs, expr.sinfo_args, *args)
+    return (value_key(expr.op), expr.attrs, expr.sinfo_args, *[value_key(arg) for arg in args])
+
+
+_VARS = frozenset((e.Var, e.DataflowVar))
+
+
 def _constant_key(expr: e.Constant) -> Any:
     if expr.data is None or expr.data.size > 16:
         return (e.Constant, id(expr.data) if expr.data is not None else expr.key)
@@ -132,5 +156,5 @@ _KEYS: dict[type, Any] = {
     e.DataTypeImm: lambda x: (e.DataTypeImm, x.value),
     e.Tuple: lambda x: (e.Tuple, *[value_key(field) for field in x.fields]),
     e.TupleGetItem: lambda x: (e.TupleGetItem, value_key(x.tuple), x.index),
-    e.Call: lambda x: (value_key(x.op), x.attrs, x.sinfo_args, *[value_key(arg) for arg in x.args]),
+    e.Call: _call_key,
 }

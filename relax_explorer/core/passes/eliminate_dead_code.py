@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Annotated
 
 from relax_explorer.core.check.call_graph import mentioned
@@ -85,7 +85,7 @@ def drop_unread(fn: e.Function, at: PassSite) -> e.Function:
     return rewrite(fn, at, rule)
 
 
-def reached(functions: Mapping[str, object], entries: tuple[str, ...] = ()) -> set[str]:
+def reached(functions: Mapping[str, object], entries: Collection[str] = ()) -> set[str]:
     """The functions that the entries (by default all public ones) call, directly or through others, and the entries."""
     stack = [n for n, fn in functions.items() if (n in entries if entries else not _private(fn))]
     found: set[str] = set()

@@ -14,6 +14,7 @@ from relax_explorer.core.ir.facts import Facts, facts
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.substitute import Substitution
 from relax_explorer.core.ir.walk import all_dims, defined_dims, map_operands, map_sequences
+from relax_explorer.core.passes import machine_calls as m
 from relax_explorer.core.passes.contract import PassSite
 
 
@@ -85,16 +86,21 @@ class _Lifter:
             self.at.record(tuple(group.bindings))
             return []
         made = _FunctionOfGroup(group, outputs, self.lift_constants)
-        kernel = self.at.editor.add(group.name, made.function())
+        key = made.key()
+        known = self.at.shared.get(key)
+        if known is None:
+            known = self.at.shared[key] = self.at.editor.add(group.name, made.function()), made.lengths
+        kernel, lengths = known
+        args = (*made.args, m.shape(lengths)) if lengths else tuple(made.args)
         infos = tuple([var.struct_info or s.OBJECT for var in outputs])
         span = group.bindings[-1].span
         if len(outputs) == 1:
-            call = e.Call(kernel, tuple(made.args), struct_info=infos[0], span=span)
+            call = e.Call(kernel, args, struct_info=infos[0], span=span)
             new: list[e.Binding] = [e.VarBinding(outputs[0], call, None, span)]
         else:
             info = s.TupleStructInfo(infos)
             whole = e.DataflowVar("lv", info, span)
-            call = e.Call(kernel, tuple(made.args), struct_info=info, span=span)
+            call = e.Call(kernel, args, struct_info=info, span=span)
             new = [e.VarBinding(whole, call, None, span)]
             for binding in group.bindings:
                 if binding.var in results[group]:
@@ -123,71 +129,109 @@ class _Lifter:
 
 
 class _FunctionOfGroup:
-    """The function of a group, and the operands of its call. Both functions have shape variables of their own."""
+    """The function of a group, and the operands of its call. Both functions have shape variables of their own.
+
+    Groups with equal keys have equal functions, so that the function is made once.
+    """
 
     def __init__(self, group: Group, outputs: Sequence[e.Var], lift_constants: bool) -> None:
         self.group, self.outputs, self.lift_constants = group, outputs, lift_constants
         self.args: list[e.Expr] = []
-        self._params: dict[e.Expr, e.Var] = {}
-        self._own: set[e.Expr] = {binding.var for binding in group.bindings}
+        self.lengths: tuple[p.PrimVar, ...] = ()  # the last operand, if there are any
+        self._slots: dict[
+            e.Expr, int
+        ] = {}  # numbers of the results of the group and of what comes from outside
+        self._parts: list[object] = []
+        for binding in group.bindings:
+            self._note(binding)
+
+    def key(self) -> tuple[object, ...]:
+        """Equal for groups of one module with equal functions."""
+        outputs = tuple([self._slots[var] for var in self.outputs])
+        infos = tuple([arg.struct_info for arg in self.args])
+        return "group", self.group.name, self.group.attrs, outputs, infos, *self._parts
+
+    def _note(self, binding: e.VarBinding) -> None:
+        """Note what the function of the group has of a binding, and number what it reads."""
+        value, var = binding.value, binding.var
+        parts: tuple[object, ...] = (value,)
+        if type(value) is e.Call:
+            parts = self._slot(value.op), value.attrs, value.sinfo_args, *map(self._slot, value.args)
+        elif type(value) is e.Tuple:
+            parts = tuple(map(self._slot, value.fields))
+        elif type(value) is e.TupleGetItem:
+            parts = value.index, self._slot(value.tuple)
+        elif isinstance(value, e.Var):
+            parts = (self._slot(value),)
+        infos = value.struct_info, var.struct_info, binding.annotation
+        self._parts.append((type(value), infos, parts))
+        self._slots[var] = len(self._slots)
+
+    def _slot(self, operand: e.Expr) -> object:
+        """What stands for an operand in the key: a number for what the function defines, else a constant."""
+        kind = type(operand)
+        if isinstance(operand, e.Tuple):
+            return tuple(map(self._slot, operand.fields))
+        if operand in self._slots:
+            return self._slots[operand]
+        if self._is_param(operand):
+            self._slots[operand] = len(self._slots)
+            self.args.append(operand)
+            return self._slots[operand]
+        return (kind, getattr(operand, _WORTH[kind])) if kind in _WORTH else operand
 
     def function(self) -> e.Function:
         """The private function with a dataflow block."""
+        params = self._params()
         bindings = tuple(
-            [
-                replace(binding, value=map_operands(binding.value, self._operand))
-                for binding in self.group.bindings
-            ]
+            [replace(binding, value=_inside(binding.value, params)) for binding in self.group.bindings]
         )
         results: dict[e.Var, e.Expr] = {var: e.Var("gv", var.struct_info, var.span) for var in self.outputs}
         fields = tuple(results.values())
         result = fields[0] if len(fields) == 1 else e.tuple_of(fields)
-        dims = dict.fromkeys(
-            dim for binding in bindings for info in _infos(binding) for dim in all_dims(info)
-        )
-        dims.update(dict.fromkeys(dim for info in self._infos() for dim in all_dims(info)))
-        self._add_lengths(dims)
+        infos = [param.struct_info or s.OBJECT for param in params.values()]
+        inner = [info for binding in bindings for info in _infos(binding)]
+        dims = dict.fromkeys(dim for info in (*inner, *infos) for dim in all_dims(info))
+        known = {dim for info in infos for dim in defined_dims(info)}
+        self.lengths = tuple([dim for dim in dims if dim not in known])
+        whole = list(params.values())
+        if self.lengths:  # no other parameter tells them
+            whole.append(e.Var("tir_vars", s.ShapeStructInfo(self.lengths)))
+            infos.append(s.ShapeStructInfo(self.lengths))
         copied: dict[p.PrimVar, p.PrimExpr] = {dim: p.PrimVar(dim.name, dim.dtype) for dim in dims}
         named = tuple([replace(b, var=results.get(b.var, b.var)) for b in bindings])
         info = result.struct_info or s.OBJECT
         body = e.SeqExpr((e.DataflowBlock(named),), result, info)
-        signature = s.FuncStructInfo(self._infos(), info)
-        params = tuple(self._params.values())
-        fn = e.Function(params, body, info, None, self.group.attrs, signature)
+        signature = s.FuncStructInfo(tuple(infos), info)
+        fn = e.Function(tuple(whole), body, info, None, self.group.attrs, signature)
         return Substitution(results, copied).function(fn)
 
-    def _infos(self) -> tuple[s.StructInfo, ...]:
-        return tuple([param.struct_info or s.OBJECT for param in self._params.values()])
-
-    def _add_lengths(self, dims: Mapping[p.PrimVar, None]) -> None:
-        """Add a parameter for the lengths that no other parameter tells."""
-        known = {dim for info in self._infos() for dim in defined_dims(info)}
-        unknown = tuple([dim for dim in dims if dim not in known])
-        if unknown:
-            shape = e.ShapeExpr(unknown, s.ShapeStructInfo(unknown))
-            self._add(shape, "tir_vars")
-
-    def _operand(self, operand: e.Expr) -> e.Expr:
-        """An operand inside the function: what comes from outside is a parameter."""
-        if type(operand) is e.Tuple:
-            return map_operands(operand, self._operand)
-        if operand in self._own or not self._is_param(operand):
-            return operand
-        if operand not in self._params:
-            count = sum(not isinstance(arg, e.Var) for arg in self.args)
-            self._add(operand, operand.name if isinstance(operand, e.Var) else f"param_{count}")
-        return self._params[operand]
-
-    def _add(self, operand: e.Expr, name: str) -> None:
-        self._params[operand] = e.Var(name, operand.struct_info, operand.span)
-        self.args.append(operand)
+    def _params(self) -> dict[e.Expr, e.Var]:
+        """The parameter for each operand."""
+        params: dict[e.Expr, e.Var] = {}
+        count = 0  # of parameters that no variable names
+        for arg in self.args:
+            name = arg.name if isinstance(arg, e.Var) else f"param_{count}"
+            count += not isinstance(arg, e.Var)
+            params[arg] = e.Var(name, arg.struct_info, arg.span)
+        return params
 
     def _is_param(self, operand: e.Expr) -> bool:
+        """True if an operand comes from outside."""
         if type(operand) is e.ShapeExpr:
             return bool(p.free_vars(*operand.values))
         if type(operand) is e.PrimValue:
             return bool(p.free_vars(operand.value))
         return isinstance(operand, e.Var) or (type(operand) is e.Constant and self.lift_constants)
+
+
+def _inside(value: e.Expr, params: Mapping[e.Expr, e.Var]) -> e.Expr:
+    """A value inside the function: what comes from outside is a parameter."""
+
+    def operand(leaf: e.Expr) -> e.Expr:
+        return map_operands(leaf, operand) if type(leaf) is e.Tuple else params.get(leaf, leaf)
+
+    return operand(value) if isinstance(value, e.Var) else map_operands(value, operand)
 
 
 def _infos(binding: e.VarBinding) -> Iterator[s.StructInfo]:
@@ -228,3 +272,13 @@ def _needed(units: Mapping[Unit, Sequence[e.Binding]], derived: Facts) -> dict[U
         others = dict.fromkeys(maker[var] for var in read if var in maker)
         needed[unit] = [other for other in others if other is not unit]
     return needed
+
+
+# Other operands are equal only to themselves.
+_WORTH = {
+    e.GlobalVar: "name",
+    e.ExternFunc: "name",
+    e.ShapeExpr: "values",
+    e.PrimValue: "value",
+    e.StringImm: "value",
+}

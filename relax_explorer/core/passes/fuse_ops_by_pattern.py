@@ -125,6 +125,8 @@ class _Matches:
             while isinstance(part, _DESCRIBED) and operand in inside:
                 numbers.add(inside[operand])
                 operand = block.bindings[inside[operand]].value  # a copy is part of the match
+            if isinstance(part, _DESCRIBED) and isinstance(operand, e.Var):
+                return  # it is computed outside of the block
         members = [block.bindings[n] for n in sorted(numbers)]
         if any(member in self.grouping or _has_held_shape(member) for member in members):
             return

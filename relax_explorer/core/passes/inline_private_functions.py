@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Set
 from functools import cached_property
 
 from relax_explorer.core.build.block_builder import BlockBuilder
@@ -17,7 +17,7 @@ from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.substitute import Substitution
 from relax_explorer.core.ir.walk import bindings, map_sequences, merged_blocks, sequences, substitute_info
 from relax_explorer.core.passes.contract import PassSite, infer_again, module_pass
-from relax_explorer.core.passes.eliminate_dead_code import drop_unread
+from relax_explorer.core.passes.eliminate_dead_code import drop_unread, reached
 from relax_explorer.core.passes.private_functions import canonical
 from relax_explorer.core.passes.properties import CANONICAL_BINDINGS, NORMAL_FORM
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
@@ -46,18 +46,24 @@ def inline_private_functions(module: IRModule, at: PassSite) -> IRModule:
             at.editor.replace(name, fn)
             if fn.is_private and not is_recursive(group, graph):
                 private[name] = fn
-    return _cleaned(private, at) if private else module
+    return _cleaned(private.keys(), at) if private else module
 
 
-def _cleaned(private: Collection[str], at: PassSite) -> IRModule:
-    """The module of `at` with canonical bindings, without unread ones, and without `private` functions that nothing mentions."""
+def _cleaned(private: Set[str], at: PassSite) -> IRModule:
+    """The module of `at` with canonical bindings, without unread ones, and without `private` functions that nothing mentions.
+
+    Most of these functions go first, so that nobody cleans their bindings.
+    """
+    functions = at.editor.done().functions
+    for name in set(private) - reached(functions, functions.keys() - private):
+        at.editor.remove(name)
     at = canonical(at)
     called = set[str]()
     for name, fn in at.module.relax_functions.items():
         live = drop_unread(fn, at)
         called.update(mentioned(live))
         at.editor.replace(name, live)
-    for name in private:
+    for name in at.module.functions.keys() & private:
         if at.as_tvm or name not in called:
             at.editor.remove(name)
     return infer_again(at.editor.done(), at)

@@ -72,7 +72,10 @@ def finished(fn: e.Function, before: e.Function, at: PassSite) -> e.Function:
 
 
 def cleaned(fn: e.Function, at: PassSite) -> e.Function:
-    """The function without copies, common subexpressions and unread bindings."""
+    """The function without copies, common subexpressions and unread bindings.
+
+    Dropping bindings makes no others common: the next search for those waits until copies are gone.
+    """
     results: dict[
         Callable[..., e.Function], e.Function
     ] = {}  # of each pass: it leaves its own result as it is
@@ -84,7 +87,10 @@ def cleaned(fn: e.Function, at: PassSite) -> e.Function:
     for clean in cycle(passes):
         if results.get(clean) is fn:
             return fn
-        fn = results[clean] = clean(fn, at)
+        given, fn = fn, clean(fn, at)
+        if fn is given and clean is passes[0] and results:
+            return fn
+        results[clean] = fn
     raise AssertionError("a cycle of three passes does not end by itself")
 
 
