@@ -114,6 +114,7 @@ class _Uses:
     in_own_block: set[e.Var] = field(default_factory=set)  # those in the block that binds them
     otherwise: set[e.Var] = field(default_factory=set)
     outside: set[e.Var] = field(default_factory=set)  # read outside of dataflow blocks
+    policies: dict[e.Expr, frozenset[str] | None] = field(default_factory=dict)  # of values in dataflow blocks
 
     def only_half(self, var: e.Var) -> bool:
         """True if every reader needs float16."""
@@ -125,7 +126,9 @@ class _Uses:
             is_flow = type(block) is e.DataflowBlock
             bound = {binding.var for binding in block.bindings}
             for binding in block.bindings:
-                halves = _policy(binding.value) is ALWAYS if is_flow else False
+                if is_flow:
+                    self.policies[binding.value] = _policy(binding.value)
+                halves = is_flow and self.policies[binding.value] is ALWAYS
                 for var in variables(binding.value):
                     if not is_flow:
                         self.outside.add(var)
@@ -198,7 +201,7 @@ class _Mixer(DataflowForms):
     def value(self, binding: e.Binding) -> e.Expr:
         """The value of a binding in mixed precision, with the dtype of its variable unless that is a dataflow variable."""
         value, var = binding.value, binding.var
-        policy = _policy(value) if self.in_dataflow else None
+        policy = self.uses.policies.get(value) if self.in_dataflow else None
         movable = self.in_dataflow and type(value) in (e.Tuple, e.TupleGetItem)
         if type(binding) is not e.VarBinding or (policy is None and not movable):
             return self.restored(value)
@@ -211,8 +214,14 @@ class _Mixer(DataflowForms):
             return value  # so that a second run changes nothing
         value = self.ready = self.build.informed(value)
         if type(var) is not e.DataflowVar:
-            return self._converted(value, binding.value.struct_info)
-        return self._converted(value, FLOAT16) if policy is ALWAYS else value
+            return self._cast(value, binding.value.struct_info)
+        return self._cast(value, FLOAT16) if policy is ALWAYS else value
+
+    def _cast(self, value: e.Expr, to: DType | s.StructInfo | None) -> e.Expr:
+        """A value in a dtype. A call is bound before it is cast: a nested one would be inferred once more."""
+        if type(value) is e.Call and _differs(value.struct_info, to):
+            value = self.build.emit(value)
+        return self._converted(value, to)
 
     def _in_precision(self, value: e.Call, policy: frozenset[str]) -> e.Call:
         """A call with operands of the dtype that its policy says."""
