@@ -88,12 +88,13 @@ class _Lifter:
 
     def _lift(self, walk: Rewriter, binding: e.VarBinding, fn: e.Function) -> Answer:
         own = binding.var
-        captured = tuple([var for var in free_variables(fn) if var is not own])
+        free = free_variables(fn)
+        captured = tuple([var for var in free if var is not own])
         lengths = self._lengths(own, fn, captured)
         # The function mentions its own name, so the name is taken first.
         name = self.at.editor.add(f"{self.name}_{own.name}", e.OpaqueFunction("")).name
         args = (*captured, *((m.shape(lengths),) if lengths else ()))
-        lifted = self._lifted(fn, own, name, captured, lengths)
+        lifted = self._lifted(fn, own if own in free else None, name, captured, lengths)
         self.at.editor.replace(name, lifted)
         reference = self.at.editor.reference(name)
         if not args:
@@ -126,12 +127,12 @@ class _Lifter:
     def _lifted(
         self,
         fn: e.Function,
-        own: e.Var,
+        own: e.Var | None,
         name: str,
         captured: tuple[e.Var, ...],
         lengths: tuple[p.PrimVar, ...],
     ) -> e.Function:
-        """The function of the module: captured values are its last parameters, and it calls itself by its name."""
+        """The function of the module: captured values are its last parameters, and it calls itself by its name, if it reads `own`."""
         copies = {var: e.Var(var.name, var.struct_info, var.span) for var in captured}
         renewed = {dim: p.PrimVar(dim.name, dim.dtype) for dim in dict.fromkeys(_all_dims(fn, captured))}
         extra = list(copies.values())
@@ -140,10 +141,11 @@ class _Lifter:
         attrs = fn.attrs.without("global_symbol") if "global_symbol" in fn.attrs else fn.attrs
         fn = _comparing_inside(fn)
         whole = replace(fn, params=(*fn.params, *extra), attrs=attrs, struct_info=None)
-        whole = Substitution(dict(copies)).function(whole)
-        reference = e.GlobalVar(name)
-        whole = _calling_itself(whole, own, reference, tuple(extra), self.at)
-        return _without_function_types(Substitution({}, dict(renewed)).function(whole))
+        if own is not None:
+            whole = _calling_itself(whole, own, e.GlobalVar(name), tuple(extra), self.at)
+        if copies or renewed:
+            whole = Substitution(dict(copies), dict(renewed)).function(whole)
+        return _without_function_types(whole)
 
 
 def _comparing_inside(fn: e.Function) -> e.Function:
