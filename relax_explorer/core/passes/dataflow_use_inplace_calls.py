@@ -96,26 +96,36 @@ _IN_PLACE = e.op_ref("relax.call_tir_inplace")
 
 def _in_place(call: e.Call, place: int, at: PassSite) -> e.Call:
     """The call that overwrites the operand at `place`."""
-    assert type(call.op) is e.OpRef  # the caller saw one
     infos = [_INFER.info(arg) for arg in call.args]
     flat = legalize.flat_operands(call)
     place = max(
         n for n, arg in enumerate(flat) if arg is call.args[place]
     )  # some operands are literals of the kernel
-    lowered = legalize.lower(call, infos)
-    key = legalize.key(call, infos)
-    kernel = at.shared.get(("in place", place, key))
+    exact = "exact", place, legalize.exact_key(call, infos)
+    known = at.shared.get(exact)
+    if known is None:
+        lowered = legalize.lower(call, infos)
+        kernel = _kernel(call, lowered.prim_func, place, legalize.key(call, infos), at)
+        known = at.shared[exact] = kernel, lowered.args[len(flat) :], lowered.out
+    kernel, lengths, info = known
+    attrs = Attrs({"inplace_indices": (place,)})
+    return e.Call(
+        _IN_PLACE, (kernel, e.tuple_of((*flat, *lengths))), attrs, (info,), struct_info=info, span=call.span
+    )
+
+
+def _kernel(call: e.Call, prim_func: t.PrimFunc, place: int, key: object, at: PassSite) -> e.GlobalVar:
+    """The kernel that overwrites its operand at `place`. Calls with equal keys share it."""
+    kernel: e.GlobalVar | None = at.shared.get(("in place", place, key))
     if kernel is None:
         base = at.shared.get(("name", key))
         if base is None:  # TVM names the kernel after the one that would fill new memory
+            assert type(call.op) is e.OpRef  # the caller saw one
             base = at.shared["name", key] = at.editor.fresh_name(get(call.op.name).kernel_name())
-        kernel = at.editor.add(f"{base}_inplace", _overwriting(lowered.prim_func, place))
-        at.shared["in place", place, key] = kernel
-    info = lowered.out
-    attrs = Attrs({"inplace_indices": (place,)})
-    return e.Call(
-        _IN_PLACE, (kernel, e.tuple_of(lowered.args)), attrs, (info,), struct_info=info, span=call.span
-    )
+        kernel = at.shared["in place", place, key] = at.editor.add(
+            f"{base}_inplace", _overwriting(prim_func, place)
+        )
+    return kernel
 
 
 def _overwriting(kernel: t.PrimFunc, place: int) -> t.PrimFunc:
