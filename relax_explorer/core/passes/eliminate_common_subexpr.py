@@ -32,21 +32,10 @@ def eliminate_common_subexpr(
     memory = aliases(at.module, at.function, fn)
     dead = killed(fn)  # a kill ends one variable; the other one lives on
     plain: dict[e.Expr, bool] = {}  # for each operator met so far, whether every call of it counts
-    with_outputs: set[Any] = set()  # keys with an output of their own
-
-    def counts(binding: e.Binding) -> bool:
-        value = binding.value
-        if type(value) is not e.Call or type(binding) is e.MatchCast:
-            return not call_only and (type(binding) is e.MatchCast or type(value) in _VALUES)
-        op = value.op
-        if op not in plain:
-            plain[op] = _is_plain(op)
-        return plain[op] or (
-            not is_impure(value) and not memory.effect(value).writes and not _allocates(value)
-        )
+    with_outputs: set[object] = set()  # keys with an output of their own
 
     def rule(walk: Rewriter, binding: e.Binding) -> Answer:
-        if binding.var is None or binding.var in dead or not counts(binding):
+        if binding.var is None or binding.var in dead or not _counts(binding, call_only, memory, plain):
             return binding
         key = _key(binding)
         keys = (key, (_OUTPUT, key)) if key in with_outputs else (key,)
@@ -80,6 +69,16 @@ class _Known:
     var: e.Var
     block: e.BindingBlock | None
     owner: e.Function | None
+
+
+def _counts(binding: e.Binding, call_only: bool, memory: Aliases, plain: dict[e.Expr, bool]) -> bool:
+    value = binding.value
+    if type(value) is not e.Call or type(binding) is e.MatchCast:
+        return not call_only and (type(binding) is e.MatchCast or type(value) in _VALUES)
+    op = value.op
+    if op not in plain:
+        plain[op] = _is_plain(op)
+    return plain[op] or (not is_impure(value) and not memory.effect(value).writes and not _allocates(value))
 
 
 _VALUES = (
@@ -127,7 +126,7 @@ def value_key(expr: e.Expr) -> Any:
     return _KEYS[type(expr)](expr)
 
 
-def _call_key(expr: e.Call) -> Any:
+def _call_key(expr: e.Call) -> tuple[object, ...]:
     args = expr.args
     if type(expr.op) is e.OpRef and _VARS.issuperset(map(type, args)):  # most often
         return (expr.op, expr.attrs, expr.sinfo_args, *args)
