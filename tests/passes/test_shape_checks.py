@@ -90,7 +90,7 @@ CASES = {
     "an operator proves nothing": (f"a = R.matmul(x, R.permute_dims(t[0]))\nb = {cast('t[0]', 'k', 'm')}\nreturn (a, b)", ["b"]),
     "rank and dtype": (
         f"a = {cast('w', *NM)}\nb = R.match_cast(o, R.Tensor((n, m), 'float32'))\nc = R.match_cast(o, R.Tensor((n, m), 'float32'))\n"
-        "d = R.match_cast(o, R.Tensor((n, m), 'int32'))\nreturn (a, b, c, d)", ["a", "b", "c", "d"],
+        "d = R.match_cast(o, R.Tensor((n, m), 'int32'))\nreturn (a, b, c, d)", ["a", "b", "d"],
     ),
     "lengths that only a check tells": (f"a = {cast('w', *NM)}\nb = {cast('w', *NM)}\nc = {cast('v', *NM)}\nreturn (a, b, c)", ["a", "c"]),
     "a shape": ("a = R.match_cast(s, R.Shape([n, m]))\nb = R.match_cast(s, R.Shape([n, m]))\nreturn (a, b)", ["a"]),

@@ -23,6 +23,7 @@ from relax_explorer.core.shapes.conditions import fits_without_lengths
 from relax_explorer.core.shapes.machine_checks import is_lowered
 from relax_explorer.core.shapes.precision import loses, refused, tells_as_much
 from relax_explorer.core.shapes.residual import ASSERT, CAST, MACHINE, WRITTEN, ShapeCheck, shape_checks
+from relax_explorer.core.shapes.value_names import ValueNames
 
 Proofs = dict[e.Binding, Sequence[ShapeCheck]]  # what each check demands, and the facts that prove it
 
@@ -88,9 +89,10 @@ def proved_checks(module: IRModule) -> dict[str, Proofs]:
                 continue
             if type(binding) is e.MatchCast:
                 have = binding.value.struct_info
-                is_proved = (
-                    not new[binding] and have is not None and fits_without_lengths(have, binding.struct_info)
+                is_fitting = have is not None and fits_without_lengths(
+                    have, binding.struct_info, is_told=True
                 )
+                is_proved = is_fitting and not new[binding]
             else:  # only assertions and match_casts have checks of these kinds
                 is_proved = bool(checks) and binding.var not in read
             if is_proved:
@@ -115,7 +117,7 @@ def _without(fn: e.Function, at: PassSite, dropped: Collection[e.Binding]) -> e.
     Annotations of what follows from it go, for they may tell lengths that follow from the check and not from the value.
     """
     at.is_open = True
-    roots: dict[e.Expr, e.Expr] = {}
+    names = ValueNames()
     affected: set[e.Var] = set()
 
     def rule(walk: Rewriter, binding: e.Binding) -> Rewritten:
@@ -123,21 +125,22 @@ def _without(fn: e.Function, at: PassSite, dropped: Collection[e.Binding]) -> e.
         if binding in dropped:
             if type(binding) is not e.MatchCast or binding.var is None:
                 return ()
-            source = _alike(walk, binding, roots.get(value, value)) or value
+            source = _alike(walk, binding, names.place(value)) or value
             new = e.VarBinding(binding.var, source, None, binding.span)
             affected.add(binding.var)
         elif binding.var is not None and not affected.isdisjoint(reads(binding)):
             new = replace(binding, annotation=None)
             affected.add(binding.var)
-        if binding.var is not None and (type(binding) is e.MatchCast or isinstance(value, e.Var)):
-            root = roots[binding.var] = roots.get(value, value)
+        names.note(binding)
+        if binding.var is not None and isinstance(value, (e.Var, e.TupleGetItem)):
+            root = names.place(binding.var)
             walk.note(root, (*(walk.lookup(root) or ()), (binding.var, walk.block)))
         return new
 
     return rewrite(fn, at, rule)
 
 
-def _alike(walk: Rewriter, cast: e.MatchCast, root: e.Expr) -> e.Var | None:
+def _alike(walk: Rewriter, cast: e.MatchCast, root: str) -> e.Var | None:
     """An earlier variable with the same value: one whose StructInfo tells what the match_cast does, else the latest.
 
     Reading the result of an earlier check keeps that check alive.

@@ -28,6 +28,7 @@ from relax_explorer.core.arith.prove import Answer, equal, never_zero, prover_in
 from relax_explorer.core.arith.simplify import simplify
 from relax_explorer.core.arith.witness import number
 from relax_explorer.core.ir import prim as p
+from relax_explorer.core.shapes.value_terms import said
 
 _MOST = 24  # facts that a proof considers: the latest of those that share variables with the question
 _SEEN = 256  # facts that are looked up by a variable, the latest: a proof costs the same however long the program is
@@ -49,7 +50,7 @@ class Fact:
         return frozenset(p.free_vars(self.condition))
 
     def __str__(self) -> str:
-        return f"{self.condition}" + (f" ({self.why})" if self.why else "")
+        return said(self.condition) + (f" ({self.why})" if self.why else "")
 
 
 class _Reduced(NamedTuple):

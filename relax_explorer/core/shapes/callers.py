@@ -12,18 +12,25 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.walk import exprs
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.shapes.assumptions import Assumptions, Fact
+from relax_explorer.core.shapes.value_names import Given
+from relax_explorer.core.shapes.value_terms import rare_elements, said
 
 
 @dataclass(frozen=True, slots=True)
 class CallSite:
-    """A call of a function of the module: the lengths that its parameters bind, and what is known there."""
+    """A call of a function of the module: the lengths that its parameters bind, what its arguments are, and what is known there."""
 
     callee: str
     caller: str
     place: object
     lengths: Mapping[p.PrimVar, p.PrimExpr]
+    given: Given
     known: Assumptions
     is_reached: bool
+
+    def value(self, var: p.PrimVar) -> p.PrimExpr | None:
+        """What a variable of the callee is there."""
+        return self.lengths.get(var) or self.given(var)
 
 
 class Callers:
@@ -58,13 +65,16 @@ class Callers:
             if not site.is_reached:
                 continue
             assert condition is not None  # as above
-            variables = p.free_vars(condition)
-            if any(var not in site.lengths for var in variables):
+            found = {var: site.value(var) for var in p.free_vars(condition) if var not in rare_elements()}
+            values = {var: value for var, value in found.items() if value is not None}
+            if len(values) < len(found):
                 return ()
-            there = p.substitute(condition, dict(site.lengths))
+            there = p.substitute(condition, values)
             if site.known.prove(there) is not Answer.YES:
                 return ()
-            given = ", ".join([f"{var.name} = {site.lengths[var]}" for var in variables])
+            given = ", ".join(
+                [said(p.EQ(var, value)).replace(" == ", " = ") for var, value in values.items()]
+            )
             line = getattr(getattr(site.place, "span", None), "line", None)
             where = f" in line {line}" if line else ""
             facts.append(Fact(condition, f"{site.caller} calls it with {given}{where}", site.place))

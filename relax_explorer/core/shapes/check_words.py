@@ -5,6 +5,7 @@ from __future__ import annotations
 from relax_explorer.core.arith.prove import Answer, equal
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.shapes.assumptions import Assumptions
+from relax_explorer.core.shapes.value_terms import is_no_length, value_name
 
 
 def words(condition: p.PrimExpr) -> str:
@@ -28,6 +29,8 @@ def words(condition: p.PrimExpr) -> str:
 
 def why_not(known: Assumptions, condition: p.PrimExpr) -> str:
     """Why a condition does not follow: lengths for which it fails, or only that no proof was found."""
+    if is_no_length(condition):
+        return "the StructInfo of the value does not tell"
     example = known.counterexample(condition)
     if not example:
         return "no proof was found"
@@ -36,7 +39,7 @@ def why_not(known: Assumptions, condition: p.PrimExpr) -> str:
 
 def remedy(subject: str, condition: p.PrimExpr | None) -> str:
     """What the author can write so that the check vanishes, or happens once."""
-    if condition is None or any("[" in var.name for var in p.free_vars(condition)):
+    if condition is None or any("[" in var.name or "." in var.name for var in p.free_vars(condition)):
         return f"annotate {subject} where its value is made, or cast it there once"
     if isinstance(condition, p.EQ):
         for a, b in ((condition.a, condition.b), (condition.b, condition.a)):
@@ -47,5 +50,5 @@ def remedy(subject: str, condition: p.PrimExpr | None) -> str:
 
 def values_in(condition: p.PrimExpr | None) -> str:
     """The names of the values whose lengths a condition names by their place, such as `x.shape[0]`."""
-    names = [] if condition is None else [var.name for var in p.free_vars(condition) if "[" in var.name]
-    return " and ".join(dict.fromkeys(name.partition(".shape")[0] for name in names))
+    found = () if condition is None or is_no_length(condition) else p.free_vars(condition)
+    return " and ".join(dict.fromkeys(value_name(var) for var in found if "[" in var.name))

@@ -5,7 +5,7 @@ A length that the StructInfo of the value does not tell is a shape variable of i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from relax_explorer.core.arith.multiples import Multiple, bind_multiples
@@ -13,14 +13,25 @@ from relax_explorer.core.arith.simplify import simplify
 from relax_explorer.core.check.wildcards import map_lengths, wildcards_in
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.shapes.value_terms import (
+    both,
+    element_number,
+    kind_number,
+    said,
+)
 
 
 @dataclass(frozen=True)
 class Demand:
-    """One condition. `condition` is None for one that is not about lengths; `text` says it in either case."""
+    """One condition. `condition` is None for one that the prover is not asked about; `text` says it in either case."""
 
     text: str
     condition: p.PrimExpr | None = None
+
+    @classmethod
+    def of(cls, condition: p.PrimExpr) -> Demand:
+        """The demand of a condition, in words."""
+        return cls(said(condition), condition)
 
 
 @dataclass
@@ -31,6 +42,9 @@ class Matching:
     values: dict[p.PrimVar, p.PrimExpr] = field(default_factory=dict)
     unknown: dict[str, p.PrimVar] = field(default_factory=dict)
     wildcards: dict[p.PrimExpr, p.PrimVar] = field(default_factory=dict)
+    aliases: Mapping[str, str] = field(
+        default_factory=dict
+    )  # of a field such as `t[0]`, the value that it is
     bound: list[tuple[p.PrimVar, p.PrimExpr]] = field(default_factory=list)
     is_binding: bool = False
     compound: list[tuple[p.PrimExpr, p.PrimExpr]] = field(default_factory=list)  # met while binding
@@ -83,39 +97,61 @@ class Matching:
             yield from self._shape(want, have, name)
         elif isinstance(want, s.PrimStructInfo):
             if not isinstance(have, s.PrimStructInfo):
-                yield Demand(f"{name} is a scalar of {want.dtype.name}")
+                parts = [self._is(name, "scalar"), p.EQ(self.term(name, "dtype"), element_number(want.dtype))]
+                yield Demand(f"{name} is a scalar of {want.dtype.name}", both(parts))
             known = have.value if isinstance(have, s.PrimStructInfo) else None
             if want.value is not None:
                 yield from self._length(want.value, known if known is not None else self.length(name), name)
         elif isinstance(want, s.TupleStructInfo):
             fields = have.fields if isinstance(have, s.TupleStructInfo) else None
             if fields is None:
-                yield Demand(f"{name} is a tuple of {len(want.fields)}")
+                count = p.EQ(self.term(name, "size"), p.IntImm(len(want.fields)))
+                yield Demand(
+                    f"{name} is a tuple of {len(want.fields)}", both([self._is(name, "tuple"), count])
+                )
             for n, part in enumerate(want.fields):
                 inner = fields[n] if fields is not None and n < len(fields) else None
-                yield from self.demands(part, inner, f"{name}[{n}]")
+                yield from self.demands(part, inner, self.field(name, n))
         elif isinstance(want, s.FuncStructInfo) and not isinstance(have, s.FuncStructInfo):
-            yield Demand(f"{name} is a function")
+            yield Demand(f"{name} is a function", self._is(name, "function"))
+
+    def field(self, name: str, number: int) -> str:
+        """The name of a field of a tuple: that of the value that it is, if that is known."""
+        place = f"{name}[{number}]"
+        return self.aliases.get(place, place)
+
+    def term(self, name: str, what: str) -> p.PrimVar:
+        """The variable of what no StructInfo tells of a value."""
+        return self.length(f"{name}.{what}")
+
+    def _is(self, name: str, kind: str) -> p.PrimExpr:
+        return p.EQ(self.term(name, "kind"), kind_number(kind))
 
     def _tensor(self, want: s.TensorStructInfo, have: s.StructInfo | None, name: str) -> Iterator[Demand]:
         known = have if isinstance(have, s.TensorStructInfo) else None
+        parts: list[p.PrimExpr] = [] if known is not None else [self._is(name, "tensor")]
+        if want.dtype is not None and (known is None or known.dtype is None):
+            parts.append(p.EQ(self.term(name, "dtype"), element_number(want.dtype)))
+        if want.ndim >= 0 and (known is None or known.ndim < 0):
+            parts.append(p.EQ(self.term(name, "ndim"), p.IntImm(want.ndim)))
         if known is None:
             element = "" if want.dtype is None else f" {want.dtype.name}"
             rank = "" if want.ndim < 0 else f" of rank {want.ndim}"
-            yield Demand(f"{name} is a{element} tensor{rank}")
+            yield Demand(f"{name} is a{element} tensor{rank}", both(parts))
         else:
-            if want.dtype is not None and known.dtype is None:
-                yield Demand(f"{name}.dtype == {want.dtype.name}")
-            if want.ndim >= 0 and known.ndim < 0:
-                yield Demand(f"{name}.ndim == {want.ndim}")
+            yield from map(Demand.of, parts)
         yield from self._lengths(want.lengths, None if known is None else known.lengths, f"{name}.shape")
 
     def _shape(self, want: s.ShapeStructInfo, have: s.StructInfo | None, name: str) -> Iterator[Demand]:
         known = have if isinstance(have, s.ShapeStructInfo) else None
         if known is None:
-            yield Demand(f"{name} is a shape" + ("" if want.ndim < 0 else f" of rank {want.ndim}"))
+            parts = [self._is(name, "shape")]
+            parts += [] if want.ndim < 0 else [p.EQ(self.term(name, "ndim"), p.IntImm(want.ndim))]
+            yield Demand(
+                f"{name} is a shape" + ("" if want.ndim < 0 else f" of rank {want.ndim}"), both(parts)
+            )
         elif want.ndim >= 0 and known.ndim < 0:
-            yield Demand(f"{name}.ndim == {want.ndim}")
+            yield Demand.of(p.EQ(self.term(name, "ndim"), p.IntImm(want.ndim)))
         yield from self._lengths(want.values, None if known is None else known.values, name)
 
     def _lengths(
@@ -161,22 +197,40 @@ def _filled(dim: p.PrimExpr, values: dict[p.PrimVar, p.PrimExpr]) -> p.PrimExpr:
     return filled if p.free_vars(filled) or not filled.children() else simplify(filled)
 
 
-def fits_without_lengths(have: s.StructInfo, want: s.StructInfo) -> bool:
-    """True if a value of `have` has the kind, rank, dtype and device of `want`. Its lengths are left to the demands."""
+def fits_without_lengths(have: s.StructInfo, want: s.StructInfo, is_told: bool = False) -> bool:
+    """True if a value of `have` has the kind, rank, dtype and device of `want`. Its lengths are left to the demands.
+
+    So are the kinds, ranks and dtypes that `have` does not tell, if these demands hold (`is_told`).
+    """
     if want is s.OBJECT:
         return True
+    if is_told and have is s.OBJECT:
+        have = _least(want)
     if isinstance(have, s.TensorStructInfo) and isinstance(want, s.TensorStructInfo):
-        is_known = want.dtype in (None, have.dtype) and want.vdevice in (None, have.vdevice)
+        is_typed = want.dtype in (None, have.dtype) or (is_told and have.dtype is None)
+        is_ranked = want.ndim in (-1, have.ndim) or (is_told and have.ndim < 0)
         is_held = (
             want.shape is not None and want.lengths is None
         )  # by a variable, whose lengths nothing tells
-        return is_known and want.ndim in (-1, have.ndim) and (not is_held or have.shape is want.shape)
+        is_there = want.vdevice in (None, have.vdevice)
+        return is_typed and is_ranked and is_there and (not is_held or have.shape is want.shape)
     if isinstance(have, s.ShapeStructInfo) and isinstance(want, s.ShapeStructInfo):
-        return want.ndim in (-1, have.ndim)
+        return want.ndim in (-1, have.ndim) or (is_told and have.ndim < 0)
     if isinstance(have, s.PrimStructInfo) and isinstance(want, s.PrimStructInfo):
         return have.dtype is want.dtype
     if isinstance(have, s.TupleStructInfo) and isinstance(want, s.TupleStructInfo):
         return len(have.fields) == len(want.fields) and all(
-            map(fits_without_lengths, have.fields, want.fields)
+            fits_without_lengths(a, b, is_told) for a, b in zip(have.fields, want.fields, strict=True)
         )
     return have is want
+
+
+def _least(want: s.StructInfo) -> s.StructInfo:
+    """What is known of a value of which the kind of `want` is known, and whatever its demands say."""
+    if isinstance(want, s.TensorStructInfo):
+        return s.TensorStructInfo(None, None, -1)
+    if isinstance(want, s.ShapeStructInfo):
+        return s.ShapeStructInfo(None, -1)
+    if isinstance(want, s.TupleStructInfo):
+        return s.TupleStructInfo(tuple([s.OBJECT] * len(want.fields)))
+    return want if isinstance(want, s.PrimStructInfo) else s.OBJECT

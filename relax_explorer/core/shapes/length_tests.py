@@ -45,6 +45,15 @@ class LengthTests:
         if found is not None:
             self._elements[var] = found
 
+    @property
+    def has_any(self) -> bool:
+        """True if the elements of a value are known."""
+        return bool(self._elements)
+
+    def forget(self) -> None:
+        """Forget all elements: memory was overwritten."""
+        self._elements.clear()
+
     def condition(self, value: e.Expr) -> p.PrimExpr | None:
         """What it means that a value is true; None if it is not computed from lengths alone."""
         info = value.struct_info

@@ -5,12 +5,13 @@ Functions are walked in the order of evaluation. What a check demands is known a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from relax_explorer.core.arith.prove import Answer, at_least, equal
 from relax_explorer.core.check.attributes import problem
+from relax_explorer.core.check.effects import effects
 from relax_explorer.core.check.stopping import lengths_to_check
 from relax_explorer.core.check.wildcards import wildcards_in
 from relax_explorer.core.ir import expr as e
@@ -30,6 +31,8 @@ from relax_explorer.core.shapes.conditions import Demand, Matching
 from relax_explorer.core.shapes.length_tests import LengthTests
 from relax_explorer.core.shapes.machine_checks import MachineState, is_lowered
 from relax_explorer.core.shapes.operand_dtypes import dtype_demands
+from relax_explorer.core.shapes.value_names import ValueNames
+from relax_explorer.core.shapes.value_terms import is_no_length
 from relax_explorer.core.tir.signature import prim_func_info
 from relax_explorer.core.tir.stmt import PrimFunc
 
@@ -203,23 +206,16 @@ class _Walk:
         self.sites: list[CallSite] = []
         self.is_reached = True
         self.demands: dict[object, list[tuple[Demand, str]]] = {}  # of operators
-        self.unknown: dict[str, p.PrimVar] = {}
+        self.names = ValueNames()
         self.wildcards: dict[p.PrimExpr, p.PrimVar] = {}
+        self.fits: dict[object, p.PrimVar] = {}  # of operators and operands of unknown lengths
         self.tests = LengthTests()
         self.externs: dict[e.Var, e.ExternFunc] = {}
         self.machine: MachineState | None = None  # of a function in virtual machine form
-        self.names: dict[e.Expr, str] = {}  # no two values have the same
-        self.counts: dict[str, int] = {}
 
     def called(self, value: e.Expr) -> str:
-        """The name of a value. Of values with the same name, the second is `x'`, the third `x''`, the fourth `x'3`."""
-        name = self.names.get(value)
-        if name is None:
-            base = value.name if isinstance(value, e.Var) else "the value"
-            earlier = self.counts.get(base, 0)
-            self.counts[base] = earlier + 1
-            name = self.names[value] = base + ("'" * earlier if earlier < 3 else f"'{earlier}")
-        return name
+        """The name of a value."""
+        return self.names.called(value)
 
     def function(self, fn: e.Function, known: Assumptions) -> list[ShapeCheck]:
         """The checks of the function. One in virtual machine form makes its checks itself, by builtins."""
@@ -232,20 +228,25 @@ class _Walk:
 
     def body(self, fn: e.Function, known: Assumptions, scope: set[p.PrimVar], is_public: bool) -> None:
         """Parameters, bindings, result. Arguments of a private function are checked where it is called."""
+        params = [(param.struct_info or s.OBJECT, None, self.called(param)) for param in fn.params]
         if is_public:
             matching = self.matching(scope)
-            params = [(param.struct_info or s.OBJECT, None, self.called(param)) for param in fn.params]
             matching.bind(params)
             for param, (info, _, name) in zip(fn.params, params, strict=True):
                 for demand in matching.demands(info, None, name):
-                    self.add(PARAMETERS, name, demand, param, known)
+                    is_told = demand.condition is not None and is_no_length(demand.condition)
+                    self.add(PARAMETERS, name, Demand(demand.text) if is_told else demand, param, known)
         inside = scope | {dim for param in fn.params for dim in all_dims(param.struct_info or s.OBJECT)}
         for param in fn.params:
             known = self._lengths_of(param, known)
         known = self.sequence(fn.body, known, inside)
         derived, declared = fn.body.struct_info, fn.ret_struct_info
         if derived is not None and declared is not None and declared is not derived:
-            known = self.place(RESULT, "the result", declared, derived, fn, known, self.matching(inside))
+            result = fn.body.body
+            name = self.names.place(result) if isinstance(result, e.Var) else ""
+            known = self.place(
+                RESULT, "the result", declared, derived, fn, known, self.matching(inside), name
+            )
 
     def _lengths_of(self, param: e.Var, known: Assumptions) -> Assumptions:
         """What is known because a parameter exists: a tensor with a length of `n - 4` tells that n is at least 4."""
@@ -257,7 +258,7 @@ class _Walk:
 
     def matching(self, scope: set[p.PrimVar]) -> Matching:
         """A matching that shares the names of unknown lengths."""
-        return Matching(scope, unknown=self.unknown, wildcards=self.wildcards)
+        return Matching(scope, {}, self.names.unknown, self.wildcards, self.names.fields)
 
     def sequence(self, seq: e.SeqExpr, known: Assumptions, scope: set[p.PrimVar]) -> Assumptions:
         """The bindings of a sequence; what is known after them. `scope` takes the variables that they bind."""
@@ -277,15 +278,12 @@ class _Walk:
             return self._of_machine(binding, self.machine, known, scope)
         name = binding.var.name if binding.var is not None else "_"
         if binding.var is not None:
-            self.tests.note(binding.var, value)
-            packed = self._extern(value)
-            if packed is not None:
-                self.externs[binding.var] = packed
+            self._note(binding.var, binding)
         if isinstance(binding, e.MatchCast):
             matching = self.matching(scope)
             known = self.place(
-                CAST, self.called(value), binding.struct_info, value.struct_info, binding, known, matching
-            )
+                CAST, self.called(value), binding.struct_info, value.struct_info, binding, known, matching, self.names.place(value)
+            )  # fmt: skip
             scope.update(all_dims(binding.struct_info))
             for var, length in matching.bound:
                 known = known.plus(p.EQ(var, length), f"bound by the {binding.word} of {name}", binding)
@@ -298,12 +296,25 @@ class _Walk:
                 {dim for q in value.params for dim in all_dims(q.struct_info or s.OBJECT)},
             )
             self.outer = frozenset(scope - own)
-            reached = self.is_reached
+            reached, tests = self.is_reached, self.tests
+            if effects(self.module).mutable:  # it may be called after tensors were overwritten
+                self.tests = LengthTests()
             self.body(value, known, set(scope), is_public=True)
-            self.outer, self.is_reached = outside, reached
+            self.outer, self.is_reached, self.tests = outside, reached, tests
         elif isinstance(value, e.Call):
             known = self._call(value, name, binding, known, scope)
         return known
+
+    def _note(self, var: e.Var, binding: e.Binding) -> None:
+        """Note what a variable is."""
+        value = binding.value
+        if self.tests.has_any and effects(self.module).of(value).writes:
+            self.tests.forget()
+        self.tests.note(var, value)
+        self.names.note(binding)
+        packed = self._extern(value)
+        if packed is not None:
+            self.externs[var] = packed
 
     def _branches(self, value: e.If, known: Assumptions, scope: set[p.PrimVar]) -> None:
         """Each branch with what its condition tells, if that is about lengths."""
@@ -377,11 +388,10 @@ class _Walk:
             return found
         if problem(declared, call.attrs) or (len(infos) > len(declared.operands) and not declared.variadic):
             return ()  # the checker tells what is wrong with the call
-        untyped = list(dtype_demands(declared, call, infos, self.called))
+        untyped = list(dtype_demands(declared, call, infos, self.names.place, self.names.element))
         unknown = [self.called(arg) for arg in call.args if _has_no_lengths(arg.struct_info)]
         if unknown:
-            demand = Demand(f"the operands of {_short(declared)} fit")
-            return [*untyped, (demand, " and ".join(dict.fromkeys(unknown)))]
+            return [*untyped, (self._fit(declared, call), " and ".join(dict.fromkeys(unknown)))]
         pairs = lengths_to_check(declared, call, infos) or ()
         conditions = [p.EQ(a, b) for a, b in pairs]
         found = [(Demand(words(condition), condition), "") for condition in conditions]
@@ -390,6 +400,13 @@ class _Walk:
         self.demands[key] = found
         return found
 
+    def _fit(self, declared: type[Op], call: e.Call) -> Demand:
+        """The demand that the operands of an operator fit. They do if they did in an earlier call with the same operands."""
+        text = f"the operands of {_short(declared)} fit"
+        key = declared, call.attrs, tuple(map(self.names.operand, call.args))
+        term = self.fits.setdefault(key, p.PrimVar(f"{text}.fit"))
+        return Demand(text, p.EQ(term, p.IntImm(1)))
+
     def _named(self, arg: e.Expr) -> s.StructInfo | None:
         """The StructInfo of an operand, with variables for its wildcards."""
         if type(arg) is e.Tuple:
@@ -397,7 +414,7 @@ class _Walk:
         info = arg.struct_info
         if info is None or not wildcards_in(info):
             return info
-        return self.matching(set()).named(info, self.called(arg))
+        return self.matching(set()).named(info, self.names.place(arg))
 
     def _arguments(
         self, call: e.Call, op: e.GlobalVar, binding: e.Binding, known: Assumptions
@@ -408,14 +425,15 @@ class _Walk:
             matching = self.matching(set())
             pairs = zip(callee.params, call.args, strict=True)
             matching.bind(
-                [(q.struct_info or s.OBJECT, arg.struct_info, self.called(arg)) for q, arg in pairs]
+                [(q.struct_info or s.OBJECT, arg.struct_info, self.names.place(arg)) for q, arg in pairs]
             )
             for param, arg in zip(callee.params, call.args, strict=True):
                 subject = f"{param.name} of {op.name}"
                 known = self.place(
-                    ARGUMENTS, subject, param.struct_info or s.OBJECT, arg.struct_info, binding, known, matching, self.called(arg)
+                    ARGUMENTS, subject, param.struct_info or s.OBJECT, arg.struct_info, binding, known, matching, self.names.place(arg)
                 )  # fmt: skip
-            site = CallSite(op.name, self.name, binding, matching.values, known, self.is_reached)
+            given = self.names.given(callee, call)
+            site = CallSite(op.name, self.name, binding, matching.values, given, known, self.is_reached)
             self.sites.append(site)
         return known
 
@@ -426,7 +444,7 @@ class _Walk:
         info = value.struct_info
         signature = info.params if isinstance(info, s.FuncStructInfo) else None
         if signature is not None and len(signature) == len(call.args):
-            names = [self.called(arg) for arg in call.args]
+            names = [self.names.place(arg) for arg in call.args]
             rows = list(zip(signature, [arg.struct_info for arg in call.args], names, strict=True))
             matching = self.matching(set())
             matching.bind(rows)
@@ -487,8 +505,9 @@ class _Walk:
     def _values_of(self, arguments: e.Expr, inputs: int, count: int) -> list[str]:
         """The names of what a kernel gets: the fields of a tuple, then results and lengths."""
         fields = arguments.fields if isinstance(arguments, e.Tuple) else ()
-        whole = "" if fields else self.called(arguments)
-        names = [self.called(field) for field in fields] or [f"{whole}[{n}]" for n in range(inputs)]
+        names = [self.names.place(field) for field in fields] or [
+            self.names.place(arguments, n) for n in range(inputs)
+        ]
         return names + [f"the result[{n}]" for n in range(count - inputs)]
 
     def place(
@@ -510,7 +529,8 @@ class _Walk:
     def add(self, kind: str, subject: str, demand: Demand, place: object, known: Assumptions) -> Assumptions:
         """Note one check, decided or not; what is known after it."""
         condition = demand.condition
-        answer = Answer.UNKNOWN if condition is None else known.prove(condition)
+        parts = [] if condition is None else _conjuncts(condition)
+        answer = _all_of(map(known.prove, parts))
         if answer is not Answer.YES or kind == MACHINE or not _is_trivial(condition):
             self.checks.append(
                 ShapeCheck(
@@ -522,12 +542,22 @@ class _Walk:
         if answer is not Answer.UNKNOWN or condition is None or kind not in self.trusted:
             return known
         line = getattr(getattr(place, "span", None), "line", None)
-        return known.plus(condition, f"checked {'in line ' + str(line) if line else 'before'}", place)
+        for one in parts:
+            known = known.plus(one, f"checked {'in line ' + str(line) if line else 'before'}", place)
+        return known
 
 
 _OF_PACKED = "the result of "
 _UNCHECKED_RESULT = "nobody checks it: state less, such as the rank alone, and cast the result"
 _NOT_LENGTHS = "the StructInfo of the value does not tell"
+
+
+def _all_of(answers: Iterable[Answer]) -> Answer:
+    """Whether all of some conditions hold; not known if there are none."""
+    found = set(answers)
+    if Answer.NO in found:
+        return Answer.NO
+    return Answer.YES if found == {Answer.YES} else Answer.UNKNOWN
 
 
 def _is_trivial(condition: p.PrimExpr | None) -> bool:

@@ -24,6 +24,7 @@ from relax_explorer.core.shapes.residual import (
     ShapeCheck,
     shape_checks,
 )
+from relax_explorer.core.shapes.value_terms import is_no_length, said
 from relax_explorer.core.source import Span
 from relax_explorer.core.syntax.part_spans import operand_spans
 
@@ -84,7 +85,8 @@ def _help(check: ShapeCheck, code: Code) -> str:
     """What to do: ask where both lengths come from, if a value has the check."""
     place = check.place
     name = "result" if isinstance(place, e.Function) else getattr(getattr(place, "var", None), "name", "_")
-    if check.kind == ASSERT or name == "_":
+    is_length = check.condition is None or not is_no_length(check.condition)
+    if check.kind == ASSERT or name == "_" or not is_length:
         return code.fix
     return f"`relax-explorer shapes FILE --why {check.function}.{name}` shows where both lengths come from"
 
@@ -106,7 +108,7 @@ def _labels(module: IRModule, check: ShapeCheck) -> Iterator[Label]:
                 yield Label(param, "the parameter")
     for fact in check.proof:
         if fact.place is not check.place:
-            yield Label(fact.place, f"{fact.condition} is known from here")
+            yield Label(fact.place, f"{said(fact.condition)} is known from here")
 
 
 def _proved(
