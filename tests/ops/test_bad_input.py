@@ -88,7 +88,7 @@ def test_what_is_wrong_beside_every_example_is_said(op: type[Op]) -> None:
 
 def is_length(problem: Diagnostic) -> bool:
     """True if the result would have a negative length: the message names the length, at the binding of the result."""
-    return problem.code.id == "RX0155" and re.search(r"\bis -\d", problem.message) is not None
+    return problem.code.id == "RX0155" and re.search(r"\bis (-\d|negative)", problem.message) is not None
 
 
 # Descriptions of the given value in a message: a number, a type, or a word.

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from relax_explorer.core.check import kernel_calls, kernel_lengths, kernel_loops, purity
+from relax_explorer.core.check import impossible_lengths, kernel_calls, kernel_lengths, kernel_loops, purity
 from relax_explorer.core.check.call_graph import call_graph, components, is_recursive
 from relax_explorer.core.check.callee import Callees
 from relax_explorer.core.check.compatible import defined_dims
@@ -48,6 +48,7 @@ def violations(module: IRModule, assume_pure: bool = False) -> Iterator[Diagnost
     yield from kernel_calls.violations(module)
     yield from kernel_loops.violations(module)
     yield from kernel_lengths.violations(module)
+    yield from impossible_lengths.violations(module)
     yield from _outside(module)
 
 
@@ -101,6 +102,8 @@ class _Scopes:
         self.callees = Callees()
         self.right: set[s.StructInfo] = set()  # the correct StructInfos of this scope
         self.reported = 0
+        self.wrong: set[p.PrimExpr] = set()  # lengths that were reported
+        self.repeated: frozenset[p.PrimExpr] = frozenset()  # those of the operands, or of the body
 
     def check(self) -> list[Diagnostic]:
         """The violations of the function."""
@@ -123,7 +126,9 @@ class _Scopes:
             self.dims.update(dict.fromkeys(defined_dims(param.struct_info or s.OBJECT)))
         for param in fn.params:
             self._info(param.struct_info, param)
+        self.repeated = frozenset(_lengths(fn.body.struct_info))
         self._info(fn.ret_struct_info, fn)
+        self.repeated = frozenset()
         self._sequence(fn.body)
 
     def _define(self, var: e.Var, place: object) -> None:
@@ -179,19 +184,32 @@ class _Scopes:
                 parts.extend(reversed(part.fields))
             elif isinstance(part, s.FuncStructInfo):
                 parts.extend((part.ret, *reversed(part.params or ())))
+            elif isinstance(part, s.ShapeStructInfo):
+                for dim in part.values or ():
+                    if dim.children():  # -1 may be meant for R.reshape
+                        self._length(dim, place)
             elif isinstance(part, s.PrimStructInfo) and not _is_number(part.dtype):
                 self._say(codes.BAD_SCALAR_TYPE, f"{part} is not a scalar", place, spec_only=True)
 
     def _tensor(self, info: s.TensorStructInfo, place: object) -> None:
         for dim in info.dims or ():
-            if type(dim) is p.IntImm and dim.value < 0:
-                text = f"the shape has the dimension {dim.value}"
-                self._say(codes.NEGATIVE_LENGTH, text, place, spec_only=True)
+            self._length(dim, place)
         if info.dtype is not None and (info.dtype.lanes != 1 or info.dtype is HANDLE):
             text = f"a tensor can't have elements of type {info.dtype}"
             self._say(codes.BAD_ELEMENT, text, place, spec_only=True)
         elif info.dtype is not None and info.dtype not in _WIDTHS:
             self._width(info.dtype, place)
+
+    def _length(self, dim: p.PrimExpr, place: object) -> None:
+        """Report a length that can't be, where it stands first: results that have it from operands repeat it."""
+        found = impossible_lengths.impossible(dim)
+        if found is None:
+            return
+        if dim in self.repeated:
+            self.reported += 1  # elsewhere: this StructInfo is not right
+            return
+        self.wrong.add(dim)
+        self._say(*found, place, spec_only=True)
 
     def _width(self, element: DType, place: object) -> None:
         """Report a width that the specification does not have; newer floats, which are common, once per function."""
@@ -240,7 +258,18 @@ class _Scopes:
                     binding,
                 )
             self._define(binding.var, binding)
+            if self.wrong:
+                self.repeated = self._of_operands(binding)
             self._info(binding.var.struct_info, binding)
+            self.repeated = frozenset()
+
+    def _of_operands(self, binding: e.Binding) -> frozenset[p.PrimExpr]:
+        """The reported lengths that a binding has from its operands, or states itself."""
+        parts = [binding.value, *operands(binding.value)]
+        parts += [field for part in parts if isinstance(part, e.Tuple) for field in part.fields]
+        infos = [part.struct_info for part in parts if isinstance(part, e.Var)]
+        infos += [binding.struct_info] if isinstance(binding, e.MatchCast) else []
+        return frozenset(dim for info in infos for dim in _lengths(info) if dim in self.wrong)
 
     def _recursion(self, value: e.Expr, place: object) -> None:
         if type(value) is not e.Call:
@@ -331,6 +360,17 @@ class _Scopes:
         self._dims(p.free_vars(value.value), place)
         if not isinstance(value.value, (p.IntImm, p.FloatImm)):
             self._say(codes.SYMBOLIC_PRIM_VALUE, f"the scalar value is {value.value}", place, spec_only=True)
+
+
+def _lengths(info: s.StructInfo | None) -> Iterator[p.PrimExpr]:
+    """The lengths in a StructInfo, also inside tuples."""
+    parts = [info]
+    while parts:
+        part = parts.pop()
+        if isinstance(part, s.TupleStructInfo):
+            parts.extend(part.fields)
+        else:
+            yield from s.lengths(part) if isinstance(part, (s.TensorStructInfo, s.ShapeStructInfo)) else ()
 
 
 _RULES: dict[type, Callable[[_Scopes, Any, object], None]] = {

@@ -251,7 +251,14 @@ YOUNG_DTYPE = Code(
 NEGATIVE_LENGTH = Code(
     "RX0155",
     "negative length",
-    "A length can't be negative. Only R.reshape accepts -1, for a length that it computes.",
+    "A length can't be negative, neither a number nor an expression such as `n - n - 1`. Only R.reshape accepts -1, for a length that it computes.",
     "Write the length or a shape variable, or omit the shape.",
     '@R.function\ndef f(x: R.Tensor((-1,), "float32")):\n    return x\n',
+)
+ZERO_DIVISION = Code(
+    "RX0156",
+    "division by zero in a length",
+    "No run can compute a length that divides by what is always 0.",
+    "Divide by a length that is not 0.",
+    '@R.function\ndef f(x: R.Tensor(("n",), "float32"), y: R.Tensor(("n // (n - n)",), "float32")):\n    return x\n',
 )
