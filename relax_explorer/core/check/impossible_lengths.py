@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from relax_explorer.core.arith.prove import Answer, at_least, equal
+from relax_explorer.core.arith.impossible import division_by_zero, is_negative
 from relax_explorer.core.codes import well_formedness as codes
 from relax_explorer.core.diagnostics import Code, Diagnostic, Label
 from relax_explorer.core.ir import prim as p
@@ -14,7 +14,6 @@ from relax_explorer.core.tir import stmt as t
 from relax_explorer.core.tir.buffer import Buffer
 from relax_explorer.core.tir.traverse import statements
 
-_DIVISIONS = (p.Div, p.Mod, p.FloorDiv, p.FloorMod)
 Finding = tuple[Code, str]
 _ALWAYS = ", whatever the shape variables are"
 _FINDINGS: PerNode[list[tuple[Finding, object]]] = PerNode()
@@ -26,26 +25,14 @@ def impossible(dim: p.PrimExpr) -> Finding | None:
         return None
     if type(dim) is p.IntImm:
         return (codes.NEGATIVE_LENGTH, f"the shape has the dimension {dim.value}") if dim.value < 0 else None
-    division = _division_by_zero(dim)
+    division = division_by_zero(dim)
     if division is not None:
         whole = "" if division is dim else f" in the dimension {dim}"
         always = "" if type(division.b) is p.IntImm else _ALWAYS
         return codes.ZERO_DIVISION, f"{division}{whole} divides by zero{always}"
-    if dim.dtype.is_int and at_least(dim, 0) is Answer.NO:
+    if is_negative(dim):
         return codes.NEGATIVE_LENGTH, f"the dimension {dim} is negative{_ALWAYS}"
     return None
-
-
-def _division_by_zero(dim: p.PrimExpr) -> p.Binary | None:
-    """The innermost part of a length that divides by 0. A branch of a selection that is not taken divides nothing."""
-    stack = [dim]
-    found: p.Binary | None = None
-    while stack:
-        part = stack.pop()
-        if isinstance(part, _DIVISIONS) and equal(part.b, p.IntImm(0, part.b.dtype)) is Answer.YES:
-            found = part
-        stack.extend((part.condition,) if isinstance(part, p.Select) else part.children())
-    return found
 
 
 def violations(module: IRModule) -> Iterator[Diagnostic]:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from relax_explorer.core.arith.prove import Answer
 from relax_explorer.core.codes import relations as codes
 from relax_explorer.core.ir import prim as p
-from relax_explorer.core.source import Source
+from relax_explorer.core.shapes.assumptions import Assumptions
+from relax_explorer.core.source import Source, Span
 from relax_explorer.core.syntax.notes import NoteReader
 
 _COMPARISONS: dict[str, type[p.Comparison]] = {
@@ -15,20 +17,34 @@ _COMPARISONS: dict[str, type[p.Comparison]] = {
 
 
 def read_conditions(text: str, names: Mapping[str, p.PrimVar]) -> list[p.PrimExpr]:
-    """The conditions of a text, between commas. Raises Failure with the place of a mistake or of an unknown name."""
-    return _Reader(text, names).whole()
+    """The conditions of a text, between commas.
+
+    Raises Failure with the place of a mistake, of an unknown name, or of a condition that never holds with those before it.
+    """
+    reader, known = _Reader(text, names), Assumptions()
+    conditions = reader.whole()
+    for condition, place in conditions:
+        if known.prove(condition) is Answer.NO:
+            because = " and ".join([str(fact) for fact in known.reasons(condition)])
+            reason = f"it contradicts {because}" if because else "shape variables are lengths, at least 0"
+            reader.fail(f"{condition} never holds: {reason}", place)
+        known = known.plus(condition)
+    return [condition for condition, _ in conditions]
 
 
 class _Reader(NoteReader):
+    form = "Write conditions such as n == 7, m <= 2 * n."
+
     def __init__(self, text: str, names: Mapping[str, p.PrimVar]) -> None:
         self.names = names
         super().__init__(Source(text, "<condition>"))
 
-    def whole(self) -> list[p.PrimExpr]:
-        """`a == b, c < d`, up to the end of the text."""
-        found = [self.condition()]
-        while self.takes(","):
-            found.append(self.condition())
+    def whole(self) -> list[tuple[p.PrimExpr, Span]]:
+        """`a == b, c < d`, up to the end of the text, each with its place."""
+        found: list[tuple[p.PrimExpr, Span]] = []
+        while not found or self.takes(","):
+            start, condition = self.start, self.condition()
+            found.append((condition, self.span(start)))
         self.ended()
         return found
 

@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, NoReturn, TypeVar
 
+from relax_explorer.core.arith.impossible import division_by_zero, is_negative
 from relax_explorer.core.codes import relations as codes
 from relax_explorer.core.diagnostics import Code, Diagnostic, Failure, Label
 from relax_explorer.core.ir import prim as p
@@ -32,6 +33,7 @@ class NoteReader(ABC):
     """A text, its current token, and what every such notation needs. Raises Failure with the place of a mistake."""
 
     sample = "samples/relations/layer.relay"  # what hints name
+    form = ""  # what hints say instead
 
     def __init__(self, source: Source) -> None:
         self.source = source
@@ -61,7 +63,8 @@ class NoteReader(ABC):
     ) -> NoReturn:
         """Raise Failure for a place, by default the current token."""
         labels = (Label(place or self.span(), "", True),)
-        fix = f"Compare it with the samples, such as {self.sample}." if code is codes.NOTATION else code.fix
+        form = self.form or f"Compare it with the samples, such as {self.sample}."
+        fix = form if code is codes.NOTATION else code.fix
         raise Failure(Diagnostic(code, message, labels, help=help or fix))
 
     def sees(self, *tokens: str) -> bool:
@@ -166,6 +169,8 @@ class NoteReader(ABC):
             left = (p.Add if self.advance() == "+" else p.Sub)(left, self._product())
         if (value := beyond(left)) is not None:
             self.fail(f"the dimension is {value}, which does not fit int64", self.span(start))
+        if (division := division_by_zero(left)) is not None:
+            self.fail(f"{division} divides by zero, whatever its variables are", self.span(start))
         return left
 
     def length(self) -> p.PrimExpr:
@@ -174,6 +179,8 @@ class NoteReader(ABC):
         value = exact(found)
         if value is not None and value < 0:
             self.fail(f"a dimension cannot be {value}", self.span(start))
+        if value is None and is_negative(found):
+            self.fail(f"the dimension {found} is negative, whatever its variables are", self.span(start))
         return found
 
     def _product(self) -> p.PrimExpr:

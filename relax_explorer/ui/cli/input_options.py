@@ -27,7 +27,10 @@ def lengths_given(pairs: tuple[str, ...]) -> dict[str, int]:
     for pair in pairs:
         name, _, value = pair.partition("=")
         if not name or not _LENGTH.fullmatch(value):
-            raise click.UsageError(f"--shape takes n=3, a length below 10 to the 18th, not {pair[:60]!r}")
+            several = "; give --shape once for each length" if pair.count("=") > 1 else ""
+            raise click.UsageError(
+                f"--shape takes n=3, a length of at least 0 and below 10 to the 18th, not {pair[:60]!r}{several}"
+            )
         if name in lengths:
             raise click.UsageError(f"--shape gives {name!r} twice")
         lengths[name] = int(value)
