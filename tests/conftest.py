@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import gc
 import os
-import tempfile
 
 # Nodes are frozen only if checks are on, which the first import of the package decides.
 os.environ["RELAX_EXPLORER_CHECKS"] = "1"
-# The list of recent files of whoever runs the tests stays as it is.
-os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp(prefix="rxe-tests-")
 
 from collections import Counter
 from collections.abc import Iterator
@@ -89,6 +86,12 @@ def golden(request: pytest.FixtureRequest, update: bool) -> Golden:
     """Expected texts beside the test, in `golden/`."""
     path = request.path.relative_to(ROOT)
     return Golden(request.path.parent / "golden", update, f"pytest {path} --update")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _own_state(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """The list of recent files of whoever runs the tests stays as it is."""
+    os.environ["XDG_STATE_HOME"] = str(tmp_path_factory.mktemp("state"))
 
 
 @pytest.fixture(scope="session")

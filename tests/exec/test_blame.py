@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import ml_dtypes
@@ -51,6 +54,14 @@ SOFTMAX = """    @T.prim_func
                 vi, vj = T.axis.remap("SS", [i, j])
                 B[vi, vj] = E[vi, vj] / S[vi]
 """
+
+
+@pytest.fixture(autouse=True)
+def _no_files_are_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Kernels without a cache are compiled without files, which a process that is killed would leave behind."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    yield
+    assert list(tmp_path.iterdir()) == []
 
 
 def at_the_end(body: str, *args: Any, head: str = MATRIX, rest: str = "") -> Debugger:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import tempfile
 from functools import partial
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import numpy as np
 
 from tests.perf.benchmark import Benchmark, Seconds, Work
 from tests.perf.exec import chain
+from tests.perf.scratch import empty_folder
 
 LLAMA = Path(__file__).parents[1] / "data" / "corpus" / "llama"
 SAMPLES = Path(__file__).parents[2] / "samples"
@@ -31,10 +31,10 @@ print(time.perf_counter() - started)
 
 def _first_run(cached: bool) -> tuple[str, Work]:
     """A lowered Llama in a new process: from its inputs to its result, with all kernels compiled or none."""
-    kept = Path(tempfile.mkdtemp())
+    kept = empty_folder()
 
     def work() -> Seconds:
-        cache = kept if cached else Path(tempfile.mkdtemp())
+        cache = kept if cached else empty_folder()
         command = [sys.executable, "-c", FIRST_RUN, str(LLAMA), str(cache)]
         return Seconds(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 

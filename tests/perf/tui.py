@@ -12,7 +12,6 @@ import select
 import shutil
 import struct
 import sys
-import tempfile
 import termios
 import time
 from collections.abc import Callable
@@ -21,6 +20,7 @@ from pathlib import Path
 
 from tests.perf.benchmark import Benchmark, Seconds, Work
 from tests.perf.generate import transformer
+from tests.perf.scratch import empty_folder
 
 SIZE = (60, 200)
 QUIET = 0.003  # this many seconds without output end a repaint
@@ -29,19 +29,14 @@ IDLE = 20  # seconds
 TEXT = b"matmul"
 
 
-BYTECODE = tempfile.mkdtemp()  # as after an installation, also where writing it is turned off
-
-
 class Terminal:
     """A process on a pseudo terminal."""
 
     def __init__(self, path: str, command: tuple[str, ...] = ()) -> None:
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
-            os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-            os.environ.update(
-                TERM="xterm-256color", COLUMNS=str(SIZE[1]), LINES=str(SIZE[0]), PYTHONPYCACHEPREFIX=BYTECODE
-            )
+            os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # bytecode as after an installation
+            os.environ.update(TERM="xterm-256color", COLUMNS=str(SIZE[1]), LINES=str(SIZE[0]))
             ours = [sys.executable, "-m", "relax_explorer", "tui", path, "-p", "CanonicalizeBindings"]
             run = list(command) or ours
             os.execv(run[0], run)
@@ -90,7 +85,7 @@ class Terminal:
 
 
 def _file(bindings: int) -> str:
-    path = Path(tempfile.mkdtemp()) / "generated.py"
+    path = empty_folder() / "generated.py"
     path.write_text(transformer(bindings), encoding="utf-8")
     return str(path)
 
@@ -154,7 +149,7 @@ def _floor() -> tuple[str, Work]:
 def _theirs(operations: int) -> Terminal:
     """xdsl-gui with a chain of operations."""
     lines = "".join(f"  %a{n + 1} = arith.addi %a{n}, %a0 : i32\n" for n in range(operations))
-    path = Path(tempfile.mkdtemp()) / "generated.mlir"
+    path = empty_folder() / "generated.mlir"
     path.write_text(
         f"func.func @main(%a0: i32) -> i32 {{\n{lines}  func.return %a{operations} : i32\n}}\n",
         encoding="utf-8",

@@ -48,7 +48,7 @@ def first_store(
     except Failure as failure:
         return f"the kernel can't be checked store by store: {failure.diagnostics[0].message}"
     source = watched.source()
-    loaded = tir_cache.module(tir_cache.scratch(), tir_cache.text_key(source), "_watched", source)
+    loaded = tir_cache.in_memory(tir_cache.text_key(source), source)
     note, index = np.zeros(NOTE_LENGTH, np.int64), np.zeros(max(watched.most_indices, 1), np.int64)
     seen = np.zeros(
         _MOST + 2, np.float64

@@ -1,4 +1,4 @@
-"""The disk cache of kernels, with source and machine code: a private directory of the user, or else a temporary one."""
+"""The disk cache of kernels, with source and machine code, in a private directory of the user."""
 
 from __future__ import annotations
 
@@ -6,25 +6,19 @@ import os
 import stat
 import sys
 import tempfile
-from functools import cache as once
 from hashlib import blake2b
 from importlib.machinery import SourceFileLoader
 from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
-VERSION = 7  # of the generated source and its runtime support; files of older versions are not used
+VERSION = 8  # of the generated source and its runtime support; files of older versions are not used
 
 
 def text_key(*parts: str) -> int:
     """The key of a generated text, and of what else decides its machine code."""
     return int.from_bytes(blake2b("\0".join(parts).encode(), digest_size=8).digest(), "little")
-
-
-@once
-def scratch() -> Path:
-    """A temporary directory for sources."""
-    return Path(tempfile.mkdtemp(prefix="relax-explorer-"))
 
 
 def refusal(cache: Path) -> str:
@@ -59,12 +53,20 @@ class _Loader(SourceFileLoader):
         return self.source_to_code(self.get_data(self.path), self.path)
 
 
-def module(folder: Path, key: int, name: str, source: str) -> Any:
+def in_memory(key: int, source: str) -> Any:
+    """The `kernel` of a source, without a file: a process that is killed leaves nothing behind."""
+    name = f"k_{key:016x}"
+    loaded = ModuleType(name)
+    exec(compile(source, f"<{name}>", "exec"), loaded.__dict__)
+    return loaded.kernel
+
+
+def module(folder: Path, key: int, source: str) -> Any:
     """The `kernel` of a source file in `folder`. A missing or different file is written first.
 
     Files of other users beside it, numba's included, are deleted. A `.pyc` is neither read nor written.
     """
-    name = f"k_{key:016x}_{VERSION}{name}"
+    name = f"k_{key:016x}_{VERSION}"
     path = folder / f"{name}.py"
     for file in [path, *folder.glob(f"__pycache__/{name}*")]:
         if (file.exists() or file.is_symlink()) and not _is_private(file.lstat()):

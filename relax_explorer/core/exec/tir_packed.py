@@ -50,7 +50,11 @@ def packed_call(
     if call_parts is None:
         return None
     function, arguments = call_parts
-    parts = [name(part) if isinstance(part, Buffer) else text(part) for part in arguments]
+    # A literal would be a type of its own, for which numba compiles the function anew.
+    parts = [
+        name(part) if isinstance(part, Buffer)
+        else f"{'bool' if part.dtype.is_bool else 'np.int64'}({text(part)})" for part in arguments
+    ]  # fmt: skip
     return f"{function}({', '.join(parts)})"
 
 

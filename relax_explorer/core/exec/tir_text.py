@@ -120,11 +120,11 @@ class Numba:
         if self.cache is not None:
             try:
                 return tir_cache.module(
-                    self.cache, self.key, "", self.source.replace("@njit(", "@njit(cache=True, ", 1)
+                    self.cache, self.key, self.source.replace("@njit(", "@njit(cache=True, ", 1)
                 )
             except (OSError, SyntaxError, ValueError):
                 self.cache = None  # the directory can't be written or holds a damaged file: do without
-        return tir_cache.module(tir_cache.scratch(), self.key, "", self.source)
+        return tir_cache.in_memory(self.key, self.source)
 
     def function(self, values: Sequence[Any]) -> Any:
         """The text compiled for the types of these values. Damaged files on disk are deleted and rebuilt."""
