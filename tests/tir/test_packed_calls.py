@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -85,7 +85,9 @@ def test_a_row_can_be_sorted_in_its_place() -> None:
     ("function", "dtype"), [(tir_sorting.sort, np.float32), (tir_sorting.argsort, np.int32)]
 )
 @pytest.mark.parametrize("length", [4, 6])
-def test_outputs_of_other_lengths_are_refused(function: Any, dtype: type, length: int) -> None:
+def test_outputs_of_other_lengths_are_refused(
+    function: Callable[..., None], dtype: type, length: int
+) -> None:
     with pytest.raises(ValueError, match="lengths differ"):
         function(VALUES, np.zeros((2, length), dtype), 1, True)
 

@@ -6,7 +6,9 @@ import os
 import stat
 import sys
 import tempfile
+from collections.abc import Callable
 from hashlib import blake2b
+from importlib.abc import InspectLoader
 from importlib.machinery import SourceFileLoader
 from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
@@ -53,12 +55,24 @@ class _Loader(SourceFileLoader):
         return self.source_to_code(self.get_data(self.path), self.path)
 
 
-def in_memory(key: int, source: str) -> Any:
+class _InMemory(InspectLoader):
+    """Loads a source that is no file."""
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+
+    def get_source(self, fullname: str) -> str:
+        return self.source
+
+
+def in_memory(key: int, source: str) -> Callable[..., None]:
     """The `kernel` of a source, without a file: a process that is killed leaves nothing behind."""
-    name = f"k_{key:016x}"
-    loaded = ModuleType(name)
-    exec(compile(source, f"<{name}>", "exec"), loaded.__dict__)
-    return loaded.kernel
+    loader = _InMemory(source)
+    loaded = ModuleType(f"k_{key:016x}")
+    loaded.__spec__ = spec_from_loader(loaded.__name__, loader)
+    loader.exec_module(loaded)
+    kernel: Callable[..., None] = loaded.kernel
+    return kernel
 
 
 def module(folder: Path, key: int, source: str) -> Any:

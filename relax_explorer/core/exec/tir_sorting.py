@@ -5,8 +5,6 @@ They are loops over elements: numba compiles slices, fancy indices and `np.argso
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numba import njit
 
@@ -37,7 +35,7 @@ def alike(rows: Array, result: Array, count: int) -> None:
 
 
 @_inner
-def follows(a: Any, b: Any, ascending: bool) -> bool:
+def follows(a: float, b: float, ascending: bool) -> bool:
     """True if `a` stands behind `b`. A NaN is larger than every number, as in numpy."""
     if ascending:
         return b < a or (a != a and b == b)
