@@ -96,5 +96,5 @@ def program(place: str, payload: str) -> bytes:
 def unsafe(text: str) -> str:
     """The characters of a text that must not reach a terminal, as escapes; empty if the text is safe."""
     kinds = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
-    found = {c for c in text if c not in "\n\t" and unicodedata.category(c) in kinds}
+    found = {c for c in set(text) if c not in "\n\t" and unicodedata.category(c) in kinds}
     return " ".join(sorted(f"U+{ord(c):04X}" for c in found))
