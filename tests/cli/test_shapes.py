@@ -360,6 +360,18 @@ def test_a_list_of_implementations_is_chosen_from(tmp_path: Path) -> None:
     values = [dict(line.split(": ", 1) for line in run.stdout.splitlines()) for run in (fits, other)]
     assert values[0]["b"] == values[1]["b"]
     path.write_text(text.replace("[@mm_16, @mm_any]", "[@mm_any, @mm_16]"))
-    assert (
-        "order violates specificity: @mm_any asserts less than @mm_16" in rxe_cli("shapes", str(path)).stderr
-    )
+    told = rxe_cli("shapes", str(path)).stderr
+    assert "order violates specificity: @mm_any asserts no more than @mm_16, which stands behind it" in told
+
+
+def test_implementations_in_the_wrong_order_are_told_once_with_both_places(tmp_path: Path) -> None:
+    path = tmp_path / "order.shapes"
+    text = "@any = fn(x : Tensor([n], int8)) : Tensor([n], int8) { <body> }\n@small = fn(x : Tensor([4], int8)) : Tensor([4], int8) { <body> }\n"
+    path.write_text(text + "@f = [@any, @small]\nlet a : Tensor([4], int8) = ..; let b = @f(a)\n")
+    for command in ("check", "shapes"):
+        told = rxe_cli(command, str(path))
+        assert (told.exit_code, told.stderr.count("RX0614")) == (0, 1), command
+        assert f"{path}:1:1" in told.stderr
+        assert "2 | @small" in told.stderr
+    path.write_text(text + "@f = [@small, @any]\n")
+    assert "RX0614" not in rxe_cli("check", str(path)).stderr

@@ -233,6 +233,27 @@ async def test_what_fails_is_told_with_its_step(tmp_path: Path) -> None:
         assert not any("nothing" in line for line in table(app, "types"))
 
 
+ORDER = """@any = fn(x : Tensor([n, m], int8)) : Tensor([n, m], int8) { <body> }
+@small = fn(x : Tensor([4, 4], int8)) : Tensor([4, 4], int8) { <body> }
+@f = [@any, @small]
+let a : Tensor([4, 4], int8) = ..; let b = @f(a)
+"""
+
+
+async def test_implementations_in_the_wrong_order_are_a_problem(tmp_path: Path) -> None:
+    path = tmp_path / "order.shapes"
+    path.write_text(ORDER)
+    app = Explorer(str(path))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await opened(pilot, app)
+        await press(pilot, app, "4")
+        assert screen_text(app).count("RX0614") == 1
+        path.write_text(ORDER.replace("[@any, @small]", "[@small, @any]"))
+        await typed(pilot, app, f"open {path}")
+        await press(pilot, app, "4")
+        assert "RX0614" not in screen_text(app)
+
+
 @pytest.mark.parametrize(
     ("content", "code"),
     [(b"def @f(%x : Tensor[(\xff", "RX0004"), (b"def @f(%x : Tensor[(2", "RX0601"), (b"\x00\x01", "RX0003"), (b"let", "RX0601")],

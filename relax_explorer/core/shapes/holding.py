@@ -264,6 +264,21 @@ class Holding:
         self.found.report.say(codes.SHAPE_ERROR, text, first, labels=rest, help=codes.SHAPE_ERROR.fix)
 
 
+def declared(terms: c.Terms, name: str, kind: c.SweetType, known: Environment) -> Known:
+    """A value of a declared type; lengths that the type does not tell are terms."""
+    if isinstance(kind, c.Scalar):
+        return Known(name, (), kind.dtype)
+    if not isinstance(kind, c.TensorType) or kind.is_plain:
+        return Known(name, like=name)
+    element = kind.dtype if isinstance(kind.dtype, DType) else name
+    if isinstance(kind.dtype, c.DTypeName):
+        element = known.dtypes.get(kind.dtype.name, name)
+    if isinstance(kind.shape, tuple):
+        return Known(name, tuple([terms.dim(name, n) for n in range(len(kind.shape))]), element)
+    owner = known.shapes.get(kind.shape.name, name) if isinstance(kind.shape, c.ShapeName) else name
+    return Known(name, None, element, owner)
+
+
 def with_value(values: Values, name: str, value: Known) -> Values:
     """Values and one more; those that there were are not copied."""
     below: list[Any] = values.maps if isinstance(values, ChainMap) else [values]

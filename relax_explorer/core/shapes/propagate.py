@@ -24,7 +24,8 @@ from relax_explorer.core.shapes import contract_tree as c
 from relax_explorer.core.shapes.assumptions import Assumptions
 from relax_explorer.core.shapes.contract_facts import Analysis, Known
 from relax_explorer.core.shapes.desugar import Environment, Guard, Wrapper, desugar, guards
-from relax_explorer.core.shapes.holding import Holding, with_value
+from relax_explorer.core.shapes.holding import Holding, declared, with_value
+from relax_explorer.core.shapes.implementation_order import order_problems
 from relax_explorer.core.shapes.primitives import BROADCASTING, IMPLEMENTATIONS, RULES, Shaped
 
 
@@ -48,22 +49,9 @@ def analyse(
     for function in program.functions.values():
         walk.function(function)
     walk.main()
+    for names in walk.others.values():
+        walk.found.report.extend(order_problems(program, terms, names))
     return walk.found
-
-
-def declared(terms: c.Terms, name: str, kind: c.SweetType, known: Environment) -> Known:
-    """A value of a declared type; lengths that the type does not tell are terms."""
-    if isinstance(kind, c.Scalar):
-        return Known(name, (), kind.dtype)
-    if not isinstance(kind, c.TensorType) or kind.is_plain:
-        return Known(name, like=name)
-    element = kind.dtype if isinstance(kind.dtype, DType) else name
-    if isinstance(kind.dtype, c.DTypeName):
-        element = known.dtypes.get(kind.dtype.name, name)
-    if isinstance(kind.shape, tuple):
-        return Known(name, tuple([terms.dim(name, n) for n in range(len(kind.shape))]), element)
-    owner = known.shapes.get(kind.shape.name, name) if isinstance(kind.shape, c.ShapeName) else name
-    return Known(name, None, element, owner)
 
 
 class _Walk(Holding):

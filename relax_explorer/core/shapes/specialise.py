@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 
-from relax_explorer.core.arith.prove import Answer
 from relax_explorer.core.arith.simplify import simplify
 from relax_explorer.core.codes import relations as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure, Label
@@ -15,39 +13,6 @@ from relax_explorer.core.ir.dtype import DType
 from relax_explorer.core.shapes import contract_tree as c
 from relax_explorer.core.shapes.contract_facts import Analysis
 from relax_explorer.core.shapes.desugar import Wrapper, desugar
-from relax_explorer.core.shapes.holding import Holding
-from relax_explorer.core.shapes.propagate import declared
-
-
-def order_problems(program: c.Program, terms: c.Terms, names: Sequence[str]) -> list[Diagnostic]:
-    """A warning for each implementation that does not assert all that a later one does."""
-    found = []
-    for earlier, later in pairwise(names):
-        first, second = (desugar(program.functions[name], terms) for name in (earlier, later))
-        if not _entails(first, second, terms):
-            text = (
-                f"order violates specificity: @{earlier} asserts less than @{later}, which stands behind it"
-            )
-            label = Label(first.function.span, "", True)
-            found.append(Diagnostic(codes.LESS_SPECIFIC, text, (label,), help=codes.LESS_SPECIFIC.fix))
-    return found
-
-
-def _entails(first: Wrapper, second: Wrapper, terms: c.Terms) -> bool:
-    """True if the arguments of one function are arguments of another: its contract implies the other's."""
-    own, other = first.function.params, second.function.params
-    if len(own) != len(other):
-        return False
-    holding = Holding(terms)
-    for guard in first.before:
-        if isinstance(guard.condition, p.PrimExpr):
-            holding.known = holding.known.plus(guard.condition)
-    values = {
-        b.name: declared(terms, a.name, a.type, first.environment) for a, b in zip(own, other, strict=True)
-    }
-    return all(
-        holding.decide(holding.in_terms(guard.condition, values)) is Answer.YES for guard in second.before
-    )
 
 
 def monomorphise(

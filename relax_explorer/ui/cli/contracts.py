@@ -10,7 +10,6 @@ from relax_explorer.core.shapes.contract_facts import Analysis, residual_rows
 from relax_explorer.core.shapes.contract_forms import FORMS, copy_of
 from relax_explorer.core.shapes.contract_text import read_contract
 from relax_explorer.core.shapes.propagate import analyse
-from relax_explorer.core.shapes.specialise import order_problems
 from relax_explorer.core.syntax.load import read_text
 from relax_explorer.ui.cli import output
 from relax_explorer.ui.cli.relating import print_position, print_trace
@@ -63,12 +62,9 @@ def _print_analysis(text: str, path: str, wanted: Wanted, format: str) -> int:
         found = solving.found
     else:
         found = analyse(program, terms, keep_branches)
-    warnings = [
-        item for names in program.implementations.values() for item in order_problems(program, terms, names)
-    ]
     if format == "text" and at is None:
         _print(found)
-    output.report([*found.report.sorted(), *warnings])
+    output.report(found.report.sorted())
     count = len(found.residual)
     if found.report.errors:
         return output.FOUND
