@@ -6,13 +6,27 @@ import argparse
 from collections import Counter
 
 from relax_explorer.core import passes
-from tests.oracle import test_pass_results, test_signature_passes
+from tests.oracle import (
+    test_convert_layout,
+    test_gradient,
+    test_mixed_precision,
+    test_pass_results,
+    test_pattern_passes,
+    test_signature_passes,
+)
 from tests.support.known_differences import reasons
 from tests.support.oracle import Oracle
 from tests.support.pass_agreement import MATERIALS, Outcome, compare, programs, random_programs
 from tests.support.pass_variants import Variant, variants
 
-KNOWN = test_pass_results.DIFFERENT | test_signature_passes.DIFFERENT
+KNOWN = {
+    **test_pass_results.DIFFERENT,
+    **test_signature_passes.DIFFERENT,
+    **test_pattern_passes.DIFFERENT,
+    **{("Gradient", title): row for title, row in test_gradient.DIFFERENT.items()},
+    **{("ToMixedPrecision", title): row for title, row in test_mixed_precision.DIFFERENT.items()},
+    **{("ConvertLayout", title): row for title, row in test_convert_layout.DIFFERENT.items()},
+}
 """Rows of `differences.md` by pass and heading, for differences that `known_differences` does not recognise."""
 
 

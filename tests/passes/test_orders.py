@@ -97,6 +97,20 @@ def test_random_programs_stay_well_formed(options: dict[str, str]) -> None:
     assert count > 20
 
 
+@pytest.mark.parametrize("options", OPTIONS)
+@pytest.mark.parametrize("body", ["v = R.add(q, p)\nreturn z", "v = R.add(z, p)\nu = g(v)\nreturn u"])
+def test_a_function_stays_behind_what_it_captures(body: str, options: dict[str, str]) -> None:
+    given = 'z: R.Tensor((2,), "float32")'
+    inner = "".join(f"    {line}\n" for line in body.splitlines())
+    lines = (
+        's = R.zeros(R.shape([2]), "float32")\np = R.exp(s)\nq = R.exp(y)\n@R.function\n'
+        f'def g({given}) -> R.Tensor((2,), "float32"):\n{inner}a = g(x)\nc = R.exp(p)'
+    )
+    names = order(program(lines, XY, "(a, c, p, q)"), **options).split()
+    captured = ("p", "q") if "q" in body else ("p",)
+    assert names.index("g") > max(names.index(name) for name in captured)
+
+
 def test_a_block_that_has_the_order_is_the_same_object() -> None:
     module = program("a = R.exp(x)\nc = R.sin(a)\nb = R.exp(y)", XY, "(c, b)")
     assert rxe.apply_pass(module, "TopologicalSort") is module

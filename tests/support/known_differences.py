@@ -443,6 +443,7 @@ REASONS = [
     Reason("FuseOpsByPattern for a match that shares", frozenset({"FuseOpsByPattern"}), program=without_dead),
     Reason("FuseTransposeMatmul for a product that nothing reads", frozenset({"FuseTransposeMatmul"}), program=without_dead),
     Reason("Gradient of a product with a matrix", frozenset({"Gradient"}), program=without_chained_products),
+    Reason("Gradient of values with symbolic lengths", frozenset({"Gradient"}), ours=without_equal_values, theirs=without_equal_values),
     Reason("Equal values that are bound twice", frozenset({"LiftTransformParams"}), program=without_equal_values),
     Reason("Equal values that are bound twice", frozenset({"LiftTransformParams"}), program=without_equal_values, ill_formed=True),
     Reason("Values of a nested function", frozenset({"EliminateCommonSubexpr"}), ill_formed=True),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from operator import is_
 from typing import Annotated
 
@@ -12,9 +12,17 @@ from relax_explorer.core.diagnostics import Diagnostic, Failure
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
-from relax_explorer.core.ir.facts import Facts, facts, variables
+from relax_explorer.core.ir.facts import Facts, facts, reads, variables
 from relax_explorer.core.ir.node import replace
-from relax_explorer.core.ir.walk import all_dims, defined_dims, map_block, map_sequences, operands, sequences
+from relax_explorer.core.ir.walk import (
+    all_dims,
+    dataflow_blocks,
+    defined_dims,
+    map_block,
+    map_sequences,
+    operands,
+    sequences,
+)
 from relax_explorer.core.passes.contract import PassSite, function_pass
 from relax_explorer.core.passes.properties import NORMAL_FORM
 
@@ -43,28 +51,44 @@ def topological_sort(
 
 
 def _ranks(fn: e.Function, is_deep: bool, is_forward: bool) -> dict[e.Binding, int]:
-    """The place of each binding in the order of the search."""
+    """The place of each binding in the order of the search. A nested function reads its result, as in TVM.
+
+    If that leaves it in front of what it captures, or in a circle with its own bindings, it reads what it captures.
+    """
+    ranks = _searched(fn, is_deep, is_forward, by_result=True)
+    if len(ranks) == len(facts(fn).bindings) and _keep_captured(fn, ranks):
+        return ranks
+    return _searched(fn, is_deep, is_forward, by_result=False)
+
+
+def _keep_captured(fn: e.Function, ranks: Mapping[e.Binding, int]) -> bool:
+    """True if each function in a dataflow block comes after the bindings of the block that it reads."""
+    for block in dataflow_blocks(fn):
+        inner = [binding for binding in block.bindings if type(binding.value) is e.Function]
+        own = {binding.var: ranks[binding] for binding in block.bindings} if inner else {}
+        if any(own.get(var, -1) > ranks[binding] for binding in inner for var in reads(binding)):
+            return False
+    return True
+
+
+def _searched(fn: e.Function, is_deep: bool, is_forward: bool, by_result: bool) -> dict[e.Binding, int]:
     derived = facts(fn)
     functions = [fn, *[b.value for b in derived.bindings if type(b.value) is e.Function]]
-    reads = _operands(functions, derived)
-    readers: list[list[int]] = [[] for _ in reads]
-    for reader, read in enumerate(reads):
+    reading = _operands(functions, derived, by_result)
+    readers: list[list[int]] = [[] for _ in reading]
+    for reader, read in enumerate(reading):
         for number in read:
             readers[number].append(reader)
     count = len(derived.bindings)
     if is_forward:
-        starts: list[int] = []
-        for function in functions:
-            first = count + len(starts)
-            params = range(first, first + len(function.params))
-            starts += reversed(params) if is_deep else params  # the last one of a stack is visited first
-        visited = _search(readers, reads, count, starts, is_deep, is_deep)
+        params = list(range(count, len(reading) - 1))
+        visited = _search(readers, reading, count, params[::-1] if is_deep else params, is_deep, is_deep)
     else:
-        visited = _search(reads, readers, count, [len(reads) - 1], is_deep, False)[::-1]
+        visited = _search(reading, readers, count, [len(reading) - 1], is_deep, False)[::-1]
     return {derived.bindings[number]: rank for rank, number in enumerate(visited) if number < count}
 
 
-def _operands(functions: Sequence[e.Function], derived: Facts) -> list[list[int]]:
+def _operands(functions: Sequence[e.Function], derived: Facts, by_result: bool) -> list[list[int]]:
     """The numbers that each node reads. The nodes are the bindings, then the parameters, then the result."""
     params = [param for fn in functions for param in fn.params]
     numbers = derived.defs | {param: n for n, param in enumerate(params, len(derived.bindings))}
@@ -74,6 +98,8 @@ def _operands(functions: Sequence[e.Function], derived: Facts) -> list[list[int]
         if type(binding.value) is e.If:  # its results in the order of the branches
             parts = (binding.value.condition, *[branch.body for branch in sequences(binding.value)])
             read = [var for part in parts for var in variables(part)]
+        elif type(binding.value) is e.Function and by_result:
+            read = variables(binding.value.body.body)
         found = [numbers[var] for var in read if var in numbers]
         if lengths:
             found += [lengths[dim] for dim in _dims(binding) if dim in lengths]
