@@ -46,8 +46,38 @@ def topological_sort(
         if value not in _CHOICES[name]:
             help = f"write {' or '.join(f'{name}={choice!r}' for choice in _CHOICES[name])}"
             raise Failure(Diagnostic(codes.BAD_OPTION, f"{name} is {value!r}", help=help))
-    ranks = _ranks(fn, order == "depth-first", direction == "from-inputs")
-    return replace(fn, body=_sorted(fn.body, ranks))
+    return _Sorter(order == "depth-first", direction == "from-inputs").function(fn)
+
+
+class _Sorter:
+    """Sorts the dataflow blocks of functions. A nested function has a search of its own, which knows nothing around it, as in TVM."""
+
+    def __init__(self, is_deep: bool, is_forward: bool) -> None:
+        self.is_deep, self.is_forward = is_deep, is_forward
+        self.ranks: dict[e.Binding, int] = {}  # of the current function
+
+    def function(self, fn: e.Function) -> e.Function:
+        """A function with sorted dataflow blocks."""
+        outer, self.ranks = self.ranks, _ranks(fn, self.is_deep, self.is_forward)
+        new = replace(fn, body=self.sequence(fn.body))
+        self.ranks = outer
+        return new
+
+    def sequence(self, seq: e.SeqExpr) -> e.SeqExpr:
+        """A sequence with sorted dataflow blocks, those of branches and nested functions included."""
+        blocks = [map_block(self._block(block), self._inside) for block in seq.blocks]
+        return seq if all(map(is_, blocks, seq.blocks)) else replace(seq, blocks=tuple(blocks))
+
+    def _block(self, block: e.BindingBlock) -> e.BindingBlock:
+        if type(block) is not e.DataflowBlock or not all(binding in self.ranks for binding in block.bindings):
+            return block
+        ordered = tuple(sorted(block.bindings, key=self.ranks.__getitem__))
+        return replace(block, bindings=block.bindings if ordered == block.bindings else ordered)
+
+    def _inside(self, binding: e.Binding) -> e.Binding:
+        if type(binding.value) is e.Function:
+            return replace(binding, value=self.function(binding.value))
+        return map_sequences(binding, self.sequence)
 
 
 def _ranks(fn: e.Function, is_deep: bool, is_forward: bool) -> dict[e.Binding, int]:
@@ -74,7 +104,7 @@ def _keep_captured(fn: e.Function, ranks: Mapping[e.Binding, int]) -> bool:
 def _searched(fn: e.Function, is_deep: bool, is_forward: bool, by_result: bool) -> dict[e.Binding, int]:
     derived = facts(fn)
     functions = [fn, *[b.value for b in derived.bindings if type(b.value) is e.Function]]
-    reading = _operands(functions, derived, by_result)
+    reading = _operands(functions, derived, by_result, from_last=is_deep and not is_forward)
     readers: list[list[int]] = [[] for _ in reading]
     for reader, read in enumerate(reading):
         for number in read:
@@ -88,8 +118,14 @@ def _searched(fn: e.Function, is_deep: bool, is_forward: bool, by_result: bool) 
     return {derived.bindings[number]: rank for rank, number in enumerate(visited) if number < count}
 
 
-def _operands(functions: Sequence[e.Function], derived: Facts, by_result: bool) -> list[list[int]]:
-    """The numbers that each node reads. The nodes are the bindings, then the parameters, then the result."""
+def _operands(
+    functions: Sequence[e.Function], derived: Facts, by_result: bool, from_last: bool
+) -> list[list[int]]:
+    """The numbers that each node reads. The nodes are the bindings, then the parameters, then the result.
+
+    They are in the order in which they are read first, with `from_last` in that in which they are read for the last time: a stack
+    that has one twice gives the upper one.
+    """
     params = [param for fn in functions for param in fn.params]
     numbers = derived.defs | {param: n for n, param in enumerate(params, len(derived.bindings))}
     lengths = _lengths(params, derived)
@@ -100,13 +136,30 @@ def _operands(functions: Sequence[e.Function], derived: Facts, by_result: bool) 
             read = [var for part in parts for var in variables(part)]
         elif type(binding.value) is e.Function and by_result:
             read = variables(binding.value.body.body)
+        if from_last and len(read) > 1:
+            again = _read_last(binding.value)
+            read = [*[var for var in again if var in read], *[var for var in read if var not in again]]
         found = [numbers[var] for var in read if var in numbers]
         if lengths:
             found += [lengths[dim] for dim in _dims(binding) if dim in lengths]
         nodes.append([number for number in dict.fromkeys(found) if number != own])
     nodes += [[] for _ in params]
-    nodes.append([numbers[var] for var in variables(functions[0].body.body) if var in numbers])
+    results = _read_last(functions[0].body.body) if from_last else variables(functions[0].body.body)
+    nodes.append([numbers[var] for var in results if var in numbers])
     return nodes
+
+
+def _read_last(value: e.Expr) -> dict[e.Var, None]:
+    """The variables in a value, in the order in which they are read for the last time."""
+    found: dict[e.Var, None] = {}
+    stack = [value]
+    while stack:
+        expr = stack.pop()
+        if isinstance(expr, e.Var):
+            found.pop(expr, None)
+            found[expr] = None
+        stack += [*operands(expr), *[seq.body for seq in sequences(expr)]][::-1]
+    return found
 
 
 def _lengths(params: Sequence[e.Var], derived: Facts) -> dict[p.PrimVar, int]:
@@ -160,22 +213,3 @@ def _search(
                 ready.append(other)
         todo.extend(ready[::-1] if is_reversed else ready)
     return visited
-
-
-def _sorted(seq: e.SeqExpr, ranks: dict[e.Binding, int]) -> e.SeqExpr:
-    """A sequence with sorted dataflow blocks. Blocks of branches and nested functions are sorted, too."""
-    blocks = [
-        map_block(_block(block, ranks), lambda binding: _inside(binding, ranks)) for block in seq.blocks
-    ]
-    return seq if all(map(is_, blocks, seq.blocks)) else replace(seq, blocks=tuple(blocks))
-
-
-def _block(block: e.BindingBlock, ranks: dict[e.Binding, int]) -> e.BindingBlock:
-    if type(block) is not e.DataflowBlock or not all(binding in ranks for binding in block.bindings):
-        return block
-    ordered = tuple(sorted(block.bindings, key=ranks.__getitem__))
-    return replace(block, bindings=block.bindings if ordered == block.bindings else ordered)
-
-
-def _inside(binding: e.Binding, ranks: dict[e.Binding, int]) -> e.Binding:
-    return map_sequences(binding, lambda seq: _sorted(seq, ranks))
