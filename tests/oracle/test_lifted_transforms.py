@@ -15,7 +15,7 @@ TEXTS = {
     if name.startswith("lifts: ")
 }
 DIFFERENT = {
-    "False": {"Only a transformed weight"},
+    "False": {"Only a transformed weight", "A length of which only a multiple stays"},
     "True": {"Only a transformed weight", "Values that are bound twice, copies, and reads in branches"},
 }
 NOT_ASKED = {"False": set[str](), "True": {"Tuples, parts and casts of weights"}}

@@ -56,13 +56,41 @@ def test_both_functions_together_compute_the_same(title: str, shared: bool) -> N
         assert str(rxe.run(before, name, args)) == str(rxe.run(after, name, [*args[:count], *weights]))
 
 
-def test_a_weight_stays_that_tells_a_length() -> None:
+def test_a_length_that_only_a_dropped_weight_tells_becomes_a_parameter() -> None:
     text = HEAD + (
         "        with R.dataflow():\n            a = R.exp(v)\n            b = R.sum(a)\n            c = R.add(x, b)\n"
         '            o = R.zeros(R.shape([n]), "float32")\n            R.output(c, o)\n        return (c, o)\n'
     )
     _, after = lifted(text)
-    assert [param.name for param in after["main"].params] == ["x", "v", "b"]
+    assert [str(param.struct_info) for param in after["main"].params] == [
+        'R.Tensor((2,), dtype="float32")',
+        "R.Shape([n])",
+        'R.Tensor((), dtype="float32")',
+    ]
+
+
+def test_a_cast_still_compares_with_the_length_of_a_dropped_weight() -> None:
+    text = (
+        '@R.function\ndef main(x: R.Tensor("float32", ndim=1), w: R.Tensor(("n",), "float32")):\n'
+        '    R.func_attr({"num_input": 1})\n    n = T.int64()\n'
+        '    c = R.match_cast(x, R.Tensor((n,), "float32"))\n    return c\n'
+    )
+    _, after = lifted(text)
+    three, two = np.ones(3, "float32"), np.ones(2, "float32")
+    weights = rxe.run(after, "main_transform_params", [(three,)])
+    assert rxe.run(after, "main", [three, *weights]).shape == (3,)
+    with pytest.raises(rxe.Failure):
+        rxe.run(after, "main", [two, *weights])
+
+
+def test_nested_functions_are_lifted_in_every_function() -> None:
+    text = (
+        '@R.function\ndef main(x: R.Tensor((2,), "float32")):\n    @R.function\n'
+        '    def inner(q: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):\n        r = R.exp(q)\n        return r\n'
+        "    y = inner(x)\n    return y\n"
+    )
+    _, after = lifted(text)
+    assert sorted(after.functions) == ["main", "main_inner"]
 
 
 def test_called_and_private_functions_and_those_without_the_attribute_stay() -> None:

@@ -18,16 +18,29 @@ from relax_explorer.core.ir.facts import variables
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.substitute import Substitution
 from relax_explorer.core.ir.walk import all_dims, bindings, defined_dims, exprs, map_operands, operands
+from relax_explorer.core.passes import lambda_lift
+from relax_explorer.core.passes import machine_calls as m
 from relax_explorer.core.passes.canonicalize_bindings import canonicalize_bindings
 from relax_explorer.core.passes.contract import PassSite, module_pass
 from relax_explorer.core.passes.eliminate_common_subexpr import value_key
-from relax_explorer.core.passes.properties import CANONICAL_BINDINGS, NORMAL_FORM
+from relax_explorer.core.passes.properties import (
+    BUILTINS_LOWERED,
+    CANONICAL_BINDINGS,
+    NORMAL_FORM,
+    PURITY_ERASED,
+    SHAPES_LOWERED,
+    SYMBOLS_ATTACHED,
+)
 from relax_explorer.core.program.module import IRModule
 
 _OPAQUE = (e.Function, e.If, e.SeqExpr)
 
 
-@module_pass("LiftTransformParams", requires=[NORMAL_FORM], invalidates=[CANONICAL_BINDINGS])
+@module_pass(
+    "LiftTransformParams",
+    requires=[NORMAL_FORM],
+    invalidates=[CANONICAL_BINDINGS, PURITY_ERASED, SYMBOLS_ATTACHED, BUILTINS_LOWERED, SHAPES_LOWERED],
+)
 def lift_transform_params(
     module: IRModule,
     at: PassSite,
@@ -39,13 +52,15 @@ def lift_transform_params(
 
     The weights are the parameters after the first `num_input` ones, an attribute of the function. The new function takes them as
     one tuple, and returns a tuple of the parameters that take their place. It is to be called once, before all other calls.
+    Lengths that only dropped weights tell become a shape, the first of these parameters.
     With `shared_transform` it is called `transform_params`, and has the bindings without shape variables that occur in all functions.
     A private function stays, and one that the module itself calls. TVM takes `shared_functions` as `shared_transform`, too.
+    At the end nested functions are lifted, as by LambdaLift.
     Raises Failure if one of the `shared_functions` has no weights, or if the weights of functions that share differ.
     """
     lifts = _lifts(module, shared_transform or bool(shared_functions), shared_functions)
     if not lifts:
-        return module
+        return _lifted(module, at)
     at.is_open = True
     if not (shared_transform or shared_functions):
         for name, lift in lifts.items():
@@ -65,7 +80,13 @@ def _canonical(names: Iterable[str], at: PassSite) -> IRModule:
     for name in names:
         at.function = name
         at.editor.replace(name, canonicalize_bindings.run(at.editor[name], at))
-    return at.editor.done()
+    return _lifted(at.editor.done(), at)
+
+
+def _lifted(module: IRModule, at: PassSite) -> IRModule:
+    """The module without nested functions."""
+    result: IRModule = lambda_lift.lambda_lift.run(module, at)
+    return result
 
 
 def _lifts(module: IRModule, shared: bool, names: tuple[str, ...]) -> dict[str, _Lift]:
@@ -108,8 +129,10 @@ def _share(lifts: dict[str, _Lift]) -> None:
         for lift, each in zip(lifts.values(), own, strict=True)
     ]
     read = {names[var] for lift, names in zip(lifts.values(), inverse, strict=True) for var in lift.outputs}
+    lengths = tuple(dict.fromkeys(dim for lift in lifts.values() for dim in lift.lengths))
     for lift, names in zip(lifts.values(), inverse, strict=True):
         lift.outputs = [var for var in (*lift.weights, *lift.lifted) if names[var] in read]
+        lift.lengths = lengths  # the functions have one tuple of weights, with the same lengths
 
 
 class _Lift:
@@ -120,6 +143,7 @@ class _Lift:
         self.liftable: list[e.Binding] = []
         self.lifted: dict[e.Var, e.Binding] = {}  # those that read a weight; they leave the function
         self.outputs: list[e.Var] = []  # weights and variables of `lifted` that stay parameters
+        self.lengths: tuple[p.PrimVar, ...] = ()  # those that become a parameter, in front of the outputs
         self.rest = fn  # the function without `lifted`
         self._collect(shared)
 
@@ -149,7 +173,7 @@ class _Lift:
         self.rest = _rest(self.fn, self.lifted)
         read = {x for x in exprs(self.rest) if isinstance(x, e.Var)}
         self.outputs = [var for var in (*self.weights, *self.lifted) if var in read]
-        self._keep_lengths()
+        self.lengths = self._missing_lengths()
 
     @property
     def weights(self) -> tuple[e.Var, ...]:
@@ -173,19 +197,19 @@ class _Lift:
                     on_weights.add(binding.var)
                     self.lifted[binding.var] = binding
 
-    def _keep_lengths(self) -> None:
-        """Keep weights that bind a length which the function still reads."""
+    def _missing_lengths(self) -> tuple[p.PrimVar, ...]:
+        """The lengths that the function reads, and that only weights tell which are no parameters any more."""
         used = {dim for x in exprs(self.rest) for dim in _lengths([x.struct_info])}
         used |= {dim for b in bindings(self.rest) for dim in _lengths(_infos(b))}
         used |= set(_lengths([self.fn.ret_struct_info, *[var.struct_info for var in self.outputs]]))
-        bound = set(_lengths(q.struct_info for q in self.fn.params[: self.count]))
-        bound |= {dim for var in self.outputs if var.struct_info for dim in defined_dims(var.struct_info)}
-        for number, weight in enumerate(self.weights):
-            missing = (used - bound) & set(_lengths([weight.struct_info]))
-            if missing and weight not in self.outputs:
-                place = sum(w in self.outputs for w in self.weights[:number])
-                self.outputs.insert(place, weight)
-                bound |= missing
+        told = _told([*self.fn.params[: self.count], *self.outputs])
+        return tuple([dim for dim in _told(self.weights) if dim in used and dim not in told])
+
+
+def _told(params: Iterable[e.Var]) -> dict[p.PrimVar, None]:
+    """The lengths that parameters tell, in order."""
+    infos = [param.struct_info for param in params]
+    return dict.fromkeys(dim for info in infos if info is not None for dim in defined_dims(info))
 
 
 def _rest(fn: e.Function, lifted: Container[e.Var | None]) -> e.Function:
@@ -230,7 +254,10 @@ def _without(lift: _Lift, at: PassSite) -> e.Function:
     new: dict[e.Var, e.Expr] = {
         var: e.Var(var.name, var.struct_info, var.span) for var in lift.outputs if var not in weights
     }
-    params = [var if var in weights else new[var] for var in lift.outputs]
+    params: list[e.Expr] = [var if var in weights else new[var] for var in lift.outputs]
+    if lift.lengths:
+        name = FreshNames.of(lift.fn)("vars_from_compile_time_params")
+        params.insert(0, e.Var(name, s.ShapeStructInfo(lift.lengths), lift.fn.span))
     result = Substitution(new).function(replace(lift.rest, params=lift.fn.params[: lift.count]))
     at.record_in_order(lift.rest, result)
     return replace(_bound(result), params=(*result.params, *params), struct_info=None)
@@ -270,9 +297,8 @@ def _transform(lift: _Lift, at: PassSite) -> e.Function:
     for binding in lift.lifted.values():
         if binding not in live:
             at.record(binding)
-    erased = {key: value for key, value in lift.fn.attrs.items() if key == "relax.force_pure"}
-    attrs = Attrs({"num_input": 0, "global_symbol": "", **erased})
-    if tuple(lift.outputs) == tuple(lift.weights) or not lift.outputs:
+    attrs = Attrs({"num_input": 0, "global_symbol": ""})
+    if not lift.lengths and (tuple(lift.outputs) == tuple(lift.weights) or not lift.outputs):
         result: e.Expr = bundle if lift.outputs else e.Tuple((), s.TupleStructInfo(()))
         return build.emit_func_output(result, pure=True, attrs=attrs)
     with build.dataflow():
@@ -282,8 +308,10 @@ def _transform(lift: _Lift, at: PassSite) -> e.Function:
                 var = e.DataflowVar(binding.var.name, binding.var.struct_info, binding.var.span)
                 build.add(replace(binding, var=var, value=read(value)))
                 inner[binding.var] = var
-        fields = tuple([read(leaves.get(var, var)) for var in lift.outputs])
-        result = build.emit_output(e.Tuple(fields), "output_tuple")
+        fields = [read(leaves.get(var, var)) for var in lift.outputs]
+        if lift.lengths:
+            fields.insert(0, m.shape(lift.lengths))
+        result = build.emit_output(e.Tuple(tuple(fields)), "output_tuple")
     return build.emit_func_output(result, pure=True, attrs=attrs)
 
 
