@@ -439,6 +439,7 @@ REASONS = [
     Reason("Cleaning of a function of dataflow blocks", PATTERNS, ours=cleaned_up, theirs=cleaned_up),
     Reason("Products with a vector in CombineParallelMatmul", frozenset({"CombineParallelMatmul"}), program=without_vector_products),
     Reason("A branch of less precise StructInfo", frozenset({"CombineParallelMatmul"}), program=without_branches),
+    Reason("Lengths of the result of an If", PATTERNS, program=without_branches),
     Reason("Field of a tuple that only products read", frozenset({"ToMixedPrecision"}), ours=without_copies, theirs=without_copies),
     Reason("FuseOpsByPattern for a match that shares", frozenset({"FuseOpsByPattern"}), program=without_dead),
     Reason("FuseTransposeMatmul for a product that nothing reads", frozenset({"FuseTransposeMatmul"}), program=without_dead),

@@ -5,6 +5,9 @@ Facts are built on demand and cached as long as the function object lives, or un
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import chain
+
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.interned import PerNode
@@ -41,8 +44,13 @@ class Facts:
 def reads(binding: e.Binding) -> list[e.Var]:
     """Variables that a binding reads: in its value, and as shapes in its StructInfo, annotation and StructInfo arguments."""
     in_value = variables(binding.value)
-    in_info = [var for info in _infos(binding) for var in info_holders(info)]
+    in_info = _holders(binding)
     return list(dict.fromkeys((*in_value, *in_info))) if in_info else in_value
+
+
+def _holders(binding: e.Binding) -> list[e.Var]:
+    """The variables that hold shapes in the StructInfos of a binding."""
+    return [var for info in _infos(binding) for var in info_holders(info)]
 
 
 def _infos(binding: e.Binding) -> list[s.StructInfo]:
@@ -87,20 +95,39 @@ _NAMELESS = e.LEAVES - {e.Var, e.DataflowVar}
 
 
 def free_variables(fn: e.Function) -> list[e.Var]:
-    """Variables that a function captures from its scope, in order."""
+    """Variables that a function captures from its scope, in the order in which a run would read them."""
     bound = set(fn.params)
     read: dict[e.Var, None] = dict.fromkeys(signature_holders(fn))
-    for binding in bindings(fn):
-        for var in reads(binding) if type(binding.value) is not e.Function else ():
-            read[var] = None
-        if binding.var is not None:
-            bound.add(binding.var)
-        if type(binding.value) is e.Function:
-            bound.update(binding.value.params)
-            read.update(dict.fromkeys(signature_holders(binding.value)))
-            read.update(dict.fromkeys(variables(binding.value.body.body)))
-    read.update(dict.fromkeys(variables(fn.body.body)))
+    stack = [_parts(fn.body)]
+    while stack:
+        for part in stack[-1]:
+            if isinstance(part, e.Expr):  # the result of a sequence
+                read.update(dict.fromkeys(variables(part)))
+                continue
+            value = part.value
+            if part.var is not None:
+                bound.add(part.var)
+            if type(value) is e.If:
+                read.update(dict.fromkeys(variables(value.condition)))
+                read.update(dict.fromkeys(_holders(part)))
+            elif type(value) is e.Function:
+                bound.update(value.params)
+                read.update(dict.fromkeys(signature_holders(value)))
+            else:
+                read.update(dict.fromkeys(reads(part)))
+                continue
+            stack.append(chain.from_iterable(map(_parts, sequences(value))))
+            break
+        else:
+            stack.pop()
     return [var for var in read if var not in bound]
+
+
+def _parts(seq: e.SeqExpr) -> Iterator[e.Binding | e.Expr]:
+    """The bindings of a sequence, and its result."""
+    for block in seq.blocks:
+        yield from block.bindings
+    yield seq.body
 
 
 def signature_holders(fn: e.Function) -> list[e.Var]:
