@@ -447,6 +447,7 @@ REASONS = [
     Reason("Gradient of values with symbolic lengths", frozenset({"Gradient"}), ours=without_equal_values, theirs=without_equal_values),
     Reason("Equal values that are bound twice", frozenset({"LiftTransformParams"}), program=without_equal_values),
     Reason("Equal values that are bound twice", frozenset({"LiftTransformParams"}), program=without_equal_values, ill_formed=True),
+    Reason("TopologicalSort of a dataflow block with a match_cast", frozenset({"TopologicalSort"}), ill_formed=True),
     Reason("Values of a nested function", frozenset({"EliminateCommonSubexpr"}), ill_formed=True),
 ]  # fmt: skip
 """The rows that are recognised, narrow ones first."""
