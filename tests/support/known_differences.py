@@ -51,6 +51,7 @@ PATTERNS = frozenset(
 )
 PROFILED = PATTERNS | {"ConvertToDataflow", "FuseTIR", "MergeCompositeFunctions"}
 CANONICAL = CLEANING | PATTERNS | {"CanonicalizeBindings", "ConvertToDataflow"}
+LIFTING = frozenset({"LambdaLift", "LiftTransformParams"})
 DECOMPOSITIONS = frozenset({"DecomposeOpsForInference", "DecomposeOpsForTraining"})
 PER_FUNCTION = PATTERNS | {"FoldConstant", "InlinePrivateFunctions", "RemoveUnusedParameters"}
 DEAD = CLEANING | PATTERNS | {"DeadCodeElimination", "FoldConstant"}
@@ -182,6 +183,24 @@ def _compared(cast: s.StructInfo, value: s.StructInfo | None, bound: set[p.PrimV
                 yield False
             else:
                 yield dim in new_here or (have is not None and have[number] is not dim)
+
+
+def without_inner_casts(module: IRModule) -> IRModule:
+    """Casts in nested functions become copies, so that these functions compare no length."""
+
+    def rule(fn: e.Function) -> Callable[[Rewriter, e.Binding], Answer]:
+        def copied(walk: Rewriter, binding: e.Binding) -> Answer:
+            if type(binding) is not e.MatchCast or walk.owner is fn:
+                return binding
+            if binding.var is None:
+                return ()
+            var = e.var_like(binding.var, binding.value.struct_info)
+            walk.rename(binding.var, var)
+            return e.VarBinding(var, binding.value)
+
+        return copied
+
+    return _rewritten(module, rule)
 
 
 def without_dead_casts(module: IRModule) -> IRModule:
@@ -430,7 +449,7 @@ REASONS = [
     Reason("RemoveUnusedParameters for an argument", frozenset({"RemoveUnusedParameters"}), program=without_checked_arguments),
     Reason("`tensor_to_shape` of a vector of unknown length", DECOMPOSITIONS, program=without_unknown_vectors),
     Reason("Recursive call in ConvertToDataflow", frozenset({"ConvertToDataflow"}), program=without_recursion),
-    Reason("StructInfo of an If", frozenset({"RemovePurityChecking"}), unannotated=True),
+    Reason("StructInfo of an If", LIFTING | {"RemovePurityChecking", "TopologicalSort", "ConvertLayout"}, unannotated=True),
     Reason("Blocks of an inlined function", frozenset({"InlinePrivateFunctions"}), ours=without_blocks, theirs=without_blocks),
     Reason("Rounding", frozenset({"FoldConstant"}), ours=with_rounded_constants, theirs=with_rounded_constants),
     Reason("InlinePrivateFunctions of a function with lengths", frozenset({"InlinePrivateFunctions"}), unannotated=True),
@@ -448,6 +467,8 @@ REASONS = [
     Reason("Equal values that are bound twice", frozenset({"LiftTransformParams"}), program=without_equal_values),
     Reason("Equal values that are bound twice", frozenset({"LiftTransformParams"}), program=without_equal_values, ill_formed=True),
     Reason("TopologicalSort of a dataflow block with a match_cast", frozenset({"TopologicalSort"}), ill_formed=True),
+    Reason("LambdaLift of a function that compares", LIFTING, program=without_inner_casts),
+    Reason("LambdaLift of a function that compares", LIFTING, ill_formed=True),
     Reason("Values of a nested function", frozenset({"EliminateCommonSubexpr"}), ill_formed=True),
 ]  # fmt: skip
 """The rows that are recognised, narrow ones first."""
