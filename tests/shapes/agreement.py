@@ -39,10 +39,11 @@ def findings(seed: int, counts: Counter[str], runs: int = 4) -> Iterator[str]:
     """What disagrees in the program of a seed."""
     rng = np.random.default_rng(seed)
     text = program(rng)
-    if any(item.is_error for item in rxe.check(rxe.parse(text))):
+    parsed = rxe.parse(text)
+    if any(item.is_error for item in rxe.check(parsed)):
         counts["refused"] += 1
         return
-    module = rxe.normalize(rxe.parse(text))
+    module = rxe.normalize(parsed)
     others = dict(_others(module, seed))
     counts["programs"] += 1
     for told in _forgotten(text, module):
