@@ -94,8 +94,8 @@ class RelationSteps(Solving):
         functions = len(self.typed.program.functions)
         return [
             f"{functions} function{'s' * (functions != 1)}, {len(self.typed.solver.items)} relations",
-            "Every call adds a relation to the queue. The first of the queue runs; one that waits for a type",
-            "runs again once that type is known.",
+            "Every call adds a relation to the queue.",
+            "The first of the queue runs; one that waits for a type runs again once that type is known.",
         ]
 
     def ending(self) -> list[str]:

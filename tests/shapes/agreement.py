@@ -77,7 +77,9 @@ def _others(module: rxe.IRModule, seed: int) -> Iterator[tuple[str, rxe.IRModule
     except Failure:
         new = module  # lengths contradict the program
     lowered = new
-    for step in steps("LambdaLift,zero,default_build"):  # the runs tell whether it is right; other tests ask for properties
+    for step in steps(
+        "LambdaLift,zero,default_build"
+    ):  # the runs tell whether it is right; other tests ask for properties
         lowered = run_step(step, lowered, verify=False).module
     yield "lowering", lowered
     yield "EliminateShapeChecks after lowering", rxe.apply_pass(lowered, "EliminateShapeChecks")

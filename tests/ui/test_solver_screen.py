@@ -36,6 +36,11 @@ def table(app: Explorer, name: str) -> list[str]:
     return [f"{row.gutter} {row.text}".rstrip() for row in app.frame.query_one(f"#{name}", LineView).rows]
 
 
+def told(app: Explorer) -> str:
+    """What is told of the step, with its wrapped lines joined."""
+    return " ".join(" ".join(table(app, "about")).split())
+
+
 async def opened(pilot: Any, app: Explorer) -> None:
     await wait(pilot, lambda: app.state.solving is not None)
     await idle(pilot, app)
@@ -181,7 +186,7 @@ async def test_contracts_are_stepped_too() -> None:
         residual.move(1)
         await press(pilot, app, "enter")
         assert "assert x.dim(1) % 4 == 0: left to the run" in app.frame.query_one("#steps", LineView).row.text
-        assert any("it fails with e.dim(1) = " in line for line in table(app, "about"))
+        assert "it fails with e.dim(1) = " in told(app)
         printed = rxe_cli(*command_line(app).split()[1:]).stdout
         assert all(line in printed for line in table(app, "left"))
 
@@ -214,7 +219,7 @@ async def test_what_fails_is_told_with_its_step(tmp_path: Path) -> None:
         await opened(pilot, app)
         await press(pilot, app, "n")
         assert app.view.row.gutter == "✗"
-        assert "fails: the dimensions 2 and 3 cannot be broadcast" in " ".join(table(app, "about"))
+        assert "fails: the dimensions 2 and 3 cannot be broadcast" in told(app)
         await press(pilot, app, "c")
         assert any("RX0603" in line for line in table(app, "about"))
         await press(pilot, app, "4")
@@ -422,3 +427,20 @@ async def test_hostile_text_does_not_reach_the_terminal(tmp_path: Path) -> None:
         assert "\x1b" not in screen_text(app)
         assert "\u202e" not in screen_text(app)
         assert "[red]" in screen_text(app)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
+async def test_what_is_told_of_a_step_is_never_cut(size: tuple[int, int]) -> None:
+    app = Explorer(WAITING)
+    async with app.run_test(size=size) as pilot:
+        await opened(pilot, app)
+        for number in range(app.state.solving.count + 1):
+            said = [" ".join(line.split()) for line in app.state.solving.about(number)]
+            assert all(line in told(app) for line in said)
+            view = app.frame.query_one("#about", LineView)
+            widest = max(len(line) for line in table(app, "about"))
+            assert widest <= view.scrollable_content_region.width, "else the line ends with an ellipsis"
+            await press(pilot, app, "s")
+        await pilot.resize_terminal(70, 24)
+        await idle(pilot, app)
+        assert max(len(line) for line in table(app, "about")) <= 70

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from textwrap import wrap
 
 from rich.text import Text
 from textual.app import ComposeResult
@@ -57,6 +58,7 @@ class SolverScreen(Frame):
         self.query_one("#tabs").display = self.is_narrow
         for name in TABLES:
             self.query_one(f"#{name}").display = not self.is_narrow or name == self._table
+        self.call_after_refresh(self._draw_about)  # the width of the view is known by then
 
     # -- drawing --------------------------------------------------------------------------------------------------
 
@@ -77,12 +79,26 @@ class SolverScreen(Frame):
         how = ", branch by branch" if state.options.keep_branches else ""
         steps.show_title(f"{solving.count} step{'s' * (solving.count != 1)}{how}")
         steps.border_subtitle = fit(solving.verdict, 60)
-        about = self.query_one("#about", LineView)
-        about.show(text_lines(solving.about(state.step)), 0)
-        about.show_title(self._where(solving, state.step))
+        self._draw_about()
         for name in TABLES:
             self._draw_table(solving, name, state.step)
         self._draw_tabs(solving)
+
+    def _draw_about(self) -> None:
+        """Tell about the step, in lines as wide as the view."""
+        solving, step = self.explorer.state.solving, self.explorer.state.step
+        if solving is None or step > solving.last:
+            return
+        view = self.query_one("#about", LineView)
+        whole = self.app.size.width
+        width = whole if self.is_narrow else view.scrollable_content_region.width or whole * 2 // 5
+        lines = [
+            part
+            for line in solving.about(step)
+            for part in wrap(line, max(20, width - 3), subsequent_indent="  ")
+        ]
+        view.show(text_lines(lines), 0)
+        view.show_title(self._where(solving, step))
 
     def _draw_table(self, solving: Solving, name: str, step: int) -> None:
         view, table = self.query_one(f"#{name}", LineView), solving.table(name, step)
