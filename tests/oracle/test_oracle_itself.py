@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import signal
+import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import ml_dtypes
@@ -167,6 +169,40 @@ def test_a_crash_is_an_answer_and_the_next_question_finds_a_new_child(doomed: Or
     with pytest.raises(OracleRefusal):
         doomed.script(handle)
     assert len(doomed.refused) == 1
+
+
+def test_after_a_crash_tvm_is_not_loaded_again(doomed: Oracle) -> None:
+    assert doomed.version()
+    child = doomed.process
+    for number in range(3):
+        assert doomed.die(signal.SIGKILL).crashed == signal.SIGKILL
+        assert doomed.parse(MODELS[0].input).get().child == number + 2
+    assert doomed.process == child
+    assert len(doomed.refused) == 3
+
+
+def living(group: int) -> int:
+    """How many processes of a group live."""
+    found = 0
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):  # it ended meanwhile
+            state, _, its_group = path.read_text(errors="replace").rpartition(")")[2].split()[:3]
+            found += int(its_group) == group and state != "Z"
+    return found
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="no /proc here to list processes with")
+def test_the_child_ends_with_its_copy(doomed: Oracle) -> None:
+    """After a question that takes too long, and at the end, no process is left."""
+    for end in (lambda: doomed.parse(MODELS[1].input, seconds=0.001), doomed.close):
+        assert doomed.version()
+        group = doomed.process
+        assert living(group) == 2
+        end()
+        deadline = time.monotonic() + 10
+        while living(group) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert living(group) == 0
 
 
 def test_a_question_has_a_time_limit(doomed: Oracle) -> None:

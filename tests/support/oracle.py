@@ -1,7 +1,7 @@
 """Asks Apache TVM about TVMScript text, in one child process per test session.
 
-TVM can crash, so it never runs in the process of the tests. A dead child is restarted for the next question, and its
-death is an answer like any other.
+TVM can crash, so it never runs in the process of the tests. The child is a process that has loaded TVM and a copy of it that
+answers. When the copy dies, another one is made for the next question, and the death is an answer like any other.
 """
 
 from __future__ import annotations
@@ -9,7 +9,9 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import json
+import os
 import queue
+import signal
 import subprocess
 import sys
 import tempfile
@@ -143,6 +145,7 @@ class Oracle:
     _lines: queue.Queue[bytes] = field(default_factory=queue.Queue)
     _reader: threading.Thread | None = None
     _stderr: IO[bytes] | None = None
+    _read: int = 0  # bytes of what the child said, up to the death of a copy
 
     @staticmethod
     def is_installed() -> bool:
@@ -152,6 +155,11 @@ class Oracle:
     def could_not_ask(self, reason: str) -> None:
         """Count a comparison that TVM cannot answer; the session prints the count."""
         self.refused.append(reason)
+
+    @property
+    def process(self) -> int:
+        """The number of the child's process, and of the group of its copies; 0 if there is none."""
+        return 0 if self._child is None else self._child.pid
 
     def version(self) -> str:
         """Return TVM's version."""
@@ -327,7 +335,6 @@ class Oracle:
     def close(self) -> None:
         """End the child, if there is one."""
         if self._child is not None:
-            self._child.kill()
             self._reap()
 
     def _ask(self, ask: str, seconds: float, **arguments: Any) -> Answer[Any]:
@@ -350,6 +357,11 @@ class Oracle:
         if not line:
             return self._lost("crashed", f"{ask}: the process of TVM ended")
         reply = json.loads(line)
+        if "died" in reply:
+            self._generation += 1  # modules of the copy are lost
+            return self._refused(
+                "crashed", f"{ask}: the process of TVM ended\n{self._words()}", -reply["died"]
+            )
         if reply["ok"]:
             return Answer(reply["value"])
         return Answer(error=reply["error"], kind=reply["kind"])
@@ -364,23 +376,35 @@ class Oracle:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._stderr,
+            start_new_session=True,  # the child and its copy are ended together
         )
+        self._read = 0
         self._reader = threading.Thread(target=_forward, args=(self._child.stdout, self._lines), daemon=True)
         self._reader.start()
 
     def _lost(self, kind: str, error: str) -> Answer[Any]:
-        assert self._child is not None
-        if kind == "timeout":
-            self._child.kill()
         status, last_words = self._reap()
-        message = f"{error}\n{last_words}".rstrip()
+        return self._refused(kind, f"{error}\n{last_words}", -status if kind == "crashed" else None)
+
+    def _refused(self, kind: str, message: str, crashed: int | None) -> Answer[Any]:
+        message = message.rstrip()
         self.could_not_ask(message.splitlines()[0])
-        return Answer(error=message, kind=kind, crashed=-status if kind == "crashed" else None)
+        return Answer(error=message, kind=kind, crashed=crashed)
+
+    def _words(self) -> str:
+        """What the child said since the last death of a copy, at most its last 2,000 bytes."""
+        assert self._stderr is not None
+        end = os.fstat(self._stderr.fileno()).st_size
+        start, self._read = max(self._read, end - 2000), end
+        return os.pread(self._stderr.fileno(), end - start, start).decode(errors="replace")
 
     def _reap(self) -> tuple[int, str]:
         child = self._child
         assert child is not None
-        status = child.wait()
+        ended = child.poll()  # None if it must be ended
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(child.pid, signal.SIGKILL)
+        status = child.wait() if ended is None else ended
         self._child = None
         assert self._reader is not None
         self._reader.join()
@@ -389,9 +413,8 @@ class Oracle:
             with contextlib.suppress(BrokenPipeError):
                 pipe.close()
         assert self._stderr is not None
-        with self._stderr as stream:
-            stream.seek(0)
-            return status, stream.read()[-2000:].decode(errors="replace")
+        with self._stderr:
+            return status, self._words()
 
     def _wire(self, program: Program) -> dict[str, str]:
         if isinstance(program, str):

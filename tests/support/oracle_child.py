@@ -1,10 +1,12 @@
 """The oracle's process: loads Apache TVM and answers questions, one JSON line for each.
 
-`tests.support.oracle` starts it, and no test imports it: TVM can take its process down.
+`tests.support.oracle` starts it, and no test imports it: TVM can take its process down. So a copy of this process answers, made by
+fork when TVM is loaded, which takes seconds. One that dies is told to the tests, and the next one answers.
 """
 
 from __future__ import annotations
 
+import gc
 import inspect
 import json
 import os
@@ -13,7 +15,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from functools import lru_cache, partial
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import tvm
@@ -519,9 +521,21 @@ def serve() -> None:
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     quick_parser.hasten()
+    gc.freeze()  # the copies share what exists now
+    while copy := os.fork():
+        code = os.waitstatus_to_exitcode(os.waitpid(copy, 0)[1])
+        if code == 0:
+            return
+        write(answers, {"died": code})
     for line in sys.stdin:
-        answers.write(json.dumps(answer(json.loads(line))) + "\n")
-        answers.flush()
+        write(answers, answer(json.loads(line)))
+    os._exit(0)  # the end of the interpreter would be that of the process it was copied from
+
+
+def write(answers: IO[str], reply: dict[str, Any]) -> None:
+    """Send one line."""
+    answers.write(json.dumps(reply) + "\n")
+    answers.flush()
 
 
 if __name__ == "__main__":
