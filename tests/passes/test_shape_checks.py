@@ -92,6 +92,8 @@ CASES = {
         f"a = {cast('w', *NM)}\nb = R.match_cast(o, R.Tensor((n, m), 'float32'))\nc = R.match_cast(o, R.Tensor((n, m), 'float32'))\n"
         "d = R.match_cast(o, R.Tensor((n, m), 'int32'))\nreturn (a, b, c, d)", ["a", "b", "d"],
     ),
+    "another dtype": ("a = R.match_cast(y, R.Tensor((n, m), 'int32'))\nreturn x", ["a"]),
+    "another rank": ("a = R.match_cast(y, R.Tensor('float32', ndim=3))\nreturn x", ["a"]),
     "lengths that only a check tells": (f"a = {cast('w', *NM)}\nb = {cast('w', *NM)}\nc = {cast('v', *NM)}\nreturn (a, b, c)", ["a", "c"]),
     "a shape": ("a = R.match_cast(s, R.Shape([n, m]))\nb = R.match_cast(s, R.Shape([n, m]))\nreturn (a, b)", ["a"]),
     "held by a variable": ("a = R.match_cast(w, R.Tensor(s, 'float32'))\nb = R.match_cast(v, R.Tensor(s, 'float32'))\nreturn (a, b)", ["a", "b"]),

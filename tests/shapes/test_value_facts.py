@@ -6,8 +6,21 @@ import numpy as np
 import pytest
 
 import relax_explorer as rxe
+from relax_explorer.core.arith.prove import Answer
 from relax_explorer.core.diagnostics import Failure
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir.dtype import dtype
+from relax_explorer.core.shapes.assumptions import Assumptions
 from relax_explorer.core.shapes.residual import CAST, RESULT, ShapeCheck, shape_checks
+from relax_explorer.core.shapes.value_terms import (
+    BOOL_OR_INTEGER,
+    FLOAT,
+    INTEGER,
+    NUMBER,
+    element_number,
+    of_elements,
+    said,
+)
 
 CHANGE = "R.call_packed('change', {}, sinfo_args=R.Object())"
 HEAD = """@I.ir_module
@@ -68,6 +81,9 @@ def answers(*lines: str) -> list[str]:
         (f"p = ((w, x), o); q = p[0]; f = q[0]; a = {TYPED.format('w')}; b = {TYPED.format('f')}", ["yes", "yes"]),
         (f"p = (w, x); f = p[1]; a = {TYPED.format('w')}; b = {TYPED.format('f')}", ["unknown"]),
         (f"s = t; f = s[0]; a = {TYPED.format('f')}; g = t[0]; b = {TYPED.format('g')}", ["yes", "yes"]),
+        (f"v = {CHANGE.format('w')}; a = {TYPED.format('v')}; v = {CHANGE.format('w')}; b = {TYPED.format('v')}", ["unknown"]),
+        ('a = R.match_cast(w, R.Tensor(dtype="float32x4")); b = R.match_cast(w, R.Tensor(dtype="float32"))', ["unknown"]),
+        ('a = R.match_cast(w, R.Tensor(dtype="int32")); b = R.match_cast(w, R.Tensor(dtype="uint32"))', ["no"]),
         (f"a = {TYPED.format('w')}; x = w; b = {TYPED.format('x')}", ["yes", "yes"]),
         (f"x = t[0]; a = {TYPED.format('x')}; x = t[1]; b = {TYPED.format('x')}", ["unknown"]),
         ("a = R.match_cast(o, R.Tuple(R.Tensor, R.Object)); b = R.match_cast(o, R.Tuple(R.Object, R.Object))", ["yes"]),
@@ -136,6 +152,7 @@ def test_a_nested_function_knows_what_was_checked_of_a_captured_value() -> None:
         (f"a = {F4.format('x')}; d = cls.sub(x, (w, x))", f"b = {F4.format('x')}", "", ["yes", "yes", "yes"]),
         (f"a = {TYPED.format('x')}; d = cls.sub(x, (w, x))", f"b = {F4.format('x')}", "", ["yes", "unknown", "unknown"]),
         (f"a = {TYPED.format('x')}; d = cls.sub(x, (w, x))", f"q = p[1]; b = {TYPED.format('q')}", "", ["yes", "yes"]),
+        (f"a = {TYPED.format('x')}; y = (w, x); d = cls.sub(x, y)", f"q = p[1]; b = {TYPED.format('q')}", "", ["yes", "yes"]),
         (f"a = {TYPED.format('x')}; d = cls.sub(x, (w, x))", f"q = p[0]; b = {TYPED.format('q')}", "", ["unknown", "unknown"]),
         (f"a = {TYPED.format('x')}; d = cls.sub(a, (w, x)); y = (w, w); e = cls.sub(x, y)", f"b = {TYPED.format('x')}", "", ["yes"]),
         (f"d = cls.sub(x, (w, x)); a = {TYPED.format('x')}", f"b = {TYPED.format('x')}", "", ["unknown"]),
@@ -222,6 +239,48 @@ def test_a_test_of_lengths_is_forgotten_when_memory_is_written(before: str, betw
     text = WRITES.format(before=before, between=between)
     (check,) = [one for one in shape_checks(rxe.normalize(rxe.parse(text))) if one.kind == CAST]
     assert check.answer.value == told
+
+
+def test_a_nested_function_that_runs_later_knows_no_tensor_that_may_change() -> None:
+    text = """@R.function(pure=False)
+def main(x: R.Tensor((2,), "float32"), s: R.Shape(["n"])):
+    n = T.int64()
+    t = R.shape_to_tensor(R.shape([n]))
+    d = R.min(R.equal(t, R.const([7], "int64")))
+    @R.function(pure=False)
+    def inner(v: R.Tensor((2,), "float32"), q: R.Shape([n])) -> R.Object:
+        if d:
+            z = R.match_cast(x, R.Tensor((n - 5,), "float32"))
+            y = v
+        else:
+            y = v
+        return y
+    e = {}
+    return inner(x, s)
+"""
+    for between, told in ((CHANGE.format("d"), "unknown"), ("R.exp(x)", "yes")):
+        written = text if told == "unknown" else text.replace("(pure=False)", "")
+        found = shape_checks(rxe.normalize(rxe.parse(written.format(between))))
+        assert [one.answer.value for one in found if one.text == "2 == n - 5"] == [told]
+
+
+def test_kinds_of_element_types_are_told_apart() -> None:
+    fitting = {
+        FLOAT: {"float16", "float32", "float64", "bfloat16"}, INTEGER: {"int8", "int16", "int32", "int64", "uint8", "uint64"},
+    }  # fmt: skip
+    fitting |= {NUMBER: fitting[FLOAT] | fitting[INTEGER], BOOL_OR_INTEGER: fitting[INTEGER] | {"bool"}}
+    term, numbers = p.PrimVar("x.dtype"), set()
+    for name in fitting[NUMBER] | {"bool"}:
+        numbers.add(element_number(dtype(name)))
+        known = Assumptions().plus(p.EQ(term, element_number(dtype(name))))
+        for word, names in fitting.items():
+            assert known.prove(of_elements(term, word)) is (Answer.YES if name in names else Answer.NO), (
+                name,
+                word,
+            )
+            assert said(of_elements(term, word)) == f"x.dtype is {word}"
+        assert said(p.EQ(term, element_number(dtype(name)))) == f"x.dtype == {name}"
+    assert len(numbers) == 11
 
 
 PROGRAMS = (

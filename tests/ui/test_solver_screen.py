@@ -441,6 +441,12 @@ async def test_what_is_told_of_a_step_is_never_cut(size: tuple[int, int]) -> Non
             widest = max(len(line) for line in table(app, "about"))
             assert widest <= view.scrollable_content_region.width, "else the line ends with an ellipsis"
             await press(pilot, app, "s")
+        await pilot.resize_terminal(size[0] + 60, size[1])
+        await idle(pilot, app)
+        await press(pilot, app, "C")
+        await pilot.resize_terminal(max(100, size[0] - 60), size[1])
+        await idle(pilot, app)
+        assert max(len(line) for line in table(app, "about")) <= view.scrollable_content_region.width
         await pilot.resize_terminal(70, 24)
         await idle(pilot, app)
         assert max(len(line) for line in table(app, "about")) <= 70

@@ -18,7 +18,8 @@ def division_by_zero(dim: p.PrimExpr) -> p.Binary | None:
         part = stack.pop()
         if isinstance(part, _DIVISIONS) and equal(part.b, p.IntImm(0, part.b.dtype)) is Answer.YES:
             found = part
-        stack.extend((part.condition,) if isinstance(part, p.Select) else part.children())
+        is_choice = isinstance(part, p.Select) or (isinstance(part, p.PrimCall) and part.op == "if_then_else")
+        stack.extend(part.children()[:1] if is_choice else part.children())
     return found
 
 

@@ -89,9 +89,7 @@ def proved_checks(module: IRModule) -> dict[str, Proofs]:
                 continue
             if type(binding) is e.MatchCast:
                 have = binding.value.struct_info
-                is_fitting = have is not None and fits_without_lengths(
-                    have, binding.struct_info, is_told=True
-                )
+                is_fitting = have is not None and fits_without_lengths(have, binding.struct_info)
                 is_proved = is_fitting and not new[binding]
             else:  # only assertions and match_casts have checks of these kinds
                 is_proved = bool(checks) and binding.var not in read

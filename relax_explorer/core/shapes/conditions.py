@@ -197,30 +197,30 @@ def _filled(dim: p.PrimExpr, values: dict[p.PrimVar, p.PrimExpr]) -> p.PrimExpr:
     return filled if p.free_vars(filled) or not filled.children() else simplify(filled)
 
 
-def fits_without_lengths(have: s.StructInfo, want: s.StructInfo, is_told: bool = False) -> bool:
-    """True if a value of `have` has the kind, rank, dtype and device of `want`. Its lengths are left to the demands.
+def fits_without_lengths(have: s.StructInfo, want: s.StructInfo) -> bool:
+    """True if a value of `have` whose demands are met is a value of `want`.
 
-    So are the kinds, ranks and dtypes that `have` does not tell, if these demands hold (`is_told`).
+    The demands are about lengths, and about the kind, rank and dtype that `have` does not tell.
     """
     if want is s.OBJECT:
         return True
-    if is_told and have is s.OBJECT:
+    if have is s.OBJECT:
         have = _least(want)
     if isinstance(have, s.TensorStructInfo) and isinstance(want, s.TensorStructInfo):
-        is_typed = want.dtype in (None, have.dtype) or (is_told and have.dtype is None)
-        is_ranked = want.ndim in (-1, have.ndim) or (is_told and have.ndim < 0)
+        is_typed = want.dtype in (None, have.dtype) or have.dtype is None
+        is_ranked = want.ndim in (-1, have.ndim) or have.ndim < 0
         is_held = (
             want.shape is not None and want.lengths is None
         )  # by a variable, whose lengths nothing tells
         is_there = want.vdevice in (None, have.vdevice)
         return is_typed and is_ranked and is_there and (not is_held or have.shape is want.shape)
     if isinstance(have, s.ShapeStructInfo) and isinstance(want, s.ShapeStructInfo):
-        return want.ndim in (-1, have.ndim) or (is_told and have.ndim < 0)
+        return want.ndim in (-1, have.ndim) or have.ndim < 0
     if isinstance(have, s.PrimStructInfo) and isinstance(want, s.PrimStructInfo):
         return have.dtype is want.dtype
     if isinstance(have, s.TupleStructInfo) and isinstance(want, s.TupleStructInfo):
         return len(have.fields) == len(want.fields) and all(
-            fits_without_lengths(a, b, is_told) for a, b in zip(have.fields, want.fields, strict=True)
+            map(fits_without_lengths, have.fields, want.fields)
         )
     return have is want
 
