@@ -58,7 +58,6 @@ class SolverScreen(Frame):
         self.query_one("#tabs").display = self.is_narrow
         for name in TABLES:
             self.query_one(f"#{name}").display = not self.is_narrow or name == self._table
-        self.call_after_refresh(self._draw_about)  # the width of the view is known by then
 
     # -- drawing --------------------------------------------------------------------------------------------------
 
