@@ -187,3 +187,28 @@ def test_each_binding_comes_from_the_one_that_needs_it() -> None:
     origins = {id(b): item.before for item in outcome.rewrites for b in item.after}
     found = [origins[id(b)] for b in bindings(outcome.module["main"])]
     assert found == [(first,)] * 3 + [(second,)] * 2
+
+
+@pytest.mark.parametrize(
+    ("lines", "calls"),
+    [
+        ("b = R.nn.softmax(a, axis=1)\nc = R.nn.softmax(b, axis=2)", [("nn.softmax", 3), ("nn.softmax", 1)]),
+        ("b = R.nn.softmax(a, axis=1)\nc = R.nn.softmax(y, axis=1)", [("nn.softmax", 3), ("nn.softmax", 1)]),
+        ("b = R.nn.softmax(y, axis=1)\nc = R.nn.softmax(a, axis=1)", [("nn.softmax", 1), ("nn.softmax", 3)]),
+    ],
+)
+def test_calls_share_a_plan_only_in_equal_layouts_with_equal_attributes(
+    lines: str, calls: list[tuple[str, int]]
+) -> None:
+    image = 'R.Tensor((2, 4, 8, 8), "float32")'
+    body = "".join(f"        {line}\n" for line in lines.splitlines())
+    text = (
+        f'@R.function\ndef main(x: {image}, y: {image}, k: R.Tensor((4, 4, 1, 1), "float32")):\n'
+        f"    with R.dataflow():\n        a = R.nn.conv2d(x, k)\n{body}        d = R.add(b, c)\n"
+        "        R.output(d)\n    return d\n"
+    )
+    before = rxe.normalize(rxe.parse(text))
+    result = after(before)
+    assert_equal(before, result)
+    found = [b.value for b in bindings(result["main"]) if type(b.value) is e.Call and "axis" in b.value.attrs]
+    assert [(call.op.name.removeprefix("relax."), call.attrs["axis"]) for call in found] == calls

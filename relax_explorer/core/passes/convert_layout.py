@@ -107,6 +107,7 @@ class _Converter(DataflowForms):
         super().__init__(fn, at)
         self.desired = desired
         self.layouts: dict[e.Var, Form] = {}  # of the variables that hold other forms
+        self.plans: dict[tuple[object, ...], Plan | None] = {}
         self.result: Form = None  # the layout of the present value
 
     def value(self, binding: e.Binding) -> e.Expr:
@@ -177,28 +178,34 @@ class _Converter(DataflowForms):
         return first(expr.struct_info)
 
     def _plan(self, value: e.Expr) -> Plan | None:
-        """How a call computes in the present layouts."""
-        if type(value) is not e.Call or type(value.op) is not e.OpRef:
+        """How a call computes in the present layouts. Calls that a rule can't tell apart have one plan."""
+        rule = RULES.get(value.op.name) if type(value) is e.Call and type(value.op) is e.OpRef else None
+        if rule is None or type(value) is not e.Call:
             return None
-        rule = RULES.get(value.op.name)
-        return (
-            None
-            if rule is None
-            else rule(LayoutCall(value, [self._form(a) for a in value.args], self.desired))
-        )
+        call = LayoutCall(value, [self._form(arg) for arg in value.args], self.desired)
+        if not all(isinstance(arg, e.Var) for arg in value.args):
+            return rule(call)
+        infos = tuple([arg.struct_info for arg in value.args])
+        key = value.op, value.attrs, value.struct_info, infos, tuple(call.forms)
+        if key not in self.plans:
+            self.plans[key] = rule(call)
+        return self.plans[key]
 
     def _planned(self, value: e.Call, plan: Plan) -> e.Expr:
         """The call as it is planned."""
-        args = [
-            self._converted(self.current(arg), self._form(arg), form)
-            for arg, form in zip(value.args, plan.operands, strict=True)
-        ]
+        args = [self._operand(arg, form) for arg, form in zip(value.args, plan.operands, strict=True)]
         if plan.rest is not None:
             args[1:] = plan.rest
-        attrs = value.attrs.having(**plan.attrs)
+        attrs = value.attrs.having(**plan.attrs) if plan.attrs else value.attrs
         if attrs == value.attrs and all(map(is_, args, value.args)):
             return value
         return e.Call(value.op, tuple(args), attrs, value.sinfo_args, None, value.span)
+
+    def _operand(self, arg: e.Expr, form: Form) -> e.Expr:
+        """An operand in a layout. A call is bound here, which takes less time than a nested one."""
+        current = self.current(arg)
+        new = self._converted(current, self._form(arg), form)
+        return new if new is current or type(new) is not e.Call else self.build.emit(new)
 
     def _converted(self, expr: e.Expr, have: Form, want: Form) -> e.Expr:
         """A value in another layout."""

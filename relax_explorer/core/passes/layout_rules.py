@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
@@ -22,6 +23,7 @@ from relax_explorer.core.passes import machine_calls as m
 Entry = int | tuple[int, int]
 """An axis of the program, or the place within its blocks of some size."""
 Layout = tuple[Entry, ...]
+KNOWN_LAYOUTS = 256  # texts whose axes are remembered
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,9 +99,10 @@ def axis_of(entry: Entry) -> int:
     return entry if isinstance(entry, int) else entry[0]
 
 
-def letters(text: str) -> list[str]:
+@lru_cache(KNOWN_LAYOUTS)
+def letters(text: str) -> tuple[str, ...]:
     """The axes in a layout such as NCHW4c: N, C, H, W and 4c."""
-    return re.findall(r"[0-9]+[a-z]|.", text)
+    return tuple(re.findall(r"[0-9]+[a-z]|.", text))
 
 
 def permuted(text: str, layout: Layout) -> str:
@@ -113,6 +116,7 @@ def permuted(text: str, layout: Layout) -> str:
     )
 
 
+@lru_cache(KNOWN_LAYOUTS)
 def order(text: str, wanted: str) -> Layout | None:
     """The layout of a tensor that the program has as `text` and that gets the axes `wanted`. None if the axes are others."""
     names, found = letters(text), letters(wanted)
