@@ -16,6 +16,7 @@ from textual.widgets import Input
 from relax_explorer.core.diagnostics import Severity
 from relax_explorer.ui.tui import keys
 from relax_explorer.ui.tui.completion import choices, usage
+from relax_explorer.ui.tui.painting import Painter
 from relax_explorer.ui.tui.screens.moving import Moving
 from relax_explorer.ui.tui.state import State
 from relax_explorer.ui.tui.typed import execute_typed
@@ -43,6 +44,10 @@ class Frame(Moving):
     name_: ClassVar[str] = ""
     panes: ClassVar[tuple[str, ...]] = ()
     _soon: Timer | None = None
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._compositor = Painter()
 
     def compose(self) -> ComposeResult:
         """Header, body, input lines, footer."""

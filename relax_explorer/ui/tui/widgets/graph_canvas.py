@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 
 from rich.segment import Segment
 from rich.style import Style
-from textual.geometry import Size
+from textual.geometry import Region, Size
 from textual.message import Message
+from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from relax_explorer.ui.tui.widgets.line_messages import CursorMoved, RowChosen
@@ -136,6 +137,10 @@ class GraphCanvas(LineView):
             self.move(found[0])
 
     # -- drawing --------------------------------------------------------------------------------------------------
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """The strips of some rows of the widget. A row of a drawing is not a line of text: none is kept."""
+        return ScrollView.render_lines(self, crop)
 
     def render_line(self, y: int) -> Strip:
         """The strip of visible line `y`."""

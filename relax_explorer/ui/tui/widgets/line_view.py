@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 from typing import Any, overload
 
 from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
+from textual.color import TRANSPARENT, Color
 from textual.events import Click
+from textual.filter import LineFilter
 from textual.geometry import Region, Size
 from textual.scroll_view import ScrollView
+from textual.scrollbar import ScrollBar
 from textual.strip import Strip
 
 from relax_explorer.ui.tui.widgets.framed import Framed
 from relax_explorer.ui.tui.widgets.line_messages import CursorMoved, RowChosen
+from relax_explorer.ui.tui.widgets.scroll_bar import QuickBar
 from relax_explorer.viz.lexer import highlight
 from relax_explorer.viz.tokens import DARK, GLYPH_ROLES, Tokens
 from relax_explorer.viz.visible import visible
@@ -101,6 +105,19 @@ class TextRows(Sequence[Row]):
         return Row(self._lines[line], node=line + 1)
 
 
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """What all lines of a view have in common."""
+
+    x: int = 0  # the first visible cell
+    top: int = 0  # the first visible row
+    width: int = 0  # cells between the edges, without the scrollbar
+    below: Style = Style()  # noqa: RUF009  # the style below the rows
+    ground: Color = TRANSPARENT
+    border: object = None
+    filters: tuple[LineFilter, ...] = ()
+
+
 class LineView(ScrollView, Framed, can_focus=True, inherit_bindings=False):
     """Lines with a gutter and a cursor. Moving the cursor redraws two lines.
 
@@ -115,7 +132,17 @@ class LineView(ScrollView, Framed, can_focus=True, inherit_bindings=False):
         self.tokens = DARK
         self._strips: dict[tuple[int, bool], Strip] = {}
         self._styles: dict[tuple[str, bool], Style] = {}
-        self._look = 0, 0, 0, Style()
+        self._look = _Look()
+
+    @property
+    def vertical_scrollbar(self) -> ScrollBar:
+        """The scrollbar, made when it is asked for."""
+        if self._vertical_scrollbar is None:
+            bar = QuickBar(vertical=True, name="vertical", thickness=self.scrollbar_size_vertical)
+            bar.display = False
+            self._vertical_scrollbar = bar
+            self.app._start_widget(self, bar)
+        return super().vertical_scrollbar
 
     def show(self, rows: Sequence[Row], cursor: int | None = None) -> None:
         """Show other lines. Without `cursor` the cursor stays. Lines that look as before are not drawn again."""
@@ -233,40 +260,74 @@ class LineView(ScrollView, Framed, can_focus=True, inherit_bindings=False):
             self.refresh_lines(line, 1)
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        """The strips of some visible lines. Place and style hold for all of them; Textual derives them anew at each request."""
+        """The strips of some rows of the widget. Place, style and frame hold for all lines; Textual derives them anew for each."""
         look = self._looked()
-        if look[::2] != self._look[::2] or look[3] != self._look[3]:  # other lines alone change no line
+        if replace(look, top=0) != replace(self._look, top=0):  # other lines alone change no line
             self._forget()
         self._look = look
-        return super().render_lines(crop)
+        gutter, size = self.styles.gutter, self.outer_size
+        lines = range(gutter.top, size.height - gutter.bottom)
+        strips: list[Strip] = []
+        for y in crop.line_range:
+            if y in lines:
+                strips.append(self._framed(y - gutter.top))
+            else:
+                strips += super().render_lines(Region(0, y, size.width, 1))
+        if crop.column_span != (0, size.width):
+            return [strip.crop(*crop.column_span) for strip in strips]
+        return strips
+
+    def _framed(self, y: int) -> Strip:
+        """Visible line `y` between the edges of the frame."""
+        number = self._look.top + y
+        key = (number, number == self.cursor) if number < len(self.rows) else (-1, False)
+        strip = self._strips.get(key)
+        if strip is None:
+            if len(self._strips) > 4000:
+                self._strips.clear()
+            line = self.render_line(y)
+            for line_filter in self._look.filters:
+                line = line.apply_filter(line_filter, self._look.ground)
+            left, right = self._edges
+            strip = self._strips[key] = Strip([*left, *line, *right], self.outer_size.width)
+        return strip
+
+    @cached_property
+    def _edges(self) -> tuple[Strip, Strip]:
+        """What stands left and right of each line, as Textual draws it."""
+        gutter, size = self.styles.gutter, self.outer_size
+        whole = super().render_lines(Region(0, gutter.top, size.width, 1))[0]
+        return whole.crop(0, gutter.left), whole.crop(gutter.left + self._look.width)
 
     def _forget(self) -> None:
         """Draw each line anew."""
         self._strips.clear()
         self._styles.clear()
+        self.__dict__.pop("_edges", None)
 
-    def _looked(self) -> tuple[int, int, int, Style]:
-        """The first cell and the first row that are visible, the width in cells, and the style below the rows."""
+    def _looked(self) -> _Look:
+        """What the lines look like now."""
         x, top = self.scroll_offset
-        return int(x), int(top), self.scrollable_content_region.width, self.rich_style
+        return _Look(
+            int(x),
+            int(top),
+            self.scrollable_content_region.width,
+            self.rich_style,
+            self.background_colors[1],
+            self.styles.border,
+            tuple(self.get_line_filters()),
+        )
 
     def render_line(self, y: int) -> Strip:
-        """The strip of visible line `y`."""
-        _, top, width, below = self._look
-        number = top + y
+        """The strip of visible line `y`, without the frame."""
+        number, width = self._look.top + y, self._look.width
         if number >= len(self.rows):
-            return Strip.blank(width, below)
-        key = number, number == self.cursor
-        strip = self._strips.get(key)
-        if strip is None:
-            if len(self._strips) > 4000:
-                self._strips.clear()
-            strip = self._strips[key] = Strip(self._drawn(self.rows[number], key[1]), width)
-        return strip
+            return Strip.blank(width, self._look.below)
+        return Strip(self._drawn(self.rows[number], number == self.cursor), width)
 
     def _drawn(self, row: Row, is_cursor: bool) -> list[Segment]:
         """The visible part of a row: the text, cut off before its note, and the ghost at the right if half of the line is left."""
-        x, _, width, _ = self._look
+        x, width = self._look.x, self._look.width
         ghost = f" {row.ghost}" if row.ghost and len(row.ghost) < width // 2 else ""
         room = width - len(ghost)
         line, fill = self._segments(row, is_cursor), self._style("plain", is_cursor)
@@ -312,7 +373,7 @@ class LineView(ScrollView, Framed, can_focus=True, inherit_bindings=False):
                 own = Style(color=self.tokens.focus or None)
             else:
                 own = style(self.tokens, role)
-            found = self._styles[role, is_cursor] = self._look[3] + own + self._base(is_cursor)
+            found = self._styles[role, is_cursor] = self._look.below + own + self._base(is_cursor)
         return found
 
     def _segments(self, row: Row, is_cursor: bool) -> list[Segment]:

@@ -1,0 +1,57 @@
+"""What a screen draws again after a change: only the rows that changed, and only widgets that no other one hides."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import cast
+
+from textual._compositor import Compositor
+from textual.geometry import Region
+from textual.strip import Strip
+
+_Cells = dict[int, Strip | None]  # what a row shows from a column on, up to the next column
+
+
+class Painter(Compositor):
+    """A compositor of Textual that asks widgets for fewer rows.
+
+    Textual asks each widget near a change for all of its rows, also containers below it, of which nothing is seen.
+    Most of the time between a key and its picture was spent there.
+    """
+
+    def _render_chops(
+        self, crop: Region, is_rendered_line: Callable[[int], bool]
+    ) -> Sequence[Mapping[int, Strip]]:
+        cuts = self.cuts
+        screen: list[_Cells] = [dict.fromkeys(row[:-1]) for row in cuts]
+        rows = [y for y in crop.line_range if is_rendered_line(y)]
+        for widget, (region, clip) in self.visible_widgets.items():  # those in front come first
+            area = region.intersection(clip)
+            if not area.overlaps(crop):
+                continue
+            left, right = area.column_span
+            gaps: list[tuple[int, list[int]]] = []  # rows in which the widget is seen, and the cells there
+            for y in rows:
+                if area.y <= y < area.bottom:
+                    cells = [x for x in cuts[y] if left <= x <= right]
+                    row = screen[y]
+                    if any([row[x] is None for x in cells[:-1]]):
+                        gaps.append((y, cells))
+            if gaps:
+                top, bottom = gaps[0][0], gaps[-1][0] + 1
+                strips = widget.render_lines(
+                    Region(left - region.x, top - region.y, area.width, bottom - top)
+                )
+                for y, cells in gaps:
+                    _fill(screen[y], cells, strips[y - top], left)
+        return cast("Sequence[Mapping[int, Strip]]", screen)
+
+
+def _fill(row: _Cells, cells: list[int], strip: Strip, left: int) -> None:
+    """Put the pieces of a strip into the cells that are still empty."""
+    if len(cells) == 2:
+        row[cells[0]] = strip
+        return
+    for x, piece in zip(cells, strip.divide([x - left for x in cells[1:]]), strict=False):
+        if row[x] is None:
+            row[x] = piece
