@@ -8,6 +8,7 @@ from typing import cast
 from textual._compositor import Compositor
 from textual.geometry import Region
 from textual.strip import Strip
+from textual.widget import Widget
 
 _Cells = dict[int, Strip | None]  # what a row shows from a column on, up to the next column
 
@@ -18,6 +19,10 @@ class Painter(Compositor):
     Textual asks each widget near a change for all of its rows, also containers below it, of which nothing is seen.
     Most of the time between a key and its picture was spent there.
     """
+
+    def update_widgets(self, widgets: set[Widget]) -> None:
+        """Draw some widgets in the next picture, and with them all that wait to tell that they changed: one picture, not two."""
+        super().update_widgets(widgets | {widget for widget in self.visible_widgets if widget._repaint_regions})
 
     def _render_chops(
         self, crop: Region, is_rendered_line: Callable[[int], bool]

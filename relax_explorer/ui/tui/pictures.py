@@ -219,22 +219,15 @@ class Pictures:
 
         self.app.jobs.start("history", f"tracing {selection.variable}", work, done)
 
-    def trace(self, then: Callable[[list[str]], None]) -> None:
-        """Find the stages that changed the selected value, in the background."""
+    def tracing(self) -> Callable[[], list[str]]:
+        """What finds the stages that changed the selected value, in another thread."""
         session, selection, stage = self.app.state.session, self.app.state.selection, self.app.state.stage
         fn = stage.module.functions.get(selection.function) if stage is not None else None
         if session is None or type(fn) is not e.Function:
-            return
+            return list
         if sum(len(block.bindings) for block in fn.body.blocks) > MOST_TRACED:
-            then(["w traces it through the stages"])
-            return
-        self.app.jobs.start(
-            "trace", "tracing", lambda job: rows.history_lines(session, selection), then, is_quiet=True
-        )
-
-    def stop_tracing(self) -> None:
-        """Drop the history that was asked for."""
-        self.app.jobs.drop("trace")
+            return lambda: ["w traces it through the stages"]
+        return lambda: rows.history_lines(session, selection)
 
     def _to_trace(self, row: Row) -> None:
         if isinstance(row.node, tuple):

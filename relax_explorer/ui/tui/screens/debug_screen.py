@@ -99,22 +99,19 @@ class DebugScreen(ProgramFrame):
         self._draw_inspector()
 
     def _draw_inspector(self) -> None:
-        """On a wide screen, show the value under the cursor once no key moves it for a moment."""
+        """On a wide screen, show the value under the cursor."""
         if not self.has_class("-wide"):
             return
         name, value, missing = self._under_cursor()
         if self._inspected == (name, missing):
             return
         self._inspected = (name, missing)
-        self.explorer.jobs.drop("inspect")
         self.query_one("#inspector", Box).show_title(visible(name) or "Value")
         self._show_page([missing])
-        self.soon(lambda: None if missing else self._read(name, value))
-
-    def _read(self, name: str, value: object) -> None:
-        self.explorer.jobs.start(
-            "inspect", "reading", lambda job: value_page(name, value), self._show_page, is_quiet=True
-        )
+        if missing:
+            self.leave_empty("inspect")
+        else:
+            self.fill("inspect", lambda: value_page(name, value), self._show_page)
 
     def _show_page(self, lines: list[str]) -> None:
         for view in self.query("#inspector_text").results(FixedText):  # none is left while the screen closes

@@ -201,16 +201,18 @@ class PassesScreen(ProgramFrame):
         self._draw_history(state)
 
     def _draw_history(self, state: State) -> None:
-        """Ask for the history of the selected value, once no key moves the cursor for a moment."""
+        """Ask for the history of the selected value."""
         goal = (state.session, state.stages, state.selection)
         if goal == self._traced or self.has_class("-drawer") or self.is_narrow:
             return
         self._traced = goal
-        self.explorer.pictures.stop_tracing()
         name = state.selection.variable
         self.query_one("#history", Box).show_title(visible(f"History of {name}" if name else "History"))
         self._show_history([] if name else ["no value is selected"])
-        self.soon(lambda: self.explorer.pictures.trace(self._show_history) if name else None)
+        if name:
+            self.fill("trace", self.explorer.pictures.tracing(), self._show_history)
+        else:
+            self.leave_empty("trace")
 
     def _show_history(self, lines: list[str]) -> None:
         for view in self.query("#history_text").results(FixedText):  # none is left while the screen closes

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from pathlib import Path
+from threading import Event
 from typing import ClassVar
 
 from rich.text import Text
@@ -16,6 +18,7 @@ from textual.widgets import Input
 from relax_explorer.core.diagnostics import Severity
 from relax_explorer.ui.tui import keys
 from relax_explorer.ui.tui.completion import choices, usage
+from relax_explorer.ui.tui.jobs import Job
 from relax_explorer.ui.tui.painting import Painter
 from relax_explorer.ui.tui.screens.moving import Moving
 from relax_explorer.ui.tui.state import State
@@ -29,6 +32,7 @@ SMALLEST = (60, 16)
 NARROW = 100  # cells from which on panes stand side by side, in frames
 WIDE = 140
 QUIET = 0.1  # seconds without a key before a panel asks for more about what the cursor is on
+QUICK = 0.005  # seconds that a key may wait for a panel
 _TABS = {1: "passes", 2: "debug", 3: "graph", 4: "problems", 5: "compare", 6: "checks", 7: "solver"}
 
 
@@ -47,6 +51,7 @@ class Frame(Moving):
 
     def __init__(self) -> None:
         super().__init__()
+        self._is_quick: dict[str, bool] = {}  # was the last work for a panel?
         self._compositor = Painter()
 
     def compose(self) -> ComposeResult:
@@ -115,16 +120,40 @@ class Frame(Moving):
         """Draw what differs between two states."""
         raise NotImplementedError
 
-    def soon(self, work: Callable[[], None]) -> None:
-        """Do some work once this was not called for a moment: a panel shows what the cursor rests on."""
+    def fill(self, lane: str, work: Callable[[], list[str]], show: Callable[[list[str]], None]) -> None:
+        """Show in a panel what some work tells of the place of the cursor.
+
+        Work that took a moment only, the last time, is done at once, so that the panel is in the same picture as the cursor.
+        Other work waits until no key moves the cursor for a while.
+        """
+        self.leave_empty(lane)
+        if self._is_quick.get(lane):
+            self._fill_now(lane, work, show)
+        else:
+            self._soon = self.set_timer(QUIET, lambda: self._fill_now(lane, work, show))
+
+    def leave_empty(self, lane: str) -> None:
+        """Fill the panel with nothing that was asked for before."""
         if self._soon is not None:
             self._soon.stop()
-
-        def now() -> None:
             self._soon = None
-            work()
+        self.explorer.jobs.drop(lane)
 
-        self._soon = self.set_timer(QUIET, now)
+    def _fill_now(self, lane: str, work: Callable[[], list[str]], show: Callable[[list[str]], None]) -> None:
+        self._soon = None
+        lines: list[str] = []
+        is_done = Event()
+
+        def timed(job: Job) -> list[str]:
+            started = time.perf_counter()
+            lines.extend(work())
+            self._is_quick[lane] = time.perf_counter() - started < QUICK
+            is_done.set()
+            return lines
+
+        self.explorer.jobs.start(lane, "reading", timed, show, is_quiet=True)
+        if self._is_quick.get(lane) and is_done.wait(QUICK):
+            show(lines)
 
     @property
     def is_waiting(self) -> bool:

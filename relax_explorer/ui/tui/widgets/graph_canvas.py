@@ -89,7 +89,7 @@ class GraphCanvas(LineView):
                 if box is not None:
                     self.refresh_lines(box.top, HEIGHT)
         if tell and len(self.rows):
-            self.post_message(CursorMoved(self.id or "", self.cursor))
+            self.screen.post_message(CursorMoved(self.id or "", self.cursor))
 
     def centre(self) -> None:
         """Pan so that the box under the cursor is in the middle."""

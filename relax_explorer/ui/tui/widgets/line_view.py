@@ -178,7 +178,7 @@ class LineView(ScrollView, Framed, can_focus=True, inherit_bindings=False):
         for line in {old, new}:
             self.refresh_line(line)
         if tell and len(self.rows):
-            self.post_message(CursorMoved(self.id or "", new))
+            self.screen.post_message(CursorMoved(self.id or "", new))
 
     @property
     def row(self) -> Row | None:
