@@ -6,6 +6,7 @@ import json
 import re
 import unicodedata
 from collections.abc import Iterator
+from functools import lru_cache
 
 _COMBINING_LIMIT = 4
 _UNSAFE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
@@ -73,6 +74,7 @@ def columns(text: str) -> int:
     return len(text) if text.isascii() else sum(map(character_columns, text))
 
 
+@lru_cache(maxsize=4096)
 def character_columns(character: str) -> int:
     """The number of terminal cells of one visible character: 0, 1 or 2."""
     if unicodedata.category(character) in {"Mn", "Me"}:

@@ -51,6 +51,7 @@ async def seen(path: Path) -> tuple[str, str]:
                 )
             ),
         )
+        await wait(pilot, lambda: bool(app.frame.query("#ir")))
         view = app.frame.query_one("#ir", LineView)
         for number in range(len(view.rows)):
             view.move(number)

@@ -29,7 +29,7 @@ from relax_explorer.ui.tui import keys
 from relax_explorer.ui.tui.app import Explorer
 from relax_explorer.ui.tui.command_twin import command_line
 from relax_explorer.ui.tui.dialogs.pipeline_editor import PipelineEditor
-from relax_explorer.ui.tui.widgets.fixed_text import FixedText
+from relax_explorer.ui.tui.widgets.fixed_text import FixedLines
 from relax_explorer.ui.tui.widgets.framed import Box
 from relax_explorer.ui.tui.widgets.line_view import LineView
 from relax_explorer.viz.ir_graph import graph
@@ -389,7 +389,7 @@ async def test_a_wide_screen_shows_the_value_under_the_cursor(requirement: str, 
         async def shown() -> tuple[str, str]:
             await wait(pilot, lambda: app.is_at_rest)
             box = app.frame.query_one("#inspector", Box)
-            return str(box.border_title).strip(), app.frame.query_one("#inspector_text", FixedText).text.plain
+            return str(box.border_title).strip(), app.frame.query_one("#inspector_text", FixedLines).text
 
         await press(pilot, app, "s")
         assert await shown() == (
@@ -459,13 +459,13 @@ async def test_another_call_has_other_values_of_the_same_name(requirement: str, 
             await typed(pilot, app, f"goto {step}")
             await wait(pilot, lambda: app.is_at_rest)
             if str(app.frame.query_one("#inspector", Box).border_title).strip() == "a":
-                text = app.frame.query_one("#inspector_text", FixedText).text.plain
+                text = app.frame.query_one("#inspector_text", FixedLines).text
                 found[step] = re.findall(r"min (\S+)", text)
         first, *_, last = found
         for step in (first, last, first):  # with nothing in between
             await typed(pilot, app, f"goto {step}")
             await wait(pilot, lambda: app.is_at_rest)
-            text = app.frame.query_one("#inspector_text", FixedText).text.plain
+            text = app.frame.query_one("#inspector_text", FixedLines).text
             assert re.findall(r"min (\S+)", text) == found[step]
         assert (found[first], found[last]) == (["2"], ["4"])
 

@@ -8,7 +8,7 @@ from relax_explorer.core import passes as registry
 from relax_explorer.ui.tui.app import Explorer
 from relax_explorer.ui.tui.dialogs.pipeline_editor import PipelineEditor
 from relax_explorer.ui.tui.screens.passes_screen import PassesScreen
-from relax_explorer.ui.tui.widgets.fixed_text import FixedText
+from relax_explorer.ui.tui.widgets.fixed_text import FixedLines
 from tests.support.golden import Golden
 from tests.support.roundtrip import SAMPLES
 from tests.ui.test_explorer import screen_text, wait
@@ -53,8 +53,8 @@ async def settled(pilot: object, app: Explorer) -> None:
         found = app.screen.choices.verdicts
         await wait(pilot, lambda: len(found) == len(registry.names()))
     elif isinstance(app.frame, PassesScreen) and app.frame.query_one("#history").size.height:
-        panel = app.frame.query_one("#history_text", FixedText)
-        await wait(pilot, lambda: panel.text.plain or not app.state.selection.variable)
+        panel = app.frame.query_one("#history_text", FixedLines)
+        await wait(pilot, lambda: panel.text or not app.state.selection.variable)
     await wait(pilot, lambda: app.is_at_rest or isinstance(app.screen, PipelineEditor))
     await idle(pilot, app)
 

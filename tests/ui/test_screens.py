@@ -20,7 +20,7 @@ from relax_explorer.ui.tui.dialogs.inputs_dialog import Inputs
 from relax_explorer.ui.tui.dialogs.popup import Popup
 from relax_explorer.ui.tui.timeline import step_at, timeline
 from relax_explorer.ui.tui.widgets.command_input import CommandInput
-from relax_explorer.ui.tui.widgets.fixed_text import FixedText
+from relax_explorer.ui.tui.widgets.fixed_text import FixedLines
 from relax_explorer.ui.tui.widgets.line_view import LineView
 from tests.ui.test_explorer import LLAMA, screen_text, wait
 
@@ -445,27 +445,27 @@ async def test_the_history_of_the_selected_value_follows_the_cursor(folder: str)
     async with app.run_test(size=(120, 40)) as pilot:
         await idle(pilot, app)
         await typed(pilot, app, "go a")
-        panel = app.frame.query_one("#history_text", FixedText)
-        await wait(pilot, lambda: panel.text.plain)
-        assert panel.text.plain.split("\n") == [
+        panel = app.frame.query_one("#history_text", FixedLines)
+        await wait(pilot, lambda: panel.text)
+        assert panel.text.split("\n") == [
             "▌ 0 input = exp(x)  (n, 3) f32",
             "  2 Wrong ~ sin(x)  (n, 3) f32",
         ]
         assert "History of a" in screen_text(app)
         await press(pilot, app, "right_square_bracket")
-        await wait(pilot, lambda: panel.text.plain)
-        assert panel.text.plain.split("\n") == [
+        await wait(pilot, lambda: panel.text)
+        assert panel.text.split("\n") == [
             "  0 input = exp(x)  (n, 3) f32",
             "▌ 2 Wrong ~ sin(x)  (n, 3) f32",
         ]
         await press(pilot, app, "j")  # another value: the old history is not left behind
         assert "History of b" in screen_text(app)
-        assert "exp" not in panel.text.plain
-        await wait(pilot, lambda: panel.text.plain)
-        assert [line[:10] for line in panel.text.plain.split("\n")] == ["  0 input ", "▌ 2 Wrong "]
-        assert "~" not in panel.text.plain
+        assert "exp" not in panel.text
+        await wait(pilot, lambda: panel.text)
+        assert [line[:10] for line in panel.text.split("\n")] == ["  0 input ", "▌ 2 Wrong "]
+        assert "~" not in panel.text
         await press(pilot, app, "g")  # a function has none
-        assert panel.text.plain == "no value is selected"
+        assert panel.text == "no value is selected"
         assert "History of" not in screen_text(app)
         await typed(pilot, app, "go a")
         await press(pilot, app, "i")
@@ -480,9 +480,9 @@ async def test_the_history_is_not_traced_where_it_would_slow_keys_down(
     async with app.run_test(size=(120, 40)) as pilot:
         await idle(pilot, app)
         await typed(pilot, app, "go a")
-        panel = app.frame.query_one("#history_text", FixedText)
-        await wait(pilot, lambda: panel.text.plain)
-        assert panel.text.plain == "w traces it through the stages"
+        panel = app.frame.query_one("#history_text", FixedLines)
+        await wait(pilot, lambda: panel.text)
+        assert panel.text == "w traces it through the stages"
 
 
 @pytest.mark.parametrize("name", ["in0_x", "x"])

@@ -6,7 +6,7 @@ A RunView is made in the thread that moves the debugger. Nothing else reads the 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import overload
 
 from relax_explorer.core.exec.breakpoints import Breakpoint
@@ -29,6 +29,7 @@ from relax_explorer.viz.visible import columns, visible
 MOST = 200  # rows of a table
 NAMES = ((120, 32), (90, 24), (0, 16))  # cells of a name at most in a table of values from a width on
 WITH_READERS = 104  # cells of a table of values from which on it tells the readers
+MOST_STEPS = 100  # from an earlier position whose rows are looked at again
 LONG = 3_000  # rows of a function from which on constraints are not listed, since they mention every binding
 
 
@@ -68,6 +69,13 @@ class ValueRows(Sequence[Row]):
         longest = max([len(name) for name, _, _ in items[:MOST]], default=most)
         self.name_width = min(max(longest, 6), most)
         self._rows: dict[int, Row] = {}
+        self._before: dict[str, Row] = {}  # the rows of the step before, by name
+
+    def after(self, before: ValueRows) -> ValueRows:
+        """These rows, which take the text of values that stayed from the rows of another step."""
+        if (before.width, before.name_width, before.readers) == (self.width, self.name_width, self.readers):
+            self._before = {row.function: row for row in before._rows.values()}
+        return self
 
     def __len__(self) -> int:
         return len(self.items)
@@ -82,6 +90,10 @@ class ValueRows(Sequence[Row]):
         row = self._rows.get(number)
         if row is None:
             name, value, mark = self.items[number]
+            old = self._before.get(name)
+            if old is not None and old.node is value:
+                row = self._rows[number] = old if old.gutter == mark else replace(old, gutter=mark)
+                return row
             text = value_row(name, value, self._own_width, self.name_width)
             if self._has_readers and self.readers is not None:
                 gap = " " * max(1, self.width - CELLS - columns(text))
@@ -102,9 +114,9 @@ class ValueRows(Sequence[Row]):
 
 
 def run_view(
-    stage: Snapshot, session: DebugSession, tables: dict[str, IrTable], last: int, width: int
+    stage: Snapshot, session: DebugSession, tables: dict[str, IrTable], before: RunView | None, width: int
 ) -> RunView:
-    """The view of the current position. `tables` keeps the tables of the functions of the stage."""
+    """The view of the current position. `tables` keeps the tables of the functions of the stage; rows stay that look as `before`."""
     debugger = session.debugger
     name = shown_function(stage, session)
     if name not in tables:
@@ -115,17 +127,29 @@ def run_view(
     is_walked = debugger.inside is not None  # its operands have other names
     found = readers(fn) if type(fn) is e.Function and not is_walked else None
     values = ValueRows(_values(session), width, found)
+    if before is not None and _keeps_values(session, before.position):
+        lines, values = lines.after(before.lines), values.after(before.values)
     for number in range(
         min(len(values), 16)
     ):  # here, so that the first screen of arrays is not read by the UI thread
         values[number]
     hits = {at for item in debugger.breakpoints for at in item.hits}
+    last = max(0 if before is None else before.last, debugger.position)
     return RunView(
-        stage.number, debugger.frame.name, debugger.position, max(last, debugger.position), _now(session, lines), debugger.next_binding,
+        stage.number, debugger.frame.name, debugger.position, last, _now(session, lines), debugger.next_binding,
         "the run is over" if debugger.done else visible(place_text(place, session.frames[0])), _shapes_line(session), lines, values,
         tuple(_shape_rows(session, len(lines))), tuple(_call_rows(session)), tuple(_point_rows(session)), tuple(_watch_rows(session)),
         tuple(sorted(hits)), debugger.done,
     )  # fmt: skip
+
+
+def _keeps_values(session: DebugSession, position: int) -> bool:
+    """True if no step between a position and the present one wrote into a value."""
+    debugger = session.debugger
+    first, last = sorted((position, debugger.position))
+    return last - first <= MOST_STEPS and not any(
+        change.memory or change.states for change in debugger.machine.log[first:last]
+    )
 
 
 def _now(session: DebugSession, lines: TableRows) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from typing import cast
 
 from textual._compositor import Compositor
@@ -22,7 +23,9 @@ class Painter(Compositor):
 
     def update_widgets(self, widgets: set[Widget]) -> None:
         """Draw some widgets in the next picture, and with them all that wait to tell that they changed: one picture, not two."""
-        super().update_widgets(widgets | {widget for widget in self.visible_widgets if widget._repaint_regions})
+        super().update_widgets(
+            widgets | {widget for widget in self.visible_widgets if widget._repaint_regions}
+        )
 
     def _render_chops(
         self, crop: Region, is_rendered_line: Callable[[int], bool]
@@ -35,28 +38,21 @@ class Painter(Compositor):
             if not area.overlaps(crop):
                 continue
             left, right = area.column_span
-            gaps: list[tuple[int, list[int]]] = []  # rows in which the widget is seen, and the cells there
+            gaps: list[tuple[int, list[tuple[int, int]]]] = []  # rows in which the widget is seen, and where
             for y in rows:
                 if area.y <= y < area.bottom:
-                    cells = [x for x in cuts[y] if left <= x <= right]
                     row = screen[y]
-                    if any([row[x] is None for x in cells[:-1]]):
-                        gaps.append((y, cells))
+                    ends = [x for x in cuts[y] if left <= x <= right]
+                    seen = [cell for cell in pairwise(ends) if row[cell[0]] is None]
+                    if seen:
+                        gaps.append((y, seen))
             if gaps:
                 top, bottom = gaps[0][0], gaps[-1][0] + 1
                 strips = widget.render_lines(
                     Region(left - region.x, top - region.y, area.width, bottom - top)
                 )
-                for y, cells in gaps:
-                    _fill(screen[y], cells, strips[y - top], left)
+                for y, seen in gaps:
+                    row, strip = screen[y], strips[y - top]
+                    for start, end in seen:
+                        row[start] = strip.crop(start - left, end - left)
         return cast("Sequence[Mapping[int, Strip]]", screen)
-
-
-def _fill(row: _Cells, cells: list[int], strip: Strip, left: int) -> None:
-    """Put the pieces of a strip into the cells that are still empty."""
-    if len(cells) == 2:
-        row[cells[0]] = strip
-        return
-    for x, piece in zip(cells, strip.divide([x - left for x in cells[1:]]), strict=False):
-        if row[x] is None:
-            row[x] = piece

@@ -127,7 +127,7 @@ class RunControl:
                 if made_up
                 else ""
             )
-            return opened, run_view(stage, opened, tables, 0, width), said
+            return opened, run_view(stage, opened, tables, None, width), said
 
         def done(result: tuple[DebugSession, RunView, str]) -> None:
             self.session, view, said = result
@@ -179,14 +179,14 @@ class RunControl:
             self.app.say("no run; r starts one")
             return
         tables, width = self._tables, self.value_width
-        last = 0 if self.app.state.run is None else self.app.state.run.last
+        before = self.app.state.run
 
         def drive(job: Job) -> Answered | None:
             session.debugger.interrupt.clear()
             if asked != self.cancelled:  # after clear(), so that a cancellation in between is noticed
                 return None
             answer = work(session)
-            return Answered(answer, run_view(stage, session, tables, last, width), session.is_over)
+            return Answered(answer, run_view(stage, session, tables, before, width), session.is_over)
 
         def done(answered: Answered | None) -> None:
             if answered is not None and session is self.session:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, overload
 from relax_explorer.ui.tui.widgets.line_view import Row
 from relax_explorer.viz.compact import Piece
 from relax_explorer.viz.ir_table import IrTable, TableRow
+from relax_explorer.viz.outline import Place
 from relax_explorer.viz.table_diff import UNMARKED, TableDiff
 from relax_explorer.viz.table_folds import CHECKS, Fold, Folded, FoldKey, around
 from relax_explorer.viz.visible import character_columns, columns, fit, visible
@@ -38,6 +39,7 @@ class TableRows(Sequence[Row]):
         self.marks = {} if marks is None else marks
         self._rows: dict[int, Row] = {}
         self._with: tuple[Folded, TableRows] | None = None  # these rows with folds
+        self._before: TableRows | None = None  # the rows of the step before
 
     def __len__(self) -> int:
         return len(self.table if self.diff is None else self.diff)
@@ -58,6 +60,9 @@ class TableRows(Sequence[Row]):
         if self.diff is not None:
             marked = self.diff[number]
             return _row(marked.row, marked.glyph, marked.is_old)
+        kept = self._kept(number)
+        if kept is not None:
+            return kept
         shown = self.table[number]
         row = self._marked(shown)
         if self.values is None or not row.ghost:
@@ -67,17 +72,37 @@ class TableRows(Sequence[Row]):
             inline_value,
         )  # the machine, only once something ran
 
-        node = id(shown.place.node)
-        has_value = shown.place.kind == "binding" and node in self.values
-        inline = inline_value(self.values[node]) if has_value else " " * INLINE
+        value = _value(self, shown.place)
+        inline = inline_value(value) if value is not None else " " * INLINE
         return replace(row, ghost=f"{row.ghost} {inline}")
+
+    def after(self, before: TableRows | None) -> TableRows:
+        """These rows, which take those that look as before from the rows of another step."""
+        if before is not None and before.table is self.table and before.diff is self.diff:
+            before._before = None
+            self._before = before
+        return self
+
+    def _kept(self, number: int) -> Row | None:
+        """The row of the step before, if mark and value are the same."""
+        before = self._before
+        row = None if before is None else before._rows.get(number)
+        if before is None or row is None or (before.values is None) != (self.values is None):
+            return None
+        place = self.table.places[number]
+        if row.gutter != self._glyph(place):
+            return None
+        return row if _value(before, place) is _value(self, place) else None
+
+    def _glyph(self, place: Place) -> str:
+        return self.marks.get(id(place.node), " ") if place.kind != "else" else " "
 
     def without_values(self) -> TableRows:
         """The same rows where values have no room beside them."""
         return self if self.values is None else TableRows(self.table, self.diff, self.marks)
 
     def _marked(self, shown: TableRow) -> Row:
-        return _row(shown, self.marks.get(id(shown.place.node), " ") if shown.place.kind != "else" else " ")
+        return _row(shown, self._glyph(shown.place))
 
     def noted(self, number: int, note: str) -> Row:
         """A row with a note behind its text."""
@@ -228,6 +253,11 @@ class FoldedRows(TableRows):
         """The closed folds that hide a row."""
         row = self._places[number]
         return frozenset(fold.key for fold in around(self.closed.values(), row))
+
+
+def _value(rows: TableRows, place: Place) -> Value | None:
+    """The value of a binding; None if it has none yet."""
+    return None if rows.values is None or place.kind != "binding" else rows.values.get(id(place.node))
 
 
 def folds_around(folded: Folded, table: IrTable, node: object) -> frozenset[FoldKey]:

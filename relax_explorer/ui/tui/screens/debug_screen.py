@@ -14,10 +14,9 @@ from relax_explorer.ui.tui import keys
 from relax_explorer.ui.tui.debug_rows import RunView
 from relax_explorer.ui.tui.empty import no_run
 from relax_explorer.ui.tui.screens.program_frame import ProgramFrame
-from relax_explorer.ui.tui.screens.screen_frame import table_text
 from relax_explorer.ui.tui.state import State
 from relax_explorer.ui.tui.timeline import step_at, timeline
-from relax_explorer.ui.tui.widgets.fixed_text import FixedText
+from relax_explorer.ui.tui.widgets.fixed_text import FixedLines, FixedText
 from relax_explorer.ui.tui.widgets.framed import Box
 from relax_explorer.ui.tui.widgets.line_messages import CursorMoved, RowChosen
 from relax_explorer.ui.tui.widgets.line_view import LineView, Row, text_lines
@@ -56,7 +55,7 @@ class DebugScreen(ProgramFrame):
             yield LineView("calls", colored=False)
             yield LineView("points", colored=False)
             with Box(id="inspector"):
-                yield FixedText(id="inspector_text")
+                yield FixedLines(id="inspector_text")
         with Vertical(id="values_box"):
             yield FixedText(id="tabs")
             yield FixedText(id="value_head")
@@ -114,8 +113,8 @@ class DebugScreen(ProgramFrame):
             self.fill("inspect", lambda: value_page(name, value), self._show_page)
 
     def _show_page(self, lines: list[str]) -> None:
-        for view in self.query("#inspector_text").results(FixedText):  # none is left while the screen closes
-            view.show(table_text(lines))
+        for view in self.query("#inspector_text").results(FixedLines):  # none is left while the screen closes
+            view.show(lines)
 
     def _follow(self, view: RunView, binding: e.Binding | None) -> None:
         """Put the cursor on a binding that another screen selected."""

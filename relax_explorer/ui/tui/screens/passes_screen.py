@@ -15,12 +15,12 @@ from relax_explorer.ui.tui import keys, rows
 from relax_explorer.ui.tui.empty import no_program, no_rows
 from relax_explorer.ui.tui.rail import Folder, OffPass, rail_rows, strip_text
 from relax_explorer.ui.tui.screens.program_frame import ProgramFrame
-from relax_explorer.ui.tui.screens.screen_frame import WIDE, table_text
+from relax_explorer.ui.tui.screens.screen_frame import WIDE
 from relax_explorer.ui.tui.search import matches
 from relax_explorer.ui.tui.selection import DIFFS, LEAST_BESIDE
 from relax_explorer.ui.tui.state import State
 from relax_explorer.ui.tui.table_rows import BesideRows, TableRows
-from relax_explorer.ui.tui.widgets.fixed_text import FixedText
+from relax_explorer.ui.tui.widgets.fixed_text import FixedLines, FixedText
 from relax_explorer.ui.tui.widgets.framed import Box
 from relax_explorer.ui.tui.widgets.line_messages import CursorMoved, RowChosen
 from relax_explorer.ui.tui.widgets.line_view import STEP, LineView, Row, TextRows, text_lines
@@ -56,7 +56,7 @@ class PassesScreen(ProgramFrame):
             with Box(id="details"):
                 yield FixedText(id="details_text")
             with Box(id="history"):
-                yield FixedText(id="history_text")
+                yield FixedLines(id="history_text")
 
     def fit(self) -> None:
         """The list of stages is a drawer where the program needs the room."""
@@ -197,7 +197,8 @@ class PassesScreen(ProgramFrame):
         lines = rows.detail_lines(session, stage, state.selection)
         place = " ▸ ".join(part for part in (state.selection.function, state.selection.variable) if part)
         self.query_one("#details", Box).show_title(visible(place or stage.made_by))
-        self.query_one("#details_text", FixedText).show(table_text(lines))
+        text = Text("\n".join(lines), no_wrap=True, overflow="ellipsis")
+        self.query_one("#details_text", FixedText).show(text)
         self._draw_history(state)
 
     def _draw_history(self, state: State) -> None:
@@ -215,8 +216,8 @@ class PassesScreen(ProgramFrame):
             self.leave_empty("trace")
 
     def _show_history(self, lines: list[str]) -> None:
-        for view in self.query("#history_text").results(FixedText):  # none is left while the screen closes
-            view.show(table_text(lines))
+        for view in self.query("#history_text").results(FixedLines):  # none is left while the screen closes
+            view.show(lines)
 
     # -- selecting ------------------------------------------------------------------------------------------------
 

@@ -384,8 +384,3 @@ def _wrong(state: State) -> str:
     found = () if state.session is None else state.session.distinct_problems
     count = sum(problem.level > Severity.NOTE for _, problem, _ in found)
     return f"{count} problem{'s' * (count > 1)}  " if count else ""
-
-
-def table_text(lines: list[str]) -> Text:
-    """Lines that a Static shows as they are, cut at its width."""
-    return Text("\n".join(lines), no_wrap=True, overflow="ellipsis")

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import zip_longest
+
+from rich.segment import Segment
 from rich.text import Text
 from textual.geometry import Region
+from textual.strip import Strip
 from textual.widget import Widget
 
-from relax_explorer.viz.visible import columns
+from relax_explorer.viz.visible import columns, fit, visible
 
 
 class FixedText(Widget):
@@ -33,3 +38,32 @@ class FixedText(Widget):
         """The rows of a text at most. Two rows that follow each other in a wrapped line are longer than the width."""
         width = max(1, self.size.width)
         return sum([1 + 2 * columns(line) // width for line in text.plain.split("\n")])
+
+
+class FixedLines(Widget):
+    """Lines of plain text in a place of fixed size, each cut at its width. Only lines that differ are drawn."""
+
+    def __init__(self, id: str) -> None:
+        super().__init__(id=id)
+        self.lines: Sequence[str] = ()
+
+    @property
+    def text(self) -> str:
+        """The lines in one text."""
+        return "\n".join(self.lines)
+
+    def show(self, lines: Sequence[str]) -> None:
+        """Show other lines."""
+        old, self.lines = self.lines, lines
+        changed = [y for y, (before, line) in enumerate(zip_longest(old, lines)) if before != line]
+        if changed and changed[0] < self.size.height:
+            height = min(changed[-1] + 1, self.size.height) - changed[0]
+            self.refresh(Region(0, changed[0], self.size.width, height))
+
+    def render_line(self, y: int) -> Strip:
+        """The strip of line `y`."""
+        width, style = self.size.width, self.rich_style
+        if y >= len(self.lines):
+            return Strip.blank(width, style)
+        text = fit(visible(self.lines[y], 2 * width + 1), width)
+        return Strip([Segment(text + " " * (width - columns(text)), style)], width)

@@ -27,6 +27,7 @@ from relax_explorer.viz.visible import visible
 
 MAX_WIDTH = 2000
 STEP = 8  # columns of a scroll to the side
+MOST_KEPT = 1_000  # drawn lines
 
 
 @lru_cache(maxsize=512)
@@ -80,6 +81,11 @@ class Row:
     pieces: tuple[tuple[str, str], ...] = ()
     note: str = ""  # shown behind the text, which is cut off before it
 
+    @property
+    def look(self) -> tuple[object, ...]:
+        """What is seen of the row."""
+        return self.text, self.gutter, self.ghost, self.pieces, self.note
+
 
 def text_lines(lines: Sequence[str]) -> list[Row]:
     """Lines of plain text as rows."""
@@ -103,6 +109,14 @@ class TextRows(Sequence[Row]):
         if isinstance(line, slice):
             return [self[n] for n in range(*line.indices(len(self)))]
         return Row(self._lines[line], node=line + 1)
+
+
+def _are_alike(old: tuple[bool, Row | None], new: tuple[bool, Row | None]) -> bool:
+    """True if two lines look alike."""
+    (was_cursor, before), (is_cursor, row) = old, new
+    if was_cursor != is_cursor or before is row:
+        return was_cursor == is_cursor
+    return before is not None and row is not None and before.look == row.look
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +144,7 @@ class LineView(ScrollView, Framed, can_focus=True, inherit_bindings=False):
         self.cursor = 0
         self.colored = colored
         self.tokens = DARK
-        self._strips: dict[tuple[int, bool], Strip] = {}
+        self._strips: dict[tuple[int, bool], tuple[Row | None, Strip]] = {}  # by identity of the row
         self._styles: dict[tuple[str, bool], Style] = {}
         self._look = _Look()
 
@@ -146,29 +160,27 @@ class LineView(ScrollView, Framed, can_focus=True, inherit_bindings=False):
 
     def show(self, rows: Sequence[Row], cursor: int | None = None) -> None:
         """Show other lines. Without `cursor` the cursor stays. Lines that look as before are not drawn again."""
-        before = self._looks()
+        before = self._shown()
         self.rows = rows
-        self._strips.clear()
         size = Size(MAX_WIDTH, len(rows))  # to measure all rows would write them all
         self.set_reactive(ScrollView.virtual_size, size)  # only a new scrollbar changes the layout
         self._scroll_update(size)
         self.cursor = max(0, min(self.cursor if cursor is None else cursor, len(rows) - 1))
         self._follow()
         for line, (old, new) in enumerate(
-            zip(before, self._looks(), strict=False), int(self.scroll_offset.y)
+            zip(before, self._shown(), strict=False), int(self.scroll_offset.y)
         ):
-            if old != new:
+            if not _are_alike(old, new):
                 self.refresh_line(line)
 
-    def _looks(self) -> list[tuple[object, ...]]:
-        """What the visible lines look like."""
+    def _shown(self) -> list[tuple[bool, Row | None]]:
+        """The visible lines: is the cursor there, and the row, if there is one."""
         top = int(self.scroll_offset.y)
-        shown = self.rows[top : top + self.lines_shown]
-        looks = [
-            (n == self.cursor, row.text, row.gutter, row.ghost, row.pieces, row.note)
-            for n, row in enumerate(shown, top)
+        rows = self.rows[top : top + self.lines_shown]
+        return [
+            *[(n == self.cursor, row) for n, row in enumerate(rows, top)],
+            *[(False, None)] * (self.lines_shown - len(rows)),
         ]
-        return looks + [()] * (self.lines_shown - len(shown))
 
     def move(self, to: int, tell: bool = True) -> None:
         """Put the cursor on a line."""
@@ -280,16 +292,19 @@ class LineView(ScrollView, Framed, can_focus=True, inherit_bindings=False):
     def _framed(self, y: int) -> Strip:
         """Visible line `y` between the edges of the frame."""
         number = self._look.top + y
-        key = (number, number == self.cursor) if number < len(self.rows) else (-1, False)
-        strip = self._strips.get(key)
-        if strip is None:
-            if len(self._strips) > 4000:
-                self._strips.clear()
-            line = self.render_line(y)
-            for line_filter in self._look.filters:
-                line = line.apply_filter(line_filter, self._look.ground)
-            left, right = self._edges
-            strip = self._strips[key] = Strip([*left, *line, *right], self.outer_size.width)
+        row = self.rows[number] if number < len(self.rows) else None
+        key = id(row), row is not None and number == self.cursor
+        kept = self._strips.get(key)
+        if kept is not None:
+            return kept[1]
+        if len(self._strips) > MOST_KEPT:
+            self._strips.clear()
+        line = self.render_line(y)
+        for line_filter in self._look.filters:
+            line = line.apply_filter(line_filter, self._look.ground)
+        left, right = self._edges
+        strip = Strip([*left, *line, *right], self.outer_size.width)
+        self._strips[key] = row, strip
         return strip
 
     @cached_property
