@@ -23,7 +23,7 @@ from tests.perf.generate import transformer
 from tests.perf.scratch import empty_folder
 
 SIZE = (60, 200)
-QUIET = 0.003  # this many seconds without output end a repaint
+QUIET = 0.15  # this many seconds without output end a repaint: also a panel that is filled later belongs to it
 PRESSES = 40
 IDLE = 20  # seconds
 TEXT = b"matmul"
@@ -69,13 +69,15 @@ class Terminal:
         fields = Path(f"/proc/{self.pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
-    def press(self, key: bytes) -> None:
-        """Press a key and wait for its repaint."""
+    def press(self, key: bytes) -> float:
+        """Press a key and wait for its last repaint; the seconds until then."""
+        started = last = time.perf_counter()
         os.write(self.fd, key)
         wait = 20.0
         while select.select([self.fd], [], [], wait)[0]:
             os.read(self.fd, 1 << 16)
-            wait = QUIET
+            last, wait = time.perf_counter(), QUIET
+        return last - started
 
     def close(self) -> None:
         """End the process."""
@@ -127,11 +129,7 @@ def _pressed(
         terminal.drain()
 
     def press() -> Seconds:
-        times = []
-        for number in range(PRESSES):
-            started = time.perf_counter()
-            terminal.press(back if back and number % 2 else key)
-            times.append(time.perf_counter() - started - QUIET)
+        times = [terminal.press(back if back and number % 2 else key) for number in range(PRESSES)]
         return Seconds(sorted(times)[PRESSES * 19 // 20 - 1])
 
     return "", press

@@ -54,5 +54,6 @@ class Painter(Compositor):
                 for y, seen in gaps:
                     row, strip = screen[y], strips[y - top]
                     for start, end in seen:
-                        row[start] = strip.crop(start - left, end - left)
+                        is_whole = (start, end) == (left, right)
+                        row[start] = strip if is_whole else strip.crop(start - left, end - left)
         return cast("Sequence[Mapping[int, Strip]]", screen)

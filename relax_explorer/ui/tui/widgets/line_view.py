@@ -130,6 +130,8 @@ class _Look:
     ground: Color = TRANSPARENT
     border: object = None
     filters: tuple[LineFilter, ...] = ()
+    has_focus: bool = False
+    is_active: bool = False  # is the cursor marked?
 
 
 class LineView(ScrollView, Framed, can_focus=True, inherit_bindings=False):
@@ -299,11 +301,11 @@ class LineView(ScrollView, Framed, can_focus=True, inherit_bindings=False):
             return kept[1]
         if len(self._strips) > MOST_KEPT:
             self._strips.clear()
-        line = self.render_line(y)
+        cells = list(self.render_line(y)) if row is None else self._drawn(row, key[1])
         for line_filter in self._look.filters:
-            line = line.apply_filter(line_filter, self._look.ground)
+            cells = line_filter.apply(cells, self._look.ground)
         left, right = self._edges
-        strip = Strip([*left, *line, *right], self.outer_size.width)
+        strip = Strip([*left, *cells, *right], self.outer_size.width)
         self._strips[key] = row, strip
         return strip
 
@@ -331,6 +333,8 @@ class LineView(ScrollView, Framed, can_focus=True, inherit_bindings=False):
             self.background_colors[1],
             self.styles.border,
             tuple(self.get_line_filters()),
+            self.has_focus_within,
+            self._is_active,
         )
 
     def render_line(self, y: int) -> Strip:
@@ -359,7 +363,7 @@ class LineView(ScrollView, Framed, can_focus=True, inherit_bindings=False):
         if not is_cursor:
             return Style()
         if self.tokens.cursor:
-            return Style(bgcolor=self.tokens.cursor, bold=self.has_focus_within or None)
+            return Style(bgcolor=self.tokens.cursor, bold=self._look.has_focus or None)
         return Style(bold=True)
 
     @property
@@ -370,12 +374,10 @@ class LineView(ScrollView, Framed, can_focus=True, inherit_bindings=False):
 
     def on_focus(self) -> None:
         """Mark the cursor."""
-        self._forget()
         self.refresh()
 
     def on_blur(self) -> None:
         """Unmark the cursor, if another view took the focus."""
-        self._forget()
         self.refresh()
 
     def _style(self, role: str, is_cursor: bool) -> Style:
@@ -392,7 +394,7 @@ class LineView(ScrollView, Framed, can_focus=True, inherit_bindings=False):
         return found
 
     def _segments(self, row: Row, is_cursor: bool) -> list[Segment]:
-        is_marked = is_cursor and self._is_active
+        is_marked = is_cursor and self._look.is_active
         styled = self._style
         segments = [
             Segment("▌" if is_marked else " ", styled("focus", is_cursor)),

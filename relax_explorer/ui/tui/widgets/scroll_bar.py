@@ -28,13 +28,16 @@ class QuickBar(ScrollBar):
             back_color=look.style.bgcolor or Color.default(),
             bar_color=look.style.color or Color.default(),
         )
-        ground, filters = self.background_colors[1], self.get_line_filters()
+        ground, filters, below = self.background_colors[1], self.get_line_filters(), self.rich_style
         drawn: dict[Segment, Strip] = {}  # most rows are equal
         for segment in bar.segments:
             if segment not in drawn:
-                strip = Strip([segment], self.size.width)
+                cells = list(Segment.apply_style([segment], below))
                 for line_filter in filters:
-                    strip = strip.apply_filter(line_filter, ground)
-                drawn[segment] = strip
+                    cells = line_filter.apply(cells, ground)
+                drawn[segment] = Strip(cells, self.size.width)
         strips = [drawn[segment] for segment in bar.segments]
-        return [strip.crop(*crop.column_span) for strip in strips[crop.y : crop.bottom]]
+        shown = strips[crop.y : crop.bottom]
+        if crop.column_span == (0, self.size.width):
+            return shown
+        return [strip.crop(*crop.column_span) for strip in shown]

@@ -1,0 +1,182 @@
+"""What the explorer draws in shorter ways is what Textual would draw: its screens, its lines, its scrollbars, and each single change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+import pytest
+from rich.cells import cell_len
+from rich.style import Style
+from textual._compositor import ChopsUpdate, Compositor, LayoutUpdate
+from textual.app import App
+from textual.geometry import Region
+from textual.screen import Screen
+from textual.scroll_view import ScrollView
+from textual.scrollbar import ScrollBar
+from textual.strip import Strip
+
+from relax_explorer.ui.tui.app import Explorer
+from relax_explorer.ui.tui.widgets.graph_canvas import GraphCanvas
+from relax_explorer.ui.tui.widgets.line_view import LineView
+from relax_explorer.ui.tui.widgets.scroll_bar import QuickBar
+from tests.ui.test_explorer import LLAMA
+from tests.ui.test_looks import settled
+from tests.ui.test_screens import idle, press
+
+Cell = tuple[str, Style | None]
+KEYS = (
+    "j", "ctrl+d", "G", "right_square_bracket", "d", "c", "greater_than_sign", "m", "enter", "n", "tab", "j", "tab", "i",
+    "question_mark", "escape", "2", "s", "s", "b", "s", "v", "tab", "j", "3", "j", "4", "j", "6", "colon", "p", "escape", "1", "T", "G",
+)  # fmt: skip
+
+
+def cells(strips: list[Strip]) -> list[list[Cell]]:
+    """What stands in each cell. A blank has no colour of its own."""
+    return [
+        [
+            (character, _seen(character == " ", segment.style))
+            for segment in strip
+            for character in _spread(segment.text)
+        ]
+        for strip in strips
+    ]
+
+
+def _spread(text: str) -> Iterator[str]:
+    """The characters, an empty one for the second cell of a wide one."""
+    for character in text:
+        yield character
+        yield from [""] * (cell_len(character) - 1)
+
+
+@cache
+def _seen(is_blank: bool, style: Style | None) -> Style | None:
+    if style is None:
+        return None
+    if is_blank and not (style.reverse or style.underline):
+        return Style(bgcolor=style.bgcolor)
+    return style.without_color.clear_meta_and_links() + Style(color=style.color, bgcolor=style.bgcolor)
+
+
+def whole(screen: Screen[Any], compositor: type[Compositor]) -> list[list[Cell]]:
+    """A whole screen, as a class of compositors draws it."""
+    own = screen._compositor
+    chops = compositor._render_chops(own, own.size.region, lambda y: True)
+    return cells([Strip.join(chop.values()) for chop in chops[: own.size.height]])
+
+
+class Terminal:
+    """What a terminal shows after all pictures so far."""
+
+    def __init__(self) -> None:
+        self.rows: list[list[Cell]] = []
+
+    def take(self, update: object) -> None:
+        """Draw a picture over the last ones."""
+        if isinstance(update, LayoutUpdate):
+            self.rows = cells([Strip.join(row) for row in update.strips])
+        elif isinstance(update, ChopsUpdate):
+            for y, start, end in update.spans:
+                for stop, (x, strip) in zip(update.chop_ends[y], update.chops[y].items(), strict=False):
+                    if strip is not None and x < end and stop > start:
+                        shown = cells([strip])[0][: min(stop, end) - x]
+                        self.rows[y][x : x + len(shown)] = shown
+
+
+@pytest.fixture
+def terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
+    """A terminal that takes all pictures of an app."""
+    found = Terminal()
+    shown = App._display
+
+    def display(self: App[Any], screen: Screen[Any], update: Any) -> None:
+        found.take(update)
+        shown(self, screen, update)
+
+    monkeypatch.setattr(App, "_display", display)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("size", "theme"), [((80, 24), "mono"), ((160, 45), "dark")], ids=["80x24", "160x45"]
+)
+async def test_after_each_key_the_terminal_shows_what_textual_would_draw(
+    terminal: Terminal, size: tuple[int, int], theme: str
+) -> None:
+    app = Explorer(LLAMA, "default", theme=theme)
+    looked_at: set[str] = set()
+    async with app.run_test(size=size) as pilot:
+        await idle(pilot, app)
+        for key in KEYS:
+            await press(pilot, app, key)
+            await settled(pilot, app)
+            expected = whole(app.screen, Compositor)
+            assert whole(app.screen, type(app.screen._compositor)) == expected, key
+            if app.screen is app.frame:  # a dialog is drawn by Textual, over a picture of what is below
+                assert terminal.rows == expected, key
+            looked_at |= looked(app)
+    assert {"ir", "debug_ir", "values", "problems"} <= looked_at
+    assert size[0] < 100 or {"stages", "QuickBar"} <= looked_at
+
+
+def looked(app: Explorer) -> set[str]:
+    """Compare each list of lines and each scrollbar with what Textual draws; which ones that were."""
+    found = set()
+    for view in app.screen.query(LineView):
+        if view.region.area and view.display and not isinstance(view, GraphCanvas):
+            area = Region(0, 0, view.outer_size.width, view.outer_size.height)
+            shown = cells(view.render_lines(area))
+            view.refresh()  # else Textual gives the lines of an earlier look
+            assert shown == cells(ScrollView.render_lines(view, area)), view.id
+            part = Region(2, 1, area.width - 3, max(0, area.height - 2))
+            assert cells(view.render_lines(part)) == cells(ScrollView.render_lines(view, part)), view.id
+            found.add(view.id or "")
+            bar = view.vertical_scrollbar
+            if not bar.region.area or not view.show_vertical_scrollbar:
+                continue
+            area = Region(0, 0, bar.outer_size.width, bar.outer_size.height)
+            assert isinstance(bar, QuickBar)
+            assert cells(bar.render_lines(area)) == cells(ScrollBar.render_lines(bar, area))
+            found.add("QuickBar")
+    return found
+
+
+async def test_a_widget_that_others_hide_is_not_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    from textual.containers import Container
+
+    drawn: list[str] = []
+    before = Container.render_lines
+    monkeypatch.setattr(
+        Container, "render_lines", lambda self, crop: [drawn.append(self.id or ""), before(self, crop)][1]
+    )
+    app = Explorer(LLAMA)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await idle(pilot, app)
+        drawn.clear()
+        await press(pilot, app, "j", "ctrl+d", "G")
+        assert "body" not in drawn
+        app.frame.query_one("#ir").display = False
+        await idle(pilot, app)
+        assert "body" in drawn
+
+
+async def test_a_key_and_its_panels_are_one_picture(monkeypatch: pytest.MonkeyPatch) -> None:
+    app = Explorer(LLAMA)
+    async with app.run_test(size=(200, 60)) as pilot:
+        await idle(pilot, app)
+        await press(pilot, app, "j", "j")
+        await settled(pilot, app)  # by now it is known that the panels are quick
+        pictures: list[ChopsUpdate] = []
+        shown = App._display
+
+        def display(self: App[Any], screen: Screen[Any], update: Any) -> None:
+            pictures.extend([update] if isinstance(update, ChopsUpdate) else [])
+            shown(self, screen, update)
+
+        monkeypatch.setattr(App, "_display", display)
+        await press(pilot, app, "j")
+        await settled(pilot, app)
+        panel = app.frame.query_one("#history_text").region
+        assert any(panel.y <= y < panel.bottom and end > panel.x for y, _, end in pictures[0].spans)
