@@ -107,6 +107,15 @@ class PairTable:
             ("breakpoint" if differs else "muted", rest),
         )
 
+    def middle(self, pair: Pairing) -> str:
+        """What stands between both programs: the distance as a number and as a bar, and how many elements differ."""
+        apart = pair.delta
+        if apart is None or not (apart.equal or apart.reason == "values"):
+            return pair_state(pair)
+        state = "ok" if apart.equal else f"{apart.count} of {apart.size}"
+        number = distance_number(apart.max_abs).rjust(_DISTANCE)
+        return f"{number} {_cell(distance_bar(apart, self.bar), self.bar)} {state}"
+
     @property
     def _distance(self) -> int:
         """The cell where the distance begins."""

@@ -23,7 +23,9 @@ from tests.perf.generate import transformer
 from tests.perf.scratch import empty_folder
 
 SIZE = (60, 200)
-QUIET = 0.15  # this many seconds without output end a repaint: also a panel that is filled later belongs to it
+QUIET = (
+    0.15  # this many seconds without output end a repaint: also a panel that is filled later belongs to it
+)
 PRESSES = 40
 IDLE = 20  # seconds
 TEXT = b"matmul"

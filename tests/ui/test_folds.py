@@ -6,12 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from relax_explorer.core.ir import expr as e
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.syntax.load import load
 from relax_explorer.core.syntax.parser import parse
 from relax_explorer.ui.tui.app import Explorer
 from relax_explorer.ui.tui.rows import compact_rows
 from relax_explorer.ui.tui.table_rows import BesideRows, TableRows, cut
+from relax_explorer.ui.tui.widgets.line_view import LineView
 from relax_explorer.viz.ir_table import IrTable
 from relax_explorer.viz.table_folds import Folded
 from relax_explorer.viz.visible import columns
@@ -310,3 +312,25 @@ async def test_a_step_to_a_folded_check_opens_it() -> None:
         assert "check_tensor_info" in under_cursor(app)
         await press(pilot, app, "Z")
         assert "▶" in screen_text(app)
+
+
+async def test_the_cursor_leaves_rows_that_are_not_shown_for_the_next_change() -> None:
+    app = Explorer(str(SAMPLES[0].parent / "broken_build"))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await idle(pilot, app)
+        await typed(pilot, app, "stage FuseOps")
+        for name, goal in (
+            ("permute_dims", "lv"),
+            ("rms_norm1", "rms_norm1"),
+            ("permute_dims3", "permute_dims3"),
+            ("lv", "lv"),
+        ):
+            await typed(pilot, app, "diff inline")
+            await typed(pilot, app, f"go {name}")
+            await typed(pilot, app, "diff only")
+            row = app.frame.query_one("#ir", LineView).row
+            assert row is not None
+            assert isinstance(row.node, e.VarBinding)
+            assert row.node is app.state.selection.binding
+            assert (row.node.var.name, app.state.selection.variable) == (goal, goal)
+            assert f"History of {goal}" in screen_text(app)

@@ -300,3 +300,44 @@ async def test_what_differs_has_another_colour_than_what_does_not() -> None:
             colours.setdefault(row.gutter, set()).add(last.style.color.name)
         assert colours["≠"] == {app.tokens.role("breakpoint").color}
         assert colours["="] == colours["a"] == {app.tokens.role("muted").color}
+
+
+async def test_on_a_wide_screen_both_bindings_stand_beside_their_distance(folder: str) -> None:
+    app = Explorer(folder)
+    async with app.run_test(size=(200, 60)) as pilot:
+        await idle(pilot, app)
+        await press(pilot, app, "right_square_bracket", "5")
+        await wait(pilot, lambda: app.state.compared is not None)
+        view = app.screen.query_one("#pairs", LineView)
+        shown = {row.node.pairing.a.name: row for row in view.rows if row.node.pairing.a is not None}
+        for row in shown.values():
+            assert len(row.text) == 200 - 6
+            assert row.text.count("│") == 2
+        sides = {name: [part.split() for part in row.text.split("│")] for name, row in shown.items()}
+        assert sides["q"][0][:5] == ["2", "q", "=", "sin(p)", "(2,"]
+        assert sides["q"][1][1:] == ["▪▪▪▪▪▪▪▪", "6", "of", "6"]
+        assert sides["q"][2][:4] == ["2", "q", "=", "cos(p)"]
+        assert sides["p"][1] == ["0", "=", "ok"]
+        assert sides["unused"][1:] == [["only", "in", "A"], []]
+        title = screen_text(app).split("\n")[2]
+        assert "A 0 input" in title
+        assert "B 1 Wrong" in title
+        line = next(line for line in screen_text(app).split("\n") if "sin(p)" in line)
+        assert [n for n, cell in enumerate(title) if cell == "│"] == [
+            n for n, cell in enumerate(line) if cell == "│"
+        ]
+        await pilot.resize_terminal(160, 60)
+        await idle(pilot, app)
+        assert "sin(p)" not in "".join(row.text for row in view.rows)
+        assert "max|Δ|" in screen_text(app).split("\n")[2]
+
+
+def test_a_row_of_two_programs_is_made_when_it_is_drawn() -> None:
+    pairs = views(FIRST, SECOND)
+    rows = pair_rows.PairRows(pairs, pair_rows.BESIDE)
+    assert len(rows) == len(pairs) > 3
+    assert rows[1:3] == [rows[1], rows[2]]
+    assert rows[1] is rows[1]
+    assert sorted(rows._rows) == [1, 2]
+    assert {len(row.text) for row in rows} == {pair_rows.BESIDE}
+    assert "│  " not in pair_rows.PairRows(pairs, pair_rows.BESIDE - 1).heading("x", "y")

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import ChainMap
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import overload
 
 from relax_explorer.core.exec.interrupt import Interrupt, polled
 from relax_explorer.core.ir import expr as e
@@ -15,11 +16,17 @@ from relax_explorer.core.session.compare import Pairing
 from relax_explorer.core.session.lockstep import Lockstep
 from relax_explorer.core.session.recording import Production
 from relax_explorer.core.session.snapshot import Snapshot
-from relax_explorer.ui.tui.table_rows import TableRows
+from relax_explorer.ui.tui.table_rows import TableRows, half
+from relax_explorer.ui.tui.widgets.line_view import Row
+from relax_explorer.viz.compact import Piece
 from relax_explorer.viz.debug_text import value_text
 from relax_explorer.viz.ir_table import IrTable
-from relax_explorer.viz.pair_table import pair_detail, pair_glyph, pair_state
+from relax_explorer.viz.pair_table import PairTable, pair_detail, pair_glyph, pair_state
 from relax_explorer.viz.value_table import inline_value
+from relax_explorer.viz.visible import columns, fit
+
+BESIDE = 170  # cells from which on both programs stand beside the distances
+MIDDLE = 34  # cells between both programs
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +88,60 @@ class PairView:
             for line, look in zip(lines, looks, strict=False)
         ]
         return [*shown, *lines[len(sides) :]]
+
+
+class PairRows(Sequence[Row]):
+    """The table of pairs in some cells, each row made when it is drawn. From `BESIDE` cells on, both programs stand side by side."""
+
+    def __init__(self, pairs: Sequence[PairView], width: int) -> None:
+        self._pairs, self._width = pairs, width
+        self._table = PairTable.of(width)
+        self._rows: dict[int, Row] = {}
+        self._half = (width - MIDDLE) // 2 if width >= BESIDE else 0
+
+    def __len__(self) -> int:
+        return len(self._pairs)
+
+    @overload
+    def __getitem__(self, number: int) -> Row: ...
+    @overload
+    def __getitem__(self, number: slice) -> list[Row]: ...
+    def __getitem__(self, number: int | slice) -> Row | list[Row]:
+        if isinstance(number, slice):
+            return [self[n] for n in range(*number.indices(len(self)))]
+        row = self._rows.get(number)
+        if row is None:
+            view = self._pairs[number]
+            pieces = self._beside(view) if self._half else self._table.pieces(view.pairing)
+            text = "".join(text for _, text in pieces)
+            row = self._rows[number] = Row(text, pair_glyph(view.pairing), view, pieces=tuple(pieces))
+        return row
+
+    def heading(self, a: str, b: str) -> str:
+        """The names of the columns, or of both stages."""
+        if not self._half:
+            return self._table.heading
+        left = fit(f"A {a}", self._half)
+        return f"{left}{' ' * (self._half - columns(left))} │ {'max|Δ|':>8}{' ' * (MIDDLE - 14)} │ B {b}"
+
+    def _beside(self, view: PairView) -> list[Piece]:
+        """The binding of A, the distance, the binding of B."""
+        pairing = view.pairing
+        differs = pairing.delta is not None and not pairing.equal
+        middle = fit(self._table.middle(pairing), MIDDLE - 6)
+        return [
+            *_binding(view.a, self._half),
+            ("muted", " │ "),
+            ("breakpoint" if differs else "muted", middle + " " * (MIDDLE - 6 - columns(middle))),
+            ("muted", " │ "),
+            *_binding(view.b, self._half),
+        ]
+
+
+def _binding(spot: Spot | None, width: int) -> list[Piece]:
+    """The row of a binding in exactly some cells; blank where a program stays at an earlier one."""
+    is_here = spot is not None and spot.binding is not None
+    return half(spot.rows.table[spot.row] if is_here and spot is not None else None, width, 0, "", "")
 
 
 class _Side:

@@ -292,11 +292,11 @@ class BesideRows(TableRows):
         right = self.width - len(SEPARATOR) - left
         role = "removed" if kind == "removed" else ""
         pieces = (
-            *_half(old, left, self.shift, role, note),
+            *half(old, left, self.shift, role, note),
             ("muted", SEPARATOR[:2]),
             ("added", "+") if kind == "added" else ("muted", " "),
             ("muted", SEPARATOR[3:]),
-            *_half(new, right, self.shift, "", note),
+            *half(new, right, self.shift, "", note),
         )
         marked = self.pairs[number]
         shown = new or old
@@ -311,7 +311,7 @@ class BesideRows(TableRows):
         return max([columns(side.text) for side in sides], default=0)
 
 
-def _half(row: TableRow | None, width: int, shift: int, role: str, note: str) -> list[Piece]:
+def half(row: TableRow | None, width: int, shift: int, role: str, note: str) -> list[Piece]:
     """One side, exactly `width` cells wide: the text from cell `shift` on, a note that is never cut off by it, its StructInfo at the right."""
     if row is None:
         return [("text", " " * width)]

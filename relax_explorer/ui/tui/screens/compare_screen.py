@@ -11,7 +11,7 @@ from textual.containers import Container
 from relax_explorer.core.session.compare import Pairing, Side, Verdict
 from relax_explorer.ui.tui import keys
 from relax_explorer.ui.tui.empty import no_comparison
-from relax_explorer.ui.tui.pair_rows import PairView, Spot
+from relax_explorer.ui.tui.pair_rows import PairRows, PairView, Spot
 from relax_explorer.ui.tui.screens.passes_screen import ahead
 from relax_explorer.ui.tui.screens.screen_frame import Frame
 from relax_explorer.ui.tui.state import Compared, State
@@ -20,7 +20,6 @@ from relax_explorer.ui.tui.widgets.framed import Box
 from relax_explorer.ui.tui.widgets.line_messages import CursorMoved, RowChosen
 from relax_explorer.ui.tui.widgets.line_view import LineView, Row, text_lines
 from relax_explorer.viz.pair_table import (
-    PairTable,
     distance_number,
     distances_line,
     largest,
@@ -97,15 +96,17 @@ class CompareScreen(Frame):
             f"{state.session.stages[number].label} {visible(state.session.stages[number].made_by, 40)}"
             for number in (compared.a, compared.b)
         ]
-        table = PairTable.of(self.app.size.width - 6)
         pairs = [view.pairing for view in compared.pairs]
-        rows = [_row(table, view) for view in compared.pairs]
+        rows = PairRows(compared.pairs, self.app.size.width - 6)
+        heading = rows.heading(*names)
         view = self.query_one("#pairs", LineView)
         is_new, self._shown = compared is not self._shown, compared
-        view.show(rows or [_plain("no values to compare")], _first(verdict, pairs) if is_new else None)
+        view.show(
+            rows if pairs else [_plain("no values to compare")], _first(verdict, pairs) if is_new else None
+        )
         view.centre()
-        view.show_title(f" {table.heading}")
-        self.query_one("#pair_head", FixedText).show(Text(f"   {table.heading}", no_wrap=True))
+        view.show_title(f" {heading}")
+        self.query_one("#pair_head", FixedText).show(Text(f"   {heading}", no_wrap=True))
         wrong = sum(not pair.equal and pair.delta is not None for pair in pairs)
         view.border_subtitle = f"{wrong} of {len(pairs)} pairs differ"
         for letter, name in zip("ab", names, strict=True):
@@ -215,8 +216,9 @@ class CompareScreen(Frame):
             self.explorer.say("this value has no binding")
 
     def _differing(self) -> list[int]:
-        rows = self.query_one("#pairs", LineView).rows
-        return [n for n, row in enumerate(rows) if row.gutter == "≠"]
+        compared = self.explorer.state.compared
+        pairs = () if compared is None else compared.pairs
+        return [n for n, view in enumerate(pairs) if pair_glyph(view.pairing) == "≠"]
 
     def action_difference(self, step: int) -> None:
         view = self.query_one("#pairs", LineView)
@@ -271,11 +273,6 @@ def _marked(marks: Sequence[tuple[int, str]], count: int, width: int) -> str:
 def _plain(text: str) -> Row:
     """A sentence, which is no code."""
     return Row(text, pieces=(("text", text),))
-
-
-def _row(table: PairTable, view: PairView) -> Row:
-    pieces = table.pieces(view.pairing)
-    return Row("".join(text for _, text in pieces), pair_glyph(view.pairing), view, pieces=pieces)
 
 
 def _first(verdict: Verdict, pairs: Sequence[Pairing]) -> int:

@@ -186,9 +186,15 @@ class GraphScreen(Frame):
     def _draw_map(self) -> None:
         """The map, if the drawing is larger than the view."""
         canvas, view = self.canvas, self.query_one("#map", MapView)
-        view.display = self.explorer.state.options.shows_map and canvas.is_cut and self._picture is not None
+        view.display = self._shows_map and canvas.is_cut and self._picture is not None
         if view.display:
             view.show(canvas)
+
+    @property
+    def _shows_map(self) -> bool:
+        """True if the map was asked for, or nothing was and it has room: in a narrow terminal the scrollbar is the map."""
+        asked = self.explorer.state.options.shows_map
+        return not self.is_narrow if asked is None else asked
 
     # -- moving ---------------------------------------------------------------------------------------------------
 
@@ -311,7 +317,7 @@ class GraphScreen(Frame):
         return None
 
     def action_map(self) -> None:
-        self.explorer.show_with(shows_map=not self.explorer.state.options.shows_map)
+        self.explorer.show_with(shows_map=not self._shows_map)
 
     def action_radius(self, step: int) -> None:
         if not self.explorer.state.selection.variable and not self.explorer.state.options.calls:

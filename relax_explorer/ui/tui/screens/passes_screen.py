@@ -140,7 +140,8 @@ class PassesScreen(ProgramFrame):
         view.show_title(f"{stage.label} {visible(stage.made_by, 60)}  {counts}{far}")
         why_not = self._no_beside() if state.options.diff == "beside" else ""
         view.border_subtitle = f"{why_not}: changes are marked" if why_not else ""
-        if is_other and state.selection.binding is not view.row_node:
+        is_left_out = state.options.diff == "only" and stage.number > 0
+        if (is_other or is_left_out) and state.selection.binding is not view.row_node:
             self._select_row(view.cursor)
 
     def _rows(self, state: State) -> Sequence[Row]:
