@@ -97,6 +97,43 @@ def test_a_key_that_was_taken_again_is_kept() -> None:
     assert first is not second
 
 
+def test_threads_that_make_and_forget_a_value_agree_on_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """While one thread forgets a dead value, another one makes its successor: that one stays."""
+
+    class Value:
+        pass
+
+    table: InternTable[int, Value] = InternTable()
+    failures: list[object] = []
+    lost: list[int] = []
+    monkeypatch.setattr(sys, "unraisablehook", failures.append)
+    start = Barrier(4)
+
+    def work() -> None:
+        start.wait()
+        for turn in range(100_000):
+            key = turn % 3
+            value = table.find(key)
+            if value is None:
+                value = table.add(key, Value())
+            if table.find(key) is not value:
+                lost.append(key)
+            del value
+
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        threads = [Thread(target=work) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(before)
+    assert not failures
+    assert not lost
+
+
 def test_threads_agree_on_the_one_value() -> None:
     """The explorer builds types in workers, and `is` decides their equality there too."""
     n = p.PrimVar("n")

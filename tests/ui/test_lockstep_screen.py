@@ -318,6 +318,11 @@ async def test_on_a_wide_screen_both_bindings_stand_beside_their_distance(folder
         assert sides["q"][1][1:] == ["▪▪▪▪▪▪▪▪", "6", "of", "6"]
         assert sides["q"][2][:4] == ["2", "q", "=", "cos(p)"]
         assert sides["p"][1] == ["0", "=", "ok"]
+        roles = {
+            name: {role for role, text in row.pieces if text.strip().endswith(("of 6", "ok"))}
+            for name, row in shown.items()
+        }
+        assert (roles["q"], roles["p"]) == ({"breakpoint"}, {"muted"})
         assert sides["unused"][1:] == [["only", "in", "A"], []]
         title = screen_text(app).split("\n")[2]
         assert "A 0 input" in title

@@ -74,7 +74,7 @@ async def test_the_place_in_the_text_stays(tmp_path: Path, reading: threading.Ev
         assert "v40 = R.add" in app.view.row.text
         reading.set()
         await wait(pilot, lambda: app.state.session is not None)
-        await wait(pilot, lambda: isinstance(app.view.rows, TableRows))
+        await wait(pilot, lambda: bool(app.frame.query("#ir")) and isinstance(app.view.rows, TableRows))
         assert app.state.selection.variable == "v40"
         assert "v40" in app.view.row.text
         assert "v40" in screen_text(app)
@@ -87,7 +87,7 @@ async def test_the_place_may_be_in_another_function(tmp_path: Path, reading: thr
         await pilot.press("G", "up", "up")
         reading.set()
         await wait(pilot, lambda: app.state.session is not None)
-        await wait(pilot, lambda: isinstance(app.view.rows, TableRows))
+        await wait(pilot, lambda: bool(app.frame.query("#ir")) and isinstance(app.view.rows, TableRows))
         assert (app.state.selection.function, app.state.selection.variable) == ("other", "y")
 
 
@@ -199,4 +199,4 @@ async def test_the_first_stage_of_a_folder_is_shown_while_it_is_read(reading: th
         await wait(pilot, lambda: "# from tvm.script" in screen_text(app))
         assert app.state.session is None
         reading.set()
-        await wait(pilot, lambda: isinstance(app.view.rows, TableRows))
+        await wait(pilot, lambda: bool(app.frame.query("#ir")) and isinstance(app.view.rows, TableRows))

@@ -59,6 +59,24 @@ async def test_a_result_that_arrives_after_the_end_is_dropped() -> None:
     assert shown == []
 
 
+async def test_a_result_that_arrives_while_screens_are_closed_is_dropped(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    shown: list[Screen] = []
+    closing = Explorer._close_all
+
+    async def close(app: Explorer) -> None:
+        for is_end in (False, True):
+            app.on_job_told(JobTold(Job("session", "reading", app), lambda: shown.append(app.frame), is_end))
+        await closing(app)
+
+    monkeypatch.setattr(Explorer, "_close_all", close)
+    app = Explorer(PRINTS)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await opened(app, pilot)
+    assert shown == []
+
+
 async def test_after_a_parse_error_the_problems_pane_shows_it(tmp_path: Path) -> None:
     bad = tmp_path / "bad.py"
     bad.write_text("@R.function\ndef f(x: R.Tensor((2,")

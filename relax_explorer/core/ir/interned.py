@@ -6,6 +6,7 @@ A long-running process reads many texts. When a text is closed, its values and t
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
+from threading import RLock
 from typing import Generic, TypeVar
 from weakref import ref
 
@@ -32,9 +33,12 @@ class InternTable(dict[_K, _Entry[_K, _T]], Generic[_K, _T]):
     def __init__(self) -> None:
         super().__init__()
 
+        lock = RLock()  # a value may end while this thread forgets another one
+
         def forget(entry: _Entry[_K, _T]) -> None:
-            if self.get(entry.key) is entry:  # another value may have taken the key
-                del self[entry.key]
+            with lock:  # else another thread could add a value between the look and the deletion
+                if self.get(entry.key) is entry:  # another value may have taken the key
+                    del self[entry.key]
 
         self._forget = forget
 

@@ -547,6 +547,8 @@ class Explorer(App[int]):
     def on_job_told(self, message: JobTold) -> None:
         """Take a result of a job, unless newer work replaced it, or the explorer ended meanwhile."""
         is_wanted = self.jobs.ended(message.job) if message.is_end else not message.job.is_stale
+        if not self.is_running:  # it ends, and screens lose their views one after the other
+            return
         if is_wanted and any(isinstance(screen, Frame) for screen in self.screen_stack):
             message.then()
         if message.is_end:

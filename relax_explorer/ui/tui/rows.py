@@ -196,7 +196,8 @@ def detail_lines(session: Session, stage: Snapshot, selection: Selection) -> lis
     fn = stage.module.functions.get(selection.function)
     if binding is None or var is None or type(fn) is not e.Function:
         problems = [visible(f"{p.code} {p.message}") for p in stage.problems[:3]]
-        return [visible(f"{stage.made_by}: {stage.phase}, {stage.seconds * 1000:.0f} ms"), *problems]
+        time = f", {stage.seconds * 1000:.0f} ms" if stage.seconds else ""  # a recorded build does not tell
+        return [visible(f"{stage.made_by}: {stage.phase}{time}"), *_function_line(fn), *problems]
     derived = facts(fn)
     number = derived.number.get(binding)
     kind = "DataflowVar" if isinstance(var, e.DataflowVar) else "Var"
@@ -302,6 +303,24 @@ def history_rows(session: Session, selection: Selection) -> list[Row]:
         )
         for trace, is_change in _traces(session, selection)
     ]
+
+
+def _function_line(fn: object) -> list[str]:
+    """What a function consists of."""
+    if type(fn) is not e.Function:
+        return []
+    bindings = sum(len(block.bindings) for block in fn.body.blocks)
+    parts = [
+        _count(len(fn.params), "parameter"),
+        _count(bindings, "binding"),
+        *["private"] * fn.is_private,
+        *["impure"] * (fn.pure is False),
+    ]
+    return [", ".join(parts)]
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def history_lines(session: Session, selection: Selection) -> list[str]:

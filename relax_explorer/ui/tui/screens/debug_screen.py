@@ -50,6 +50,7 @@ class DebugScreen(ProgramFrame):
     def compose_body(self) -> ComposeResult:
         """The program, the tables, the next binding, the timeline."""
         yield LineView("debug_ir")
+        yield FixedText(id="tabs")
         with Vertical(id="side"):
             yield LineView("shapes", colored=False)
             yield LineView("calls", colored=False)
@@ -57,7 +58,6 @@ class DebugScreen(ProgramFrame):
             with Box(id="inspector"):
                 yield FixedLines(id="inspector_text")
         with Vertical(id="values_box"):
-            yield FixedText(id="tabs")
             yield FixedText(id="value_head")
             yield LineView("values", colored=False)
         yield FixedText(id="next")
@@ -76,9 +76,8 @@ class DebugScreen(ProgramFrame):
         for name in LOWER:
             self.query_one(f"#{name}").display = not self.is_narrow or name == lower
         self.query_one("#side").display = not self.is_narrow or lower != "values"
-        self.query_one("#values").display = not self.is_narrow or lower == "values"
-        self.query_one("#value_head").display = self.is_narrow and lower == "values"
-        self.query_one("#values_box").set_class(self.is_narrow and lower != "values", "-tabs-only")
+        self.query_one("#values_box").display = not self.is_narrow or lower == "values"
+        self.query_one("#value_head").display = self.is_narrow
 
     # -- drawing --------------------------------------------------------------------------------------------------
 
