@@ -85,3 +85,27 @@ async def test_a_long_menu_follows_the_choice() -> None:
         assert len(menu_lines(app)) == ROWS
         assert marked[0].split()[0][1:] == app.screen.query_one("#command", CommandInput).value.strip()
         assert "6 more" in screen_text(app)
+
+
+async def test_while_a_line_is_typed_the_view_before_keeps_its_mark_and_no_other_gets_one() -> None:
+    app = Explorer(LLAMA)
+    async with app.run_test(size=(200, 60)) as pilot:
+        await idle(pilot, app)
+
+        def marked() -> list[str | None]:
+            views = [view for view in app.frame.query(LineView) if view.lines_shown]
+            return [
+                view.id
+                for view in views
+                if any(view.render_line(y).text.startswith("▌") for y in range(view.lines_shown))
+            ]
+
+        assert marked() == ["ir"]
+        await press(pilot, app, "colon")
+        assert marked() == ["ir"]
+        await press(pilot, app, "escape", "tab")
+        assert marked() == ["stages"]
+        await press(pilot, app, "slash")
+        assert marked() == ["stages"]
+        await press(pilot, app, "escape", "2", "colon")
+        assert marked() == ["debug_ir"]

@@ -46,9 +46,7 @@ def cursor_in(shown: Sequence[Row], stage: Snapshot, selection: Selection, moved
         if found is None and selection.variable:
             found = shown.row_called(selection.function, selection.variable)
         changes = shown.changes() if found is None and moved else []
-        if (
-            found is not None and shown.everything[found].node is not selection.binding
-        ):  # among unchanged rows
+        if found is not None and _variable(shown.everything[found]) != selection.variable:  # it is left out
             found = next((number for number in shown.changes() if number >= found), found)
         start = selection.function if selection.function in stage.module.functions else stage.entry
         number = found if found is not None else changes[0] if changes else shown.start_of(start)

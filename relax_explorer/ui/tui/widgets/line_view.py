@@ -145,6 +145,7 @@ class LineView(ScrollView, Framed, can_focus=True, inherit_bindings=False):
         self.rows: Sequence[Row] = ()
         self.cursor = 0
         self.colored = colored
+        self._was_left = False  # for something that is no view, such as a line below
         self.tokens = DARK
         self._strips: dict[tuple[int, bool], tuple[Row | None, Strip]] = {}  # by identity of the row
         self._styles: dict[tuple[str, bool], Style] = {}
@@ -369,15 +370,16 @@ class LineView(ScrollView, Framed, can_focus=True, inherit_bindings=False):
     @property
     def _is_active(self) -> bool:
         """True for the view with the focus, and for the one that a dialog covers or a line below interrupts."""
-        focused = self.screen.focused
-        return focused is self or not isinstance(focused, LineView)
+        return self.screen.focused is self or self._was_left
 
     def on_focus(self) -> None:
         """Mark the cursor."""
+        self._was_left = False
         self.refresh()
 
     def on_blur(self) -> None:
         """Unmark the cursor, if another view took the focus."""
+        self._was_left = not isinstance(self.screen.focused, LineView)
         self.refresh()
 
     def _style(self, role: str, is_cursor: bool) -> Style:
