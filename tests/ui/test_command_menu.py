@@ -6,8 +6,9 @@ import pytest
 
 from relax_explorer.ui.tui.app import Explorer
 from relax_explorer.ui.tui.widgets.command_input import ROWS, CommandInput
+from relax_explorer.ui.tui.widgets.line_view import LineView
 from tests.support.roundtrip import SAMPLES
-from tests.ui.test_explorer import screen_text
+from tests.ui.test_explorer import LLAMA, screen_text
 from tests.ui.test_screens import idle, press
 
 BROKEN = str(SAMPLES[0].parent / "broken_build")
