@@ -36,7 +36,7 @@ _CLASSES: dict[str, type] = {
     for name, node_class in vars(room).items()
     if isinstance(node_class, type) and node_class.__module__ == room.__name__
 }
-_LEFT_OUT = frozenset({"span", "source"})
+_PLACES = frozenset({"span"})  # where a node was written
 _PLAIN = (bool, int, type(None))
 
 
@@ -45,7 +45,8 @@ def _fields(node_class: type) -> tuple[str, ...]:
     field_names = _FIELDS.get(node_class)
     if field_names is None:
         names = inspect.signature(node_class).parameters
-        field_names = _FIELDS[node_class] = tuple([name for name in names if name not in _LEFT_OUT])
+        left_out = _PLACES | {"source"} if node_class is modules.IRModule else _PLACES
+        field_names = _FIELDS[node_class] = tuple([name for name in names if name not in left_out])
     return field_names
 
 
