@@ -13,6 +13,7 @@ from relax_explorer.core.exec.values import Shape, Value
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.interned import PerNode
 from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.source import Span
 
@@ -97,38 +98,69 @@ def _variable(frame: Frame, var: p.PrimVar, constraints: tuple[Constraint, ...])
 
 def _constraints(frame: Frame) -> dict[p.PrimVar, tuple[Constraint, ...]]:
     """The constraints of each shape variable, grouped by dimension, in text order."""
-    groups: dict[tuple[p.PrimExpr, str], list[tuple[str, int | None]]] = {}
-    for rule, place, dim, found in _dimensions(frame):
-        if p.free_vars(dim):
-            groups.setdefault((dim, rule), []).append((place, found))
     by_variable: dict[p.PrimVar, list[Constraint]] = {}
-    for (dim, rule), places in groups.items():
-        found = next((value for _, value in places if value is not None), None)
-        names = tuple([place for place, _ in places[:MOST_VALUES]])
-        constraint = Constraint(str(dim), names, len(places), rule, length(dim, frame.dims), found)
-        for var in p.free_vars(dim):
+    for group in _DEMANDS.of(frame.function, _demands):
+        required = length(group.dimension, frame.dims)
+        names = tuple([place for _, place in group.places[:MOST_VALUES]])
+        constraint = Constraint(
+            group.text, names, len(group.places), group.rule, required, _found(frame, group)
+        )
+        for var in group.variables:
             by_variable.setdefault(var, []).append(constraint)
     return {var: tuple(found) for var, found in by_variable.items()}
 
 
-def _dimensions(frame: Frame) -> Iterator[tuple[str, str, p.PrimExpr, int | None]]:
-    """Every dimension of the parameters and bindings, with the rule that demands it and the length found."""
-    for param in frame.function.params:
-        yield from _of_value("parameter", param.name, param.struct_info, frame.value_of(param))
-    for binding in bindings(frame.function):
+@dataclass(frozen=True, slots=True)
+class _Demand:
+    """A dimension that a rule demands in some places of a function, in text order."""
+
+    dimension: p.PrimExpr
+    text: str
+    rule: str
+    variables: tuple[p.PrimVar, ...]
+    places: tuple[tuple[e.Var, str], ...]
+
+
+_DEMANDS: PerNode[tuple[_Demand, ...]] = PerNode()
+
+
+def _demands(fn: e.Function) -> tuple[_Demand, ...]:
+    """Every dimension of the parameters and bindings that mentions a variable. A run asks at each step, so they are found once."""
+    groups: dict[tuple[p.PrimExpr, str], list[tuple[e.Var, str]]] = {}
+    for rule, var, info in _typed(fn):
+        for place, dim in dimensions(var.name, info):
+            if p.free_vars(dim):
+                groups.setdefault((dim, rule), []).append((var, place))
+    return tuple(
+        [
+            _Demand(dim, str(dim), rule, tuple(p.free_vars(dim)), tuple(places))
+            for (dim, rule), places in groups.items()
+        ]
+    )
+
+
+def _typed(fn: e.Function) -> Iterator[tuple[str, e.Var, s.StructInfo | None]]:
+    """The parameters and bindings with the StructInfo that a rule demands of them."""
+    for param in fn.params:
+        yield "parameter", param, param.struct_info
+    for binding in bindings(fn):
         if binding.var is None:
             continue
-        info = binding.struct_info if isinstance(binding, e.MatchCast) else binding.var.struct_info
-        rule = binding.word if isinstance(binding, e.MatchCast) else "inference"
-        yield from _of_value(rule, binding.var.name, info, frame.value_of(binding.var))
+        if isinstance(binding, e.MatchCast):
+            yield binding.word, binding.var, binding.struct_info
+        else:
+            yield "inference", binding.var, binding.var.struct_info
 
 
-def _of_value(
-    rule: str, name: str, info: s.StructInfo | None, value: Value
-) -> Iterator[tuple[str, str, p.PrimExpr, int | None]]:
-    found = dict(_lengths(name, value))
-    for place, dim in dimensions(name, info):
-        yield rule, place, dim, found.get(place)
+def _found(frame: Frame, demand: _Demand) -> int | None:
+    """The length of the first place that has a value."""
+    for var, place in demand.places:
+        value = frame.value_of(var)
+        if value is not None:
+            found = dict(_lengths(var.name, value)).get(place)
+            if found is not None:
+                return found
+    return None
 
 
 def _lengths(name: str, value: Value) -> Iterator[tuple[str, int]]:
