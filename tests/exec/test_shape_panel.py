@@ -176,3 +176,28 @@ def main(x: R.Tensor(("n",), "float32"), c: R.Tensor((), "bool")) -> R.Tensor(("
     plain = Machine(rxe.normalize(rxe.parse(text)), "main", [np.ones(3, "float32"), np.asarray(True)])
     plain.run()
     assert (plain.entry, plain.log) == (None, [])
+
+
+KILLED = """
+@R.function(pure=False)
+def main(x: R.Tensor(("n",), "float32")) -> R.Tensor(("n * 2",), "float32"):
+    n = T.int64()
+    a = R.memory.alloc_storage(R.shape([64]), R.prim_value(0), R.str("global"), R.dtype("float32"))
+    b: R.Tensor((n * 2,), "float32") = R.memory.alloc_tensor(a, R.prim_value(0), R.shape([n * 2]), R.dtype("float32"))
+    u = R.memory.kill_tensor(b)
+    c: R.Tensor((n * 2,), "float32") = R.memory.alloc_tensor(a, R.prim_value(0), R.shape([n * 2]), R.dtype("float32"))
+    return c
+"""
+
+
+def test_a_value_that_was_killed_tells_no_length_and_the_next_one_does() -> None:
+    at = session(KILLED, np.ones(3, "float32"))
+    seen = []
+    while not at.done:
+        at.step()
+        found = [item for item in shape_panel(at).variables[0].constraints if item.dimension == "n * 2"]
+        seen.append([(item.places, item.found, item.holds) for item in found])
+    both = ("b.shape[0]", "c.shape[0]")
+    assert [item for step in seen for item in step] == [
+        (both, None, None), (both, 6, True), (both, None, None), (both, 6, True), (both, 6, True),
+    ]  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import Protocol, runtime_checkable
 
 from relax_explorer.core.exec.evicted import recalled
@@ -65,7 +66,7 @@ class Frame:
         """All variables in scope with a value, by name, parameters first. Evicted values are not computed again."""
         names: dict[str, Value] = {}
         registers, ends, pc = self.registers, self.plan.ends, self.pc
-        for var, slot in self.plan.slots.items():
+        for var, slot in islice(self.plan.slots.items(), self.plan.bound_before(pc)):
             value = registers[slot]
             if value is not None and pc <= ends.get(slot, pc):  # in_scope, which is asked for each of 100,000
                 name = var.name

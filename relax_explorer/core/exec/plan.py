@@ -6,8 +6,10 @@ scalars that depend on shape variables get extra instructions without a binding.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Any
 
 from relax_explorer.core.codes import syntax as syntax_codes
@@ -53,6 +55,17 @@ class Plan:
     captured: tuple[tuple[e.Var, int], ...] = ()
     result: int = -1
     _places: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    _starts: list[int] = field(default_factory=list)
+
+    def bound_before(self, pc: int) -> int:
+        """How many of the variables, in the order of `slots`, may have a value before an instruction: none behind them is bound yet."""
+        if not self._starts:
+            first: dict[int, int] = {}
+            for number, at in enumerate(self.code):
+                first.setdefault(at.target, number)
+            starts = [first.get(slot, -1) for slot in reversed(self.slots.values())]
+            self._starts = list(reversed(list(accumulate(starts, min))))
+        return bisect_left(self._starts, pc)
 
     @property
     def places(self) -> dict[int, tuple[int, ...]]:

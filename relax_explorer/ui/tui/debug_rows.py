@@ -30,7 +30,7 @@ MOST = 200  # rows of a table
 NAMES = ((120, 32), (90, 24), (0, 16))  # cells of a name at most in a table of values from a width on
 WITH_READERS = 104  # cells of a table of values from which on it tells the readers
 MOST_STEPS = 100  # from an earlier position whose rows are looked at again
-LONG = 3_000  # rows of a function from which on constraints are not listed, since they mention every binding
+LONG = 20_000  # rows of a function from which on constraints are not listed: to find them takes a moment
 
 
 @dataclass(frozen=True, slots=True)
