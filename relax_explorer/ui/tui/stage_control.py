@@ -82,9 +82,12 @@ class StageControl:
                 self._shown(job, lambda: self.app.go_on("solver"))
                 job.tell(lambda: self._solved(solving))
                 return
-            stages, remark = reading.stages_of(path, self.const)
-            session = reading.session_of(path, stages, self.pipeline, self.profile)
-            self._begin(session, path, remark, job)
+            from relax_explorer.core.ir.node import collector_at_rest
+
+            with collector_at_rest(is_prompt=True):  # a key would wait for a full collection
+                stages, remark = reading.stages_of(path, self.const)
+                session = reading.session_of(path, stages, self.pipeline, self.profile)
+                self._begin(session, path, remark, job)
 
         self.app.jobs.start("session", f"reading {path}", work, self._go_on)
 
