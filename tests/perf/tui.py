@@ -23,9 +23,8 @@ from tests.perf.generate import transformer
 from tests.perf.scratch import empty_folder
 
 SIZE = (60, 200)
-QUIET = (
-    0.15  # this many seconds without output end a repaint: also a panel that is filled later belongs to it
-)
+QUIET = 0.15  # seconds without output that end a repaint: also a panel that is filled later belongs to it
+SHORT = 0.03  # the same while a program is read: there are no panels, but a clock that counts seconds
 PRESSES = 40
 IDLE = 20  # seconds
 TEXT = b"matmul"
@@ -71,14 +70,14 @@ class Terminal:
         fields = Path(f"/proc/{self.pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
-    def press(self, key: bytes) -> float:
+    def press(self, key: bytes, quiet: float = QUIET) -> float:
         """Press a key and wait for its last repaint; the seconds until then."""
         started = last = time.perf_counter()
         os.write(self.fd, key)
         wait = 20.0
         while select.select([self.fd], [], [], wait)[0]:
             os.read(self.fd, 1 << 16)
-            last, wait = time.perf_counter(), QUIET
+            last, wait = time.perf_counter(), quiet
         return last - started
 
     def close(self) -> None:
@@ -119,11 +118,11 @@ def _key(
     terminal.read_until(TEXT)
     if is_read:
         terminal.rest()
-    return _pressed(terminal, key, before, back)
+    return _pressed(terminal, key, before, back, QUIET if is_read else SHORT)
 
 
 def _pressed(
-    terminal: Terminal, key: bytes, before: tuple[bytes, ...] = (), back: bytes = b""
+    terminal: Terminal, key: bytes, before: tuple[bytes, ...] = (), back: bytes = b"", quiet: float = QUIET
 ) -> tuple[str, Work]:
     terminal.drain()
     for typed in before:
@@ -131,7 +130,8 @@ def _pressed(
         terminal.drain()
 
     def press() -> Seconds:
-        times = [terminal.press(back if back and number % 2 else key) for number in range(PRESSES)]
+        keys = [back if back and number % 2 else key for number in range(PRESSES)]
+        times = [terminal.press(pressed, quiet) for pressed in keys]
         return Seconds(sorted(times)[PRESSES * 19 // 20 - 1])
 
     return "", press
