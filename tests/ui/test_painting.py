@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 from typing import Any
+from weakref import ref
 
 import pytest
 from rich.cells import cell_len
@@ -19,7 +20,7 @@ from textual.strip import Strip
 
 from relax_explorer.ui.tui.app import Explorer
 from relax_explorer.ui.tui.widgets.graph_canvas import GraphCanvas
-from relax_explorer.ui.tui.widgets.line_view import LineView
+from relax_explorer.ui.tui.widgets.line_view import LineView, Row
 from relax_explorer.ui.tui.widgets.scroll_bar import QuickBar
 from tests.ui.test_explorer import LLAMA
 from tests.ui.test_looks import settled
@@ -160,6 +161,26 @@ async def test_a_widget_that_others_hide_is_not_drawn(monkeypatch: pytest.Monkey
         app.frame.query_one("#ir").display = False
         await idle(pilot, app)
         assert "body" in drawn
+
+
+async def test_drawn_lines_keep_no_other_rows_alive() -> None:
+    class Node:
+        pass
+
+    app = Explorer(LLAMA)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await idle(pilot, app)
+        view, node = app.frame.query_one("#ir", LineView), Node()
+        gone = ref(node)
+        view.show([Row("first", node=node), Row("second")], 1)
+        await idle(pilot, app)
+        kept = view.rows[1]
+        assert {id(row) for row in view.rows} <= {key[0] for key in view._strips}
+        view.show([kept], 0)
+        del node
+        await idle(pilot, app)
+        assert gone() is None
+        assert id(kept) in {key[0] for key in view._strips}
 
 
 async def test_a_key_and_its_panels_are_one_picture(monkeypatch: pytest.MonkeyPatch) -> None:

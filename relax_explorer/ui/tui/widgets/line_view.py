@@ -170,9 +170,10 @@ class LineView(ScrollView, Framed, can_focus=True, inherit_bindings=False):
         self._scroll_update(size)
         self.cursor = max(0, min(self.cursor if cursor is None else cursor, len(rows) - 1))
         self._follow()
-        for line, (old, new) in enumerate(
-            zip(before, self._shown(), strict=False), int(self.scroll_offset.y)
-        ):
+        shown = self._shown()
+        seen = {id(row) for _, row in shown}  # other rows would keep their program alive
+        self._strips = {key: kept for key, kept in self._strips.items() if key[0] in seen}
+        for line, (old, new) in enumerate(zip(before, shown, strict=False), int(self.scroll_offset.y)):
             if not _are_alike(old, new):
                 self.refresh_line(line)
 
