@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import overload
 
 from relax_explorer.core.exec.breakpoints import Breakpoint
 from relax_explorer.core.exec.shape_origins import origin
@@ -16,6 +15,7 @@ from relax_explorer.core.exec.values import Value
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.session.debug_session import DebugSession, Inside
 from relax_explorer.core.session.snapshot import Snapshot
+from relax_explorer.ui.tui.made_rows import MadeRows
 from relax_explorer.ui.tui.run_marks import DoneValues, RunMarks
 from relax_explorer.ui.tui.table_rows import TableRows
 from relax_explorer.ui.tui.widgets.line_view import Row
@@ -55,12 +55,13 @@ class RunView:
     is_done: bool = False
 
 
-class ValueRows(Sequence[Row]):
+class ValueRows(MadeRows):
     """The table of values for one width. A row reads its array when it is drawn. Wide rows tell the readers, too."""
 
     def __init__(
         self, items: Sequence[tuple[str, Value, str]], width: int = 74, readers: Readers | None = None
     ) -> None:
+        super().__init__()
         self.items, self.width, self.readers = items, width, readers
         self._has_readers = readers is not None and width >= WITH_READERS
         width = width - CELLS - 1 if self._has_readers else width
@@ -68,7 +69,6 @@ class ValueRows(Sequence[Row]):
         most = next(most for least, most in NAMES if width >= least)
         longest = max([len(name) for name, _, _ in items[:MOST]], default=most)
         self.name_width = min(max(longest, 6), most)
-        self._rows: dict[int, Row] = {}
         self._before: dict[str, Row] = {}  # the rows of the step before, by name
 
     def after(self, before: ValueRows) -> ValueRows:
@@ -80,26 +80,16 @@ class ValueRows(Sequence[Row]):
     def __len__(self) -> int:
         return len(self.items)
 
-    @overload
-    def __getitem__(self, number: int) -> Row: ...
-    @overload
-    def __getitem__(self, number: slice) -> list[Row]: ...
-    def __getitem__(self, number: int | slice) -> Row | list[Row]:
-        if isinstance(number, slice):
-            return [self[n] for n in range(*number.indices(len(self)))]
-        row = self._rows.get(number)
-        if row is None:
-            name, value, mark = self.items[number]
-            old = self._before.get(name)
-            if old is not None and old.node is value:
-                row = self._rows[number] = old if old.gutter == mark else replace(old, gutter=mark)
-                return row
-            text = value_row(name, value, self._own_width, self.name_width)
-            if self._has_readers and self.readers is not None:
-                gap = " " * max(1, self.width - CELLS - columns(text))
-                text = f"{text}{gap}{self.readers.cells(name)}".rstrip()
-            row = self._rows[number] = Row(text, mark, value, name)
-        return row
+    def _made(self, number: int) -> Row:
+        name, value, mark = self.items[number]
+        old = self._before.get(name)
+        if old is not None and old.node is value:
+            return old if old.gutter == mark else replace(old, gutter=mark)
+        text = value_row(name, value, self._own_width, self.name_width)
+        if self._has_readers and self.readers is not None:
+            gap = " " * max(1, self.width - CELLS - columns(text))
+            text = f"{text}{gap}{self.readers.cells(name)}".rstrip()
+        return Row(text, mark, value, name)
 
     def of_width(self, width: int) -> ValueRows:
         """The same values in rows of another width."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections import ChainMap
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import overload
 
 from relax_explorer.core.exec.interrupt import Interrupt, polled
 from relax_explorer.core.ir import expr as e
@@ -16,6 +15,7 @@ from relax_explorer.core.session.compare import Pairing
 from relax_explorer.core.session.lockstep import Lockstep
 from relax_explorer.core.session.recording import Production
 from relax_explorer.core.session.snapshot import Snapshot
+from relax_explorer.ui.tui.made_rows import MadeRows
 from relax_explorer.ui.tui.table_rows import TableRows, half
 from relax_explorer.ui.tui.widgets.line_view import Row
 from relax_explorer.viz.compact import Piece
@@ -90,32 +90,22 @@ class PairView:
         return [*shown, *lines[len(sides) :]]
 
 
-class PairRows(Sequence[Row]):
+class PairRows(MadeRows):
     """The table of pairs in some cells, each row made when it is drawn. From `BESIDE` cells on, both programs stand side by side."""
 
     def __init__(self, pairs: Sequence[PairView], width: int) -> None:
-        self._pairs, self._width = pairs, width
+        super().__init__()
+        self._pairs = pairs
         self._table = PairTable.of(width)
-        self._rows: dict[int, Row] = {}
         self._half = (width - MIDDLE) // 2 if width >= BESIDE else 0
 
     def __len__(self) -> int:
         return len(self._pairs)
 
-    @overload
-    def __getitem__(self, number: int) -> Row: ...
-    @overload
-    def __getitem__(self, number: slice) -> list[Row]: ...
-    def __getitem__(self, number: int | slice) -> Row | list[Row]:
-        if isinstance(number, slice):
-            return [self[n] for n in range(*number.indices(len(self)))]
-        row = self._rows.get(number)
-        if row is None:
-            view = self._pairs[number]
-            pieces = self._beside(view) if self._half else self._table.pieces(view.pairing)
-            text = "".join(text for _, text in pieces)
-            row = self._rows[number] = Row(text, pair_glyph(view.pairing), view, pieces=tuple(pieces))
-        return row
+    def _made(self, number: int) -> Row:
+        view = self._pairs[number]
+        pieces = self._beside(view) if self._half else self._table.pieces(view.pairing)
+        return Row("".join(text for _, text in pieces), pair_glyph(view.pairing), view, pieces=tuple(pieces))
 
     def heading(self, a: str, b: str) -> str:
         """The names of the columns, or of both stages."""

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING
 
+from relax_explorer.ui.tui.made_rows import MadeRows
 from relax_explorer.ui.tui.widgets.line_view import Row
 from relax_explorer.viz.compact import Piece
 from relax_explorer.viz.ir_table import IrTable, TableRow
@@ -25,7 +26,7 @@ SEPARATOR = " │  "
 _POINTS = frozenset("●◆○")
 
 
-class TableRows(Sequence[Row]):
+class TableRows(MadeRows):
     """The rows of a table, each made when it is drawn. `marks` are glyphs of nodes, by identity, and `values` what they made."""
 
     def __init__(
@@ -35,26 +36,14 @@ class TableRows(Sequence[Row]):
         marks: Mapping[int, str] | None = None,
         values: Mapping[int, Value] | None = None,
     ) -> None:
+        super().__init__()
         self.table, self.diff, self.values = table, diff, values
         self.marks = {} if marks is None else marks
-        self._rows: dict[int, Row] = {}
         self._with: tuple[Folded, TableRows] | None = None  # these rows with folds
         self._before: TableRows | None = None  # the rows of the step before
 
     def __len__(self) -> int:
         return len(self.table if self.diff is None else self.diff)
-
-    @overload
-    def __getitem__(self, line: int) -> Row: ...
-    @overload
-    def __getitem__(self, line: slice) -> list[Row]: ...
-    def __getitem__(self, line: int | slice) -> Row | list[Row]:
-        if isinstance(line, slice):
-            return [self[n] for n in range(*line.indices(len(self)))]
-        row = self._rows.get(line)
-        if row is None:
-            row = self._rows[line] = self._made(line)
-        return row
 
     def _made(self, number: int) -> Row:
         if self.diff is not None:
