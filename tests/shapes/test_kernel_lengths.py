@@ -80,6 +80,20 @@ def test_a_buffer_shape_is_a_contract(
     assert [row for row in checks(text) if row[1] != "YES"] == left
 
 
+@pytest.mark.parametrize(
+    ("given", "out", "left"),
+    [
+        ("8, 4", "8,", []),
+        ('"p", 4', "8,", [("p == 8", "UNKNOWN")]),
+        ("8, 4", "9,", [("9 == 8", "NO")]),
+        ("8, 5", "8,", [("5 == 4", "NO")]),
+    ],
+)
+def test_a_kernel_for_fixed_lengths(given: str, out: str, left: list[tuple[str, str]]) -> None:
+    text = kernel("8, 4", "8,", given, out).replace('"int32", m)', '"int32", 1)')
+    assert checks(text.replace("        n, m = T.int64(), T.int64()\n", "")) == left
+
+
 def test_what_tvm_cannot_compile_is_told() -> None:
     found = [
         item.message

@@ -6,13 +6,14 @@ themselves. Two different wildcards may differ, and so may the results of two ca
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from relax_explorer.core.arith.prove import Answer, equal
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.attrs import WILDCARDS
+from relax_explorer.core.ir.interned import PerNode
 
 _ZERO = p.IntImm(0)
 Dims = tuple[p.PrimExpr, ...]
@@ -35,8 +36,16 @@ def wildcards_of(*exprs: p.PrimExpr) -> list[p.PrimExpr]:
     return found
 
 
-def wildcards_in(info: s.StructInfo) -> list[p.PrimExpr]:
+def wildcards_in(info: s.StructInfo) -> Sequence[p.PrimExpr]:
     """The wildcards in a StructInfo, in order; in function infos, too."""
+    found = _WILDCARDS.get(id(info))
+    return _WILDCARDS.add(info, tuple(_wildcards_in(info))) if found is None else found
+
+
+_WILDCARDS: PerNode[tuple[p.PrimExpr, ...]] = PerNode()
+
+
+def _wildcards_in(info: s.StructInfo) -> Iterable[p.PrimExpr]:
     if isinstance(info, s.TupleStructInfo):
         return [dim for field in info.fields for dim in wildcards_in(field)]
     if isinstance(info, s.FuncStructInfo):

@@ -234,3 +234,44 @@ def _least(want: s.StructInfo) -> s.StructInfo:
     if isinstance(want, s.TupleStructInfo):
         return s.TupleStructInfo(tuple([s.OBJECT] * len(want.fields)))
     return want if isinstance(want, s.PrimStructInfo) else s.OBJECT
+
+
+def conjuncts(fact: p.PrimExpr) -> list[p.PrimExpr]:
+    """The facts of which a fact consists."""
+    found, waiting = [], [fact]
+    while waiting:
+        part = waiting.pop()
+        inner = part.a if isinstance(part, p.Not) else None
+        if isinstance(part, p.And):
+            waiting += [part.b, part.a]
+        elif isinstance(inner, p.Or):
+            waiting += [p.Not(inner.b), p.Not(inner.a)]
+        elif isinstance(inner, p.Not):
+            waiting.append(inner.a)
+        else:
+            found.append(part)
+    return found
+
+
+def has_no_lengths(info: s.StructInfo | None) -> bool:
+    """True for a tensor or shape whose lengths its StructInfo does not tell."""
+    if isinstance(info, s.TupleStructInfo):
+        return any(map(has_no_lengths, info.fields))
+    if isinstance(info, s.ShapeStructInfo):
+        return info.values is None
+    return info is None or info is s.OBJECT or (isinstance(info, s.TensorStructInfo) and info.lengths is None)
+
+
+def are_always_possible(infos: Iterable[s.StructInfo]) -> bool:
+    """True if lengths exist for which values have these types: each length is a number or a variable."""
+    for info in infos:
+        if isinstance(info, s.TupleStructInfo):
+            if not are_always_possible(info.fields):
+                return False
+        elif not isinstance(info, s.PrimStructInfo):
+            for dim in s.lengths(info) or ():
+                if type(dim) is not p.PrimVar and not (type(dim) is p.IntImm and dim.value >= 0):
+                    return False
+        elif info.value is not None and type(info.value) is not p.PrimVar:
+            return False
+    return True

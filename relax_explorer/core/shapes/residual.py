@@ -5,6 +5,7 @@ Functions are walked in the order of evaluation. What a check demands is known a
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -27,7 +28,13 @@ from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.shapes.assumptions import Assumptions, Fact
 from relax_explorer.core.shapes.callers import Callers, CallSite
 from relax_explorer.core.shapes.check_words import remedy, values_in, why_not, words
-from relax_explorer.core.shapes.conditions import Demand, Matching
+from relax_explorer.core.shapes.conditions import (
+    Demand,
+    Matching,
+    are_always_possible,
+    conjuncts,
+    has_no_lengths,
+)
 from relax_explorer.core.shapes.length_tests import LengthTests
 from relax_explorer.core.shapes.machine_checks import MachineState, is_lowered
 from relax_explorer.core.shapes.operand_dtypes import dtype_demands
@@ -127,6 +134,16 @@ def shape_checks(
     return [_with_callers(check, callers) for check in found] if callers.sites else found
 
 
+def refuted_checks(module: IRModule) -> list[ShapeCheck]:
+    """Those of `shape_checks` that no run fulfils, apart from checks of parameters. Found in half the time or less."""
+    found: list[ShapeCheck] = []
+    for name, fn in module.relax_functions.items():
+        walk = _Walk(module, name, ALL)
+        walk.is_quick = True
+        found += [check for check in walk.function(fn, Assumptions()) if check.kind != PARAMETERS]
+    return found
+
+
 def _with_callers(check: ShapeCheck, callers: Callers) -> ShapeCheck:
     """The check; proved if every call of its private function proves it."""
     proof = callers.proof(check.function, check.condition) if check.answer is Answer.UNKNOWN else ()
@@ -205,6 +222,7 @@ class _Walk:
         self.checks: list[ShapeCheck] = []
         self.sites: list[CallSite] = []
         self.is_reached = True
+        self.is_quick = False  # only checks that facts refute are wanted
         self.demands: dict[object, list[tuple[Demand, str]]] = {}  # of operators
         self.names = ValueNames()
         self.wildcards: dict[p.PrimExpr, p.PrimVar] = {}
@@ -229,7 +247,7 @@ class _Walk:
     def body(self, fn: e.Function, known: Assumptions, scope: set[p.PrimVar], is_public: bool) -> None:
         """Parameters, bindings, result. Arguments of a private function are checked where it is called."""
         params = [(param.struct_info or s.OBJECT, None, self.called(param)) for param in fn.params]
-        if is_public:
+        if is_public and not (self.is_quick and are_always_possible([info for info, _, _ in params])):
             matching = self.matching(scope)
             matching.bind(params)
             for param, (info, _, name) in zip(fn.params, params, strict=True):
@@ -325,7 +343,7 @@ class _Walk:
             if condition is not None:
                 fact = condition if is_then else p.Not(condition)
                 self.is_reached = outside and known.prove(fact) is not Answer.NO
-                for part in _conjuncts(fact):
+                for part in conjuncts(fact):
                     inside = inside.plus(part, "the condition of this branch", value)
             if isinstance(branch, e.SeqExpr):
                 self.sequence(branch, inside, set(scope))
@@ -389,7 +407,9 @@ class _Walk:
         if problem(declared, call.attrs) or (len(infos) > len(declared.operands) and not declared.variadic):
             return ()  # the checker tells what is wrong with the call
         untyped = list(dtype_demands(declared, call, infos, self.names.place, self.names.element))
-        unknown = [self.called(arg) for arg in call.args if _has_no_lengths(arg.struct_info)]
+        unknown = [self.called(arg) for arg in call.args if has_no_lengths(arg.struct_info)]
+        if unknown and self.is_quick:
+            return untyped  # that operands fit is never refuted
         if unknown:
             return [*untyped, (self._fit(declared, call), " and ".join(dict.fromkeys(unknown)))]
         pairs = lengths_to_check(declared, call, infos) or ()
@@ -493,6 +513,8 @@ class _Walk:
             have += [arg.struct_info or s.OBJECT for arg in call.args[2:]]
         if len(have) != len(want):
             return known
+        if all(map(operator.is_, want, have)):
+            return known  # nothing can differ
         matching = self.matching(set())
         kernel_name = callee.name if isinstance(callee, e.GlobalVar) else ""
         values = self._values_of(arguments, len(infos.fields), len(have))
@@ -529,9 +551,10 @@ class _Walk:
     def add(self, kind: str, subject: str, demand: Demand, place: object, known: Assumptions) -> Assumptions:
         """Note one check, decided or not; what is known after it."""
         condition = demand.condition
-        parts = [] if condition is None else _conjuncts(condition)
+        parts = [] if condition is None else conjuncts(condition)
         answer = _all_of(map(known.prove, parts))
-        if answer is not Answer.YES or kind == MACHINE or not _is_trivial(condition):
+        is_wanted = answer is not Answer.YES or kind == MACHINE or not _is_trivial(condition)
+        if is_wanted and (answer is Answer.NO or not self.is_quick):
             self.checks.append(
                 ShapeCheck(
                     self.name, kind, subject, demand.text, answer, place, condition, known, self.is_reached
@@ -539,7 +562,12 @@ class _Walk:
             )
         if answer is Answer.NO and kind != PACKED:
             self.is_reached = False
-        if answer is not Answer.UNKNOWN or condition is None or kind not in self.trusted:
+        if (
+            answer is not Answer.UNKNOWN
+            or condition is None
+            or kind not in self.trusted
+            or kind == PARAMETERS
+        ):
             return known
         line = getattr(getattr(place, "span", None), "line", None)
         for one in parts:
@@ -563,32 +591,6 @@ def _all_of(answers: Iterable[Answer]) -> Answer:
 def _is_trivial(condition: p.PrimExpr | None) -> bool:
     """True if an equation holds without any fact: nobody would check it."""
     return isinstance(condition, p.EQ) and equal(condition.a, condition.b) is Answer.YES
-
-
-def _conjuncts(fact: p.PrimExpr) -> list[p.PrimExpr]:
-    """The facts of which a fact consists."""
-    found, waiting = [], [fact]
-    while waiting:
-        part = waiting.pop()
-        inner = part.a if isinstance(part, p.Not) else None
-        if isinstance(part, p.And):
-            waiting += [part.b, part.a]
-        elif isinstance(inner, p.Or):
-            waiting += [p.Not(inner.b), p.Not(inner.a)]
-        elif isinstance(inner, p.Not):
-            waiting.append(inner.a)
-        else:
-            found.append(part)
-    return found
-
-
-def _has_no_lengths(info: s.StructInfo | None) -> bool:
-    """True for a tensor or shape whose lengths its StructInfo does not tell."""
-    if isinstance(info, s.TupleStructInfo):
-        return any(map(_has_no_lengths, info.fields))
-    if isinstance(info, s.ShapeStructInfo):
-        return info.values is None
-    return info is None or info is s.OBJECT or (isinstance(info, s.TensorStructInfo) and info.lengths is None)
 
 
 def remaining(checks: Sequence[ShapeCheck]) -> Iterator[ShapeCheck]:

@@ -22,6 +22,7 @@ from relax_explorer.core.shapes.residual import (
     PARAMETERS,
     RESULT,
     ShapeCheck,
+    refuted_checks,
     shape_checks,
 )
 from relax_explorer.core.shapes.value_terms import is_no_length, said
@@ -40,15 +41,14 @@ def settled(module: IRModule, problems: Iterable[Diagnostic]) -> list[Diagnostic
     items = list(problems)
     if any(item.code is internal.OWN_FAULT for item in items):
         return items  # a rule that fails would fail again
+    if not any(item.code in _KINDS for item in items):
+        return [*items, *_told(module, _failing(refuted_checks(module)))]
     checks = shape_checks(module)
     failing = _failing(checks)
-    if any(item.code in _KINDS for item in items):
-        done = _proved(module, checks, failing)
-        items = [
-            item
-            for item in items
-            if item.code not in _KINDS or (_KINDS[item.code], _key(item.span)) not in done
-        ]
+    done = _proved(module, checks, failing)
+    items = [
+        item for item in items if item.code not in _KINDS or (_KINDS[item.code], _key(item.span)) not in done
+    ]
     return [*items, *_told(module, failing)]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import HANDLE
+from relax_explorer.core.ir.interned import PerNode
 from relax_explorer.core.tir.buffer import Buffer
 from relax_explorer.core.tir.side_effects import has_effect
 from relax_explorer.core.tir.stmt import PrimFunc
@@ -12,6 +13,13 @@ from relax_explorer.core.tir.stmt import PrimFunc
 
 def prim_func_info(fn: PrimFunc) -> s.FuncStructInfo:
     """The signature of a PrimFunc. Buffers become tensors. Without a return type, the call fills its output buffers."""
+    return _INFOS.of(fn, _prim_func_info)
+
+
+_INFOS: PerNode[s.FuncStructInfo] = PerNode()
+
+
+def _prim_func_info(fn: PrimFunc) -> s.FuncStructInfo:
     dims = [dim for param in fn.params if isinstance(param, Buffer) for dim in param.shape]
     lengths = frozenset(p.free_vars(*dims))
     params = tuple([_param_info(param, lengths) for param in fn.params])
