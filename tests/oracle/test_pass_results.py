@@ -26,7 +26,7 @@ PASSES = {
     "ToNonDataflow": HIGH,
     "AnnotateTIROpPattern": ("lowering", "constants"),
     "FuseOps": ("lowering",),
-    "FuseTIR": ("lowering",),
+    "FuseTIR": ("lowering", "signatures"),
     "LambdaLift": ("lowering", "dataflow"),
     "KillAfterLastUse": ("lowering",),
     "VMShapeLower": ("lowering",),
@@ -55,6 +55,8 @@ DIFFERENT = {
     **{(name, INNER): "Unread definition of an impure function" for name in DEAD},
     **{(name, SHAPED): HELD for name in ("ConvertToDataflow", *DECOMPOSITIONS)},
     ("FuseTIR", "A result that is checked"): LOST,
+    ("FuseTIR", "Two lengths of one dropped parameter"): "RemoveUnusedParameters: the order",
+    ("FuseTIR", "Functions used as values"): "Private function that is also used as a value",
     ("KillAfterLastUse", "A result that is checked"): LOST,
     ("ConvertToDataflow", "Shapes outside dataflow blocks, and one that is returned"): HELD,
     (

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 import relax_explorer as rxe
+from relax_explorer.core.build.module_editor import ModuleEditor
 from relax_explorer.core.check.aliases import aliases
 from relax_explorer.core.check.call_graph import call_graph, components, is_recursive
 from relax_explorer.core.check.compatible import always_fits, defined_dims
@@ -20,6 +21,7 @@ from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.attrs import EMPTY
 from relax_explorer.core.ir.facts import free_variables
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.substitute import Substitution
@@ -29,13 +31,22 @@ from relax_explorer.core.passes.eliminate_dead_code import drop_unread
 from relax_explorer.core.passes.liveness import Live
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
 from relax_explorer.core.program.module import IRModule
+from relax_explorer.core.tir import stmt as t
+from relax_explorer.core.tir.buffer import Buffer, BufferRegion
+from relax_explorer.core.tir.mutator import Mutator
 from tests.support.annotations import strip_binding_annotations
 from tests.support.oracle import Applied, Oracle
 from tests.support.pass_variants import Variant
 
 Change = Callable[[IRModule], IRModule]
 CLEANING = frozenset(
-    {"RemoveUnusedParameters", "RemoveUnusedOutputs", "ExpandTupleArguments", "InlinePrivateFunctions"}
+    {
+        "RemoveUnusedParameters",
+        "RemoveUnusedOutputs",
+        "ExpandTupleArguments",
+        "InlinePrivateFunctions",
+        "FuseTIR",
+    }
 )
 PATTERNS = frozenset(
     {
@@ -414,6 +425,32 @@ def cleaned_up(module: IRModule) -> IRModule:
     return without_unread(module)
 
 
+class _FirstRegions(Mutator):
+    """Keeps of the regions that a block reads or writes the first of each buffer, and no annotations."""
+
+    def stmt(self, node: t.Stmt) -> t.Stmt:
+        new = super().stmt(node)
+        if not isinstance(new, t.SBlock):
+            return new
+        return replace(new, reads=_first(new.reads), writes=_first(new.writes), annotations=EMPTY)
+
+
+def _first(regions: tuple[BufferRegion, ...] | None) -> tuple[BufferRegion, ...] | None:
+    found: dict[Buffer, BufferRegion] = {}
+    for region in regions or ():
+        found.setdefault(region.buffer, region)
+    return None if regions is None else tuple(found.values())
+
+
+def with_first_regions(module: IRModule) -> IRModule:
+    """Of the regions of one buffer in a block, the first. No block has annotations."""
+    editor = ModuleEditor(module)
+    for name, fn in module.functions.items():
+        if isinstance(fn, t.PrimFunc):
+            editor.replace(name, _FirstRegions().function(fn))
+    return editor.done()
+
+
 class _Rounded(Substitution):
     """Rounds constants of floating point to four digits."""
 
@@ -444,9 +481,10 @@ REASONS = [
     Reason("Unused binding outside of dataflow blocks", PROFILED, options={"profile": "tvm"}),
     Reason("`match_cast` that compares two known lengths", CANONICAL, program=without_comparing_casts),
     Reason("`match_cast` that compares two known lengths", program=without_return_annotations),
+    Reason("`match_cast` that compares two known lengths", frozenset({"FuseTIR"}), options={"profile": "tvm"}),
     Reason("Constant that a call may overwrite", CANONICAL | {"FoldConstant"}, program=without_written_constants),
     Reason("Argument that a call checks", frozenset({"InlinePrivateFunctions"}), program=without_checked_arguments),
-    Reason("RemoveUnusedParameters for an argument", frozenset({"RemoveUnusedParameters"}), program=without_checked_arguments),
+    Reason("RemoveUnusedParameters for an argument", frozenset({"RemoveUnusedParameters", "FuseTIR"}), program=without_checked_arguments),
     Reason("`tensor_to_shape` of a vector of unknown length", DECOMPOSITIONS, program=without_unknown_vectors),
     Reason("Recursive call in ConvertToDataflow", frozenset({"ConvertToDataflow"}), program=without_recursion),
     Reason("StructInfo of an If", LIFTING | {"RemovePurityChecking", "TopologicalSort", "ConvertLayout"}, unannotated=True),
@@ -466,6 +504,7 @@ REASONS = [
     Reason("Gradient of values with symbolic lengths", frozenset({"Gradient"}), ours=without_equal_values, theirs=without_equal_values),
     Reason("Equal values that are bound twice", frozenset({"LiftTransformParams"}), program=without_equal_values),
     Reason("Equal values that are bound twice", frozenset({"LiftTransformParams"}), program=without_equal_values, ill_formed=True),
+    Reason("Regions and annotations of blocks in FuseTIR", frozenset({"FuseTIR"}), ours=with_first_regions, theirs=with_first_regions),
     Reason("TopologicalSort of a dataflow block with a match_cast", frozenset({"TopologicalSort"}), ill_formed=True),
     Reason("LambdaLift of a function that compares", LIFTING, program=without_inner_casts),
     Reason("LambdaLift of a function that compares", LIFTING, ill_formed=True),

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+
 from relax_explorer.core.codes import passes as codes
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.attrs import Attrs
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ops.kit.decl import NotLowered
 from relax_explorer.core.passes import machine_calls as m
-from relax_explorer.core.passes.canonicalize_bindings import canonicalize
 from relax_explorer.core.passes.contract import PassSite, module_pass
 from relax_explorer.core.passes.eliminate_dead_code import eliminate_dead_code
-from relax_explorer.core.passes.fused_kernel import fused_kernel
+from relax_explorer.core.passes.expand_tuple_arguments import expand_tuple_arguments
+from relax_explorer.core.passes.fused_kernel import FusedKernel, fused_kernel
+from relax_explorer.core.passes.private_functions import calls, fits, following, used_as_values
 from relax_explorer.core.passes.properties import (
     EXPLICIT_ALLOCATION,
     NORMAL_FORM,
@@ -19,6 +23,7 @@ from relax_explorer.core.passes.properties import (
     SHAPES_LOWERED,
     SYMBOLS_ATTACHED,
 )
+from relax_explorer.core.passes.remove_unused_parameters import remove_unused_parameters
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
 from relax_explorer.core.program.module import IRModule
 
@@ -32,47 +37,66 @@ from relax_explorer.core.program.module import IRModule
 def fuse_tir(module: IRModule, at: PassSite) -> IRModule:
     """Replace each private function with the attribute `Primitive` by one PrimFunc, and its calls by call_tir.
 
-    The PrimFunc has the bodies of the called kernels in sequence; values between them become buffers of its root block. Before,
-    the bindings are canonicalized; at the end, dead code is removed. A function that can't be fused is kept with a warning.
+    The PrimFunc has the bodies of the called kernels in sequence; values between them become buffers of its root block. If a kernel
+    overwrites a parameter that is a result, the calls become call_tir_inplace. Before, ExpandTupleArguments and
+    RemoveUnusedParameters run, which change other private functions, too; at the end, dead code is removed. A function that can't be
+    fused is kept with a warning.
     """
-    fused: set[str] = set()
-    for name, fn in module.relax_functions.items():
-        at.function = name
-        new = canonicalize(fn, at)
-        at.editor.replace(name, new)
-        if fn.attrs.get("Primitive") and fn.is_private:
-            try:
-                at.editor.replace(name, fused_kernel(new, module.functions))
-                fused.add(name)
-            except NotLowered as reason:
-                text = f"{name} is kept: {reason}"
-                at.report.say(codes.NO_LEGALIZATION, text, fn)
-    if fused:
-        for name in module.relax_functions.keys() - fused:
-            at.editor.replace(name, _calling(at.editor[name], fused, at))
-    result: IRModule = eliminate_dead_code.run(at.editor.done(), at)
+    ready = expand_tuple_arguments.run(module, at)
+    site = following(at, ready)
+    site = following(site, remove_unused_parameters.run(ready, site))
+    kernels = dict(_kernels(site))
+    for name, kernel in kernels.items():
+        site.editor.replace(name, kernel.prim_func)
+    if kernels:  # only now references to them have their StructInfo
+        for name, fn in site.module.relax_functions.items():
+            if name not in kernels:
+                site.editor.replace(name, _calling(fn, kernels, site))
+    result: IRModule = eliminate_dead_code.run(site.editor.done(), site)
     return result
 
 
-def _calling(fn: object, fused: set[str], at: PassSite) -> e.Function:
+def _kernels(at: PassSite) -> Iterator[tuple[str, FusedKernel]]:
+    """The names and kernels of the functions that can be fused. A warning tells why another one is kept."""
+    functions = at.module.relax_functions
+    primitive = {name: fn for name, fn in functions.items() if fn.attrs.get("Primitive") and fn.is_private}
+    values = used_as_values(at.module) if primitive else set()
+    unproved: set[str] | None = None  # found for the first kernel that overwrites an argument
+    for name, fn in primitive.items():
+        try:
+            if name in values:
+                raise NotLowered("it is used as a value")
+            found = fused_kernel(fn, at.module.functions)
+            if found.in_place and unproved is None:
+                called = [(callee, call) for callee, call in calls(at.module) if callee in primitive]
+                unproved = {callee for callee, call in called if not fits(primitive[callee], call)}
+            if found.in_place and unproved and name in unproved:
+                raise NotLowered("it overwrites an argument whose shape is known to the run only")
+        except NotLowered as reason:
+            at.report.say(codes.NO_LEGALIZATION, f"{name} is kept: {reason}", fn)
+        else:
+            yield name, found
+
+
+def _calling(fn: e.Function, kernels: Mapping[str, FusedKernel], at: PassSite) -> e.Function:
     """The function with calls of kernels where it called fused functions."""
-    assert isinstance(fn, e.Function)  # the caller chose Relax functions
 
     def rule(walk: Rewriter, binding: e.Binding) -> Answer:
         call = binding.value
-        if type(call) is not e.Call or type(call.op) is not e.GlobalVar or call.op.name not in fused:
+        if type(call) is not e.Call or type(call.op) is not e.GlobalVar or call.op.name not in kernels:
             return binding
-        return replace(binding, value=_kernel_call(call, at))
+        return replace(binding, value=_kernel_call(call, call.op, kernels[call.op.name].in_place, at))
 
     return rewrite(fn, at, rule)
 
 
-def _kernel_call(call: e.Call, at: PassSite) -> e.Call:
+def _kernel_call(call: e.Call, callee: e.GlobalVar, in_place: tuple[int, ...], at: PassSite) -> e.Call:
     args: list[e.Expr] = []
     for arg in call.args:
         args += map(m.number, arg.values) if type(arg) is e.ShapeExpr else (arg,)
-    assert isinstance(call.op, e.GlobalVar)  # the caller saw one
     out = call.struct_info or s.OBJECT
-    operands = (at.editor.reference(call.op.name), e.tuple_of(tuple(args)))
-    new = m.operation("relax.call_tir", operands, out, call)
-    return replace(new, sinfo_args=(out,))
+    operands = (at.editor.reference(callee.name), e.tuple_of(tuple(args)))
+    if not in_place:
+        return replace(m.operation("relax.call_tir", operands, out, call), sinfo_args=(out,))
+    attrs = Attrs({"inplace_indices": in_place})
+    return replace(m.operation("relax.call_tir_inplace", operands, out, call), sinfo_args=(out,), attrs=attrs)

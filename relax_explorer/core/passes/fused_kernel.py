@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 from relax_explorer.core.check.emission import FreshNames
 from relax_explorer.core.ir import expr as e
@@ -13,8 +14,9 @@ from relax_explorer.core.ir.fold import substitute
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.ops.kit.decl import NotLowered
+from relax_explorer.core.passes.fusion_groups import is_kernel_call
 from relax_explorer.core.tir import stmt as t
-from relax_explorer.core.tir.buffer import Buffer
+from relax_explorer.core.tir.buffer import Buffer, BufferRegion
 from relax_explorer.core.tir.mutator import Substitution
 from relax_explorer.core.tir.traverse import children
 
@@ -22,8 +24,15 @@ Functions = Mapping[str, object]
 _Value = Buffer | p.PrimExpr
 
 
-def fused_kernel(fn: e.Function, functions: Functions) -> t.PrimFunc:
-    """The PrimFunc of a function whose bindings are call_tir and fields of tuples. Raises NotLowered for others."""
+class FusedKernel(NamedTuple):
+    """The PrimFunc of a function. `in_place` has the parameter that each result overwrites, or -1; it is empty if none does."""
+
+    prim_func: t.PrimFunc
+    in_place: tuple[int, ...]
+
+
+def fused_kernel(fn: e.Function, functions: Functions) -> FusedKernel:
+    """The kernel of a function whose bindings are calls of kernels and fields of tuples. Raises NotLowered for others."""
     return _Fused(fn, functions).kernel()
 
 
@@ -37,27 +46,40 @@ class _Fused:
         self.values: dict[e.Var, list[_Value]] = {}
         self.params: list[Buffer | p.PrimVar] = []
         self.inner: list[Buffer] = []
+        self.overwritten: set[_Value] = set()  # inputs and inner buffers
         self.body: list[t.Stmt] = []
 
-    def kernel(self) -> t.PrimFunc:
-        """The PrimFunc: inputs, then outputs."""
+    def kernel(self) -> FusedKernel:
+        """The PrimFunc: inputs, then the outputs that overwrite none of them."""
         for param in self.fn.params:
             self.values[param] = self._parameters(param)
             self.params += [q for q in self.values[param] if isinstance(q, (Buffer, p.PrimVar))]
         for binding in bindings(self.fn):
             self._binding(binding)
-        outputs = [value for value in self._flat(self.fn.body.body) if isinstance(value, Buffer)]
-        if (
-            not outputs
-            or any(output in self.params for output in outputs)
-            or len(set(outputs)) < len(outputs)
-        ):
-            raise NotLowered("a result is an input, or a result twice")
+        outputs = self._outputs()
+        places = tuple([self.params.index(q) if q in self.params else -1 for q in outputs])
         inner = tuple([buffer for buffer in self.inner if buffer not in outputs])
         body = self.body[0] if len(self.body) == 1 else t.SeqStmt(tuple(self.body))
         if inner or type(body) is t.SBlock:
             body = t.SBlock("root", (), (), body, alloc_buffers=inner)
-        return t.PrimFunc((*self.params, *outputs), body, None, Attrs({"tirx.noalias": True}), True)
+        params = (*self.params, *[q for q, place in zip(outputs, places, strict=True) if place < 0])
+        prim_func = t.PrimFunc(params, body, None, Attrs({"tirx.noalias": True}), True)
+        return FusedKernel(prim_func, places if max(places) >= 0 else ())
+
+    def _outputs(self) -> list[Buffer]:
+        """The buffers of the result. Raises NotLowered if call_tir and call_tir_inplace have no such results."""
+        result = self.fn.body.body
+        info = result.struct_info
+        if isinstance(info, s.TupleStructInfo) and s.TupleStructInfo in map(type, info.fields):
+            raise NotLowered("its result has a tuple in a tuple")
+        outputs = [value for value in self._flat(result) if isinstance(value, Buffer)]
+        if not outputs or len(set(outputs)) < len(outputs):
+            raise NotLowered("it has no result, or a result twice")
+        if any(q in self.params and q not in self.overwritten for q in outputs):
+            raise NotLowered("a result is an input")
+        if any(q in self.overwritten and q not in outputs for q in self.params):
+            raise NotLowered("it overwrites an input that is no result")
+        return outputs
 
     def _parameters(self, param: e.Var) -> list[_Value]:
         info = param.struct_info
@@ -78,7 +100,7 @@ class _Fused:
         value = binding.value
         if type(binding) is not e.VarBinding:
             raise NotLowered("it has a match_cast")
-        if type(value) is e.Call and value.op is e.op_ref("relax.call_tir"):
+        if type(value) is e.Call and is_kernel_call(value):
             self.values[binding.var] = self._call(value)
         elif isinstance(value, (e.Var, e.Tuple, e.TupleGetItem)):
             self.values[binding.var] = self._flat(value)
@@ -108,14 +130,18 @@ class _Fused:
         inputs = [item for arg in call.args[1:2] for item in self._flat(arg)]
         out = call.sinfo_args[0]
         infos = out.fields if isinstance(out, s.TupleStructInfo) else (out,)
-        names = [q.name for q in kernel.params if isinstance(q, Buffer)][-len(infos) :]
+        places = _overwritten(call) or (-1,) * len(infos)
+        names = iter([q.name for q in kernel.params if isinstance(q, Buffer)][-places.count(-1) :])
         outputs = [
-            self._buffer(f"{name}_intermediate", info) for name, info in zip(names, infos, strict=True)
+            self._buffer(f"{next(names)}_intermediate", info) if place < 0 else inputs[place]
+            for place, info in zip(places, infos, strict=True)
         ]
+        new = [q for q, place in zip(outputs, places, strict=True) if place < 0 and isinstance(q, Buffer)]
         scalars = [item for arg in call.args[2:] for item in self._flat(arg)]
-        self._inline(kernel, [*inputs, *outputs, *scalars])
-        self.inner += outputs
-        return list(outputs)
+        self._inline(kernel, [*inputs, *new, *scalars])
+        self.inner += new
+        self.overwritten.update(inputs[place] for place in places if place >= 0)
+        return outputs
 
     def _inline(self, kernel: t.PrimFunc, args: list[_Value]) -> None:
         if len(args) != len(kernel.params):
@@ -140,7 +166,10 @@ class _Fused:
 
 
 class _Renamed(Substitution):
-    """Replaces variables and buffers. Each block gets a name, and each loop a variable, of its own."""
+    """Replaces variables and buffers. Each block gets a name, and each loop a variable, of its own.
+
+    Regions that become equal, because two parameters of a kernel are one buffer now, are written once.
+    """
 
     def __init__(
         self,
@@ -163,9 +192,28 @@ class _Renamed(Substitution):
 
     def stmt(self, node: t.Stmt) -> t.Stmt:
         """Rewrite a statement and everything inside it."""
-        if isinstance(node, t.SBlock):
-            node = replace(node, name=self.names(node.name))
-        return super().stmt(node)
+        if not isinstance(node, t.SBlock):
+            return super().stmt(node)
+        new = super().stmt(replace(node, name=self.names(node.name)))
+        assert isinstance(new, t.SBlock)  # a substitution keeps statements
+        return replace(new, reads=_once(new.reads), writes=_once(new.writes))
+
+
+def _overwritten(call: e.Call) -> tuple[int, ...]:
+    """The number of the input that each result of a call overwrites, or -1. Empty if the call allocates them all."""
+    places = call.attrs.get("inplace_indices", ())
+    return places if isinstance(places, tuple) else (places,)
+
+
+def _once(regions: tuple[BufferRegion, ...] | None) -> tuple[BufferRegion, ...] | None:
+    """The regions, of equal ones the first."""
+    if regions is None or len(regions) < 2:
+        return regions
+    found: dict[object, BufferRegion] = {}
+    for region in regions:
+        bounds = tuple([(q.start, q.extent) for q in region.ranges])
+        found.setdefault((region.buffer, bounds), region)
+    return regions if len(found) == len(regions) else tuple(found.values())
 
 
 def _match(param: Buffer, arg: Buffer, scalars: dict[p.PrimVar, p.PrimExpr]) -> None:
