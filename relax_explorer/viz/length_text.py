@@ -81,12 +81,11 @@ def _where(step: Step) -> str:
 
 
 def what_if_lines(found: WhatIf, condition: str) -> list[Line]:
-    """The values that become more precise, and the checks that the condition decides."""
+    """The values that become more precise or impossible, and the checks that the condition decides."""
     shown: list[Line] = [(f"{found.function}, if {condition}:", None)]
     for item in found.values:
-        shown.append(
-            (f"  {_line_of(item.place):<9} {item.value}: {item.before} becomes {item.after}", item.place)
-        )
+        outcome = f"cannot be: {'; '.join(item.impossible)}" if item.impossible else f"becomes {item.after}"
+        shown.append((f"  {_line_of(item.place):<9} {item.value}: {item.before} {outcome}", item.place))
     for check in found.decided:
         shown.append(
             (
@@ -120,9 +119,15 @@ def why_data(found: Why) -> dict[str, Any]:
 
 
 def what_if_data(found: WhatIf) -> dict[str, Any]:
-    """The answer as data."""
+    """The answer as data. A value that cannot be has no StructInfo after, but the reasons."""
     values = [
-        {"value": one.value, "line": _number(one.place), "before": str(one.before), "after": str(one.after)}
+        {
+            "value": one.value,
+            "line": _number(one.place),
+            "before": str(one.before),
+            "after": None if one.impossible else str(one.after),
+            "impossible": list(one.impossible),
+        }
         for one in found.values
     ]
     return {

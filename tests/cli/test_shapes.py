@@ -170,6 +170,22 @@ def test_what_lengths_become(program: str) -> None:
     assert 'y: R.Tensor((b,), dtype="float32") becomes R.Tensor((2,), dtype="float32")' in helper.stdout
 
 
+def test_what_divides_by_zero_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "divided.py"
+    path.write_text(
+        "@R.function\ndef main(x: R.Tensor(('n', 'm'), 'float32')):\n    n, m = T.int64(), T.int64()\n"
+        "    y = R.zeros(R.shape([n // m]), 'float32')\n    return y\n"
+    )
+    shown = rxe_cli("shapes", str(path), "--what-if", "m = 0")
+    assert shown.exit_code == output.FOUND
+    row = '  line 4    y: R.Tensor((n // m,), dtype="float32") cannot be: n // m divides by m, which is 0'
+    assert row in shown.stdout.splitlines()
+    data = json.loads(rxe_cli("shapes", str(path), "--what-if", "m = 0", "--format", "json").stdout)
+    assert data["values"][1]["after"] is None
+    assert data["values"][1]["impossible"] == ["n // m divides by m, which is 0"]
+    assert rxe_cli("shapes", str(path), "--what-if", "m = 1").exit_code == output.OK
+
+
 def test_a_program_in_another_notation_is_printed_where_no_terminal_is() -> None:
     relations, contracts = (
         sample("samples/relations/waiting.relay"),

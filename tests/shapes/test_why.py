@@ -231,6 +231,80 @@ def test_what_a_condition_makes_of_lengths(module: rxe.IRModule) -> None:
     assert what_if_data(found)["values"][0]["after"].startswith("R.Tensor((7, m)")
 
 
+DIVISIONS = """@R.function
+def main(x: R.Tensor(("n", "m"), "float32"), s: R.Shape(["k"])):
+    n, m, k = T.int64(), T.int64(), T.int64()
+    y = R.reshape(x, R.shape([m, n * m // m]))
+    z = R.zeros(R.shape([n // m, n % m, 3]), "float32")
+    w = R.zeros(R.shape([n // (m - k), 2]), "float32")
+    v = R.match_cast(w, R.Tensor((n // (m * k), 2), "float32"))
+    t = (z, (w, v))
+    r = R.zeros(R.shape([n - k, T.if_then_else(m == 0, 1, n // m)]), "float32")
+    return t
+"""
+BY_M = {"y": ["n * m // m"], "z": ["n // m", "n % m"]}
+
+
+@pytest.mark.parametrize(
+    ("condition", "wrong"),
+    [
+        ("m = 0", {**BY_M, "v": ["n // (m * k)"], "t": ["n // m", "n % m", "n // (m * k)"]}),
+        ("m <= 0", {**BY_M, "t": ["n // m", "n % m"]}),
+        ("m = k", {"w": ["n // (m - k)"], "t": ["n // (m - k)"]}),
+        ("m = k, k = 2", {"w": ["n // (m - k)"], "t": ["n // (m - k)"]}),
+        ("k = 0", {"v": ["n // (m * k)"], "t": ["n // (m * k)"]}),
+        (
+            "k = 0, m = 0",
+            {
+                **BY_M,
+                "w": ["n // (m - k)"],
+                "v": ["n // (m * k)"],
+                "t": ["n // m", "n % m", "n // (m - k)", "n // (m * k)"],
+            },
+        ),
+        ("n = 0", {}),
+        ("m = 2", {}),
+        ("m >= 0", {}),
+        ("n = 1, k = 3", {"r": ["n - k is -2"]}),
+        ("n < k", {"r": ["n - k is negative"]}),
+    ],
+)
+def test_lengths_that_cannot_be_are_told(condition: str, wrong: dict[str, list[str]]) -> None:
+    found = what_if(rxe.normalize(rxe.parse(DIVISIONS)), "main", condition)
+    told = {one.value: one.impossible for one in found.values if one.impossible}
+    assert {name: [text.partition(" divides")[0] for text in texts] for name, texts in told.items()} == wrong
+    data = {one["value"]: one for one in what_if_data(found)["values"]}
+    assert {name for name, one in data.items() if one["after"] is None} == wrong.keys()
+    for line, _ in what_if_lines(found, condition):
+        shown = line.replace(
+            "T.if_then_else(True, 1, n // 0)", "1"
+        )  # the branch that is not taken divides nothing
+        assert not any(part in shown for part in ("// 0", "% 0")), line
+        assert (" cannot be: " in line) is (line.split(":")[0].split()[-1] in wrong)
+    if "m = 0" in condition:
+        assert not found.decided, "a check of lengths that divide by 0 is not proved"
+
+
+def test_what_is_wrong_without_the_condition_is_no_consequence() -> None:
+    text = DIVISIONS.replace("n - k", "n // (m - m)")
+    found = what_if(rxe.normalize(rxe.parse(text)), "main", "k = 1")
+    assert "r" not in [one.value for one in found.values]
+
+
+@pytest.mark.parametrize("condition", ["n = 1", "n <= 1", "n < 1"])
+def test_nothing_is_told_of_a_place_that_no_run_gets_to(condition: str) -> None:
+    text = """@R.function
+def main(x: R.Tensor(("n", "m"), "float32"), y: R.Tensor(("n - 4",), "float32")):
+    n, m = T.int64(), T.int64()
+    z = R.zeros(R.shape([m // n]), "float32")
+    return z
+"""
+    found = what_if(rxe.normalize(rxe.parse(text)), "main", condition)
+    assert {one.value for one in found.values if one.impossible} == {"y"}
+    divided = what_if(rxe.normalize(rxe.parse(text.replace("n - 4", "n"))), "main", "n < 1")
+    assert {one.value for one in divided.values if one.impossible} == {"z"}
+
+
 def test_what_holds_anyway_is_no_consequence() -> None:
     text = """@R.function
 def main(x: R.Tensor(("n",), "float32"), y: R.Tensor(("k",), "float32"), w: R.Tensor("float32", ndim=1)):

@@ -75,6 +75,18 @@ async def test_what_if_shows_what_lengths_become(program: str) -> None:
         assert any("then m == n always fails" in line for line in lines)
 
 
+async def test_what_if_tells_lengths_that_divide_by_zero(tmp_path: Path) -> None:
+    path = tmp_path / "divided.py"
+    path.write_text(PROGRAM.replace("a = R.concat((x, y))", "a = R.zeros(R.shape([n // m]), 'float32')"))
+    app = Explorer(str(path), "")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await wait(pilot, lambda: app.state.session is not None)
+        await idle(pilot, app)
+        lines = await listed(pilot, app, "what-if m = 0")
+        assert "cannot be: n // m divides by m, which is 0" in " ".join(" ".join(lines).split())
+        assert not any("// 0" in line for line in lines)
+
+
 @pytest.mark.parametrize("text", ["why nothing", "why main.b.4", "what-if", "what-if q = 1", "what-if n ="])
 async def test_mistakes_are_told(program: str, text: str) -> None:
     app = Explorer(program, "")

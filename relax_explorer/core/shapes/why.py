@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
+from relax_explorer.core.arith.impossible import division_by_zero
 from relax_explorer.core.arith.prove import Answer
+from relax_explorer.core.arith.simplify import simplify
+from relax_explorer.core.check.wildcards import map_lengths
 from relax_explorer.core.codes import relations as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure
 from relax_explorer.core.ir import expr as e
@@ -121,12 +125,13 @@ def _compared(condition: p.PrimExpr | None) -> tuple[p.PrimExpr, p.PrimExpr] | N
 
 @dataclass(frozen=True)
 class Becomes:
-    """A value whose StructInfo is more precise under a condition."""
+    """A value whose StructInfo is more precise under a condition, or that no run has then: `impossible` tells why."""
 
     value: str
     place: object
     before: s.StructInfo
     after: s.StructInfo
+    impossible: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -146,20 +151,28 @@ def what_if(module: IRModule, function: str, text: str) -> WhatIf:
         return WhatIf(function, (), ())
     before, after = _infos(module, function, fn, ()), _infos(module, function, fn, conditions)
     values = [
-        Becomes(var.name, place, before[var][1], info)
-        for var, (place, info) in after.items()
-        if info is not before[var][1]
+        Becomes(var.name, there.place, before[var].info, there.info, there.impossible)
+        for var, there in after.items()
+        if there.info is not before[var].info or there.impossible != before[var].impossible
     ]
     return WhatIf(function, tuple(values), tuple(_decided(module, function, conditions)))
 
 
+class _There(NamedTuple):
+    """A value at its place: with the lengths that are known there, and why some cannot be."""
+
+    place: object
+    info: s.StructInfo
+    impossible: tuple[str, ...]
+
+
 def _infos(
     module: IRModule, name: str, fn: e.Function, conditions: Sequence[p.PrimExpr]
-) -> dict[e.Var, tuple[object, s.StructInfo]]:
+) -> dict[e.Var, _There]:
     """The places and the StructInfo of all values of a function, in order, with the lengths that are known there."""
     own = set(shape_variables(fn).values())
     inside = set(bindings(fn))
-    found: dict[e.Var, tuple[object, s.StructInfo]] = {}
+    found: dict[e.Var, _There] = {}
 
     waiting: list[e.Binding] = []  # the last binding: what it checks is known at the next place
 
@@ -168,7 +181,10 @@ def _infos(
             return
         values = {dim: known.known(dim) for dim in all_dims(var.struct_info)}
         values = {dim: value for dim, value in values.items() if own.issuperset(p.free_vars(value))}
-        found[var] = place, substitute_info(var.struct_info, values)
+        info = substitute_info(var.struct_info, values)
+        if info is not var.struct_info:
+            info = map_lengths(info, simplify)
+        found[var] = _There(place, info, tuple(_impossible(var.struct_info, known)))
 
     def visit(place: e.Binding | e.SeqExpr, known: Assumptions, visible: Visible) -> None:
         while waiting:
@@ -188,8 +204,28 @@ def _infos(
     return found
 
 
+def _impossible(info: s.StructInfo, known: Assumptions) -> Iterator[str]:
+    """Why no run has a value with these lengths, in words. Nothing is said of a place that no run gets to."""
+
+    def holds(condition: p.PrimExpr) -> bool:
+        return known.prove(condition) is Answer.YES and not known.are_contradictory
+
+    for dim in dict.fromkeys(dim for _, dim in paths(info) if dim.children()):
+        part = _undefined(dim, known)
+        if part is not None and not known.are_contradictory:
+            divisor = "" if isinstance(part.b, p.IntImm) else f" by {part.b}, which is 0"
+            yield f"{part} divides{divisor or ' by 0'}"
+        elif part is None and dim.dtype.is_int and holds(p.LT(dim, p.IntImm(0, dim.dtype))):
+            yield f"{dim} is {known.known(dim)}" if known.known(dim).is_literal else f"{dim} is negative"
+
+
+def _undefined(expr: p.PrimExpr, known: Assumptions) -> p.Binary | None:
+    """The part of an expression that divides by what facts tell to be 0."""
+    return division_by_zero(expr, lambda by: known.prove(p.EQ(by, p.IntImm(0, by.dtype))) is Answer.YES)
+
+
 def _decided(module: IRModule, function: str, conditions: Sequence[p.PrimExpr]) -> list[ShapeCheck]:
-    """The checks of a function that the conditions decide."""
+    """The checks of a function that the conditions decide; not those of lengths that divide by 0 then."""
     before, after = (
         [check for check in shape_checks(module, given) if check.function == function]
         for given in (None, {function: conditions})
@@ -198,5 +234,7 @@ def _decided(module: IRModule, function: str, conditions: Sequence[p.PrimExpr]) 
     return [
         check
         for check in after
-        if check.answer is not Answer.UNKNOWN and (id(check.place), check.kind, check.text) in open_
+        if check.answer is not Answer.UNKNOWN
+        and (id(check.place), check.kind, check.text) in open_
+        and (check.condition is None or _undefined(check.condition, check.known) is None)
     ]

@@ -28,7 +28,8 @@ def print_what_if(module: IRModule, stage: int, function: str, condition: str, f
         )
     else:
         _print([text for text, _ in what_if_lines(found, condition)])
-    return output.FOUND if any(check.answer is Answer.NO for check in found.decided) else output.OK
+    fails = any(check.answer is Answer.NO for check in found.decided)
+    return output.FOUND if fails or any(one.impossible for one in found.values) else output.OK
 
 
 def _print(lines: list[str]) -> None:
