@@ -43,7 +43,7 @@ LOOKS = {
     "home": (LAYER, ("0",)),
     "explain": (LAYER, ("j", "j", "K")),
     "solver-matches": (CONTRACTS, ("colon", *"matches", "enter")),
-    "typed": (LAYER, ("T", "colon", "s", "tab")),
+    "typed": (LAYER, ("T", "colon", *"explain", "space", *"nn.s", "tab")),
 }
 
 

@@ -108,3 +108,19 @@ async def test_a_click_on_a_line_that_is_gone_chooses_nothing(line: int) -> None
         await pilot.pause()
         assert app.return_code is None
         assert isinstance(app.screen, Palette) is (line == 10_000), "another line is chosen"
+
+
+@pytest.mark.parametrize(("column", "is_open"), [(31, True), (-1, True), (29, False)])
+async def test_a_click_beside_the_terminal_closes_nothing(column: int, is_open: bool) -> None:
+    """A terminal that shrinks may still send a click on a column that it had."""
+    app = Explorer(str(SAMPLES[0]))
+    async with app.run_test(size=(100, 30)) as pilot:
+        await opened(app, pilot)
+        await with_palette(app, pilot)
+        palette = app.screen
+        await pilot.resize_terminal(30, 10)
+        await wait(pilot, lambda: palette.size == Size(30, 10))
+        palette.post_message(Click(palette, column, 9, 0, 0, 1, False, False, False, column, 9))
+        await pilot.pause()
+        await wait(pilot, lambda: (app.screen is palette) is is_open)
+        assert app.return_code is None

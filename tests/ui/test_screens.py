@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from textual import events
+from textual.renderables.background_screen import BackgroundScreen
 from textual.widgets import Input
 
 from relax_explorer.core.session.call_inputs import CallInputs
@@ -21,7 +22,7 @@ from relax_explorer.ui.tui.dialogs.popup import Popup
 from relax_explorer.ui.tui.timeline import step_at, timeline
 from relax_explorer.ui.tui.widgets.command_input import CommandInput
 from relax_explorer.ui.tui.widgets.fixed_text import FixedLines
-from relax_explorer.ui.tui.widgets.line_view import LineView
+from relax_explorer.ui.tui.widgets.line_view import LineView, Row
 from tests.ui.test_explorer import LLAMA, screen_text, wait
 
 FIRST = """@I.ir_module
@@ -553,3 +554,35 @@ async def test_a_problem_of_several_stages_is_listed_once(tmp_path: Path) -> Non
         assert len(told) == 2
         await press(pilot, app, *["j"] * heads[2], "enter")
         assert (app.screen_name, app.state.selection.stage) == ("passes", 2)
+
+
+async def test_screens_over_each_other_show_the_one_below(folder: str) -> None:
+    """Whichever of them is drawn anew: Textual showed two of five each other after a resize, without end."""
+    app = Explorer(folder, theme="dark")
+    async with app.run_test(size=(100, 30)) as pilot:
+        await idle(pilot, app)
+        app.show_screen("debug")
+        await idle(pilot, app)
+        app.ask_inputs()
+        await pilot.pause()
+        app.show_rows("Over the dialog", [Row("a line")])
+        await pilot.pause()
+        app.ask_key("a key", ["what follows"], lambda key: None)
+        await pilot.pause()
+        app.action_command_palette()
+        await idle(pilot, app)
+        stack = app.screen_stack
+        assert [type(screen).__name__ for screen in stack[1:]] == ["Inputs", "Popup", "KeyPrompt", "Palette"]
+        for turn in (stack, stack[::-1]):
+            for screen in turn[1:] if turn is stack else turn[:-1]:
+                shown = screen.render()
+                assert isinstance(shown, BackgroundScreen)
+                assert shown.screen is stack[stack.index(screen) - 1]
+        assert not isinstance(stack[0].render(), BackgroundScreen)
+        for screen, size in zip(stack, ((90, 28), (100, 30), (70, 20), (60, 16), (120, 40)), strict=True):
+            screen.refresh(layout=True)
+            await pilot.resize_terminal(*size)
+            assert "what follows" in screen_text(app), "it is below the palette"
+        await press(pilot, app, *["escape"] * 4)
+        assert len(app.screen_stack) == 1
+        assert app.return_code is None

@@ -36,6 +36,11 @@ class Palette(CommandPalette, Settling):
         """Don't list commands in a palette that a click closed at once: its list is gone."""
         self._drop_if_closed(event)
 
+    def on_click(self, event: Click) -> None:
+        """Take no click beside the screen, as when the terminal shrank meanwhile: Textual would raise NoWidget."""
+        if not self.region.contains_point(event.screen_offset):
+            event.prevent_default()
+
     def on_input_changed(self, event: Input.Changed) -> None:
         """Don't search in a palette that is closed."""
         self._drop_if_closed(event)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -33,6 +34,7 @@ NARROW = 100  # cells from which on panes stand side by side, in frames
 WIDE = 140
 QUIET = 0.1  # seconds without a key before a panel asks for more about what the cursor is on
 QUICK = 0.005  # seconds that a key may wait for a panel
+_SHORT = re.compile(r"(^|\| )relax-explorer ")  # at the start of each command of a command line
 _TABS = {1: "passes", 2: "debug", 3: "graph", 4: "problems", 5: "compare", 6: "checks", 7: "solver"}
 
 
@@ -265,7 +267,7 @@ class Frame(Moving):
         said = self.explorer.jobs.notice() or self.explorer.notice
         width = self.app.size.width
         if isinstance(self.focused, CommandInput):
-            return Text(" Tab completes  ↑ before  Enter runs  Esc leaves", style="dim")
+            return self._typing(self.focused, width)
         if said:
             return Text(f" {fit(visible(said, 300), width - 2)}")
         own, shared = keys.hints(self.name_, self.explorer.keymap)
@@ -276,6 +278,19 @@ class Frame(Moving):
             if columns(left) + columns(hint) <= room:
                 left += hint
         return Text(f"{left}{' ' * (width - columns(left) - columns(right) - 1)}{right}", style="dim")
+
+    def _typing(self, line: CommandInput, width: int) -> Text:
+        """The keys of the `:` line, and the command line that does the same. Keys that everybody knows give way to it."""
+        from relax_explorer.ui.tui.typed_twin import twin_of_line
+
+        twin = visible(_SHORT.sub(r"\1rxe ", twin_of_line(self.explorer, line.value)), 400)
+        keys_of_line = " Tab completes  ↑ before  Enter runs  Esc leaves"
+        if twin and columns(keys_of_line) + columns(twin) + 6 > width:
+            keys_of_line = " Tab completes  Esc leaves"
+        return Text(
+            f"{keys_of_line}{fit(f'      {twin}', width - columns(keys_of_line) - 1) if twin else ''}",
+            style="dim",
+        )
 
     # -- panes ----------------------------------------------------------------------------------------------------
 
@@ -332,6 +347,11 @@ class Frame(Moving):
         line.remember(event.value)
         self.set_focus(self.view_before)
         execute_typed(self.explorer, event.value)
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Tell what a command line does the same as what was typed."""
+        if event.input is self.focused and isinstance(event.input, CommandInput):
+            self.query_one("#footer", FixedText).show(self._footer())
 
     def _choices(self, text: str) -> list[Choice]:
         return choices(self.explorer.state, self.name_ == "debug", text)

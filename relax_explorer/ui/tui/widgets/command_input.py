@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from rich.segment import Segment
 from rich.text import Text
 from textual.binding import Binding
+from textual.geometry import Region
+from textual.strip import Strip
 from textual.widget import Widget
 from textual.widgets import Input
 
@@ -28,6 +31,15 @@ class BarInput(Input):
     """An input that is only there while something is typed."""
 
     DEFAULT_CSS = "BarInput { display: none; }"
+
+    lead = "/"  # the cell before the text: the key that opened the line
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """The line, with its key in the padding."""
+        lines = super().render_lines(crop)
+        if lines and not crop.x and len(found := list(lines[0])):
+            lines[0] = Strip([Segment(self.lead, found[0].style), *Strip(found).crop(1)])
+        return lines
 
     def begin(self, text: str = "") -> None:
         """Show the line with a text, and take the focus."""
@@ -98,6 +110,7 @@ class CommandInput(BarInput):
     ) -> None:
         super().__init__(id=name, select_on_focus=False)
         self.history, self._complete, self._usage = history, complete, usage
+        self.lead = ":" if usage is not None else " "
         self._place = 0
         self._choices: list[Choice] = []  # what may follow the text that was typed
         self._taken = -1  # the choice that Tab put into the line
