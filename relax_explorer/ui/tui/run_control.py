@@ -17,6 +17,7 @@ from relax_explorer.core.session.inputs import call_values
 from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.ui import remembered_inputs
 from relax_explorer.ui.tui.debug_rows import RunView, run_view
+from relax_explorer.ui.tui.dialogs.popup import room
 from relax_explorer.ui.tui.host import Host
 from relax_explorer.ui.tui.jobs import Job
 from relax_explorer.viz.debug_text import answer_lines, stop_notice
@@ -268,8 +269,9 @@ class RunControl:
 
     def inspect(self, name: str, value: Value) -> None:
         """Show a value on a page of its own."""
+        width = room(self.app.size.width)
         self.drive(
-            lambda session: Answer("page", {"title": name, "lines": value_page(name, value)}),
+            lambda session: Answer("page", {"title": name, "lines": value_page(name, value, width)}),
             f"reading {name}",
         )
 

@@ -45,7 +45,9 @@ class DebugScreen(ProgramFrame):
     name_ = "debug"
     panes = ("debug_ir", "values", "shapes", "calls", "points")
     program_ = "debug_ir"
-    _inspected: tuple[str, str] | None = None  # what the inspector shows, at this position of the run
+    _inspected: tuple[str, str, int] | None = (
+        None  # what the inspector shows at this position of the run, and its width
+    )
 
     def compose_body(self) -> ComposeResult:
         """The program, the tables, the next binding, the timeline."""
@@ -101,15 +103,16 @@ class DebugScreen(ProgramFrame):
         if not self.has_class("-wide"):
             return
         name, value, missing = self._under_cursor()
-        if self._inspected == (name, missing):
+        width = self.query_one("#inspector_text").size.width
+        if self._inspected == (name, missing, width):
             return
-        self._inspected = (name, missing)
+        self._inspected = (name, missing, width)
         self.query_one("#inspector", Box).show_title(visible(name) or "Value")
         self._show_page([missing])
         if missing:
             self.leave_empty("inspect")
         else:
-            self.fill("inspect", lambda: value_page(name, value), self._show_page)
+            self.fill("inspect", lambda: value_page(name, value, width), self._show_page)
 
     def _show_page(self, lines: list[str]) -> None:
         for view in self.query("#inspector_text").results(FixedLines):  # none is left while the screen closes
