@@ -80,3 +80,7 @@ def test_the_fields_of_a_tuple_have_the_same_width() -> None:
     assert lines[0] == "t: tuple of 2"
     assert "t[1][0]: (1, 9) f32, 9 elements, 36 bytes" in lines
     assert max(map(len, (line for line in lines if line.startswith("    0")))) <= 40
+
+
+def test_slices_without_columns_keep_their_rows() -> None:
+    assert elements(value_page("x", np.zeros((2, 0), np.float32), 40)) == ["[:, :]", "    0", "    1"]
