@@ -124,7 +124,7 @@ class Runner:
             return self.call(expr.function, args, expr.span, expr, **expr.attrs)
         if isinstance(expr, c.If):
             test = self._test(expr, scope, known)
-            return self._block(expr.then if test else expr.otherwise, dict(scope), known)
+            return self._block(expr.then if test else expr.otherwise, dict(scope), known.copy())
         if isinstance(expr, c.Block):
             return self._block(expr, dict(scope), known)
         self._fail("only the run of the whole program knows this value", expr.span)

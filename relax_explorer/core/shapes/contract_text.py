@@ -11,7 +11,7 @@ import numpy as np
 
 from relax_explorer.core.codes import relations as codes
 from relax_explorer.core.ir import prim as p
-from relax_explorer.core.ir.dtype import DType, limits
+from relax_explorer.core.ir.dtype import limits
 from relax_explorer.core.shapes import contract_tree as c
 from relax_explorer.core.source import Source, Span
 from relax_explorer.core.syntax.notes import NoteReader, named_element
@@ -44,7 +44,8 @@ class _Reader(NoteReader):
     def __init__(self, source: Source) -> None:
         self.terms = c.Terms()
         self.sizes: dict[str, p.PrimVar] = {}
-        self.values: list[set[str]] = [set()]
+        self.values: list[dict[str, str]] = [{}]  # variables by the names of the text
+        self.bound: dict[str, int] = {}  # how often the function binds a name
         super().__init__(source)
 
     # -- types -------------------------------------------------------------------------------------------------------
@@ -102,9 +103,21 @@ class _Reader(NoteReader):
             return self._term(name, start)
         return self.sizes.setdefault(name, p.PrimVar(name))
 
-    def _term(self, name: str, start: int) -> p.PrimExpr:
-        if not any(name in scope for scope in self.values):
-            self.fail(f"`{name}` is no variable here", self.span(start), codes.UNBOUND)
+    def bind(self, name: str) -> str:
+        """A new variable. What is known goes by names, so a second `x` of a function is `x'`, a third `x''`, a fourth `x'3`."""
+        earlier = self.bound.get(name, 0)
+        self.bound[name] = earlier + 1
+        found = self.values[-1][name] = name + ("'" * earlier if earlier < 3 else f"'{earlier}")
+        return found
+
+    def bound_to(self, name: str) -> str | None:
+        """The variable that a name stands for here."""
+        return next((scope[name] for scope in reversed(self.values) if name in scope), None)
+
+    def _term(self, text: str, start: int) -> p.PrimExpr:
+        name = self.bound_to(text)
+        if name is None:
+            self.fail(f"`{text}` is no variable here", self.span(start), codes.UNBOUND)
         what = self.word("rank or dim(axis)")
         if what == "rank":
             return self.terms.rank(name)
@@ -163,17 +176,17 @@ class _Reader(NoteReader):
     def _function(self, name: str, start: int) -> c.Function:
         """A function, behind its `@name =`."""
         self.expect("fn")
-        outside, self.sizes = self.sizes, {}
+        outside, self.sizes, self.bound = (self.sizes, self.bound), {}, {"out": 1}  # the result is `out`
+        self.values.append({})
         self.expect("(")
         params = self.several(self._parameter, ")")
         self.expect(":")
         ret = self.type()
         header = self.span(start)
-        self.values.append({q.name for q in params})
         body = self._block() if self.sees("{") else None
         self.values.pop()
         self.takes(";")
-        self.sizes = outside
+        self.sizes, self.bound = outside
         return c.Function(name, params, ret, body, header)
 
     def _parameter(self) -> c.Parameter:
@@ -182,12 +195,14 @@ class _Reader(NoteReader):
         kind = self.type()
         if isinstance(kind, c.FunctionType) and any(_has_shape(part) for part in (*kind.params, kind.ret)):
             self.fail("contracts on arguments that are functions are not supported", self.span(start))
-        return c.Parameter(name, kind, self.span(start))
+        if name in self.values[-1]:
+            self.fail(f"two parameters are named `{name}`", self.span(start))
+        return c.Parameter(self.bind(name), kind, self.span(start))
 
     def _block(self) -> c.Block:
         self.expect("{")
         self.deeper()
-        self.values.append(set())
+        self.values.append({})
         statements: list[c.Let | c.Assert] = []
         while self.sees("let", "assert"):
             statements.append(self._statement())
@@ -210,8 +225,7 @@ class _Reader(NoteReader):
             kind = self.type()
         self.expect("=")
         value = self._expression()
-        self.values[-1].add(name)
-        return c.Let(name, kind, is_assertion, value, self.span(start))
+        return c.Let(self.bind(name), kind, is_assertion, value, self.span(start))
 
     def _condition(self) -> c.Condition:
         """A comparison of lengths, or of element types."""
@@ -222,14 +236,14 @@ class _Reader(NoteReader):
         if found is not None:
             end = self.start + found.end()
             for name in filter(None, (found[1], found[2])):
-                if not any(name in scope for scope in self.values):
+                if self.bound_to(name) is None:
                     self.fail(f"`{name}` is no variable here", None, codes.UNBOUND)
-            right: DType | str | None = found[2] or named_element(found[3])
+            right = named_element(found[3]) if found[3] else self.bound_to(found[2])
             if right is None:
                 self.fail(f"`{found[3]}` is no element type")
             while self.start < end and self.kind != "end":
                 self.advance()
-            return c.SameDType(found[1], right)
+            return c.SameDType(self.bound_to(found[1]) or found[1], right)
         left = self.arithmetic()
         if self.sees("("):
             self.fail("rank, dim and dtype apply to variables; bind the call by a let first")
@@ -279,8 +293,9 @@ class _Reader(NoteReader):
     def _named(self, start: int) -> c.Expr:
         """A variable or an element type."""
         name = self.word("an expression")
-        if any(name in scope for scope in self.values):
-            return c.Name(name, self.span(start))
+        variable = self.bound_to(name)
+        if variable is not None:
+            return c.Name(variable, self.span(start))
         if name in self.sizes:
             self._leak(start)
         element = named_element(name)
@@ -301,19 +316,28 @@ class _Reader(NoteReader):
         self.expect("(")
         if re.match(r"\w+\s*\.\s*(rank|dim|dtype)\b", self.source.text[self.start :]):
             test = self._condition()
-            self.expect(")")
-            then = self._block()
-            self.expect("else")
-            return c.If("", c.Literal(0), c.Literal(0), then, self._block(), self.span(start), test)
+            then, otherwise = self._branches()
+            return c.If("", c.Literal(0), c.Literal(0), then, otherwise, self.span(start), test)
         left = self._expression()
         if not self.sees(*_COMPARISONS):
             self.fail(f"a comparison is expected here, not {self.shown()}")
         compare = self.advance()
         right = self._expression()
+        then, otherwise = self._branches()
+        return c.If(compare, left, right, then, otherwise, self.span(start))
+
+    def _branches(self) -> tuple[c.Block, c.Block]:
+        """Both branches, behind the condition. What one knows of its variables the other does not."""
         self.expect(")")
+        before = dict(self.bound)
         then = self._block()
         self.expect("else")
-        return c.If(compare, left, right, then, self._block(), self.span(start))
+        inside, self.bound = self.bound, before
+        otherwise = self._block()
+        self.bound = {
+            name: max(count, self.bound.get(name, 0)) for name, count in (self.bound | inside).items()
+        }
+        return then, otherwise
 
     def _literal(self) -> c.Expr:
         """`<literal (2, 3) int8>`, `<literal [1, 0, 2]>`; `<body>` stands for a value that only the run knows."""

@@ -83,7 +83,9 @@ class Holding:
             )  # a number has the type that is wanted
             self.note_decision(origin, guard, condition, answer, span)
             if answer is Answer.YES:
-                self.found.proved.add((id(place), number))
+                if not self.calls:  # else it holds for one of the calls that a body is looked at for
+                    self.found.proved.add((id(place), number))
+                values = self.learn(guard, values)
                 continue
             if answer is Answer.NO:
                 self.explain(guard, values, place, origin, span, wrapper)
@@ -99,12 +101,13 @@ class Holding:
     def in_terms(self, condition: c.Condition, values: Values) -> c.Condition:
         """A condition about the variables of a contract as one about the values."""
         if isinstance(condition, p.PrimExpr):
-            names = dict.fromkeys(
-                [self.terms.parts[v][0] for v in p.free_vars(condition) if v in self.terms.parts]
-            )
-            return p.substitute(
-                condition, self.lengths({name: values[name] for name in names if name in values})
-            )
+            parts = {v: self.terms.parts[v] for v in p.free_vars(condition) if v in self.terms.parts}
+            found = {name: values[name] for name, _ in parts.values() if name in values}
+            mapping = self.lengths(found)
+            for var, (name, axis) in parts.items():
+                if axis >= 0 and name in found and found[name].dims is None:
+                    mapping[var] = self.terms.dim(found[name].name, axis)
+            return p.substitute(condition, mapping)
         if isinstance(condition, c.SameDType):
             sides = [self.element(side, values) for side in (condition.left, condition.right)]
             return c.SameDType(sides[0], sides[1])
@@ -123,8 +126,9 @@ class Holding:
         if isinstance(side, DType):
             return side
         value = values.get(side) or self.scope.get(side)
-        found = None if value is None else value.dtype
-        return side if found is None else found
+        if value is None:
+            return side
+        return value.name if value.dtype is None else value.dtype
 
     def decide(self, condition: c.Condition) -> Answer:
         """Whether a condition holds."""

@@ -72,9 +72,9 @@ class _Function:
     def function(self, function: c.Function) -> list[str]:
         """Parameters, their contract, the body, the contract of the result."""
         known = Environment()
-        self.taken.update(q.name for q in function.params)
-        for q in function.params:
-            self.names[q.name] = q.name
+        params = [self.free(q.name) for q in function.params]
+        for q, name in zip(function.params, params, strict=True):
+            self.names[q.name] = name
             self.hold(q.name, q.type, known, q.span)
         if function.body is None or isinstance(function.body.value, c.Opaque):
             value = self.packed(function.name, [self.names[q.name] for q in function.params])
@@ -84,19 +84,19 @@ class _Function:
             value = self.value(function.body.value)
         self.names["out"] = self.bind(value)
         self.hold("out", function.ret, known, function.span)
-        params = ", ".join(f"{q.name}: R.Tensor" for q in function.params)
-        return self.whole(f"def {self.name}({params}):", self.names["out"], True)
+        head = ", ".join(f"{name}: R.Tensor" for name in params)
+        return self.whole(f"def {self.name}({head}):", self.names["out"], True)
 
     def main(self, program: c.Program) -> list[str]:
         """The statements; a value that only the run knows is a parameter."""
-        known, params = Environment(), []
-        self.taken.update(
+        known = Environment()
+        inputs = [
             item.name for item in program.main if isinstance(item, c.Let) and isinstance(item.value, c.Opaque)
-        )
+        ]
+        params = [self.free(name) for name in inputs]
+        self.names.update(zip(inputs, params, strict=True))
         for item in program.main:
             if isinstance(item, c.Let) and isinstance(item.value, c.Opaque):
-                params.append(item.name)
-                self.names[item.name] = item.name
                 if item.type is not None:
                     self.hold(item.name, item.type, known, item.span)
             else:
@@ -133,8 +133,9 @@ class _Function:
         return name
 
     def free(self, wish: str) -> str:
-        """A name that nothing has yet; inputs and parameters keep theirs."""
-        name, number = wish, 0
+        """A name that nothing has yet; inputs and parameters keep theirs. Relax has no `x'`."""
+        wish = name = wish.replace("'", "_")
+        number = 0
         while name in self.taken:
             number += 1
             name = f"{wish}_{number}"

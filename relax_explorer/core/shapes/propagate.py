@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from relax_explorer.core.arith.prove import Answer
+from relax_explorer.core.arith.simplify import simplify
 from relax_explorer.core.codes import relations as codes
 from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.ir import prim as p
@@ -113,10 +114,11 @@ class _Walk(Holding):
             guard = Guard(statement.condition, "")
             self.hold((guard,), self.scope, statement, "an assertion of the program", statement.span)
             return
-        value = replace(self.value(statement.value), name=statement.name)
+        name = statement.name if not self.calls else self.fresh()  # a body may be looked at for several calls
+        value = replace(self.value(statement.value), name=name)
         kind = statement.type
         if isinstance(statement.value, c.Opaque) and kind is not None and not statement.is_assertion:
-            value = self.trusted(statement.name, kind)
+            value = self.trusted(name, kind)
         elif kind is not None:
             value = self.annotated(statement, kind, value)
         self.scope[statement.name] = value
@@ -129,7 +131,7 @@ class _Walk(Holding):
         if isinstance(kind, c.TensorType) and isinstance(kind.shape, tuple):
             for dim in kind.shape:
                 for var in p.free_vars(dim) if isinstance(dim, p.PrimExpr) else ():
-                    self.environment.sizes.setdefault(var, var)
+                    self.environment.sizes.setdefault(var, self.own(var))
             dims = tuple([
                 self.environment.value(dim) if isinstance(dim, p.PrimExpr) else self.terms.dim(name, axis)
                 for axis, dim in enumerate(kind.shape)
@@ -164,15 +166,19 @@ class _Walk(Holding):
         for axis, dim in enumerate(written):
             new = captured.intersection(p.free_vars(dim)) if isinstance(dim, p.PrimExpr) else set()
             if new and isinstance(dim, p.PrimExpr):
-                self.known = self.known.plus(p.EQ(dim, dims[axis]), f"asserted by {words}")
-                for var in new:
-                    self.environment.sizes[var] = var
-                dims[axis] = dim
+                self.environment.sizes |= {var: self.own(var) for var in new}
+                length = self.environment.value(dim) if self.calls else dim
+                self.known = self.known.plus(p.EQ(length, dims[axis]), f"asserted by {words}")
+                dims[axis] = length
             elif isinstance(dim, p.PrimExpr) and dims[axis] in self.terms.parts:
                 length = p.substitute(self.environment.value(dim), self.lengths(self.scope))
                 is_named = self.terms.parts.keys().isdisjoint(p.free_vars(length))
                 dims[axis] = length if is_named else self.known.known(length)
         return tuple(dims)
+
+    def own(self, var: p.PrimVar) -> p.PrimVar:
+        """What stands for a size variable here. Each call that a body is looked at for has another one."""
+        return p.PrimVar(var.name, var.dtype) if self.calls else var
 
     def value(self, expr: c.Expr) -> Known:
         """What is known of an expression."""
@@ -183,7 +189,7 @@ class _Walk(Holding):
     def fresh(self) -> str:
         """A name for a value without one."""
         self.count += 1
-        name = f"v{self.count}"
+        name = f"%{self.count}"  # no text has such a name
         self.made.add(name)
         return name
 
@@ -208,20 +214,35 @@ class _Walk(Holding):
     def _if(self, expr: c.If) -> Known:
         left, right = self.value(expr.left), self.value(expr.right)
         if expr.test is None and isinstance(left.value, int) and isinstance(right.value, int):
-            return self._block(expr.then if _holds(expr.compare, left.value, right.value) else expr.otherwise)
-        outside = self.known
+            return self.taken(expr.then if _holds(expr.compare, left.value, right.value) else expr.otherwise)
+        fact = None
         if expr.test is not None:
             test = self.in_terms(expr.test, self.scope)
             answer = self.decide(test)
             if answer is not Answer.UNKNOWN:
-                return self._block(expr.then if answer is Answer.YES else expr.otherwise)
-            if isinstance(test, p.PrimExpr):
-                self.known = outside.plus(test, "the condition of the branch")
-        then = self._block(expr.then)
-        self.known = outside
-        otherwise = self._block(expr.otherwise)
-        self.known = outside
+                return self.taken(expr.then if answer is Answer.YES else expr.otherwise)
+            fact = test if isinstance(test, p.PrimExpr) else None
+        then = self.branch(expr.then, fact)
+        otherwise = self.branch(expr.otherwise, None if fact is None else p.Not(fact))
         return self.joined(then, otherwise)
+
+    def branch(self, block: c.Block, fact: p.PrimExpr | None) -> Known:
+        """One of two branches, where a fact is known. What it learns and captures ends with it."""
+        outside = self.known, self.scope, self.environment
+        self.scope, self.environment = dict(self.scope), self.environment.copy()
+        if fact is not None:
+            self.known = self.known.plus(simplify(fact), "the condition of the branch")
+        found = self._block(block)
+        self.known, self.scope, self.environment = outside
+        return found
+
+    def taken(self, block: c.Block) -> Known:
+        """The branch that every run takes. The size variables that it captures end with it."""
+        outside = self.environment
+        self.environment = outside.copy()
+        found = self._block(block)
+        self.environment = outside
+        return found
 
     def joined(self, a: Known, b: Known) -> Known:
         """What two branches have in common."""
@@ -284,14 +305,33 @@ class _Walk(Holding):
             if isinstance(dim, p.IntImm) and dim.value < 0:
                 self.refuse(call, args, f"a length of the result is {dim.value}")
         if wrapper is not None:
-            values = dict(zip([q.name for q in wrapper.function.params], args, strict=True)) | {"out": found}
-            is_computed = found.value is not None or (
-                wrapper.function.body is None and call.function in RULES
-            )
-            for number, guard in enumerate(wrapper.after if is_computed else ()):
-                if self.decide(self.in_terms(guard.condition, values)) is Answer.YES:
+            out = found if found.value is not None else self.ruled(wrapper, call, args)
+            values = dict(zip([q.name for q in wrapper.function.params], args, strict=True))
+            values |= {} if out is None else {"out": out}
+            for number, guard in enumerate(wrapper.after if out is not None else ()):
+                if not self.calls and self.decide(self.in_terms(guard.condition, values)) is Answer.YES:
                     self.found.proved.add((id(call), len(wrapper.before) + number))
         return found
+
+    def ruled(self, wrapper: Wrapper, call: c.Call, args: list[Known]) -> Known | None:
+        """What a primitive gives by its rule alone, whatever its contract promises."""
+        if wrapper.function.body is not None or call.function not in RULES:
+            return None
+        name, elements = self.fresh(), {arg.dtype for arg in args}
+        element = elements.pop() if len(elements) == 1 else None
+        known = [arg.dims for arg in args if arg.dims is not None]
+        if len(known) < len(args):
+            shape = self.shared_shape(call, args)
+            return Known(name, None, element, shape) if shape else None
+        try:
+            return Known(name, RULES[call.function](known, call.attrs).dims, element)
+        except Mismatch:
+            return None
+
+    def shared_shape(self, call: c.Call, args: list[Known]) -> str:
+        """The shape that all arguments of a broadcasting primitive have, where ranks are unknown; empty if they differ."""
+        shapes = {arg.like for arg in args if arg.dims != ()}
+        return shapes.pop() if call.function in BROADCASTING and len(shapes) == 1 else ""
 
     def _result(self, call: c.Call, args: list[Known], wrapper: Wrapper | None) -> Known:
         """What is known of the result: by its elements, the rule, the body, or the contract."""
@@ -313,9 +353,7 @@ class _Walk(Holding):
                 return found
         known = [arg.dims for arg in args if arg.dims is not None]
         if len(known) < len(args):
-            shapes = {arg.like for arg in args if arg.dims != ()}
-            is_same = call.function in BROADCASTING and len(shapes) == 1 and "" not in shapes
-            return Known(name, None, element, shapes.pop() if is_same else name)
+            return Known(name, None, element, self.shared_shape(call, args) or name)
         try:
             shaped = RULES[call.function](known, call.attrs) if call.function in RULES else Shaped(None)
         except Mismatch as problem:

@@ -1,0 +1,200 @@
+"""What is known of a value of a program with contracts is known of that value, not of another one with the same name."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from relax_explorer.core.diagnostics import Failure
+from relax_explorer.core.shapes.contract_run import Runner
+from relax_explorer.core.shapes.contract_text import read_contract
+from relax_explorer.core.shapes.contract_tree import Let, Opaque
+from relax_explorer.core.shapes.lower import lower
+from relax_explorer.core.shapes.propagate import analyse
+
+FUNCTIONS = """
+@quarter = fn(x : Tensor([n * 4], int8)) : Tensor([n * 4], int8) { x }
+@alike = fn(x : Tensor(?, d), y : Tensor(?, d)) : Tensor(?, d) { x }
+@one = fn(x : Tensor(?, int8)) : Tensor(?, int8) { assert x.rank == 1; x }
+@taken = fn(x : Tensor(?, int8)) : Tensor(?, int8) { let y ! Tensor([k], int8) = x; y }
+@even = fn(x : Tensor([a], int8), y : Tensor([a], int8)) : Tensor([a], int8) { let x = y; x }
+@vector = fn(x : Tensor([k], int8)) : Tensor([k], int8) { x }
+@any = fn(x : Tensor(?, int8)) : Tensor(?, int8) { x }
+@pick = [@quarter, @any]
+@matmul = fn(x : Tensor(?, int8), y : Tensor(?, int8)) : Tensor([2, 2], int8)
+@square = fn(x : Tensor(?, int8)) : Tensor(?, int8) { @matmul(x, x) }
+@out = fn(out : Tensor([n], int8)) : Tensor([n], int8) { @concat([out, out], axis=0) }
+@join = fn(x : Tensor(?, int8)) : Tensor(?, int8) {
+    let y = { let z = x; assert z.rank == 1; z };
+    let w = { let z = @concat([x, x], axis=0); assert z.dim(0) == 4; z };
+    w
+}
+"""
+ANY = "let {} : Tensor(?, int8) = ..;\n"
+X_Y = ANY.format("x") + ANY.format("y")
+
+
+def runs(text: str, *arrays: np.ndarray, keep_branches: bool = False) -> list[bool]:
+    """Whether a run ends: one that makes all assertions, and one without those that are proved."""
+    program, terms = read_contract(FUNCTIONS + text)
+    found = analyse(program, terms, keep_branches)
+    inputs = dict(
+        zip(
+            [one.name for one in program.main if isinstance(one, Let) and isinstance(one.value, Opaque)],
+            arrays,
+            strict=True,
+        )
+    )
+    ended = []
+    for analysis in (None, found):
+        try:
+            Runner(program, terms, inputs, analysis).run()
+            ended.append(True)
+        except Failure:
+            ended.append(False)
+    return ended
+
+
+def vector(length: int, kind: str = "int8") -> np.ndarray:
+    return np.ones(length, kind)
+
+
+@pytest.mark.parametrize("keep_branches", [False, True])
+@pytest.mark.parametrize(
+    ("text", "good", "bad"),
+    [
+        # a parameter is called like a value of the caller, whose lengths are known
+        (X_Y + "assert x.rank == 1; assert x.dim(0) % 4 == 0; assert y.rank == 1; let z = @quarter(y)", (8, 4), (8, 3)),
+        (X_Y + "assert x.rank == 1; assert x.dim(0) % 4 == 0; let z = @quarter(y)", (8, 4), (8, 3)),
+        # two values with one name
+        (ANY.format("x") * 2 + "assert x.rank == 1; assert x.dim(0) == 4", (3, 4), (4, 3)),
+        (
+            ANY.format("x") + "assert x.rank == 1; assert x.dim(0) == 4; " + ANY.format("x") + "assert x.rank == 1; "
+            "assert x.dim(0) == 4",
+            (4, 4), (4, 3),
+        ),
+        (
+            ANY.format("x") + "assert x.rank == 1; assert x.dim(0) == 4; let x = @concat([x, x], axis=0); "
+            "let z ! Tensor([8], int8) = x; assert x.dim(0) == 8",
+            (4,), (3,),
+        ),
+        # in blocks, one after the other
+        (ANY.format("x") + "let z = @join(x)", (2,), (3,)),
+        # the same body for two calls
+        (X_Y + "let p = @one(x); let q = @one(y)", (3, 3), (3, None)),
+        (X_Y + "let p = @taken(x); let q = @taken(y); assert p.rank == 1; assert q.rank == 1; assert q.dim(0) == p.dim(0)", (3, 3), (3, 4)),
+        # a parameter is hidden by a let
+        (X_Y + "let z = @even(x, y)", (3, 3), (3, 4)),
+        # a parameter is called like the result
+        (ANY.format("x") + "let z = @out(x)", (0,), (3,)),
+        # a branch knows nothing of the other one
+        (
+            X_Y + "assert y.rank == 1; let z = if (y.dim(0) == 1) { let a ! Tensor([m], int8) = x; "
+            "a } else { let a ! Tensor([3], int8) = x; a }",
+            (3, 2), (4, 2),
+        ),
+        (
+            X_Y + "assert y.rank == 1; let z = if (y.dim(0) == 1) { let a ! Tensor([m], int8) = x; a } else { x }; "
+            "let w ! Tensor([m], int8) = y; let v ! Tensor([m], int8) = x",
+            (2, 2), (3, 2),
+        ),
+        (
+            X_Y + "assert y.rank == 1; let z = if (y.dim(0) == 2) { assert x.rank == 1; x } else { x }; "
+            "let w ! Tensor([k], int8) = x",
+            (3, 3), (None, 3),
+        ),
+        (X_Y + "assert y.rank == 1; let z = if (y.dim(0) == 2) { @vector(x) } else { x }; let w ! Tensor([k], int8) = x", (3, 3), (None, 3)),
+        # what is certain in one call of a function is not in another one
+        ("let p : Tensor([4], int8) = ..;" + ANY.format("y") + "let a = @one(p); let b = @one(y)", (4, 4), (4, None)),
+        ("let p : Tensor([2, 2], int8) = ..;" + ANY.format("y") + "let a = @square(p); let b = @square(y)", (None, None), (None, 9)),
+    ],
+)  # fmt: skip
+def test_an_assertion_that_can_fail_stays(
+    text: str, good: tuple[int | None, ...], bad: tuple[int | None, ...], keep_branches: bool
+) -> None:
+    def arrays(lengths: tuple[int | None, ...]) -> list[np.ndarray]:
+        shapes = [{None: (2, 2), 9: (3, 3)}.get(length, (length,)) for length in lengths]
+        return [np.ones(shape, "int8") for shape in shapes]
+
+    assert runs(text, *arrays(good), keep_branches=keep_branches) == [True, True]
+    assert runs(text, *arrays(bad), keep_branches=keep_branches) == [False, False]
+
+
+def test_an_element_type_of_two_branches_is_no_one_elses() -> None:
+    text = (
+        "let y : Tensor(?, ?) = ..; let a : Tensor(?, int8) = ..; let b : Tensor(?, int32) = ..;"
+        "let j = if (a.rank == 1) { a } else { b }; let z = @alike(y, j)"
+    )
+    assert runs(text, vector(2), vector(2), vector(2, "int32")) == [True, True]
+    assert runs(text, vector(2, "int32"), vector(2), vector(2, "int32")) == [False, False]
+
+
+def test_what_branches_give_has_no_name_of_the_text() -> None:
+    for name in [f"{letter}{number}" for letter in "v_" for number in range(1, 16)]:
+        text = (
+            f"let a : Tensor([p], int8) = ..; let b : Tensor([q], int8) = ..; {ANY.format(name)}"
+            f"assert {name}.rank == 1; assert {name}.dim(0) == 4;"
+            "let z = if (a.dim(0) > b.dim(0)) { a } else { b }; assert z.dim(0) == 4"
+        )
+        left = [str(one.condition) for one in analyse(*read_contract(text)).residual]
+        assert left == [f"{name}.rank == 1", f"{name}.dim(0) == 4", "z.dim(0) == 4"]
+
+
+@pytest.mark.parametrize("test", ["y.dim(0) == 1", "i.dim(0) == 3", "i.dim(0) == 2"])
+def test_a_size_variable_of_a_branch_ends_with_it(test: str) -> None:
+    text = (
+        f"let i : Tensor([3], int8) = ..;{ANY.format('y')}assert y.rank == 1;"
+        f"let z = if ({test}) {{ let a ! Tensor([m], int8) = i; a }} else {{ let a ! Tensor([m], int8) = i; a }};"
+        "let w ! Tensor([m], int8) = y"
+    )
+    left = ["y.rank == 1", "w.rank == 1"]  # no length: m is another one there
+    assert [str(one.condition) for one in analyse(*read_contract(text)).residual] == left
+    for length in (1, 2, 3):
+        assert runs(text, vector(3), vector(length)) == [True, True]
+
+
+def test_a_contract_is_about_the_argument() -> None:
+    asserted = "assert x.rank == 1; assert x.dim(0) % 4 == 0; assert y.rank == 1;"
+    program, terms = read_contract(
+        FUNCTIONS + X_Y + asserted + "let z = @pick(y); let w = @pick(x); let v = @quarter(y)"
+    )
+    found = analyse(program, terms)
+    assert [name for _, name in found.chosen] == ["any", "quarter"]
+    assert "x" not in found.types["v"]
+    assert "y.dim(0)" in found.types["v"]
+
+
+def test_a_second_value_of_a_name_has_a_name_of_its_own() -> None:
+    text = (
+        "let x : Tensor([3], int8) = ..;"
+        + "let x = @concat([x, x], axis=0);" * 2
+        + "let x = @flatten(x);" * 2
+    )
+    program, terms = read_contract(text)
+    types = analyse(program, terms).types
+    assert types == {
+        "x": "Tensor([3], int8)", "x'": "Tensor([6], int8)", "x''": "Tensor([12], int8)",
+        "x'3": "Tensor([12, 1], int8)", "x'4": "Tensor([12, 1], int8)",
+    }  # fmt: skip
+    assert "x_ = R.concat((x_1, x_1,), axis=0)" in lower(program, terms).text
+    branches = "let x : Tensor([3], int8) = ..; let y = if (x.dim(0) == 3) { let z = x; z } else { let z = x; z }; let z = x"
+    assert [let.name for let in read_contract(branches)[0].main] == ["x", "y", "z'"]
+    one = branches.replace("else { let z = x; z }", "else { x }")
+    assert [let.name for let in read_contract(one)[0].main] == ["x", "y", "z'"]
+    assert read_contract("@f = fn(out : Tensor) : Tensor { out }")[0].functions["f"].params[0].name == "out'"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "@f = fn(x : Tensor, x : Tensor) : Tensor { x }",
+        "@f = fn(x : Tensor([n], int8), y : Tensor, x : Tensor([n], int8)) : Tensor",
+    ],
+)
+def test_two_parameters_of_one_name_are_refused(text: str) -> None:
+    with pytest.raises(Failure, match="two parameters are named `x`") as problem:
+        read_contract(text)
+    found = problem.value.diagnostics[0]
+    assert found.span is not None
+    assert found.span.text.startswith("x : Tensor")
+    assert found.span.column >= 20
