@@ -13,6 +13,7 @@ from relax_explorer.core.codes import relations as codes
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import limits
 from relax_explorer.core.shapes import contract_tree as c
+from relax_explorer.core.shapes.value_names import numbered
 from relax_explorer.core.source import Source, Span
 from relax_explorer.core.syntax.notes import NoteReader, named_element
 
@@ -107,7 +108,7 @@ class _Reader(NoteReader):
         """A new variable. What is known goes by names, so a second `x` of a function is `x'`, a third `x''`, a fourth `x'3`."""
         earlier = self.bound.get(name, 0)
         self.bound[name] = earlier + 1
-        found = self.values[-1][name] = name + ("'" * earlier if earlier < 3 else f"'{earlier}")
+        found = self.values[-1][name] = numbered(name, earlier)
         return found
 
     def bound_to(self, name: str) -> str | None:

@@ -38,7 +38,7 @@ from relax_explorer.core.shapes.conditions import (
 from relax_explorer.core.shapes.length_tests import LengthTests
 from relax_explorer.core.shapes.machine_checks import MachineState, is_lowered
 from relax_explorer.core.shapes.operand_dtypes import dtype_demands
-from relax_explorer.core.shapes.value_names import ValueNames
+from relax_explorer.core.shapes.value_names import ValueNames, names_of
 from relax_explorer.core.shapes.value_terms import is_no_length
 from relax_explorer.core.tir.signature import prim_func_info
 from relax_explorer.core.tir.stmt import PrimFunc
@@ -447,8 +447,8 @@ class _Walk:
             matching.bind(
                 [(q.struct_info or s.OBJECT, arg.struct_info, self.names.place(arg)) for q, arg in pairs]
             )
-            for param, arg in zip(callee.params, call.args, strict=True):
-                subject = f"{param.name} of {op.name}"
+            for param, called, arg in zip(callee.params, names_of(callee.params), call.args, strict=True):
+                subject = f"{called} of {op.name}"
                 known = self.place(
                     ARGUMENTS, subject, param.struct_info or s.OBJECT, arg.struct_info, binding, known, matching, self.names.place(arg)
                 )  # fmt: skip

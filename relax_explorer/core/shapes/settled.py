@@ -25,6 +25,7 @@ from relax_explorer.core.shapes.residual import (
     refuted_checks,
     shape_checks,
 )
+from relax_explorer.core.shapes.value_names import names_of
 from relax_explorer.core.shapes.value_terms import is_no_length, said
 from relax_explorer.core.source import Span
 from relax_explorer.core.syntax.part_spans import operand_spans
@@ -103,8 +104,9 @@ def _labels(module: IRModule, check: ShapeCheck) -> Iterator[Label]:
     """The parameter of the callee that an argument does not fit, and the facts against a check."""
     call = check.place.value if check.kind == ARGUMENTS and isinstance(check.place, e.Binding) else None
     if isinstance(call, e.Call) and isinstance(call.op, e.GlobalVar):
-        for param in module.relax_functions[call.op.name].params:
-            if check.subject == f"{param.name} of {call.op.name}":
+        params = module.relax_functions[call.op.name].params
+        for param, called in zip(params, names_of(params), strict=True):
+            if check.subject == f"{called} of {call.op.name}":
                 yield Label(param, "the parameter")
     for fact in check.proof:
         if fact.place is not check.place:

@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.shapes.value_terms import told
+
+
+def numbered(name: str, earlier: int) -> str:
+    """The name of a value that comes after so many of the same name: the second is `x'`, the third `x''`, the fourth `x'3`."""
+    return name + ("'" * earlier if earlier < 3 else f"'{earlier}")
+
+
+def names_of(params: Sequence[e.Var]) -> list[str]:
+    """The names of the parameters of a function, as `ValueNames` has them: they come first."""
+    names = ValueNames()
+    return [names.called(param) for param in params]
 
 
 class ValueNames:
@@ -28,7 +39,7 @@ class ValueNames:
             base = value.name if isinstance(value, e.Var) else "the value"
             earlier = self._counts.get(base, 0)
             self._counts[base] = earlier + 1
-            name = self._names[value] = base + ("'" * earlier if earlier < 3 else f"'{earlier}")
+            name = self._names[value] = numbered(base, earlier)
         return name
 
     def place(self, value: e.Expr, field: int = -1) -> str:
@@ -72,9 +83,7 @@ class ValueNames:
 
     def given(self, callee: e.Function, call: e.Call) -> Given:
         """What a variable of the callee, such as `x.dtype` of a parameter, is at a call; None if that is not known."""
-        args = {param.name: arg for param, arg in zip(callee.params, call.args, strict=True)}
-        if len(args) < len(callee.params):
-            return lambda term: None  # two parameters with one name
+        args = dict(zip(names_of(callee.params), call.args, strict=True))
 
         def value(term: p.PrimVar) -> p.PrimExpr | None:
             found = _TERM.match(term.name)
@@ -97,5 +106,5 @@ class ValueNames:
 
 
 Given = Callable[[p.PrimVar], p.PrimExpr | None]
-_TERM = re.compile(r"(?P<param>\w+)(?P<rest>[.\[].*)$")
+_TERM = re.compile(r"(?P<param>\w+(?:'+|'\d+)?)(?P<rest>[.\[].*)$")
 _FIELD = re.compile(r"\[(?P<number>\d+)\](?P<rest>.+)$")
