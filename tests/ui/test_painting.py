@@ -17,8 +17,10 @@ from textual.screen import Screen
 from textual.scroll_view import ScrollView
 from textual.scrollbar import ScrollBar
 from textual.strip import Strip
+from textual.widget import Widget
 
 from relax_explorer.ui.tui.app import Explorer
+from relax_explorer.ui.tui.widgets.fixed_text import FixedLines
 from relax_explorer.ui.tui.widgets.graph_canvas import GraphCanvas
 from relax_explorer.ui.tui.widgets.line_view import LineView, Row
 from relax_explorer.ui.tui.widgets.scroll_bar import QuickBar
@@ -119,7 +121,7 @@ async def test_after_each_key_the_terminal_shows_what_textual_would_draw(
                 assert terminal.rows == expected, key
             looked_at |= looked(app)
     assert {"ir", "debug_ir", "values", "problems"} <= looked_at
-    assert size[0] < 100 or {"stages", "QuickBar"} <= looked_at
+    assert size[0] < 100 or {"stages", "QuickBar", "history_text"} <= looked_at
 
 
 def looked(app: Explorer) -> set[str]:
@@ -141,6 +143,15 @@ def looked(app: Explorer) -> set[str]:
             assert isinstance(bar, QuickBar)
             assert cells(bar.render_lines(area)) == cells(ScrollBar.render_lines(bar, area))
             found.add("QuickBar")
+    for lines in app.screen.query(FixedLines):
+        if lines.region.area and lines.text:
+            area = Region(0, 0, lines.outer_size.width, lines.outer_size.height)
+            shown = cells(lines.render_lines(area))
+            lines.refresh()
+            assert shown == cells(Widget.render_lines(lines, area)), lines.id
+            part = Region(3, 1, max(1, area.width - 5), max(1, area.height - 1))
+            assert cells(lines.render_lines(part)) == cells(Widget.render_lines(lines, part)), lines.id
+            found.add(lines.id or "")
     return found
 
 
@@ -201,3 +212,85 @@ async def test_a_key_and_its_panels_are_one_picture(monkeypatch: pytest.MonkeyPa
         await settled(pilot, app)
         panel = app.frame.query_one("#history_text").region
         assert any(panel.y <= y < panel.bottom and end > panel.x for y, _, end in pictures[0].spans)
+
+
+async def test_the_next_page_is_drawn_before_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the direction of the last scroll; only the lines under the cursor are drawn for the key itself."""
+    app = Explorer(LLAMA)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await idle(pilot, app)
+        await press(pilot, app, "ctrl+d", "ctrl+d", "ctrl+d")
+        drawn: list[int] = []
+        before = LineView._drawn
+
+        def draw(self: LineView, row: Row, is_cursor: bool) -> list[Any]:
+            drawn.append(self.rows.index(row))
+            return before(self, row, is_cursor)
+
+        view = app.frame.query_one("#ir", LineView)
+        for key, by in (("ctrl+d", 1), ("ctrl+u", -1)):
+            await press(pilot, app, key)  # up: to the first line that is seen
+            view._strips.clear()
+            await press(pilot, app, key)
+            await pilot.pause(0.1)
+            top, height = int(view.scroll_offset.y), view.lines_shown
+            ahead = range(max(0, top + by * height), min(top + by * height + height, len(view.rows)))
+            kept = {number for number in ahead if (id(view.rows[number]), False) in view._strips}
+            assert kept == set(ahead), key
+        monkeypatch.setattr(LineView, "_drawn", draw)
+        await press(pilot, app, "ctrl+u")
+        shown = set(drawn) & set(
+            range(int(view.scroll_offset.y), int(view.scroll_offset.y) + view.lines_shown)
+        )
+        assert len(shown) <= 2, "the line of the cursor, and the one that it left"
+
+
+async def test_lines_that_follow_each_other_are_drawn_again_together() -> None:
+    app = Explorer(LLAMA)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await idle(pilot, app)
+        view = app.frame.query_one("#ir", LineView)
+        old = [Row(f"row {n}") for n in range(12)]
+        view.show(old, 0)
+        await idle(pilot, app)
+        asked: list[tuple[int, int]] = []
+        view.refresh_lines = lambda first, count=1: asked.append((first, count))  # type: ignore[method-assign]
+        view.show([Row("other") if n in (2, 3, 4, 7, 9, 10) else row for n, row in enumerate(old)], 0)
+        assert asked == [(2, 3), (7, 1), (9, 2)]
+        asked.clear()
+        view.show(list(view.rows), 1)
+        assert asked == [(0, 2)]
+        asked.clear()
+        view.show(list(view.rows), 1)
+        assert asked == []
+
+
+async def test_a_picture_has_only_what_changed_and_only_once() -> None:
+    """Also after the terminal shrank: what lay outside is dropped."""
+    app = Explorer(LLAMA)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await idle(pilot, app)
+        painter = app.screen._compositor
+        painter._dirty_regions = {Region(0, 20, 10, 9), Region(70, 1, 30, 1)}
+        update = painter.render_partial_update()
+        assert isinstance(update, ChopsUpdate)
+        assert {y for y, _, _ in update.spans} == {1, 20, 21, 22, 23}
+        given = {y for y, row in enumerate(update.chops) for strip in row.values() if strip is not None}
+        assert given == {1, 20, 21, 22, 23}
+        assert painter.render_partial_update() is None
+        painter._dirty_regions = {Region(0, 24, 80, 3)}
+        assert painter.render_partial_update() is None
+
+
+async def test_fixed_lines_pass_the_filters_of_all_output() -> None:
+    app = Explorer(LLAMA, is_ascii=True)
+    async with app.run_test(size=(160, 45)) as pilot:
+        await idle(pilot, app)
+        await press(pilot, app, "j", "j")
+        await settled(pilot, app)
+        lines = app.frame.query_one("#history_text", FixedLines)
+        lines.show(["a → b", "…"])
+        await idle(pilot, app)
+        shown = [strip.text.rstrip() for strip in lines.render_lines(Region(0, 0, lines.size.width, 4))]
+        assert all(line.isascii() for line in shown)
+        assert (shown[0][0], shown[0][-1], shown[2:]) == ("a", "b", ["", ""])

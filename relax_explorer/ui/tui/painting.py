@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import cast
 
-from textual._compositor import Compositor
+from textual._compositor import ChopsUpdate, Compositor
 from textual.geometry import Region
 from textual.strip import Strip
 from textual.widget import Widget
@@ -27,33 +27,53 @@ class Painter(Compositor):
             widgets | {widget for widget in self.visible_widgets if widget._repaint_regions}
         )
 
+    def render_partial_update(self) -> ChopsUpdate | None:
+        """What changed since the last picture."""
+        spans = list(self._regions_to_spans(self._dirty_regions))
+        self._dirty_regions.clear()
+        wanted: dict[int, list[tuple[int, int]]] = {}
+        for y, start, end in spans:
+            if y < self.size.height:
+                wanted.setdefault(y, []).append((start, end))
+        spans = [span for span in spans if span[0] in wanted]
+        return ChopsUpdate(self._chops(wanted), spans, [row[1:] for row in self.cuts]) if spans else None
+
     def _render_chops(
         self, crop: Region, is_rendered_line: Callable[[int], bool]
     ) -> Sequence[Mapping[int, Strip]]:
+        whole = [(0, self.size.width)]
+        chops = self._chops({y: whole for y in crop.line_range if is_rendered_line(y)})
+        return cast("Sequence[Mapping[int, Strip]]", chops)  # all of these rows are wanted
+
+    def _chops(self, wanted: Mapping[int, list[tuple[int, int]]]) -> Sequence[Mapping[int, Strip | None]]:
+        """The cells of the screen, None where they are not wanted. `wanted` has the columns by rows."""
         cuts = self.cuts
         screen: list[_Cells] = [dict.fromkeys(row[:-1]) for row in cuts]
-        rows = [y for y in crop.line_range if is_rendered_line(y)]
+        unseen = {
+            y: [
+                cell
+                for cell in pairwise(cuts[y])
+                if any(cell[0] < end and cell[1] > start for start, end in spans)
+            ]
+            for y, spans in wanted.items()
+        }
         for widget, (region, clip) in self.visible_widgets.items():  # those in front come first
-            area = region.intersection(clip)
-            if not area.overlaps(crop):
-                continue
-            left, right = area.column_span
+            left, top, width, height = area = region.intersection(clip)
+            right, bottom = left + width, top + height
             gaps: list[tuple[int, list[tuple[int, int]]]] = []  # rows in which the widget is seen, and where
-            for y in rows:
-                if area.y <= y < area.bottom:
-                    row = screen[y]
-                    ends = [x for x in cuts[y] if left <= x <= right]
-                    seen = [cell for cell in pairwise(ends) if row[cell[0]] is None]
+            for y, cells in unseen.items():
+                if cells and top <= y < bottom:
+                    seen = [cell for cell in cells if left <= cell[0] and cell[1] <= right]
                     if seen:
                         gaps.append((y, seen))
+                        unseen[y] = [cell for cell in cells if cell not in seen]
             if gaps:
-                top, bottom = gaps[0][0], gaps[-1][0] + 1
+                first, last = gaps[0][0], gaps[-1][0] + 1
                 strips = widget.render_lines(
-                    Region(left - region.x, top - region.y, area.width, bottom - top)
+                    Region(left - region.x, first - region.y, area.width, last - first)
                 )
                 for y, seen in gaps:
-                    row, strip = screen[y], strips[y - top]
+                    row, strip = screen[y], strips[y - first]
                     for start, end in seen:
-                        is_whole = (start, end) == (left, right)
-                        row[start] = strip if is_whole else strip.crop(start - left, end - left)
-        return cast("Sequence[Mapping[int, Strip]]", screen)
+                        row[start] = strip.crop(start - left, end - left)
+        return screen

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from itertools import zip_longest
 
 from rich.segment import Segment
+from rich.style import Style
 from rich.text import Text
 from textual.geometry import Region
 from textual.strip import Strip
@@ -60,10 +61,22 @@ class FixedLines(Widget):
             height = min(changed[-1] + 1, self.size.height) - changed[0]
             self.refresh(Region(0, changed[0], self.size.width, height))
 
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """The strips of some lines. Style and ground hold for all of them; Textual derives them anew for each."""
+        style, ground, filters = self.rich_style, self.background_colors[1], self.get_line_filters()
+        strips = []
+        for y in crop.line_range:
+            strip = self._line(y, style)
+            for line_filter in filters:
+                strip = strip.apply_filter(line_filter, ground)
+            strips.append(strip.crop(*crop.column_span))
+        return strips
+
     def render_line(self, y: int) -> Strip:
         """The strip of line `y`."""
-        width, style = self.size.width, self.rich_style
-        if y >= len(self.lines):
-            return Strip.blank(width, style)
-        text = fit(visible(self.lines[y], 2 * width + 1), width)
+        return self._line(y, self.rich_style)
+
+    def _line(self, y: int, style: Style) -> Strip:
+        width = self.size.width
+        text = fit(visible(self.lines[y], 2 * width + 1), width) if y < len(self.lines) else ""
         return Strip([Segment(text + " " * (width - columns(text)), style)], width)

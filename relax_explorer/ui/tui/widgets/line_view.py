@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
+from itertools import groupby
 from typing import Any, overload
 
 from rich.cells import cell_len
@@ -28,6 +29,7 @@ from relax_explorer.viz.visible import visible
 MAX_WIDTH = 2000
 STEP = 8  # columns of a scroll to the side
 MOST_KEPT = 1_000  # drawn lines
+AHEAD = 0.02  # seconds after a scroll until the next lines are drawn
 
 
 @lru_cache(maxsize=512)
@@ -67,6 +69,19 @@ def fitted(segments: Sequence[Segment], left: int, width: int, fill: Style) -> l
     elif at < end:
         kept.append(Segment(" " * (end - max(at, left)), fill))
     return kept
+
+
+class FramedStrip(Strip):
+    """A line in its frame. Drawing asks for it without the right edge, which a scrollbar hides: that part is kept, not cut anew."""
+
+    def __init__(self, segments: Sequence[Segment], width: int, body: Strip) -> None:
+        super().__init__(segments, width)
+        self._body = body
+
+    def crop(self, start: int, end: int | None = None) -> Strip:
+        """The cells of a part of the line."""
+        body = self._body
+        return body if start == 0 and end == body.cell_length else super().crop(start, end)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +132,13 @@ def _are_alike(old: tuple[bool, Row | None], new: tuple[bool, Row | None]) -> bo
     if was_cursor != is_cursor or before is row:
         return was_cursor == is_cursor
     return before is not None and row is not None and before.look == row.look
+
+
+def _runs(lines: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Lines that follow each other: the first, and how many."""
+    for _, group in groupby(enumerate(lines), lambda pair: pair[1] - pair[0]):
+        run = [line for _, line in group]
+        yield run[0], len(run)
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,9 +195,13 @@ class LineView(ScrollView, Framed, can_focus=True, inherit_bindings=False):
         shown = self._shown()
         seen = {id(row) for _, row in shown}  # other rows would keep their program alive
         self._strips = {key: kept for key, kept in self._strips.items() if key[0] in seen}
-        for line, (old, new) in enumerate(zip(before, shown, strict=False), int(self.scroll_offset.y)):
-            if not _are_alike(old, new):
-                self.refresh_line(line)
+        changed = [
+            line
+            for line, (old, new) in enumerate(zip(before, shown, strict=False), int(self.scroll_offset.y))
+            if not _are_alike(old, new)
+        ]
+        for first, count in _runs(changed):
+            self.refresh_lines(first, count)
 
     def _shown(self) -> list[tuple[bool, Row | None]]:
         """The visible lines: is the cursor there, and the row, if there is one."""
@@ -280,7 +306,7 @@ class LineView(ScrollView, Framed, can_focus=True, inherit_bindings=False):
         look = self._looked()
         if replace(look, top=0) != replace(self._look, top=0):  # other lines alone change no line
             self._forget()
-        self._look = look
+        by, self._look = look.top - self._look.top, look
         gutter, size = self.styles.gutter, self.outer_size
         lines = range(gutter.top, size.height - gutter.bottom)
         strips: list[Strip] = []
@@ -289,6 +315,8 @@ class LineView(ScrollView, Framed, can_focus=True, inherit_bindings=False):
                 strips.append(self._framed(y - gutter.top))
             else:
                 strips += super().render_lines(Region(0, y, size.width, 1))
+        if by:
+            self.set_timer(AHEAD, partial(self._draw_ahead, 1 if by > 0 else -1))
         if crop.column_span != (0, size.width):
             return [strip.crop(*crop.column_span) for strip in strips]
         return strips
@@ -307,9 +335,17 @@ class LineView(ScrollView, Framed, can_focus=True, inherit_bindings=False):
         for line_filter in self._look.filters:
             cells = line_filter.apply(cells, self._look.ground)
         left, right = self._edges
-        strip = Strip([*left, *cells, *right], self.outer_size.width)
+        body = Strip([*left, *cells], left.cell_length + self._look.width)
+        strip = FramedStrip([*body, *right], self.outer_size.width, body)
         self._strips[key] = row, strip
         return strip
+
+    def _draw_ahead(self, pages: int) -> None:
+        """Draw the lines of the page that follows, while nothing else is to do: the next key that scrolls will need them."""
+        height, top = self.lines_shown, self._look.top
+        start = top + pages * height
+        for line in range(max(0, start), min(start + height, len(self.rows))):
+            self._framed(line - top)
 
     @cached_property
     def _edges(self) -> tuple[Strip, Strip]:
