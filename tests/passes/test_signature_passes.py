@@ -217,3 +217,49 @@ def test_each_new_binding_comes_from_an_old_one(name: str) -> None:
     main = list(bindings(outcome.module["main"]))
     assert outcome.module is not before
     assert known.issuperset(main)
+
+
+VALUE = """
+@I.ir_module
+class Module:
+    @R.function(private=True)
+    def f(x: R.Tensor((2,), "float32"), t: R.Tuple(R.Tensor((2,), "float32"))) -> R.Tuple(R.Tensor((2,), "float32"), R.Tensor((2,), "float32")):
+        y = R.exp(x)
+        return (y, x)
+
+    @R.function
+    def main(x: R.Tensor((2,), "float32"), c: R.Tensor((), "bool")):
+        cls = Module
+        t = (x,)
+        a = cls.f(x, t)
+        b = a[0]
+{lines}
+"""
+VALUES = {
+    "called only": ("d = cls.f(b, t)", "e = d[0]", "return (b, e)"),
+    "a copy": ("g = cls.f", "d = g(b, t)", "return (b, d)"),
+    "an argument": ('d = R.call_packed("use", cls.f, ty_args=R.Any)', "return (b, d)"),
+    "a field": ("d = (cls.f, b)", "return d"),
+    "a field of a field": ("d = (b, (b, cls.f))", "return d"),
+    "the result": ("return cls.f",),
+    "the result of a nested function": (
+        "@R.function", "def h() -> R.Any:", "    return cls.f", "k = h()", "return k",
+    ),
+    "in a branch": ("if c:", "    g = cls.f", "    d = g(b, t)", "    e = d[0]", "else:", "    e = b", "return e"),
+    "in a nested function": (
+        '@R.function', 'def h(z: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):', "    g = cls.f", "    u = (z,)",
+        "    d = g(z, u)", "    e = d[0]", "    return e", "k = h(b)", "return k",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "name", ["ExpandTupleArguments", "RemoveUnusedParameters", "RemoveUnusedOutputs", "FuseTIR"]
+)
+@pytest.mark.parametrize("where", VALUES)
+def test_a_function_that_is_a_value_anywhere_keeps_its_signature(where: str, name: str) -> None:
+    lines = "".join(f"        {line}\n" for line in VALUES[where])
+    before = rxe.normalize(rxe.parse(VALUE.format(lines=lines)))
+    after = rxe.apply_pass(before, name)
+    same = after["f"].struct_info is before["f"].struct_info
+    assert same is (where != "called only")

@@ -43,7 +43,12 @@ class Facts:
 
 def reads(binding: e.Binding) -> list[e.Var]:
     """Variables that a binding reads: in its value, and as shapes in its StructInfo, annotation and StructInfo arguments."""
-    in_value = variables(binding.value)
+    value, var = binding.value, binding.var
+    in_value = variables(value)
+    if type(binding) is e.VarBinding and var is not None and var.struct_info is not None:
+        info, stated = var.struct_info, value.sinfo_args if type(value) is e.Call else ()
+        if _is_plain(info) and binding.annotation in (None, info) and (not stated or stated == (info,)):
+            return in_value  # most often
     in_info = _holders(binding)
     return list(dict.fromkeys((*in_value, *in_info))) if in_info else in_value
 

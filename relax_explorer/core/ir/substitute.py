@@ -30,7 +30,12 @@ class Substitution:
             isinstance(new, e.Var) and new.struct_info is old.struct_info
             for old, new in self.variables.items()
         )
+        self._known: dict[s.StructInfo, s.StructInfo] = {}  # infos without variables, replaced
         self._renames: dict[e.Var, list[e.Var]] | None = None  # built on demand
+
+    def set_dims(self, dims: dict[p.PrimVar, p.PrimExpr]) -> None:
+        """Replace other shape variables from now on."""
+        self.dims, self._known = dims, {}
 
     def expr(self, expr: e.Expr) -> e.Expr:
         """An operand or the value of a binding."""
@@ -53,7 +58,12 @@ class Substitution:
             value = substitute(expr.value, self.dims)
             info = s.PrimStructInfo(value.dtype, value)
             return expr if value is expr.value else e.PrimValue(value, info, expr.span)
-        new = map_operands(expr, self.expr)
+        if type(expr) is e.Tuple and e.LEAVES.issuperset(map(type, expr.fields)) and not self.dims:
+            replaced: Callable[[Any, Any], Any] = self.variables.get
+            fields = tuple(map(replaced, expr.fields, expr.fields))
+            new: e.Expr = expr if fields == expr.fields else e.Tuple(fields, expr.struct_info, expr.span)
+        else:
+            new = map_operands(expr, self.expr)
         if self.dims:
             return self._infos(new)
         return self._shapes(new) if self.variables and new.struct_info is not None else new
@@ -74,8 +84,16 @@ class Substitution:
             call = e.Call(op, new, call.attrs, call.sinfo_args, info, call.span)
             if settled is not None:
                 call.settle(settled)
-        fixed_shape = type(info) is s.TensorStructInfo and type(info.shape) is tuple and not call.sinfo_args
-        return call if fixed_shape or not replacements or info is None else self._shapes(call)
+        if not replacements or info is None:
+            return call
+        stated = call.sinfo_args
+        if (
+            type(info) is s.TensorStructInfo
+            and type(info.shape) is tuple
+            and (not stated or stated == (info,))
+        ):
+            return call  # most often
+        return self._shapes(call)
 
     def _shapes(self, expr: e.Expr) -> e.Expr:
         """An expression with the variables in its StructInfo, which hold shapes, replaced."""
@@ -91,7 +109,7 @@ class Substitution:
     def _infos(self, expr: e.Expr) -> e.Expr:
         changes: dict[str, Any] = {"struct_info": self.info(expr.struct_info)}
         if type(expr) is e.Call and expr.sinfo_args:
-            infos = tuple([substitute_info(info, self.dims) for info in expr.sinfo_args])
+            infos = tuple(map(self.info, expr.sinfo_args))
             changes["sinfo_args"] = expr.sinfo_args if infos == expr.sinfo_args else infos
         return replace(expr, **changes) if type(expr) not in (e.OpRef, e.GlobalVar, e.ExternFunc) else expr
 
@@ -99,7 +117,14 @@ class Substitution:
         """A StructInfo, or None."""
         if not self.dims and isinstance(info, s.TensorStructInfo) and type(info.shape) is tuple:
             return info  # the most frequent case: it contains shape variables only
-        return None if info is None else substitute_info(info, self.dims, self.variables)
+        if info is None or not self.dims:
+            return None if info is None else substitute_info(info, self.dims, self.variables)
+        known = self._known.get(info)
+        if known is None:
+            known = substitute_info(info, self.dims, self.variables)
+            if not info_holders(info):  # else it depends on the variables that are replaced so far
+                self._known[info] = known
+        return known
 
     def _if(self, expr: e.If) -> e.Expr:
         return replace(

@@ -178,12 +178,21 @@ def defined_dims(info: s.StructInfo) -> list[p.PrimVar]:
 
 def info_holders(info: s.StructInfo) -> tuple[e.Var, ...]:
     """The variables in a StructInfo that hold a shape, in order."""
+    if type(info) is s.TensorStructInfo:
+        return () if type(info.shape) is tuple or not isinstance(info.shape, e.Var) else (info.shape,)
     if type(info) is s.TupleStructInfo:
-        return tuple([var for field in info.fields for var in info_holders(field)])
-    if type(info) is s.FuncStructInfo:
-        return tuple([var for part in (*(info.params or ()), info.ret) for var in info_holders(part)])
-    shape = info.shape if type(info) is s.TensorStructInfo else None
-    return (shape,) if isinstance(shape, e.Var) else ()
+        parts: tuple[s.StructInfo, ...] = info.fields
+    elif type(info) is s.FuncStructInfo:
+        parts = (*(info.params or ()), info.ret)
+    else:
+        return ()
+    holders = _INFO_HOLDERS.get(id(info))
+    if holders is None:
+        holders = _INFO_HOLDERS.add(info, tuple([var for part in parts for var in info_holders(part)]))
+    return holders
+
+
+_INFO_HOLDERS: PerNode[tuple[e.Var, ...]] = PerNode()
 
 
 def substitute_info(

@@ -78,6 +78,21 @@ class Record:
                     found.append(Rewrite(rule, (old,), (new,)))
         return tuple(found)
 
+    def renew(self, by: dict[Any, Any]) -> None:
+        """Let the changes refer to the bindings that took the place of others."""
+        old, self.entries = self.entries, []
+        for entry in old:
+            if isinstance(entry, Rewrite):
+                after = tuple([by.get(binding, binding) for binding in entry.after])
+                self.entries.append(entry if after == entry.after else entry._replace(after=after))
+                continue
+            rule, before, new = entry
+            if isinstance(before, Function) and isinstance(new, Function):
+                pairs = zip(bindings(before), bindings(new), strict=True)
+                self.entries += [(rule, a, by.get(b, b)) for a, b in pairs if a is not b]
+            elif not isinstance(before, Function):
+                self.entries.append((rule, before, by.get(new, new)))
+
     def merges(self) -> Iterator[Rewrite]:
         """The changes that made one value of several bindings."""
         for entry in self.entries:
@@ -306,12 +321,11 @@ def infer_again(module: IRModule, site: PassSite) -> IRModule:
         DERIVED.add(new)
     renewed: dict[Any, Any] = {}
     for name, fn in module.relax_functions.items():
-        renewed.update(zip(bindings(fn), bindings(new[name]), strict=False))
-    found = site.recorded.rewrites()
-    site.recorded.entries.clear()
-    for item in found:
-        after = tuple([renewed.get(binding, binding) for binding in item.after])
-        site.recorded.add(Rewrite(item.rule, item.before, after))
+        if fn is not new[name]:
+            pairs = zip(bindings(fn), bindings(new[name]), strict=False)
+            renewed.update([pair for pair in pairs if pair[0] is not pair[1]])
+    if renewed:
+        site.recorded.renew(renewed)
     return new
 
 

@@ -39,10 +39,7 @@ def eliminate_dead_code(
     _check_entries(module, entry_functions)
     for name, fn in module.relax_functions.items():
         at.editor.replace(name, drop_unread(fn, at))
-    called = reached(at.editor.done().functions, entry_functions)
-    for name in module.functions.keys() - called:
-        at.editor.remove(name)
-    return at.editor.done()
+    return drop_uncalled(at, entry_functions)
 
 
 def _check_entries(module: IRModule, names: tuple[str, ...]) -> None:
@@ -56,6 +53,14 @@ def _check_entries(module: IRModule, names: tuple[str, ...]) -> None:
             f"the public functions are {', '.join(public)}" if public else "the module has no public function"
         )
         raise Failure(Diagnostic(codes.BAD_OPTION, f"entry_functions {problem}", help=help))
+
+
+def drop_uncalled(at: PassSite, entries: Collection[str] = ()) -> IRModule:
+    """The module of `at` without the functions that the entries, by default all public ones, do not call."""
+    module = at.editor.done()
+    for name in module.functions.keys() - reached(module.functions, entries):
+        at.editor.remove(name)
+    return at.editor.done()
 
 
 def drop_unread(fn: e.Function, at: PassSite) -> e.Function:
@@ -78,6 +83,9 @@ def drop_unread(fn: e.Function, at: PassSite) -> e.Function:
         text = f"{names}{others} {what} may stop the run, and nothing reads it"
         at.report.say(codes.STOPS_UNREAD, text, doubtful[0], help=codes.STOPS_UNREAD.fix)
     live.keep_casts()  # those in an If that is kept now
+
+    if all(map(live.stays, live.facts.bindings)):
+        return fn
 
     def rule(walk: Rewriter, binding: e.Binding) -> Answer:
         return binding if live.stays(binding) else ()

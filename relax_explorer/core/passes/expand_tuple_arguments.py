@@ -29,7 +29,7 @@ def expand_tuple_arguments(module: IRModule, at: PassSite) -> IRModule:
     `f(x: R.Tuple(A, B))` becomes `f(x_0: A, x_1: B)`, and so do tuples in tuples. A function that is used as a value stays, unless the
     profile is `tvm`. At the end, bindings are canonicalized and dead code is removed.
     """
-    expanded = {name: fn for name, fn in changeable(module, at).items() if any(map(_is_tuple, fn.params))}
+    expanded = changeable(module, at, _takes_tuples)
     at.is_open = bool(expanded)
     for name, fn in module.relax_functions.items() if expanded else ():
         new = _expanded(fn) if name in expanded else fn
@@ -39,6 +39,10 @@ def expand_tuple_arguments(module: IRModule, at: PassSite) -> IRModule:
 
 def _is_tuple(expr: e.Expr) -> bool:
     return isinstance(expr.struct_info, s.TupleStructInfo)
+
+
+def _takes_tuples(fn: e.Function) -> bool:
+    return any(map(_is_tuple, fn.params))
 
 
 def _expanded(fn: e.Function) -> e.Function:

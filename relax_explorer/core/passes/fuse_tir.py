@@ -7,12 +7,13 @@ from collections.abc import Iterator, Mapping
 from relax_explorer.core.codes import passes as codes
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
-from relax_explorer.core.ir.attrs import Attrs
+from relax_explorer.core.ir.attrs import EMPTY, Attrs
+from relax_explorer.core.ir.facts import facts
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ops.kit.decl import NotLowered
 from relax_explorer.core.passes import machine_calls as m
 from relax_explorer.core.passes.contract import PassSite, module_pass
-from relax_explorer.core.passes.eliminate_dead_code import eliminate_dead_code
+from relax_explorer.core.passes.eliminate_dead_code import drop_uncalled, eliminate_dead_code
 from relax_explorer.core.passes.expand_tuple_arguments import expand_tuple_arguments
 from relax_explorer.core.passes.fused_kernel import FusedKernel, fused_kernel
 from relax_explorer.core.passes.private_functions import calls, fits, following, used_as_values
@@ -46,13 +47,17 @@ def fuse_tir(module: IRModule, at: PassSite) -> IRModule:
     site = following(at, ready)
     site = following(site, remove_unused_parameters.run(ready, site))
     kernels = dict(_kernels(site))
+    if not kernels:
+        return drop_uncalled(site)
     for name, kernel in kernels.items():
         site.editor.replace(name, kernel.prim_func)
-    if kernels:  # only now references to them have their StructInfo
-        for name, fn in site.module.relax_functions.items():
-            if name not in kernels:
-                site.editor.replace(name, _calling(fn, kernels, site))
-    result: IRModule = eliminate_dead_code.run(site.editor.done(), site)
+    call = _Calls(kernels, site)  # only now references to them have their StructInfo
+    for name, fn in site.module.relax_functions.items():
+        if name not in kernels:
+            site.editor.replace(name, rewrite(fn, site, call.rule))
+    if not call.unread:  # dead code was removed before, so that only functions may be dead
+        return drop_uncalled(site)
+    result: IRModule = eliminate_dead_code.run(site.editor.done(), following(site, site.editor.done()))
     return result
 
 
@@ -66,7 +71,7 @@ def _kernels(at: PassSite) -> Iterator[tuple[str, FusedKernel]]:
         try:
             if name in values:
                 raise NotLowered("it is used as a value")
-            found = fused_kernel(fn, at.module.functions)
+            found = fused_kernel(fn, at.module.functions, not at.as_tvm)
             if found.in_place and unproved is None:
                 called = [(callee, call) for callee, call in calls(at.module) if callee in primitive]
                 unproved = {callee for callee, call in called if not fits(primitive[callee], call)}
@@ -78,25 +83,29 @@ def _kernels(at: PassSite) -> Iterator[tuple[str, FusedKernel]]:
             yield name, found
 
 
-def _calling(fn: e.Function, kernels: Mapping[str, FusedKernel], at: PassSite) -> e.Function:
-    """The function with calls of kernels where it called fused functions."""
+class _Calls:
+    """The rule that makes calls of kernels of the calls of fused functions. `unread` is True if it met one that nothing reads."""
 
-    def rule(walk: Rewriter, binding: e.Binding) -> Answer:
+    def __init__(self, kernels: Mapping[str, FusedKernel], at: PassSite) -> None:
+        self.kernels, self.unread = kernels, False
+        self.references = {name: at.editor.reference(name) for name in kernels}
+
+    def rule(self, walk: Rewriter, binding: e.Binding) -> Answer:
         call = binding.value
-        if type(call) is not e.Call or type(call.op) is not e.GlobalVar or call.op.name not in kernels:
+        if type(call) is not e.Call or type(call.op) is not e.GlobalVar or call.op.name not in self.kernels:
             return binding
-        return replace(binding, value=_kernel_call(call, call.op, kernels[call.op.name].in_place, at))
+        if binding.var is None or not facts(walk.fn).users(binding.var):
+            self.unread = True
+        return replace(binding, value=self._kernel_call(call, call.op.name))
 
-    return rewrite(fn, at, rule)
+    def _kernel_call(self, call: e.Call, name: str) -> e.Call:
+        args: list[e.Expr] = []
+        for arg in call.args:
+            args += map(m.number, arg.values) if type(arg) is e.ShapeExpr else (arg,)
+        out, in_place = call.struct_info or s.OBJECT, self.kernels[name].in_place
+        op, attrs = (_INTO, Attrs({"inplace_indices": in_place})) if in_place else (_NEW, EMPTY)
+        operands = (self.references[name], e.tuple_of(tuple(args)))
+        return e.Call(op, operands, attrs, (out,), out, call.span)
 
 
-def _kernel_call(call: e.Call, callee: e.GlobalVar, in_place: tuple[int, ...], at: PassSite) -> e.Call:
-    args: list[e.Expr] = []
-    for arg in call.args:
-        args += map(m.number, arg.values) if type(arg) is e.ShapeExpr else (arg,)
-    out = call.struct_info or s.OBJECT
-    operands = (at.editor.reference(callee.name), e.tuple_of(tuple(args)))
-    if not in_place:
-        return replace(m.operation("relax.call_tir", operands, out, call), sinfo_args=(out,))
-    attrs = Attrs({"inplace_indices": in_place})
-    return replace(m.operation("relax.call_tir_inplace", operands, out, call), sinfo_args=(out,), attrs=attrs)
+_NEW, _INTO = e.op_ref("relax.call_tir"), e.op_ref("relax.call_tir_inplace")

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+from relax_explorer.core.arith.prove import Answer as Proof
+from relax_explorer.core.arith.prove import shapes_equal
 from relax_explorer.core.check.emission import FreshNames
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
@@ -31,16 +33,19 @@ class FusedKernel(NamedTuple):
     in_place: tuple[int, ...]
 
 
-def fused_kernel(fn: e.Function, functions: Functions) -> FusedKernel:
-    """The kernel of a function whose bindings are calls of kernels and fields of tuples. Raises NotLowered for others."""
-    return _Fused(fn, functions).kernel()
+def fused_kernel(fn: e.Function, functions: Functions, keep_checks: bool = True) -> FusedKernel:
+    """The kernel of a function whose bindings are calls of kernels and fields of tuples. Raises NotLowered for others.
+
+    With `keep_checks`, also for calls that compare lengths which may differ: inside of one kernel nothing would compare them.
+    """
+    return _Fused(fn, functions, keep_checks).kernel()
 
 
 class _Fused:
     """Builds the PrimFunc. `values` has the buffers and scalars of each Relax variable; a tuple has those of its fields."""
 
-    def __init__(self, fn: e.Function, functions: Functions) -> None:
-        self.fn, self.functions = fn, functions
+    def __init__(self, fn: e.Function, functions: Functions, keep_checks: bool) -> None:
+        self.fn, self.functions, self.keep_checks = fn, functions, keep_checks
         self.names, self.blocks = FreshNames(), FreshNames()
         self.bound: set[p.PrimVar] = set()  # loop variables and axes so far
         self.values: dict[e.Var, list[_Value]] = {}
@@ -156,6 +161,8 @@ class _Fused:
                 scalars[param] = arg
             else:
                 raise NotLowered("a kernel gets a scalar for a tensor, or a tensor for a scalar")
+        if self.keep_checks and not all(_fits(*pair, scalars) for pair in buffers.items()):
+            raise NotLowered("a kernel compares lengths that may differ")
         body, inner = _root(kernel)
         for buffer in (*inner, *_allocated(body)):
             shape = tuple([substitute(length, scalars) for length in buffer.shape])
@@ -223,6 +230,12 @@ def _match(param: Buffer, arg: Buffer, scalars: dict[p.PrimVar, p.PrimExpr]) -> 
     for length, known in zip(param.shape, arg.shape, strict=True):
         if isinstance(length, p.PrimVar):
             scalars.setdefault(length, known)
+
+
+def _fits(param: Buffer, arg: Buffer, scalars: dict[p.PrimVar, p.PrimExpr]) -> bool:
+    """True if the lengths of a buffer are proved to be those of the parameter that gets it."""
+    wanted = tuple([substitute(length, scalars) for length in param.shape])
+    return wanted == arg.shape or shapes_equal(wanted, arg.shape) is Proof.YES
 
 
 def _root(kernel: t.PrimFunc) -> tuple[t.Stmt, tuple[Buffer, ...]]:

@@ -6,7 +6,7 @@ opaque ones, injective ones join each other, and a product or reduction takes in
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from relax_explorer.core.ir import expr as e
@@ -66,6 +66,7 @@ class _Graph:
         self.module = module
         self.nodes: list[Node] = []
         self.of: dict[e.Expr, Node] = {}
+        self.patterns: dict[str, Fusion] = {}  # of the kernels so far
         for param in fn.params:
             self._add(param, Fusion.OPAQUE).is_visible = True
         for block in dataflow_blocks(fn):
@@ -99,26 +100,35 @@ class _Graph:
         if type(value) is e.TupleGetItem:
             return Fusion.INJECTIVE, [value.tuple]
         if type(value) is e.Call and is_kernel_call(value):
-            return self._of_kernel(value.args[0]), list(_leaves(value.args[1]))
+            return self._of_kernel(value.args[0]), _leaves(value.args[1])
         if type(value) is e.Function:
             return Fusion.OPAQUE, list(free_variables(value))
-        return Fusion.OPAQUE, list(_leaves(value))
+        return Fusion.OPAQUE, _leaves(value)
 
     def _of_kernel(self, callee: e.Expr) -> Fusion:
-        kernel = self.module.functions.get(callee.name) if isinstance(callee, e.GlobalVar) else None
-        number = kernel.attrs.get("op_pattern") if isinstance(kernel, PrimFunc) else None
-        return Fusion(number) if number in _PATTERNS else Fusion.OPAQUE
+        if not isinstance(callee, e.GlobalVar):
+            return Fusion.OPAQUE
+        found = self.patterns.get(callee.name)
+        if found is None:
+            kernel = self.module.functions.get(callee.name)
+            number = kernel.attrs.get("op_pattern") if isinstance(kernel, PrimFunc) else None
+            found = Fusion(number) if number in _PATTERNS else Fusion.OPAQUE
+            self.patterns[callee.name] = found
+        return found
 
 
 def is_kernel_call(value: e.Expr) -> bool:
     """True for call_tir and call_tir_inplace."""
-    return type(value) is e.Call and value.op in (
-        e.op_ref("relax.call_tir"),
-        e.op_ref("relax.call_tir_inplace"),
-    )
+    return type(value) is e.Call and value.op in _KERNEL_CALLS
 
 
-def _leaves(value: e.Expr) -> Iterator[e.Expr]:
+_KERNEL_CALLS = frozenset({e.op_ref("relax.call_tir"), e.op_ref("relax.call_tir_inplace")})
+
+
+def _leaves(value: e.Expr) -> list[e.Expr]:
+    if type(value) is e.Tuple and e.LEAVES.issuperset(map(type, value.fields)):
+        return list(value.fields)  # most often
+    found: list[e.Expr] = []
     todo = [value]
     while todo:
         item = todo.pop()
@@ -126,7 +136,8 @@ def _leaves(value: e.Expr) -> Iterator[e.Expr]:
         if inner:
             todo.extend(inner[::-1])
         else:
-            yield item
+            found.append(item)
+    return found
 
 
 # -- post-dominators -------------------------------------------------------------------------------------------------------

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from relax_explorer.core.check.compatible import always_fits
 from relax_explorer.core.check.matching import match_params
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
-from relax_explorer.core.ir.walk import exprs, substitute_info
+from relax_explorer.core.ir.walk import bindings, exprs, operands, sequences, substitute_info
 from relax_explorer.core.passes import eliminate_dead_code as dead_code
 from relax_explorer.core.passes.canonicalize_bindings import canonicalize
 from relax_explorer.core.passes.contract import PassSite, infer_again
 from relax_explorer.core.program.module import IRModule
 
 
-def changeable(module: IRModule, at: PassSite) -> dict[str, e.Function]:
-    """The private Relax functions that nothing uses as a value, by name. In the profile `tvm` all private ones."""
-    private = {name: fn for name, fn in module.relax_functions.items() if fn.is_private}
+def changeable(
+    module: IRModule, at: PassSite, chosen: Callable[[e.Function], bool] = bool
+) -> dict[str, e.Function]:
+    """The private Relax functions that nothing uses as a value, by name; with `chosen` only some. In the profile `tvm` all private ones."""
+    private = {name: fn for name, fn in module.relax_functions.items() if fn.is_private and chosen(fn)}
     if at.as_tvm or not private:
         return private
     values = used_as_values(module)
@@ -27,14 +29,26 @@ def changeable(module: IRModule, at: PassSite) -> dict[str, e.Function]:
 
 def used_as_values(module: IRModule) -> set[str]:
     """The names of the functions that something else than a call reads."""
-    count: dict[str, int] = {}
+    found: set[str] = set()
     for fn in module.relax_functions.values():
-        for expr in exprs(fn):
+        todo: list[e.Expr] = [fn.body.body]
+        for binding in bindings(fn):
+            value = binding.value
+            if type(value) is not e.Call:
+                todo.append(value)
+                todo.extend([seq.body for seq in sequences(value)])
+            elif not _PLAIN.issuperset(map(type, value.args)):
+                todo.extend(value.args)
+        while todo:
+            expr = todo.pop()
             if type(expr) is e.GlobalVar:
-                count[expr.name] = count.get(expr.name, 0) + 1
-            elif type(expr) is e.Call and type(expr.op) is e.GlobalVar:
-                count[expr.op.name] = count.get(expr.op.name, 0) - 1
-    return {name for name, number in count.items() if number}
+                found.add(expr.name)
+            else:
+                todo.extend(operands(expr))
+    return found
+
+
+_PLAIN = frozenset({e.Var, e.DataflowVar, e.Constant, e.PrimValue, e.ShapeExpr})
 
 
 def calls(module: IRModule) -> Iterator[tuple[str, e.Call]]:

@@ -42,7 +42,8 @@ def remove_unused_outputs(module: IRModule, at: PassSite) -> IRModule:
 
 def _read_outputs(module: IRModule, at: PassSite) -> Outputs:
     """The fields that calls read, of the functions that return others too."""
-    sizes = {name: _fields(fn) for name, fn in changeable(module, at).items() if _fields(fn)}
+    found = changeable(module, at, lambda fn: _fields(fn) > 0)
+    sizes = {name: _fields(fn) for name, fn in found.items()}
     read: dict[str, set[int]] = {name: set() for name in sizes}
     for fn in module.relax_functions.values() if sizes else ():
         derived = facts(fn)

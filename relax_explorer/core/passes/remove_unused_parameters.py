@@ -37,10 +37,9 @@ def remove_unused_parameters(module: IRModule, at: PassSite) -> IRModule:
     stays if a call may have to check its argument, and if the function is used as a value. If anything changes, unread bindings are
     dropped, too. In the profile `tvm` no parameter stays.
     """
-    changes = {
-        name: _Change(fn, unread) for name, fn in changeable(module, at).items() if (unread := _unread(fn))
-    }
-    for name, call in () if at.as_tvm else calls(module):
+    found = changeable(module, at, lambda fn: bool(_unread(fn)))
+    changes = {name: _Change(fn, _unread(fn)) for name, fn in found.items()}
+    for name, call in calls(module) if changes and not at.as_tvm else ():
         if name in changes and not changes[name].suits(call):
             del changes[name]
     if not changes:

@@ -51,14 +51,14 @@ class _Equal(Substitution):
         if isinstance(binding, e.MatchCast):
             pairs = _pairs(binding.struct_info, binding.value.struct_info)
             new = {dim: length for dim, length in pairs if type(dim) is p.PrimVar and length is not None}
-            self.dims = {**new, **self.dims}
+            self.set_dims({**new, **self.dims})
         return super().binding(binding)
 
     def sequence(self, seq: e.SeqExpr) -> e.SeqExpr:
         """The blocks and the result of a sequence, which is a scope."""
         outer = self.dims
         new = super().sequence(seq)
-        self.dims = outer
+        self.set_dims(outer)
         return new
 
 

@@ -330,6 +330,7 @@ class InvokeClosure(Stated, name="relax.invoke_closure"):
         "the arguments before the captured ones, a tuple; a single value means a tuple of one"
     )
     pure = False
+    by_info = True
 
     @staticmethod
     def infer(at: Site, closure: s.StructInfo, args: s.StructInfo) -> s.StructInfo:
@@ -376,6 +377,7 @@ class MakeClosure(ByMachine, name="relax.make_closure"):
     raises = (codes.NOT_CALLABLE,)
     shares = ("args",)
     stops = Stops.NEVER
+    by_info = True
     func: Function = operand("the function")
     args: Arguments = operand(
         "the values for its last parameters, a tuple; a single value means a tuple of one"
