@@ -164,6 +164,16 @@ def test_a_contract_is_about_the_argument() -> None:
     assert "y.dim(0)" in found.types["v"]
 
 
+def test_what_is_learned_in_a_body_is_learned_of_the_argument() -> None:
+    text = "@swap = fn(x : Tensor(?, int8), y : Tensor(?, int8)) : Tensor(?, int8) { let p = @vector(x); let q = @vector(y); q }\n"
+    found = analyse(*read_contract(FUNCTIONS + text + X_Y + "let z = @swap(y, x)"), True)
+    assert "x.dim(0)" in found.types["z"]
+    assert [str(one.condition) for one in found.residual if one.function == "main"] == [
+        "y.rank == 1",
+        "x.rank == 1",
+    ]
+
+
 def test_a_second_value_of_a_name_has_a_name_of_its_own() -> None:
     text = (
         "let x : Tensor([3], int8) = ..;"
@@ -198,3 +208,85 @@ def test_two_parameters_of_one_name_are_refused(text: str) -> None:
     assert found.span is not None
     assert found.span.text.startswith("x : Tensor")
     assert found.span.column >= 20
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "left", "refused"),
+    [
+        (": Tensor([n, 3], int8) = ..", ": Tensor([n, 3], int8) = ..", [], False),
+        (": Tensor([n, 3], int8) = ..", ": Tensor([m, 3], int8) = ..", ["m == n"], False),
+        (": Tensor([n, 3, k], int8) = ..", ": Tensor([n, m, k], int8) = ..", ["m == 3"], False),
+        (": Tensor([n, k], int8) = ..", ": Tensor([m, l], int8) = ..", ["m == n", "l == k"], False),
+        (": Tensor([2, 3], int8) = ..", ": Tensor([2, 4], int8) = ..", [], True),
+        (": Tensor([2], int8) = ..", ": Tensor([2, 3], int8) = ..", [], True),
+        (": Tensor([], int8) = ..", ": Tensor([2], int8) = ..", [], True),
+        (": Tensor([], int8) = ..", ": Tensor([], int8) = ..", [], False),
+        (": Tensor(?, int8) = ..", ": Tensor(?, int8) = ..", ["b.shape == a.shape"] * 2, False),
+        (": Tensor(?, int8) = ..", "= a", [], False),
+        (": Tensor(?, int8) = ..", "= @add(a, a)", [], False),
+        (
+            ": Tensor([n], int8) = ..",
+            ": Tensor(?, int8) = ..",
+            ["b.shape == a.shape", "b.shape == z.shape"],
+            False,
+        ),
+        (": Tensor(?, int8) = ..", ": Tensor([n], int8) = ..", ["b.shape == a.shape"] * 2, False),
+        (": Tensor([2], int8) = ..", ": Tensor([2], int32) = ..", [], True),
+        (": Tensor([2], ?) = ..", ": Tensor([2], ?) = ..", ["b.dtype == a.dtype"], False),
+        (": Tensor([2], ?) = ..", ": Tensor([2], int8) = ..", ["int8 == a.dtype"], False),
+    ],
+)
+def test_one_shape_of_two_values(a: str, b: str, left: list[str], refused: bool) -> None:
+    text = "@same = fn(x : Tensor(s, d), y : Tensor(s, d)) : Tensor(s, d)\n"
+    found = analyse(*read_contract(f"{text}let a {a}; let b {b}; let z = @same(a, b); let y = @same(z, b)"))
+    assert [str(one.condition) for one in found.residual] == left
+    assert bool(list(found.report)) is refused
+    assert found.asserted.get("z", False) is False
+
+
+def test_a_kept_assertion_tells_rank_and_element_type() -> None:
+    text = "@f = fn(x : Tensor([n, m], int8)) : Tensor([n, m], int8)\n"
+    calls = "let a : Tensor(?, ?) = ..; let z = @f(a); let y = @f(a); let x ! Tensor([k, l], int8) = a"
+    found = analyse(*read_contract(text + calls))
+    assert [str(one.condition) for one in found.residual] == ["a.rank == 2", "a.dtype == int8"]
+    inside = analyse(
+        *read_contract(
+            text
+            + "@g = fn(x : Tensor) : Tensor { let y = @f(x); let z = @f(y); z }\nlet a : Tensor = ..; let b = @g(a)"
+        )
+    )
+    assert [(one.function, str(one.condition)) for one in inside.residual] == [
+        ("@g", "x.rank == 2"),
+        ("@g", "x.dtype == int8"),
+    ]
+    numbers = analyse(
+        *read_contract(
+            "@f = fn(x : int8, y : Tensor([n], int8)) : Tensor([n], int8)\nlet a : Tensor([3], int8) = ..; let z = @f(4, a)"
+        )
+    )
+    assert not numbers.residual
+
+
+def test_a_body_knows_its_contract() -> None:
+    body = "let y ! Tensor([m * 4], int8) = x; assert x.dim(1) == x.dim(0); @g(x)"
+    text = f"@g = fn(x : Tensor([n * 4, n * 4], int8)) : Tensor {{ {body} }}"
+    assert not analyse(*read_contract(text.replace("m * 4", "m * 4, k"))).residual
+    open_ = analyse(*read_contract(text.replace("m * 4", "m * 8, k"))).residual
+    assert [str(one.condition) for one in open_] == ["y.dim(0) % 8 == 0"]
+
+
+def test_the_main_program_knows_nothing_of_the_values_of_functions() -> None:
+    text = "@f = fn(x : Tensor(?, int8)) : Tensor { assert x.rank == 1; assert x.dim(0) == 4; x }\n"
+    main = "let x : Tensor(?, int8) = ..; assert x.rank == 1; assert x.dim(0) == 4"
+    found = [(one.function, str(one.condition)) for one in analyse(*read_contract(text + main)).residual]
+    assert found == [
+        (where, f"x.{what}") for where in ("@f", "main") for what in ("rank == 1", "dim(0) == 4")
+    ]
+
+
+def test_one_element_type_tells_the_other() -> None:
+    text = "@same = fn(x : Tensor(?, d), y : Tensor(?, d)) : Tensor(?, d)\n@f = fn(x : Tensor(?, int8)) : Tensor(?, int8)\n"
+    lets = "let a : Tensor = ..; let b : Tensor(?, int8) = ..; let z = @same({}); let u = @f(a); let v = @f(b); let w = @f(z)"
+    for args, left in (("a, b", "int8 == a.dtype"), ("b, a", "a.dtype == int8")):
+        found = analyse(*read_contract(text + lets.format(args)))
+        assert [str(one.condition) for one in found.residual] == [left]

@@ -152,7 +152,12 @@ class Holding:
             return values
         if isinstance(condition, c.SameDType):
             element = self.element(condition.right, values)
-            return with_value(values, name, replace(value, dtype=element))
+            other = values.get(condition.right) if isinstance(condition.right, str) else None
+            if other is not None and isinstance(value.dtype, DType):  # then it tells that of the other one
+                name, value, element = str(condition.right), other, value.dtype
+            learned = replace(value, dtype=element)
+            self.remember(learned)
+            return with_value(values, name, learned)
         if (
             value.dims is None
             and isinstance(condition, p.EQ)
@@ -161,10 +166,15 @@ class Holding:
         ):
             dims = tuple([self.terms.dim(value.name, n) for n in range(condition.b.value)])
             learned = replace(value, dims=dims)
-            if value.name in self.scope:
-                self.scope[value.name] = learned
+            self.remember(learned)
             return with_value(values, name, learned)
         return values
+
+    def remember(self, learned: Known) -> None:
+        """Keep what is known of a value of the program. In a body that is looked at for a call, its name may stand for another one."""
+        own = self.scope.get(learned.name)
+        if own is not None and own.name == learned.name:
+            self.scope[learned.name] = learned
 
     # -- the record of how it was found ------------------------------------------------------------------------------
 
