@@ -23,8 +23,10 @@ from relax_explorer.ui.tui.timeline import step_at, timeline
 from relax_explorer.ui.tui.widgets.command_input import CommandInput
 from relax_explorer.ui.tui.widgets.fixed_text import FixedLines
 from relax_explorer.ui.tui.widgets.line_view import LineView, Row
+from tests.support.roundtrip import SAMPLES
 from tests.ui.test_explorer import LLAMA, screen_text, wait
 
+LAYER = str(SAMPLES[0].parent / "12_transformer_layer.py")
 FIRST = """@I.ir_module
 class Module:
     @R.function
@@ -586,3 +588,20 @@ async def test_screens_over_each_other_show_the_one_below(folder: str) -> None:
         await press(pilot, app, *["escape"] * 4)
         assert len(app.screen_stack) == 1
         assert app.return_code is None
+
+
+@pytest.mark.parametrize("size", [(200, 60), (240, 50)])
+async def test_the_inspector_uses_its_width(size: tuple[int, int]) -> None:
+    """From its first picture on, and after each change of the terminal."""
+    app = Explorer(LAYER)
+    async with app.run_test(size=size) as pilot:
+        await idle(pilot, app)
+        await press(pilot, app, "2")
+        for now in (size, (184, 40), size):
+            await pilot.resize_terminal(*now)
+            await press(pilot, app, "s")
+            await idle(pilot, app)
+            await wait(pilot, lambda: app.is_at_rest)
+            lines = app.frame.query_one("#inspector_text", FixedLines)
+            longest = max(len(line) for line in lines.lines)
+            assert lines.size.width - 12 <= longest <= lines.size.width, (now, lines.text)

@@ -18,7 +18,7 @@ from relax_explorer.ui.tui.state import State
 from relax_explorer.ui.tui.timeline import step_at, timeline
 from relax_explorer.ui.tui.widgets.fixed_text import FixedLines, FixedText
 from relax_explorer.ui.tui.widgets.framed import Box
-from relax_explorer.ui.tui.widgets.line_messages import CursorMoved, RowChosen
+from relax_explorer.ui.tui.widgets.line_messages import CursorMoved, Fitted, RowChosen
 from relax_explorer.ui.tui.widgets.line_view import LineView, Row, text_lines
 from relax_explorer.viz.table_folds import CHECKS, Folded
 from relax_explorer.viz.value_page import value_page
@@ -104,6 +104,8 @@ class DebugScreen(ProgramFrame):
             return
         name, value, missing = self._under_cursor()
         width = self.query_one("#inspector_text").size.width
+        if not width:  # not laid out yet; `on_fitted` comes back
+            return
         if self._inspected == (name, missing, width):
             return
         self._inspected = (name, missing, width)
@@ -113,6 +115,10 @@ class DebugScreen(ProgramFrame):
             self.leave_empty("inspect")
         else:
             self.fill("inspect", lambda: value_page(name, value, width), self._show_page)
+
+    def on_fitted(self, message: Fitted) -> None:
+        """Make the page for the width that the inspector has now."""
+        self._draw_inspector()
 
     def _show_page(self, lines: list[str]) -> None:
         for view in self.query("#inspector_text").results(FixedLines):  # none is left while the screen closes

@@ -12,6 +12,7 @@ from textual.geometry import Region
 from textual.strip import Strip
 from textual.widget import Widget
 
+from relax_explorer.ui.tui.widgets.line_messages import Fitted
 from relax_explorer.viz.visible import columns, fit, visible
 
 
@@ -60,6 +61,10 @@ class FixedLines(Widget):
         if changed and changed[0] < self.size.height:
             height = min(changed[-1] + 1, self.size.height) - changed[0]
             self.refresh(Region(0, changed[0], self.size.width, height))
+
+    def on_resize(self) -> None:
+        """Tell the screen, which may make other lines for another width."""
+        self.post_message(Fitted())
 
     def render_lines(self, crop: Region) -> list[Strip]:
         """The strips of some lines. Style and ground hold for all of them; Textual derives them anew for each."""

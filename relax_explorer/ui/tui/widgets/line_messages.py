@@ -1,4 +1,4 @@
-"""What a view of lines tells its screen."""
+"""What views and lines of text tell their screen."""
 
 from __future__ import annotations
 
@@ -19,3 +19,7 @@ class RowChosen(Message):
     def __init__(self, view: str, line: int) -> None:
         super().__init__()
         self.view, self.line = view, line
+
+
+class Fitted(Message):
+    """Fixed lines have another size."""
