@@ -56,6 +56,7 @@ DIFFERENT = {
     **{(name, SHAPED): HELD for name in ("ConvertToDataflow", *DECOMPOSITIONS)},
     ("FuseTIR", "A result that is checked"): LOST,
     ("FuseTIR", "Two lengths of one dropped parameter"): "RemoveUnusedParameters: the order",
+    ("FuseTIR", "Attention"): "Regions and annotations of blocks in FuseTIR",
     ("FuseTIR", "Functions used as values"): "Private function that is also used as a value",
     ("KillAfterLastUse", "A result that is checked"): LOST,
     ("ConvertToDataflow", "Shapes outside dataflow blocks, and one that is returned"): HELD,
