@@ -153,8 +153,9 @@ class Holding:
         if isinstance(condition, c.SameDType):
             element = self.element(condition.right, values)
             other = values.get(condition.right) if isinstance(condition.right, str) else None
-            if other is not None and isinstance(value.dtype, DType):  # then it tells that of the other one
-                name, value, element = str(condition.right), other, value.dtype
+            known = value.dtype
+            if other is not None and isinstance(known, DType):  # then it tells that of the other one
+                name, value, element = str(condition.right), other, known
             learned = replace(value, dtype=element)
             self.remember(learned)
             return with_value(values, name, learned)

@@ -8,8 +8,8 @@ from textwrap import wrap
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ops import find
 from relax_explorer.ui.tui.controls import Controls
-from relax_explorer.ui.tui.dialogs.popup import room
 from relax_explorer.ui.tui.jobs import Job
+from relax_explorer.ui.tui.selection import room
 from relax_explorer.viz.explanations import page_of
 from relax_explorer.viz.visible import visible
 

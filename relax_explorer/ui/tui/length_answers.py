@@ -10,7 +10,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.shapes.why import what_if, why
 from relax_explorer.ui.tui.controls import Controls
-from relax_explorer.ui.tui.dialogs.popup import room
+from relax_explorer.ui.tui.selection import room
 from relax_explorer.ui.tui.widgets.line_view import Row
 from relax_explorer.viz.length_text import Line, what_if_lines, why_lines
 from relax_explorer.viz.visible import visible

@@ -17,9 +17,9 @@ from relax_explorer.core.session.inputs import call_values
 from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.ui import remembered_inputs
 from relax_explorer.ui.tui.debug_rows import RunView, run_view
-from relax_explorer.ui.tui.dialogs.popup import room
 from relax_explorer.ui.tui.host import Host
 from relax_explorer.ui.tui.jobs import Job
+from relax_explorer.ui.tui.selection import room
 from relax_explorer.viz.debug_text import answer_lines, stop_notice
 from relax_explorer.viz.ir_table import IrTable
 from relax_explorer.viz.value_page import value_page

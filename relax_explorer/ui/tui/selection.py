@@ -73,3 +73,8 @@ class Options:
     def before(self, stage: int) -> int:
         """The stage against which changes of a stage are shown."""
         return self.since if self.since is not None and self.since < stage else stage - 1
+
+
+def room(width: int) -> int:
+    """The cells of text in a line of a popup, in a terminal of so many columns; the style sheet says the same. At least one."""
+    return max(1, min(width * 9 // 10, 140) - 6)  # the frame, the cursor, the gutter and a scrollbar

@@ -11,17 +11,13 @@ from textual.screen import ModalScreen
 
 from relax_explorer.ui.tui import keys
 from relax_explorer.ui.tui.screens.moving import Moving
+from relax_explorer.ui.tui.selection import room
 from relax_explorer.ui.tui.widgets.command_input import BarInput
 from relax_explorer.ui.tui.widgets.line_messages import RowChosen
 from relax_explorer.ui.tui.widgets.line_view import LineView, Row
 from relax_explorer.viz.visible import columns
 
 MOST_MEASURED = 500  # rows that are looked at for a width
-
-
-def room(width: int) -> int:
-    """The cells of text in a line of a popup, in a terminal of so many columns; the style sheet says the same. At least one."""
-    return max(1, min(width * 9 // 10, 140) - 6)  # the frame, the cursor, the gutter and a scrollbar
 
 
 class Popup(Moving, ModalScreen["Row | None"]):
