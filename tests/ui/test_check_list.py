@@ -343,3 +343,14 @@ async def test_a_check_is_called_as_the_program_writes_it(tmp_path: Path) -> Non
         why = rxe_cli("shapes", str(path), "--why", "main.a").stdout
         assert "by the match_shape" in why
         assert "by the match_cast" not in why
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
+async def test_lines_about_a_check_are_wrapped_from_the_first_picture_on(size: tuple[int, int]) -> None:
+    app = Explorer(str(SAMPLES[0].parent / "03_match_cast.py"), screen="checks")
+    async with app.run_test(size=size) as pilot:
+        await idle(pilot, app)
+        view = app.frame.query_one("#check", LineView)
+        text = " ".join(row.text.strip() for row in view.rows)
+        assert "or cast it there once" in text
+        assert max(len(row.text) for row in view.rows) + 3 <= view.scrollable_content_region.width

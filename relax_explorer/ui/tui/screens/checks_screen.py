@@ -26,7 +26,7 @@ from relax_explorer.ui.tui.empty import no_program
 from relax_explorer.ui.tui.jobs import Job
 from relax_explorer.ui.tui.screens.screen_frame import Frame
 from relax_explorer.ui.tui.state import State
-from relax_explorer.ui.tui.widgets.line_messages import CursorMoved, RowChosen
+from relax_explorer.ui.tui.widgets.line_messages import CursorMoved, Fitted, RowChosen
 from relax_explorer.ui.tui.widgets.line_view import LineView, Row, text_lines
 from relax_explorer.viz.visible import visible
 
@@ -147,6 +147,11 @@ class ChecksScreen(Frame):
         ]
         view.show(text_lines(lines), 0)
         view.show_title(visible(row.function))
+
+    def on_fitted(self, message: Fitted) -> None:
+        """Wrap the lines about the check for the width that they have now."""
+        if message.view == "check":
+            self._draw_check()
 
     # -- selecting ------------------------------------------------------------------------------------------------
 

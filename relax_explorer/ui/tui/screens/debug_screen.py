@@ -118,7 +118,8 @@ class DebugScreen(ProgramFrame):
 
     def on_fitted(self, message: Fitted) -> None:
         """Make the page for the width that the inspector has now."""
-        self._draw_inspector()
+        if message.view == "inspector_text":
+            self._draw_inspector()
 
     def _show_page(self, lines: list[str]) -> None:
         for view in self.query("#inspector_text").results(FixedLines):  # none is left while the screen closes

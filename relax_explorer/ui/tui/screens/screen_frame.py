@@ -285,7 +285,7 @@ class Frame(Moving):
 
         twin = visible(_SHORT.sub(r"\1rxe ", twin_of_line(self.explorer, line.value)), 400)
         keys_of_line = " Tab completes  ↑ before  Enter runs  Esc leaves"
-        if twin and columns(keys_of_line) + columns(twin) + 6 > width:
+        if twin and columns(keys_of_line) + columns(twin) + 7 > width:
             keys_of_line = " Tab completes  Esc leaves"
         return Text(
             f"{keys_of_line}{fit(f'      {twin}', width - columns(keys_of_line) - 1) if twin else ''}",

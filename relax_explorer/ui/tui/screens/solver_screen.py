@@ -14,7 +14,7 @@ from relax_explorer.ui.tui.empty import no_solving
 from relax_explorer.ui.tui.screens.screen_frame import Frame
 from relax_explorer.ui.tui.state import State
 from relax_explorer.ui.tui.widgets.fixed_text import FixedText
-from relax_explorer.ui.tui.widgets.line_messages import CursorMoved, RowChosen
+from relax_explorer.ui.tui.widgets.line_messages import CursorMoved, Fitted, RowChosen
 from relax_explorer.ui.tui.widgets.line_view import LineView, Row, text_lines
 from relax_explorer.viz.lazy_lines import LazyLines
 from relax_explorer.viz.solving import TABLES, Line, Solving
@@ -98,6 +98,11 @@ class SolverScreen(Frame):
         ]
         view.show(text_lines(lines), 0)
         view.show_title(self._where(solving, step))
+
+    def on_fitted(self, message: Fitted) -> None:
+        """Wrap the lines about the step for the width that they have now."""
+        if message.view == "about":
+            self._draw_about()
 
     def _draw_table(self, solving: Solving, name: str, step: int) -> None:
         view, table = self.query_one(f"#{name}", LineView), solving.table(name, step)

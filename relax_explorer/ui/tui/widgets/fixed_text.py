@@ -64,7 +64,7 @@ class FixedLines(Widget):
 
     def on_resize(self) -> None:
         """Tell the screen, which may make other lines for another width."""
-        self.post_message(Fitted())
+        self.post_message(Fitted(self.id or ""))
 
     def render_lines(self, crop: Region) -> list[Strip]:
         """The strips of some lines. Style and ground hold for all of them; Textual derives them anew for each."""

@@ -22,4 +22,8 @@ class RowChosen(Message):
 
 
 class Fitted(Message):
-    """Fixed lines have another size."""
+    """A view or lines of text have another size."""
+
+    def __init__(self, view: str) -> None:
+        super().__init__()
+        self.view = view

@@ -20,7 +20,7 @@ from textual.scrollbar import ScrollBar
 from textual.strip import Strip
 
 from relax_explorer.ui.tui.widgets.framed import Framed
-from relax_explorer.ui.tui.widgets.line_messages import CursorMoved, RowChosen
+from relax_explorer.ui.tui.widgets.line_messages import CursorMoved, Fitted, RowChosen
 from relax_explorer.ui.tui.widgets.scroll_bar import QuickBar
 from relax_explorer.viz.lexer import highlight
 from relax_explorer.viz.tokens import DARK, GLYPH_ROLES, Tokens
@@ -269,8 +269,9 @@ class LineView(ScrollView, Framed, can_focus=True, inherit_bindings=False):
         self.refresh()
 
     def on_resize(self) -> None:
-        """Keep the cursor in sight."""
+        """Keep the cursor in sight. Tell the screen, which may make other lines for another width."""
         self._follow()
+        self.post_message(Fitted(self.id or ""))
 
     def on_click(self, event: Click) -> None:
         """Put the cursor on the clicked line; a click on the line under it chooses the line."""
