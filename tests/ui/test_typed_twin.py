@@ -186,8 +186,8 @@ async def test_without_a_program() -> None:
     ("width", "keys"),
     [
         (80, " Tab completes  Esc leaves      "),
-        (92, " Tab completes  Esc leaves      "),
-        (93, " Tab completes  ↑ before  Enter runs  Esc leaves      "),
+        (90, " Tab completes  Esc leaves      "),
+        (91, " Tab completes  ↑ before  Enter runs  Esc leaves      "),
     ],
 )
 async def test_the_footer_follows_what_is_typed(
