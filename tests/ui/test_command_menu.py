@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from relax_explorer.ui.tui.app import Explorer
@@ -110,3 +112,35 @@ async def test_while_a_line_is_typed_the_view_before_keeps_its_mark_and_no_other
         assert marked() == ["stages"]
         await press(pilot, app, "escape", "2", "colon")
         assert marked() == ["debug_ir"]
+
+
+async def test_a_control_character_in_a_line_is_refused_in_words(tmp_path: Path) -> None:
+    """No file has such a name; the menu, the command line beside it, and Enter say so or do nothing."""
+    lines = (
+        "open",
+        "export svg",
+        "report",
+        "go",
+        "stage",
+        "passes",
+        "why",
+        "what-if",
+        "mark",
+        "checks given",
+        "explain",
+    )
+    app = Explorer(BROKEN)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await idle(pilot, app)
+        for line in lines:
+            for text in ("\0/", "a\0b", f"{tmp_path}/\0/x", "\x1b]0;a\x07"):
+                await press(pilot, app, "colon")
+                app.screen.query_one("#command", CommandInput).value = f"{line} {text}"
+                await idle(pilot, app)
+                await press(pilot, app, "tab", "enter")
+                await idle(pilot, app)
+                assert app.return_code is None
+                assert all(row.isprintable() for row in screen_text(app).split("\n")), line
+                while len(app.screen_stack) > 1:
+                    await press(pilot, app, "escape")
+    assert {path.name for path in tmp_path.iterdir()} <= {"own-state"}, "nothing was written"

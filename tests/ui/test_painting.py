@@ -294,3 +294,16 @@ async def test_fixed_lines_pass_the_filters_of_all_output() -> None:
         shown = [strip.text.rstrip() for strip in lines.render_lines(Region(0, 0, lines.size.width, 4))]
         assert all(line.isascii() for line in shown)
         assert (shown[0][0], shown[0][-1], shown[2:]) == ("a", "b", ["", ""])
+
+
+async def test_a_scrollbar_that_does_not_know_its_size_yet_is_drawn() -> None:
+    """Rows are asked for where the layout put it, and it learns of its place later."""
+    app = Explorer(LLAMA)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await idle(pilot, app)
+        bar = app.frame.query_one("#ir", LineView).vertical_scrollbar
+        assert isinstance(bar, QuickBar)
+        for height in (bar.size.height, bar.size.height + 5):
+            strips = bar.render_lines(Region(0, 0, 1, height))
+            assert len(strips) == height
+            assert {strip.cell_length for strip in strips} == {1}

@@ -605,3 +605,30 @@ async def test_the_inspector_uses_its_width(size: tuple[int, int]) -> None:
             lines = app.frame.query_one("#inspector_text", FixedLines)
             longest = max(len(line) for line in lines.lines)
             assert lines.size.width - 12 <= longest <= lines.size.width, (now, lines.text)
+
+
+async def test_lines_over_a_screen_take_the_place_of_others(folder: str) -> None:
+    """Jobs may tell several problems before a key is pressed; one Esc leads back."""
+    app = Explorer(folder)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await idle(pilot, app)
+        chosen: list[str] = []
+        for number in range(5):
+            app.show_rows(
+                f"problem {number}", [Row(f"line {number}")], 0, lambda row: chosen.append(row.text)
+            )
+        await idle(pilot, app)
+        assert len(app.screen_stack) == 2
+        assert "problem 4" in screen_text(app)
+        await press(pilot, app, "enter")
+        assert (len(app.screen_stack), chosen) == (1, ["line 4"])
+        app.show_rows("first", [Row("one")])
+        await idle(pilot, app)
+        app.ask_key("a key", [], lambda key: None)
+        await idle(pilot, app)
+        app.show_rows("second", [Row("two")])
+        await idle(pilot, app)
+        assert len(app.screen_stack) == 4, "what waits for a key stays"
+        await press(pilot, app, "escape", "escape", "escape")
+        assert len(app.screen_stack) == 1
+        assert app.return_code is None

@@ -185,6 +185,10 @@ class Explorer(App[int]):
             self.recorder.take(event, not self.jobs.is_idle)
         await super().on_event(event)
 
+    async def _check_bindings(self, key: str, priority: bool = False) -> bool:
+        """Do what a key is bound to. One that was on its way while the last screen closed is bound to nothing."""
+        return bool(self._screen_stack) and await super()._check_bindings(key, priority)
+
     def on_descendant_focus(self, event: DescendantFocus) -> None:
         """Keep the cursor of an input from blinking, if nothing may move."""
         if self.animation_level == "none" and isinstance(event.widget, Input):
@@ -355,12 +359,14 @@ class Explorer(App[int]):
     def show_rows(
         self, title: str, shown: Sequence[Row], cursor: int = 0, chosen: Callable[[Row], None] | None = None
     ) -> None:
-        """Show lines over the screen; Enter on one calls `chosen`."""
+        """Show lines over the screen, in place of others that a job showed there; Enter on one calls `chosen`."""
 
         def done(row: Row | None) -> None:
             if row is not None and chosen is not None:
                 chosen(row)
 
+        if isinstance(self.screen, Popup):  # several jobs may fail before one key is pressed
+            self.screen.dismiss(None)
         self.push_screen(Popup(title, shown, cursor, chosen is not None), done)
 
     def show_text(self, title: str, lines: Sequence[str]) -> None:

@@ -130,7 +130,7 @@ def _paths(text: str, endings: Sequence[str] = (".py", ".txt", *HOLDS)) -> list[
     place = Path(folder + slash).expanduser() if slash else Path()
     try:
         found = sorted(place.iterdir())
-    except OSError:
+    except (OSError, ValueError):  # there is no such folder, or no folder has such a name
         return []
     return [
         f"{folder}{slash}{item.name}{'/' if item.is_dir() else ''}"

@@ -16,7 +16,10 @@ class QuickBar(ScrollBar):
     def render_lines(self, crop: Region) -> list[Strip]:
         """One strip for each row of the bar."""
         look = self.render()
-        if not isinstance(look, ScrollBarRender) or not isinstance(look.style, Style):
+        is_sized = (
+            crop.bottom <= self.size.height and crop.right <= self.size.width
+        )  # its own size may come later
+        if not is_sized or not isinstance(look, ScrollBarRender) or not isinstance(look.style, Style):
             return super().render_lines(crop)
         bar = look.render_bar(
             size=self.size.height,
