@@ -623,12 +623,21 @@ async def test_lines_over_a_screen_take_the_place_of_others(folder: str) -> None
         await press(pilot, app, "enter")
         assert (len(app.screen_stack), chosen) == (1, ["line 4"])
         app.show_rows("first", [Row("one")])
-        await idle(pilot, app)
-        app.ask_key("a key", [], lambda key: None)
+        app.ask_key("a key", [], lambda key: None)  # before the lines are there
         await idle(pilot, app)
         app.show_rows("second", [Row("two")])
         await idle(pilot, app)
         assert len(app.screen_stack) == 4, "what waits for a key stays"
-        await press(pilot, app, "escape", "escape", "escape")
+        await press(pilot, app, "escape", "escape")
+        assert " one " in screen_text(app)
+        await press(pilot, app, "escape")
         assert len(app.screen_stack) == 1
         assert app.return_code is None
+
+
+async def test_a_key_on_its_way_while_the_last_screen_closes_does_nothing(folder: str) -> None:
+    app = Explorer(folder)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await idle(pilot, app)
+    assert not app._screen_stack
+    assert not await app._check_bindings("j")

@@ -41,7 +41,9 @@ class Popup(Moving, ModalScreen["Row | None"]):
             yield BarInput(id="search", placeholder="find text")
 
     def on_mount(self) -> None:
-        """Fill the list."""
+        """Fill the list, unless other lines took its place before it was there."""
+        if self not in self.app.screen_stack:
+            return
         frame = self.query_one("#popup_frame")
         frame.border_title = self._title.replace("[", "\\[")
         is_wide = any(columns(row.text) > room(self.app.size.width) for row in self._rows[:MOST_MEASURED])

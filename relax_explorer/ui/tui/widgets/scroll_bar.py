@@ -16,9 +16,8 @@ class QuickBar(ScrollBar):
     def render_lines(self, crop: Region) -> list[Strip]:
         """One strip for each row of the bar."""
         look = self.render()
-        is_sized = (
-            crop.bottom <= self.size.height and crop.right <= self.size.width
-        )  # its own size may come later
+        size = self.size  # the layout may be ahead of it
+        is_sized = crop.bottom <= size.height and crop.right <= size.width
         if not is_sized or not isinstance(look, ScrollBarRender) or not isinstance(look.style, Style):
             return super().render_lines(crop)
         bar = look.render_bar(
