@@ -114,8 +114,11 @@ async def test_while_a_line_is_typed_the_view_before_keeps_its_mark_and_no_other
         assert marked() == ["debug_ir"]
 
 
-async def test_a_control_character_in_a_line_is_refused_in_words(tmp_path: Path) -> None:
+async def test_a_control_character_in_a_line_is_refused_in_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """No file has such a name; the menu, the command line beside it, and Enter say so or do nothing."""
+    monkeypatch.chdir(tmp_path)
     lines = (
         "open",
         "export svg",

@@ -131,6 +131,10 @@ class Exports:
         )
 
     def _write(self, name: str, what: str, made: Callable[[], tuple[str, str]]) -> None:
+        if not name.isprintable():
+            self.app.say(f"{visible(name, 60)} has a control character; no file is written under such a name")
+            return
+
         def work(job: Job) -> str:
             try:
                 goal = target(str(Path(name).expanduser()))
