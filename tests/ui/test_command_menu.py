@@ -136,12 +136,10 @@ async def test_a_control_character_in_a_line_is_refused_in_words(
     async with app.run_test(size=(120, 40)) as pilot:
         await idle(pilot, app)
         for line in lines:
-            for text in ("\0/", "a\0b", f"{tmp_path}/\0/x", "\x1b]0;a\x07"):
+            for text in ("\0/", "\x1b]0;a\x07"):
                 await press(pilot, app, "colon")
                 app.screen.query_one("#command", CommandInput).value = f"{line} {text}"
-                await idle(pilot, app)
                 await press(pilot, app, "tab", "enter")
-                await idle(pilot, app)
                 assert app.return_code is None
                 assert all(row.isprintable() for row in screen_text(app).split("\n")), line
                 while len(app.screen_stack) > 1:
