@@ -641,3 +641,36 @@ async def test_a_key_on_its_way_while_the_last_screen_closes_does_nothing(folder
         await idle(pilot, app)
     assert not app._screen_stack
     assert not await app._check_bindings("j")
+
+
+async def test_a_comparison_that_fails_does_not_start_again_and_again(tmp_path: Path) -> None:
+    """Esc on its problem leads back to the screen, and other inputs start it anew."""
+    path = tmp_path / "any.py"
+    path.write_text(FIRST.replace("def main(", "def main(kv: R.Any, ", 1))
+    app = Explorer(str(path), "LegalizeOps,ToNonDataflow")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await idle(pilot, app)
+        await press(pilot, app, "right_square_bracket", "5")
+        assert "no value can be made for it" in screen_text(app)
+        await press(pilot, app, "escape")
+        await idle(pilot, app)
+        assert len(app.screen_stack) == 1
+        assert "no comparison" in screen_text(app)
+        await press(pilot, app, "right_square_bracket")
+        await idle(pilot, app)
+        assert "no value can be made for it" in screen_text(app), "another stage is asked for"
+        await press(pilot, app, "escape", "1", "5")
+        await idle(pilot, app)
+        assert len(app.screen_stack) == 1
+        np.save(tmp_path / "kv.npy", np.ones(3, "float32"))
+        app.run_control.calls["main"] = CallInputs("main", {"kv": str(tmp_path / "kv.npy")})
+        await press(pilot, app, "1", "5")
+        await wait(pilot, lambda: app.state.compared is not None)
+        assert len(app.screen_stack) == 1
+        first = app.state.compared
+        assert first is not None
+        other = next(number for number in range(3) if number not in (first.a, first.b))
+        await press(pilot, app, "1")
+        app.stage_control.show(other)
+        await press(pilot, app, "5")
+        await wait(pilot, lambda: app.state.compared is not first)

@@ -29,10 +29,20 @@ class Verdicts:
     def __init__(self, app: Host, stages: StageControl, run: RunControl) -> None:
         self.app, self.stages, self.run = app, stages, run
         self.interrupt = Interrupt()
+        self._tried: tuple[int, int, str, CallInputs] | None = None
 
     def cancel(self) -> None:
         """Cancel what runs."""
         self.interrupt.cancel()
+
+    def ensure(self) -> None:
+        """Compare, unless that was tried for this stage with these inputs: what failed or was cancelled starts when it is asked for."""
+        if self._tried != self._question():
+            self.compare()
+
+    def _question(self) -> tuple[int, int, str, CallInputs]:
+        state, name = self.app.state, self.run.function()
+        return id(state.session), state.selection.stage, name, self.run.given(name)
 
     def compare(self, other: int | None = None) -> None:
         """Run the function in another stage and in this one on the same inputs, and compare all values.
@@ -43,6 +53,7 @@ class Verdicts:
         session, here = state.session, state.selection.stage
         if session is None:
             return
+        self._tried = self._question()
         other = self._other(session) if other is None else other
         if other == here:
             self.app.say("the stages are the same; b chooses another one, ] goes on")

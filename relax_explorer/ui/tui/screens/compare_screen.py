@@ -187,7 +187,7 @@ class CompareScreen(Frame):
             and state.session is not None
             and (held is None or state.selection.stage not in (held.a, held.b))
         ):
-            self.explorer.verdicts.compare()
+            self.explorer.verdicts.ensure()
 
     def action_stage(self, step: int, changing: bool) -> None:
         super().action_stage(step, changing)
