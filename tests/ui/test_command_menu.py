@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from textual.geometry import Region
+from textual.widgets import Input
 
 from relax_explorer.ui.tui.app import Explorer
 from relax_explorer.ui.tui.widgets.command_input import ROWS, CommandInput
@@ -145,3 +147,19 @@ async def test_a_control_character_in_a_line_is_refused_in_words(
                 while len(app.screen_stack) > 1:
                     await press(pilot, app, "escape")
     assert {path.name for path in tmp_path.iterdir()} <= {"own-state"}, "nothing was written"
+
+
+@pytest.mark.parametrize("theme", ["dark", "light", "classic"])
+@pytest.mark.parametrize(("key", "name"), [("colon", "command"), ("slash", "search")])
+async def test_the_key_of_a_line_stands_before_it_and_is_seen(theme: str, key: str, name: str) -> None:
+    app = Explorer(BROKEN, theme=theme)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await idle(pilot, app)
+        await press(pilot, app, key, "a")
+        line = app.screen.query_one(f"#{name}", Input)
+        (strip,) = line.render_lines(Region(0, 0, line.outer_size.width, 1))
+        first = next(iter(strip))
+        assert (first.text, strip.cell_length) == (":" if name == "command" else "/", 80)
+        assert strip.text[1:].startswith("a")
+        assert first.style is not None
+        assert first.style.color not in (None, first.style.bgcolor), "black on black in some terminals"

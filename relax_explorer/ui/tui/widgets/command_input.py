@@ -37,8 +37,9 @@ class BarInput(Input):
     def render_lines(self, crop: Region) -> list[Strip]:
         """The line, with its key in the padding."""
         lines = super().render_lines(crop)
-        if lines and not crop.x and len(found := list(lines[0])):
-            lines[0] = Strip([Segment(self.lead, found[0].style), *Strip(found).crop(1)])
+        if lines and not crop.x:
+            key = Segment(self.lead, self.rich_style)  # the padding has no colour of its own for text
+            lines[0] = Strip([key, *lines[0].crop(1)])
         return lines
 
     def begin(self, text: str = "") -> None:
