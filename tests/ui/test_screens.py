@@ -674,3 +674,15 @@ async def test_a_comparison_that_fails_does_not_start_again_and_again(tmp_path: 
         app.stage_control.show(other)
         await press(pilot, app, "5")
         await wait(pilot, lambda: app.state.compared is not first)
+
+
+async def test_a_dialog_that_is_closed_before_it_is_filled(folder: str) -> None:
+    app = Explorer(folder)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await idle(pilot, app)
+        app.show_screen("debug")
+        await idle(pilot, app)
+        app.ask_inputs()
+        app.screen.dismiss(None)
+        await idle(pilot, app)
+        assert (len(app.screen_stack), app.return_code) == (1, None)
