@@ -110,7 +110,7 @@ async def test_what_was_said_of_the_run(folder: str, tmp_path: Path) -> None:
             app.show_screen("debug", starts=False)
             assert expected in command_line(app)
             assert "--profile tvm" in command_line(app)
-            assert expected in twin_of_line(app, "compare 0")
+            assert expected in twin_of_line(app, "compare 1")
 
 
 async def test_a_program_with_passes(tmp_path: Path) -> None:
@@ -124,9 +124,12 @@ async def test_a_program_with_passes(tmp_path: Path) -> None:
         assert "R.exp" in answer(twin_of_line(app, "passes FoldConstant"))
         assert "call_tir" in answer(twin_of_line(app, "profile tvm"))
         assert "--profile tvm" in twin_of_line(app, "profile tvm")
-        assert "@" not in twin_of_line(app, "compare"), "the stages of passes are no files"
+        assert "@" not in twin_of_line(app, "compare 0"), "the stages of passes are no files"
         assert "call_tir" in answer(twin_of_line(app, "stage LegalizeOps"))
-        assert ": equal" in answer(twin_of_line(app, "compare"))
+        app.stage_control.show(1)
+        assert twin_of_line(app, "compare 0") == "", "only the last stage is compared with the first one"
+        app.stage_control.show(2)
+        assert ": equal" in answer(twin_of_line(app, "compare 0"))
         assert "--theme mono" in twin_of_line(app, "theme mono")
         report = tmp_path / "page.html"
         answer(twin_of_line(app, f"report {report}"))
@@ -140,6 +143,25 @@ async def test_a_program_with_passes(tmp_path: Path) -> None:
         assert "d = (2,) f32" in answer(twin)
         assert "--private --profile" not in command_line(app)
         assert "--stage 0" in command_line(app)
+
+
+async def test_compare_alone_names_the_stage_that_it_would_take(folder: str) -> None:
+    """The last one that changed something, not the first one."""
+    app = Explorer(folder)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await idle(pilot, app)
+        app.stage_control.show(2)
+        assert "dumps@0 " in twin_of_line(app, "compare 0")
+        session = app.state.session
+        assert session is not None
+        taken = app.verdicts.other(session)
+        assert f"dumps@{taken} " in twin_of_line(app, "compare")
+        app.stage_control.show(1)
+        app.verdicts.compare(2)
+        await idle(pilot, app)
+        app.stage_control.show(2)
+        assert "dumps@1 " in twin_of_line(app, "compare"), "the one compared last"
+        assert twin_of_line(app, "compare 2") == "", "a stage with itself"
 
 
 async def test_what_has_no_twin(folder: str) -> None:

@@ -70,14 +70,18 @@ def _who(app: Controls, text: str) -> str:
 
 
 def _compare(app: Controls, text: str) -> str:
+    """Recorded stages are named. Of the stages that passes made, the first and the last one are compared, and no others."""
     session, here = app.state.session, app.state.selection.stage
     if session is None:
         return ""
     try:
-        other = session.stage(text).number if text else 0
+        other = session.stage(text).number if text else app.verdicts.other(session)
     except KeyError:
         return ""
-    return called(app, "compare", **pair(app, min(other, here), max(other, here)))
+    first, last = min(other, here), max(other, here)
+    if first == last or (session.pipeline and (first, last) != (0, session.total)):
+        return ""
+    return called(app, "compare", **pair(app, first, last))
 
 
 def _bisect(app: Controls, text: str) -> str:

@@ -54,7 +54,7 @@ class Verdicts:
         if session is None:
             return
         self._tried = self._question()
-        other = self._other(session) if other is None else other
+        other = self.other(session) if other is None else other
         if other == here:
             self.app.say("the stages are the same; b chooses another one, ] goes on")
             return
@@ -75,7 +75,7 @@ class Verdicts:
 
         self.app.jobs.start("compare", f"comparing stages {a} and {b}", work, done)
 
-    def _other(self, session: Session) -> int:
+    def other(self, session: Session) -> int:
         """The stage compared last, else the last one before the selected stage that changed the module."""
         state = self.app.state
         here = state.selection.stage
