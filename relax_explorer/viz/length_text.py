@@ -83,6 +83,9 @@ def _where(step: Step) -> str:
 def what_if_lines(found: WhatIf, condition: str) -> list[Line]:
     """The values that become more precise or impossible, and the checks that the condition decides."""
     shown: list[Line] = [(f"{found.function}, if {condition}:", None)]
+    if "; not of " in found.given:
+        shown.append((f"  that is {found.given}", None))
+    first = len(shown)
     for item in found.values:
         outcome = f"cannot be: {'; '.join(item.impossible)}" if item.impossible else f"becomes {item.after}"
         shown.append((f"  {_line_of(item.place):<9} {item.value}: {item.before} {outcome}", item.place))
@@ -93,7 +96,7 @@ def what_if_lines(found: WhatIf, condition: str) -> list[Line]:
                 check.place,
             )
         )
-    return shown if len(shown) > 1 else [*shown, ("  nothing changes", None)]
+    return shown if len(shown) > first else [*shown, ("  nothing changes", None)]
 
 
 def _line_of(place: object) -> str:
@@ -132,6 +135,7 @@ def what_if_data(found: WhatIf) -> dict[str, Any]:
     ]
     return {
         "function": found.function,
+        "given": found.given,
         "values": values,
         "decided": [_check_data(one) for one in found.decided],
     }

@@ -12,6 +12,9 @@ import relax_explorer as rxe
 from relax_explorer.core.arith.prove import Answer
 from relax_explorer.core.diagnostics import Diagnostic, Failure
 from relax_explorer.core.exec.debugger import debug
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir.substitute import Substitution
+from relax_explorer.core.passes.bind_symbolic_vars import shape_variables
 from relax_explorer.core.passes.pipeline import Outcome, run_step, steps
 from relax_explorer.core.passes.properties import holding
 from relax_explorer.core.shapes.residual import shape_checks
@@ -137,6 +140,15 @@ def test_without_lengths_nothing_changes() -> None:
         ("layer", "n=1,n=2", "bindings is 'n=1,n=2'"),
         ("layer", "n", "bindings is 'n'"),
         ("nothing", "n=1", "the module has no Relax function 'nothing'"),
+        ("main", "nothing.n=1", "the module has no Relax function 'nothing'"),
+        ("main", "layer.k=1", "no parameter of 'layer' binds a shape variable 'k'"),
+        ("main", "n=1", "no parameter of 'main' binds a shape variable 'n'"),
+        ("main", "main.local.k=1", "'main.local' is no function of the module, but stands in another one"),
+        ("main", "local.k=1", "'local' is no function of the module, but stands in another one"),
+        ("main", "main.local.r=1", "the module has no Relax function 'main.local'"),
+        ("main", "k=1,layer.n=2", "bindings has lengths of 'main' and 'layer' in 'k=1,layer.n=2'"),
+        ("layer", "n=1,layer.n=1", "bindings is 'n=1,layer.n=1'"),
+        ("layer", "layer.=1", "no parameter of 'layer' binds a shape variable ''"),
     ],
 )
 def test_wrong_options_are_told(name: str, bindings: str, text: str) -> None:
@@ -146,6 +158,52 @@ def test_wrong_options_are_told(name: str, bindings: str, text: str) -> None:
     assert problem.code.id == "RX0404"
     assert problem.message == text
     assert problem.help
+
+
+def test_a_bare_name_of_another_function_is_told_with_its_whole_name() -> None:
+    with pytest.raises(Failure) as failure:
+        rxe.apply_pass(rxe.parse(TEXT), "SpecializeShapes", bindings=["m=1"])
+    assert failure.value.diagnostics[0].help == "they bind k, j; layer.m is a length, too"
+
+
+def test_a_length_names_its_function() -> None:
+    by_option = specialized(TEXT, bindings=["n=7,m=8", "n=7"]).module
+    for name in ("main", "down", "layer"):
+        by_name = specialized(TEXT, name, bindings=["layer.n=7,layer.m=8", "layer.n=7"]).module
+        assert rxe.structural_equal(by_name, by_option)
+
+
+def test_variants_of_several_functions_call_each_other() -> None:
+    both = specialized(TEXT, bindings=["down.n=7,down.m=8", "n=7,m=8", "n=7"]).module
+    again = specialized(TEXT, "down", bindings=["layer.n=7", "layer.n=7,layer.m=8", "n=7,m=8"]).module
+    for found in (both, again):
+        assert called(found)["e"] == "down_n7_m8"
+        assert calls(found).count(("r_then", "down_n7_m8")) == 1, "the copy calls itself"
+        assert calls(found).count(("r_else", "layer_n7_m8")) == 1, "and the copy of the other function"
+        assert called(found)["a"] == "layer_n7"
+    text = TEXT.replace("Module.layer(w, z)  # warning: [RX0218]", "Module.layer(w, w)")
+    chosen = specialized(text, bindings=["main.k=8,main.j=3", "n=7,m=8"], dispatch=True).module
+    assert {"main_generic", "main_k8_j3", "layer_generic", "layer_n7_m8"} <= chosen.functions.keys()
+    copied = specialized(text, bindings=["down.n=7,down.m=8", "n=7,m=8", "main.k=8"]).module
+    tensors = [np.ones((rows, 8), "float32") for rows in (7, 3, 7, 2)]
+    for flag in (True, False):
+        inputs = [*tensors, np.asarray(flag)]
+        runs = [rxe.run(one, "main", inputs) for one in (rxe.parse(text), copied, chosen)]
+        for old, *new in zip(*runs, strict=True):
+            for one in new:
+                np.testing.assert_array_equal(one, old)
+
+
+def test_two_lengths_of_one_name_in_a_function_are_told_apart() -> None:
+    layer = rxe.normalize(rxe.parse(TEXT)).relax_functions["layer"]
+    var = next(dim for dim in shape_variables(layer) if dim.name == "m")
+    module = rxe.normalize(rxe.IRModule({"layer": Substitution({}, {var: p.PrimVar("n")}).function(layer)}))
+    found = rxe.apply_pass(module, "SpecializeShapes", bindings=["n_1=8"], func_name="layer", public=True)
+    assert "def layer_n_18(x: R.Tensor((n, 8)" in found.script()
+    found = rxe.apply_pass(module, "SpecializeShapes", bindings=["n=8"], func_name="layer", public=True)
+    assert "def layer_n8(x: R.Tensor((8, n)" in found.script()
+    found = rxe.apply_pass(module, "SpecializeShapes", bindings=["n=8"], func_name="layer", dispatch=True)
+    assert "R.shape_to_tensor(R.shape([n]))" in found.script()
 
 
 def test_lengths_that_contradict_the_function_are_refused() -> None:

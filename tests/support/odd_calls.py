@@ -270,6 +270,11 @@ CALLS = tuple(
 0 shapes {sized} --given n==m
 2 shapes {sized} --given n=
 1 shapes {sized} --given q==1
+0 shapes {sized} --given main.n==1
+1 shapes {sized} --given nothing.n==1
+1 shapes {sized} --given main.q==1
+2 shapes {sized} --given main.==1
+1 shapes {sized} --what-if nothing.n=1
 2 shapes {sized} --func nothing
 1 shapes {sized} --why nothing
 1 shapes {sized} --why main.

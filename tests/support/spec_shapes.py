@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,24 +12,31 @@ from relax_explorer.core.arith.simplify import simplify
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.shapes import assumptions, entail, given, residual
+from relax_explorer.core.shapes.length_names import LengthNames, Path
 
 
-class _Names(dict[str, p.PrimVar]):
+class _Names(LengthNames):
     """Makes a shape variable for each new name."""
 
-    def __missing__(self, name: str) -> p.PrimVar:
-        return self.setdefault(name, p.PrimVar(name))
+    def __init__(self) -> None:
+        super().__init__(IRModule({}), "main")
+        self.made: dict[str, p.PrimVar] = {}
 
-    def __contains__(self, name: object) -> bool:
-        return True
+    def find(self, path: Sequence[str]) -> tuple[Path, p.PrimVar]:
+        (name,) = path
+        return ("main",), self.made.setdefault(name, p.PrimVar(name))
+
+
+def _conditions(text: str, names: LengthNames) -> list[p.PrimExpr]:
+    return [one for some in given.read_conditions(text, names).values() for one in some]
 
 
 def _read(facts: str, assertions: tuple[str, ...]) -> tuple[assumptions.Assumptions, list[p.PrimExpr]]:
     names = _Names()
     known = assumptions.Assumptions()
-    for fact in given.read_conditions(facts, names) if facts else ():
+    for fact in _conditions(facts, names) if facts else ():
         known = known.plus(fact)
-    return known, [one for text in assertions for one in given.read_conditions(text, names)]
+    return known, [one for text in assertions for one in _conditions(text, names)]
 
 
 def remaining(facts: str, *assertions: str) -> list[str]:
@@ -56,8 +63,8 @@ def about(module: IRModule | None) -> dict[str, Callable[..., Any]]:
     def checks(function: str, text: str, answer: Answer) -> list[residual.ShapeCheck]:
         assert module is not None
         program = rxe.normalize(module)
-        names = residual.shape_variables(program.relax_functions[function])
-        wanted = {function: given.read_conditions(text, names)} if text is not None else {}
+        names = LengthNames(program, function)
+        wanted = given.read_conditions(text, names) if text is not None else {}
         return [
             one
             for one in residual.shape_checks(program, wanted)

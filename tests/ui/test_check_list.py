@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -162,6 +163,15 @@ async def test_ui_13_a_given_condition_shows_what_it_decides(program: str) -> No
         await press(pilot, app, "G")
         await typed(pilot, app, "checks given k == 7")
         assert "given k == 7 in other" in screen_text(app)
+        await typed(pilot, app, "checks given main.m == main.n")
+        assert "given main.m == main.n" in screen_text(app)
+        assert "in other" not in screen_text(app).split("given main.m == main.n")[1].split("\n")[0]
+        assert command_line(app).endswith("--given 'main.m == main.n'")
+        assert rows(app)[1].startswith("✓     8  b  m == n")
+        assert rxe_cli(*shlex.split(command_line(app))[1:]).exit_code == 0
+        await typed(pilot, app, "checks given other.m == k")
+        assert any("there is no shape variable m of other" in row.text for row in app.view.rows)
+        await press(pilot, app, "escape")
         await typed(pilot, app, "checks")
         assert any(line.startswith("·     8  b") for line in rows(app)), "`:checks` drops the condition"
 

@@ -31,12 +31,15 @@ from relax_explorer.core.passes.properties import (
 from relax_explorer.core.passes.rewrite import Answer as Rewritten
 from relax_explorer.core.passes.rewrite import Rewriter, rewrite
 from relax_explorer.core.program.module import IRModule
+from relax_explorer.core.shapes.length_names import LengthNames, Unknown, scopes
 
 
 @dataclass(frozen=True)
 class _Variant:
     """Lengths for shape variables of a function, the copy for them, and its name once a call or the outside needs it."""
 
+    of: str  # the name of the function
+    source: e.Function
     lengths: dict[p.PrimVar, p.PrimExpr]
     base: str
     fn: e.Function
@@ -51,8 +54,10 @@ def specialize_shapes(
     module: IRModule,
     at: PassSite,
     *,
-    func_name: Annotated[str, "the function to specialize"] = "main",
-    bindings: Annotated[tuple[str, ...], 'lengths for each variant, such as ["n=7", "n=7,m=8"]'] = (),
+    func_name: Annotated[str, "the function whose lengths have bare names"] = "main",
+    bindings: Annotated[
+        tuple[str, ...], 'lengths for each variant, such as ["n=7", "n=7,m=8", "layer.n=7"]'
+    ] = (),
     public: Annotated[bool, "variants can be called from outside, and stay without a call"] = False,
     dispatch: Annotated[
         bool, "the function chooses a variant in the run, by the lengths of its arguments"
@@ -61,59 +66,98 @@ def specialize_shapes(
     """Copy a function for given lengths, and let the calls with these lengths use the copy. The function itself stays.
 
     With `bindings="n=7"` the copy of `f` is `f_n7`: the number replaces `n`, also in what is derived from it. A call uses the
-    variant with the most lengths whose values are known there from the StructInfo of its arguments. Raises Failure for a name
-    that is no shape variable of a parameter, and for lengths that contradict the function.
+    variant with the most lengths whose values are known there from the StructInfo of its arguments. `layer.n=7` makes a variant of
+    `layer`, whatever `func_name` is. Two variables of one name in a function are `n` and `n_1`, as they are printed.
+
+    Raises Failure for a name that is no shape variable of a parameter, for lengths of several functions in one variant, and
+    for lengths that contradict the function.
 
     With `dispatch`, the function compares its lengths with those of each variant, the most specific first, and calls the first
     one that fits; `f_generic` is the function as it was. So calls from outside and with lengths of the run use variants, too.
     """
     if not bindings:
         return module
-    fn = relax_function(module, func_name)
-    variants = [_variant(module, func_name, fn, text) for text in bindings]
+    relax_function(module, func_name)
+    names = LengthNames(module, func_name)
+    variants = [_variant(names, text) for text in bindings]
     variants.sort(key=lambda one: -len(one.lengths))  # the most specific first; others keep their order
-    calls = _Calls(func_name, fn, variants, at, public, dispatch)
+    calls = _Calls(variants, at, public, dispatch)
     for name, caller in module.relax_functions.items():
         at.function = name
         at.editor.replace(name, rewrite(caller, at, calls.rule))
     calls.finish()
-    if dispatch:
-        at.function = func_name
-        at.editor.replace(func_name, _dispatcher(relax_function(at.editor.done(), func_name), calls))
+    for name in calls.variants if dispatch else ():
+        at.function = name
+        at.editor.replace(name, _dispatcher(name, relax_function(at.editor.done(), name), calls))
     for one in variants:
         if one.base not in calls.names:
-            text = (
-                f"no call of {func_name!r} is known to have the lengths of {one.base!r}, so it was not added"
-            )
-            at.report.say(codes.NO_CALL, text, fn, help=codes.NO_CALL.fix)
+            text = f"no call of {one.of!r} is known to have the lengths of {one.base!r}, so it was not added"
+            at.report.say(codes.NO_CALL, text, one.source, help=codes.NO_CALL.fix)
     at.is_open = True
     return at.editor.done()
 
 
-def _variant(module: IRModule, name: str, fn: e.Function, text: str) -> _Variant:
+def _variant(names: LengthNames, text: str) -> _Variant:
     """The copy of a function for the lengths of a text."""
     numbers = read_lengths(text, "bindings", "SpecializeShapes")
-    known = {var.name: var for param in fn.params for var in defined_dims(param.struct_info or s.OBJECT)}
-    unknown = [one for one in numbers if one not in known]
-    if unknown or not numbers:
-        what = (
-            f"no parameter of {name!r} binds a shape variable {unknown[0]!r}"
-            if unknown
-            else "no length is given"
-        )
-        help = f"they bind {', '.join(known) or 'none'}"
-        raise Failure(Diagnostic(codes.BAD_OPTION, what, help=help, origin="SpecializeShapes"))
+    if not numbers:
+        fn = names.module.relax_functions[names.chosen]
+        raise _bad("no length is given", f"they bind {', '.join(_lengths(names.chosen, fn)) or 'none'}")
+    found = {written: _variable(names, written) for written in numbers}
+    (name, *others) = dict.fromkeys(place for place, _ in found.values())
+    if others:
+        help = "give each function a variant of its own"
+        raise _bad(f"bindings has lengths of {name!r} and {others[0]!r} in {text!r}", help)
+    fn = names.module.relax_functions[name]
+    if len({var for _, var in found.values()}) < len(found):
+        raise _bad(f"bindings is {text!r}", "name each length once")
     lengths: dict[p.PrimVar, p.PrimExpr] = {
-        known[one]: p.IntImm(value, known[one].dtype) for one, value in numbers.items()
+        var: p.IntImm(numbers[written], var.dtype) for written, (_, var) in found.items()
     }
     renamed: dict[p.PrimVar, p.PrimExpr] = {
         var: p.PrimVar(var.name, var.dtype) for var in shape_variables(fn) if var not in lengths
     }
     copy = _Copy({}, {**renamed, **lengths}).function(fn)
     copy = replace(copy, attrs=fn.attrs.without("global_symbol"))
-    base = "_".join([name, *[f"{one}{value}" for one, value in numbers.items()]])
-    check_values(module.having({**module.functions, f"<{base}>": copy}), module)
-    return _Variant(lengths, base, copy)
+    base = "_".join([name, *[f"{one.rpartition('.')[2]}{value}" for one, value in numbers.items()]])
+    check_values(names.module.having({**names.module.functions, f"<{base}>": copy}), names.module)
+    return _Variant(name, fn, lengths, base, copy)
+
+
+def _variable(names: LengthNames, written: str) -> tuple[str, p.PrimVar]:
+    """The function and the shape variable that `n` or `layer.n` names. It is one of a parameter: a call tells its length."""
+    *place, last = written.split(".")
+    name = ".".join(place) or names.chosen
+    fn = names.module.relax_functions.get(name)
+    if fn is None:
+        nested = names.find(written.split("."))
+        if not isinstance(nested, Unknown):
+            help = "LambdaLift makes a function of the module of it, which can be copied"
+            raise _bad(f"{name!r} is no function of the module, but stands in another one", help)
+        help = f"the functions are {', '.join(names.module.relax_functions)}"
+        raise _bad(f"the module has no Relax function {name!r}", help)
+    known = _lengths(name, fn)
+    if last not in known:
+        help = f"they bind {', '.join(known) or 'none'}"
+        if not place:
+            others = [
+                f"{one}.{last}"
+                for one, other in names.module.relax_functions.items()
+                if last in _lengths(one, other)
+            ]
+            help += f"; {others[0]} is a length, too" if others else ""
+        raise _bad(f"no parameter of {name!r} binds a shape variable {last!r}", help)
+    return name, known[last]
+
+
+def _lengths(name: str, fn: e.Function) -> dict[str, p.PrimVar]:
+    """The shape variables that the parameters of a function bind, by name."""
+    bound = {var for param in fn.params for var in defined_dims(param.struct_info or s.OBJECT)}
+    return {text: var for text, var in scopes(name, fn)[name,].items() if var in bound}
+
+
+def _bad(text: str, help: str) -> Failure:
+    return Failure(Diagnostic(codes.BAD_OPTION, text, help=help, origin="SpecializeShapes"))
 
 
 class _Copy(Substitution):
@@ -127,17 +171,11 @@ class _Copy(Substitution):
 class _Calls:
     """Sends calls to variants. A variant is added when the first call needs it, and its own calls are looked at, too."""
 
-    def __init__(
-        self,
-        name: str,
-        fn: e.Function,
-        variants: list[_Variant],
-        at: PassSite,
-        is_public: bool,
-        dispatches: bool,
-    ) -> None:
-        self.name, self.fn, self.variants, self.at, self.is_public = name, fn, variants, at, is_public
-        self.dispatches = dispatches
+    def __init__(self, variants: list[_Variant], at: PassSite, is_public: bool, dispatches: bool) -> None:
+        self.at, self.is_public, self.dispatches = at, is_public, dispatches
+        self.variants: dict[str, list[_Variant]] = {}  # by the function that they are copies of
+        for one in variants:
+            self.variants.setdefault(one.of, []).append(one)
         self.names: dict[str, e.GlobalVar] = {}
         for one in variants if is_public or dispatches else ():
             self.reference(one)
@@ -145,12 +183,13 @@ class _Calls:
     def rule(self, walk: Rewriter, binding: e.Binding) -> Rewritten:
         """A call with known lengths calls a variant, unless the dispatcher may choose one with more of them."""
         call = binding.value
-        if type(call) is not e.Call or type(call.op) is not e.GlobalVar or call.op.name != self.name:
+        if type(call) is not e.Call or type(call.op) is not e.GlobalVar or call.op.name not in self.variants:
             return binding
+        variants = self.variants[call.op.name]
         found: dict[p.PrimVar, p.PrimExpr] = {}
-        wanted = tuple([param.struct_info or s.OBJECT for param in self.fn.params])
+        wanted = tuple([param.struct_info or s.OBJECT for param in variants[0].source.params])
         match_params(wanted, tuple([arg.struct_info or s.OBJECT for arg in call.args]), found)
-        for one in self.variants:
+        for one in variants:
             answers = {
                 equal(found[var], length) if var in found else Answer.UNKNOWN
                 for var, length in one.lengths.items()
@@ -168,7 +207,7 @@ class _Calls:
         if found is None:
             attrs = one.fn.attrs.having(global_symbol=one.base) if self.is_public else one.fn.attrs
             found = self.names[one.base] = self.at.editor.add(one.base, replace(one.fn, attrs=attrs))
-            self.at.record_in_order(self.fn, one.fn)
+            self.at.record_in_order(one.source, one.fn)
         return found
 
     def finish(self) -> None:
@@ -185,19 +224,16 @@ class _Calls:
                     self.at.editor.replace(name, rewrite(fn, self.at, self.rule))
 
 
-def _dispatcher(fn: e.Function, calls: _Calls) -> e.Function:
+def _dispatcher(name: str, fn: e.Function, calls: _Calls) -> e.Function:
     """A function that compares its lengths with those of the variants, and calls the first one that fits."""
     editor = calls.at.editor
-    generic = editor.add(f"{calls.name}_generic", replace(fn, attrs=fn.attrs.without("global_symbol")))
-    renamed: dict[p.PrimVar, p.PrimExpr] = {
-        var: p.PrimVar(var.name, var.dtype) for var in shape_variables(fn)
-    }
-    copy = _Copy({}, renamed).function(fn)
-    own = {var.name: var for param in copy.params for var in defined_dims(param.struct_info or s.OBJECT)}
+    generic = editor.add(f"{name}_generic", replace(fn, attrs=fn.attrs.without("global_symbol")))
+    own = {var: p.PrimVar(var.name, var.dtype) for var in shape_variables(fn)}
+    copy = _Copy({}, dict(own)).function(fn)
     result = _called(generic, copy, None)
-    for one in reversed(calls.variants):
+    for one in reversed(calls.variants[name]):
         lengths = {
-            own[var.name]: number.value for var, number in one.lengths.items() if isinstance(number, p.IntImm)
+            own[var]: number.value for var, number in one.lengths.items() if isinstance(number, p.IntImm)
         }
         *tests, fits = _comparison(lengths)
         changes = not set(all_dims(fn.ret_struct_info or s.OBJECT)).isdisjoint(one.lengths)

@@ -30,13 +30,21 @@ SHAPES = Command(
             "flag",
             False,
         ),
-        Argument("--given", "conditions to take for granted: n == 7, m <= 2 * n", metavar="CONDITIONS"),
+        Argument(
+            "--given",
+            "conditions to take for granted: n == 7, or layer.n == 7 of another function",
+            metavar="CONDITIONS",
+        ),
         Argument(
             "--why",
             "where the lengths of a value come from: main.y, main.y.0, or main.result",
             metavar="VALUE",
         ),
-        Argument("--what-if", "what every length becomes under conditions: n = 7", metavar="CONDITIONS"),
+        Argument(
+            "--what-if",
+            "what every length becomes under conditions: n = 7, or layer.n = 7",
+            metavar="CONDITIONS",
+        ),
         Argument(
             "--run",
             "run the function, and show how often each check was made and how long it took",

@@ -2,7 +2,8 @@
 
 Of Relax programs: assumptions (facts with their reasons, entailment), entail (a list of assertions without those that follow),
 conditions (what each place demands of its value), length_tests (conditions over lengths that are computed with tensors),
-machine_checks (what builtins of the virtual machine compare), given (conditions as text), residual (the checks of a program:
+machine_checks (what builtins of the virtual machine compare), length_names (the shape variables of a
+module by name), given (conditions as text), residual (the checks of a program:
 proved, remaining, impossible).
 
 Of programs with shape contracts (note 004): contract_tree and contract_text (the notation), desugar (contracts as assertions),

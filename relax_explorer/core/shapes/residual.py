@@ -19,7 +19,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.interned import PerNode
-from relax_explorer.core.ir.walk import all_dims, bindings, sequences
+from relax_explorer.core.ir.walk import all_dims, sequences
 from relax_explorer.core.ops import find
 from relax_explorer.core.ops.kit.decl import Op, Stops
 from relax_explorer.core.ops.machine.call import CallTir
@@ -196,14 +196,6 @@ def _by_place(module: IRModule) -> dict[int, list[ShapeCheck]]:
     for check in shape_checks(module):
         found.setdefault(id(check.place), []).append(check)
     return found
-
-
-def shape_variables(fn: e.Function) -> dict[str, p.PrimVar]:
-    """The shape variables of a function by name: of its parameters, then of its match_casts."""
-    infos = [param.struct_info for param in fn.params]
-    infos += [binding.struct_info for binding in bindings(fn) if isinstance(binding, e.MatchCast)]
-    found = [var for info in infos if info is not None for var in sorted(all_dims(info), key=str)]
-    return {var.name: var for var in reversed(found)}
 
 
 def _short(op: type[Op]) -> str:

@@ -19,6 +19,7 @@ from relax_explorer.core.ir.walk import all_dims, bindings, substitute_info
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.shapes.assumptions import Assumptions
 from relax_explorer.core.shapes.given import read_conditions
+from relax_explorer.core.shapes.length_names import LengthNames, scopes
 from relax_explorer.core.shapes.operand_lengths import paths
 from relax_explorer.core.shapes.origins import Explanation, Origins, Step, parting
 from relax_explorer.core.shapes.residual import (
@@ -29,7 +30,6 @@ from relax_explorer.core.shapes.residual import (
     assuming,
     checks_at,
     shape_checks,
-    shape_variables,
     visit_facts,
 )
 
@@ -136,26 +136,42 @@ class Becomes:
 
 @dataclass(frozen=True)
 class WhatIf:
-    """What follows in a function from a condition: values, and checks that it decides, with their answers."""
+    """What follows in a function from a condition: values, and checks that it decides, with their answers.
+
+    `given` is the condition with the whole names of its shape variables, and those of the same names that it is not about.
+    """
 
     function: str
+    given: str
     values: tuple[Becomes, ...]
     decided: tuple[ShapeCheck, ...]
 
 
 def what_if(module: IRModule, function: str, text: str) -> WhatIf:
-    """What the lengths of a function become under conditions such as `n = 7, m <= 2 * n`. Raises Failure for a mistake in them."""
+    """What the lengths of a function become under conditions such as `n = 7, m <= 2 * n`.
+
+    Conditions on another function, `layer.n = 7`, ask what becomes of that one. Raises Failure for a mistake in them, and for
+    conditions on several functions.
+    """
+    names = LengthNames(module, function)
+    asked = read_conditions(text, names)
+    if len(asked) > 1:
+        help = "Ask for one function at a time."
+        raise Failure(
+            Diagnostic(codes.NOTATION, f"these conditions are about {' and '.join(asked)}", help=help)
+        )
+    ((function, conditions),) = asked.items()
+    given = names.told(conditions)
     fn = module.relax_functions.get(function)
-    conditions = read_conditions(text, {} if fn is None else shape_variables(fn))
     if fn is None:
-        return WhatIf(function, (), ())
+        return WhatIf(function, given, (), ())
     before, after = _infos(module, function, fn, ()), _infos(module, function, fn, conditions)
     values = [
         Becomes(var.name, there.place, before[var].info, there.info, there.impossible)
         for var, there in after.items()
         if there.info is not before[var].info or there.impossible != before[var].impossible
     ]
-    return WhatIf(function, tuple(values), tuple(_decided(module, function, conditions)))
+    return WhatIf(function, given, tuple(values), tuple(_decided(module, function, conditions)))
 
 
 class _There(NamedTuple):
@@ -170,7 +186,7 @@ def _infos(
     module: IRModule, name: str, fn: e.Function, conditions: Sequence[p.PrimExpr]
 ) -> dict[e.Var, _There]:
     """The places and the StructInfo of all values of a function, in order, with the lengths that are known there."""
-    own = set(shape_variables(fn).values())
+    own = {var for variables in scopes(name, fn).values() for var in variables.values()}
     inside = set(bindings(fn))
     found: dict[e.Var, _There] = {}
 
@@ -194,6 +210,8 @@ def _infos(
             return
         if isinstance(place.value, (e.If, e.Function)):  # the next place is inside of it
             note(place.var, place, known)
+            for param in place.value.params if isinstance(place.value, e.Function) else ():
+                note(param, param, known)
         else:
             waiting.append(place)
 

@@ -15,7 +15,8 @@ from relax_explorer.core.notations import CONTRACTS, is_contract
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.check_costs import Costs, Site, Spent, check_costs
 from relax_explorer.core.shapes.given import read_conditions
-from relax_explorer.core.shapes.residual import PARAMETERS, ShapeCheck, shape_checks, shape_variables
+from relax_explorer.core.shapes.length_names import LengthNames
+from relax_explorer.core.shapes.residual import PARAMETERS, ShapeCheck, shape_checks
 from relax_explorer.ui.cli import asking, contracts, output
 from relax_explorer.ui.cli.handlers import open_session
 from relax_explorer.ui.cli.opening import chosen
@@ -54,15 +55,15 @@ def shapes(
     entry = func or snapshot.entry
     if why is not None or what_if is not None:
         return _asked(module, snapshot.label, entry, why, what_if, format)
-    checks = shape_checks(module, _conditions(module, entry, given))
-    checks = [check for check in checks if func in (None, check.function)]
+    conditions, told = _assumed(module, entry, given)
+    checks = [check for check in shape_checks(module, conditions) if func in (None, check.function)]
     costs, failed = _costs(module, entry, input_, shape, max_input) if run else (None, None)
     if format == "json":
         rows = [_data(check, costs) for check in checks]
         ran = {} if costs is None else {"run": _run_data(costs, checks)}
-        output.say(output.document("shapes", {"stage": snapshot.label, "checks": rows, **ran}))
+        output.say(output.document("shapes", {"stage": snapshot.label, **told, "checks": rows, **ran}))
     else:
-        _print(module.relax_functions if func is None else [func], checks, proved, costs)
+        _print(told, module.relax_functions if func is None else [func], checks, proved, costs)
     if failed is not None:
         raise failed  # behind what was measured up to there
     return output.FOUND if any(check.answer is Answer.NO for check in checks) else output.OK
@@ -77,11 +78,15 @@ def _asked(
     return asking.print_what_if(module, label, entry, what_if or "", format)
 
 
-def _conditions(module: IRModule, function: str, text: str | None) -> dict[str, list[p.PrimExpr]]:
+def _assumed(
+    module: IRModule, function: str, text: str | None
+) -> tuple[dict[str, list[p.PrimExpr]], dict[str, str]]:
+    """The conditions that are given, by function, and as the answer tells them."""
     if text is None:
-        return {}
-    fn = module.relax_functions.get(function)
-    return {function: read_conditions(text, {} if fn is None else shape_variables(fn))}
+        return {}, {}
+    names = LengthNames(module, function)
+    conditions = read_conditions(text, names)
+    return conditions, {"given": names.told(one for some in conditions.values() for one in some)}
 
 
 def _costs(
@@ -101,7 +106,15 @@ def _costs(
     return check_costs(debugger.machine), failed
 
 
-def _print(functions: Iterable[str], checks: Sequence[ShapeCheck], is_all: bool, costs: Costs | None) -> None:
+def _print(
+    told: dict[str, str],
+    functions: Iterable[str],
+    checks: Sequence[ShapeCheck],
+    is_all: bool,
+    costs: Costs | None,
+) -> None:
+    for word, text in told.items():
+        output.say(f"{word} {text}")
     by_function: dict[str, list[ShapeCheck]] = {name: [] for name in functions}
     for check in checks:
         by_function[check.function].append(check)

@@ -13,7 +13,8 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.check_costs import Costs
 from relax_explorer.core.shapes.given import read_conditions
-from relax_explorer.core.shapes.residual import PARAMETERS, ShapeCheck, shape_checks, shape_variables
+from relax_explorer.core.shapes.length_names import LengthNames
+from relax_explorer.core.shapes.residual import PARAMETERS, ShapeCheck, shape_checks
 from relax_explorer.ui.tui.controls import Controls
 from relax_explorer.ui.tui.widgets.line_view import Row
 from relax_explorer.viz.check_cost_text import call_text, share_text, spent_text
@@ -84,29 +85,31 @@ def show_checks(app: Controls, text: str) -> None:
     shown = word or "remaining"
     stage = app.state.stage
     if shown not in FILTERS or (shown == "given") != bool(condition):
-        app.say("checks takes remaining, proved, all, costly, or given with a condition such as n == 7")
+        app.say(
+            "checks takes remaining, proved, all, costly, or given with a condition such as n == 7 or layer.n == 7"
+        )
     elif stage is None:
         app.say("no program is open")
     else:
         given = (app.run_control.function(), condition) if condition else ("", "")
         try:
-            conditions_of(stage.module, *given)
+            asked = conditions_of(stage.module, *given)
         except Failure as failure:
             app.show_failures(failure.diagnostics)
             return
+        if asked is not None and len(asked) == 1:  # it may name another function
+            given = (next(iter(asked)), condition)
         app.show_with(checks=shown, given=given)
         app.show_screen("checks")
 
 
 def conditions_of(module: IRModule, function: str, condition: str) -> dict[str, list[p.PrimExpr]] | None:
-    """A condition on the lengths of a function; None for an empty text. Raises Failure for a wrong one."""
-    fn = module.relax_functions.get(function)
-    variables = {} if fn is None else shape_variables(fn)
-    return {function: read_conditions(condition, variables)} if condition else None
+    """Conditions by the function that they are about; None for an empty text. Raises Failure for a wrong one."""
+    return read_conditions(condition, LengthNames(module, function)) if condition else None
 
 
 def checks_of(module: IRModule, function: str, condition: str) -> dict[str, list[ShapeCheck]]:
-    """The checks of each function; in `function`, the condition holds (none if it is empty)."""
+    """The checks of each function, if conditions hold (none for an empty text); their bare names are those of `function`."""
     found: dict[str, list[ShapeCheck]] = {name: [] for name in module.relax_functions}
     for check in shape_checks(module, conditions_of(module, function, condition)):
         found[check.function].append(check)

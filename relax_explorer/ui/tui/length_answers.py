@@ -37,11 +37,12 @@ def show_why(app: Controls, text: str) -> None:
 def show_what_if(app: Controls, text: str) -> None:
     """Show what the lengths of the selected function become under a condition."""
     if not text:
-        app.say("what-if takes a condition, such as n = 7 or m <= 2 * n")
+        app.say("what-if takes a condition, such as n = 7, m <= 2 * n or layer.n = 7")
         return
 
     def ask(module: IRModule, function: str) -> tuple[str, list[Line]]:
-        return function, what_if_lines(what_if(module, function, text), text)
+        found = what_if(module, function, text)
+        return found.function, what_if_lines(found, text)
 
     _show(app, f"What lengths become if {visible(text, 60)}", ask)
 

@@ -93,6 +93,8 @@ def _checks(app: Controls, text: str) -> str:
     if word == "costly":
         return called(app, "shapes", run=True)
     shown = {"proved": word in ("proved", "all") or None, "given": condition.strip() or None}
+    if condition.strip():  # bare names are those of this function
+        shown["func"] = app.run_control.function() or None
     return staged(app, "shapes", **shown) if app.state.session is not None else ""
 
 

@@ -99,7 +99,8 @@ class ChecksScreen(Frame):
         self._show_rows(found)
         view, options = self.query_one("#checks", LineView), self.explorer.state.options
         function, condition = options.given
-        given = f", given {visible(condition, 40)} in {visible(function, 40)}" if condition else ""
+        place = "" if "." in condition else f" in {visible(function, 40)}"  # `main.n` tells its function
+        given = f", given {visible(condition, 40)}{place}" if condition else ""
         view.show_title(f"Checks of lengths: {FILTERS[options.checks]}{given}")
         view.border_subtitle = (
             "a run in Debug adds their costs" if found.costs is None else "costs in the run so far"
