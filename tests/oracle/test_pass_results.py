@@ -12,7 +12,7 @@ import relax_explorer as rxe
 from tests.support.known_differences import REASONS, reasons
 from tests.support.oracle import Oracle
 from tests.support.pass_agreement import compare, programs, random_programs
-from tests.support.pass_variants import Variant
+from tests.support.pass_variants import Variant, variants
 
 ROWS = (Path(__file__).parent / "differences.md").read_text(encoding="utf-8")
 HIGH = ("canonicalize", "constants", "dataflow")
@@ -112,6 +112,59 @@ def test_results_for_random_programs_are_tvms_or_explained(name: str, oracle: Or
         assert explained, f"{title}: {outcome.details}"
     assert kinds["not asked"] + kinds["refused"] == 0
     assert kinds["agree"] >= 2
+
+
+@pytest.mark.parametrize("name", ["KillAfterLastUse", "VMShapeLower"])
+def test_results_for_random_lowered_programs_are_tvms_or_explained(name: str, oracle: Oracle) -> None:
+    of, kinds = variants(name)[0], Counter[str]()
+    for title, given in random_programs(8, 701038):
+        ready = oracle.apply(given, of.before).get().text
+        outcome = compare(oracle, ready, (name, {}), of.in_tvm)
+        why = reasons(oracle, ready, of) if outcome.kind == "differ" else ()
+        kinds[why[0] if why else outcome.kind] += 1
+        assert why or outcome.kind not in ("differ", "refused"), f"{title}: {outcome.details}"
+    assert kinds["agree"] >= 2
+    assert name != "KillAfterLastUse" or kinds["KillAfterLastUse behind an If"] >= 1
+
+
+LIVES = """
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((2,), "float32"), c: R.Tensor((), "bool")):
+        R.func_attr({"relax.force_pure": True})
+        a = R.exp(x)
+        b = R.exp(a)
+        if c:
+            d = R.exp(b)
+            e = R.exp(d)
+        else:
+            e = R.exp(x)
+        f = R.exp(e)
+        return f
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "explained"),
+    [
+        ("", "", True),
+        ("R.memory.kill_tensor(a)", "R.exp(x)", False),
+        ("R.memory.kill_tensor(d)", "R.exp(x)", False),
+        ("R.exp(e)", "R.exp(x)", False),
+    ],
+)
+def test_only_late_kills_are_explained(
+    oracle: Oracle, monkeypatch: pytest.MonkeyPatch, old: str, new: str, explained: bool
+) -> None:
+    real = rxe.apply_pass
+
+    def wrong(module: rxe.IRModule, name: str, **options: Any) -> rxe.IRModule:
+        return rxe.normalize(rxe.parse(real(module, name, **options).script().replace(old, new)))
+
+    assert compare(oracle, LIVES, ("KillAfterLastUse", {})).kind == "differ"
+    monkeypatch.setattr(rxe, "apply_pass", wrong)
+    assert bool(reasons(oracle, LIVES, Variant("KillAfterLastUse"))) is explained
 
 
 def test_each_row_is_there() -> None:

@@ -37,6 +37,10 @@ class Module:
     def inc(a: T.Buffer((2,), "float32")):
         for i in range(2):
             a[i] = a[i] + T.float32(1)
+    @T.prim_func(private=True)
+    def inc_by(a: T.Buffer((2,), "float32"), b: T.Buffer((2,), "float32")):
+        for i in range(2):
+            b[i] = b[i] + a[i]
     @R.function(private=True, pure=False)
     def lowered_bump(p: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
         _ = Module.inc(p)
@@ -121,6 +125,14 @@ OVERWRITTEN = {
         "a = R.add(x, x)\n_ = cls.lowered_bump(x)\nb = R.add(x, x)\nreturn (a, b)", [0, 2],
     ),
     "by a PrimFunc": ("a = R.add(x, x)\n_ = cls.inc(x)\nb = R.add(x, x)\nreturn (a, b)", [0, 2]),
+    "by a PrimFunc that reads another": ("a = R.add(x, x)\n_ = cls.inc_by(y, x)\nb = R.add(x, x)\nreturn (a, b)", [0, 2]),
+    "by a PrimFunc, through a tuple": (
+        "t = (y, x)\nz = t[1]\na = R.add(x, x)\n_ = cls.inc_by(y, z)\nb = R.add(x, x)\nreturn (a, b)", [0, 2],
+    ),
+    "by a PrimFunc that gets it twice": ("a = R.add(y, y)\n_ = cls.inc_by(y, y)\nb = R.add(y, y)\nreturn (a, b)", [2, 4]),
+    "by a PrimFunc in a branch": (
+        "a = R.add(x, x)\nif c:\n    _ = cls.inc_by(y, x)\n    z = x\nelse:\n    z = x\nb = R.add(x, x)\nreturn (a, b)", [0, 2],
+    ),
     "by a closure": (
         "@R.function(pure=False)\ndef g(z: R.Tensor((2,), 'float32')) -> R.Tensor((2,), 'float32'):\n    INC(x)\n    return z\n"
         "a = R.add(x, x)\nw = g(y)\nb = R.add(x, x)\nreturn (a, b)", [0, 2],
@@ -205,6 +217,12 @@ UNTOUCHED = {
     "another tensor": "a = R.add(x, x)\nz = R.exp(y)\nINC(z)\nb = R.add(x, x)\nreturn (a, b)",
     "before both": "INC(x)\na = R.add(x, x)\nb = R.add(x, x)\nreturn (a, b)",
     "after both": "a = R.add(x, x)\nb = R.add(x, x)\nINC(x)\nreturn (a, b)",
+    "another tensor, by a PrimFunc that reads it": (
+        "z = R.exp(x)\na = R.add(z, z)\nw = R.exp(y)\n_ = cls.inc_by(z, w)\nb = R.add(z, z)\nreturn (a, b, w)"
+    ),
+    "another tensor, by a PrimFunc that reads a field of a tuple": (
+        "z = R.exp(x)\nt = (z, y)\nv = t[0]\nw = R.exp(y)\na = R.add(z, z)\n_ = cls.inc_by(v, w)\nb = R.add(z, z)\nreturn (a, b, w)"
+    ),
     "nothing, by a print": "a = R.add(x, x)\n_ = R.print(x)\nb = R.add(x, x)\nreturn (a, b)",
     "in the other branch": (
         "if c:\n    INC(x)\n    z = R.add(x, x)\nelse:\n    v = R.add(y, y)\n    w = R.add(y, y)\n    z = R.add(v, w)\nreturn z"

@@ -25,10 +25,11 @@ from relax_explorer.core.ir.attrs import EMPTY
 from relax_explorer.core.ir.facts import free_variables
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.substitute import Substitution
-from relax_explorer.core.ir.walk import bindings, exprs, substitute_info
+from relax_explorer.core.ir.walk import bindings, exprs, sequences, substitute_info
 from relax_explorer.core.passes.contract import PassSite
 from relax_explorer.core.passes.eliminate_dead_code import drop_unread
-from relax_explorer.core.passes.liveness import Live
+from relax_explorer.core.passes.liveness import KILLS, Live
+from relax_explorer.core.passes.properties import PURITY_ERASED
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.tir import stmt as t
@@ -61,7 +62,8 @@ PATTERNS = frozenset(
     }
 )
 PROFILED = PATTERNS | {"ConvertToDataflow", "FuseTIR", "MergeCompositeFunctions"}
-CANONICAL = CLEANING | PATTERNS | {"CanonicalizeBindings", "ConvertToDataflow"}
+CANONICAL = CLEANING | PATTERNS | {"CanonicalizeBindings", "ConvertToDataflow", "KillAfterLastUse"}
+KILL_OPS = frozenset(map(e.op_ref, KILLS))
 LIFTING = frozenset({"LambdaLift", "LiftTransformParams"})
 DECOMPOSITIONS = frozenset({"DecomposeOpsForInference", "DecomposeOpsForTraining"})
 PER_FUNCTION = PATTERNS | {"FoldConstant", "InlinePrivateFunctions", "RemoveUnusedParameters"}
@@ -142,12 +144,13 @@ def _chain(module: IRModule, changes: Iterable[Change]) -> IRModule:
 # -- programs without the subject of a row ---------------------------------------------------------------------
 
 
-def _unknown(binding: e.Binding, args: tuple[e.Expr, ...]) -> e.VarBinding:
-    """The binding as a pure call that no pass knows, with the same StructInfo."""
+def _unknown(binding: e.Binding, args: tuple[e.Expr, ...], is_erased: bool = False) -> e.VarBinding:
+    """The binding as a call that no pass knows, with the same StructInfo. The call is pure, unless purity is erased."""
     info = binding.struct_info if type(binding) is e.MatchCast else binding.value.struct_info
     assert info is not None
     callee = e.ExternFunc("test.checked")
-    call = e.Call(e.op_ref("relax.call_pure_packed"), (callee, *args), sinfo_args=(info,), struct_info=info)
+    op, operands = (callee, args) if is_erased else (e.op_ref("relax.call_pure_packed"), (callee, *args))
+    call = e.Call(op, operands, sinfo_args=(info,), struct_info=info)
     return e.VarBinding(binding.var or e.Var("_checked", info), call, None, binding.span)
 
 
@@ -271,13 +274,13 @@ def without_written_constants(module: IRModule) -> IRModule:
 
     def rule(fn: e.Function) -> Callable[[Rewriter, e.Binding], Answer]:
         name = next(name for name, other in module.functions.items() if other is fn)
-        memory = aliases(module, name, fn)
+        memory, is_erased = aliases(module, name, fn), PURITY_ERASED.holds(module)
 
         def opaque(walk: Rewriter, binding: e.Binding) -> Answer:
             written = (
                 type(binding.value) is e.Constant and binding.var is not None and memory.written(binding.var)
             )
-            return _unknown(binding, ()) if written else binding
+            return _unknown(binding, (), is_erased) if written else binding
 
         return opaque
 
@@ -425,6 +428,45 @@ def cleaned_up(module: IRModule) -> IRModule:
     return without_unread(module)
 
 
+def without_late_kills(module: IRModule) -> IRModule:
+    """Nothing is killed behind an If or a nested function of the same sequence."""
+
+    def rule(fn: e.Function) -> Callable[[Rewriter, e.Binding], Answer]:
+        late, todo = set[e.Binding](), [fn.body]
+        while todo:
+            is_behind = False
+            for binding in (binding for block in todo.pop().blocks for binding in block.bindings):
+                call, inner = binding.value, sequences(binding.value)
+                if is_behind and isinstance(call, e.Call) and call.op in KILL_OPS:
+                    late.add(binding)
+                is_behind = is_behind or bool(inner)
+                todo.extend(inner)
+        return lambda walk, binding: () if binding in late else binding
+
+    return _rewritten(module, rule)
+
+
+def with_sorted_stores(module: IRModule) -> IRModule:
+    """Functions of the shape heap store in the order of slots."""
+    editor = ModuleEditor(module)
+    for name, fn in module.functions.items():
+        if (
+            isinstance(fn, t.PrimFunc)
+            and fn.attrs.get("tirx.is_host_func")
+            and isinstance(fn.body, t.SeqStmt)
+        ):
+            editor.replace(
+                name, replace(fn, body=replace(fn.body, stmts=tuple(sorted(fn.body.stmts, key=_slot))))
+            )
+    return editor.done()
+
+
+def _slot(store: t.Stmt) -> int:
+    slot = store.indices[0] if isinstance(store, t.BufferStore) else None
+    assert isinstance(slot, p.IntImm)  # such functions contain nothing else
+    return slot.value
+
+
 class _FirstRegions(Mutator):
     """Keeps of the regions that a block reads or writes the first of each buffer, and no annotations."""
 
@@ -487,7 +529,7 @@ REASONS = [
     Reason("RemoveUnusedParameters for an argument", frozenset({"RemoveUnusedParameters", "FuseTIR"}), program=without_checked_arguments),
     Reason("`tensor_to_shape` of a vector of unknown length", DECOMPOSITIONS, program=without_unknown_vectors),
     Reason("Recursive call in ConvertToDataflow", frozenset({"ConvertToDataflow"}), program=without_recursion),
-    Reason("StructInfo of an If", LIFTING | {"RemovePurityChecking", "TopologicalSort", "ConvertLayout"}, unannotated=True),
+    Reason("StructInfo of an If", LIFTING | {"RemovePurityChecking", "TopologicalSort", "ConvertLayout", "VMShapeLower"}, unannotated=True),
     Reason("Blocks of an inlined function", frozenset({"InlinePrivateFunctions"}), ours=without_blocks, theirs=without_blocks),
     Reason("Rounding", frozenset({"FoldConstant"}), ours=with_rounded_constants, theirs=with_rounded_constants),
     Reason("InlinePrivateFunctions of a function with lengths", frozenset({"InlinePrivateFunctions"}), unannotated=True),
@@ -508,6 +550,8 @@ REASONS = [
     Reason("TopologicalSort of a dataflow block with a match_cast", frozenset({"TopologicalSort"}), ill_formed=True),
     Reason("LambdaLift of a function that compares", LIFTING, program=without_inner_casts),
     Reason("LambdaLift of a function that compares", LIFTING, ill_formed=True),
+    Reason("KillAfterLastUse behind an If", frozenset({"KillAfterLastUse"}), ours=without_late_kills),
+    Reason("Stores of `shape_func`", frozenset({"VMShapeLower"}), ours=with_sorted_stores, theirs=with_sorted_stores),
     Reason("Values of a nested function", frozenset({"EliminateCommonSubexpr"}), ill_formed=True),
 ]  # fmt: skip
 """The rows that are recognised, narrow ones first."""

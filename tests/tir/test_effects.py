@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import relax_explorer as rxe
-from relax_explorer.core.tir.side_effects import has_effect
+from relax_explorer.core.tir.side_effects import has_effect, overwritten
 from tests.support.oracle import Oracle
 
 # Bodies of `f(A: T.Buffer((4,), "int32"), n: T.int64) -> T.int32`, True for an effect.
@@ -60,3 +60,48 @@ def test_tvm_agrees(name: str, oracle: Oracle) -> None:
     verdict = oracle.well_formed(text).get()
     ours = [item for item in rxe.check(rxe.parse(text), profile="tvm") if item.is_error]
     assert verdict.well_formed is (not ours), verdict.message
+
+
+# Bodies of `f(A, B, n)` over two buffers, and the numbers of the parameters that they may overwrite.
+STORES = {
+    "nothing": ("T.evaluate(0)", set()),
+    "the second": ("B[0] = A[0]", {1}),
+    "both": ("B[0] = A[0]\nA[1] = B[0]", {0, 1}),
+    "the first, in a branch": ("if n > 1:\n    for i in range(4):\n        A[i] = B[i]", {0}),
+    "the second, in the init of a block": (
+        "for i in range(4):\n    with T.sblock('b'):\n        v = T.axis.reduce(4, i)\n        with T.init():\n"
+        "            B[0] = 0\n        T.evaluate(A[v])",
+        {1},
+    ),
+    "its own": ("C = T.alloc_buffer((4,), 'int32')\nC[0] = A[0]", set()),
+    "its own, then the second": ("C = T.alloc_buffer((4,), 'int32')\nC[0] = A[0]\nB[0] = C[0]", {1}),
+    "a view of the first": ("C = T.decl_buffer((4,), 'int32', data=A.data)\nC[0] = B[0]", {0, 1, 2}),
+    "a view through a pointer": (
+        "p: T.let[T.handle('int32', 'global')] = A.data\nC = T.decl_buffer((4,), 'int32', data=p)\nC[0] = B[0]",
+        {0, 1, 2},
+    ),
+    "a part of the first": (
+        "with T.sblock('b'):\n    C = T.match_buffer(A[0:2], (2,), 'int32')\n    C[0] = B[0]",
+        {0, 1, 2},
+    ),
+    "what a callee wants": ("T.call_packed('lib.f', A.data)\nB[0] = 1", {0, 1, 2}),
+}
+
+
+@pytest.mark.parametrize("name", STORES)
+def test_what_a_call_may_overwrite(name: str) -> None:
+    body, wanted = STORES[name]
+    text = (
+        '@T.prim_func\ndef f(A: T.Buffer((4,), "int32"), B: T.Buffer((4,), "int32"), n: T.int64):\n    '
+        + body.replace("\n", "\n    ")
+        + "\n"
+    )
+    assert overwritten(rxe.parse(text)["f"]) == wanted
+
+
+def test_parameters_with_a_pointer_may_be_one_array() -> None:
+    text = (
+        "@T.prim_func\ndef f(a: T.handle, b: T.handle):\n    A = T.match_buffer(a, (4,), 'int32')\n"
+        "    B = T.match_buffer(b, (4,), 'int32', data=A.data)\n    A[0] = B[0]\n"
+    )
+    assert overwritten(rxe.parse(text)["f"]) == {0, 1}

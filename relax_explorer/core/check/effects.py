@@ -18,6 +18,7 @@ from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.ops import find
 from relax_explorer.core.ops.kit.decl import ANY_OPERAND, Op
 from relax_explorer.core.program.module import IRModule
+from relax_explorer.core.tir.side_effects import overwritten
 from relax_explorer.core.tir.stmt import PrimFunc
 
 
@@ -47,7 +48,7 @@ class Effects:
     """The effects of values in one module. The bodies of its functions tell which of them write."""
 
     def __init__(self, module: IRModule) -> None:
-        self.kernels = {name for name, fn in module.functions.items() if type(fn) is PrimFunc}
+        self.kernels = {name: fn for name, fn in module.functions.items() if type(fn) is PrimFunc}
         self.functions = frozenset(module.relax_functions)
         self.called: set[str] = set()
         self.writers: set[str] = set()
@@ -97,8 +98,13 @@ class Effects:
 
     def _global(self, name: str, call: e.Call) -> Effect:
         arguments = tuple(leaves(call.args))
-        if name in self.kernels:
-            return Effect(writes=arguments) if is_impure(call) else NONE
+        kernel = self.kernels.get(name)
+        if kernel is not None:
+            if not is_impure(call):
+                return NONE
+            if len(call.args) != len(kernel.params):  # the checker reports this
+                return Effect(writes=arguments)
+            return Effect(writes=tuple(leaves([call.args[place] for place in sorted(overwritten(kernel))])))
         if name in self.functions and name not in self.writers:
             return Effect(shares=arguments)
         return Effect(arguments, arguments, keeps=True) if is_impure(call) else Effect(shares=arguments)
