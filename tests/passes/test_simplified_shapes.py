@@ -79,6 +79,9 @@ LENGTHS_AFTER = {
     "a division that may stop the run": ("", "n * k // k, n * 2 - n, (n * 2 - n) // k", "n * k // k, n, (n * 2 - n) // k"),
     "an intrinsic that may divide": ("", "T.ceildiv(n, k) + n - T.ceildiv(n, k)", None),
     "a division that can't": ('_ = R.assert_op(R.prim_value(k > 0), format="")\n', "n * k // k", "n"),
+    "a division that is not taken": ("", "T.if_then_else(n >= 0, m, n // (k - k)), T.if_then_else(n < 0, n // k, m)", "m, m"),
+    "a division that may be taken": ("", "T.if_then_else(n > m, m * 2 - m, n // k)", None),
+    "a condition that may stop the run": ("", "T.if_then_else(n // k >= 0, m, 4)", None),
     "another function's facts": ("", "k - n + n", "k"),
 }  # fmt: skip
 

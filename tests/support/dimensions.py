@@ -40,7 +40,12 @@ def _expression(draw: Callable[..., Any], depth: int) -> Any:
     if shape <= 8:
         by_literal = draw(st.sampled_from((p.FloorDiv, p.FloorMod, p.Mul, p.Div)))
         return by_literal(_expression(draw, depth - 1), draw(literals()))
-    return p.Select(_condition(draw, depth - 1), _expression(draw, depth - 1), _expression(draw, depth - 1))
+    choice = (
+        _condition(draw, depth - 1),
+        _expression(draw, depth - 1),
+        _expression(draw, depth - 1),
+    )
+    return p.Select(*choice) if draw(st.booleans()) else p.PrimCall("if_then_else", choice, choice[1].dtype)
 
 
 def _condition(draw: Callable[..., Any], depth: int) -> Any:
@@ -72,7 +77,7 @@ def values(expr: p.PrimExpr, given: dict[p.PrimVar, Any]) -> Values:
     if isinstance(expr, p.IntImm):
         some = next(iter(given.values()))
         return np.full_like(some, expr.value), np.ones_like(some, dtype=bool)
-    if isinstance(expr, p.Select):
+    if isinstance(expr, (p.Select, p.PrimCall)):  # T.if_then_else is the only intrinsic here
         (chosen, known), (yes, yes_known), (no, no_known) = parts
         return np.where(chosen, yes, no), known & np.where(chosen, yes_known, no_known)
     if isinstance(expr, p.Not):

@@ -192,7 +192,12 @@ def _is_known(expr: p.PrimExpr) -> bool:
     """True if z3 can be asked about an expression."""
     if isinstance(expr, (p.IntImm, p.PrimVar)):
         return True
-    return isinstance(expr, (p.Binary, p.Not, p.Select)) and all(map(_is_known, expr.children()))
+    known = isinstance(expr, (p.Binary, p.Not, p.Select)) or _is_choice(expr)
+    return known and all(map(_is_known, expr.children()))
+
+
+def _is_choice(expr: p.PrimExpr) -> bool:
+    return isinstance(expr, p.PrimCall) and expr.op == "if_then_else"
 
 
 def _tree(expr: p.PrimExpr, numbers: dict[p.PrimExpr, int]) -> Tree:
@@ -201,7 +206,7 @@ def _tree(expr: p.PrimExpr, numbers: dict[p.PrimExpr, int]) -> Tree:
         return "number", expr.value, expr.dtype
     if isinstance(expr, p.PrimVar):
         return "variable", numbers.setdefault(expr, len(numbers)), expr.dtype
-    return type(expr), *[_tree(part, numbers) for part in expr.children()]
+    return p.Select if _is_choice(expr) else type(expr), *[_tree(part, numbers) for part in expr.children()]
 
 
 def _expression(tree: Tree, variables: dict[object, p.PrimVar]) -> p.PrimExpr:

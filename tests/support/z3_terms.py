@@ -27,7 +27,7 @@ def meaning(expr: p.PrimExpr, of: Mapping[p.PrimVar, Any]) -> Meaning:
     parts = [meaning(child, of) for child in expr.children()]
     if isinstance(expr, p.Not):
         return z3.Not(parts[0][0]), parts[0][1]
-    if isinstance(expr, p.Select):
+    if isinstance(expr, p.Select) or (isinstance(expr, p.PrimCall) and expr.op == "if_then_else"):
         (test, known), (yes, yes_known), (no, no_known) = parts
         return z3.If(test, yes, no), z3.And(known, z3.If(test, yes_known, no_known))
     if type(expr) not in OPERATORS and not isinstance(expr, (p.And, p.Or)):

@@ -51,6 +51,7 @@ from relax_explorer.core.ir.prim import (
     Mul,
     Not,
     Or,
+    PrimCall,
     PrimExpr,
     PrimVar,
     Select,
@@ -221,14 +222,22 @@ class Form:
         atom: Monomial = (type(expr)(a, b),)
         return {atom: 1}
 
-    def select(self, expr: Select) -> Polynomial:
-        """Select: decided if the condition is, or if both values are the same."""
-        condition = self.condition(expr.condition)
+    def choice(self, expr: Select | PrimCall) -> Polynomial:
+        """Select and `T.if_then_else`: decided if the condition is, or if both values are the same.
+
+        Both evaluate only the value that is taken, so what the other one divides by does not matter. Other intrinsics are atoms.
+        """
+        if type(expr) is PrimCall and not _is_choice(expr):
+            return {(expr,): 1}
+        tested, yes, no = expr.children()
+        condition = self.condition(tested)
         if isinstance(condition, IntImm):
-            return self.known(expr.true_value if condition.value else expr.false_value)
-        if self.known(expr.true_value) == self.known(expr.false_value):
-            return self.known(expr.true_value)
-        return {(Select(condition, self.simple(expr.true_value), self.simple(expr.false_value)),): 1}
+            return self.known(yes if condition.value else no)
+        if self.known(yes) == self.known(no):
+            return self.known(yes)
+        parts = (condition, self.simple(yes), self.simple(no))
+        same = type(expr) is Select or self.canonical
+        return {(Select(*parts) if same else PrimCall("if_then_else", parts, expr.dtype),): 1}
 
     def cast(self, expr: Cast) -> Polynomial:
         """Cast: folded for the same dtype and for literals. Widening keeps the value."""
@@ -288,7 +297,8 @@ _RULES: dict[type, Callable[[Form, Any], Polynomial]] = {
     Mod: Form.mod,
     Min: Form.extreme,
     Max: Form.extreme,
-    Select: Form.select,
+    Select: Form.choice,
+    PrimCall: Form.choice,
     Cast: Form.cast,
 }
 
@@ -296,11 +306,17 @@ _RULES: dict[type, Callable[[Form, Any], Polynomial]] = {
 _NOTHING: list[tuple[int, PrimExpr]] = []
 
 
+def _is_choice(expr: PrimCall) -> bool:
+    return expr.op == "if_then_else" and len(expr.args) == 3
+
+
 def _parts(expr: PrimExpr) -> list[tuple[int, PrimExpr]]:
     """The signed terms of a chain of additions; for any other expression, its operands."""
     if type(expr) not in (Add, Sub):
-        if type(expr) is Select:
-            return [(1, expr.true_value), (1, expr.false_value)]
+        if type(expr) is Select or (type(expr) is PrimCall and _is_choice(expr)):
+            return [(1, value) for value in expr.children()[1:]]
+        if type(expr) is PrimCall:
+            return _NOTHING
         return [(1, child) for child in expr.children()] if type(expr) in _RULES else _NOTHING
     terms: list[tuple[int, PrimExpr]] = []
     stack = [(1, expr)]

@@ -24,7 +24,7 @@ def shortest(length: p.PrimExpr, known: Assumptions, visible: Visible) -> p.Prim
         return length
     if type(length) is p.PrimVar and known.value(length) is None:
         return length
-    if any(_may_stop(part, known) for part in _parts(length)):
+    if any(_may_stop(part, known) for part in _parts(length, known)):
         return length
     written = set(p.free_vars(length))
     decided = simplify(_decided(length, known))
@@ -34,11 +34,14 @@ def shortest(length: p.PrimExpr, known: Assumptions, visible: Visible) -> p.Prim
     return min(allowed, key=brevity)
 
 
-def _parts(expr: p.PrimExpr) -> list[p.PrimExpr]:
-    """All subexpressions, each before its operands."""
+def _parts(expr: p.PrimExpr, known: Assumptions) -> list[p.PrimExpr]:
+    """All subexpressions that may be evaluated, each before its operands."""
     found = [expr]
     for part in found:
-        found.extend(part.children())
+        children = part.children()
+        answer = known.prove(children[0]) if _is_choice(part) else Answer.UNKNOWN
+        taken = {Answer.YES: children[:2], Answer.NO: children[::2], Answer.UNKNOWN: children}
+        found.extend(taken[answer])
     return found
 
 
