@@ -239,6 +239,23 @@ def test_what_nothing_overwrites_is_computed_once(name: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("callee", "args", "left"),
+    [
+        ("relax.run.print", "R.str('{}'), x", 1),
+        ("relax.run.print", "R.str('{}'), x, y", 1),
+        ("relax.run.assert_op", "c, R.str(''), x", 1),
+        ("lib.print", "R.str('{}'), x", 2),
+    ],
+)
+def test_lowered_prints_and_assertions_only_read(callee: str, args: str, left: int) -> None:
+    call = f"_ = R.call_packed('{callee}', {args}, sinfo_args=R.Tuple())"
+    before = program(f"INC(y)\na = R.add(x, x)\n{call}\nb = R.add(x, x)\nreturn (a, b)")
+    after = rxe.apply_pass(before, "EliminateCommonSubexpr")
+    assert calls(after, "add") == left
+    assert callee in rxe.apply_pass(after, "DeadCodeElimination").script()
+
+
+@pytest.mark.parametrize(
     ("body", "name"),
     [
         ("a = R.broadcast_to(x, s2)\nINC(a)\nb = R.broadcast_to(x, s)\nreturn (a, b)", "broadcast_to"),
