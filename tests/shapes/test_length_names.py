@@ -212,3 +212,22 @@ def test_names_of_many_functions_are_cut() -> None:
     module = rxe.normalize(rxe.parse(f"@I.ir_module\nclass Module:\n{functions}"))
     told = what_if(module, "f3", "n = 1").given
     assert told == "f3.n == 1; not of f0.n, f1.n, f2.n, f4.n, f5.n, f6.n, f7.n and 22 more"
+
+
+def test_a_bare_name_prefers_the_function_itself_to_a_nested_one() -> None:
+    text = """@R.function
+def main(x: R.Tensor("float32", ndim=1)):
+    @R.function
+    def inner(q: R.Tensor(("k",), "float32")):
+        k = T.int64()
+        return q
+    k = T.int64()
+    a = R.match_cast(x, R.Tensor((k,), "float32"))
+    b = inner(a)
+    return b
+"""
+    module = rxe.normalize(rxe.parse(text))
+    assert what_if(module, "main", "k = 3").given == "main.k == 3; not of main.inner.k"
+    with pytest.raises(Failure) as failure:  # no call tells the length that a match_cast binds
+        rxe.apply_pass(module, "SpecializeShapes", bindings=["k=3"], public=True)
+    assert failure.value.diagnostics[0].message == "no parameter of 'main' binds a shape variable 'k'"
