@@ -58,16 +58,17 @@ class ModuleEditor:
     def add(self, base: str, fn: Member) -> e.GlobalVar:
         """Add a function under a name based on `base`, and return its reference. Equal private functions are shared."""
         if not isinstance(fn, (e.Function, PrimFunc)) or _SYMBOL in fn.attrs:
-            return self._add(self._fresh(base), fn)
+            return self.add_named(self._fresh(base), fn)
         key = (base, prim_func_hash(fn) if isinstance(fn, PrimFunc) else structural_hash(fn))
         names = self._shared.setdefault(key, [])
         for name in names:
             if _equal(fn, self._added.get(name)):
                 return self.reference(name)
         names.append(self._fresh(base))
-        return self._add(names[-1], fn)
+        return self.add_named(names[-1], fn)
 
-    def _add(self, name: str, fn: Member) -> e.GlobalVar:
+    def add_named(self, name: str, fn: Member) -> e.GlobalVar:
+        """Add a function under a name from `fresh_name`, and return its reference. It is not shared."""
         if _SYMBOL in fn.attrs:
             fn = replace(fn, attrs=fn.attrs.having(global_symbol=name))
         self._added[name] = fn

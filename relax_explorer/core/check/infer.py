@@ -157,6 +157,21 @@ class Inferrer:
         call.settle(self.in_full)
         return True
 
+    def derived(self, call: e.Call) -> e.Call:
+        """A call in normal form with the StructInfo that follows from its operands. Equal calls are derived once, and noted."""
+        key = seen_by_rules(call)
+        info = self._repeated.get(key) if key is not None else None
+        if info is None:
+            op = find(call.op.name) if type(call.op) is e.OpRef else None
+            info, note = self.function(call) if op is None else self.operator(call, op)
+            stays = op is None or (op.refine is None and len(call.attrs) >= len(op.attributes))
+            if key is None or note is None or self.poisoned or not stays or not names_no_variable(info):
+                return replace(call, struct_info=info)
+            self._repeated[key] = info
+        new = replace(call, struct_info=info)
+        new.settle(self.in_full)
+        return new
+
     def settles(self, call: e.Call) -> bool:
         """True if an equal call has the StructInfo of this call, which is complete and has no effect. The call notes it.
 

@@ -89,7 +89,10 @@ class KeptBindings:
                 return True
             if not self.infer.repeats(call):
                 return False
-        if self.infer.poisoned or not all(map(self._is_current, (call.op, *call.args))):
+        if self.infer.poisoned:
+            return False
+        parts = (call.op, *call.args)
+        if e.GlobalVar in map(type, parts) and not all(map(self._is_current, parts)):
             return False
         if not self.has_effect:
             self.has_effect = purity.is_impure(call, undeclared=False, by_spec=True)

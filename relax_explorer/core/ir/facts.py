@@ -6,6 +6,7 @@ Facts are built on demand and cached as long as the function object lives, or un
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from itertools import chain
 
 from relax_explorer.core.ir import expr as e
@@ -24,17 +25,21 @@ class Facts:
         self.number: dict[e.Binding, int] = {binding: i for i, binding in enumerate(self.bindings)}
         self.defs: dict[e.Var, int] = {b.var: i for i, b in enumerate(self.bindings) if b.var is not None}
         self.params: tuple[e.Var, ...] = fn.params
-        self.uses: dict[e.Var, list[int]] = {}
-        self.operands: list[list[e.Var]] = []
-        for i, binding in enumerate(self.bindings):
-            read = reads(binding)
-            self.operands.append(read)
+        self.operands: list[list[e.Var]] = [reads(binding) for binding in self.bindings]
+        self._result = variables(fn.body.body)
+
+    @cached_property
+    def uses(self) -> dict[e.Var, list[int]]:
+        """The numbers of the readers of each variable. Many passes ask for operands only."""
+        uses: dict[e.Var, list[int]] = {}
+        for i, (binding, read) in enumerate(zip(self.bindings, self.operands, strict=True)):
             if type(binding.value) is e.Function:  # a nested function reads its own result
                 read = list(dict.fromkeys((*read, *variables(binding.value.body.body))))
             for var in read:
-                self.uses.setdefault(var, []).append(i)
-        for var in variables(fn.body.body):
-            self.uses.setdefault(var, []).append(len(self.bindings))
+                uses.setdefault(var, []).append(i)
+        for var in self._result:
+            uses.setdefault(var, []).append(len(self.bindings))
+        return uses
 
     def users(self, var: e.Var) -> list[int]:
         """Numbers of the bindings that read `var`."""

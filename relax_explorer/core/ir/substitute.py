@@ -117,8 +117,10 @@ class Substitution:
         """A StructInfo, or None."""
         if not self.dims and isinstance(info, s.TensorStructInfo) and type(info.shape) is tuple:
             return info  # the most frequent case: it contains shape variables only
-        if info is None or not self.dims:
-            return None if info is None else substitute_info(info, self.dims, self.variables)
+        if info is None:
+            return None
+        if not self.dims:
+            return substitute_info(info, self.dims, self.variables) if info_holders(info) else info
         known = self._known.get(info)
         if known is None:
             known = substitute_info(info, self.dims, self.variables)

@@ -13,7 +13,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.passes.contract import PassSite, module_pass
 from relax_explorer.core.passes.liveness import Live
 from relax_explorer.core.passes.properties import NORMAL_FORM
-from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
+from relax_explorer.core.passes.rewrite import without
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.tir.stmt import PrimFunc
 
@@ -86,11 +86,7 @@ def drop_unread(fn: e.Function, at: PassSite) -> e.Function:
 
     if all(map(live.stays, live.facts.bindings)):
         return fn
-
-    def rule(walk: Rewriter, binding: e.Binding) -> Answer:
-        return binding if live.stays(binding) else ()
-
-    return rewrite(fn, at, rule)
+    return without(fn, at, live.stays)
 
 
 def reached(functions: Mapping[str, object], entries: Collection[str] = ()) -> set[str]:

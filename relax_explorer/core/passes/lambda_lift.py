@@ -90,23 +90,28 @@ class _Lifter:
         own = binding.var
         free = free_variables(fn)
         captured = tuple([var for var in free if var is not own])
-        lengths = self._lengths(own, fn, captured)
+        dims = _dims_of(fn)
+        lengths = self._lengths(own, fn, captured, dims)
         # The function mentions its own name, so the name is taken first.
-        name = self.at.editor.add(f"{self.name}_{own.name}", e.OpaqueFunction("")).name
+        name = self.at.editor.fresh_name(f"{self.name}_{own.name}")
         args = (*captured, *((m.shape(lengths),) if lengths else ()))
-        lifted = self._lifted(fn, own if own in free else None, name, captured, lengths)
-        self.at.editor.replace(name, lifted)
-        reference = self.at.editor.reference(name)
+        dims += [dim for var in captured for dim in all_dims(var.struct_info or s.OBJECT)]
+        lifted = self._lifted(fn, own if own in free else None, name, captured, lengths, dims)
+        reference = self.at.editor.add_named(name, lifted)
         if not args:
             walk.rename(own, reference)
             return ()
         value = m.operation("relax.make_closure", (reference, e.tuple_of(args)), s.OBJECT, fn)
         return self._holding(walk, replace(binding, value=value))
 
-    def _lengths(self, own: e.Var, fn: e.Function, captured: tuple[e.Var, ...]) -> tuple[p.PrimVar, ...]:
+    def _lengths(
+        self, own: e.Var, fn: e.Function, captured: tuple[e.Var, ...], dims: list[p.PrimVar]
+    ) -> tuple[p.PrimVar, ...]:
         """The captured shape variables whose values the parameters of the lifted function would not tell, or not check."""
-        told = {dim for var in captured for dim in defined_dims(var.struct_info or s.OBJECT)}
-        used = [dim for dim in _dims_of(fn) if dim in self.dims and dim not in told]
+        used = [dim for dim in dims if dim in self.dims]
+        if used:
+            told = {dim for var in captured for dim in defined_dims(var.struct_info or s.OBJECT)}
+            used = [dim for dim in used if dim not in told]
         if not used or (not captured and self._fits(own, fn, used)):
             return ()
         return tuple(dict.fromkeys(used))
@@ -131,10 +136,11 @@ class _Lifter:
         name: str,
         captured: tuple[e.Var, ...],
         lengths: tuple[p.PrimVar, ...],
+        dims: list[p.PrimVar],
     ) -> e.Function:
         """The function of the module: captured values are its last parameters, and it calls itself by its name, if it reads `own`."""
         copies = {var: e.Var(var.name, var.struct_info, var.span) for var in captured}
-        renewed = {dim: p.PrimVar(dim.name, dim.dtype) for dim in dict.fromkeys(_all_dims(fn, captured))}
+        renewed = {dim: p.PrimVar(dim.name, dim.dtype) for dim in dict.fromkeys(dims)}
         extra = list(copies.values())
         if lengths:
             extra.append(e.Var(self.names("lengths"), s.ShapeStructInfo(lengths)))
@@ -203,11 +209,9 @@ def _dims_of(fn: e.Function) -> list[p.PrimVar]:
         infos.append(binding.var.struct_info if binding.var is not None else None)
         if type(binding) is e.MatchCast:
             infos.append(binding.struct_info)
-    return list(dict.fromkeys(dim for info in infos if info is not None for dim in all_dims(info)))
-
-
-def _all_dims(fn: e.Function, captured: tuple[e.Var, ...]) -> list[p.PrimVar]:
-    return [*_dims_of(fn), *[dim for var in captured for dim in all_dims(var.struct_info or s.OBJECT)]]
+    return list(
+        dict.fromkeys([dim for info in dict.fromkeys(infos) if info is not None for dim in all_dims(info)])
+    )
 
 
 def _without_function_types(fn: e.Function) -> e.Function:

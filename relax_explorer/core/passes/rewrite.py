@@ -7,6 +7,7 @@ Every change is recorded. Lists are copied only on their first change.
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import is_
 from typing import Any
 
 from relax_explorer.core.build.block_builder import BlockBuilder
@@ -14,7 +15,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.facts import free_variables
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.substitute import Substitution
-from relax_explorer.core.ir.walk import map_block, merged_blocks, sequences
+from relax_explorer.core.ir.walk import map_block, map_sequences, merged_blocks, sequences
 from relax_explorer.core.passes.contract import PassSite
 
 Answer = e.Binding | tuple[e.Binding, ...]
@@ -150,3 +151,27 @@ class Rewriter:
 def rewrite(fn: e.Function, at: PassSite, rule: Callable[[Rewriter, e.Binding], Answer]) -> e.Function:
     """`fn` after one forward walk with `rule`. The same object if nothing changed."""
     return Rewriter(fn, at, rule).run()
+
+
+def without(fn: e.Function, at: PassSite, stays: Callable[[e.Binding], bool]) -> e.Function:
+    """`fn` without the bindings for which `stays` is False. The same object if all stay.
+
+    As `rewrite` does, but nothing is renamed, so that the operands of what stays need no look.
+    """
+
+    def binding_kept(binding: e.Binding) -> Answer:
+        new = map_sequences(binding, sequence) if type(binding.value) in _WITH_BLOCKS else binding
+        answer: Answer = new if stays(binding) else ()
+        if answer is not binding:
+            at.record(binding, answer)
+        return answer
+
+    def sequence(seq: e.SeqExpr) -> e.SeqExpr:
+        blocks = merged_blocks([map_block(block, binding_kept) for block in seq.blocks])
+        same = len(blocks) == len(seq.blocks) and all(map(is_, blocks, seq.blocks))
+        return seq if same else replace(seq, blocks=tuple(blocks))
+
+    return replace(fn, body=sequence(fn.body))
+
+
+_WITH_BLOCKS = frozenset({e.If, e.Function})

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from operator import is_
+from typing import Any
 
 from relax_explorer.core.check.emission import FreshNames
 from relax_explorer.core.check.infer import Inferrer
@@ -173,7 +175,8 @@ class _Lowering:
         if value is binding.value or type(value) is e.If:
             return replace(binding, value=value)
         if type(value) is e.Call:
-            info = self.infer.call(value)
+            value = self.infer.derived(value)
+            info = self.infer.info(value)
         else:
             derived = replace(value, struct_info=None) if type(value) is e.TupleGetItem else value
             info = self.infer.info(derived)
@@ -199,13 +202,24 @@ class _Lowering:
             return self._made(value) or value
         if isinstance(value, (e.Var, e.Tuple)):
             return self._operand(value)
-        return value if self._stays(value) else map_operands(value, self._operand)
+        return self._call(value) if type(value) is e.Call else map_operands(value, self._operand)
 
-    def _stays(self, value: e.Expr) -> bool:
-        """True for a call without lengths among its operands, and without variables that were renamed."""
-        if type(value) is not e.Call or not NO_LENGTHS.issuperset(map(type, value.args)):
-            return False
-        return self.renamed.keys().isdisjoint((value.op, *value.args))
+    def _call(self, call: e.Call) -> e.Expr:
+        """A call with lowered operands."""
+        renamed: Callable[[Any, Any], Any] = self.renamed.get
+        op, args = renamed(call.op, call.op), call.args
+        if NO_LENGTHS.issuperset(map(type, args)):  # no loop in Python: most calls are such
+            new = tuple(map(renamed, args, args))
+        else:
+            new = tuple(
+                [
+                    arg if type(arg) in NO_LENGTHS and arg not in self.renamed else self._operand(arg)
+                    for arg in args
+                ]
+            )
+        if op is call.op and new == args:  # nodes are equal only to themselves
+            return call
+        return e.Call(op, new, call.attrs, call.sinfo_args, call.struct_info, call.span)
 
     def _operand(self, value: e.Expr) -> e.Expr:
         if isinstance(value, e.Var):  # most often
