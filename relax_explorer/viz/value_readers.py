@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from relax_explorer.core.ir import expr as e
-from relax_explorer.core.ir.facts import facts
+from relax_explorer.core.ir.facts import facts, has_facts
 from relax_explorer.core.ir.interned import PerNode
 from relax_explorer.viz.visible import fit, visible
 
@@ -42,6 +42,11 @@ class Readers:
 def readers(fn: e.Function) -> Readers:
     """The readers of a function, found once."""
     return _FOUND.of(fn, Readers)
+
+
+def known_readers(fn: e.Function) -> Readers | None:
+    """The readers of a function, if they are known or found at once."""
+    return readers(fn) if has_facts(fn) else _FOUND.get(id(fn))
 
 
 HEAD = f"{'since':<{_SINCE}}last reader".ljust(CELLS)

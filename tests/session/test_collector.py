@@ -11,7 +11,7 @@ import pytest
 import relax_explorer
 from relax_explorer import IRModule
 from relax_explorer.core.ir import node
-from relax_explorer.core.ir.node import collector_at_rest
+from relax_explorer.core.ir.node import collector_at_rest, set_aside, take_back
 from relax_explorer.core.passes.pipeline import run_step, steps
 from relax_explorer.core.passes.properties import holding
 from relax_explorer.core.session.align import diff_modules
@@ -114,6 +114,24 @@ def test_garbage_among_many_new_objects_goes_at_a_full_collection(monkeypatch: p
     kept += _rest_with(15_000)
     assert garbage() is None
     assert gc.isenabled()
+
+
+def test_objects_set_aside_are_not_visited_nor_counted(
+    monkeypatch: pytest.MonkeyPatch, collections: list[int]
+) -> None:
+    kept = [[n] for n in range(1_000)]
+    set_aside()
+    try:
+        assert gc.get_freeze_count() > 1_000
+        with monkeypatch.context() as patched:
+            patched.setattr(gc, "get_freeze_count", lambda: pytest.fail("it walks through all objects"))
+            kept += _rest_with(6_000)
+        collections.clear()
+    finally:
+        assert take_back()
+    assert not gc.get_freeze_count()
+    assert not take_back()
+    del kept
 
 
 def test_full_collections_get_rare_as_objects_stay(

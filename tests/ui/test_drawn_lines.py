@@ -95,6 +95,16 @@ def test_marks_and_values_stay_when_the_run_goes_back() -> None:
     assert "".join([row.gutter for row in back if " = " in row.text]) == "✓▶·✓·"
 
 
+def test_a_step_copies_only_registers_that_were_written() -> None:
+    lines = "".join(f'    a{n + 1} = R.add(a{n}, R.const(1.0, "float32"))\n' for n in range(500))
+    text = f'@R.function\ndef main(a0: R.Tensor((2,), "float32"), c: R.Tensor((), "bool")):\n{lines}    return a500\n'
+    for steps in (0, 1, 10, 500):
+        opened, _ = _debugged(text, steps)
+        done = DoneValues(opened.debugger.frame)
+        assert len(done) == steps
+        assert len(done._registers) <= 2 * steps + 2
+
+
 def test_a_step_looks_only_at_visible_rows() -> None:
     lines = "".join(f"    a{n + 1} = R.exp(a{n})\n" for n in range(500))
     text = f'@R.function\ndef main(a0: R.Tensor((2,), "float32"), c: R.Tensor((), "bool")):\n{lines}    return a500\n'

@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 
 from relax_explorer.core.session.call_inputs import CallInputs
+from relax_explorer.ui.tui import debug_rows
 from relax_explorer.ui.tui.app import Explorer
 from relax_explorer.ui.tui.debug_rows import run_view
 from relax_explorer.ui.tui.widgets.line_view import LineView, Row
+from relax_explorer.viz import value_readers
 from tests.support.roundtrip import SAMPLES
 from tests.ui.test_screens import idle, press
 
@@ -73,3 +75,28 @@ async def test_rows_that_a_step_keeps_are_as_new_ones(name: str, tmp_path: Path)
             }
     if name == "writes":
         assert looks == {"0", "2", "3"}
+
+
+async def test_a_long_function_tells_the_readers_behind_its_first_picture(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(debug_rows, "LONG", 1)
+    monkeypatch.setattr(value_readers, "has_facts", lambda fn: False)
+    path = tmp_path / "program.py"
+    path.write_text(PROGRAMS[next(name for name in PROGRAMS if name.startswith("06"))])
+    app = Explorer(str(path), "")
+    pictures: list[bool] = []
+    shown = app.moved
+    monkeypatch.setattr(
+        app,
+        "moved",
+        lambda view, is_move: (pictures.append("last reader" in view.values.head), shown(view, is_move)),
+    )
+    async with app.run_test(size=(200, 60)) as pilot:
+        await idle(pilot, app)
+        await press(pilot, app, "2")
+        await idle(pilot, app)
+        assert pictures == [False, True]
+        await press(pilot, app, "s")
+        await idle(pilot, app)
+        assert pictures == [False, True, True]

@@ -36,7 +36,7 @@ from relax_explorer.core.exec.kernels import Kernels, by_symbol
 from relax_explorer.core.exec.match import Mismatch, Scope, match, proved
 from relax_explorer.core.exec.memory import ENDED, call_kernel, overwriting, put_back, take_back
 from relax_explorer.core.exec.operation import run_again, run_operator
-from relax_explorer.core.exec.plan import Instruction, Plan
+from relax_explorer.core.exec.plan import Instruction, Plan, captured
 from relax_explorer.core.exec.scalars import Undefined, evaluate
 from relax_explorer.core.exec.shape_origins import explained
 from relax_explorer.core.exec.stretch import run_known
@@ -54,7 +54,6 @@ from relax_explorer.core.exec.values import (
     shape_value,
 )
 from relax_explorer.core.ir import expr as e
-from relax_explorer.core.ir.facts import free_variables
 from relax_explorer.core.ir.struct_info import StructInfo
 from relax_explorer.core.ops import find
 from relax_explorer.core.program.module import IRModule
@@ -411,10 +410,10 @@ class Machine:
     def _make_closure(self, frame: Frame, at: Instruction) -> None:
         fn = at.node
         name = at.binding.var.name if at.binding is not None and at.binding.var is not None else "closure"
-        captured = {var: frame.registers[slot] for var, slot in zip(free_variables(fn), at.args, strict=True)}
-        closure = Closure(fn, name, captured, dict(frame.dims))
-        if at.binding is not None and at.binding.var in captured:
-            captured[at.binding.var] = closure  # a closure that calls itself
+        values = {var: frame.registers[slot] for var, slot in zip(captured(fn), at.args, strict=True)}
+        closure = Closure(fn, name, values, dict(frame.dims))
+        if at.binding is not None and at.binding.var in values:
+            values[at.binding.var] = closure  # a closure that calls itself
         self.write(frame, at.target, closure)
 
     def _global(self, frame: Frame, at: Instruction) -> Event | None:

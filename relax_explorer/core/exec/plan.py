@@ -56,6 +56,7 @@ class Plan:
     result: int = -1
     _places: dict[int, tuple[int, ...]] = field(default_factory=dict)
     _starts: list[int] = field(default_factory=list)
+    _written: list[int] = field(default_factory=list)
 
     def bound_before(self, pc: int) -> int:
         """How many of the variables, in the order of `slots`, may have a value before an instruction: none behind them is bound yet."""
@@ -66,6 +67,12 @@ class Plan:
             starts = [first.get(slot, -1) for slot in reversed(self.slots.values())]
             self._starts = list(reversed(list(accumulate(starts, min))))
         return bisect_left(self._starts, pc)
+
+    def written_before(self, pc: int) -> int:
+        """How many of the registers, from the first on, may have been written before an instruction."""
+        if len(self._written) != len(self.code):
+            self._written = list(accumulate([at.target + 1 for at in self.code], max))
+        return self._written[pc - 1] if pc else 0
 
     @property
     def places(self) -> dict[int, tuple[int, ...]]:
@@ -78,6 +85,13 @@ class Plan:
 
 
 _PLANS: PerNode[Plan] = PerNode()
+# What nested functions capture. The plan around one asks before the function runs; the others capture nothing.
+_CAPTURED: PerNode[tuple[e.Var, ...]] = PerNode()
+
+
+def captured(fn: e.Function) -> tuple[e.Var, ...]:
+    """The variables that a nested function captures, found once."""
+    return _CAPTURED.of(fn, lambda fn: tuple(free_variables(fn)))
 
 
 def plan(fn: e.Function, name: str) -> Plan:
@@ -94,7 +108,7 @@ class _Planner:
     def make(self, fn: e.Function) -> Plan:
         compiled = self.plan
         compiled.params = tuple([self.slot(param) for param in fn.params])
-        compiled.captured = tuple([(var, self.slot(var)) for var in free_variables(fn)])
+        compiled.captured = tuple([(var, self.slot(var)) for var in _CAPTURED.get(id(fn), ())])
         compiled.result = self.sequence(fn.body)
         self.emit("return", fn.body, (compiled.result,), -1)
         compiled.constants = tuple(self.tensors)
@@ -181,8 +195,7 @@ class _Planner:
         self.emit("item", value, (self.operand(value.tuple),), target, binding)
 
     def _function(self, value: e.Function, target: int, binding: e.Binding) -> None:
-        captured = tuple([self.slot(var) for var in free_variables(value)])
-        self.emit("make_closure", value, captured, target, binding)
+        self.emit("make_closure", value, tuple([self.slot(var) for var in captured(value)]), target, binding)
 
     def _if(self, value: e.If, target: int, binding: e.Binding) -> None:
         choice = self.emit("branch", value, (self.operand(value.condition),), -1)

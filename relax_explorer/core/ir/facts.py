@@ -151,6 +151,11 @@ def facts(fn: e.Function) -> Facts:
     return _FACTS.of(fn, Facts)
 
 
+def has_facts(fn: e.Function) -> bool:
+    """True if the facts of `fn` were built, and not dropped."""
+    return id(fn) in _FACTS
+
+
 def forget(fn: e.Function) -> None:
     """Drop the facts of a function that is no longer worked on: they take as much memory as its bindings."""
     _FACTS.drop(fn)

@@ -41,7 +41,7 @@ def _make_old(is_prompt: bool) -> None:
     """Let many new objects count as old ones, for nearly all of them stay. Garbage among them goes at a full collection."""
     global _alive, _made_old
     new = gc.get_count()[0]
-    if new < _FEW or gc.get_freeze_count():  # frozen objects belong to the program that uses this package
+    if new < _FEW or _is_aside or gc.get_freeze_count():  # frozen objects belong to the program that uses us
         return
     _made_old += new
     if _made_old > max(_MOST, _alive // 2) and not is_prompt:
@@ -51,6 +51,24 @@ def _make_old(is_prompt: bool) -> None:
     else:
         gc.freeze()
         gc.unfreeze()  # into the oldest generation
+
+
+_is_aside = False
+
+
+def set_aside() -> None:
+    """Hide all present objects from the collector, until `take_back`. Garbage that refers to itself stays, too."""
+    global _is_aside
+    _is_aside = True  # to count them takes a walk through all
+    gc.freeze()
+
+
+def take_back() -> bool:
+    """Let the collector see all objects again; True if some were hidden."""
+    global _is_aside
+    was_aside, _is_aside = _is_aside, False
+    gc.unfreeze()
+    return was_aside
 
 
 _T = TypeVar("_T")

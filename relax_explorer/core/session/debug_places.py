@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable
 from difflib import get_close_matches
+from functools import cached_property
 from pathlib import PurePath
 
 from relax_explorer.core.codes import runtime as codes
@@ -42,8 +43,16 @@ class Places:
         functions = debugger.module.functions
         self.kernels = {name: fn for name, fn in functions.items() if isinstance(fn, PrimFunc)}
         self.globals = {name: fn for name, fn in functions.items() if type(fn) is e.Function}
-        self.bindings = {name: list(bindings(fn)) for name, fn in self.globals.items()}
-        self.all = [binding for own in self.bindings.values() for binding in own]
+
+    @cached_property
+    def bindings(self) -> dict[str, list[e.Binding]]:
+        """The bindings of each function, found when a place is first asked for."""
+        return {name: list(bindings(fn)) for name, fn in self.globals.items()}
+
+    @cached_property
+    def all(self) -> list[e.Binding]:
+        """The bindings of all functions."""
+        return [binding for own in self.bindings.values() for binding in own]
 
     def breakpoint(self, text: str) -> Breakpoint:
         """The breakpoint for `[PLACE] [if CONDITION]`; without both, at the next binding. Raises Failure."""

@@ -284,4 +284,9 @@ def _plain(value: Value) -> Value:
 
 def open_debug_session(session: Session, debugger: Debugger, stage: int) -> DebugSession:
     """A debugging session on a debugger of a stage."""
-    return DebugSession(debugger, listing(session.stages[stage], session.filename or "<stdin>"))
+    return DebugSession(debugger, listing_of(session, stage))
+
+
+def listing_of(session: Session, stage: int) -> Listing:
+    """The lines of a stage, found once."""
+    return listing(session.stages[stage], session.filename or "<stdin>")

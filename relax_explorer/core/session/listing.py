@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir.interned import PerNode
 from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.snapshot import Snapshot
@@ -58,8 +59,15 @@ class Listing:
         return min((start for start in self.starts.values() if start > line), default=0)
 
 
+_LISTINGS: PerNode[Listing] = PerNode()
+
+
 def listing(stage: Snapshot, filename: str) -> Listing:
-    """The text of stage 0 as it was read. Later stages have the text that `show` prints."""
+    """The text of stage 0 as it was read, made once. Later stages have the text that `show` prints."""
+    return _LISTINGS.of(stage, lambda stage: _listing(stage, filename))
+
+
+def _listing(stage: Snapshot, filename: str) -> Listing:
     functions = stage.module.functions
     spans = [fn.span for fn in functions.values() if fn.span is not None]
     if stage.number == 0 and len(spans) == len(functions) and len({span.source for span in spans}) == 1:

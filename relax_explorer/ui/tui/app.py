@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import os
 import signal
 import threading
@@ -26,6 +25,7 @@ from textual.widgets import Input
 
 from relax_explorer.core.diagnostics import Diagnostic
 from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir.node import take_back
 from relax_explorer.core.session.call_inputs import CallInputs
 from relax_explorer.ui.tui import keys
 from relax_explorer.ui.tui.command_twin import command_line
@@ -201,7 +201,7 @@ class Explorer(App[int]):
     def on_unmount(self) -> None:
         """End the threads of jobs. Give the programs back to the garbage collector: see `StageControl`."""
         self.jobs.close()
-        gc.unfreeze()
+        take_back()
 
     def on_mount(self) -> None:
         """Show the first screen, and start reading the program."""

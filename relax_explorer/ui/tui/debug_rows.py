@@ -9,11 +9,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from relax_explorer.core.exec.breakpoints import Breakpoint
+from relax_explorer.core.exec.plan import plan
 from relax_explorer.core.exec.shape_origins import origin
 from relax_explorer.core.exec.shape_panel import shape_panel
 from relax_explorer.core.exec.values import Value
 from relax_explorer.core.ir import expr as e
-from relax_explorer.core.session.debug_session import DebugSession, Inside
+from relax_explorer.core.session.debug_session import DebugSession, Inside, listing_of
+from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.ui.tui.made_rows import MadeRows
 from relax_explorer.ui.tui.run_marks import DoneValues, RunMarks
@@ -22,7 +24,7 @@ from relax_explorer.ui.tui.widgets.line_view import Row
 from relax_explorer.viz.debug_text import breakpoint_text, place_text, watch_text
 from relax_explorer.viz.ir_table import IrTable
 from relax_explorer.viz.shape_text import check_line, constraint_line
-from relax_explorer.viz.value_readers import CELLS, HEAD, Readers, readers
+from relax_explorer.viz.value_readers import CELLS, HEAD, Readers, known_readers, readers
 from relax_explorer.viz.value_table import value_head, value_row
 from relax_explorer.viz.visible import columns, visible
 
@@ -30,7 +32,7 @@ MOST = 200  # rows of a table
 NAMES = ((120, 32), (90, 24), (0, 16))  # cells of a name at most in a table of values from a width on
 WITH_READERS = 104  # cells of a table of values from which on it tells the readers
 MOST_STEPS = 100  # from an earlier position whose rows are looked at again
-LONG = 20_000  # rows of a function from which on constraints are not listed: to find them takes a moment
+LONG = 20_000  # rows of a function from which on constraints are not listed, and readers come later: both take a moment
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +105,14 @@ class ValueRows(MadeRows):
         return f"{text}{gap}{HEAD}".rstrip() if self._has_readers else text
 
 
+def prepare(session: Session, stage: Snapshot, name: str, fn: e.Function, tables: dict[str, IrTable]) -> None:
+    """Find what a run of a function looks up in its program, before there is a run."""
+    listing_of(session, stage.number)
+    table = tables[name] = IrTable(stage, name)
+    made = plan(fn, name)
+    _ = table.row_of, made.places, made.bound_before(0), made.written_before(0)
+
+
 def run_view(
     stage: Snapshot, session: DebugSession, tables: dict[str, IrTable], before: RunView | None, width: int
 ) -> RunView:
@@ -114,8 +124,9 @@ def run_view(
     lines = marked_lines(session, tables[name])
     place = session.place_of(0)
     fn = stage.module.functions.get(debugger.frame.name)
-    is_walked = debugger.inside is not None  # its operands have other names
-    found = readers(fn) if type(fn) is e.Function and not is_walked else None
+    found: Readers | None = None
+    if type(fn) is e.Function and debugger.inside is None:  # the operands of a kernel have other names
+        found = known_readers(fn) if len(lines) > LONG else readers(fn)
     values = ValueRows(_values(session), width, found)
     if before is not None and _keeps_values(session, before.position):
         lines, values = lines.after(before.lines), values.after(before.values)

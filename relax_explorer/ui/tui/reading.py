@@ -82,5 +82,10 @@ def is_small(session: Session) -> bool:
 def prepare(stage: Snapshot) -> None:
     """Derive what the first picture of a stage needs, so that no key waits for it."""
     _ = stage.printed_short, stage.located, stage.phase
+    prepare_details(stage)
+
+
+def prepare_details(stage: Snapshot) -> None:
+    """Derive the facts about the entry of a stage. A pass drops them."""
     if type(fn := stage.module.functions.get(stage.entry)) is e.Function:
         facts(fn)

@@ -9,6 +9,7 @@ from typing import Any
 from relax_explorer.core.diagnostics import Diagnostic, Failure
 from relax_explorer.core.exec.values import Value
 from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir.node import collector_at_rest, set_aside
 from relax_explorer.core.session.call_inputs import CallInputs
 from relax_explorer.core.session.debug_commands import execute
 from relax_explorer.core.session.debug_motions import to
@@ -16,13 +17,14 @@ from relax_explorer.core.session.debug_session import Answer, DebugSession, open
 from relax_explorer.core.session.inputs import call_values
 from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.ui import remembered_inputs
-from relax_explorer.ui.tui.debug_rows import RunView, run_view
+from relax_explorer.ui.tui.debug_rows import RunView, prepare, run_view
 from relax_explorer.ui.tui.host import Host
 from relax_explorer.ui.tui.jobs import Job
 from relax_explorer.ui.tui.selection import room
 from relax_explorer.viz.debug_text import answer_lines, stop_notice
 from relax_explorer.viz.ir_table import IrTable
 from relax_explorer.viz.value_page import value_page
+from relax_explorer.viz.value_readers import readers
 from relax_explorer.viz.visible import visible
 
 Work = Callable[[DebugSession], Answer]
@@ -53,6 +55,7 @@ class RunControl:
         )
         self.cancelled = 0  # number of cancellations: moves requested earlier are skipped
         self._tables: dict[str, IrTable] = {}
+        self._read_soon: e.Function | None = None  # whose readers are being found, or were
         self.shown_width = 0  # the cells of a row in the table of values that is shown; 0 before there is one
         self._tried: tuple[Any, ...] = ()  # a start that failed is not tried again by itself
 
@@ -113,27 +116,25 @@ class RunControl:
         tables: dict[str, IrTable] = {}
 
         def work(job: Job) -> tuple[DebugSession, RunView, str]:
+            with collector_at_rest():
+                prepare(session, stage, name, fn, tables)
+                if left is None:  # it may refer to itself, and would never be freed
+                    set_aside()  # what is found about a program stays; the collector would visit it while keys wait
+                return started()
+
+        def started() -> tuple[DebugSession, RunView, str]:
             values, made_up, failed = values_of(fn, given, is_recalled)
             debugger = session.debug(name, values, stage.number, BUDGET)
             opened = open_debug_session(session, debugger, stage.number)
             lost = opened.take_over(left) if left is not None else []
-            said = (
-                f"breakpoints without a place here: {', '.join(lost)}"
-                if lost
-                else f"the inputs of last time do not fit ({failed}), so they are made up: {made_up}; I changes them"
-                if failed
-                else f"the inputs of last time{f', made up: {made_up}' if made_up else ''}; I changes them"
-                if is_recalled
-                else f"inputs made up: {made_up}; I changes them"
-                if made_up
-                else ""
-            )
+            said = _start_notice(lost, failed, is_recalled, made_up)
             return opened, run_view(stage, opened, tables, None, width), said
 
         def done(result: tuple[DebugSession, RunView, str]) -> None:
             self.session, view, said = result
             self._tables, self.left = tables, None
             self.app.moved(view, False)
+            self._find_readers(view)
             if said:
                 self.app.say(said)
 
@@ -200,6 +201,7 @@ class RunControl:
         """Show the new position, and tell what the picture does not show."""
         answer, view = answered.answer, answered.view
         self.app.moved(view, answer.kind == "stop")
+        self._find_readers(view)
         if answered.is_over:
             self.stop()
             self._tried = ()
@@ -219,6 +221,24 @@ class RunControl:
             self.app.show_text(answer.data["title"], answer.data["lines"])
         else:
             self._tell(answer)
+
+    def _find_readers(self, view: RunView) -> None:
+        """Find who reads the values of a long function, which would delay its first picture, and show it then."""
+        stage, session = self.app.state.stage, self.session
+        fn = None if stage is None else stage.module.functions.get(view.function)
+        if view.values.readers is not None or type(fn) is not e.Function or fn is self._read_soon:
+            return
+        self._read_soon = fn
+
+        def done(_: object) -> None:
+            if session is not None and session is self.session:
+                self.drive(lambda session: Answer("nothing"), "reading")
+
+        def work(job: Job) -> None:
+            with collector_at_rest():
+                readers(fn)
+
+        self.app.jobs.start("readers", "looking for readers", work, done, is_quiet=True)
 
     def _tell(self, answer: Answer) -> None:
         """One line in the footer, more over the screen."""
@@ -274,6 +294,19 @@ class RunControl:
             lambda session: Answer("page", {"title": name, "lines": value_page(name, value, width)}),
             f"reading {name}",
         )
+
+
+def _start_notice(lost: list[str], failed: str, is_recalled: bool, made_up: str) -> str:
+    """What the footer says of the inputs and the breakpoints of a run that starts; empty if there is nothing to say."""
+    if lost:
+        return f"breakpoints without a place here: {', '.join(lost)}"
+    if failed:
+        return (
+            f"the inputs of last time do not fit ({failed}), so they are made up: {made_up}; I changes them"
+        )
+    if is_recalled:
+        return f"the inputs of last time{f', made up: {made_up}' if made_up else ''}; I changes them"
+    return f"inputs made up: {made_up}; I changes them" if made_up else ""
 
 
 def values_of(fn: e.Function, given: CallInputs, is_recalled: bool) -> tuple[list[Any], str, str]:

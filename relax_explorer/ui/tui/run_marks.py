@@ -12,19 +12,19 @@ from relax_explorer.viz.ir_table import IrTable
 class DoneValues(Mapping[int, Value]):
     """The values that the bindings of a frame have made so far, by the identity of the binding.
 
-    The registers are copied, for the frame goes on.
+    The registers are copied, for the frame goes on: those that were written, since the garbage collector visits each copy.
     """
 
     def __init__(self, frame: Frame) -> None:
         self._code, self._places = frame.plan.code, frame.plan.places
-        self._registers = list(frame.registers)
+        self._registers = frame.registers[: frame.plan.written_before(frame.pc)]
 
     def __getitem__(self, node: int) -> Value:
         """The value of the last instruction of the binding that was done. Raises KeyError if none was: its register is empty."""
         for place in reversed(self._places[node]):
-            value = self._registers[self._code[place].target]
-            if value is not None:
-                return value
+            slot = self._code[place].target
+            if slot < len(self._registers) and self._registers[slot] is not None:
+                return self._registers[slot]
         raise KeyError(node)
 
     def __iter__(self) -> Iterator[int]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from relax_explorer.core.diagnostics import ParseError
 from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir.node import collector_at_rest, set_aside, take_back
 from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.notations import is_contract
 from relax_explorer.core.session.folders import numbered_files
@@ -82,8 +83,6 @@ class StageControl:
                 self._shown(job, lambda: self.app.go_on("solver"))
                 job.tell(lambda: self._solved(solving))
                 return
-            from relax_explorer.core.ir.node import collector_at_rest
-
             with collector_at_rest(is_prompt=True):  # a key would wait for a full collection
                 stages, remark = reading.stages_of(path, self.const)
                 session = reading.session_of(path, stages, self.pipeline, self.profile)
@@ -138,11 +137,16 @@ class StageControl:
 
     def _advance(self, session: Session, job: Job) -> None:
         """Run the rest of a pipeline. The phases are derived here, since no key should wait for them."""
+        from relax_explorer.ui.tui.reading import prepare_details
+
         while not job.is_stale and (stage := session.advance()) is not None:
             if stage.changed:
                 session.diff(stage.number - 1, stage.number)  # here, since it takes long for large modules
             _ = stage.phase
             job.tell(lambda: self._grown(session))
+        with collector_at_rest():
+            prepare_details(session.stages[min(self.app.state.selection.stage, len(session.stages) - 1)])
+        job.tell(lambda: self._grown(session))
 
     def replan(self, plan: Plan, then: Callable[[], None]) -> None:
         """Run the program with another pipeline, from the first step that differs on. `then` is done after the last one."""
@@ -184,8 +188,7 @@ class StageControl:
 
     def _opened(self, session: Session, path: str) -> None:
         self.run.stop()
-        is_other = gc.get_freeze_count() > 0
-        gc.unfreeze()
+        is_other = take_back()
         self._jumps, self._at = [], 0
         first, options = session.stages[0], self.app.state.options
         if path != self.app.state.path:
@@ -201,7 +204,7 @@ class StageControl:
             self.app.show_screen("passes")
         if is_other:
             gc.collect()
-        gc.freeze()  # else each tenth key waits until the collector has visited the whole program
+        set_aside()  # else each tenth key waits until the collector has visited the whole program
         self.app.opened()
 
     def _solved(self, solving: Solving) -> None:
@@ -210,7 +213,7 @@ class StageControl:
         if old.session is not None:
             self.run.stop()
             self.run.calls.clear()
-        gc.unfreeze()
+        take_back()
         self._jumps, self._at = [], 0
         is_same = old.solving is not None and old.path == solving.path
         step = min(old.step, solving.last) if is_same else 0
@@ -222,7 +225,7 @@ class StageControl:
     def _grown(self, session: Session) -> None:
         if session is self.app.state.session:
             self.app.change(stages=len(session.stages))
-            gc.freeze()
+            set_aside()
             self._go_on()
 
     def _go_on(self, _: object = None) -> None:
