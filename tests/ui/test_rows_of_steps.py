@@ -95,8 +95,8 @@ async def test_a_long_function_tells_the_readers_behind_its_first_picture(
     async with app.run_test(size=(200, 60)) as pilot:
         await idle(pilot, app)
         await press(pilot, app, "2")
-        await idle(pilot, app)
         assert pictures == [False, True]
+        await press(pilot, app, "s")  # into another function
+        assert pictures == [False, True, False, True]
         await press(pilot, app, "s")
-        await idle(pilot, app)
-        assert pictures == [False, True, True]
+        assert pictures == [False, True, False, True, True]
