@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from relax_explorer.core.syntax.long_lines import LONGEST
 
 LARGE = 40_000  # characters; the tree of a shorter text is small, and as fast
-_SHORTEST, _PIECE = 16, 256  # lines: shorter runs aren't cut out, longer ones are parsed in pieces
+_SHORTEST, _PIECE = 16, 32  # lines: shorter runs aren't cut out, longer ones are parsed in pieces
 _BINDING = re.compile(r"([ \t]+)[A-Za-z_]\w*(?:: \S.*)? = (?!T\.)\S.*[)\w\]]$")
 _UNSAFE = re.compile(r"[#\\']|\"\"\"")
 

@@ -44,12 +44,14 @@ from relax_explorer.ui.tui.stage_control import StageControl
 from relax_explorer.ui.tui.state import State
 from relax_explorer.ui.tui.style_rules import StyleRules
 from relax_explorer.ui.tui.themes import chosen_theme, textual_theme
+from relax_explorer.ui.tui.turns import give_way
 from relax_explorer.ui.tui.tutorial import Tutorial
 from relax_explorer.ui.tui.widgets.line_view import LineView, Row, TextRows
 from relax_explorer.viz.tokens import MONO, THEMES, Tokens
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+    from textual.screen import Screen
 
     from relax_explorer.core.session.planned import Plan
     from relax_explorer.ui.tui.debug_rows import RunView
@@ -197,6 +199,11 @@ class Explorer(App[int]):
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """The variables of the style sheet, before a theme is chosen."""
         return textual_theme(self.tokens).variables
+
+    def _display(self, screen: Screen[object], renderable: RenderableType | None) -> None:
+        """Send a picture to the terminal. Another thread writes it."""
+        give_way()
+        super()._display(screen, renderable)
 
     def on_unmount(self) -> None:
         """End the threads of jobs. Give the programs back to the garbage collector: see `StageControl`."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import sys
 import threading
@@ -12,21 +11,20 @@ from typing import TYPE_CHECKING
 
 from relax_explorer.ui.files import CannotWrite
 from relax_explorer.ui.tui.app import PATIENCE, Explorer
+from relax_explorer.ui.tui.turns import event_loop
 
 if TYPE_CHECKING:
     from textual.pilot import Pilot
 
 NOT_WRITTEN = 3  # the exit status
-SWITCH = 0.0005  # seconds that work in another thread may keep the interpreter while a key waits; Python lets it keep 0.005
 
 
 def run_app(
     app: Explorer, pilot: Callable[[Pilot[object]], Coroutine[object, object, None]] | None = None
 ) -> int:
     """Open the explorer and return the exit status: 70 after an internal error. The terminal is restored. `pilot` presses keys first."""
-    sys.setswitchinterval(SWITCH)
     result = app.run(
-        auto_pilot=pilot, loop=asyncio.new_event_loop()
+        auto_pilot=pilot, loop=event_loop()
     )  # asyncio.run would wait for work that cannot be cancelled
     status = result or 0
     if app.recorder is not None:

@@ -23,6 +23,7 @@ from relax_explorer.ui.tui.jobs import Job
 from relax_explorer.ui.tui.painting import Painter
 from relax_explorer.ui.tui.screens.moving import Moving
 from relax_explorer.ui.tui.state import State
+from relax_explorer.ui.tui.turns import give_way, keep_turn
 from relax_explorer.ui.tui.typed import execute_typed
 from relax_explorer.ui.tui.widgets.command_input import BarInput, Choice, CommandInput, CommandMenu
 from relax_explorer.ui.tui.widgets.fixed_text import FixedText
@@ -153,8 +154,11 @@ class Frame(Moving):
             is_done.set()
             return lines
 
+        give_way()
         self.explorer.jobs.start(lane, "reading", timed, show, is_quiet=True)
-        if self._is_quick.get(lane) and is_done.wait(QUICK):
+        is_shown = self._is_quick.get(lane) and is_done.wait(QUICK)
+        keep_turn()
+        if is_shown:
             show(lines)
 
     @property
