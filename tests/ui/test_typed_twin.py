@@ -14,10 +14,11 @@ from relax_explorer.ui.tui.typed import TYPED
 from relax_explorer.ui.tui.typed_twin import ALONE, TWINS, twin_of_line
 from relax_explorer.ui.tui.widgets.command_input import CommandInput
 from tests.cli.test_commands import rxe_cli
-from tests.ui.test_explorer import screen_text
-from tests.ui.test_screens import FIRST, folder, idle, press
+from tests.ui.test_contract_answers import opened, program
+from tests.ui.test_explorer import screen_text, wait
+from tests.ui.test_screens import FIRST, folder, idle, press, typed
 
-__all__ = ["folder"]
+__all__ = ["folder", "program"]
 
 PRIVATE = FIRST.replace(
     "    @R.function\n    def other",
@@ -127,7 +128,18 @@ async def test_a_program_with_passes(tmp_path: Path) -> None:
         assert "@" not in twin_of_line(app, "compare 0"), "the stages of passes are no files"
         assert "call_tir" in answer(twin_of_line(app, "stage LegalizeOps"))
         app.stage_control.show(1)
-        assert twin_of_line(app, "compare 0") == "", "only the last stage is compared with the first one"
+        between = twin_of_line(app, "compare 0")
+        assert "program.py@0 " in between
+        assert "program.py@1 " in between
+        printed = answer(between)
+        assert "@1 CanonicalizeBindings" in printed, "not the last stage"
+        assert ": equal" in printed
+        app.show_screen("compare", starts=False)
+        app.verdicts.compare(2)
+        await idle(pilot, app)
+        assert "program.py@1 " in command_line(app)
+        assert "program.py@2 " in command_line(app)
+        assert "@2 LegalizeOps" in answer(command_line(app))
         app.stage_control.show(2)
         assert ": equal" in answer(twin_of_line(app, "compare 0"))
         assert "--theme mono" in twin_of_line(app, "theme mono")
@@ -143,6 +155,19 @@ async def test_a_program_with_passes(tmp_path: Path) -> None:
         assert "d = (2,) f32" in answer(twin)
         assert "--private --profile" not in command_line(app)
         assert "--stage 0" in command_line(app)
+
+
+async def test_standard_input_has_no_stages_to_compare(program: str) -> None:
+    app = Explorer(program, "CanonicalizeBindings,LegalizeOps")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await opened(pilot, app)
+        await typed(pilot, app, "relax")
+        await wait(pilot, lambda: app.state.session is not None and app.state.stages == 3)
+        await idle(pilot, app)
+        app.stage_control.show(1)
+        assert twin_of_line(app, "compare 0") == ""
+        app.stage_control.show(2)
+        assert " --relax | relax-explorer compare - --passes" in twin_of_line(app, "compare 0")
 
 
 async def test_compare_alone_names_the_stage_that_it_would_take(folder: str) -> None:

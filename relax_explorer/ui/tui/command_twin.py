@@ -50,9 +50,12 @@ def inputs(call: CallInputs) -> dict[str, object]:
 
 
 def pair(app: Controls, a: int, b: int) -> dict[str, object]:
-    """Two recorded stages as `compare` and `diff` take them; stages that passes made are named by the passes alone."""
+    """Two stages as `compare` takes them; of passes, the first and the last one need no names.
+
+    Standard input has no stages: `-@1` looks like an option.
+    """
     session = app.state.session
-    if session is None or session.pipeline:
+    if session is None or is_contract(app.state.path) or (session.pipeline and (a, b) == (0, session.total)):
         return {}
     return {key: f"{app.state.path}@{session.stages[number].label}" for key, number in (("a", a), ("b", b))}
 

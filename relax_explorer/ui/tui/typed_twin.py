@@ -70,7 +70,7 @@ def _who(app: Controls, text: str) -> str:
 
 
 def _compare(app: Controls, text: str) -> str:
-    """Recorded stages are named. Of the stages that passes made, the first and the last one are compared, and no others."""
+    """The two stages in their order, as the explorer compares them."""
     session, here = app.state.session, app.state.selection.stage
     if session is None:
         return ""
@@ -79,9 +79,10 @@ def _compare(app: Controls, text: str) -> str:
     except KeyError:
         return ""
     first, last = min(other, here), max(other, here)
-    if first == last or (session.pipeline and (first, last) != (0, session.total)):
+    named = pair(app, first, last)
+    if first == last or not (named or (first, last) == (0, session.total)):
         return ""
-    return called(app, "compare", **pair(app, first, last))
+    return called(app, "compare", **named)
 
 
 def _bisect(app: Controls, text: str) -> str:
