@@ -124,3 +124,21 @@ async def test_a_click_beside_the_terminal_closes_nothing(column: int, is_open: 
         await pilot.pause()
         await wait(pilot, lambda: (app.screen is palette) is is_open)
         assert app.return_code is None
+
+
+async def test_a_search_ends_in_a_palette_that_lost_its_list() -> None:
+    app = Explorer(str(SAMPLES[0]))
+    async with app.run_test(size=(100, 30)) as pilot:
+        await opened(app, pilot)
+        found = await with_palette(app, pilot)
+        palette = app.screen
+        assert isinstance(palette, Palette)
+        assert found.has_class("--visible")
+        await found.remove()
+        palette._list_visible = False
+        palette._show_busy = True
+        await pilot.pause()
+        palette._show_busy = False
+        palette._refresh_command_list(found, [], True)
+        await pilot.press("escape")
+        await wait(pilot, lambda: app.screen is app.frame)

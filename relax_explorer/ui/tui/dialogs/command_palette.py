@@ -53,3 +53,13 @@ class Palette(CommandPalette, Settling):
         """Pass an action on to the list. Without room for a line, Textual's list knows no pages and raises KeyError."""
         if self.query_one(CommandList).scrollable_content_region:
             super()._action_command_list(action)
+
+    def _watch__list_visible(self) -> None:
+        """Show or hide the list. A search may end when the palette has lost it."""
+        if self.query(CommandList):
+            super()._watch__list_visible()
+
+    async def _watch__show_busy(self) -> None:
+        """Show or hide that a search goes on, likewise."""
+        if self.query(CommandList):
+            await super()._watch__show_busy()
