@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from relax_explorer.core.arith.prove import Answer
+from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ops.tensor import joining
@@ -80,9 +81,9 @@ def a_product_is_turned(patch: pytest.MonkeyPatch) -> None:
 def the_least_specific_variant_comes_first(patch: pytest.MonkeyPatch) -> None:
     dispatcher = specialize_shapes._dispatcher
 
-    def reversed_dispatcher(fn: Any, calls: Any) -> Any:
-        calls.variants.reverse()
-        return dispatcher(fn, calls)
+    def reversed_dispatcher(name: str, fn: e.Function, calls: specialize_shapes._Calls) -> e.Function:
+        calls.variants[name].reverse()
+        return dispatcher(name, fn, calls)
 
     patch.setattr(specialize_shapes, "_dispatcher", reversed_dispatcher)
 
