@@ -10,17 +10,21 @@ from collections.abc import Iterator
 import pytest
 
 from relax_explorer.ui.tui import turns
-from relax_explorer.ui.tui.turns import LONG, SHORT, Turns, event_loop, give_way, keep_turn
+from relax_explorer.ui.tui.app import Explorer
+from relax_explorer.ui.tui.turns import LONG, SHORT, Turns, event_loop, give_way, keep_turn, take_turns
+from tests.support.roundtrip import SAMPLES
+from tests.ui.test_explorer import opened
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the event loop of Windows takes no turns")
 
 
 @pytest.fixture(autouse=True)
 def interval() -> Iterator[None]:
-    before, were_taken = sys.getswitchinterval(), Turns.are_taken
+    before, flags = sys.getswitchinterval(), (Turns.is_in_use, Turns.are_taken)
+    Turns.is_in_use = Turns.are_taken = True
     yield
     sys.setswitchinterval(before)
-    Turns.are_taken = were_taken
+    Turns.is_in_use, Turns.are_taken = flags
 
 
 @pytest.fixture
@@ -66,7 +70,6 @@ def test_others_have_the_interpreter_while_the_loop_waits(
         return []
 
     monkeypatch.setattr(selectors.DefaultSelector, "select", select)
-    Turns.are_taken = True
     with Turns() as selector:
         sys.setswitchinterval(0.1)
         selector.select(None)
@@ -79,15 +82,26 @@ def test_others_have_the_interpreter_while_the_loop_waits(
     assert during == pytest.approx([SHORT, SHORT])
 
 
-def test_turns_are_taken_only_by_the_loop_of_the_explorer() -> None:
-    Turns.are_taken = False
+def test_turns_are_taken_in_the_loop_of_the_explorer_from_the_first_key_on(
+    pipe: tuple[int, int], clock: list[float]
+) -> None:
+    Turns.is_in_use = Turns.are_taken = False
     sys.setswitchinterval(0.003)
+    take_turns()
     give_way()
     keep_turn()
     assert sys.getswitchinterval() == pytest.approx(0.003)
     loop = event_loop()
     loop.close()
+    keep_turn()
     assert sys.getswitchinterval() == pytest.approx(SHORT)
+    with Turns() as selector:
+        selector.register(pipe[0], selectors.EVENT_READ)
+        os.write(pipe[1], b"x")
+        assert [bool(selector.select(0)) for _ in range(3)] == [True] * 3, "the user waits for the reader"
+        assert sys.getswitchinterval() == pytest.approx(SHORT)
+        take_turns()
+        assert [bool(selector.select(0)) for _ in range(3)] == [True, False, False]
     keep_turn()
     assert sys.getswitchinterval() == pytest.approx(LONG)
     give_way()
@@ -96,6 +110,7 @@ def test_turns_are_taken_only_by_the_loop_of_the_explorer() -> None:
 
 def test_work_that_is_left_is_done_before_the_next_poll() -> None:
     loop = event_loop()
+    take_turns()
     polled: list[int] = []
     selector = loop._selector
     select = selector.select
@@ -121,3 +136,13 @@ def test_work_that_is_left_is_done_before_the_next_poll() -> None:
     loop.close()
     assert len(polled) >= 200
     assert sum(polled) < 20, "a poll gives a turn away"
+
+
+async def test_a_key_takes_turns() -> None:
+    Turns.are_taken = False
+    app = Explorer(str(SAMPLES[0]))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await opened(app, pilot)
+        assert not Turns.are_taken
+        await pilot.press("j")
+        assert Turns.are_taken

@@ -44,7 +44,7 @@ from relax_explorer.ui.tui.stage_control import StageControl
 from relax_explorer.ui.tui.state import State
 from relax_explorer.ui.tui.style_rules import StyleRules
 from relax_explorer.ui.tui.themes import chosen_theme, textual_theme
-from relax_explorer.ui.tui.turns import give_way
+from relax_explorer.ui.tui.turns import give_way, take_turns
 from relax_explorer.ui.tui.tutorial import Tutorial
 from relax_explorer.ui.tui.widgets.line_view import LineView, Row, TextRows
 from relax_explorer.viz.tokens import MONO, THEMES, Tokens
@@ -183,6 +183,8 @@ class Explorer(App[int]):
         """Pass an event on, and note it if keys are recorded. Keys and clicks behind the end have no screen."""
         if self._is_leaving and isinstance(event, (InputEvent, Paste)):
             return
+        if isinstance(event, InputEvent):
+            take_turns()
         if self.recorder is not None:
             self.recorder.take(event, not self.jobs.is_idle)
         await super().on_event(event)

@@ -28,10 +28,16 @@ def keep_turn() -> None:
         sys.setswitchinterval(LONG)
 
 
+def take_turns() -> None:
+    """Keep the interpreter from now on: a key came. Until then the user waits for the thread that reads the program."""
+    Turns.are_taken = Turns.is_in_use
+
+
 class Turns(selectors.DefaultSelector):
     """Polls only when nothing is left to do, or a while after the last poll, and gives the interpreter away only then."""
 
-    are_taken: ClassVar[bool] = False  # by the event loop of this process
+    is_in_use: ClassVar[bool] = False  # by the event loop of this process
+    are_taken: ClassVar[bool] = False
 
     def __init__(self) -> None:
         super().__init__()
@@ -39,6 +45,8 @@ class Turns(selectors.DefaultSelector):
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         """The files that are ready within some seconds. Without time to wait the list may be empty though some are."""
+        if not self.are_taken:
+            return super().select(timeout)
         if timeout is not None and timeout <= 0 and time.perf_counter() - self._polled < LONG:
             return []
         give_way()
@@ -54,5 +62,5 @@ def event_loop() -> asyncio.AbstractEventLoop:
     sys.setswitchinterval(SHORT)
     if sys.platform == "win32":
         return asyncio.new_event_loop()
-    Turns.are_taken = True
+    Turns.is_in_use, Turns.are_taken = True, False
     return asyncio.SelectorEventLoop(Turns())
