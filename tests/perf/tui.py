@@ -195,13 +195,13 @@ PEER = shutil.which("xdsl-gui")
 THEIR_TEXT = b"arith"
 
 TUI = [
-    Benchmark("first-frame-textual", _floor, repeat=3),
+    Benchmark("first-frame-textual", _floor, repeat=6),
     Benchmark("idle-1000", partial(_idle, 1_000), repeat=1, limit=0.002),
     *[
         benchmark
         for bindings, limit in FIRST.items()
         for benchmark in (
-            Benchmark(f"first-frame-{bindings}", partial(_first_frame, bindings), repeat=2, limit=limit),
+            Benchmark(f"first-frame-{bindings}", partial(_first_frame, bindings), repeat=6, limit=limit),
             Benchmark(f"key-down-{bindings}", partial(_key, bindings, b"j"), repeat=1, limit=0.03),
             Benchmark(f"key-page-{bindings}", partial(_key, bindings, b"\x04"), repeat=1, limit=0.03),
             Benchmark(f"key-step-{bindings}", partial(_key, bindings, b"s", STEPS), repeat=1, limit=0.03),

@@ -31,7 +31,8 @@ from relax_explorer.core.syntax.python_text import python_text
 from relax_explorer.core.syntax.written import dotted, dtype_of_prefix
 
 _ALLOWED_IMPORTS = ("tvm", "typing", "__future__")
-_CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")
+_CONTROLS = (*map(chr, range(0x09)), *map(chr, range(0x0E, 0x20)), "\x7f")
+_CONTROL = re.compile(f"[{re.escape(''.join(_CONTROLS))}]")  # several times as slow as to look for each
 
 
 def parse(text: str, filename: str = "<text>", experimental: bool = False) -> IRModule:
@@ -83,7 +84,7 @@ def _read(
 
 def _tree(source: Source, text: str, report: Report, after: int = 0) -> ast.Module | None:
     """Python's tree of the text. A line with a syntax error is reported and skipped; `after` is the last such line."""
-    control = _CONTROL.search(source.text)
+    control = _CONTROL.search(source.text) if any(map(source.text.__contains__, _CONTROLS)) else None
     if control is not None:
         line, column = source.position(control.start())
         report.say(
