@@ -61,7 +61,7 @@ def _campaign(oracle: Oracle, variant: Variant, texts: list[tuple[str, str]], sh
         if ready is not None and not ready.ok:
             outcomes["not asked"] += 1
             continue
-        text = given if ready is None else ready.get().text
+        text = given if ready is None else ready.get()
         try:
             outcome = compare(oracle, text, (variant.name, variant.options), variant.in_tvm)
         except Exception as error:  # noqa: BLE001  # a fault of a pass; the other programs are still of interest

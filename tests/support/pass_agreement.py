@@ -14,7 +14,7 @@ from relax_explorer.core.passes.contract import PROFILES
 from tests.support import mdtest
 from tests.support.corpus import CORPUS, MODELS
 from tests.support.layer_material import layer_material, loss_material
-from tests.support.oracle import Oracle, Pass
+from tests.support.oracle import Applied, Oracle, Pass, Program
 from tests.support.pass_material import pass_material
 from tests.support.roundtrip import SAMPLES
 
@@ -73,11 +73,15 @@ def _is_good(case: mdtest.Case) -> bool:
 
 
 def compare(
-    oracle: Oracle, text: str, ours: tuple[str, dict[str, Any]], theirs: Pass | None = None
+    oracle: Oracle, given: str | Applied, ours: tuple[str, dict[str, Any]], theirs: Pass | None = None
 ) -> Outcome:
-    """Apply a pass here and in TVM (`theirs`, if it is called differently there), and compare the structure of the results."""
+    """Apply a pass here and in TVM (`theirs`, if it is called differently there), and compare the structure of the results.
+
+    `given` is a text, or TVM's module after other passes: TVM prints some of these in forms that it does not read back.
+    """
     name, options = ours
-    answer = oracle.apply(text, [theirs or (name, options)])
+    text = given if isinstance(given, str) else given.text
+    answer = oracle.apply(asked(given), [theirs or (name, options)])
     if not answer.ok:
         return Outcome("not asked", f"{answer.kind}: {answer.error[-200:]}")
     try:
@@ -93,11 +97,16 @@ def compare(
     equal = oracle.equal(printed, result.handle)
     if equal.ok and equal.get().mapped:
         return Outcome("same" if after is before else "agree")
-    read = oracle.script(text)
+    read = oracle.script(asked(given))
     if read.ok and not is_equal(before, read.get()):
         return Outcome("read differently")
     mismatch = equal.get().mismatch if equal.ok else equal.error[-200:]
     return Outcome("differ", f"{mismatch}\n---- ours\n{printed}\n---- TVM\n{result.text}")
+
+
+def asked(given: str | Applied) -> Program:
+    """The program about which TVM is asked."""
+    return given if isinstance(given, str) else given.handle
 
 
 def agreement(oracle: Oracle, text: str, name: str) -> dict[str, bool]:

@@ -1,7 +1,8 @@
 """A plan for the memory of tensors: which allocations of a block may use one storage.
 
 An allocation lives from its binding to its last use in the same block. Its memory is planned only if everything that may use it is
-known: kernels and operators of the same block. Results, branches and unknown functions may keep it longer.
+known: kernels and operators of the same block. Results, branches and unknown functions may keep it longer. A branch uses storages
+that are free around it. Its own ones end with it, for only it allocates them.
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ from bisect import bisect_left, insort
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from relax_explorer.core.arith.simplify import simplify
+from relax_explorer.core.arith.bounds import bounds
+from relax_explorer.core.arith.form import CANONICAL
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
@@ -59,9 +61,9 @@ def plan(fn: e.Function, module: IRModule) -> Plan:
     if not lives.tensors:
         return Plan()
     result = Plan()
-    bounds = _upper_bounds(fn)
+    largest = _upper_bounds(fn)
     for block in lives.blocks:
-        _Block(lives, result, bounds).run(block)
+        _Pool(lives, result, largest).plan(block)
     return result
 
 
@@ -72,12 +74,13 @@ class _Lives:
         self.module, self.fn = module, fn
         self.tensors: dict[e.Var, tuple[_Tensor, ...]] = {}
         self.fields: dict[e.Var, tuple[e.Expr, ...]] = {}  # those of tuples
-        self.blocks: list[e.BindingBlock] = []
-        self._sequence(fn.body)
+        self.blocks: list[e.BindingBlock] = []  # without those of branches
+        self._sequence(fn.body, False)
 
-    def _sequence(self, seq: e.SeqExpr) -> None:
+    def _sequence(self, seq: e.SeqExpr, is_branch: bool) -> None:
         for block in seq.blocks:
-            self.blocks.append(block)
+            if not is_branch:
+                self.blocks.append(block)
             for binding in block.bindings:
                 self._binding(binding, block)
         self._discard(variables(seq.body))
@@ -91,18 +94,18 @@ class _Lives:
         if inner:
             self._discard(variables(value))
             for seq in inner:
-                self._sequence(seq)
+                self._sequence(seq, type(value) is e.If)
             return
         if not self.tensors:  # as in a module whose memory is planned already
             self._note_fields(binding)
             return
         found = self._found(binding)
-        for tensor in found:
+        for tensor in found if type(value) is e.Call else ():  # others read no element
             if tensor.block is not block:
                 tensor.is_planned = False
         if found and binding.var is not None and self.keeps(binding):
             self.tensors[binding.var] = found
-        elif type(value) is not e.Call or not self._is_known(binding, value):
+        elif self._field(value) is None and not self._is_known(binding):
             self._discard(reads(binding))
         for tensor in self.used(value):
             tensor.uses += 1
@@ -111,7 +114,7 @@ class _Lives:
         """The tensors that a binding reads. For a field of a known tuple, those of the field."""
         value = binding.value
         self._note_fields(binding)
-        field = self._field(value) if type(value) is e.TupleGetItem else None
+        field = self._field(value)
         read = reads(binding) if field is None else variables(field)
         return tuple(dict.fromkeys(self._of(read)))
 
@@ -119,8 +122,10 @@ class _Lives:
         if type(binding.value) is e.Tuple and binding.var is not None:
             self.fields[binding.var] = binding.value.fields
 
-    def _field(self, item: e.TupleGetItem) -> e.Expr | None:
-        """The field of a known tuple. A field that is not there is reported by inference."""
+    def _field(self, item: e.Expr) -> e.Expr | None:
+        """The field that is taken of a known tuple. A field that is not there is reported by inference."""
+        if not isinstance(item, e.TupleGetItem):
+            return None
         fields = self.fields.get(item.tuple, ()) if isinstance(item.tuple, e.Var) else ()
         return fields[item.index] if 0 <= item.index < len(fields) else None
 
@@ -137,9 +142,9 @@ class _Lives:
             return True
         return type(value.op) is e.OpRef and value.op.name in _ALIASES
 
-    def _is_known(self, binding: e.Binding, call: e.Call) -> bool:
-        """True if a call uses its operands only while it runs."""
-        op = call.op
+    def _is_known(self, binding: e.Binding) -> bool:
+        """True for a call that uses its operands only while it runs."""
+        op = binding.value.op if type(binding.value) is e.Call else None
         if type(op) is e.GlobalVar:
             return isinstance(self.module.functions.get(op.name), PrimFunc)
         if type(op) is e.ExternFunc:  # its result may use the memory of an operand
@@ -156,36 +161,54 @@ class _Lives:
             yield from self.tensors.get(var, ())
 
 
-class _Block:
-    """Plans one block: storages that are free at the current binding, by dtype, device and scope."""
+class _Pool:
+    """The storages that are free at the current binding, by dtype, device and scope."""
 
-    def __init__(self, lives: _Lives, result: Plan, bounds: dict[p.PrimVar, p.PrimExpr]) -> None:
-        self.lives, self.result, self.bounds = lives, result, bounds
+    def __init__(self, lives: _Lives, result: Plan, largest: dict[p.PrimVar, p.PrimExpr]) -> None:
+        self.lives, self.result, self.largest = lives, result, largest
         self.free: dict[object, list[tuple[int, int, Storage]]] = {}  # those of known size, sorted by it
-        self.symbolic: dict[object, list[Storage]] = {}
+        self.symbolic: dict[object, dict[object, list[Storage]]] = {}  # by the value of the size
         self.left: dict[_Tensor, int] = {}
         self.released = 0
+        self.made = set[Storage]()  # by the branch that is planned
 
-    def run(self, block: e.BindingBlock) -> None:
+    def plan(self, block: e.BindingBlock) -> None:
         """Give each planned allocation of a block a storage."""
         for binding in block.bindings:
             tensors = self.lives.tensors.get(binding.var, ()) if binding.var is not None else ()
             if is_allocation(binding.value) and tensors and tensors[0].is_planned:
                 self.result.storages[binding] = self._request(binding.value)
                 self.left[tensors[0]] = tensors[0].uses
-                continue
-            for tensor in self.lives.used(binding.value):
-                if tensor in self.left:
-                    self.left[tensor] -= 1
-                    if self.left[tensor] == 0:
-                        del self.left[tensor]
-                        self._release(self.result.storages[tensor.binding])
+            elif type(binding.value) is e.If:
+                for branch in sequences(binding.value):
+                    self._branch(branch)
+            else:
+                self._use(binding)
+
+    def _branch(self, seq: e.SeqExpr) -> None:
+        """Plan a branch with the free storages, to which its own ones do not belong behind it."""
+        around, self.made = self.made, set()
+        for block in seq.blocks:
+            self.plan(block)
+        for key in {_key(storage.dtype, storage.place) for storage in self.made}:
+            self.free[key] = [item for item in self.free.get(key, []) if item[2] not in self.made]
+            for storages in self.symbolic.get(key, {}).values():
+                storages[:] = [storage for storage in storages if storage not in self.made]
+        self.made = around
+
+    def _use(self, binding: e.Binding) -> None:
+        for tensor in self.lives.used(binding.value):
+            if tensor in self.left:
+                self.left[tensor] -= 1
+                if self.left[tensor] == 0:
+                    del self.left[tensor]
+                    self._release(self.result.storages[tensor.binding])
 
     def _request(self, call: e.Call) -> Storage:
         lengths, dtype, device, scope = call.args
         assert isinstance(lengths, e.ShapeExpr)  # inference refuses other operands
         assert isinstance(dtype, e.DataTypeImm)
-        size = _bytes(lengths.values, dtype.value, self.bounds)
+        size = _bytes(lengths.values, dtype.value, self.largest)
         key = _key(dtype.value, (device, scope))
         if isinstance(size, p.IntImm):
             found = self._of_size(size.value, self.free.get(key, []))
@@ -193,11 +216,11 @@ class _Block:
                 storage, known = found
                 storage.size = p.IntImm(max(size.value, known), INT64)
                 return storage
-        else:
-            for number, storage in enumerate(self.symbolic.get(key, ())):
-                if storage.size is size:
-                    return self.symbolic[key].pop(number)
-        return Storage(size, dtype.value, (device, scope))
+        elif fitting := self.symbolic.get(key, {}).get(_value(size)):
+            return fitting.pop(0)
+        new = Storage(size, dtype.value, (device, scope))
+        self.made.add(new)
+        return new
 
     def _of_size(self, size: int, free: list[tuple[int, int, Storage]]) -> tuple[Storage, int] | None:
         """The smallest free storage that is large enough, else the largest one, with its size; neither far from `size`."""
@@ -215,7 +238,7 @@ class _Block:
             self.released += 1  # of equal sizes, the one that was released first comes first
             insort(self.free.setdefault(key, []), (storage.size.value, self.released, storage))
         else:
-            self.symbolic.setdefault(key, []).append(storage)
+            self.symbolic.setdefault(key, {}).setdefault(_value(storage.size), []).append(storage)
 
 
 def _key(dtype: DType, place: tuple[e.Expr, e.Expr]) -> object:
@@ -223,12 +246,12 @@ def _key(dtype: DType, place: tuple[e.Expr, e.Expr]) -> object:
     return dtype, getattr(device, "value", device), getattr(scope, "value", scope)
 
 
-def _bytes(lengths: tuple[p.PrimExpr, ...], dtype: DType, bounds: dict[p.PrimVar, p.PrimExpr]) -> p.PrimExpr:
-    """The size of a tensor in bytes, the number in front of the symbolic lengths."""
+def _bytes(lengths: tuple[p.PrimExpr, ...], dtype: DType, largest: dict[p.PrimVar, p.PrimExpr]) -> p.PrimExpr:
+    """The size of a tensor in bytes at most, the number in front of the symbolic lengths."""
     factor = (dtype.bits * dtype.lanes + 7) // 8
     rest: list[p.PrimExpr] = []
     for length in lengths:
-        known = simplify(substitute(length, bounds)) if bounds else length
+        known = _at_most(length, largest)
         if isinstance(known, p.IntImm):
             factor *= known.value
         else:
@@ -239,17 +262,31 @@ def _bytes(lengths: tuple[p.PrimExpr, ...], dtype: DType, bounds: dict[p.PrimVar
     product = rest[0]
     for length in rest[1:]:
         product = product * length
-    return simplify(product * number) if _has_sum(product) else number * product
+    return number * product
 
 
-def _has_sum(expr: p.PrimExpr) -> bool:
-    todo = [expr]
-    while todo:
-        item = todo.pop()
-        if type(item) not in (p.Mul, p.PrimVar, p.IntImm):
-            return True
-        todo.extend(getattr(item, name) for name in item.operands)
-    return False
+def _value(size: p.PrimExpr) -> object:
+    """Equal for sizes that are equal in every run, as far as their canonical forms tell."""
+    return frozenset(CANONICAL.polynomial(size).items())
+
+
+def _at_most(length: p.PrimExpr, largest: dict[p.PrimVar, p.PrimExpr]) -> p.PrimExpr:
+    """A length, or a number that it never exceeds, or a length that is no smaller and has fewer variables."""
+    if isinstance(length, p.IntImm) or (isinstance(length, p.PrimVar) and length not in largest):
+        return length
+    limited = substitute(length, {var: p.Min(var, most) for var, most in largest.items()})
+    most = bounds(limited)[1]
+    if isinstance(length, p.FloorMod) and isinstance(length.b, p.IntImm) and length.b.value > 0:
+        most = length.b.value - 1
+    if most is not None:
+        return p.IntImm(max(most, 0), INT64)
+    if not largest:
+        return length
+    rises = all(
+        factor >= 0 and all(isinstance(atom, p.PrimVar) for atom in atoms)
+        for atoms, factor in CANONICAL.polynomial(length).items()
+    )
+    return substitute(length, largest) if rises else length
 
 
 def _upper_bounds(fn: e.Function) -> dict[p.PrimVar, p.PrimExpr]:
