@@ -1,0 +1,210 @@
+"""StaticPlanBlockMemory: which storages there are, how large they are, and who uses them."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+import pytest
+
+from relax_explorer.core.passes.pipeline import apply_pass
+from relax_explorer.core.syntax.parser import parse
+
+KERNEL = """    @T.prim_func
+    def k{source}{to}(a: T.handle, b: T.handle):
+        {lengths} = T.int64(), T.int64(), T.int64(), T.int64()
+        A = T.match_buffer(a, ({first},), "float32")
+        B = T.match_buffer(b, ({second},), "float32")
+        T.evaluate(0)
+
+"""
+KERNELS = "".join(
+    [
+        KERNEL.format(
+            source=source,
+            to=to,
+            lengths="p, q, r, s",
+            first=", ".join("pq"[:source]),
+            second=", ".join("rs"[:to]),
+        )
+        for source in (1, 2)
+        for to in (1, 2)
+    ]
+)
+
+
+def planned(body: str, attrs: str = "") -> tuple[list[str], dict[str, str]]:
+    """The sizes of the storages in order, and the storage of each planned tensor, of a program with this body."""
+    lines = "\n".join(["        " + line for line in body.strip().split("\n")])
+    text = (
+        f"@I.ir_module\nclass M:\n{KERNELS}    @R.function(pure=False)\n"
+        '    def main(x: R.Tensor((1,), "float32"), of: R.Shape(["n", "m"]), c: R.Tensor((), "bool")) -> R.Object:\n'
+        f"        R.func_attr({{{attrs}}})\n        n = T.int64()\n        m = T.int64()\n        cls = M\n{lines}\n"
+    )
+    result = apply_pass(parse(text), "StaticPlanBlockMemory")
+    printed = result.script()
+    storages = re.findall(r"(\w+): \S+ = R\.memory\.alloc_storage\(R\.shape\(\[(.*?)\]\)", printed)
+    tensors = re.findall(r"(\w+): R\.Tensor.* = R\.memory\.alloc_tensor\((\w+), ", printed)
+    return [size for _, size in storages], dict(tensors)
+
+
+def rank_of(lengths: str) -> int:
+    """How many lengths there are."""
+    listed = ast.parse(f"[{lengths}]", mode="eval").body
+    assert isinstance(listed, ast.List)
+    return len(listed.elts)
+
+
+def chain(*lengths: str) -> str:
+    """Tensors of these lengths, each made from the one before. The last tensor is the result, which is not planned."""
+    lines, before, rank = [], "x", 1
+    for number, length in enumerate([*lengths, "1"]):
+        now = rank_of(length)
+        lines.append(
+            f"t{number} = R.builtin.alloc_tensor(R.shape([{length}]), R.dtype('float32'), R.prim_value(0))"
+        )
+        lines.append(f"cls.k{rank}{now}({before}, t{number})")
+        before, rank = f"t{number}", now
+    return "\n".join([*lines, f"return {before}"])
+
+
+BOUND = '"tir_var_upper_bound": {"n": 10}'
+
+
+@pytest.mark.parametrize(
+    ("length", "attrs", "size"),
+    [
+        ("n", BOUND, "40"),
+        ("n + 2", BOUND, "48"),
+        ("10 - n", BOUND, "40"),
+        ("20 - n", BOUND, "80"),
+        ("T.max(10 - n, 3)", BOUND, "40"),
+        ("n * n", BOUND, "400"),
+        ("n * (10 - n)", BOUND, "400"),
+        ("m", BOUND, "4 * m"),
+        ("m - n", BOUND, "4 * (m - n)"),
+        ("n % 4", "", "12"),
+        ("n % 4", BOUND, "12"),
+        ("T.min(n, 4)", "", "16"),
+        ("n", "", "4 * n"),
+        ("n + 1", "", "4 * (n + 1)"),
+        ("n, m", BOUND, "40 * m"),
+    ],
+)
+def test_a_storage_is_as_large_as_the_tensor_can_be(length: str, attrs: str, size: str) -> None:
+    assert planned(chain(length), attrs) == ([size], {"t0": "storage"})
+
+
+@pytest.mark.parametrize(
+    ("first", "third", "is_shared"),
+    [
+        ("n * 2, m", "n, m * 2", True),
+        ("n + 1", "1 + n", True),
+        ("n + n", "n * 2", True),
+        ("n * (m + 1)", "n * m + n", True),
+        ("n, m", "m, n", True),
+        ("n", "m", False),
+        ("n + 1", "n", False),
+        ("n // 2 * 2", "n", False),
+    ],
+)
+def test_equal_sizes_share_a_storage_however_they_are_written(
+    first: str, third: str, is_shared: bool
+) -> None:
+    _, tensors = planned(chain(first, "3", third))
+    assert (tensors["t0"] == tensors["t2"]) is is_shared
+    assert tensors["t1"] not in (tensors["t0"], tensors["t2"])
+
+
+def test_a_larger_tensor_widens_a_free_storage() -> None:
+    assert planned(chain("8", "8", "10"))[0] == ["40", "32"]
+
+
+BRANCH = """
+a = R.builtin.alloc_tensor(R.shape([8]), R.dtype("float32"), R.prim_value(0))
+cls.k11(x, a)
+b = R.builtin.alloc_tensor(R.shape([8]), R.dtype("float32"), R.prim_value(0))
+cls.k11(a, b)
+if c:
+    u = R.builtin.alloc_tensor(R.shape([8]), R.dtype("float32"), R.prim_value(0))
+    cls.k11(x, u)
+    v = R.builtin.alloc_tensor(R.shape([LENGTH]), R.dtype("float32"), R.prim_value(0))
+    cls.k11(u, v)
+    cls.k11(v, x)
+    y = x
+else:
+    o = R.builtin.alloc_tensor(R.shape([8]), R.dtype("float32"), R.prim_value(0))
+    cls.k11(x, o)
+    cls.k11(o, x)
+    y = x
+d = R.builtin.alloc_tensor(R.shape([LENGTH]), R.dtype("float32"), R.prim_value(0))
+cls.k11(b, d)
+r = R.builtin.alloc_tensor(R.shape([8]), R.dtype("float32"), R.prim_value(0))
+cls.k11(d, r)
+return (r, y)
+"""
+
+
+@pytest.mark.parametrize("length", ["500", "n"])
+def test_branches_use_what_is_free_around_them_and_keep_their_own(length: str) -> None:
+    sizes, tensors = planned(BRANCH.replace("LENGTH", length))
+    assert tensors["u"] == tensors["o"] == tensors["a"], "free around the branches, of which one runs"
+    assert tensors["b"] not in [tensors[name] for name in "auovd"], "it is read behind the branches"
+    assert tensors["v"] != tensors["d"], "only one branch allocates it"
+    assert len(sizes) == 4
+
+
+@pytest.mark.parametrize("length", ["500", "n"])
+def test_a_storage_of_a_branch_is_not_used_by_the_other(length: str) -> None:
+    body = BRANCH.replace(
+        "o = R.builtin.alloc_tensor(R.shape([8])", "o = R.builtin.alloc_tensor(R.shape([LENGTH])"
+    )
+    _, tensors = planned(body.replace("LENGTH", length))
+    assert tensors["v"] != tensors["o"]
+
+
+def test_a_branch_within_a_branch_leaves_the_storages_of_the_outer_one() -> None:
+    inner = """
+    if c:
+        w = R.builtin.alloc_tensor(R.shape([700]), R.dtype("float32"), R.prim_value(0))
+        cls.k11(x, w)
+        cls.k11(w, x)
+        z = x
+    else:
+        z = x
+    y = z
+else:
+"""
+    sizes, tensors = planned(
+        BRANCH.replace("LENGTH", "500").replace("    y = x\nelse:\n", inner.strip("\n") + "\n")
+    )
+    assert tensors["w"] == tensors["v"] != tensors["d"]
+    assert sizes == ["32", "32", "2800", "2000"]
+
+
+def test_what_a_branch_only_matches_is_planned() -> None:
+    body = """
+a = R.builtin.alloc_tensor(R.shape([8]), R.dtype("float32"), R.prim_value(0))
+cls.k11(x, a)
+if c:
+    b = R.match_cast(a, R.Tensor((8,), "float32"))
+    y = x
+else:
+    y = x
+return y
+"""
+    assert planned(body)[1] == {"a": "storage"}
+
+
+def test_what_a_branch_reads_is_not_planned() -> None:
+    body = """
+a = R.builtin.alloc_tensor(R.shape([8]), R.dtype("float32"), R.prim_value(0))
+cls.k11(x, a)
+if c:
+    cls.k11(a, x)
+    y = x
+else:
+    y = x
+return y
+"""
+    assert planned(body) == ([], {})
