@@ -400,7 +400,7 @@ async def test_a_wide_screen_shows_the_value_under_the_cursor(requirement: str, 
         title, text = await shown()
         assert (title, text.split("\n")[0]) == ("pair", "pair: tuple of 2")
         await press(pilot, app, "j")
-        assert await shown() == ("same", "same has no value yet")
+        assert await shown() == ("same", "same has no value at step 2")
         app.frame.query_one("#values").focus()
         await press(pilot, app, "G")
         title, text = await shown()

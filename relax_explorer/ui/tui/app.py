@@ -339,6 +339,9 @@ class Explorer(App[int]):
             self.say("this program has no stages; 7 steps through its solver")
             return
         if self.state.session is None and not self.asked and name not in ("home", "problems", "solver"):
+            if self.screen_name == "home":
+                self.say("no program is open; Enter opens the line under the cursor")
+                return
             name = "home"
         if name == "solver" and self.stage_control.is_from_contracts:
             self.stage_control.open(self.state.path)

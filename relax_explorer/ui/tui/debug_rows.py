@@ -9,12 +9,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from relax_explorer.core.exec.breakpoints import Breakpoint
+from relax_explorer.core.exec.frame import Activation
 from relax_explorer.core.exec.plan import plan
 from relax_explorer.core.exec.shape_origins import origin
 from relax_explorer.core.exec.shape_panel import shape_panel
 from relax_explorer.core.exec.values import Value
 from relax_explorer.core.ir import expr as e
-from relax_explorer.core.session.debug_session import DebugSession, Inside, listing_of
+from relax_explorer.core.session.debug_session import DebugSession, Inside, Place, listing_of
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.ui.tui.made_rows import MadeRows
@@ -55,6 +56,7 @@ class RunView:
     watches: tuple[Row, ...]
     hits: tuple[int, ...] = ()  # positions of the hits of breakpoints
     is_done: bool = False
+    knows_end: bool = False  # True once the run came to its end: `last` is the last step of all
 
 
 class ValueRows(MadeRows):
@@ -138,9 +140,9 @@ def run_view(
     last = max(0 if before is None else before.last, debugger.position)
     return RunView(
         stage.number, debugger.frame.name, debugger.position, last, _now(session, lines), debugger.next_binding,
-        "the run is over" if debugger.done else visible(place_text(place, session.frames[0])), _shapes_line(session), lines, values,
+        "the run is over" if debugger.done else visible(line_text(place, session.frames[0])), _shapes_line(session), lines, values,
         tuple(_shape_rows(session, len(lines))), tuple(_call_rows(session)), tuple(_point_rows(session)), tuple(_watch_rows(session)),
-        tuple(sorted(hits)), debugger.done,
+        tuple(sorted(hits)), debugger.done, debugger.done or (before is not None and before.knows_end),
     )  # fmt: skip
 
 
@@ -248,12 +250,18 @@ def _call_rows(session: DebugSession) -> list[Row]:
     return [
         Row(
             visible(
-                f"{level} {frame.name}{lengths_text(frame.shape_vars)}, {place_text(session.place_of(level), frame)}"
+                f"{level} {frame.name}{lengths_text(frame.shape_vars)}, {line_text(session.place_of(level), frame)}"
             ),
             ">" if level == session.level else " ",
         )
         for level, frame in enumerate(session.frames[:50])
     ]
+
+
+def line_text(place: Place | Inside | None, frame: Activation) -> str:
+    """`line 12: y = R.add(x, x)`: the table counts bindings, so a number alone would be taken for one of these."""
+    text = place_text(place, frame)
+    return f"line {text}" if isinstance(place, Place) and place.line else text
 
 
 def lengths_text(lengths: Mapping[str, int]) -> str:
@@ -278,6 +286,11 @@ def _point_rows(session: DebugSession) -> list[Row]:
 def _watch_rows(session: DebugSession) -> list[Row]:
     """The watches with their values; * marks those that changed."""
     return [
-        Row(visible(watch_text(item, value, missing)), "*" if item.is_changed else " ")
+        Row(
+            visible(watch_text(item, value, missing)),
+            "*" if item.is_changed else " ",
+            value,
+            item.expression.text,
+        )
         for item, value, missing in session.watched()
     ]

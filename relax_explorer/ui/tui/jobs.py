@@ -181,6 +181,10 @@ class Jobs:
         """True if nothing runs that somebody waits for."""
         return all(job.is_quiet for job in self.running)
 
+    def is_working(self, *lanes: str) -> bool:
+        """True if a job of these lanes runs or waits."""
+        return any(job.lane in lanes for job in self.running)
+
     def notice(self) -> str:
         """What has been running for a while, with its seconds; empty if nothing has."""
         late = [job for job in self.running if not job.is_quiet and time.monotonic() - job.started > NOTICE]

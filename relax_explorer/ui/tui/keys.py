@@ -84,7 +84,7 @@ KEYS: tuple[Key, ...] = (
     Key("alt+u", "edits", "All pipelines that were tried; Enter goes back to one", ("passes",)),
     Key("m", "mark", "Mark this place; a letter follows", _IR, "", "m a"),
     Key("apostrophe", "to_mark", "Go to a mark; a letter follows, ' goes back", _IR, "", "' a"),
-    Key("t", "density", "Compact, TVMScript with StructInfo at the right, or as written", _IR),
+    Key("t", "density", "Compact, TVMScript with StructInfo at the right, or as written", ("passes",)),
     Key("U", "unchanged", "Show or hide stages that changed nothing", ("passes",)),
     Key("i", "details", "Show or hide the details", ("passes",)),
     Key("right_curly_bracket", "function(1)", "Next function", ("passes",)),

@@ -6,8 +6,8 @@ from relax_explorer.ui.tui.debug_rows import RunView
 
 
 def timeline(view: RunView, width: int) -> str:
-    """`━━━╻━▶┄┄┄ step 6 of 12`, at most `width` cells. The end is the last step that was reached so far."""
-    label = f" step {view.position} of {view.last}{'' if view.is_done else '+'} "
+    """`━━━╻━▶┄┄┄ step 6 of 12`, at most `width` cells. The end is the last step that was reached so far, with `+` until the run came to its end."""
+    label = _label(view)
     cells = max(1, width - len(label) - 1)
     now = column(view.position, view.last, cells)
     line = ["━" if n < now else "┄" for n in range(cells)]
@@ -18,6 +18,11 @@ def timeline(view: RunView, width: int) -> str:
     return f" {''.join(line)}{label}"
 
 
+def _label(view: RunView) -> str:
+    """`+` while the run has not come to its end: nobody knows how many steps follow."""
+    return f" step {view.position} of {view.last}{'' if view.knows_end else '+'} "
+
+
 def column(position: int, last: int, cells: int) -> int:
     """The cell of a step."""
     return 0 if last <= 0 else min(cells - 1, position * (cells - 1) // last)
@@ -25,7 +30,7 @@ def column(position: int, last: int, cells: int) -> int:
 
 def step_at(cell: int, view: RunView, width: int) -> int:
     """The step that a cell of the line shows."""
-    label = f" step {view.position} of {view.last}{'' if view.is_done else '+'} "
+    label = _label(view)
     cells = max(1, width - len(label) - 1)
     place = max(0, min(cells - 1, cell - 1))
     return 0 if cells == 1 else round(place * view.last / (cells - 1))

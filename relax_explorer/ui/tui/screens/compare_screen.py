@@ -31,6 +31,7 @@ from relax_explorer.viz.pair_table import (
 from relax_explorer.viz.stage_line import stage_line
 from relax_explorer.viz.visible import columns, fit, visible
 
+NOT_COMPARED = "nothing is compared yet; b chooses a stage"
 LEAST_ROWS = 30  # of a terminal from which on the distances along the run are drawn
 
 
@@ -41,6 +42,7 @@ class CompareScreen(Frame):
     name_ = "compare"
     panes = ("pairs", "program_a", "program_b")
     _shown: Compared | None = None  # after a resize, the cursor stays
+    _said: Sequence[str] = ()  # why there is no comparison
     _line: tuple[Compared, int, str, int | None] | None = (
         None  # the distances along the run, and the largest one
     )
@@ -83,11 +85,21 @@ class CompareScreen(Frame):
             self.fit()
             self.call_after_refresh(self._centre)  # the views have their sizes then
         if state.session is None or compared is None:
-            found = no_comparison(state, not self.explorer.jobs.is_idle)
-            self.query_one("#pairs", LineView).show([_plain(row.text) for row in text_lines(found)], 0)
-            self.query_one("#verdict", FixedText).show(Text(""))
+            self._said = []
+            self.draw_waiting()
         elif is_new:
             self._draw_pairs(state, compared)
+
+    def draw_waiting(self) -> None:
+        """Say why there is no comparison, again when what was said is no longer true."""
+        state = self.explorer.state
+        if state.session is not None and state.compared is not None:
+            return
+        found = no_comparison(state, self.explorer.jobs.is_working("compare"))
+        if found != self._said:
+            self._said = found
+            self.query_one("#pairs", LineView).show([_plain(row.text) for row in text_lines(found)], 0)
+            self.query_one("#verdict", FixedText).show(Text(""))
 
     def _draw_pairs(self, state: State, compared: Compared) -> None:
         assert state.session is not None  # the caller checked this
@@ -224,7 +236,7 @@ class CompareScreen(Frame):
         view = self.query_one("#pairs", LineView)
         target = ahead(self._differing(), view.cursor, step)
         if target is None:
-            self.explorer.say("no further pair that differs" if self._differing() else "all pairs are equal")
+            self.explorer.say("no further pair that differs" if self._differing() else self._why_none())
         else:
             view.move(target)
 
@@ -234,19 +246,25 @@ class CompareScreen(Frame):
         if found:
             view.move(max(found, key=lambda n: view.rows[n].node.pairing.delta.max_abs))
         else:
-            self.explorer.say("all pairs are equal")
+            self.explorer.say(self._why_none())
+
+    def _why_none(self) -> str:
+        """Why no pair differs."""
+        return NOT_COMPARED if self.explorer.state.compared is None else "all pairs are equal"
 
     def action_programs(self) -> None:
         """Show or hide both programs."""
         if self.explorer.state.compared is None:
-            self.explorer.say("nothing is compared yet; b chooses a stage")
+            self.explorer.say(NOT_COMPARED)
             return
         self.explorer.show_with(shows_programs=not self.explorer.state.options.shows_programs)
 
     def action_pair(self, step: int) -> None:
         view = self.query_one("#pairs", LineView)
         target = view.cursor + step
-        if 0 <= target < len(view.rows):
+        if self.explorer.state.compared is None:
+            self.explorer.say(NOT_COMPARED)
+        elif 0 <= target < len(view.rows):
             view.move(target)
         else:
             self.explorer.say("no further pair")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from rich.text import Text
@@ -45,9 +46,10 @@ class DebugScreen(ProgramFrame):
     name_ = "debug"
     panes = ("debug_ir", "values", "shapes", "calls", "points")
     program_ = "debug_ir"
-    _inspected: tuple[str, str, int] | None = (
+    _inspected: tuple[str, int, str, int] | None = (
         None  # what the inspector shows at this position of the run, and its width
     )
+    _said: Sequence[str] = ()  # why there is no run
 
     def compose_body(self) -> ComposeResult:
         """The program, the tables, the next binding, the timeline."""
@@ -106,9 +108,9 @@ class DebugScreen(ProgramFrame):
         width = self.query_one("#inspector_text").size.width
         if not width:  # not laid out yet; `on_fitted` comes back
             return
-        if self._inspected == (name, missing, width):
+        if self._inspected == (name, id(value), missing, width):
             return
-        self._inspected = (name, missing, width)
+        self._inspected = (name, id(value), missing, width)
         self.query_one("#inspector", Box).show_title(visible(name) or "Value")
         self._show_page([missing])
         if missing:
@@ -133,8 +135,17 @@ class DebugScreen(ProgramFrame):
             ir.move(line if self.table is None else self.table.line_of(line), tell=False)
             ir.centre()
 
+    def draw_waiting(self) -> None:
+        """Say why there is no run, again when what was said is no longer true."""
+        state = self.explorer.state
+        if state.run is None and no_run(state, self._is_starting()) != self._said:
+            self._draw_nothing(state)
+
+    def _is_starting(self) -> bool:
+        return self.explorer.jobs.is_working("run")
+
     def _draw_nothing(self, state: State) -> None:
-        found = no_run(state, not self.explorer.jobs.is_idle)
+        found = self._said = no_run(state, self._is_starting())
         for name in self.panes:
             self.query_one(f"#{name}", LineView).show([], 0)
         self.query_one("#debug_ir", LineView).show(text_lines(found), 0)
@@ -241,16 +252,20 @@ class DebugScreen(ProgramFrame):
         view = self.explorer.state.run
         if view is None:
             return "", None, "no run"
-        row = self.query_one("#values", LineView).row if self.view.id == "values" else None
-        name = row.function if row is not None else self._name_of_line()
-        found = {name: value for name, value, _ in reversed(view.values.items)}
-        is_next = name not in found and self._selected_node() is view.node
-        if view.values.items and (not name or is_next):  # the cursor waits on a binding without a value
+        at = f"has no value at step {view.position}"
+        if self.view.id == "values" and (row := self.query_one("#values", LineView).row) is not None:
+            return row.function, row.node, f"{visible(row.function)} {at}" if row.node is None else ""
+        name, node = self._name_of_line(), self._selected_node()
+        done = view.lines.values or {}
+        # By the binding: two may have one name, and one of an ended block is in no table.
+        if name and id(node) in done:
+            return name, done[id(node)], ""
+        if view.values.items and (
+            not name or node is view.node
+        ):  # the cursor waits on a binding without a value
             name, value, _ = view.values.items[0]
             return name, value, ""
-        if name not in found:
-            return name, None, f"{visible(name)} has no value yet" if name else "no value is selected"
-        return name, found[name], ""
+        return name, None, f"{visible(name)} {at}" if name else "no value is selected"
 
     def _selected_node(self) -> object:
         row = self.query_one("#debug_ir", LineView).row

@@ -197,6 +197,7 @@ class Frame(Moving):
         if not hasattr(self, "_drawn"):
             return
         self._draw_tutorial()
+        self.draw_waiting()
         if self.is_small:
             text = f"needs {SMALLEST[0]}×{SMALLEST[1]}; the same data: relax-explorer show …"
             self.query_one("#header", FixedText).show(Text(text))
@@ -204,6 +205,9 @@ class Frame(Moving):
             return
         self.query_one("#header", FixedText).show(self._header())
         self.query_one("#footer", FixedText).show(self._footer())
+
+    def draw_waiting(self) -> None:
+        """Say again why a view is empty, if that changed: work began or ended."""
 
     def _draw_tutorial(self) -> None:
         tutorial, strip = self.explorer.tutorial, self.query_one("#tutorial", FixedText)

@@ -1,0 +1,136 @@
+"""What the screens say is true: why a pane is empty, which value a line has, how many steps a run has."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from relax_explorer.core.session.call_inputs import CallInputs
+from relax_explorer.ui.tui.app import Explorer
+from relax_explorer.ui.tui.widgets.line_view import LineView
+from tests.support.roundtrip import SAMPLES
+from tests.ui.test_debugging import typed
+from tests.ui.test_explorer import screen_text
+from tests.ui.test_screens import idle, press
+
+ENDED = """@R.function
+def main(x: R.Tensor((2,), "float32"), c: R.Tensor((), "bool")):
+    if c:
+        y = R.add(x, x)
+        r = R.add(y, y)
+    else:
+        y = R.multiply(x, x)
+        r = R.multiply(y, R.const(3.0, "float32"))
+    with R.dataflow():
+        inner = R.add(r, r)
+        out = R.add(inner, x)
+        R.output(out)
+    return out
+"""
+
+
+def popup(app: Explorer) -> str:
+    """The lines of the popup."""
+    return "\n".join(row.text for row in app.screen.query_one("#popup", LineView).rows)
+
+
+def ended(tmp_path: Path, taken: str = "1") -> Explorer:
+    """The debug screen on a program with a branch and a dataflow block."""
+    path = tmp_path / "ended.py"
+    path.write_text(ENDED)
+    return Explorer(str(path), "", screen="debug", call=CallInputs(sources={"x": "arange", "c": taken}))
+
+
+async def test_a_value_of_an_ended_block_is_inspected(tmp_path: Path) -> None:
+    app = ended(tmp_path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await idle(pilot, app)
+        await press(pilot, app, "c", "slash")
+        await pilot.press(*"var:inner", "enter")
+        await press(pilot, app, "i")
+        assert popup(app).startswith("inner: (2,) f32")
+        assert "max 8" in popup(app)
+
+
+async def test_two_bindings_of_one_name_have_their_own_values(tmp_path: Path) -> None:
+    """The branch that was not taken made no value, whatever has its name."""
+    for taken, values in (("1", ("max 2", "")), ("0", ("", "max 1"))):
+        app = ended(tmp_path, taken)
+        async with app.run_test(size=(80, 24)) as pilot:
+            await idle(pilot, app)
+            await press(pilot, app, "c")
+            rows = [
+                n
+                for n, row in enumerate(app.view.rows)
+                if getattr(row.node, "var", None) and row.node.var.name == "y"
+            ]
+            for row, value in zip(rows, values, strict=True):
+                app.view.move(row)
+                await press(pilot, app, "i")
+                if value:
+                    assert value in popup(app)
+                    await press(pilot, app, "escape")
+                else:
+                    assert "y has no value at step" in screen_text(app)
+
+
+async def test_a_watch_is_inspected(tmp_path: Path) -> None:
+    app = ended(tmp_path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await idle(pilot, app)
+        await typed(pilot, app, "watch x + x")
+        await typed(pilot, app, "watch inner")
+        app.frame.query_one("#values").focus()
+        await press(pilot, app, "g", "i")
+        assert popup(app).startswith("x + x: (2,) f64")
+        assert "max 2" in popup(app)
+        await press(pilot, app, "escape", "j", "i")
+        assert "inner has no value at step 0" in screen_text(app)
+
+
+async def test_the_timeline_knows_the_end_once_it_was_reached(tmp_path: Path) -> None:
+    app = ended(tmp_path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await idle(pilot, app)
+        await press(pilot, app, "s")
+        assert "step 1 of 1+" in screen_text(app)
+        await press(pilot, app, "c")
+        assert app.state.run is not None
+        last = app.state.run.last
+        await press(pilot, app, "C")
+        assert f"step 0 of {last} " in screen_text(app)
+        await press(pilot, app, "r")
+        assert "step 0 of 0+" in screen_text(app)
+
+
+async def test_the_next_binding_names_its_line_as_a_line(tmp_path: Path) -> None:
+    """The table counts bindings, breakpoints take lines."""
+    app = ended(tmp_path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await idle(pilot, app)
+        await press(pilot, app, "s")
+        assert "next line 5: r" in screen_text(app)
+        await press(pilot, app, "v", "v")
+        assert "0 main, line 5: r" in screen_text(app)
+
+
+async def test_a_pane_that_compares_nothing_says_so() -> None:
+    broken = str(SAMPLES[0].parent / "broken_build")
+    app = Explorer(broken)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await idle(pilot, app)
+        await press(pilot, app, "5")
+        assert "comparing" not in screen_text(app)
+        assert "no comparison; b chooses a stage" in screen_text(app)
+        for key in ("c", "C", "d", "s", "p"):
+            await press(pilot, app, key)
+            assert "nothing is compared yet" in screen_text(app), key
+
+
+async def test_home_says_why_no_screen_opens() -> None:
+    app = Explorer(None)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await idle(pilot, app)
+        await press(pilot, app, "2")
+        assert "no program is open; Enter opens" in screen_text(app)
+        await press(pilot, app, "4", "1")
+        assert app.screen_name == "home"
