@@ -143,7 +143,7 @@ def test_a_recursive_call_counts_its_seconds_once() -> None:
     debugger = ran(COUNTDOWN, np.int32(6).reshape(()), *ones(5), function="down")
     costs = check_costs(debugger.machine)
     found = told(debugger, costs)
-    assert found["parameters i is a int32 tensor of rank 0"] == (1, 24), (
+    assert found["parameters i is an int32 tensor of rank 0"] == (1, 24), (
         "the inner calls are no calls from outside"
     )
     inner = next(

@@ -165,6 +165,21 @@ def test_a_private_function_knows_what_every_call_gives(
     assert answers(lines, inner, other) == told
 
 
+@pytest.mark.parametrize(
+    ("element", "said"),
+    [
+        ("int64", "an int64"),
+        ("int4", "an int4"),
+        ("uint8", "a uint8"),
+        ("float16", "a float16"),
+        ("bool", "a bool"),
+    ],
+)
+def test_the_article_fits_the_element(element: str, said: str) -> None:
+    found = checks_of(f'a = R.match_cast(o, R.Tensor(dtype="{element}", ndim=2))')
+    assert found[0].text == f"o is {said} tensor of rank 2"
+
+
 def test_facts_are_told_in_words() -> None:
     found = checks_of(f"a = {TYPED.format('o')}; b = {TYPED.format('o')}; d = cls.sub(x, (w, x))")
     assert found[-1].text == "o is a float32 tensor of rank 2"

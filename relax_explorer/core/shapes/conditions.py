@@ -136,6 +136,7 @@ class Matching:
             parts.append(p.EQ(self.term(name, "ndim"), p.IntImm(want.ndim)))
         if known is None:
             element = "" if want.dtype is None else f" {want.dtype.name}"
+            element = f"n{element}" if element.startswith(" int") else element  # "an int64 tensor"
             rank = "" if want.ndim < 0 else f" of rank {want.ndim}"
             yield Demand(f"{name} is a{element} tensor{rank}", both(parts))
         else:
