@@ -101,6 +101,13 @@ class CompareScreen(Frame):
             self.query_one("#pairs", LineView).show([_plain(row.text) for row in text_lines(found)], 0)
             self.query_one("#verdict", FixedText).show(Text(""))
 
+    def idle_actions(self) -> set[str]:
+        """Without a comparison there are no pairs."""
+        idle = super().idle_actions()
+        return (
+            idle if self.explorer.state.compared else idle | {"programs", "pair(1)", "worst", "difference(1)"}
+        )
+
     def _draw_pairs(self, state: State, compared: Compared) -> None:
         assert state.session is not None  # the caller checked this
         verdict = compared.result.verdicts[0]

@@ -290,6 +290,15 @@ class PassesScreen(ProgramFrame):
         """The number of the row under the cursor."""
         return self.program.cursor if self.table is None else self.table.number_of(self.program.cursor)
 
+    def idle_actions(self) -> set[str]:
+        """The first stage shows no change, and recorded stages have no pipeline."""
+        state, idle = self.explorer.state, super().idle_actions()
+        if state.selection.stage == 0:
+            idle |= {"change(1)", "diff"}
+        if state.stages < 2:
+            idle.add("bisect")
+        return idle if state.plan is not None else idle | {"edit_pipeline"}
+
     def action_change(self, step: int) -> None:
         starts = rows.marked_runs(self.program.rows)
         target = ahead(starts, self._here(), step)

@@ -281,11 +281,16 @@ class Frame(Moving):
         own, shared = keys.hints(self.name_, self.explorer.keymap)
         right = "  ".join(f"{key.label} {key.hint}" for key in shared)
         room, left = width - columns(right) - 3, ""
+        idle = self.idle_actions()
         for key in own:
             hint = f" {key.label} {key.hint} "
-            if columns(left) + columns(hint) <= room:
+            if key.action not in idle and columns(left) + columns(hint) <= room:
                 left += hint
         return Text(f"{left}{' ' * (width - columns(left) - columns(right) - 1)}{right}", style="dim")
+
+    def idle_actions(self) -> set[str]:
+        """The actions that would do nothing now: the footer does not name their keys."""
+        return {"stage(1, True)"} if self.explorer.state.stages < 2 else set()
 
     def _typing(self, line: CommandInput, width: int) -> Text:
         """The keys of the `:` line, and the command line that does the same. Keys that everybody knows give way to it."""
