@@ -13,5 +13,6 @@ textual_speed.hasten()
 
 
 @pytest.fixture(autouse=True)
-def _own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _fresh_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(directories, "state", lambda: tmp_path / "own-state")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "own-state"))  # of processes that the test starts

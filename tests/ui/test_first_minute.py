@@ -19,7 +19,7 @@ SIZE = (80, 24)
 
 
 @pytest.fixture(autouse=True)
-def _own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _fresh_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(directories, "state", lambda: tmp_path / "state")
 
 
