@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from relax_explorer.core.session.call_inputs import CallInputs
 from relax_explorer.ui.tui.app import Explorer
+from relax_explorer.ui.tui.run_marks import DoneValues
 from relax_explorer.ui.tui.widgets.line_view import LineView
 from tests.support.roundtrip import SAMPLES
 from tests.ui.test_debugging import typed
@@ -49,6 +52,18 @@ async def test_a_value_of_an_ended_block_is_inspected(tmp_path: Path) -> None:
         await press(pilot, app, "i")
         assert popup(app).startswith("inner: (2,) f32")
         assert "max 8" in popup(app)
+
+
+async def test_a_step_counts_no_values(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """To count them takes time with each binding of the program."""
+    counted: list[DoneValues] = []
+    monkeypatch.setattr(DoneValues, "__len__", lambda self: counted.append(self) or 1)
+    app = ended(tmp_path)
+    async with app.run_test(size=(200, 60)) as pilot:
+        await idle(pilot, app)
+        await press(pilot, app, "s", "s", "S", "j")
+        assert "step 1" in screen_text(app)
+    assert not counted
 
 
 async def test_two_bindings_of_one_name_have_their_own_values(tmp_path: Path) -> None:

@@ -256,9 +256,9 @@ class DebugScreen(ProgramFrame):
         if self.view.id == "values" and (row := self.query_one("#values", LineView).row) is not None:
             return row.function, row.node, f"{visible(row.function)} {at}" if row.node is None else ""
         name, node = self._name_of_line(), self._selected_node()
-        done = view.lines.values or {}
+        done = view.lines.values  # not counted: that takes time with each binding
         # By the binding: two may have one name, and one of an ended block is in no table.
-        if name and id(node) in done:
+        if name and done is not None and id(node) in done:
             return name, done[id(node)], ""
         if view.values.items and (
             not name or node is view.node
