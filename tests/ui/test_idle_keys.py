@@ -47,19 +47,12 @@ async def test_one_stage_leads_to_no_other(tmp_path: Path) -> None:
         assert "next stage" not in footer(app)
 
 
-async def test_recorded_stages_have_no_pipeline() -> None:
+async def test_recorded_stages_have_no_pipeline_and_pairs_need_a_comparison() -> None:
     app = Explorer(str(SAMPLES[0].parent / "broken_build"))
     async with app.run_test(size=(100, 24)) as pilot:
         await idle(pilot, app)
-        await press(pilot, app, "right_square_bracket", "escape")
         assert "B bisect" in footer(app)
         assert "E pipeline" not in footer(app)
-
-
-async def test_pairs_need_a_comparison() -> None:
-    app = Explorer(str(SAMPLES[0].parent / "broken_build"))
-    async with app.run_test(size=(100, 24)) as pilot:
-        await idle(pilot, app)
         await press(pilot, app, "5", "escape")
         assert "b other stage" in footer(app)
         for unnamed in ("p programs", "s step", "d worst", "c difference"):

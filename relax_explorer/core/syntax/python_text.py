@@ -49,7 +49,8 @@ def python_text(text: str) -> PythonText:
         result.text = _HEADER.sub(lambda match: _without_parameters(match, result), result.text)
     odd: dict[str, DType] = {}
     lines: set[str] = set()
-    for match in _VALUE.finditer(text) if "TypeVar(" in text or " = T." in text else ():
+    declares = "TypeVar(" in text or " = T." in text  # the search alone takes long
+    for match in _VALUE.finditer(text) if declares else ():
         line = text[text.rfind("\n", 0, match.start()) + 1 : match.end()]
         name = line[: len(line) - len(match[0])].strip()
         if not name.isidentifier() and name and match[1] in (None, name) and not set(name) & _NO_NAME:

@@ -457,7 +457,7 @@ class Explorer(App[int]):
         self.push_screen(TextEditor(f"Text of stage {stage.label} {stage.made_by}", stage.module), done)
 
     def say(self, text: str) -> None:
-        """Show a notice in the footer until the next key."""
+        """Show a notice in the footer until Esc, another notice, or another screen."""
         self.notice = text
         self.draw_bars()
 
