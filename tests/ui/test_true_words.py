@@ -97,9 +97,42 @@ async def test_a_watch_is_inspected(tmp_path: Path) -> None:
         app.frame.query_one("#values").focus()
         await press(pilot, app, "g", "i")
         assert popup(app).startswith("x + x: (2,) f64")
+        assert popup(app).splitlines()[1] == "computed in f64, as arithmetic in watches is"
         assert "max 2" in popup(app)
         await press(pilot, app, "escape", "j", "i")
         assert "inner has no value at step 0" in screen_text(app)
+
+
+@pytest.mark.parametrize(
+    ("text", "dtype", "is_computed"),
+    [
+        ("x", "f32", False),
+        ("x[:2]", "f32", False),
+        ("x > 0", "bool", False),
+        ("-x", "f64", True),
+        ("abs(x)", "f64", True),
+        ("k - k", "i64", True),
+    ],
+)
+async def test_a_watch_has_the_dtype_of_its_value(
+    tmp_path: Path, text: str, dtype: str, is_computed: bool
+) -> None:
+    path = tmp_path / "watched.py"
+    path.write_text(
+        '@R.function\ndef main(x: R.Tensor((2,), "float32"), k: R.Tensor((2,), "int8")):\n'
+        "    y = R.add(x, x)\n    return y\n"
+    )
+    app = Explorer(str(path), "", screen="debug")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await idle(pilot, app)
+        await typed(pilot, app, f"watch {text}")
+        app.frame.query_one("#values").focus()
+        await press(pilot, app, "g", "i")
+        assert popup(app).startswith(f"{text}: (2,) {dtype}")
+        assert (f"computed in {dtype}" in popup(app)) == is_computed
+        await press(pilot, app, "escape", "j", "i")
+        assert popup(app).startswith("k: (2,) i8")
+        assert "computed" not in popup(app)
 
 
 async def test_the_timeline_knows_the_end_once_it_was_reached(tmp_path: Path) -> None:

@@ -59,11 +59,15 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """A parsed expression. `names` are the variables that it reads; `reads_result` is True if it reads the value that a step binds."""
+    """A parsed expression. `names` are the variables that it reads; `reads_result` is True if it reads the value that a step binds.
+
+    `is_arithmetic` is True if its value is int64 or float64, whatever the dtype of the values that it reads.
+    """
 
     text: str
     names: frozenset[str]
     reads_result: bool
+    is_arithmetic: bool
     _rule: _Evaluated
 
     def value(self, frame: Names, result: Value = None) -> Value:
@@ -90,7 +94,8 @@ def expression(text: str) -> Expression:
         tree = ast.parse(text, mode="eval").body
         compiler = _Compiler()
         rule = compiler.read(tree)
-        return Expression(text, frozenset(compiler.names), compiler.reads_result, rule)
+        is_arithmetic = isinstance(tree, (ast.BinOp, ast.UnaryOp, ast.Call))
+        return Expression(text, frozenset(compiler.names), compiler.reads_result, is_arithmetic, rule)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise refused(f"{text!r} is not an expression") from None
 

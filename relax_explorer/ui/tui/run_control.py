@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from relax_explorer.core.diagnostics import Diagnostic, Failure
 from relax_explorer.core.exec.values import Value
 from relax_explorer.core.ir import expr as e
@@ -23,6 +25,7 @@ from relax_explorer.ui.tui.jobs import Job
 from relax_explorer.ui.tui.selection import room
 from relax_explorer.viz.debug_text import answer_lines, stop_notice
 from relax_explorer.viz.ir_table import IrTable
+from relax_explorer.viz.short import short_dtype
 from relax_explorer.viz.value_page import value_page
 from relax_explorer.viz.value_readers import readers
 from relax_explorer.viz.visible import visible
@@ -288,12 +291,18 @@ class RunControl:
         )
 
     def inspect(self, name: str, value: Value) -> None:
-        """Show a value on a page of its own."""
+        """Show a value on a page of its own. Of the arithmetic of a watch it tells why its dtype is another one."""
         width = room(self.app.size.width)
-        self.drive(
-            lambda session: Answer("page", {"title": name, "lines": value_page(name, value, width)}),
-            f"reading {name}",
-        )
+
+        def page(session: DebugSession) -> Answer:
+            lines = value_page(name, value, width)
+            if isinstance(value, np.ndarray) and any(
+                watch.expression.is_arithmetic and watch.expression.text == name for watch in session.watches
+            ):
+                lines.insert(1, f"computed in {short_dtype(value.dtype.name)}, as arithmetic in watches is")
+            return Answer("page", {"title": name, "lines": lines})
+
+        self.drive(page, f"reading {name}")
 
 
 def _start_notice(lost: list[str], failed: str, is_recalled: bool, made_up: str) -> str:
