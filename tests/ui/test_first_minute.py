@@ -12,10 +12,12 @@ from relax_explorer.ui.tui.app import Explorer
 from relax_explorer.ui.tui.keymap import keymap
 from relax_explorer.ui.tui.recipe import RECIPE
 from relax_explorer.ui.tui.tutorial import LESSONS
+from tests.support.roundtrip import SAMPLES
 from tests.ui.test_explorer import screen_text
 from tests.ui.test_screens import idle, press
 
 SIZE = (80, 24)
+RELATIONS = str(SAMPLES[0].parent / "relations" / "waiting.relay")
 
 
 @pytest.fixture(autouse=True)
@@ -55,6 +57,59 @@ async def test_home_starts_with_the_title_of_the_first_list(tmp_path: Path) -> N
         assert "▌" in lines[3]
         await press(pilot, app, "G", "g", "j")
         assert "Recent" in screen_text(app)
+
+
+async def test_home_lists_only_digits_that_show_something(tmp_path: Path) -> None:
+    def digits() -> str:
+        return " ".join(
+            part for part in screen_text(app).split("\n")[0].split() if part.strip("[]").isdigit()
+        )
+
+    bad, good = tmp_path / "bad.py", tmp_path / "good.py"
+    bad.write_text("no program\n")
+    good.write_text("@R.function\ndef main(x: R.Tensor((2,))):\n    return x\n")
+    app = Explorer(None)
+    async with app.run_test(size=SIZE) as pilot:
+        await idle(pilot, app)
+        assert digits() == ""
+        for path, listed in ((bad, "4"), (good, "1 2 3 4 5 6")):
+            app.stage_control.open(str(path))
+            await idle(pilot, app)
+            await press(pilot, app, "escape", "0")
+            assert app.screen_name == "home"
+            assert digits() == listed, path
+        app.stage_control.open(RELATIONS)
+        await idle(pilot, app)
+        await press(pilot, app, "0")
+        assert digits() == "4 7"
+
+
+@pytest.mark.parametrize("first", ["4", "7"])
+async def test_a_screen_without_a_program_lists_its_own_digit(first: str) -> None:
+    app = Explorer(None)
+    async with app.run_test(size=SIZE) as pilot:
+        await idle(pilot, app)
+        await press(pilot, app, first)
+        header = screen_text(app).split("\n")[0]
+        assert f"[{first} {app.screen_name.title()}]" in header
+        assert sum(sign.isdigit() for sign in header) == 1
+
+
+async def test_a_program_that_is_read_or_was_not_read_lists_all_digits(tmp_path: Path) -> None:
+    app = Explorer(str(tmp_path / "missing.py"))
+    async with app.run_test(size=SIZE) as pilot:
+        assert " 2  3  4  5  6 " in screen_text(app).split("\n")[0]
+        await idle(pilot, app)
+        await press(pilot, app, "escape", "0")
+        assert " 1  2  3  4  5  6 " in screen_text(app).split("\n")[0]
+
+
+async def test_a_program_of_relations_has_no_stages() -> None:
+    app = Explorer(RELATIONS)
+    async with app.run_test(size=SIZE) as pilot:
+        await idle(pilot, app)
+        assert " 4 [7 Solver]" in screen_text(app).split("\n")[0].replace("  ", " ")
+        assert " 2 " not in screen_text(app).split("\n")[0]
 
 
 async def test_the_tour_waits_for_each_key() -> None:

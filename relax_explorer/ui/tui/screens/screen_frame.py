@@ -245,7 +245,7 @@ class Frame(Moving):
         """The digits of the screens, with their names or only that of this one."""
         tabs = Text()
         for number, screen in _TABS.items():
-            if screen not in (self.tab, "problems") and not self._leads_to(screen):
+            if screen != self.tab and not self._leads_to(screen):
                 continue
             is_here = screen == self.tab
             word = f"{number} {screen.title()}" if is_named or is_here else str(number)
@@ -253,11 +253,20 @@ class Frame(Moving):
         return tabs
 
     def _leads_to(self, screen: str) -> bool:
-        """True if the digit of a screen shows something: a program has stages or a solver, one made from contracts has both."""
-        is_solved = self.explorer.state.solving is not None
+        """True if the digit of a screen shows something: a program has stages or a solver, one made from contracts has both.
+
+        Without a program there are only the problems of one that was not read.
+        """
+        state = self.explorer.state
+        is_solved, has_stages = (
+            state.solving is not None,
+            state.session is not None or bool(self.explorer.asked),
+        )
+        if screen == "problems":
+            return is_solved or has_stages or bool(state.failures)
         if screen == "solver":
             return is_solved or self.explorer.stage_control.is_from_contracts
-        return not is_solved
+        return has_stages and not is_solved
 
     def position(self, state: State) -> str:
         """What stands at the right of the header: the stage."""
