@@ -208,3 +208,22 @@ else:
 return y
 """
     assert planned(body) == ([], {})
+
+
+@pytest.mark.parametrize(
+    ("call", "storages"),
+    [
+        (
+            'R.call_packed("vm.builtin.reshape", a, R.shape([8]), ty_args=(R.Tensor((8,), "float32"),))',
+            {"a": 0, "t": 1, "u": 0},
+        ),
+        ('R.call_packed("my.f", a, ty_args=(R.Tensor((8,), "float32"),))', {"t": 0, "u": 1}),
+        ("R.cumsum(a)", {"a": 0, "t": 0, "u": 1}),
+    ],
+)
+def test_a_result_may_stand_for_an_operand(call: str, storages: dict[str, int]) -> None:
+    tensor = 'R.builtin.alloc_tensor(R.shape([8]), R.dtype("float32"), R.prim_value(0))'
+    body = f"a = {tensor}\ncls.k11(x, a)\nb = {call}\nt = {tensor}\ncls.k11(b, t)\nu = {tensor}\ncls.k11(t, u)\ncls.k11(u, x)\nreturn x"
+    _, found = planned(body)
+    names = sorted(set(found.values()), key=list(found.values()).index)
+    assert {tensor: names.index(storage) for tensor, storage in found.items()} == storages

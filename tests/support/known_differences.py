@@ -65,6 +65,7 @@ PATTERNS = frozenset(
 )
 PROFILED = PATTERNS | {"ConvertToDataflow", "FuseTIR", "MergeCompositeFunctions"}
 CANONICAL = CLEANING | PATTERNS | {"CanonicalizeBindings", "ConvertToDataflow", "KillAfterLastUse"}
+_MACHINE = re.compile(r"relax\.((builtin|memory|vm)\.|call_|reshape$)")
 KILL_OPS = frozenset(map(e.op_ref, KILLS))
 LIFTING = frozenset({"LambdaLift", "LiftTransformParams"})
 DECOMPOSITIONS = frozenset({"DecomposeOpsForInference", "DecomposeOpsForTraining"})
@@ -347,13 +348,21 @@ def without_branches(module: IRModule) -> IRModule:
     return _rewritten(module, lambda fn: opaque)
 
 
-def without_nested_functions(module: IRModule) -> IRModule:
-    """A nested function is the result of an unknown call."""
+def without(is_subject: Callable[[e.Expr], bool]) -> Change:
+    """Some values become unknown calls without operands."""
 
     def opaque(walk: Rewriter, binding: e.Binding) -> Answer:
-        return _unknown(binding, (), True) if type(binding.value) is e.Function else binding
+        return _unknown(binding, (), True) if is_subject(binding.value) else binding
 
-    return _rewritten(module, lambda fn: opaque)
+    return lambda module: _rewritten(module, lambda fn: opaque)
+
+
+def _is_unlowered(value: e.Expr) -> bool:
+    return type(value) is e.Call and type(value.op) is e.OpRef and not _MACHINE.match(value.op.name)
+
+
+def _is_packed(value: e.Expr) -> bool:
+    return type(value) is e.Call and type(value.op) is e.ExternFunc
 
 
 def without_dead(module: IRModule) -> IRModule:
@@ -582,7 +591,9 @@ REASONS = [
     Reason("LambdaLift of a function that compares", LIFTING, ill_formed=True),
     Reason("KillAfterLastUse behind an If", frozenset({"KillAfterLastUse"}), ours=without_late_kills),
     Reason("StaticPlanBlockMemory of branches", frozenset({"StaticPlanBlockMemory"}), program=without_branches, is_wrong=True),
-    Reason("StaticPlanBlockMemory of nested functions", frozenset({"StaticPlanBlockMemory"}), program=without_nested_functions),
+    Reason("StaticPlanBlockMemory of nested functions", frozenset({"StaticPlanBlockMemory"}), program=without(lambda q: type(q) is e.Function)),
+    Reason("StaticPlanBlockMemory of the operand of an operator", frozenset({"StaticPlanBlockMemory"}), program=without(_is_unlowered)),
+    Reason("StaticPlanBlockMemory of the operand of a packed", frozenset({"StaticPlanBlockMemory"}), program=without(_is_packed)),
     Reason("Stores of `shape_func`", frozenset({"VMShapeLower"}), ours=with_sorted_stores, theirs=with_sorted_stores),
     Reason("Values of a nested function", frozenset({"EliminateCommonSubexpr"}), ill_formed=True),
 ]  # fmt: skip

@@ -26,7 +26,7 @@ from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.tir.stmt import PrimFunc
 
 MATCH_RANGE = 16  # a storage is reused for a tensor at most so many times larger or smaller
-_ALIASES = ("relax.reshape", "relax.memory.view", "relax.memory.ensure_zero_offset")
+_ALIASES = ("relax.reshape", "relax.memory.view", "relax.memory.ensure_zero_offset", "vm.builtin.reshape")
 
 
 @dataclass(eq=False, slots=True)
@@ -140,7 +140,7 @@ class _Lives:
         value = binding.value
         if type(binding) is e.MatchCast or type(value) is not e.Call:
             return True
-        return type(value.op) is e.OpRef and value.op.name in _ALIASES
+        return isinstance(value.op, e.OpRef | e.ExternFunc) and value.op.name in _ALIASES
 
     def _is_known(self, binding: e.Binding) -> bool:
         """True for a call that uses its operands only while it runs."""
