@@ -339,6 +339,43 @@ async def test_stages_without_changes_are_folded_in_the_list(folder: str) -> Non
         assert app.state.selection.stage == 2
 
 
+JUMPS = {
+    "history": ("tab", "w", "enter"),
+    "search": ("tab", "slash", *"all:matmul", "enter", "enter"),
+    "mark": ("m", "a", "tab", "apostrophe", "a"),
+    "back": ("percent_sign", "tab", "ctrl+o"),
+    "use": ("tab", "percent_sign"),
+    "command": ("tab", "colon", *"go main", "enter"),
+    "other screen": ("tab", "3", "1"),
+    "same screen": ("tab", "1"),
+}
+
+
+@pytest.mark.parametrize("jump", list(JUMPS))
+async def test_a_jump_closes_the_drawer(folder: str, jump: str) -> None:
+    app = Explorer(folder)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await idle(pilot, app)
+        await typed(pilot, app, "go a")
+        drawer, keys = app.frame.query_one("#stages"), JUMPS[jump]
+        await press(pilot, app, *keys[:-1])
+        assert drawer.display or jump == "other screen"
+        await press(pilot, app, keys[-1])
+        assert app.screen_name == "passes"
+        assert not drawer.display
+        assert app.frame.focused is app.frame.query_one("#ir")
+
+
+async def test_a_jump_leaves_the_list_that_hides_nothing(folder: str) -> None:
+    app = Explorer(folder)
+    async with app.run_test(size=(120, 30)) as pilot:
+        await idle(pilot, app)
+        await typed(pilot, app, "go a")
+        await press(pilot, app, "tab", "w", "enter")
+        assert app.frame.focused is app.frame.query_one("#stages")
+        assert app.frame.query_one("#stages").display
+
+
 async def test_the_list_of_stages_is_a_drawer_in_a_narrow_terminal(folder: str) -> None:
     app = Explorer(folder)
     async with app.run_test(size=(80, 24)) as pilot:

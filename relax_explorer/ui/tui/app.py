@@ -348,10 +348,15 @@ class Explorer(App[int]):
             return
         while len(self.screen_stack) > 1:
             self.pop_screen()
+        self.close_drawer()
         self.screen_name, self.starts = name, starts
         self.notice = ""
         self.switch_mode(name)
         self.call_later(self._shown)
+
+    def close_drawer(self) -> None:
+        """Close what lies over the program of the current screen."""
+        self.frame.close_drawer()
 
     def pop_screen(self) -> AwaitComplete:
         """Close a popup. Textual holds what closed widgets drew (up to 1,024 of them), so they forget it here."""

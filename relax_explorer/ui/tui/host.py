@@ -72,6 +72,9 @@ class Host(Protocol):
     def show_screen(self, name: str, starts: bool = True) -> None:
         """Show a screen."""
 
+    def close_drawer(self) -> None:
+        """Close what lies over the program."""
+
     def show_rows(
         self, title: str, shown: Sequence[Row], cursor: int = 0, chosen: Callable[[Row], None] | None = None
     ) -> None:

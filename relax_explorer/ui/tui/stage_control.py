@@ -302,6 +302,7 @@ class StageControl:
             return
         if selection.stage != self.app.state.selection.stage:
             self.run.stop()
+        self.app.close_drawer()
         self.app.select(selection)
         self._unfold(selection)
 

@@ -271,6 +271,12 @@ class PassesScreen(ProgramFrame):
     def action_previous_pane(self) -> None:
         self.action_next_pane()
 
+    def close_drawer(self) -> None:
+        """Close the list of stages where it hides the program."""
+        if self.has_class("-drawer") and self.focused is self.query_one("#stages"):
+            self.set_focus(self.query_one("#ir"))
+            self.fit()
+
     def action_cancel(self) -> None:
         if self.focused is self.query_one("#stages"):
             self.set_focus(self.query_one("#ir"))

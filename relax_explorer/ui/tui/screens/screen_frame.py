@@ -206,6 +206,9 @@ class Frame(Moving):
         self.query_one("#header", FixedText).show(self._header())
         self.query_one("#footer", FixedText).show(self._footer())
 
+    def close_drawer(self) -> None:
+        """Close what lies over the program, since another place is shown."""
+
     def draw_waiting(self) -> None:
         """Say again why a view is empty, if that changed: work began or ended."""
 
