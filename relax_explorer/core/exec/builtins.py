@@ -12,6 +12,7 @@ from relax_explorer.core.exec import memory
 from relax_explorer.core.exec.faults import guarded
 from relax_explorer.core.exec.frame import Frame
 from relax_explorer.core.exec.kernels import allocate
+from relax_explorer.core.exec.messages import claim, say
 from relax_explorer.core.exec.plan import Instruction
 from relax_explorer.core.exec.repeat_kernel import flat, remember_kernel, run_kernel_again
 from relax_explorer.core.exec.running import Running
@@ -104,32 +105,13 @@ def make_closure(machine: Running, frame: Frame, at: Instruction, args: list[Val
 
 def print_values(machine: Running, frame: Frame, at: Instruction, args: list[Value]) -> None:
     """`R.print`: the text goes to the machine's output, never to the terminal."""
-    template = at.node.attrs.get("format")
-    values = [arg for arg in args if not (isinstance(arg, str) and template is None)]
-    if template is None:
-        template = next((arg for arg in args if isinstance(arg, str)), "")
-    machine.output.append(_formatted(template, values))
+    say(machine, at.node.attrs.get("format", ""), args)
     machine.write(frame, at.target, ())
-
-
-def _formatted(template: str, values: list[Value]) -> str:
-    if not template:
-        return " ".join(map(str, values))
-    text = template
-    for value in values:
-        text = text.replace("{}", str(value), 1)
-    return text
 
 
 def assert_op(machine: Running, frame: Frame, at: Instruction, args: list[Value]) -> None:
     """`R.assert_op(condition, args…, format=…)`."""
-    condition = args[0]
-    if isinstance(condition, np.ndarray) and condition.ndim:
-        raise machine.trap(codes.ASSERTION, f"the condition is {describe(condition)}, not one bool", at)
-    if not bool(condition):
-        values = [arg for arg in args[1:] if not isinstance(arg, str)]
-        template = at.node.attrs.get("format") or next((arg for arg in args[1:] if isinstance(arg, str)), "")
-        raise machine.trap(codes.ASSERTION, _formatted(template, values) or "the condition is false", at)
+    claim(machine, at, args[0], at.node.attrs.get("format", ""), args[1:])
     machine.write(frame, at.target, ())
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from relax_explorer.core.exec import (
     kv_cache,
     latent_builtins,
+    messages,
     paged_builtins,
     rnn_state,
     sequence_builtins,
@@ -315,6 +316,7 @@ TABLE: dict[str, VmBuiltin] = {
     "vm.builtin.ensure_zero_offset": lambda machine, at, args: EnsureZeroOffset.evaluate(*args),
     "runtime.TVMTensorCreateView": create_view,
     "relax.run.shape_to_tensor": shape_to_tensor,
+    **messages.TABLE,
     **kv_cache.TABLE,
     **paged_builtins.TABLE,
     **latent_builtins.TABLE,
