@@ -130,7 +130,8 @@ def test_a_pass_broke_my_value(terminal: Tmux) -> None:
     terminal.press("Enter", "c")
     assert "T.reads(T_softmax_exp[v_i0, v_i1, v_i2→v_k" in terminal.wait("change 14 of 15")
     terminal.press("w")
-    terminal.wait("select a binding first")
+    terminal.wait("History of kernel softmax")
+    terminal.wait("12 ~ FuseTIRInner             changed: ~2")
 
 
 def test_a_value_is_followed_through_a_build(in_dumps: Tmux, tmp_path: Path) -> None:

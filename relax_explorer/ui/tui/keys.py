@@ -66,7 +66,7 @@ KEYS: tuple[Key, ...] = (
     Key("c", "change(1)", "Next change in this stage", ("passes",), "change"),
     Key("C", "change(-1)", "Previous change in this stage", ("passes",)),
     Key("d", "diff", "Changes in place, side by side, only what changed, or none", ("passes",), "diff"),
-    Key("w", "who", "Who changed this value: its history; Enter goes to a stage", ("passes",), "who"),
+    Key("w", "who", "Who changed this value or kernel; Enter goes to a stage", ("passes",), "who"),
     Key("r", "debug_here", "Debug the function under the cursor", ("passes", "graph")),
     Key("B", "bisect", "Bisect: the first stage whose results are wrong", ("passes",), "bisect"),
     Key(
@@ -130,7 +130,7 @@ KEYS: tuple[Key, ...] = (
     Key("f10", "run('next')", "Next binding, over calls", ("debug",)),
     Key("f11", "run('step')", "Step: the next binding, into calls", ("debug",)),
     Key("shift+f11", "run('finish')", "Run until the function returns", ("debug",)),
-    Key("w", "who", "Who changed this value: its history; Enter goes to a stage", ("debug",)),
+    Key("w", "who", "Who changed this value or kernel; Enter goes to a stage", ("debug",)),
     Key("j", "node('down')", "To a reader of the value, else to a node below", ("graph",)),
     Key("down", "node('down')", "To a reader of the value, else to a node below", ("graph",)),
     Key("k", "node('up')", "To an input, else to a node above", ("graph",)),

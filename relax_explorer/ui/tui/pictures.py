@@ -204,20 +204,27 @@ class Pictures:
         self.app.jobs.start("graph picture", "drawing the picture", work, done)
 
     def history(self) -> None:
-        """Show the history of the selected value; a line leads to its stage."""
+        """Show the history of the selected value or kernel; a line leads to its stage."""
         session, selection = self.app.state.session, self.app.state.selection
-        if session is None or not selection.variable:
-            self.app.say("select a binding first")
+        name = selection.variable or selection.function
+        stages = [] if session is None else session.stages
+        if session is None or not (
+            selection.variable or any(rows.has_kernel(stage, name) for stage in stages)
+        ):
+            self.app.say("select a binding or a line of a kernel first")
             return
 
         def work(job: Job) -> list[Row]:
-            return rows.history_rows(session, selection)
+            if selection.variable:
+                return rows.history_rows(session, selection)
+            return rows.kernel_rows(session, name, selection.stage)
 
         def done(found: list[Row]) -> None:
             here = next((n for n, row in enumerate(found) if row.node[0] == selection.stage), 0)
-            self.app.show_rows(f"History of {visible(selection.variable)}", found, here, self._to_trace)
+            title = f"History of {'' if selection.variable else 'kernel '}{visible(name)}"
+            self.app.show_rows(title, found, here, self._to_trace)
 
-        self.app.jobs.start("history", f"tracing {selection.variable}", work, done)
+        self.app.jobs.start("history", f"tracing {name}", work, done)
 
     def tracing(self) -> Callable[[], list[str]]:
         """What finds the stages that changed the selected value, in another thread."""

@@ -11,10 +11,12 @@ from relax_explorer.core.check.origin import origin
 from relax_explorer.core.diagnostics import Diagnostic
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.facts import Facts, facts
+from relax_explorer.core.session.align import ModuleDiff
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.core.shapes.residual import checks_at
 from relax_explorer.core.syntax.names import Names
+from relax_explorer.core.tir.stmt import PrimFunc
 from relax_explorer.ui.tui.selection import Selection
 from relax_explorer.ui.tui.table_rows import BesideRows, TableRows
 from relax_explorer.ui.tui.widgets.line_view import Row
@@ -24,6 +26,7 @@ from relax_explorer.viz.diff import lines as diff_lines
 from relax_explorer.viz.ir_table import IrTable
 from relax_explorer.viz.problem import render
 from relax_explorer.viz.short import short_info
+from relax_explorer.viz.stage_line import change_counts
 from relax_explorer.viz.table_diff import UNMARKED, TableDiff
 from relax_explorer.viz.visible import columns, fit, visible
 
@@ -301,6 +304,32 @@ def history_rows(session: Session, selection: Selection) -> list[Row]:
         )
         for trace, is_change in _traces(session, selection)
     ]
+
+
+def has_kernel(stage: Snapshot, name: str) -> bool:
+    """True if a stage has a kernel of this name."""
+    return type(stage.module.functions.get(name)) is PrimFunc
+
+
+def kernel_rows(session: Session, name: str, here: int) -> list[Row]:
+    """The stages that made, changed or removed a kernel, and stage `here`."""
+    found: list[Row] = []
+    had = False
+    for stage in list(session.stages):
+        has = has_kernel(stage, name)
+        mark, text = " ", "unchanged" if has else "no kernel"
+        if has != had:
+            mark, text = ("+", "made") if has else ("-", "removed")
+        elif has and stage.changed:
+            diff = session.diff(stage.number - 1, stage.number)
+            changed = tuple([fn for fn in diff.functions if fn.name == name and fn.status == "changed"])
+            mark, text = ("~", f"changed: {change_counts(ModuleDiff(changed))}") if changed else (mark, text)
+        had = has
+        if mark != " " or (stage.number == here and found):
+            line = f"{stage.label:3} {mark} {stage.made_by:<24} {text}"
+            gutter = "▌" if stage.number == here else mark
+            found.append(Row(visible(line), gutter, (stage.number, None), name))
+    return found
 
 
 def _function_line(fn: object) -> list[str]:

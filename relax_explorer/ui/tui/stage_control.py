@@ -51,6 +51,7 @@ class StageControl:
         text omits; with None they stay unknown."""
         self.app, self._run, self.pipeline, self.profile, self.const = app, run, pipeline, profile, const
         self._jumps: list[Selection] = []
+        self.landed: Selection | None = None  # where the last jump went
         self._waited: list[tuple[Selection, bool]] = []  # keys that asked for a stage which is not there yet
         self._at = 0  # the place among the jumps; len(_jumps) is the present one
 
@@ -303,6 +304,7 @@ class StageControl:
         if selection.stage != self.app.state.selection.stage:
             self.run.stop()
         self.app.close_drawer()
+        self.landed = selection
         self.app.select(selection)
         self._unfold(selection)
 

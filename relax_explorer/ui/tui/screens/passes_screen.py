@@ -122,7 +122,10 @@ class PassesScreen(ProgramFrame):
         assert session is not None  # the caller checked this
         assert stage is not None
         view, shown = self.program, self._rows(state) or text_lines(no_rows(stage))
-        cursor = rows.cursor_in(shown, stage, state.selection, is_other)
+        to_kernel = state.selection is self.explorer.stage_control.landed and rows.has_kernel(
+            stage, state.selection.function
+        )
+        cursor = rows.cursor_in(shown, stage, state.selection, is_other and not to_kernel)
         view.show(shown, cursor)
         view.centre()
         since = state.options.before(stage.number)
