@@ -5,7 +5,10 @@ from __future__ import annotations
 import pytest
 
 import relax_explorer as rxe
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir.facts import has_facts
 from relax_explorer.core.passes import table
+from relax_explorer.core.passes.outputs import Blocks
 from relax_explorer.core.passes.pipeline import Step, normalized, run_step
 from relax_explorer.core.passes.properties import PROPERTIES
 from tests.support.ready_modules import ready
@@ -76,3 +79,17 @@ def main(x: R.Tensor((s, t), "float32")):
 """
     assert rxe.structural_equal(rxe.parse(text), rxe.parse(text))
     assert not rxe.structural_equal(rxe.parse(text), rxe.parse(text.replace('"count": s', '"count": t')))
+
+
+@pytest.mark.parametrize(
+    ("reader", "is_asked"), [("result", True), ("tuple", True), ("binding", False), ("function", False)]
+)
+def test_one_block_is_not_searched_for_readers_outside(reader: str, is_asked: bool) -> None:
+    """Only the result is outside. To find all readers takes as long as a walk of a pass."""
+    text = PROGRAM.format(READERS[reader]).replace("        R.output(y)", "        R.output(a, y)")
+    fn = rxe.normalize(rxe.parse(text))["main"]
+    assert isinstance(fn, e.Function)
+    blocks = Blocks(fn)
+    read = {var.name: blocks.is_read_outside(var) for var in blocks.outputs if var.name in ("a", "y")}
+    assert read == {"a": False, "y": True}
+    assert has_facts(fn) is not is_asked

@@ -8,7 +8,10 @@ import numpy as np
 import pytest
 
 import relax_explorer as rxe
+from relax_explorer.core import passes
+from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.walk import bindings
+from relax_explorer.core.passes.pipeline import Outcome, Step, run_step
 from relax_explorer.core.program.module import IRModule
 from tests.support.oracle import Oracle
 
@@ -180,14 +183,17 @@ class M:
     assert "match_cast" not in after.script()  # it checks nothing, once the constant is bound
 
 
-def test_each_copy_has_shape_variables_of_its_own() -> None:
-    text = """
+@pytest.mark.parametrize(
+    ("taken", "cast"), [("ndim=1", 'R.match_cast(x, R.Tensor((k,), "float32"))'), ('shape=("k",)', "x")]
+)
+def test_each_copy_has_shape_variables_of_its_own(taken: str, cast: str) -> None:
+    text = f"""
 @I.ir_module
 class M:
     @R.function(private=True)
-    def double(x: R.Tensor("float32", ndim=1)) -> R.Tensor("float32", ndim=1):
+    def double(x: R.Tensor(dtype="float32", {taken})) -> R.Tensor("float32", ndim=1):
         k = T.int64()
-        y = R.match_cast(x, R.Tensor((k,), "float32"))
+        y = {cast}
         return R.add(y, y)
     @R.function
     def main(a: R.Tensor("float32", ndim=1), b: R.Tensor("float32", ndim=1)):
@@ -306,3 +312,81 @@ def test_tvm_finds_the_result_well_formed(program: IRModule, oracle: Oracle) -> 
     after = rxe.apply_pass(program, "InlinePrivateFunctions")
     verdict = oracle.well_formed(after.script()).get()
     assert verdict.well_formed, verdict.message
+
+
+_TYPE = 'R.Tensor((2,), "float32")'
+
+
+def _inlined(text: str) -> Outcome:
+    module = rxe.normalize(rxe.parse(f"@I.ir_module\nclass M:\n{text}"))
+    return run_step(Step(passes.get("InlinePrivateFunctions")), module)
+
+
+def test_the_body_reads_variables_without_copies_of_them() -> None:
+    """Each copy of an argument would be renamed, dropped and inferred again."""
+    outcome = _inlined(f"""
+    @R.function(private=True)
+    def f(p: {_TYPE}, q: {_TYPE}) -> {_TYPE}:
+        with R.dataflow():
+            a = R.add(p, q)
+            b = R.multiply(a, p)
+            R.output(b)
+        return b
+    @R.function
+    def main(x: {_TYPE}) -> {_TYPE}:
+        with R.dataflow():
+            u = R.exp(x)
+            v = M.f(u, x)
+            w = M.f(v, v)
+            R.output(w)
+        return w
+""")
+    calls = [change.after for change in outcome.rewrites if len(change.after) > 1]
+    assert [len(after) for after in calls] == [3, 3]  # two of the body, and the result
+
+
+@pytest.mark.parametrize("inside", [True, False])
+def test_a_value_that_ends_is_copied_first(inside: bool) -> None:
+    """Each program reads it later, and a kill empties the register of one variable."""
+    end = "gone = R.memory.kill_tensor({})"
+    outcome = _inlined(f"""
+    @R.function(private=True, pure=False)
+    def f(p: {_TYPE}) -> {_TYPE}:
+        q = R.exp(p)
+        {end.format("p") if inside else "r = R.exp(q)"}
+        return {"q" if inside else "(p, q)[0]"}
+    @R.function(pure=False)
+    def main(x: {_TYPE}) -> {_TYPE}:
+        u = R.exp(x)
+        v = M.f(u)
+        {"w = R.add(v, u)" if inside else end.format("u")}
+        return {"w" if inside else "v"}
+""")
+    main = outcome.module["main"]
+    assert isinstance(main, e.Function)
+    assert [b.var.name for b in bindings(main) if b.var is not None and type(b.value) is e.Var] == ["p"]
+
+
+def test_what_a_nested_function_captures_is_an_output() -> None:
+    outcome = _inlined(f"""
+    @R.function(private=True)
+    def f(p: {_TYPE}):
+        with R.dataflow():
+            @R.function
+            def g(q: {_TYPE}) -> {_TYPE}:
+                return R.add(q, p)
+            y = g(p)
+            R.output(y)
+        return y
+    @R.function
+    def main(x: {_TYPE}) -> {_TYPE}:
+        with R.dataflow():
+            u = R.exp(x)
+            v = M.f(u)
+            R.output(v)
+        return v
+""")
+    main = outcome.module["main"]
+    assert isinstance(main, e.Function)
+    assert type(next(bindings(main)).var) is e.Var
+    assert not outcome.problems

@@ -128,6 +128,9 @@ class PassSite:
 
     def record(self, before: Any, after: Any = ()) -> None:
         """Note that bindings `before` became `after`."""
+        if not (isinstance(before, tuple) or isinstance(after, tuple)):  # most often
+            self.recorded.entries.append((self.rule, before, after))
+            return
         old = before if isinstance(before, tuple) else (before,)
         new = after if isinstance(after, tuple) else (after,)
         self.recorded.add(Rewrite(self.rule, old, new))

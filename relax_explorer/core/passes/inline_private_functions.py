@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Set
+from dataclasses import dataclass
 from functools import cached_property
 
 from relax_explorer.core.build.block_builder import BlockBuilder
@@ -18,6 +19,7 @@ from relax_explorer.core.ir.substitute import Substitution
 from relax_explorer.core.ir.walk import bindings, map_sequences, merged_blocks, sequences, substitute_info
 from relax_explorer.core.passes.contract import PassSite, infer_again, module_pass
 from relax_explorer.core.passes.eliminate_dead_code import drop_unread, reached
+from relax_explorer.core.passes.liveness import killed
 from relax_explorer.core.passes.private_functions import canonical
 from relax_explorer.core.passes.properties import CANONICAL_BINDINGS, NORMAL_FORM
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
@@ -36,7 +38,7 @@ def inline_private_functions(module: IRModule, at: PassSite) -> IRModule:
     argument is checked, the lengths of the function lose their definition, and a function goes even if it is a value.
     """
     graph = call_graph(module)
-    private: dict[str, e.Function] = {}
+    private: dict[str, _Callee] = {}
     for group in components(graph):
         for name in group:
             at.function = name
@@ -45,7 +47,7 @@ def inline_private_functions(module: IRModule, at: PassSite) -> IRModule:
             fn = _Inliner(private, at).function(old)
             at.editor.replace(name, fn)
             if fn.is_private and not is_recursive(group, graph):
-                private[name] = fn
+                private[name] = _Callee.of(fn)
     return _cleaned(private.keys(), at) if private else module
 
 
@@ -69,19 +71,46 @@ def _cleaned(private: Set[str], at: PassSite) -> IRModule:
     return infer_again(at.editor.done(), at)
 
 
+@dataclass(frozen=True, slots=True)
+class _Callee:
+    """A function to inline, and what each of its calls asks about it."""
+
+    fn: e.Function
+    params: tuple[s.StructInfo, ...]
+    bound: frozenset[p.PrimVar]  # the shape variables that its match_casts bind
+    is_graph: bool  # True if all its bindings stand in dataflow blocks, and none is a function
+
+    @classmethod
+    def of(cls, fn: e.Function) -> _Callee:
+        """The callee for a function."""
+        params = tuple([param.struct_info or s.OBJECT for param in fn.params])
+        inside = list(bindings(fn))
+        bound = [dim for b in inside if type(b) is e.MatchCast for dim in defined_dims(b.struct_info)]
+        is_graph = all(type(block) is e.DataflowBlock for block in fn.body.blocks)
+        has_functions = any(type(b.value) is e.Function for b in inside)
+        return cls(fn, params, frozenset(bound), is_graph and not has_functions)
+
+    def may_read(self, arg: e.Expr) -> bool:
+        """True if its body may read an argument itself: a variable that is visible wherever the body stands."""
+        return type(arg) is e.Var or (type(arg) is e.DataflowVar and self.is_graph)
+
+
 class _Inliner:
     """Inlines `private` functions into one function. Later bindings read the renamed results."""
 
-    def __init__(self, private: dict[str, e.Function], at: PassSite) -> None:
+    def __init__(self, private: dict[str, _Callee], at: PassSite) -> None:
         self.private, self.at = private, at
+        self.killed: frozenset[e.Expr] = frozenset()  # the variables of the function around that end early
+        self.divides = False  # True if an inlined function divided the dataflow block of its call
 
     def function(self, fn: e.Function) -> e.Function:
         """The function with every call of a private function replaced. Without such calls, the same object."""
         if not any(name in self.private for name in mentioned(fn)):
             return fn
+        self.killed = killed(fn)
         build = BlockBuilder(self.at.editor, within=fn, record=self.at.record)
         new = replace(fn, body=self.sequence(fn.body, build))
-        return new if self.at.as_tvm else _with_outputs(new, self.at)
+        return _with_outputs(new, self.at) if self.divides and not self.at.as_tvm else new
 
     def sequence(self, seq: e.SeqExpr, build: BlockBuilder) -> e.SeqExpr:
         """A sequence, its branches included."""
@@ -93,11 +122,10 @@ class _Inliner:
                     if callee is None:
                         build.keep(map_sequences(binding, lambda inner: self.sequence(inner, build)))
                     else:
-                        self.at.is_open = True  # arguments may have more precise StructInfo than parameters
-                        _inline(callee, binding, build, self.at.as_tvm)  # type: ignore[arg-type]  # `_callee` saw a VarBinding
+                        self._inline(callee, binding, build)  # type: ignore[arg-type]  # `_callee` saw a VarBinding
             return replace(seq, blocks=tuple(merged_blocks(build.blocks())))
 
-    def _callee(self, binding: e.Binding) -> e.Function | None:
+    def _callee(self, binding: e.Binding) -> _Callee | None:
         value = binding.value
         if (
             type(binding) is not e.VarBinding
@@ -106,6 +134,45 @@ class _Inliner:
         ):
             return None
         return self.private.get(value.op.name)
+
+    def _inline(self, callee: _Callee, binding: e.VarBinding, build: BlockBuilder) -> None:
+        """Emit the arguments, the blocks of the body, and the binding of the result."""
+        call = binding.value
+        assert isinstance(call, e.Call)  # the caller checked this
+        self.at.is_open = True  # arguments may have more precise StructInfo than parameters
+        self.divides |= build.is_dataflow and not callee.is_graph
+        infos = tuple([arg.struct_info or s.OBJECT for arg in call.args])
+        copy = _Copy({}, self._dims(callee, infos))
+        around, as_tvm = _GRAPH if build.is_dataflow else _PLAIN, self.at.as_tvm
+        ended = killed(callee.fn)
+        with build.inherit(binding):
+            for param, info, arg, have in zip(callee.fn.params, callee.params, call.args, infos, strict=True):
+                want = substitute_info(info, copy.dims)
+                if not (as_tvm or always_fits(have, want)):
+                    _continue(build, around)  # a block may lose checks
+                    copy.variables[param] = build.emit_match_cast(arg, want, param.name)
+                elif callee.may_read(arg) and param not in ended and arg not in self.killed:
+                    copy.variables[param] = arg
+                else:
+                    _continue(build, _GRAPH)
+                    copy.variables[param] = var = e.Var(build.names(param.name, "_"), have, arg.span)
+                    build.keep(e.VarBinding(var, arg, None, binding.span))
+            for block in copy.sequence(callee.fn.body).blocks:
+                _continue(build, block)
+                for inner in block.bindings:
+                    build.keep(inner)
+            _continue(build, around)
+            annotation = None if as_tvm else binding.annotation
+            result = copy.expr(callee.fn.body.body)
+            build.keep(replace(binding, value=result, annotation=annotation))
+
+    def _dims(self, callee: _Callee, infos: tuple[s.StructInfo, ...]) -> dict[p.PrimVar, p.PrimExpr]:
+        """What the shape variables of a function become at a call: the lengths of its arguments, or others of their own."""
+        dims: dict[p.PrimVar, p.PrimExpr] = {}
+        if not self.at.as_tvm:
+            match_params(callee.params, infos, dims)
+        others = callee.bound.union(*map(defined_dims, callee.params)) - dims.keys()
+        return dims | {dim: p.PrimVar(dim.name, dim.dtype) for dim in others}
 
 
 def _with_outputs(fn: e.Function, at: PassSite) -> e.Function:
@@ -163,37 +230,10 @@ class _Copy(Substitution):
         return new
 
 
-def _inline(fn: e.Function, binding: e.VarBinding, build: BlockBuilder, as_tvm: bool) -> None:
-    """Emit the arguments, the blocks of the body, and the binding of the result."""
-    call = binding.value
-    assert isinstance(call, e.Call)  # the caller checked this
-    params = tuple([param.struct_info or s.OBJECT for param in fn.params])
-    infos = tuple([arg.struct_info or s.OBJECT for arg in call.args])
-    dims: dict[p.PrimVar, p.PrimExpr] = {}
-    if not as_tvm:
-        match_params(params, infos, dims)
-    bound = {dim for b in bindings(fn) if type(b) is e.MatchCast for dim in defined_dims(b.struct_info)}
-    unmatched = {dim for info in params for dim in defined_dims(info)} - dims.keys()
-    dims.update({dim: p.PrimVar(dim.name, dim.dtype) for dim in (bound | unmatched) - dims.keys()})
-    copy, around = _Copy({}, dims), _GRAPH if build.is_dataflow else _PLAIN
-    with build.inherit(binding):
-        for param, info, arg, have in zip(fn.params, params, call.args, infos, strict=True):
-            want = substitute_info(info, dims)
-            if as_tvm or always_fits(have, want):
-                build.start_block(_GRAPH)
-                var = e.Var(build.names(param.name, "_"), have, arg.span)
-                build.keep(e.VarBinding(var, arg, None, binding.span))
-            else:
-                build.start_block(around)  # a block may lose checks
-                var = build.emit_match_cast(arg, want, param.name)
-            copy.variables[param] = var
-        for block in copy.sequence(fn.body).blocks:
-            build.start_block(block)
-            for inner in block.bindings:
-                build.keep(inner)
-        build.start_block(around)
-        annotation = None if as_tvm else binding.annotation
-        build.keep(replace(binding, value=copy.expr(fn.body.body), annotation=annotation))
+def _continue(build: BlockBuilder, like: e.BindingBlock) -> None:
+    """Go on in the open block if it is of the same kind as `like`, else in a new one."""
+    if build.is_dataflow is not (type(like) is e.DataflowBlock):
+        build.start_block(like)
 
 
 _PLAIN, _GRAPH = e.BindingBlock(()), e.DataflowBlock(())

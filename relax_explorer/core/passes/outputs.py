@@ -83,6 +83,7 @@ class Blocks:
         self.home: dict[e.Binding, e.BindingBlock] = {}
         self._facts: Facts | None = None
         self.fn = fn
+        self._is_single = len(fn.body.blocks) == 1  # True if one block has all bindings
         todo = list(fn.body.blocks)
         while todo:
             block = todo.pop()
@@ -92,6 +93,7 @@ class Blocks:
                 if is_dataflow and type(binding.var) is e.Var:
                     self.outputs[binding.var] = binding
                 for seq in sequences(binding.value) if type(binding) is e.VarBinding else ():
+                    self._is_single = False
                     todo.extend(seq.blocks)
 
     @cached_property
@@ -113,6 +115,8 @@ class Blocks:
         """
         if var in self._returned:  # as nearly all are: then the readers of all variables need not be found
             return True
+        if self._is_single:
+            return False
         derived = self._facts = self._facts or facts(self.fn)
         block = self.home[self.outputs[var]]
         last = len(derived.bindings)
