@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from textual.actions import ActionParseResult
 from textual.app import App
 from textual.await_complete import AwaitComplete
-from textual.events import DescendantFocus, Event, InputEvent, Paste
+from textual.events import DescendantFocus, Event, InputEvent, Key, MouseDown, Paste
 from textual.filter import LineFilter
 from textual.reactive import reactive
 from textual.timer import Timer
@@ -187,6 +187,8 @@ class Explorer(App[int]):
             take_turns()
         if self.recorder is not None:
             self.recorder.take(event, not self.jobs.is_idle)
+        if self.notice and isinstance(event, (Key, MouseDown)):
+            self.say("")  # before the key is obeyed, which may say something else
         await super().on_event(event)
 
     async def _check_bindings(self, key: str, priority: bool = False) -> bool:
@@ -462,7 +464,7 @@ class Explorer(App[int]):
         self.push_screen(TextEditor(f"Text of stage {stage.label} {stage.made_by}", stage.module), done)
 
     def say(self, text: str) -> None:
-        """Show a notice in the footer until Esc, another notice, or another screen."""
+        """Show a notice in the footer until the next key or click, another notice, or another screen."""
         self.notice = text
         self.draw_bars()
 
@@ -497,8 +499,6 @@ class Explorer(App[int]):
             self.jobs.drop(lane)
         if was_busy:
             self.say("cancelling …")
-        elif self.notice:
-            self.say("")
 
     def leave(self) -> None:
         """End the explorer."""
