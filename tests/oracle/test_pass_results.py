@@ -33,6 +33,7 @@ PASSES = {
 }
 DECOMPOSITIONS = ("DecomposeOpsForInference", "DecomposeOpsForTraining")
 CANONICAL = ("CanonicalizeBindings", "ConvertToDataflow")
+CASTING = (*CANONICAL, "RemoveUnusedOutputs", "ExpandTupleArguments")
 DEAD = ("DeadCodeElimination", "FoldConstant", "RemoveUnusedOutputs", "ExpandTupleArguments")
 RANDOM = (
     *(name for name, files in PASSES.items() if files is HIGH),
@@ -46,12 +47,14 @@ HEAP = "VMShapeLower"
 KILLED = "Copy of a variable that a kill ends"
 HELD = "Shapes that variables hold"
 CAST = "A cast that always fails is a warning (TYPE-58, TYPE-59)"
+OUTPUT = "Cast of a dataflow variable that nothing else reads"
 INNER = "The definition of an inner function is pure (PURE-10)"
 SHAPED = "A tensor made in a shape held by a variable has this variable as its shape"
 DIFFERENT = {
     ("CanonicalizeBindings", "Lives 3"): KILLED,
     ("ConvertToDataflow", "Lives 3"): KILLED,
-    **{(name, CAST): LOST for name in (*CANONICAL, "RemoveUnusedOutputs", "ExpandTupleArguments")},
+    **{(name, CAST): LOST for name in CASTING},
+    **{(name, "A cast of a cast as an output"): OUTPUT for name in CASTING},
     **{(name, INNER): "Unread definition of an impure function" for name in DEAD},
     **{(name, SHAPED): HELD for name in ("ConvertToDataflow", *DECOMPOSITIONS)},
     ("FuseTIR", "A result that is checked"): LOST,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from types import MappingProxyType
 
 from relax_explorer.core.check.compatible import always_fits, shape_var_mapping
 from relax_explorer.core.ir import expr as e
@@ -18,13 +19,21 @@ def bound_by_casts(fn: e.Function) -> dict[e.MatchCast, list[p.PrimVar]]:
     return new
 
 
-def is_proven(cast: e.MatchCast, new: Collection[p.PrimVar]) -> bool:
-    """True if the types prove a check. It binds the variables `new`, which fit whatever the value has in their place."""
-    have, want = cast.value.struct_info, cast.struct_info
-    if have is None:
+def is_proven(
+    cast: e.MatchCast,
+    new: Collection[p.PrimVar],
+    lengths: Mapping[p.PrimVar, p.PrimExpr] = MappingProxyType({}),
+) -> bool:
+    """True if the types prove a check. It binds the variables `new`, which fit whatever the value has in their place.
+
+    Shape variables in `lengths` are equal to these.
+    """
+    if cast.value.struct_info is None:
         return False
-    found = shape_var_mapping(want, have)
-    return always_fits(have, substitute_info(want, {var: dim for var, dim in found.items() if var in new}))
+    have = substitute_info(cast.value.struct_info, {**lengths})
+    found = shape_var_mapping(cast.struct_info, have)
+    bound = {var: dim for var, dim in found.items() if var in new}
+    return always_fits(have, substitute_info(cast.struct_info, {**lengths, **bound}))
 
 
 def _scope(seq: e.SeqExpr, known: set[p.PrimVar], new: dict[e.MatchCast, list[p.PrimVar]]) -> None:

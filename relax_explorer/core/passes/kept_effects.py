@@ -20,6 +20,7 @@ from relax_explorer.core.passes.cast_checks import bound_by_casts, is_proven
 from relax_explorer.core.passes.contract import PassSite
 from relax_explorer.core.passes.eliminate_dead_code import reached
 from relax_explorer.core.passes.liveness import Live
+from relax_explorer.core.passes.same_lengths import known_lengths
 from relax_explorer.core.program.module import IRModule
 
 _SEEN = ("relax.print", "relax.assert_op")
@@ -127,11 +128,11 @@ class _Kept:
         """What a function lost, and what changed places in it."""
         found: list[Loss] = []
         places: dict[e.Binding, int] = {}
-        casts: dict[e.MatchCast, list[p.PrimVar]] | None = None
+        casts: _Casts | None = None
         for owner, group, unordered in _groups(fn):
-            casts = casts or (bound_by_casts(fn) if any(type(b) is e.MatchCast for b in group) else None)
+            casts = casts or (_Casts.of(fn) if any(type(b) is e.MatchCast for b in group) else None)
             may_stop = [b for b in group if b not in self.site.proved]
-            seen = [b for b in may_stop if effect(b) or self._may_stop(b, casts or {})]
+            seen = [b for b in may_stop if effect(b) or self._may_stop(b, casts)]
             if not seen:
                 continue
             places = places or {b: number for number, b in enumerate(bindings(new))}
@@ -154,11 +155,11 @@ class _Kept:
         """The functions of the old module that a run may come to. A mention that nothing reads, as in a closure, does not count."""
         return reached({name: _live(fn) for name, fn in self.before.functions.items()})
 
-    def _may_stop(self, binding: e.Binding, casts: dict[e.MatchCast, list[p.PrimVar]]) -> bool:
+    def _may_stop(self, binding: e.Binding, casts: _Casts | None) -> bool:
         """True for a match_cast that may fail, unless the pass was asked to drop checks."""
-        if type(binding) is not e.MatchCast or self.site.drops_checks:
+        if type(binding) is not e.MatchCast or self.site.drops_checks or casts is None:
             return False
-        return not is_proven(binding, casts[binding])
+        return not is_proven(binding, casts.new[binding], casts.lengths)
 
     def _lost(self, seen: Iterable[e.Binding], places: dict[e.Binding, int]) -> Iterator[Loss]:
         for binding in seen:
@@ -203,6 +204,17 @@ class _Kept:
 
     def _gone(self, binding: e.Binding) -> str:
         return f"{_what(binding)} is gone"
+
+
+class _Casts(NamedTuple):
+    """The shape variables that each match_cast of a function binds first, and those that are bound to known lengths."""
+
+    new: dict[e.MatchCast, list[p.PrimVar]]
+    lengths: dict[p.PrimVar, p.PrimExpr]
+
+    @classmethod
+    def of(cls, fn: e.Function) -> _Casts:
+        return cls(bound_by_casts(fn), known_lengths(fn))
 
 
 class _Group(NamedTuple):

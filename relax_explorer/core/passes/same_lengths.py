@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 
 from relax_explorer.core.ir import expr as e
@@ -12,12 +11,13 @@ from relax_explorer.core.ir.fold import substitute
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.substitute import Substitution
 from relax_explorer.core.ir.walk import bindings, defined_dims
+from relax_explorer.core.passes.cast_checks import bound_by_casts
 from relax_explorer.core.passes.contract import PassSite
 
 
 def merge_lengths(fn: e.Function, at: PassSite) -> e.Function:
     """Replace each shape variable that a match_cast binds to a known length by this length."""
-    lengths = _known_lengths(fn)
+    lengths = known_lengths(fn)
     if not lengths:
         return fn
     new = Substitution({}, lengths).function(fn)
@@ -62,23 +62,20 @@ class _Equal(Substitution):
         return new
 
 
-def _known_lengths(fn: e.Function) -> dict[p.PrimVar, p.PrimExpr]:
-    casts = [binding for binding in bindings(fn) if type(binding) is e.MatchCast]
-    if not casts:
+def known_lengths(fn: e.Function) -> dict[p.PrimVar, p.PrimExpr]:
+    """The known lengths to which match_casts bind shape variables. Branches may bind one variable, if it is to the same length."""
+    if not any(type(binding) is e.MatchCast for binding in bindings(fn)):
         return {}
-    known = {dim for param in _params(fn) for dim in defined_dims(param.struct_info or s.OBJECT)}
-    # Branches may bind the same variable to different lengths, so it counts only if the body of the function binds it first.
-    times = Counter(dim for cast in casts for dim in set(defined_dims(cast.struct_info)))
-    outside = set(bindings(fn, nested=False))
     lengths: dict[p.PrimVar, p.PrimExpr] = {}
-    for cast in casts:
-        for dim, length in _pairs(cast.struct_info, cast.value.struct_info):
-            if type(dim) is not p.PrimVar or dim in known:
-                continue
-            known.add(dim)
-            if length is not None and length is not dim and (times[dim] == 1 or cast in outside):
-                lengths[dim] = substitute(length, lengths)
-    return lengths
+    others = {dim for param in _params(fn) for dim in defined_dims(param.struct_info or s.OBJECT)}
+    for cast, new in bound_by_casts(fn).items():
+        pairs = _pairs(cast.struct_info, cast.value.struct_info)
+        here = {dim: length for dim, length in pairs if length is not None}
+        for dim in new:
+            length = substitute(here[dim], lengths) if dim in here else dim
+            if lengths.setdefault(dim, length) is not length:
+                others.add(dim)
+    return {dim: length for dim, length in lengths.items() if dim not in others and length is not dim}
 
 
 def _params(fn: e.Function) -> Iterator[e.Var]:

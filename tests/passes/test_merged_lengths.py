@@ -1,0 +1,144 @@
+"""Shape variables that match_casts bind to known lengths are these lengths, and what then is proved may go."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+import relax_explorer as rxe
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.passes.contract import PassSite, function_pass
+from relax_explorer.core.passes.pipeline import Step, run_step
+from relax_explorer.core.passes.properties import holding
+from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
+
+HEAD = 'x: R.Tensor((4,), "float32"), z: R.Tensor((3,), "float32"), u: R.Tensor("float32"), v: R.Tensor(("n",), "float32"), c: R.Tensor((), "bool")'
+
+
+def module(lines: str, name: str = "main") -> rxe.IRModule:
+    """A module whose second function has these lines."""
+    body = "".join([f"        {line}\n" for line in lines.strip().split("\n")])
+    text = (
+        f"@I.ir_module\nclass M:\n    @R.function\n    def first({HEAD}):\n        n = T.int64()\n        return x\n"
+        f"    @R.function\n    def {name}({HEAD}) -> R.Object:\n        n = T.int64()\n        j = T.int64()\n        i = T.int64()\n{body}"
+    )
+    return rxe.normalize(rxe.parse(text))
+
+
+def cast(var: str, value: str, length: str = "j") -> str:
+    """A line that casts a vector."""
+    return f'{var} = R.match_cast({value}, R.Tensor(({length},), "float32"))'
+
+
+def packed(var: str, value: str) -> str:
+    """A line that casts a tuple of one vector, whose text differs from that of `cast`."""
+    return f'{var} = R.match_cast(({value},), R.Tuple(R.Tensor((j,), "float32")))'
+
+
+def branches(first: str, second: str) -> str:
+    """An If whose branches cast `first` and `second` to one length, and then sum them."""
+    return "\n".join(
+        ["if c:", f"    {cast('a', first)}", "    w = R.sum(a)", "else:", f"    {cast('b', second)}", "    w = R.sum(b)", "return w"]
+    )  # fmt: skip
+
+
+NESTED = f"""
+{cast("a", "x")}
+@R.function
+def inner(q: R.Tensor((4,), "float32")) -> R.Object:
+    {cast("p", "q")}
+    return p
+w = inner(a)
+return w
+"""
+OWN = f"""
+@R.function
+def inner(q: R.Tensor((j,), "float32")) -> R.Object:
+    return q
+w = inner(z)
+{cast("a", "x")}
+return (w, a)
+"""
+TUPLE = """
+a = R.match_cast((x, z), R.Tuple(R.Tensor((j,), "float32"), R.Tensor((i,), "float32")))
+b = R.match_cast((z, x), R.Tuple(R.Tensor((i,), "float32"), R.Tensor((j,), "float32")))
+return (a, b)
+"""
+
+
+@pytest.mark.parametrize(
+    ("lines", "casts"),
+    [
+        (f"{cast('a', 'x')}\n{cast('b', 'x')}\nreturn (a, b)", []),
+        (f"{cast('a', 'v')}\n{cast('b', 'v')}\nreturn (a, b)", []),
+        (f"{cast('a', 'x')}\n{cast('b', 'a', '4')}\nreturn b", []),
+        (f"{cast('a', 'x')}\n{cast('b', 'u')}\nreturn (a, b)", ["4"]),
+        (f"{cast('a', 'x')}\n{cast('b', 'v')}\nreturn (a, b)", ["4"]),
+        (f"{cast('a', 'u')}\n{cast('b', 'x')}\nreturn (a, b)", ["j", "j"]),
+        (f"{cast('a', 'x')}\n{cast('b', 'a', 'i')}\n{cast('d', 'b', '4')}\nreturn d", []),
+        (branches("x", "x"), []),
+        (branches("v", "v"), []),
+        (branches("x", "z"), ["j", "j"]),
+        (branches("x", "u"), ["j", "j"]),
+        (branches("u", "x"), ["j", "j"]),
+        (f"{cast('d', 'x')}\n{branches('x', 'x')}", []),
+        (f"{cast('d', 'x')}\n{branches('x', 'u')}", ["4"]),
+        (NESTED, []),
+        (TUPLE, []),
+        (OWN, ["j"]),
+        ("return x", []),
+    ],
+)
+def test_a_length_that_is_known_takes_the_place_of_its_variable(lines: str, casts: list[str]) -> None:
+    given = module(lines)
+    after = rxe.apply_pass(given, "CanonicalizeBindings")
+    text = after.script()
+    assert re.findall(r"R\.match_cast\(\w+, R\.Tensor\(\((.*?),\)", text) == casts
+    assert rxe.apply_pass(after, "CanonicalizeBindings") is after
+    values = [np.ones(4, "float32"), np.ones(3, "float32"), np.ones(4, "float32"), np.ones(4, "float32")]
+    for c in (True, False):
+        before, now = [rxe.run(program, "main", [*values, np.array(c)]) for program in (given, after)]
+        for old, new in zip(
+            *[item if isinstance(item, tuple) else (item,) for item in (before, now)], strict=True
+        ):
+            np.testing.assert_equal(new, old)
+
+
+@function_pass("DropLast")
+def drop_last(fn: e.Function, at: PassSite) -> e.Function:
+    """Drop the binding `last`."""
+
+    def rule(walk: Rewriter, binding: e.Binding) -> Answer:
+        return () if binding.var is not None and binding.var.name == "last" else binding
+
+    return rewrite(fn, at, rule)
+
+
+def inside(first: str, second: str) -> str:
+    """An If that casts a value in its first branch, and has the cast `last` in its second one."""
+    return f"if c:\n    {first}\n    w = R.sum(x)\nelse:\n    {second}\n    w = R.sum(z)\nreturn w"
+
+
+@pytest.mark.parametrize(
+    ("lines", "is_needed"),
+    [
+        (f"{packed('a', 'x')}\n{cast('last', 'x')}\nreturn x", False),
+        (f"{packed('a', 'v')}\n{cast('last', 'v')}\nreturn x", False),
+        (f"{cast('a', 'x')}\n{cast('last', 'a', '4')}\nreturn x", False),
+        (f"{packed('a', 'x')}\n{cast('last', 'u')}\nreturn x", True),
+        (f"{packed('a', 'x')}\n{cast('last', 'v')}\nreturn x", True),
+        (f"{packed('a', 'u')}\n{cast('last', 'x')}\nreturn x", True),
+        (f"{packed('a', 'x')}\n{inside(packed('b', 'x'), cast('last', 'x'))}", False),
+        (inside(packed("a", "x"), packed("b", "x") + "\n    " + cast("last", "x")), False),
+        (inside(packed("a", "x"), cast("last", "z")), False),
+        (inside(packed("a", "x"), packed("b", "z") + "\n    " + cast("last", "v")), True),
+        (inside(packed("a", "v"), packed("b", "u") + "\n    " + cast("last", "v")), True),
+    ],
+)
+def test_only_a_check_that_these_lengths_prove_may_go(lines: str, is_needed: bool) -> None:
+    given = module(lines)
+    outcome = run_step(Step(drop_last), given, held=holding(given))
+    assert outcome.changed
+    assert [item.code.id for item in outcome.problems] == ["RX0403"] * is_needed
