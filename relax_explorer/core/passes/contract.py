@@ -119,6 +119,7 @@ class PassSite:
     proved: set[Any] = field(
         default_factory=set
     )  # dropped bindings that can't stop a run; the report tells why
+    settled: set[Function] = field(default_factory=set)  # new functions whose StructInfo is not derived again
     waived: set[Property] = field(
         default_factory=set
     )  # properties that this run does not establish; its report or options tell why
@@ -319,7 +320,7 @@ def infer_again(module: IRModule, site: PassSite) -> IRModule:
     """The result of a pass. If the pass left StructInfo open, it is derived again, and the rewrites refer to the new bindings."""
     if module is site.module or not (site.is_open or _may_be_purer(module, site.module)):
         return module
-    new, _ = normalize_with(module, after=site.module)
+    new, _ = normalize_with(module, after=site.module, settled=site.settled)
     if not CHECKS:  # tests look again whether normalizing changes nothing now
         DERIVED.add(new)
     renewed: dict[Any, Any] = {}

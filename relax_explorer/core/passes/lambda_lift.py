@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from relax_explorer.core.check.emission import FreshNames
 from relax_explorer.core.check.matching import match_params
+from relax_explorer.core.check.normalize_function import function_info
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
@@ -53,9 +54,12 @@ class _Lifter:
         self.names = FreshNames.of(fn)
         self.closures: set[e.Expr] = set()  # variables that hold closures now
         self.dims = {dim for param in fn.params for dim in defined_dims(param.struct_info or s.OBJECT)}
+        self.unchanged: set[e.Expr] = set()  # the nested functions in which the walk finds nothing to lift
         for binding in bindings(fn):
             if type(binding) is e.MatchCast:
                 self.dims.update(defined_dims(binding.struct_info))
+            elif type(binding.value) is e.Function:
+                self.unchanged.add(binding.value)
         self.facts = facts(fn)
 
     def function(self, fn: e.Function) -> e.Function:
@@ -145,13 +149,21 @@ class _Lifter:
         if lengths:
             extra.append(e.Var(self.names("lengths"), s.ShapeStructInfo(lengths)))
         attrs = fn.attrs.without("global_symbol") if "global_symbol" in fn.attrs else fn.attrs
-        fn = _comparing_inside(fn)
-        whole = replace(fn, params=(*fn.params, *extra), attrs=attrs, struct_info=None)
+        whole = _comparing_inside(fn)
+        whole = replace(whole, params=(*whole.params, *extra), attrs=attrs, struct_info=None)
         if own is not None:
             whole = _calling_itself(whole, own, e.GlobalVar(name), tuple(extra), self.at)
         if copies or renewed:
             whole = Substitution(dict(copies), dict(renewed)).function(whole)
-        return _without_function_types(whole)
+        whole, info = _without_function_types(whole), fn.struct_info
+        if fn in self.unchanged and all(map(_is_tensor, captured)) and isinstance(info, s.FuncStructInfo):
+            whole = replace(whole, struct_info=function_info(whole, info.pure))
+            self.at.settled.add(whole)
+        return whole
+
+
+def _is_tensor(var: e.Var) -> bool:
+    return type(var.struct_info) is s.TensorStructInfo and type(var.struct_info.shape) is tuple
 
 
 def _comparing_inside(fn: e.Function) -> e.Function:

@@ -1,0 +1,116 @@
+"""A lifted function that differs from the nested one in names only keeps its StructInfo; others get theirs by inference."""
+
+from __future__ import annotations
+
+from textwrap import indent
+
+import pytest
+
+import relax_explorer as rxe
+from relax_explorer.core.check.normalize_function import FunctionNormalizer
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.program.module import IRModule
+from tests.support.copies import with_new_body
+
+FLAT = 'R.Tensor((4,), "float32")'
+
+
+def _program(
+    body: str,
+    shape: str = "(4,)",
+    pure: bool | None = None,
+    result: str = "",
+    other: str = "",
+    takes: str = "",
+) -> str:
+    """A module with a function that holds and calls another one."""
+    of = f'R.Tensor({shape}, "float32")'
+    head = "    @R.function\n" if pure is None else f"    @R.function(pure={pure})\n"
+    return (
+        f"@I.ir_module\nclass M:\n{other}{head}    def main(x: {of}, c: R.Tensor((), 'bool'){takes}){result}:\n"
+        "        two = (x, x)\n        lengths = R.shape_of(x)\n"
+        "        held = R.match_cast(x, R.Tensor(lengths, 'float32'))\n"
+        f"    {head}        def f(p: {of}{takes}){result}:\n{indent(body, ' ' * 12)}\n"
+        f"        return f(x{', k' if takes else ''})\n"
+    )
+
+
+BRANCH = "if c:\n    y = {}\nelse:\n    y = p\nreturn y"
+CLOSURES = f", k: R.Tuple(R.Callable(({FLAT},), {FLAT}), {FLAT})"
+GIVES_CLOSURE = f"""    @R.function
+    def made(x: {FLAT}):
+        @R.function
+        def g(q: {FLAT}) -> {FLAT}:
+            return R.add(q, x)
+        return (g, x)
+"""
+# Programs, each with the number of functions whose StructInfo is derived again.
+PROGRAMS = {
+    "captured": (_program("return R.add(p, x)"), 1),
+    "nothing captured": (_program("return R.add(p, p)"), 1),
+    "no binding": (_program("return x"), 1),
+    "a tuple": (_program("t = (p, x)\nreturn (t, t[0])"), 1),
+    "a branch": (_program(BRANCH.format("R.exp(x)")), 1),
+    "an effect": (_program('q = R.print(x, format="{}")\nreturn p', pure=False), 1),
+    "a cast": (_program(f"y = R.match_cast(x, {FLAT})\nreturn y"), 1),
+    "an undeclared effect": (_program('q = R.print(x, format="{}")\nreturn p'), 1),
+    "a length": (_program("return R.add(p, x)", '("n",)'), 1),
+    "a length that ends": (_program("return R.sum(R.add(p, x))", '("n",)'), 1),
+    "a length that no argument tells": (
+        _program("return R.zeros(R.shape([n]), 'float32')", '("n",)').replace(
+            "f(p: " + 'R.Tensor(("n",)', "f(p: R.Tensor((4,)"
+        ),
+        1,
+    ),
+    "a length bound inside": (
+        _program(
+            'k = T.int64()\ny = R.match_cast(p, R.Tensor((k,), "float32"))\nreturn R.add(y, y)', '("n",)'
+        ),
+        1,
+    ),
+    "an unknown shape": (_program("return R.add(p, x)", "None"), 2),
+    "a captured tuple": (_program("return R.add(p, two[0])"), 2),
+    "a captured shape": (_program("return R.reshape(p, lengths)"), 2),
+    "a shape that a variable holds": (_program("return R.add(p, held)"), 2),
+    "itself": (_program(BRANCH.format("f(x)"), result=f" -> {FLAT}"), 2),
+    "the function around": (_program(BRANCH.format("M.main(x, c)"), result=f" -> {FLAT}"), 1),
+    "the function around, after an effect": (
+        _program('q = R.print(x, format="{}")\n' + BRANCH.format("M.main(x, c)"), result=f" -> {FLAT}"),
+        4,
+    ),
+    "a declared function around, after an effect": (
+        _program(
+            'q = R.print(x, format="{}")\n' + BRANCH.format("M.main(x, c)"), result=f" -> {FLAT}"
+        ).replace("    @R.function\n    def main", "    @R.function(pure=False)\n    def main"),
+        2,
+    ),
+    "a function inside": (
+        _program(f"@R.function\ndef g(q: {FLAT}):\n    return R.add(q, p)\nreturn g(x)"),
+        2,
+    ),
+    "a function that gives a closure": (_program("t = M.made(x)\nreturn t", other=GIVES_CLOSURE), 3),
+    "a given closure": (_program("h = k[0]\nreturn h(p)", takes=CLOSURES), 2),
+    "a given closure that it returns": (_program("return k", takes=CLOSURES), 1),
+    "a length without a name": (_program("return R.add(p, p)", "(R.any_dim,)"), 2),
+}
+
+
+@pytest.mark.parametrize("kind", PROGRAMS)
+def test_what_is_lifted_has_the_struct_info_that_follows(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    text, count = PROGRAMS[kind]
+    module = rxe.normalize(rxe.parse(text, experimental="any_dim" in text))
+    run, runs = FunctionNormalizer.run, list[e.Function]()
+
+    def counted(normalizer: FunctionNormalizer, fn: e.Function) -> e.Function:
+        runs.append(fn)
+        return run(normalizer, fn)
+
+    monkeypatch.setattr(FunctionNormalizer, "run", counted)
+    after, _ = rxe.passes.get("LambdaLift").apply(module)
+    assert len(runs) == count
+    copies = {name: with_new_body(fn) for name, fn in after.functions.items()}
+    derived = rxe.normalize(IRModule(copies, after.attrs))
+    assert derived.script() == after.script()
+    assert [fn.struct_info for fn in derived.relax_functions.values()] == [
+        fn.struct_info for fn in after.relax_functions.values()
+    ]
