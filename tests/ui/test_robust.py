@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -230,3 +231,27 @@ async def test_a_screen_that_closes_before_its_views_are_mounted() -> None:
         frame.on_mount()  # nothing was composed
         frame.draw_bars()
         assert not hasattr(frame, "_drawn")
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda app: app.show_text("few", ["one"]),
+        Explorer.ask_inputs,
+        Explorer.edit_pipeline,
+        Explorer.edit_text,
+    ],
+    ids=["popup", "inputs", "pipeline", "text"],
+)
+async def test_a_dialog_behind_the_end_stays_empty(ask: Callable[[Explorer], None]) -> None:
+    """Textual mounts nothing while the explorer leaves, but still tells the dialog that it is there."""
+    app = Explorer(PRINTS)
+    async with app.run_test(size=(100, 24)) as pilot:
+        await opened(app, pilot)
+        await wait(pilot, lambda: app.is_at_rest)
+        app.exit(0)
+        ask(app)
+        dialog = app.screen
+        await pilot.pause(0.1)
+        assert not dialog.children
+    assert app.return_code == 0

@@ -14,6 +14,7 @@ from relax_explorer.core.exec.events import Event
 from relax_explorer.core.exec.frame import Frame
 from relax_explorer.core.exec.interrupt import Interrupt
 from relax_explorer.core.exec.machine import Machine
+from relax_explorer.core.exec.plan import Instruction
 from relax_explorer.core.exec.values import Value, to_python
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.node import collector_at_rest
@@ -102,20 +103,34 @@ class Debugger(Shown):
     @property
     def next_binding(self) -> e.Binding | None:
         """The binding that the next step will evaluate, or the If that it enters; None at the end of the function."""
+        following = self._following()
+        if following is None or following[1].kind != "branch":
+            return None if following is None else following[1].binding
+        code, (at, instruction) = self.machine.frame.plan.code, following
+        return next(
+            item.binding for item in code[at:] if item.binding and item.binding.value is instruction.node
+        )
+
+    @property
+    def is_behind_branch(self) -> bool:
+        """True if a branch was evaluated and the next step binds its value to the variable of the If."""
+        following = self._following()
+        return (
+            following is not None
+            and (binding := following[1].binding) is not None
+            and type(binding.value) is e.If
+        )
+
+    def _following(self) -> tuple[int, Instruction] | None:
+        """The next instruction that is a step or chooses a branch, with its number; None at the end of the function."""
         if not self.machine.frames:
             return None
         frame = self.machine.frame
         code, at = frame.plan.code, frame.pc
         while at < len(code):
             instruction = code[at]
-            if instruction.binding is not None:
-                return instruction.binding
-            if instruction.kind == "branch":  # the binding of the If
-                return next(
-                    item.binding
-                    for item in code[at:]
-                    if item.binding and item.binding.value is instruction.node
-                )
+            if instruction.binding is not None or instruction.kind == "branch":
+                return at, instruction
             at = instruction.jump if instruction.kind == "jump" else at + 1
         return None
 

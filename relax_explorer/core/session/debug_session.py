@@ -38,7 +38,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A binding with the number and text of its line: 0 and empty if it is in no text."""
+    """A binding with the number and text of its line: 0 and empty if it is in no text. Behind a branch, the text says so."""
 
     binding: e.Binding
     line: int
@@ -118,12 +118,13 @@ class DebugSession:
         if inside is not None and level == 0:
             return self._inside(inside)
         binding = self.binding_of(level)
+        if binding is None:
+            return None
         line = self.listing.line_of(binding)
-        return (
-            None
-            if binding is None
-            else Place(binding, line, self.listing.lines[line - 1].strip() if line else "")
-        )
+        text = self.listing.lines[line - 1].strip() if line else ""
+        if level == 0 and line and self.debugger.is_behind_branch and binding.var is not None:
+            text = f"{binding.var.name} takes the value of the branch, the end of {text.removesuffix(':')}"
+        return Place(binding, line, text)
 
     def _inside(self, walk: KernelWalk) -> Inside:
         stored = walk.stored

@@ -131,8 +131,8 @@ class Inputs(Settling, ModalScreen["CallInputs | None"]):
             yield Static(Text(HELP, style="dim", no_wrap=True, overflow="ellipsis"), id="inputs_help")
 
     def on_mount(self) -> None:
-        """Title the frame, unless a key closed the dialog before its fields were there."""
-        if self not in self.app.screen_stack:
+        """Title the frame."""
+        if not self.is_filled:
             return
         frame = self.query_one("#inputs_frame")
         frame.border_title = f"Inputs of {visible(self.function_name)}".replace("[", "\\[")

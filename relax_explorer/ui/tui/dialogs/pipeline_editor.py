@@ -98,6 +98,8 @@ class PipelineEditor(Moving, ModalScreen["Plan | None"]):
 
     def on_mount(self) -> None:
         """Fill the list."""
+        if not self.is_filled:
+            return
         self.query_one(
             "#pipeline_frame"
         ).border_title = f"Pipeline of {visible(Path(self.session.filename).name, 60)}".replace("[", "\\[")

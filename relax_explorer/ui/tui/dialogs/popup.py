@@ -41,8 +41,8 @@ class Popup(Moving, ModalScreen["Row | None"]):
             yield BarInput(id="search", placeholder="find text")
 
     def on_mount(self) -> None:
-        """Fill the list, unless other lines took its place before it was there."""
-        if self not in self.app.screen_stack:
+        """Fill the list."""
+        if not self.is_filled:
             return
         frame = self.query_one("#popup_frame")
         frame.border_title = self._title.replace("[", "\\[")

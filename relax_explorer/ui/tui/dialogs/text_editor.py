@@ -12,13 +12,14 @@ from textual.widgets import Static, TextArea
 
 from relax_explorer.core.passes.replace_module import edited_text, problem_of
 from relax_explorer.core.program.module import IRModule
+from relax_explorer.ui.tui.screens.settling import Settling
 from relax_explorer.viz.visible import visible
 
 HELP = " ctrl+s takes the text · Esc leaves"
 QUIET = 0.3  # seconds without a change before the text is read
 
 
-class TextEditor(ModalScreen["str | None"]):
+class TextEditor(Settling, ModalScreen["str | None"]):
     """Edits the text of a module. ctrl+s returns it if it can be read, Esc nothing. Constants keep their numbers."""
 
     BINDINGS = [  # noqa: RUF012  # as Textual declares it
@@ -40,6 +41,8 @@ class TextEditor(ModalScreen["str | None"]):
 
     def on_mount(self) -> None:
         """Title the frame."""
+        if not self.is_filled:
+            return
         self.query_one("#text_frame").border_title = visible(self.title_text, 80).replace("[", "\\[")
         self.area.move_cursor((self.line, 0), center=True)
         self.area.focus()

@@ -18,6 +18,11 @@ class Settling(Screen[Any]):
     follow each other for ever, and the explorer would work without end.
     """
 
+    @property
+    def is_filled(self) -> bool:
+        """True if its widgets are there. They are not if a key closed it before, or if the explorer leaves."""
+        return self in self.app.screen_stack and bool(self.children)
+
     def on_resize(self, event: Resize) -> None:
         """Drop a size that the terminal no longer has."""
         if event.size != self.app.size:
