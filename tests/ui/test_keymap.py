@@ -16,7 +16,17 @@ from relax_explorer.ui.cli.main import group
 from relax_explorer.ui.config import BadConfig, settings
 from relax_explorer.ui.tui.app import Explorer
 from relax_explorer.ui.tui.keymap import PRESETS, BadKeys, action_names, keymap, name_of
-from relax_explorer.ui.tui.keys import KEYS, bindings, help_lines, keys_of
+from relax_explorer.ui.tui.keys import (
+    KEYS,
+    SCREENS,
+    WIDEST_LABEL,
+    Key,
+    bindings,
+    help_lines,
+    help_text,
+    keys_of,
+)
+from relax_explorer.ui.tui.selection import room
 from relax_explorer.ui.tui.widgets.line_view import LineView
 from relax_explorer.viz.diff import GLYPHS, GROUP_GLYPHS
 from relax_explorer.viz.gutter import MARKS
@@ -227,3 +237,39 @@ def test_help_tells_what_every_mark_means() -> None:
         start = lines.index(("Marks", "at the left of lines"))
         assert lines[start + 1 : start + 1 + len(told)] == list(told.items())
     assert ("Marks", "at the left of lines") not in help_lines("home")
+
+
+@pytest.mark.parametrize("screen", SCREENS)
+def test_help_cuts_no_sentence(screen: str) -> None:
+    """At 60 columns, at 80, and where there is room; also with keys that take more room than others."""
+    longest = "ctrl+alt+shift+F11 ctrl+alt+shift+F12"
+    table = (*KEYS, Key("f6", "top", "A sentence that " + "goes on and " * 4 + "ends", shown=longest))
+    for width in (room(60), room(80), room(140)):
+        lines = help_text(screen, width, table)
+        assert max(map(len, lines)) <= width
+        column = min(WIDEST_LABEL, max(len(label) for label, _ in help_lines(screen, table)))
+        shown: list[list[str]] = []
+        for line in lines:
+            if line[:column].strip() or not line.strip():
+                shown.append(line.split())
+            else:
+                shown[-1] += line.split()
+        assert shown == [f"{label} {text}".split() for label, text in help_lines(screen, table)]
+        if width == room(140):
+            assert len(lines) == len(shown)
+
+
+def test_help_has_words_without_room_for_them() -> None:
+    for width in (1, room(20), room(40)):
+        assert "Undo the" in " ".join(" ".join(help_text("passes", width)).split())
+
+
+async def test_help_fits_into_a_narrow_terminal() -> None:
+    app = Explorer(str(SAMPLES[11]))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await idle(pilot, app)
+        await press(pilot, app, "question_mark")
+        shown = screen_text(app)
+        assert "Changes in place, side by side, only what changed, ┃" in shown
+        assert "┃                   or none  " in shown
+        assert "scrolls right" not in shown

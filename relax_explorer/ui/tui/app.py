@@ -39,7 +39,7 @@ from relax_explorer.ui.tui.palette_commands import KeyCommands
 from relax_explorer.ui.tui.pipeline_control import PipelineControl
 from relax_explorer.ui.tui.safety import ASCII, SAFE
 from relax_explorer.ui.tui.screens.screen_frame import Frame
-from relax_explorer.ui.tui.selection import Options, Selection
+from relax_explorer.ui.tui.selection import Options, Selection, room
 from relax_explorer.ui.tui.stage_control import StageControl
 from relax_explorer.ui.tui.state import State
 from relax_explorer.ui.tui.style_rules import StyleRules
@@ -404,10 +404,8 @@ class Explorer(App[int]):
 
     def show_help(self, screen: str) -> None:
         """Show all keys; `/` searches them."""
-        found = keys.help_lines(screen, self.keymap)
-        width = min(22, max(len(label) for label, _ in found))
-        shown = [Row(f"{label:<{width}} {text}") for label, text in found]
-        self.show_rows(f"Keys of {screen.title()}; ctrl+p searches actions", shown)
+        shown = keys.help_text(screen, room(self.size.width), self.keymap)
+        self.show_text(f"Keys of {screen.title()}; ctrl+p searches actions", shown)
 
     def ask_inputs(self) -> None:
         """Ask for the inputs of the run, then start it."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from relax_explorer.viz.gutter import MARKS
@@ -260,6 +261,8 @@ KEYS: tuple[Key, ...] = (
     Key("q", "back", "Back; from Passes quit"),
     Key("ctrl+q", "quit", "Quit"),
 )
+LEAST_TEXT = 8  # cells of a description; what then has no room is scrolled to
+WIDEST_LABEL = 22  # cells of keys in the help, before their description
 READING = "reading"  # the screen of a text that is being read; no key leads to it
 SCREENS = ("passes", "debug", "graph", "problems", "compare", "checks", "solver", "home")
 POPUP = (
@@ -328,6 +331,17 @@ def help_lines(screen: str, table: Sequence[Key] = KEYS) -> list[tuple[str, str]
     own = [key for key in table if screen in key.screens]
     marks = [("", ""), ("Marks", "at the left of lines"), *MARKS[screen]] if screen in MARKS else []
     return [*_grouped(own), *marks, ("", ""), *_grouped(_shared(own, table))]
+
+
+def help_text(screen: str, width: int, table: Sequence[Key] = KEYS) -> list[str]:
+    """The same in lines of at most `width` cells, if there is room for words: what does not fit goes on below its text."""
+    found = help_lines(screen, table)
+    column = min(WIDEST_LABEL, max(len(label) for label, _ in found))
+    lines: list[str] = []
+    for label, text in found:
+        parts = wrap(text, max(LEAST_TEXT, width - max(column, len(label)) - 1)) or [""]
+        lines += [f"{label if n == 0 else '':<{column}} {part}" for n, part in enumerate(parts)]
+    return lines
 
 
 def _grouped(found: list[Key]) -> list[tuple[str, str]]:
