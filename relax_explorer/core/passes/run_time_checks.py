@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from functools import cached_property
 from typing import NamedTuple, Protocol
 
 from relax_explorer.core.ir import expr as e
@@ -33,10 +35,37 @@ class Emitter(Protocol):
         """Compute the lengths for which the last variables are known now."""
 
 
+class _Place:
+    """A value to check, or a field of one, which is taken where a check first needs it."""
+
+    def __init__(self, info: s.StructInfo, take: Callable[[], e.Expr]) -> None:
+        self.info, self._take = info, take
+
+    @cached_property
+    def value(self) -> e.Expr:
+        """The value, taken now if it was not before."""
+        return self._take()
+
+    def field(self, at: Emitter, number: int) -> _Place:
+        """A field of the value."""
+        fields = self.info.fields if isinstance(self.info, s.TupleStructInfo) else None
+        info = s.OBJECT if fields is None else fields[number]
+
+        def take() -> e.Expr:
+            whole = self.value
+            if type(whole) is e.Tuple:
+                return whole.fields[number]
+            if fields is not None:
+                return at.emit(e.TupleGetItem(whole, number, info))
+            return at.emit(m.packed("vm.builtin.tuple_getitem", (whole, m.number(number)), s.OBJECT))
+
+        return _Place(info, take)
+
+
 class _Match(NamedTuple):
     """A comparison of the lengths of a value."""
 
-    value: e.Expr
+    place: _Place
     lengths: tuple[p.PrimExpr, ...]
     where: e.StringImm
     is_scalar: bool
@@ -55,68 +84,62 @@ class Checks:
 
     def value(self, value: e.Expr, info: s.StructInfo, where: str, always: bool = False) -> None:
         """Check a value. Facts that its StructInfo states are checked only with `always`."""
-        self._value(value, info, m.text(f"ErrorContext({where}) "), always)
+        place = _Place(value.struct_info or s.OBJECT, lambda: value)
+        self._value(place, info, m.text(f"ErrorContext({where}) "), always)
 
-    def _value(self, value: e.Expr, info: s.StructInfo, where: e.StringImm, always: bool) -> None:
-        have = s.OBJECT if always or value.struct_info is None else value.struct_info
+    def _value(self, place: _Place, info: s.StructInfo, where: e.StringImm, always: bool) -> None:
+        have = s.OBJECT if always else place.info
         if not _is_needed(info, have):
             return
         if isinstance(info, s.TensorStructInfo):
-            self._tensor(value, info, have, where)
+            self._tensor(place, info, have, where)
         elif isinstance(info, s.ShapeStructInfo):
             if not isinstance(have, s.ShapeStructInfo) or have.ndim != info.ndim:
-                self._say("check_shape_info", value, m.number(info.ndim), where)
-            self._lengths(
-                value, info.values, have.values if isinstance(have, s.ShapeStructInfo) else None, where
-            )
+                self._say("check_shape_info", place.value, m.number(info.ndim), where)
+            known = have.values if isinstance(have, s.ShapeStructInfo) else None
+            self._lengths(place, info.values, known, where)
         elif isinstance(info, s.PrimStructInfo):
             if not isinstance(have, s.PrimStructInfo) or have.dtype is not info.dtype:
-                self._say("check_prim_value_info", value, m.element_type(info.dtype), where)
+                self._say("check_prim_value_info", place.value, m.element_type(info.dtype), where)
             if info.value is not None and info.dtype is INT64:
-                self.matches.append(_Match(value, (info.value,), where, True))
+                self.matches.append(_Match(place, (info.value,), where, True))
         elif isinstance(info, s.TupleStructInfo):
-            self._tuple(value, info, where, always)
+            self._tuple(place, info, where, always)
         elif isinstance(info, s.FuncStructInfo):
-            self._say("check_func_info", value, where)
+            self._say("check_func_info", place.value, where)
 
     def _tensor(
-        self, value: e.Expr, info: s.TensorStructInfo, have: s.StructInfo, where: e.StringImm
+        self, place: _Place, info: s.TensorStructInfo, have: s.StructInfo, where: e.StringImm
     ) -> None:
         known = have if isinstance(have, s.TensorStructInfo) else None
         if known is None or not _is_implied(info, known):
-            dtype: e.Expr
-            if info.dtype is None:
-                dtype = self.at.emit(m.operation("relax.null_value", (), s.OBJECT))
-            else:
-                dtype = m.element_type(info.dtype)
-            self._say("check_tensor_info", value, m.number(info.ndim), dtype, where)
-        self._lengths(value, info.dims, known.dims if known is not None else None, where)
+            value, dtype = place.value, info.dtype
+            kind = (
+                self.at.emit(m.operation("relax.null_value", (), s.OBJECT))
+                if dtype is None
+                else m.element_type(dtype)
+            )
+            self._say("check_tensor_info", value, m.number(info.ndim), kind, where)
+        self._lengths(place, info.dims, known.dims if known is not None else None, where)
 
-    def _tuple(self, value: e.Expr, info: s.TupleStructInfo, where: e.StringImm, always: bool) -> None:
-        have = value.struct_info
+    def _tuple(self, place: _Place, info: s.TupleStructInfo, where: e.StringImm, always: bool) -> None:
+        have = place.info
         if always or not isinstance(have, s.TupleStructInfo):
-            self._say("check_tuple_info", value, m.number(len(info.fields)), where)
+            self._say("check_tuple_info", place.value, m.number(len(info.fields)), where)
         for number, field in enumerate(info.fields):
             given = have.fields[number] if isinstance(have, s.TupleStructInfo) else s.OBJECT
             if _is_needed(field, s.OBJECT if always else given):
-                self._value(self._field(value, number, given), field, where, always)
-
-    def _field(self, value: e.Expr, number: int, info: s.StructInfo) -> e.Expr:
-        if type(value) is e.Tuple:
-            return value.fields[number]
-        if isinstance(value.struct_info, s.TupleStructInfo):
-            return self.at.emit(e.TupleGetItem(value, number, info))
-        return self.at.emit(m.packed("vm.builtin.tuple_getitem", (value, m.number(number)), s.OBJECT))
+                self._value(place.field(self.at, number), field, where, always)
 
     def _lengths(
         self,
-        value: e.Expr,
+        place: _Place,
         lengths: tuple[p.PrimExpr, ...] | None,
         known: tuple[p.PrimExpr, ...] | None,
         where: e.StringImm,
     ) -> None:
         if lengths and lengths != known:
-            self.matches.append(_Match(value, lengths, where, False))
+            self.matches.append(_Match(place, lengths, where, False))
 
     def _say(self, name: str, *args: e.Expr) -> None:
         self.at.say(m.packed(f"vm.builtin.{name}", args, m.UNIT))
@@ -158,7 +181,7 @@ class Checks:
             return True
         count = () if match.is_scalar else (m.number(len(match.lengths)),)
         name = "match_prim_value" if match.is_scalar else "match_shape"
-        self._say(name, match.value, self.at.shape_heap, *count, *items, match.where)
+        self._say(name, match.place.value, self.at.shape_heap, *count, *items, match.where)
         return is_open
 
 
