@@ -20,6 +20,7 @@ from tests.support.pass_agreement import asked
 from tests.support.pass_variants import Variant
 from tests.support.without_subjects import (
     Change,
+    canonical,
     cleaned_up,
     is_packed,
     is_unlowered,
@@ -36,6 +37,7 @@ from tests.support.without_subjects import (
     without_dead,
     without_dead_casts,
     without_equal_values,
+    without_harmless,
     without_inner_casts,
     without_late_kills,
     without_recursion,
@@ -180,6 +182,9 @@ REASONS = [
     Reason("`tensor_to_shape` of a vector of unknown length", DECOMPOSITIONS, program=without_unknown_vectors),
     Reason("Recursive call in ConvertToDataflow", frozenset({"ConvertToDataflow"}), program=without_recursion),
     Reason("StructInfo of an If", LIFTING | {"RemovePurityChecking", "TopologicalSort", "ConvertLayout", "VMShapeLower"}, unannotated=True),
+    Reason("Unused binding outside of dataflow blocks", PER_FUNCTION, ours=without_unread, theirs=without_harmless),
+    Reason("What only a match_cast of a dropped function", DEAD - PER_FUNCTION, ours=without_unread_and_uncalled, theirs=without_harmless),
+    Reason("An output of one of two neighbouring blocks", CANONICAL, theirs=canonical),
     Reason("Blocks of an inlined function", frozenset({"InlinePrivateFunctions"}), ours=without_blocks, theirs=without_blocks),
     Reason("Rounding", frozenset({"FoldConstant"}), ours=with_rounded_constants, theirs=with_rounded_constants),
     Reason("InlinePrivateFunctions of a function with lengths", frozenset({"InlinePrivateFunctions"}), unannotated=True),
@@ -205,6 +210,7 @@ REASONS = [
     Reason("StaticPlanBlockMemory of nested functions", frozenset({"StaticPlanBlockMemory"}), program=without(lambda q: type(q) is e.Function)),
     Reason("StaticPlanBlockMemory of the operand of an operator", frozenset({"StaticPlanBlockMemory"}), program=without(is_unlowered)),
     Reason("StaticPlanBlockMemory of the operand of a packed", frozenset({"StaticPlanBlockMemory"}), program=without(is_packed)),
+    Reason("StructInfo of an If", frozenset({"VMShapeLower"}), program=without(lambda q: type(q) is e.If)),
     Reason("Stores of `shape_func`", frozenset({"VMShapeLower"}), ours=with_sorted_stores, theirs=with_sorted_stores),
     Reason("Values of a nested function", frozenset({"EliminateCommonSubexpr"}), ill_formed=True),
 ]  # fmt: skip

@@ -24,6 +24,7 @@ from relax_explorer.core.ir.walk import bindings, exprs, sequences, substitute_i
 from relax_explorer.core.passes.contract import PassSite
 from relax_explorer.core.passes.eliminate_dead_code import drop_unread
 from relax_explorer.core.passes.liveness import KILLS, Live
+from relax_explorer.core.passes.pipeline import apply_pass
 from relax_explorer.core.passes.properties import PURITY_ERASED
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
 from relax_explorer.core.program.module import IRModule
@@ -316,6 +317,11 @@ def without_unread(module: IRModule) -> IRModule:
     return _each(module, shorter)
 
 
+def without_harmless(module: IRModule) -> IRModule:
+    """Unread bindings are dropped that never stop the run."""
+    return _each(module, drop_unread)
+
+
 def without_unread_and_uncalled(module: IRModule) -> IRModule:
     """Unread bindings are dropped even if they may stop the run, and functions that only these call."""
     if not any(fn.attrs.get("global_symbol") for fn in module.relax_functions.values()):
@@ -333,6 +339,11 @@ def without_blocks(module: IRModule) -> IRModule:
 def without_copies(module: IRModule) -> IRModule:
     """Copies go, and tuples that are taken apart, and what nothing reads."""
     return without_unread(rxe.apply_pass(module, "CanonicalizeBindings"))
+
+
+def canonical(module: IRModule) -> IRModule:
+    """Copies go, and outputs that nothing reads outside of their block become dataflow variables."""
+    return apply_pass(module, "CanonicalizeBindings")
 
 
 def cleaned_up(module: IRModule) -> IRModule:
