@@ -139,7 +139,7 @@ async def test_other_programs_are_told_what_a_command_needs(name: str) -> None:
     async with app.run_test(size=(80, 24)) as pilot:
         await opened(pilot, app)
         await typed(pilot, app, f"{name} ff: n=8")
-        assert f"{name} needs a program with shape contracts" in screen_text(app)
+        assert f"{name} needs shape contracts" in screen_text(app)
         assert not isinstance(app.screen, Popup)
 
 

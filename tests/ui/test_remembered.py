@@ -106,7 +106,7 @@ async def test_the_explorer_starts_with_the_inputs_of_last_time(tmp_path: Path) 
     async with app.run_test(size=(100, 30)) as pilot:
         await idle(pilot, app)
         assert "(5, 3) f32" in screen_text(app)
-        assert "the inputs of last time; I changes them" in screen_text(app)
+        assert "I changes the inputs of last time" in screen_text(app)
         await press(pilot, app, "I")
         assert [line.value for line in app.screen.query(Input)] == ["", str(file), ""]
         await press(pilot, app, "escape")
@@ -118,5 +118,5 @@ async def test_the_explorer_starts_with_the_inputs_of_last_time(tmp_path: Path) 
     app = Explorer(str(path), "", screen="debug")
     async with app.run_test(size=(100, 30)) as pilot:
         await idle(pilot, app)
-        assert "the inputs of last time do not fit" in screen_text(app)
+        assert "I changes inputs: those of last time do not fit" in screen_text(app)
         assert app.state.run is not None

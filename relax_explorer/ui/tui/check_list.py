@@ -85,9 +85,7 @@ def show_checks(app: Controls, text: str) -> None:
     shown = word or "remaining"
     stage = app.state.stage
     if shown not in FILTERS or (shown == "given") != bool(condition):
-        app.say(
-            "checks takes remaining, proved, all, costly, or given with a condition such as n == 7 or layer.n == 7"
-        )
+        app.say("checks takes remaining, proved, all, costly, or given, such as given n == 7")
     elif stage is None:
         app.say("no program is open")
     else:

@@ -57,7 +57,7 @@ def _contracts(app: Controls, command: str) -> ContractSteps | None:
     if isinstance(solving, ContractSteps):
         return solving
     back = "; 7 goes back to it" if app.stage_control.is_from_contracts else ""
-    app.say(f"{command} needs a program with shape contracts, a .shapes file{back}")
+    app.say(f"{command} needs shape contracts, a .shapes file{back}")
     return None
 
 

@@ -21,7 +21,7 @@ def explain(app: Controls, text: str) -> None:
     """Show the page of a name, or of what is selected."""
     subject = text or _selected(app)
     if not subject:
-        app.say("explain takes a name, such as matmul, FuseOps or RX0203; or select a call of an operator")
+        app.say("explain takes a name (matmul, FuseOps, RX0203); or select an operator")
         return
     width = room(app.size.width)
 

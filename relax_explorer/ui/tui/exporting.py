@@ -30,7 +30,7 @@ from relax_explorer.viz.solving import Solving
 from relax_explorer.viz.visible import visible, visible_json
 
 ENDINGS = {"svg": ".svg", "html": ".html", "json": ".json", "text": ".txt", "mermaid": ".mmd"}
-_USAGE = f"export takes {', '.join(ENDINGS)}, then perhaps a file; or a file with such an ending"
+_USAGE = f"export takes {', '.join(ENDINGS)}; or a file with such an ending"
 
 
 class Paned(Host, Protocol):
@@ -132,7 +132,7 @@ class Exports:
 
     def _write(self, name: str, what: str, made: Callable[[], tuple[str, str]]) -> None:
         if not name.isprintable():
-            self.app.say(f"{visible(name, 60)} has a control character; no file is written under such a name")
+            self.app.say(f"a file name has no control characters: {visible(name, 60)}")
             return
 
         def work(job: Job) -> str:

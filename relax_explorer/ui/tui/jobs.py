@@ -17,8 +17,10 @@ from textual.message import Message
 from relax_explorer.core.codes import internal
 from relax_explorer.core.diagnostics import Diagnostic, Failure, ParseError
 from relax_explorer.ui.crash import write_report
+from relax_explorer.viz.visible import fit, visible
 
 NOTICE = 0.15  # seconds after which a job is named
+MOST_NAMED = 40  # cells of its name and of how far it is
 
 
 class Receiver(Protocol):
@@ -186,12 +188,13 @@ class Jobs:
         return any(job.lane in lanes for job in self.running)
 
     def notice(self) -> str:
-        """What has been running for a while, with its seconds; empty if nothing has."""
+        """What has been running for a while, with its seconds; empty if nothing has. It fits into 80 columns."""
         late = [job for job in self.running if not job.is_quiet and time.monotonic() - job.started > NOTICE]
         if not late:
             return ""
         seconds = time.monotonic() - late[0].started
-        name = f"{late[0].name}{', ' if late[0].detail else ''}{late[0].detail} …"
+        how_far = f", {late[0].detail}" if late[0].detail else ""
+        name = f"{fit(visible(late[0].name), MOST_NAMED - len(how_far))}{how_far} …"
         way_out = "ends after the present call" if late[0].is_cancelled else "Esc cancels"
         return f"{name} {seconds:.0f} s, {way_out}" if seconds >= 1 else name
 

@@ -49,7 +49,7 @@ class Marks:
             self.app.say("a mark is a letter, such as m a")
             return
         self.held[letter] = Mark(state.path, state.stage, state.selection)
-        self.app.say(f"mark {letter}: {self.held[letter].text.strip()}; '{letter} goes here")
+        self.app.say(f"'{letter} goes to mark {letter}: {self.held[letter].text.strip()}")
 
     def go(self, letter: str) -> None:
         """Go to a mark."""

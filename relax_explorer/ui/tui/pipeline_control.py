@@ -77,7 +77,7 @@ class PipelineControl:
             return
         new = plan.toggled(number)
         self._toggled = (new, number, self.app.state.selection.stage)
-        name = visible(plan.entries[number].step.label, 60)
+        name = visible(plan.entries[number].step.label, 40)
         self.run(new, f"{name} is {'on' if new.entries[number].is_on else 'off'}; u undoes")
 
     def toggle_stage(self, stage: int) -> None:
@@ -101,7 +101,7 @@ class PipelineControl:
             ]
             number = named[0] if named else None
         if number is None:
-            self.app.say(f"the pipeline has no pass {visible(text)!r}; E edits it")
+            self.app.say(f"the pipeline has no pass {visible(text, 30)!r}; E edits it")
         else:
             self.toggle(number)
 

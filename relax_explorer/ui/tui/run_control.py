@@ -310,12 +310,10 @@ def _start_notice(lost: list[str], failed: str, is_recalled: bool, made_up: str)
     if lost:
         return f"breakpoints without a place here: {', '.join(lost)}"
     if failed:
-        return (
-            f"the inputs of last time do not fit ({failed}), so they are made up: {made_up}; I changes them"
-        )
+        return f"I changes inputs: those of last time do not fit ({failed}); made up: {made_up}"
     if is_recalled:
-        return f"the inputs of last time{f', made up: {made_up}' if made_up else ''}; I changes them"
-    return f"inputs made up: {made_up}; I changes them" if made_up else ""
+        return f"I changes the inputs of last time{f', made up: {made_up}' if made_up else ''}"
+    return f"I changes the inputs made up: {made_up}" if made_up else ""
 
 
 def values_of(fn: e.Function, given: CallInputs, is_recalled: bool) -> tuple[list[Any], str, str]:

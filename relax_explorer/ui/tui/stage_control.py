@@ -89,7 +89,7 @@ class StageControl:
                 session = reading.session_of(path, stages, self.pipeline, self.profile)
                 self._begin(session, path, remark, job)
 
-        self.app.jobs.start("session", f"reading {path}", work, self._go_on)
+        self.app.jobs.start("session", f"reading {Path(path).name or path}", work, self._go_on)
 
     def open_as_relax(self, contracts: ContractSteps) -> None:
         """Open the Relax module of a program with contracts. The solver screen leads back to them."""
@@ -100,7 +100,7 @@ class StageControl:
             session = reading.session_of_contracts(contracts, self.pipeline, self.profile)
             self._begin(session, contracts.path, "contracts as Relax; 7 goes back to them", job)
 
-        self.app.jobs.start("session", f"lowering {contracts.path}", work, self._go_on)
+        self.app.jobs.start("session", f"lowering {Path(contracts.path).name}", work, self._go_on)
 
     @property
     def is_from_contracts(self) -> bool:

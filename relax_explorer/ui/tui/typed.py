@@ -10,6 +10,7 @@ from relax_explorer.ui.tui.controls import Controls
 from relax_explorer.ui.tui.keymap import named_keys
 from relax_explorer.ui.tui.selection import DIFFS, LEAST_BESIDE
 from relax_explorer.viz.tokens import THEMES
+from relax_explorer.viz.visible import visible
 
 Handler = Callable[[Controls, str], None]
 
@@ -51,7 +52,7 @@ def _go(app: Controls, text: str) -> None:
     if stage is not None and text in stage.module.functions:
         app.stage_control.go_to(stage.number, text)
     elif not app.stage_control.go_to_variable(text):
-        app.say(f"this stage has no function and no variable {text!r}")
+        app.say(f"this stage has no function or variable {text!r}")
         return
     if app.screen_name not in ("passes", "graph"):
         app.show_screen("passes")
@@ -359,9 +360,5 @@ def execute_typed(app: Controls, text: str) -> None:
         app.run_control.typed(text)
     else:
         near = [item.name for item in TYPED if item.name.startswith(word)]
-        hint = (
-            f"did you mean {near[0]}?"
-            if near
-            else "`commands` lists them; commands of the debugger work in Debug"
-        )
-        app.say(f"there is no command {word!r}; {hint}")
+        hint = f"did you mean {near[0]}?" if near else "`commands` lists them, Debug has more"
+        app.say(f"no command {visible(word, 24)!r}; {hint}")

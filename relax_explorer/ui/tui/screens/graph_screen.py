@@ -370,9 +370,7 @@ class GraphScreen(Frame):
             self._times[key] = times
             app.show_with(heat=app.state.options.heat or "time")
             self._draw()
-            app.say(
-                f"the time of each binding in one run of {visible(name)}; c shows bytes, then classes again"
-            )
+            app.say(f"time of each binding; c shows bytes, then classes; one run of {visible(name)}")
 
         app.jobs.start("heat", f"running {name}", work, done)
 

@@ -132,7 +132,7 @@ class Moving(Settling):
         count = len(search.rows_with(self.view.rows, text))
         if count:
             self.action_match(1)
-            self.explorer.say(f"{count} line{'s' * (count > 1)} with {visible(text)}; n next, N previous")
+            self.explorer.say(f"{count} line{'s' * (count > 1)} with {visible(text, 30)}; n next, N previous")
         elif text:
             self.explorer.say(f"nothing has {visible(text)}")
 
