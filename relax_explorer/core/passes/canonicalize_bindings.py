@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 
 from relax_explorer.core.check.aliases import Aliases, aliases
 from relax_explorer.core.check.compatible import always_fits, defined_dims
@@ -36,7 +37,7 @@ def canonicalize(fn: e.Function, at: PassSite) -> e.Function:
     """The function with canonical bindings, for passes that end or begin with this."""
     given = fn
     fn = cast_branches(equal_lengths(fn, at) if at.as_tvm else merge_lengths(fn, at), at)
-    copies = _Copies(fn, None if at.as_tvm else aliases(at.module, at.function, fn))
+    copies = _Copies(fn, at)
     fn = rewrite(fn, at, copies.rule)
     if copies.promoted:
         fn = rewrite(fn, at, copies.promotion())
@@ -46,14 +47,14 @@ def canonicalize(fn: e.Function, at: PassSite) -> e.Function:
 class _Copies:
     """The rule of one walk. A tuple, or a field of one, is noted under its variable.
 
-    A copy stays where dropping it would make a dataflow variable visible outside. Without `memory` it is not asked what writes and
-    kills, as in TVM.
+    A copy stays where dropping it would make a dataflow variable visible outside. In the profile `tvm` it is not asked what writes
+    and kills.
     """
 
-    def __init__(self, fn: e.Function, memory: Aliases | None) -> None:
-        self.fn, self.memory = fn, memory
+    def __init__(self, fn: e.Function, at: PassSite) -> None:
+        self.fn, self.at = fn, at
         # Readers of a copy do not read the variable itself, which may have ended.
-        self.killed = killed(fn) if memory is not None else frozenset()
+        self.killed = frozenset() if at.as_tvm else killed(fn)
         self.params: set[e.Var] = set(fn.params)
         self.blocks: Blocks | None = None  # created when the first constant is an output
         self.constants: set[e.Expr] = set()  # those that readers of their variables read directly
@@ -62,6 +63,11 @@ class _Copies:
         self.promoted: dict[
             e.Var, e.Var
         ] = {}  # those that are read outside now, with the outputs that they become
+
+    @cached_property
+    def memory(self) -> Aliases:
+        """The aliases of the function. Only constants ask for them, and most functions bind none."""
+        return aliases(self.at.module, self.at.function, self.fn)
 
     def rule(self, walk: Rewriter, binding: e.Binding) -> Answer:
         if type(binding.var) is e.DataflowVar:
@@ -127,7 +133,7 @@ class _Copies:
 
     def _constant(self, walk: Rewriter, binding: e.Binding, var: e.Var, value: e.Expr) -> Answer:
         """Let readers read a constant directly. An output that only its block reads becomes a dataflow variable instead."""
-        if self.memory is not None and self.memory.written(var):
+        if not self.at.as_tvm and self.memory.written(var):
             return binding
         if binding.value in self.constants:  # a copy of the variable of this constant
             walk.rename(var, value)

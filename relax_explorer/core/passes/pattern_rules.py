@@ -11,9 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import cycle
 
-from relax_explorer.core.check.aliases import aliases
+from relax_explorer.core.check.aliases import Aliases, aliases
 from relax_explorer.core.check.compatible import always_fits
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.attrs import Attrs, freeze
@@ -101,9 +102,13 @@ class _Rules:
     """
 
     def __init__(self, fn: e.Function, at: PassSite, rules: Sequence[Rule]) -> None:
-        self.at, self.rules, self.name = at, rules, at.rule
-        self.memory = aliases(at.module, at.function, fn)
+        self.fn, self.at, self.rules, self.name = fn, at, rules, at.rule
         self.tables: dict[e.BindingBlock | None, dict[e.Var, e.Expr]] = {}
+
+    @cached_property
+    def memory(self) -> Aliases:
+        """The aliases of the function. Only matches ask for them."""
+        return aliases(self.at.module, self.at.function, self.fn)
 
     def rule(self, walk: Rewriter, binding: e.Binding) -> Answer:
         """The binding with its value rewritten, after the bindings that the new value needs."""
