@@ -1,7 +1,8 @@
 """Every pass over 10,000 bindings or more: on a transformer, on what the pipelines give it, or on a program that it changes.
 
 Times are those of the processor, in milliseconds for a thousand bindings, before or after the pass, whichever are more. As in a
-pipeline, no facts are known of the module that a pass gets. TVM's pass works on the same program in a child process, up to a limit: some of its passes are quadratic.
+pipeline, no facts are known of the module that a pass gets. TVM's pass works on the same program in a child process, up to a
+limit: some of its passes are quadratic.
 """
 
 from __future__ import annotations
