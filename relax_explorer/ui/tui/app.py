@@ -110,6 +110,7 @@ class Explorer(App[int]):
         self.stylesheet = StyleRules(self.get_css_variables())
         self.history: list[str] = []  # of the `:` line
         self.notice = ""
+        self.ended_notice = False  # did the last key or click end one?
         self.starts = True  # False while a screen is shown whose work is started by someone else
         self.follows = False  # True if the next view of the run moves the cursor
         self._shown_notice = ""
@@ -187,6 +188,8 @@ class Explorer(App[int]):
             take_turns()
         if self.recorder is not None:
             self.recorder.take(event, not self.jobs.is_idle)
+        if isinstance(event, (Key, MouseDown)):
+            self.ended_notice = bool(self.notice)
         if self.notice and isinstance(event, (Key, MouseDown)):
             self.say("")  # before the key is obeyed, which may say something else
         await super().on_event(event)

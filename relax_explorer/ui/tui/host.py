@@ -27,6 +27,7 @@ class Host(Protocol):
     jobs: Jobs
     tokens: Tokens
     notice: str
+    ended_notice: bool  # did the last key or click end one?
     screen_name: str
     asked: str
     first_screen: str

@@ -11,6 +11,7 @@ from relax_explorer.core.session.folders import Nested
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.ui.tui.state import State
+from relax_explorer.ui.tui.widgets.buttons import ButtonLine
 from relax_explorer.ui.tui.widgets.line_view import Row
 from relax_explorer.viz.stage_line import stage_line
 from relax_explorer.viz.visible import columns, fit, visible
@@ -92,11 +93,11 @@ def _diff(session: Session, stage: Snapshot) -> ModuleDiff | None:
     return session.diff(stage.number - 1, stage.number) if stage.number and stage.changed else None
 
 
-def strip_text(state: State, width: int) -> str:
-    """The stage in the middle of its neighbours that changed the module: `‹ 3 A +1 │▌4 B ~2 │ 5 C ›`."""
-    session, here = state.session, state.stage
+def strip_line(state: State, width: int) -> ButtonLine:
+    """The stage between its neighbours that changed the module: `‹ 3 A +1 │▌4 B ~2 │ 5 C ›`. A click goes there, or opens the list."""
+    session, here, line = state.session, state.stage, ButtonLine()
     if session is None or here is None:
-        return ""
+        return line
     known = session.stages[: state.stages]
     before = [item for item in known[: here.number] if item.changed][-1:]
     after = [item for item in known[here.number + 1 :] if item.changed][:1]
@@ -109,8 +110,15 @@ def strip_text(state: State, width: int) -> str:
         re.sub("  +", "  ", part) for part in (*left_part, middle, *right_part)
     ]  # no columns in one line
     left, right = "‹" if before else " ", "›" if after else " "
-    text = f" {left} {' │ '.join(parts)} {right}"
-    return fit(text, width) if columns(text) > width else text
+    back, forward = "stage(-1, True)" if before else "", "stage(1, True)" if after else ""
+    line.write(f" {left} ", back)
+    for number, part in enumerate(parts):
+        line.write(" │ " if number else "")
+        line.write(part, back if number < len(before) else "next_pane" if number == len(before) else forward)
+    line.write(f" {right}", forward)
+    if line.width > width:
+        line.text.truncate(width, overflow="ellipsis")
+    return line
 
 
 def _short(session: Session, stage: Snapshot, room: int) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Vertical
+from textual.events import Click
 from textual.screen import ModalScreen
 
 from relax_explorer.ui.tui import keys
@@ -77,6 +78,11 @@ class Popup(Moving, ModalScreen["Row | None"]):
     def action_choose(self) -> None:
         """Return the line under the cursor."""
         self._leave(self.view.row if self._chooses else None)
+
+    def on_click(self, event: Click) -> None:
+        """A click beside the lines closes them."""
+        if not self.query_one("#popup_frame").region.contains_point(event.screen_offset):
+            self._leave(None)
 
     def on_row_chosen(self, message: RowChosen) -> None:
         """A click on the line under the cursor chooses it."""

@@ -17,6 +17,7 @@ from relax_explorer.ui.tui.empty import no_run
 from relax_explorer.ui.tui.screens.program_frame import ProgramFrame
 from relax_explorer.ui.tui.state import State
 from relax_explorer.ui.tui.timeline import step_at, timeline
+from relax_explorer.ui.tui.widgets.buttons import ButtonLine
 from relax_explorer.ui.tui.widgets.fixed_text import FixedLines, FixedText
 from relax_explorer.ui.tui.widgets.framed import Box
 from relax_explorer.ui.tui.widgets.line_messages import CursorMoved, Fitted, RowChosen
@@ -186,12 +187,12 @@ class DebugScreen(ProgramFrame):
     def _draw_lines(self, view: RunView) -> None:
         """The tabs, the next binding, and the timeline."""
         width = self.app.size.width
-        self.query_one("#tabs", FixedText).show(Text(self._tabs(view, width), no_wrap=True))
+        self.query_one("#tabs", FixedText).show_line(self._tabs(view, width))
         following = fit(f" next {view.next}" if not view.is_done else f" {view.next}", width - 1)
         self.query_one("#next", FixedText).show(Text(following, no_wrap=True))
         self.query_one("#timeline", FixedText).show(Text(timeline(view, width), no_wrap=True))
 
-    def _tabs(self, view: RunView, width: int) -> str:
+    def _tabs(self, view: RunView, width: int) -> ButtonLine:
         counts = {
             "values": len(view.values),
             "shapes": len(view.shapes),
@@ -200,12 +201,15 @@ class DebugScreen(ProgramFrame):
         }
         titles = {"values": "Values", "shapes": "Shapes", "calls": "Calls", "points": "Breaks"}
         lower = self.explorer.state.options.lower
-        parts = [
-            f"[{titles[name]} {counts[name]}]" if name == lower else f" {titles[name]} {counts[name]} "
-            for name in LOWER
-        ]
+        line = ButtonLine()
+        line.write(" ")
+        for name in LOWER:
+            word = f"{titles[name]} {counts[name]}"
+            line.write(f"[{word}]" if name == lower else f" {word} ", f"table({name!r})")
+        line.write(" v next table", "lower")
         shapes = f"   {view.shapes_line}" if view.shapes_line else ""
-        return fit(f" {''.join(parts)} v next table{shapes}", width - 1)
+        line.write(fit(shapes, max(0, width - 1 - line.width)))
+        return line
 
     def position(self, state: State) -> str:
         """The stage and the step."""
@@ -329,7 +333,11 @@ class DebugScreen(ProgramFrame):
 
     def action_lower(self) -> None:
         lower = self.explorer.state.options.lower
-        self.explorer.show_with(lower=LOWER[(LOWER.index(lower) + 1) % len(LOWER)])
+        self.action_table(LOWER[(LOWER.index(lower) + 1) % len(LOWER)])
+
+    def action_table(self, name: str) -> None:
+        """Show a table; where all are shown, go there."""
+        self.explorer.show_with(lower=name)
         if not self.is_narrow:
             self.set_focus(self.query_one(f"#{self.explorer.state.options.lower}"))
 

@@ -13,7 +13,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.tir.stmt import PrimFunc
 from relax_explorer.ui.tui import keys, rows
 from relax_explorer.ui.tui.empty import no_program, no_rows
-from relax_explorer.ui.tui.rail import Folder, OffPass, rail_rows, strip_text
+from relax_explorer.ui.tui.rail import Folder, OffPass, rail_rows, strip_line
 from relax_explorer.ui.tui.screens.program_frame import ProgramFrame
 from relax_explorer.ui.tui.screens.screen_frame import WIDE
 from relax_explorer.ui.tui.search import matches
@@ -50,7 +50,7 @@ class PassesScreen(ProgramFrame):
     def compose_body(self) -> ComposeResult:
         """The list of stages, a strip for narrow terminals, the program, the details."""
         yield FixedText(id="strip")
-        yield LineView("stages", colored=False)
+        yield LineView("stages", colored=False, is_menu=True)
         yield LineView("ir")
         with Container(id="about"):
             with Box(id="details"):
@@ -192,7 +192,7 @@ class PassesScreen(ProgramFrame):
         changed = sum(stage.changed for stage in session.stages[1 : state.stages])
         view.show_title(f"{changed} of {state.stages - 1} changed")
         view.border_subtitle = "U shows all"
-        self.query_one("#strip", FixedText).show(Text(strip_text(state, self.app.size.width), no_wrap=True))
+        self.query_one("#strip", FixedText).show_line(strip_line(state, self.app.size.width))
 
     def _draw_details(self, state: State) -> None:
         session, stage = state.session, state.stage

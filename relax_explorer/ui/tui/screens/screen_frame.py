@@ -25,6 +25,7 @@ from relax_explorer.ui.tui.screens.moving import Moving
 from relax_explorer.ui.tui.state import State
 from relax_explorer.ui.tui.turns import give_way, keep_turn
 from relax_explorer.ui.tui.typed import execute_typed
+from relax_explorer.ui.tui.widgets.buttons import ButtonLine, ButtonPressed
 from relax_explorer.ui.tui.widgets.command_input import BarInput, Choice, CommandInput, CommandMenu
 from relax_explorer.ui.tui.widgets.fixed_text import FixedText
 from relax_explorer.ui.tui.widgets.line_view import LineView
@@ -203,8 +204,13 @@ class Frame(Moving):
             self.query_one("#header", FixedText).show(Text(text))
             self.query_one("#footer", FixedText).show(Text(""))
             return
-        self.query_one("#header", FixedText).show(self._header())
-        self.query_one("#footer", FixedText).show(self._footer())
+        self.query_one("#header", FixedText).show_line(self._header())
+        self.query_one("#footer", FixedText).show_line(self._footer())
+
+    def on_button_pressed(self, message: ButtonPressed) -> None:
+        """A click on a word of the header, the footer, or a line of tabs or stages."""
+        if not (message.line == "footer" and self.explorer.ended_notice):  # it hid the keys
+            self.explorer.perform(message.action)
 
     def close_drawer(self) -> None:
         """Close what lies over the program, since another place is shown."""
@@ -219,40 +225,44 @@ class Frame(Moving):
             strip.border_title, strip.border_subtitle = tutorial.title, "Esc ends the tour"
             strip.show(Text(tutorial.text))
 
-    def _header(self) -> Text:
+    def _header(self) -> ButtonLine:
         state, width = self.explorer.state, self.app.size.width
         name = Path(state.path).name if state.path else "relax-explorer"
         right, wrong = self.position(state), _wrong(state)
-        left = Text(f" {visible(name, 24)}  ", style="bold")
+        line = ButtonLine()
+        line.text.style = "bold"
+        line.write(f" {visible(name, 24)}  ")
         tabs = self._digits(not self.is_narrow)
-        if columns(left.plain) + columns(tabs.plain) + columns(right) >= width:
+        if line.width + tabs.width + columns(right) >= width:
             tabs = self._digits(False)
-        left.append_text(tabs)
-        room = width - columns(left.plain) - 1
+        line.add(tabs)
+        room = width - line.width - 1
         if columns(wrong) + columns(right) < room:
             right = wrong + right
         if state.stage is not None and state.stage.known_phase:
             phase = f" · {visible(state.stage.known_phase)}"
             right += phase if columns(right + phase) <= room else ""
         right = fit(right, max(0, room))
-        left.append(" " * max(0, room - columns(right)))
-        left.append(right)
-        return left
+        line.write(" " * max(0, room - columns(right)))
+        line.write(right)
+        return line
 
     @property
     def tab(self) -> str:
         """The screen whose digit is marked in the header."""
         return self.name_
 
-    def _digits(self, is_named: bool) -> Text:
+    def _digits(self, is_named: bool) -> ButtonLine:
         """The digits of the screens, with their names or only that of this one."""
-        tabs = Text()
+        tabs = ButtonLine()
         for number, screen in _TABS.items():
             if screen != self.tab and not self._leads_to(screen):
                 continue
             is_here = screen == self.tab
             word = f"{number} {screen.title()}" if is_named or is_here else str(number)
-            tabs.append(f"[{word}]" if is_here else f" {word} ", style="bold" if is_here else "dim")
+            tabs.write(
+                f"[{word}]" if is_here else f" {word} ", f"show({screen!r})", "bold" if is_here else "dim"
+            )
         return tabs
 
     def _leads_to(self, screen: str) -> bool:
@@ -283,28 +293,36 @@ class Frame(Moving):
         """Tell which keys the `:` line takes, or those of the screen again."""
         self.draw_bars()
 
-    def _footer(self) -> Text:
+    def _footer(self) -> ButtonLine:
         said = self.explorer.jobs.notice() or self.explorer.notice
         width = self.app.size.width
+        line = ButtonLine()
         if isinstance(self.focused, CommandInput):
-            return self._typing(self.focused, width)
+            line.write(self._typing(self.focused, width), style="dim")
+            return line
         if said:
-            return Text(f" {fit(visible(said, 300), width - 2)}")
+            line.write(f" {fit(visible(said, 300), width - 2)}")
+            return line
         own, shared = keys.hints(self.name_, self.explorer.keymap)
-        right = "  ".join(f"{key.label} {key.hint}" for key in shared)
-        room, left = width - columns(right) - 3, ""
+        right = ButtonLine()
+        for key in shared:
+            right.write("  " if right.width else "")
+            right.write(f"{key.label} {key.hint}", key.action)
         idle = self.idle_actions()
         for key in own:
             hint = f" {key.label} {key.hint} "
-            if key.action not in idle and columns(left) + columns(hint) <= room:
-                left += hint
-        return Text(f"{left}{' ' * (width - columns(left) - columns(right) - 1)}{right}", style="dim")
+            if key.action not in idle and line.width + columns(hint) <= width - right.width - 3:
+                line.write(hint, key.action)
+        line.write(" " * (width - line.width - right.width - 1))
+        line.add(right)
+        line.text.style = "dim"
+        return line
 
     def idle_actions(self) -> set[str]:
         """The actions that would do nothing now: the footer does not name their keys."""
         return {"stage(1, True)"} if self.explorer.state.stages < 2 else set()
 
-    def _typing(self, line: CommandInput, width: int) -> Text:
+    def _typing(self, line: CommandInput, width: int) -> str:
         """The keys of the `:` line, and the command line that does the same. Keys that everybody knows give way to it."""
         from relax_explorer.ui.tui.typed_twin import twin_of_line
 
@@ -312,10 +330,7 @@ class Frame(Moving):
         keys_of_line = " Tab completes  ↑ before  Enter runs  Esc leaves"
         if twin and columns(keys_of_line) + columns(twin) + 7 > width:
             keys_of_line = " Tab completes  Esc leaves"
-        return Text(
-            f"{keys_of_line}{fit(f'      {twin}', width - columns(keys_of_line) - 1) if twin else ''}",
-            style="dim",
-        )
+        return f"{keys_of_line}{fit(f'      {twin}', width - columns(keys_of_line) - 1) if twin else ''}"
 
     # -- panes ----------------------------------------------------------------------------------------------------
 
@@ -376,7 +391,7 @@ class Frame(Moving):
     def on_input_changed(self, event: Input.Changed) -> None:
         """Tell what a command line does the same as what was typed."""
         if event.input is self.focused and isinstance(event.input, CommandInput):
-            self.query_one("#footer", FixedText).show(self._footer())
+            self.query_one("#footer", FixedText).show_line(self._footer())
 
     def _choices(self, text: str) -> list[Choice]:
         return choices(self.explorer.state, self.name_ == "debug", text)

@@ -13,6 +13,7 @@ from relax_explorer.ui.tui import keys
 from relax_explorer.ui.tui.empty import no_solving
 from relax_explorer.ui.tui.screens.screen_frame import Frame
 from relax_explorer.ui.tui.state import State
+from relax_explorer.ui.tui.widgets.buttons import ButtonLine
 from relax_explorer.ui.tui.widgets.fixed_text import FixedText
 from relax_explorer.ui.tui.widgets.line_messages import CursorMoved, Fitted, RowChosen
 from relax_explorer.ui.tui.widgets.line_view import LineView, Row, text_lines
@@ -126,10 +127,12 @@ class SolverScreen(Frame):
     def _draw_tabs(self, solving: Solving) -> None:
         counts = [f" {self._counts[name]}" if name != "program" else "" for name in TABLES]
         words = [f"{solving.titles[name]}{count}" for name, count in zip(TABLES, counts, strict=True)]
-        at = TABLES.index(self._table)
-        tabs = [f"[{word}]" if number == at else f" {word} " for number, word in enumerate(words)]
-        text = fit(f" {''.join(tabs)} v next table", self.app.size.width - 1)
-        self.query_one("#tabs", FixedText).show(Text(text, no_wrap=True))
+        line = ButtonLine()
+        line.write(" ")
+        for name, word in zip(TABLES, words, strict=True):
+            line.write(f"[{word}]" if name == self._table else f" {word} ", f"table({name!r})")
+        line.write(fit(" v next table", max(0, self.app.size.width - 1 - line.width)), "lower")
+        self.query_one("#tabs", FixedText).show_line(line)
 
     def _where(self, solving: Solving, step: int) -> str:
         """The place of a step."""
@@ -193,8 +196,12 @@ class SolverScreen(Frame):
             self.explorer.change(step=goal)
 
     def action_lower(self) -> None:
-        """Show the next table; where all are shown, go there."""
-        self._choose(TABLES[(TABLES.index(self._table) + 1) % len(TABLES)])
+        """Show the next table."""
+        self.action_table(TABLES[(TABLES.index(self._table) + 1) % len(TABLES)])
+
+    def action_table(self, name: str) -> None:
+        """Show a table; where all are shown, go there."""
+        self._choose(name)
         if not self.is_narrow:
             self.set_focus(self.query_one(f"#{self._table}"))
 

@@ -8,10 +8,12 @@ from itertools import zip_longest
 from rich.segment import Segment
 from rich.style import Style
 from rich.text import Text
+from textual.events import Click
 from textual.geometry import Region
 from textual.strip import Strip
 from textual.widget import Widget
 
+from relax_explorer.ui.tui.widgets.buttons import Button, ButtonLine, ButtonPressed, pressed
 from relax_explorer.ui.tui.widgets.line_messages import Fitted
 from relax_explorer.viz.visible import columns, fit, visible
 
@@ -22,9 +24,25 @@ class FixedText(Widget):
     def __init__(self, id: str) -> None:
         super().__init__(id=id)
         self.text = Text()
+        self.buttons: Sequence[Button] = ()  # of a single line
+
+    def show_line(self, line: ButtonLine) -> None:
+        """Show a line with words to click."""
+        self.buttons = line.buttons
+        self._show(line.text)
 
     def show(self, text: Text) -> None:
         """Show a text. The same text is not drawn again."""
+        self.buttons = ()
+        self._show(text)
+
+    def on_click(self, event: Click) -> None:
+        """Tell the screen which word was clicked."""
+        action = pressed(self.buttons, event.x)
+        if action:
+            self.post_message(ButtonPressed(self.id or "", action))
+
+    def _show(self, text: Text) -> None:
         old = self.text
         if text == old and text.style == old.style:
             return

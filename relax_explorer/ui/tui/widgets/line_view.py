@@ -162,11 +162,12 @@ class LineView(ScrollView, Framed, can_focus=True, inherit_bindings=False):
     It binds no keys: the keys of a scrolling widget would move the text away from the cursor.
     """
 
-    def __init__(self, name: str, colored: bool = True) -> None:
+    def __init__(self, name: str, colored: bool = True, is_menu: bool = False) -> None:
         super().__init__(id=name)
         self.rows: Sequence[Row] = ()
         self.cursor = 0
         self.colored = colored
+        self.is_menu = is_menu  # one click chooses a line; elsewhere the first one puts the cursor there
         self._was_left = False  # for something that is no view, such as a line below
         self.tokens = DARK
         self._strips: dict[tuple[int, bool], tuple[Row | None, Strip]] = {}  # by identity of the row
@@ -281,10 +282,13 @@ class LineView(ScrollView, Framed, can_focus=True, inherit_bindings=False):
 
     def clicked(self, column: int, line: int) -> None:
         """Take a click on a cell of the content."""
-        if line == self.cursor and len(self.rows):
-            self.post_message(RowChosen(self.id or "", line))
-        elif line < len(self.rows):
+        is_here = line == self.cursor
+        if line >= len(self.rows):
+            return
+        if not is_here:
             self.move(line)
+        if is_here or self.is_menu:
+            self.post_message(RowChosen(self.id or "", line))
 
     def _follow(self) -> None:
         height = self.scrollable_content_region.height
