@@ -37,6 +37,15 @@ def test_a_program_in_another_notation_opens_its_solver(name: str, shown: bytes)
     os.close(terminal.fd)
 
 
+@pytest.mark.parametrize("option", ["", "--no-mouse"])
+def test_the_mouse_is_taken_unless_the_terminal_keeps_it(option: str) -> None:
+    path = str(DATA / "mlp" / "00_input.py")
+    terminal = Terminal("", (sys.executable, "-m", "relax_explorer", "tui", path, *option.split()))
+    shown = terminal.read_until(b"matmul")
+    assert (b"\x1b[?1000h" in shown) is not bool(option)
+    terminal.close()
+
+
 @pytest.mark.parametrize("ending", ["q", "SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"])
 def test_the_terminal_is_left_as_it_was(ending: str) -> None:
     terminal = Terminal(str(DATA / "mlp" / "00_input.py"))

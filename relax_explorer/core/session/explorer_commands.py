@@ -44,6 +44,7 @@ TUI = Command(
             metavar="FILE",
         ),
         Argument("--play", "first play the keys and clicks of this file", "source", metavar="FILE"),
+        Argument("--no-mouse", "leave the mouse to the terminal, which selects text with it", "flag", False),
     ),
     ("relax-explorer model.py", "relax-explorer tui model.py --passes CanonicalizeBindings,LegalizeOps"),
 )

@@ -29,7 +29,7 @@ SIZE = (80, 24)  # of the screen without a terminal
 _LARGEST = 1000
 
 
-def tui(record: Target | None, play: str | None, **arguments: object) -> int:
+def tui(record: Target | None, play: str | None, no_mouse: bool, **arguments: object) -> int:
     """Open the explorer."""
     if not (
         sys.stdout.isatty() or os.environ.get("TEXTUAL_DRIVER")
@@ -44,11 +44,11 @@ def tui(record: Target | None, play: str | None, **arguments: object) -> int:
         from relax_explorer.ui.tui.launching import run_app
     app = _explorer(**arguments)  # type: ignore[arg-type]  # click checked them
     if record is None and events is None:
-        return run_app(app)
-    return _recorded(app, record, events)
+        return run_app(app, mouse=not no_mouse)
+    return _recorded(app, record, events, not no_mouse)
 
 
-def _recorded(app: Explorer, record: Target | None, events: list[Event] | None) -> int:
+def _recorded(app: Explorer, record: Target | None, events: list[Event] | None, mouse: bool) -> int:
     """Run the explorer with a recording that is written, or one that is played first."""
     from relax_explorer.ui.tui.key_recording import BadRecording, Recorder, play
     from relax_explorer.ui.tui.launching import run_app
@@ -62,7 +62,7 @@ def _recorded(app: Explorer, record: Target | None, events: list[Event] | None) 
 
     if record is not None:
         app.recorder = Recorder(record, shlex.join(["relax-explorer", *sys.argv[1:]]))
-    return run_app(app, played if events is not None else None)
+    return run_app(app, played if events is not None else None, mouse)
 
 
 def play(

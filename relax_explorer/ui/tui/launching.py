@@ -20,11 +20,16 @@ NOT_WRITTEN = 3  # the exit status
 
 
 def run_app(
-    app: Explorer, pilot: Callable[[Pilot[object]], Coroutine[object, object, None]] | None = None
+    app: Explorer,
+    pilot: Callable[[Pilot[object]], Coroutine[object, object, None]] | None = None,
+    mouse: bool = True,
 ) -> int:
-    """Open the explorer and return the exit status: 70 after an internal error. The terminal is restored. `pilot` presses keys first."""
+    """Open the explorer and return the exit status: 70 after an internal error. The terminal is restored.
+
+    `pilot` presses keys first. Without `mouse` the terminal keeps it, to select text.
+    """
     result = app.run(
-        auto_pilot=pilot, loop=event_loop()
+        auto_pilot=pilot, mouse=mouse, loop=event_loop()
     )  # asyncio.run would wait for work that cannot be cancelled
     status = result or 0
     if app.recorder is not None:
