@@ -146,6 +146,12 @@ OVERWRITTEN = {
         "INC(x)\nw = g()\nreturn (a, w)", [0, 2],
     ),
     "a folded value": ('a = R.zeros(R.shape([2]), "float32")\nINC(a)\nreturn a', [1]),
+    "a constant field of a tuple": (
+        't = (x, R.const([1.0, 2.0], "float32"))\np = t[1]\nINC(p)\nq = R.add(p, x)\nreturn q', [2],
+    ),
+    "a field that another one shares": (
+        'k = R.const([1.0, 2.0], "float32")\nt = (x, k)\np = t[1]\nINC(p)\nq = t[1]\nreturn (q, p, k)', [2, 2, 2],
+    ),
     "a constant": ('a = R.const([1.0, 2.0], "float32")\nINC(a)\nb = R.add(a, a)\nreturn b', [4]),
     "one of two mentions": (
         'a = R.const([1.0, 2.0], "float32")\nINC(a)\nb = R.const([1.0, 2.0], "float32")\nreturn (a, b)', [2, 1],

@@ -58,6 +58,7 @@ class _Copies:
         self.params: set[e.Var] = set(fn.params)
         self.blocks: Blocks | None = None  # created when the first constant is an output
         self.constants: set[e.Expr] = set()  # those that readers of their variables read directly
+        self.bound: set[e.Expr] = set()  # those of them that were bound to variables, not written in tuples
         self.inlined: set[e.Var] = set()  # the variables of these constants
         self.home: dict[e.Var, e.BindingBlock | None] = {}  # the blocks of dataflow variables
         self.promoted: dict[
@@ -135,7 +136,7 @@ class _Copies:
         """Let readers read a constant directly. An output that only its block reads becomes a dataflow variable instead."""
         if not self.at.as_tvm and self.memory.written(var):
             return binding
-        if binding.value in self.constants:  # a copy of the variable of this constant
+        if binding.value in self.constants or value in self.bound:  # a copy of the variable of this constant
             walk.rename(var, value)
             return ()
         self.blocks = self.blocks or Blocks(self.fn)
@@ -146,6 +147,8 @@ class _Copies:
         walk.rename(var, value)
         self.inlined.add(var)
         self.constants.add(value)
+        if binding.value is value:
+            self.bound.add(value)
         return binding
 
     def _tuple(self, walk: Rewriter, binding: e.VarBinding, value: e.Tuple) -> Answer:
