@@ -11,6 +11,7 @@ MARKS: Mapping[str, Marks] = {
         ("+", "added by the stage"),
         ("-", "removed by it: the line of the stage before"),
         ("~", "changed: the old piece, then the new one"),
+        ("~›", "at the right: more changed there, l scrolls to it"),
         ("⊞", "several values became this one"),
         ("⊟", "this value became several bindings"),
         ("t", "only its StructInfo changed"),

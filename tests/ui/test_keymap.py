@@ -27,7 +27,7 @@ from relax_explorer.ui.tui.keys import (
     keys_of,
 )
 from relax_explorer.ui.tui.selection import room
-from relax_explorer.ui.tui.widgets.line_view import LineView
+from relax_explorer.ui.tui.widgets.line_view import FARTHER, LineView
 from relax_explorer.viz.diff import GLYPHS, GROUP_GLYPHS
 from relax_explorer.viz.gutter import MARKS
 from tests.support.roundtrip import SAMPLES
@@ -226,7 +226,7 @@ def test_a_wrong_key_of_the_command_line_is_told() -> None:
 
 def test_help_tells_what_every_mark_means() -> None:
     for screen, marks in (
-        ("passes", {*GLYPHS.values(), *GROUP_GLYPHS.values()} - {GLYPHS["renamed"], " "}),
+        ("passes", {*GLYPHS.values(), *GROUP_GLYPHS.values(), FARTHER} - {GLYPHS["renamed"], " "}),
         ("debug", {"▶", "✓", "·", "●", "◆", "○"}),
         ("compare", {"=", "≠", "a", "b", "?"}),
         ("checks", {"✓", "·", "✗"}),

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from relax_explorer.ui.tui.made_rows import MadeRows
-from relax_explorer.ui.tui.widgets.line_view import Row
+from relax_explorer.ui.tui.widgets.line_view import FARTHER, Row, goes_farther
 from relax_explorer.viz.compact import Piece
 from relax_explorer.viz.ir_table import IrTable, TableRow
 from relax_explorer.viz.outline import Place
@@ -307,7 +307,12 @@ def half(row: TableRow | None, width: int, shift: int, role: str, note: str) -> 
     info = fit(visible(row.info, WIDEST_INFO), width // 2)
     room = width - columns(info) - 1 if info else width
     pieces = [(role, row.text)] if role else row.pieces
-    shown = cut([(name, visible(text, 2000)) for name, text in pieces], shift, max(0, room - columns(note)))
+    clean = [(name, visible(text, 2000)) for name, text in pieces]
+    left = max(0, room - columns(note))
+    sized = [(name, columns(text)) for name, text in clean]
+    is_farther = left > len(FARTHER) and goes_farther(sized, shift + left)
+    shown = cut(clean, shift, max(0, left - len(FARTHER) * is_farther))
+    shown += [("new", FARTHER)] if is_farther else []
     shown += [("muted", note)] if note else []
     taken = sum(columns(text) for _, text in shown)
     return [*shown, ("text", " " * (room - taken)), *([("text", " "), ("dimension", info)] if info else [])]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, partial
 from itertools import groupby
@@ -27,6 +27,8 @@ from relax_explorer.viz.tokens import DARK, GLYPH_ROLES, Tokens
 from relax_explorer.viz.visible import visible
 
 MAX_WIDTH = 2000
+FARTHER = "~›"  # at the right of a line: more of it changed behind the cut
+CHANGED = frozenset({"old", "new"})  # roles of pieces that changed
 STEP = 8  # columns of a scroll to the side
 MOST_KEPT = 1_000  # drawn lines
 AHEAD = 0.02  # seconds after a scroll until the next lines are drawn
@@ -44,6 +46,10 @@ def style(tokens: Tokens, role: str) -> Style:
         underline=token.underline or None,
         strike=token.strike or None,
     )
+
+
+def _cells(segment: Segment) -> int:
+    return segment.cell_length
 
 
 def fitted(segments: Sequence[Segment], left: int, width: int, fill: Style) -> list[Segment]:
@@ -69,6 +75,16 @@ def fitted(segments: Sequence[Segment], left: int, width: int, fill: Style) -> l
     elif at < end:
         kept.append(Segment(" " * (end - max(at, left)), fill))
     return kept
+
+
+def goes_farther(pieces: Iterable[tuple[str, int]], end: int) -> bool:
+    """True if pieces are cut off at cell `end`, and one that changed begins behind the cut. They are given as role and cells."""
+    at = 0
+    is_behind = False
+    for role, size in pieces:
+        is_behind = is_behind or (role in CHANGED and at >= end - 1 - len(FARTHER))
+        at += size
+    return is_behind and at > end
 
 
 class FramedStrip(Strip):
@@ -100,6 +116,11 @@ class Row:
     def look(self) -> tuple[object, ...]:
         """What is seen of the row."""
         return self.text, self.gutter, self.ghost, self.pieces, self.note
+
+
+def _ghost(row: Row, width: int) -> str:
+    """What stands at the right of a row, if half of the line is left."""
+    return f" {row.ghost}" if row.ghost and len(row.ghost) < width // 2 else ""
 
 
 def text_lines(lines: Sequence[str]) -> list[Row]:
@@ -247,10 +268,11 @@ class LineView(ScrollView, Framed, can_focus=True, inherit_bindings=False):
         self.move(self.cursor + pages * max(1, self.lines_shown - 1))
 
     def side(self, columns: int) -> None:
-        """Scroll to the side, as far as a visible line goes."""
-        top = int(self.scroll_offset.y)
-        widest = max([len(row.text) for row in self.rows[top : top + self.lines_shown]], default=0)
-        end = max(0, widest + STEP - self.scrollable_content_region.width)
+        """Scroll to the side, as far as a visible line goes behind what stands at its right."""
+        top, width = int(self.scroll_offset.y), self.scrollable_content_region.width
+        shown = self.rows[top : top + self.lines_shown]
+        widest = max([len(row.text) + len(_ghost(row, width)) for row in shown], default=0)
+        end = max(0, widest + STEP - width)
         self.scroll_to(x=max(0, min(end, int(self.scroll_offset.x) + columns)), animate=False, force=True)
 
     def recolor(self, tokens: Tokens) -> None:
@@ -390,13 +412,16 @@ class LineView(ScrollView, Framed, can_focus=True, inherit_bindings=False):
     def _drawn(self, row: Row, is_cursor: bool) -> list[Segment]:
         """The visible part of a row: the text, cut off before its note, and the ghost at the right if half of the line is left."""
         x, width = self._look.x, self._look.width
-        ghost = f" {row.ghost}" if row.ghost and len(row.ghost) < width // 2 else ""
+        ghost = _ghost(row, width)
         room = width - len(ghost)
         line, fill = self._segments(row, is_cursor), self._style("plain", is_cursor)
-        if row.note:
-            note = Segment(row.note, self._style("muted", is_cursor))
-            most = max(0, sum(cell_len(segment.text) for segment in line) - x)
-            line = [*fitted(line, x, min(max(0, room - note.cell_length), most), fill), note]
+        tail = [Segment(row.note, self._style("muted", is_cursor))] if row.note else []
+        sized = zip(("", "", "", *[role for role, _ in row.pieces]), map(_cells, line), strict=False)
+        if row.pieces and goes_farther(sized, x + room - sum(map(_cells, tail))):
+            tail.insert(0, Segment(FARTHER, self._style("new", is_cursor)))
+        if tail:
+            most = max(0, sum(map(_cells, line)) - x)
+            line = [*fitted(line, x, min(max(0, room - sum(map(_cells, tail))), most), fill), *tail]
             x = 0
         line = fitted(line, x, room, fill)
         return [*line, Segment(ghost, self._style("dimension", is_cursor))] if ghost else line
