@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from relax_explorer.core.codes.runtime import BAD_EXPRESSION
+from relax_explorer.core.diagnostics import Diagnostic, Failure
 from relax_explorer.core.session.call_inputs import CallInputs
+from relax_explorer.ui.tui import run_control
 from relax_explorer.ui.tui.app import Explorer
 from relax_explorer.ui.tui.run_marks import DoneValues
 from relax_explorer.ui.tui.widgets.line_view import LineView
 from tests.support.roundtrip import SAMPLES
 from tests.ui.test_debugging import typed
-from tests.ui.test_explorer import screen_text
+from tests.ui.test_explorer import screen_text, wait
 from tests.ui.test_screens import idle, press
 
 ENDED = """@R.function
@@ -159,6 +164,52 @@ async def test_the_next_binding_names_its_line_as_a_line(tmp_path: Path) -> None
         assert "next line 5: r" in screen_text(app)
         await press(pilot, app, "v", "v")
         assert "0 main, line 5: r" in screen_text(app)
+
+
+@pytest.mark.parametrize("fails", [False, True])
+async def test_a_run_that_starts_says_so_until_it_has_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fails: bool
+) -> None:
+    """And says what to do if it did not start."""
+    goes_on, before = threading.Event(), run_control.values_of
+
+    def values_of(*arguments: Any) -> Any:
+        goes_on.wait()
+        if fails:
+            raise Failure(Diagnostic(BAD_EXPRESSION, "no values"))
+        return before(*arguments)
+
+    monkeypatch.setattr(run_control, "values_of", values_of)
+    app = ended(tmp_path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await wait(pilot, lambda: app.jobs.is_working("run") and app.screen_name == "debug")
+        await pilot.pause()
+        try:
+            assert "starting …" in screen_text(app)
+            assert "no run" not in screen_text(app)
+        finally:
+            goes_on.set()
+        await idle(pilot, app)
+        await press(pilot, app, "escape")
+        assert "starting" not in screen_text(app)
+        assert ("no run; r starts one" in screen_text(app)) == fails
+        assert ("step 0 of 0+" in screen_text(app)) != fails
+
+
+async def test_only_passes_obeys_t(tmp_path: Path) -> None:
+    app = ended(tmp_path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await idle(pilot, app)
+        await press(pilot, app, "escape", "t")
+        assert (app.state.options.density, app.notice) == ("compact", "")
+        assert "TVMScript" not in screen_text(app)
+        await press(pilot, app, "question_mark")
+        assert not any(row.text.startswith("t ") for row in app.view.rows)
+        await press(pilot, app, "escape", "1", "t")
+        assert app.state.options.density == "typed"
+        assert "TVMScript, StructInfo at the right" in screen_text(app)
+        await press(pilot, app, "question_mark")
+        assert any(row.text.startswith("t ") for row in app.view.rows)
 
 
 async def test_a_pane_that_compares_nothing_says_so() -> None:
