@@ -53,6 +53,7 @@ class Effects:
         self.functions = frozenset(module.relax_functions)
         self.called: set[str] = set()
         self.writers: set[str] = set()
+        self._quiet: dict[e.OpRef, bool] = {}
         callers: dict[str, list[str]] = {}
         for name, fn in module.relax_functions.items():
             for callee in mentioned(fn):
@@ -74,7 +75,20 @@ class Effects:
 
     def _is_seen_to_write(self, value: e.Expr) -> bool:
         """True if a value writes, judged by the writers found so far. Callers are added later."""
-        return type(value) is e.Call and bool(self._call(value).writes)
+        if type(value) is not e.Call:
+            return False
+        is_quiet = type(value.op) is e.OpRef and self._overwrites_nothing(value.op)
+        if is_quiet and not (value.args and type(value.args[0]) is e.ExternFunc):  # most often
+            return False
+        return bool(self._call(value).writes)
+
+    def _overwrites_nothing(self, op: e.OpRef) -> bool:
+        """True if an operator itself overwrites no operand. Each operator is looked up once."""
+        known = self._quiet.get(op)
+        if known is None:
+            declared = find(op.name)
+            known = self._quiet[op] = declared is not None and not declared.overwritten()
+        return known
 
     def of(self, value: e.Expr) -> Effect:
         """The effect of the value of a binding. For an If, look at its branches instead."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cached_property
 from itertools import chain
+from typing import Any
 
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
@@ -82,6 +83,9 @@ def _is_plain(info: s.StructInfo) -> bool:
 
 def variables(expr: e.Expr) -> list[e.Var]:
     """Variables that the value of a binding reads, in order, each once: operands, and results of branches."""
+    if type(expr) is e.Call and type(expr.op) is e.OpRef and _VARIABLES.issuperset(map(type, expr.args)):
+        found: dict[Any, None] = dict.fromkeys(expr.args)  # all are variables, as most often
+        return list(found)
     read: dict[e.Var, None] = {}
     stack = [expr]
     while stack:
@@ -100,6 +104,7 @@ def variables(expr: e.Expr) -> list[e.Var]:
     return list(read)
 
 
+_VARIABLES = frozenset({e.Var, e.DataflowVar})
 # Operands that read no variable.
 _NAMELESS = e.LEAVES - {e.Var, e.DataflowVar}
 

@@ -40,6 +40,9 @@ def eliminate_common_subexpr(
         key = _key(binding)
         keys = (key, (_OUTPUT, key)) if key in with_outputs else (key,)
         known = [found for found in map(walk.lookup, keys) if found is not None]
+        if not known:  # most often
+            walk.note(key, _Known(binding.var, walk.block, walk.owner))
+            return binding
         first = next(
             (found for found in known if _stands_for(found, walk, binding, binding.var, memory)), None
         )
@@ -62,7 +65,7 @@ def eliminate_common_subexpr(
 _OUTPUT = "output"  # the key of the output of a dataflow block whose first variable ends with it
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Known:
     """The variable of a reusable binding, with its block and its function."""
 
