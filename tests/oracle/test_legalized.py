@@ -1,0 +1,132 @@
+"""LegalizeOps gives programs that compute what TVM's compute. Other operators that stay have reasons in `differences.md`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import relax_explorer as rxe
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir.walk import bindings
+from relax_explorer.core.passes.properties import NO_HIGH_LEVEL_OPS, PATTERNS_ANNOTATED, Property, holding
+from relax_explorer.core.session.inputs import make_inputs
+from tests.support import packed_functions
+from tests.support.oracle import Oracle
+from tests.support.pass_agreement import compare, programs
+
+ROWS = (Path(__file__).parent / "differences.md").read_text(encoding="utf-8")
+TEXTS = {title: text for title, text in programs().items() if ": " in title}
+SOME = [*TEXTS][::24]
+PRINTED = "`R.print` and `R.assert_op` in LegalizeOps"
+SIMPLE = "`multinomial_from_uniform`, `cumsum`"
+WEAKER = "LegalizeOps of a value with a weaker annotation"
+SHARED = "LegalizeOps of a reshape whose memory"
+HELD = "Operators in LegalizeOps whose shape a variable holds"
+ROWS_OF = {
+    "canonicalize: Effects stay #32": PRINTED,
+    "15_operators: A false assertion ends the run (OPS-16) #28": PRINTED,
+    "gradients: The operator cumsum #50": SIMPLE,
+    "layouts: `R.ewise_fma(Y, o, Y)` #40": SIMPLE,
+    "layouts: `R.nn.avg_pool2d(Y, (2, 2), out_layout='NHWC')` #107": SIMPLE,
+    "blocks: Blocks that are there already #9": SIMPLE,
+    "16_evaluation: Operators return new tensors, unless they are declared to share (EVAL-25) #3": SHARED,
+    "01_tensors: An annotation that is wider than the inferred StructInfo stays (SI-67) #3": WEAKER,
+    "02_symbolic_shapes: A tensor made in a shape held by a variable has this variable as its shape #8": HELD,
+}
+"""The rows of programs in which other operators stay than in TVM."""
+KEPT = {
+    SIMPLE: {"relax.cumsum", "relax.ewise_fma", "relax.nn.avg_pool2d", "relax.nn.conv2d"},
+    WEAKER: {"relax.add"},
+    PRINTED: {"relax.print", "relax.assert_op"},
+    SHARED: {"relax.reshape"},
+    HELD: {"relax.full"},
+}
+"""The operators that one side leaves by a row."""
+
+
+@pytest.fixture(autouse=True)
+def _packed() -> None:
+    packed_functions.register()
+
+
+def both(oracle: Oracle, text: str) -> tuple[rxe.IRModule, rxe.IRModule, rxe.IRModule]:
+    """A program, our result, and that of TVM."""
+    given = rxe.normalize(rxe.parse(text))
+    theirs = rxe.normalize(rxe.parse(oracle.apply(text, ["LegalizeOps"]).get().text))
+    return given, rxe.apply_pass(given, "LegalizeOps"), theirs
+
+
+def operators(module: rxe.IRModule) -> Counter[str]:
+    """How often each operator is called."""
+    values = [b.value for fn in module.relax_functions.values() for b in bindings(fn)]
+    return Counter(call.op.name for call in values if type(call) is e.Call and type(call.op) is e.OpRef)
+
+
+def kept(module: rxe.IRModule) -> set[Property]:
+    """The properties that LegalizeOps is asked for. TVM notes the patterns of some PrimFuncs."""
+    return {item for item in holding(module) if item not in (PATTERNS_ANNOTATED, NO_HIGH_LEVEL_OPS)}
+
+
+def values(module: rxe.IRModule, given: rxe.IRModule) -> list[Any]:
+    """The values that a run returns for inputs of the program, one after the other, or the code of the problem."""
+    name = "main" if "main" in given.functions else next(iter(given.relax_functions))
+    try:
+        return list(_flat(rxe.run(module, name, make_inputs(given[name], {}))))
+    except rxe.Failure as failure:
+        return [failure.diagnostics[0].code.id]
+
+
+def _flat(value: Any) -> Any:
+    if not isinstance(value, tuple):
+        yield value
+        return
+    for item in value:
+        yield from _flat(item)
+
+
+def differ(one: list[Any], other: list[Any]) -> bool:
+    """True if two runs give different values."""
+    if len(one) != len(other):
+        return True
+    for a, b in zip(one, other, strict=True):
+        is_array = isinstance(a, np.ndarray) and isinstance(b, np.ndarray)
+        if not (np.allclose(a, b, rtol=1e-3, atol=1e-4, equal_nan=True) if is_array else str(a) == str(b)):
+            return True
+    return False
+
+
+def test_the_results_compute_what_those_of_tvm_compute(oracle: Oracle) -> None:
+    found, kinds = list[str](), Counter[str]()
+    for title in SOME:
+        kind = compare(oracle, TEXTS[title], ("LegalizeOps", {})).kind
+        kinds[kind] += 1
+        if kind not in ("differ", "refused"):
+            continue
+        given, ours, theirs = both(oracle, TEXTS[title])
+        stay = {name: count for name, count in operators(ours).items() if name not in KEPT[PRINTED]}
+        if title not in ROWS_OF and (stay != operators(theirs) or kept(ours) != kept(theirs)):
+            found.append(f"{title}: other operators or properties")
+        wanted = values(given, given)
+        if differ(values(ours, given), wanted) or differ(values(theirs, given), wanted):
+            found.append(f"{title}: other values")
+    assert found == []
+    assert kinds["differ"] >= 10
+    assert kinds["agree"] >= 10
+
+
+@pytest.mark.parametrize("title", ROWS_OF)
+def test_other_operators_stay_for_a_reason(oracle: Oracle, title: str) -> None:
+    given, ours, theirs = both(oracle, TEXTS[title])
+    mine, other = operators(ours), operators(theirs)
+    assert f"| {ROWS_OF[title]}" in ROWS
+    left, lowered = (other, mine) if ROWS_OF[title] in (SIMPLE, WEAKER) else (mine, other)
+    assert (left - lowered).keys() & KEPT[ROWS_OF[title]]
+    assert (left - lowered).keys() <= KEPT[ROWS_OF[title]]
+    assert (lowered - left).keys() <= {"relax.call_tir"}
+    wanted = values(given, given)
+    assert not differ(values(ours, given), wanted)
+    assert not differ(values(theirs, given), wanted)
