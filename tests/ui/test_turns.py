@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import selectors
 import sys
+import threading
 from collections.abc import Iterator
 
 import pytest
 
+from relax_explorer.core.ir.pauses import Pauses, with_pauses
 from relax_explorer.ui.tui import turns
 from relax_explorer.ui.tui.app import Explorer
-from relax_explorer.ui.tui.turns import LONG, SHORT, Turns, event_loop, give_way, keep_turn, take_turns
+from relax_explorer.ui.tui.turns import SELDOM, SHORT, Turns, event_loop, give_way, keep_turn, take_turns
 from tests.support.roundtrip import SAMPLES
 from tests.ui.test_explorer import opened
 
@@ -23,6 +25,7 @@ def interval() -> Iterator[None]:
     before, flags = sys.getswitchinterval(), (Turns.is_in_use, Turns.are_taken)
     Turns.is_in_use = Turns.are_taken = True
     yield
+    give_way()
     sys.setswitchinterval(before)
     Turns.is_in_use, Turns.are_taken = flags
 
@@ -52,60 +55,100 @@ def test_a_loop_with_work_left_polls_only_after_a_while(pipe: tuple[int, int], c
         assert selector.select(1), "it has time to wait"
         assert not selector.select(0)
         assert selector.select(None), "it waits for ever"
-        clock[0] += LONG * 0.9
+        clock[0] += SELDOM * 0.9
         assert not selector.select(0)
-        clock[0] += LONG * 0.2
+        clock[0] += SELDOM * 0.2
         assert selector.select(0)
 
 
-def test_others_have_the_interpreter_while_the_loop_waits(
-    monkeypatch: pytest.MonkeyPatch, clock: list[float]
-) -> None:
-    during: list[float] = []
+def test_long_work_goes_on_while_the_loop_waits(monkeypatch: pytest.MonkeyPatch, clock: list[float]) -> None:
+    during: list[bool] = []
 
     def select(self: object, timeout: float | None) -> list[object]:
-        during.append(sys.getswitchinterval())
+        during.append(Pauses.pause is None and Turns.is_free.is_set())
         if timeout == 7:
             raise OSError("gone")
         return []
 
     monkeypatch.setattr(selectors.DefaultSelector, "select", select)
     with Turns() as selector:
-        sys.setswitchinterval(0.1)
+        keep_turn()
         selector.select(None)
-        assert sys.getswitchinterval() == pytest.approx(LONG)
+        assert Pauses.pause is not None
         with pytest.raises(OSError, match="gone"):
             selector.select(7)
-        assert sys.getswitchinterval() == pytest.approx(LONG)
+        assert Pauses.pause is not None
+        assert not Turns.is_free.is_set()
         selector.select(0)
-        assert sys.getswitchinterval() == pytest.approx(LONG)
-    assert during == pytest.approx([SHORT, SHORT])
+        assert Pauses.pause is not None
+    assert during == [True, True], "the last one did not poll"
+    assert Pauses.pause is None, "the loop ended"
 
 
 def test_turns_are_taken_in_the_loop_of_the_explorer_from_the_first_key_on(
     pipe: tuple[int, int], clock: list[float]
 ) -> None:
     Turns.is_in_use = Turns.are_taken = False
-    sys.setswitchinterval(0.003)
     take_turns()
-    give_way()
     keep_turn()
-    assert sys.getswitchinterval() == pytest.approx(0.003)
+    assert Pauses.pause is None
     loop = event_loop()
     loop.close()
     keep_turn()
+    assert Pauses.pause is None
     assert sys.getswitchinterval() == pytest.approx(SHORT)
     with Turns() as selector:
         selector.register(pipe[0], selectors.EVENT_READ)
         os.write(pipe[1], b"x")
         assert [bool(selector.select(0)) for _ in range(3)] == [True] * 3, "the user waits for the reader"
-        assert sys.getswitchinterval() == pytest.approx(SHORT)
+        assert Pauses.pause is None
         take_turns()
         assert [bool(selector.select(0)) for _ in range(3)] == [True, False, False]
     keep_turn()
-    assert sys.getswitchinterval() == pytest.approx(LONG)
+    assert Pauses.pause is not None
     give_way()
-    assert sys.getswitchinterval() == pytest.approx(SHORT)
+    assert Pauses.pause is None
+
+
+def _at_a_place() -> tuple[threading.Thread, list[str]]:
+    """Another thread at its next place, and what it tells."""
+    told: list[str] = []
+
+    def work() -> None:
+        told.append("came")
+        assert [*with_pauses("x")] == ["x"]
+        told.append("went on")
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    return thread, told
+
+
+def test_another_thread_pauses_until_the_terminal_gives_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(turns, "LONGEST", 60.0)
+    keep_turn()
+    thread, told = _at_a_place()
+    thread.join(0.05)
+    assert told == ["came"]
+    give_way()
+    thread.join(10)
+    assert told == ["came", "went on"]
+
+
+def test_the_terminal_does_not_wait_for_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Turns, "is_free", None)
+    Pauses.pause = turns._pause
+    assert [*with_pauses("ab")] == ["a", "b"]
+    monkeypatch.undo()
+
+
+def test_a_pause_ends_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(turns, "LONGEST", 0.001)
+    keep_turn()
+    thread, told = _at_a_place()
+    thread.join(10)
+    assert told == ["came", "went on"]
+    assert Pauses.pause is not None
 
 
 def test_work_that_is_left_is_done_before_the_next_poll() -> None:

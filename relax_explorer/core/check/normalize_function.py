@@ -22,6 +22,7 @@ from relax_explorer.core.codes import well_formedness as codes
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.node import replace
+from relax_explorer.core.ir.pauses import with_pauses
 from relax_explorer.core.ir.substitute import substitute_vars
 from relax_explorer.core.ir.walk import bindings, map_operands, operands
 from relax_explorer.core.ops import find
@@ -117,7 +118,7 @@ class FunctionNormalizer(KeptBindings):
 
     def _block(self, block: e.BindingBlock) -> None:
         self.open.start(type(block) is e.DataflowBlock, block)
-        for binding in block.bindings:
+        for binding in with_pauses(block.bindings):
             self.binding(binding)
 
     def binding(self, binding: e.Binding) -> None:

@@ -12,6 +12,7 @@ from relax_explorer.core.codes import well_formedness as codes
 from relax_explorer.core.diagnostics import Code, Diagnostic, Label
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.pauses import with_pauses
 from relax_explorer.core.ir.walk import operands, sequences
 from relax_explorer.core.ops import find
 
@@ -80,7 +81,7 @@ def impure_calls(fn: e.Function) -> Iterator[tuple[e.Call, e.Binding, bool]]:
     while stack:
         block, within = stack.pop()
         inside = within or type(block) is e.DataflowBlock
-        for binding in block.bindings:
+        for binding in with_pauses(block.bindings):
             if type(binding.value) is e.Function:
                 continue
             for call in _impure_inside(binding.value):

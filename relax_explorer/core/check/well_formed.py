@@ -21,6 +21,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import HANDLE, DType, dtype
+from relax_explorer.core.ir.pauses import with_pauses
 from relax_explorer.core.ir.walk import info_holders, operands, sequences
 from relax_explorer.core.ops import find
 from relax_explorer.core.ops.kit.kinds import Kind
@@ -225,7 +226,7 @@ class _Scopes:
     def _sequence(self, seq: e.SeqExpr) -> None:
         for block in seq.blocks:
             inside = type(block) is e.DataflowBlock
-            for binding in block.bindings:
+            for binding in with_pauses(block.bindings):
                 self._binding(binding, inside)
             if inside:
                 for binding in block.bindings:

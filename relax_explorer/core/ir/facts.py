@@ -13,6 +13,7 @@ from typing import Any
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.interned import PerNode
+from relax_explorer.core.ir.pauses import with_pauses
 from relax_explorer.core.ir.walk import bindings, info_holders, operands, sequences
 
 _FACTS: PerNode[Facts] = PerNode()
@@ -26,7 +27,7 @@ class Facts:
         self.number: dict[e.Binding, int] = {binding: i for i, binding in enumerate(self.bindings)}
         self.defs: dict[e.Var, int] = {b.var: i for i, b in enumerate(self.bindings) if b.var is not None}
         self.params: tuple[e.Var, ...] = fn.params
-        self.operands: list[list[e.Var]] = [reads(binding) for binding in self.bindings]
+        self.operands: list[list[e.Var]] = [reads(binding) for binding in with_pauses(self.bindings)]
         self._result = variables(fn.body.body)
 
     @cached_property

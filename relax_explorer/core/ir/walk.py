@@ -11,6 +11,7 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.fold import substitute
 from relax_explorer.core.ir.interned import PerNode
 from relax_explorer.core.ir.node import replace
+from relax_explorer.core.ir.pauses import with_pauses
 
 Map = Callable[[e.Expr], e.Expr]
 
@@ -43,9 +44,9 @@ def bindings(fn: e.Function, nested: bool = True) -> Iterator[e.Binding]:
         for entry in stack[-1]:
             if isinstance(entry, e.BindingBlock):
                 if _WITH_BLOCKS.isdisjoint([type(binding.value) for binding in entry.bindings]):
-                    yield from entry.bindings
+                    yield from with_pauses(entry.bindings)
                     continue
-                stack.append(iter(entry.bindings))
+                stack.append(with_pauses(entry.bindings))
                 break
             yield entry
             if nested and type(entry.value) in _WITH_BLOCKS:

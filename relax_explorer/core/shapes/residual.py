@@ -19,6 +19,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.interned import PerNode
+from relax_explorer.core.ir.pauses import with_pauses
 from relax_explorer.core.ir.walk import all_dims, sequences
 from relax_explorer.core.ops import find
 from relax_explorer.core.ops.kit.decl import Op, Stops
@@ -273,7 +274,7 @@ class _Walk:
     def sequence(self, seq: e.SeqExpr, known: Assumptions, scope: set[p.PrimVar]) -> Assumptions:
         """The bindings of a sequence; what is known after them. `scope` takes the variables that they bind."""
         for block in seq.blocks:
-            for binding in block.bindings:
+            for binding in with_pauses(block.bindings):
                 if self.visit is not None:
                     self.visit(binding, known, Visible(scope, self.outer))
                 known = self.binding(binding, known, scope)

@@ -12,6 +12,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.attrs import EMPTY, Attrs
 from relax_explorer.core.ir.node import replace
+from relax_explorer.core.ir.pauses import with_pauses
 from relax_explorer.core.ir.substitute import Substitution
 from relax_explorer.core.syntax import pieces
 from relax_explorer.core.syntax.blocks import Blocks
@@ -96,7 +97,7 @@ class FunctionReader(BindingReader):
         try:
             for lines, statements in node.pieces():
                 self.ctx.line_offset, self.ctx.column_offset = lines, node.indent
-                for statement in statements:
+                for statement in with_pauses(statements):
                     self.statement(statement, blocks)
         finally:
             self.ctx.line_offset, self.ctx.column_offset = outside

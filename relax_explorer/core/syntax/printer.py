@@ -10,6 +10,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import INT64
 from relax_explorer.core.ir.node import collector_at_rest
+from relax_explorer.core.ir.pauses import with_pauses
 from relax_explorer.core.ir.prim_text import quoted
 from relax_explorer.core.ir.walk import all_dims, exprs
 from relax_explorer.core.program.module import IRModule
@@ -226,12 +227,12 @@ class FunctionPrinter:
             if type(block) is e.DataflowBlock:
                 self._dataflow(block, depth)
             else:
-                for binding in block.bindings:
+                for binding in with_pauses(block.bindings):
                     self.binding(binding, depth)
 
     def _dataflow(self, block: e.DataflowBlock, depth: int) -> None:
         self._line(depth, "with R.dataflow():", block)
-        for binding in block.bindings:
+        for binding in with_pauses(block.bindings):
             self.binding(binding, depth + 1)
         outputs = [
             b.var

@@ -1,7 +1,8 @@
 """Who has Python's interpreter: the thread of the terminal keeps it while it answers a key, and other threads work in between.
 
-Threads take turns, and one that waits asks for its turn after the switch interval. With one short interval for all, a key takes
-twice as long while a program of 100,000 bindings is read: each of some thirty polls of the event loop gives a turn away.
+Threads take turns, and one that waits asks for its turn after the switch interval. A key would take twice as long while a program
+of 100,000 bindings is read: each of some thirty polls of the event loop gives a turn away, and while the loop works the other
+thread asks again and again. So the loop polls rarely while it has work, and long work pauses until the loop waits.
 """
 
 from __future__ import annotations
@@ -9,23 +10,28 @@ from __future__ import annotations
 import asyncio
 import selectors
 import sys
+import threading
 import time
 from typing import ClassVar
 
-SHORT = 0.0005  # seconds after which a thread asks that the terminal waits for; Python takes 0.005
-LONG = 0.02  # seconds after which other threads ask, while the terminal works
+from relax_explorer.core.ir.pauses import Pauses
+
+SHORT = 0.0005  # seconds after which a thread asks for its turn; Python takes 0.005
+SELDOM = 0.02  # seconds between two polls of a loop that has work left
+LONGEST = 0.1  # seconds of a pause: the terminal might wait for something that the paused thread has
 
 
 def give_way() -> None:
-    """Let a thread that is woken now have the interpreter at once, until the next poll or `keep_turn`."""
-    if Turns.are_taken:
-        sys.setswitchinterval(SHORT)
+    """Let long work go on, until the next poll or `keep_turn`."""
+    Pauses.pause = None
+    Turns.is_free.set()
 
 
 def keep_turn() -> None:
-    """Let other threads wait for a while."""
+    """Let long work of other threads pause."""
     if Turns.are_taken:
-        sys.setswitchinterval(LONG)
+        Turns.is_free.clear()
+        Pauses.pause = _pause
 
 
 def take_turns() -> None:
@@ -33,11 +39,17 @@ def take_turns() -> None:
     Turns.are_taken = Turns.is_in_use
 
 
+def _pause() -> None:
+    if threading.current_thread() is not threading.main_thread():
+        Turns.is_free.wait(LONGEST)
+
+
 class Turns(selectors.DefaultSelector):
     """Polls only when nothing is left to do, or a while after the last poll, and gives the interpreter away only then."""
 
     is_in_use: ClassVar[bool] = False  # by the event loop of this process
     are_taken: ClassVar[bool] = False
+    is_free: ClassVar[threading.Event] = threading.Event()  # the terminal has nothing to do
 
     def __init__(self) -> None:
         super().__init__()
@@ -47,7 +59,7 @@ class Turns(selectors.DefaultSelector):
         """The files that are ready within some seconds. Without time to wait the list may be empty though some are."""
         if not self.are_taken:
             return super().select(timeout)
-        if timeout is not None and timeout <= 0 and time.perf_counter() - self._polled < LONG:
+        if timeout is not None and timeout <= 0 and time.perf_counter() - self._polled < SELDOM:
             return []
         give_way()
         try:
@@ -56,9 +68,14 @@ class Turns(selectors.DefaultSelector):
             keep_turn()
             self._polled = time.perf_counter()
 
+    def close(self) -> None:
+        """End the loop; work that is left goes on."""
+        super().close()
+        give_way()
+
 
 def event_loop() -> asyncio.AbstractEventLoop:
-    """The event loop of the explorer. That of Windows polls in its own way, so all threads have the same interval there."""
+    """The event loop of the explorer. That of Windows polls in its own way, so its threads take equal turns."""
     sys.setswitchinterval(SHORT)
     if sys.platform == "win32":
         return asyncio.new_event_loop()
