@@ -208,19 +208,21 @@ async def test_a_popup_is_as_high_as_its_lines(tmp_path: Path) -> None:
         assert app.screen.query_one("#popup_frame").size.height == 30
 
 
-async def test_keys_and_clicks_behind_the_end_do_nothing() -> None:
+@pytest.mark.parametrize("is_told", [True, False], ids=["exit", "shutdown"])
+async def test_keys_and_clicks_behind_the_end_do_nothing(is_told: bool) -> None:
     """A fast typist presses more after `q`; Textual has no screen for it then."""
     app = Explorer(PRINTS)
     async with app.run_test(size=(100, 24)) as pilot:
         await opened(app, pilot)
-        app.exit(0)
+        if is_told:
+            app.exit(0)
         stack = app._screen_stacks[app._current_mode]
         held = [*stack]
         stack.clear()
         for event in (pressed("j"), *clicks(3, 3), pressed("ctrl+p"), Paste("x")):
             await app.on_event(event)
         stack.extend(held)  # for the end of the test
-    assert app.return_code == 0
+    assert not app.return_code
 
 
 async def test_a_screen_that_closes_before_its_views_are_mounted() -> None:

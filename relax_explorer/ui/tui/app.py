@@ -182,7 +182,8 @@ class Explorer(App[int]):
 
     async def on_event(self, event: Event) -> None:
         """Pass an event on, and note it if keys are recorded. Keys and clicks behind the end have no screen."""
-        if self._is_leaving and isinstance(event, (InputEvent, Paste)):
+        is_over = self._is_leaving or not self._screen_stack
+        if is_over and isinstance(event, (InputEvent, Paste)):
             return
         if isinstance(event, InputEvent):
             take_turns()
