@@ -36,6 +36,32 @@ def test_tensors_move_as_in_tvm(oracle: Oracle, options: dict[str, Any]) -> None
     assert ours.script() != text
 
 
+TENSOR = re.compile(r'(R\.Tensor\((?:\([^()]*\), )?"\w+"(?:, ndim=\d+)?)\)')
+INFOS = '    I.module_global_infos({"vdevice": [I.vdevice("llvm"), I.vdevice("c")]})\n'
+
+
+def test_tensors_of_random_programs_move_as_in_tvm(oracle: Oracle) -> None:
+    options = {"new_vdevice": "cuda", "index": 0}
+    moved, asked = 0, 0
+    for _, text in random_programs(10, 3400000):
+        placed = TENSOR.sub(r'\1, vdevice="llvm:0")', text).replace(
+            "class Module:\n", f"class Module:\n{INFOS}"
+        )
+        given = rxe.normalize(rxe.parse(placed))
+        theirs = oracle.apply(given.script(), [("UpdateVDevice", options)])
+        if not theirs.ok:  # a constant beside a tensor of a device
+            oracle.could_not_ask(f"UpdateVDevice: {theirs.error[-80:]}")
+            continue
+        ours = devices(rxe.apply_pass(given, "UpdateVDevice", **options).script())
+        pairs = list(zip(ours, devices(theirs.get().text), strict=True))
+        assert [pair for pair in pairs if pair[0] != pair[1] and not pair[1].endswith(":-1")] == []
+        assert "llvm:0" not in ours
+        asked += 1
+        moved += sum(one == other for one, other in pairs)
+    assert asked >= 5
+    assert moved >= 20
+
+
 def devices(text: str) -> list[str]:
     """The devices of all tensors in order. TVM prints the scope of memory, too."""
     return [name.removesuffix(":global") for name in re.findall(r'vdevice="([^"]+)"', text)]
