@@ -15,6 +15,7 @@ from relax_explorer.core.passes import phase_table
 from relax_explorer.core.passes.phases import PHASES
 from relax_explorer.core.passes.pipeline import steps
 from relax_explorer.core.passes.properties import SHAPES_LOWERED
+from relax_explorer.core.session.session import Session
 from relax_explorer.ui.cli.main import group
 from tests.support.ready_modules import after
 
@@ -146,3 +147,36 @@ def main(x: R.Tensor(("n",), "float32"), c: R.Tensor((), "bool")):
         module = rxe.normalize(rxe.parse(text.format(length, result)))
         assert SHAPES_LOWERED.holds(module) is holds
         assert SHAPES_LOWERED.holds(after(module, "VMShapeLower"))
+
+
+RESHAPE = """
+@R.function
+def main(x: R.Tensor(("n", 4), "float32")):
+    with R.dataflow():
+        y = R.add(x, x)
+        z = R.reshape(y, (n, 2, 2))
+        w = R.multiply(z, z)
+        R.output(w)
+    return w
+"""
+
+
+def test_no_step_of_the_build_leads_back_to_an_earlier_phase() -> None:
+    """RewriteDataflowReshape makes calls of `reshape` again, which the virtual machine runs."""
+    session = Session(rxe.parse(RESHAPE), steps("default_build", "tvm"), "p.py", None, "tvm")
+    while session.advance() is not None:
+        pass
+    order = list(PHASES)
+    reached = [order.index(stage.phase) for stage in session.stages]
+    (rewritten,) = [stage for stage in session.stages if stage.made_by == "RewriteDataflowReshape"]
+    assert any("R.reshape" in line.text for line in rewritten.printed.lines)
+    assert rewritten.phase == "legalized"
+    assert reached == sorted(reached)
+    assert session.stages[-1].phase == "vm"
+
+
+def test_a_reshape_of_a_program_is_legalized_all_the_same() -> None:
+    session = Session(rxe.parse(RESHAPE), "LegalizeOps")
+    done = session.advance()
+    assert done is not None
+    assert not any("R.reshape" in line.text for line in done.printed.lines)

@@ -10,7 +10,6 @@ from relax_explorer.core.passes import machine_calls as m
 from relax_explorer.core.passes.contract import PassSite, function_pass
 from relax_explorer.core.passes.properties import (
     BUILTINS_LOWERED,
-    NO_HIGH_LEVEL_OPS,
     NORMAL_FORM,
     SHAPES_LOWERED,
 )
@@ -22,7 +21,7 @@ from relax_explorer.core.tir.stmt import PrimFunc
 @function_pass(
     "RewriteDataflowReshape",
     requires=[NORMAL_FORM],
-    invalidates=[BUILTINS_LOWERED, SHAPES_LOWERED, NO_HIGH_LEVEL_OPS],
+    invalidates=[BUILTINS_LOWERED, SHAPES_LOWERED],
 )
 def rewrite_dataflow_reshape(fn: e.Function, at: PassSite) -> e.Function:
     """In dataflow blocks, replace the call of a kernel that copies its operand in row-major order by `reshape`.
