@@ -8,6 +8,7 @@ from __future__ import annotations
 import fcntl
 import os
 import pty
+import re
 import select
 import shutil
 import struct
@@ -145,6 +146,29 @@ def _pressed(
     return "", press
 
 
+def _search(stages: int, bindings: int) -> tuple[str, Work]:
+    """From Enter to the first lines that a search of all stages of a build found. Each stage has other names."""
+    folder, text = empty_folder(), transformer(bindings)
+    for number in range(stages):
+        stage = re.sub(r"\bq(\d+)\b", rf"q\1_{number}", text)
+        (folder / f"{number:02}_Pass{number}.py").write_text(stage, encoding="utf-8")
+    terminal = Terminal(str(folder))
+    terminal.read_until(TEXT)
+    terminal.rest()
+
+    def find() -> Seconds:
+        os.write(terminal.fd, b"\x1b")
+        terminal.drain()
+        os.write(terminal.fd, b"/all:q3_")
+        terminal.drain()
+        started = time.perf_counter()
+        os.write(terminal.fd, b"\r")
+        terminal.read_until(b"in all stages")
+        return Seconds(time.perf_counter() - started)
+
+    return "", find
+
+
 def _floor() -> tuple[str, Work]:
     """The first text of an application of Textual that does nothing else: no explorer is faster."""
     program = (
@@ -219,6 +243,7 @@ TUI = [
         Benchmark(f"key-stage-{bindings}", partial(_key, bindings, b"]", back=b"["), repeat=1, limit=limit)
         for bindings, limit in STAGE.items()
     ],
+    Benchmark("search-80-stages", partial(_search, 80, 1_000), repeat=5, limit=0.1),
     Benchmark("key-down-while-reading", partial(_key, 100_000, b"j", is_read=False), repeat=1, limit=0.03),
     *[
         benchmark

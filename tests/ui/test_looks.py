@@ -27,6 +27,8 @@ LOOKS = {
     "kernel": (BROKEN, ("B", "enter", "enter", "c")),
     "debug": (LAYER, ("2", "s", "s", "s", "b")),
     "debug-shapes": (LAYER, ("2", "s", "v")),
+    "debug-calls": (str(SAMPLES[5]), ("2", *"sssssss", "v", "v")),
+    "debug-breaks": (LAYER, ("2", "s", "b", "a", *"b + 1", "enter", "v", "v", "v")),
     "inputs": (LAYER, ("2", "I")),
     "graph": (LAYER, ("j", "j", "j", "3", "plus")),
     "graph-calls": (str(SAMPLES[5]), ("3", "f")),
