@@ -93,13 +93,17 @@ async def test_two_bindings_of_one_name_have_their_own_values(tmp_path: Path) ->
                     assert "y has no value at step" in screen_text(app)
 
 
-async def test_a_watch_is_inspected(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("size", "table"), [((80, 24), "values"), ((80, 24), "points"), ((120, 40), "points")]
+)
+async def test_a_watch_is_inspected(tmp_path: Path, size: tuple[int, int], table: str) -> None:
     app = ended(tmp_path)
-    async with app.run_test(size=(80, 24)) as pilot:
+    async with app.run_test(size=size) as pilot:
         await idle(pilot, app)
         await typed(pilot, app, "watch x + x")
         await typed(pilot, app, "watch inner")
-        app.frame.query_one("#values").focus()
+        await press(pilot, app, *"vvv" if table == "points" else "")
+        app.frame.query_one(f"#{table}").focus()
         await press(pilot, app, "g", "i")
         assert popup(app).startswith("x + x: (2,) f64")
         assert popup(app).splitlines()[1] == "computed in f64, as arithmetic in watches is"

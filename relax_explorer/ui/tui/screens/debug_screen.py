@@ -257,7 +257,8 @@ class DebugScreen(ProgramFrame):
         if view is None:
             return "", None, "no run"
         at = f"has no value at step {view.position}"
-        if self.view.id == "values" and (row := self.query_one("#values", LineView).row) is not None:
+        row, watches = self.view.row, view.watches
+        if row is not None and (self.view.id == "values" or any(row is watch for watch in watches)):
             return row.function, row.node, f"{visible(row.function)} {at}" if row.node is None else ""
         name, node = self._name_of_line(), self._selected_node()
         done = view.lines.values  # not counted: that takes time with each binding
