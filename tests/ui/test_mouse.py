@@ -164,6 +164,14 @@ async def test_the_first_click_in_a_popup_puts_the_cursor_there_and_the_second_o
         assert app.state.selection.stage == 3
 
 
+async def test_the_help_tells_of_the_mouse() -> None:
+    app = Explorer(LAYER)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await start(pilot, app)
+        await press(pilot, app, "question_mark", "G")
+        assert "selects text" in screen_text(app)
+
+
 def test_another_text_has_no_words_to_click() -> None:
     line, shown = ButtonLine(), FixedText("x")
     line.write("go", "go()")

@@ -191,8 +191,8 @@ class Explorer(App[int]):
             self.recorder.take(event, not self.jobs.is_idle)
         if isinstance(event, (Key, MouseDown)):
             self.ended_notice = bool(self.notice)
-        if self.notice and isinstance(event, (Key, MouseDown)):
-            self.say("")  # before the key is obeyed, which may say something else
+            if self.notice:
+                self.say("")  # before the key is obeyed, which may say something else
         await super().on_event(event)
 
     async def _check_bindings(self, key: str, priority: bool = False) -> bool:

@@ -261,6 +261,14 @@ KEYS: tuple[Key, ...] = (
     Key("q", "back", "Back; from Passes quit"),
     Key("ctrl+q", "quit", "Quit"),
 )
+MOUSE = (
+    ("Mouse", "clicks do what keys do"),
+    ("header", "A click shows the screen"),
+    ("footer", "A click presses the key"),
+    ("line", "A click puts the cursor there; a second one chooses a line of a list"),
+    ("popup", "A click beside it closes it"),
+    ("shift", "Held down: the terminal selects text, as with --no-mouse"),
+)
 LEAST_TEXT = 8  # cells of a description; what then has no room is scrolled to
 WIDEST_LABEL = 22  # cells of keys in the help, before their description
 READING = "reading"  # the screen of a text that is being read; no key leads to it
@@ -327,10 +335,10 @@ def hints(screen: str, table: Sequence[Key] = KEYS) -> tuple[list[Key], list[Key
 
 
 def help_lines(screen: str, table: Sequence[Key] = KEYS) -> list[tuple[str, str]]:
-    """Keys with descriptions: those of the screen, its marks, those of all screens; one line for keys that do the same."""
+    """Keys with descriptions: those of the screen, its marks, those of all screens, the mouse; one line for keys that do the same."""
     own = [key for key in table if screen in key.screens]
     marks = [("", ""), ("Marks", "at the left of lines"), *MARKS[screen]] if screen in MARKS else []
-    return [*_grouped(own), *marks, ("", ""), *_grouped(_shared(own, table))]
+    return [*_grouped(own), *marks, ("", ""), *_grouped(_shared(own, table)), ("", ""), *MOUSE]
 
 
 def help_text(screen: str, width: int, table: Sequence[Key] = KEYS) -> list[str]:
