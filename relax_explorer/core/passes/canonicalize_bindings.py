@@ -158,6 +158,8 @@ class _Copies:
         elif whole in self.params and self._replaceable(binding.var, whole):
             walk.rename(binding.var, whole)
             return ()
+        elif type(part := walk.lookup(whole)) is e.TupleGetItem:
+            walk.note(binding.var, part)  # in a tuple around it, it stands for this field
         return binding
 
     def _field(self, walk: Rewriter, value: e.TupleGetItem) -> e.Expr | None:
