@@ -8,6 +8,15 @@ import pytest
 import relax_explorer as rxe
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.walk import bindings
+from relax_explorer.core.passes.pass_order import explain
+from relax_explorer.core.passes.pipeline import Outcome, run, steps
+from relax_explorer.core.passes.properties import (
+    BYOC_MARKED,
+    NORMAL_FORM,
+    PURE_DATAFLOW,
+    WELL_FORMED,
+    holding,
+)
 from tests.passes.test_fusion_by_pattern import SQUARE, main_calls
 from tests.passes.test_pattern_passes import in_graph
 from tests.support.roundtrip import function
@@ -100,3 +109,79 @@ def test_several_results_of_a_packed_function_are_a_tuple() -> None:
     module = rxe.apply_pass(merged(lines, "y"), "RunCodegen")
     assert [item.code.id for item in rxe.check(module) if item.is_error] == ["RX0112"]  # pure in TVM only
     assert main_calls(module)[:3] == ["relax.call_dps_packed", "TupleGetItem", "TupleGetItem"]
+
+
+PARTS = 'FuseOpsByPattern{patterns="my.dense: relu(matmul(_, _))"}'
+MARKED = 'FuseOpsByPattern{patterns="my.dense: relu(matmul(_, _))",annotate_codegen=True}'
+BEHIND = "LegalizeOps,ToNonDataflow,RemovePurityChecking"
+
+
+def outcomes(pipeline: str, head: str = "@R.function") -> list[Outcome]:
+    """A product and a relu of it in a dataflow block, and what a pipeline does with them."""
+    text = function(in_graph("a = R.nn.relu(R.matmul(x, w))\ny = R.exp(a)", "y"), SQUARE)
+    text = text.replace("@R.function", head)
+    module = rxe.normalize(rxe.parse(text))
+    return list(run(module, steps(pipeline), holding(module)))
+
+
+def told(found: list[Outcome]) -> list[tuple[str, str, bool]]:
+    return [(item.step.of.name, p.code.id, p.is_error) for item in found for p in item.problems]
+
+
+@pytest.mark.parametrize("head", ["@R.function", "@R.function(pure=True)"])
+@pytest.mark.parametrize("start", [f"{PARTS},MergeCompositeFunctions", MARKED])
+def test_external_code_in_a_dataflow_block_is_a_warning(start: str, head: str) -> None:
+    found = outcomes(f"{start},RunCodegen,{BEHIND}", head)
+    assert told(found) == [("RunCodegen", "RX0415", False)]
+    assert not PURE_DATAFLOW.holds(found[-len(BEHIND.split(",")) - 1].module)
+    assert PURE_DATAFLOW.holds(found[-1].module)
+    assert WELL_FORMED.holds(found[-1].module)
+
+
+def test_external_code_in_an_ordinary_block_needs_no_warning() -> None:
+    assert told(outcomes(f"{MARKED},ToNonDataflow,RunCodegen")) == []
+
+
+def test_effects_from_before_are_not_told_again() -> None:
+    packed = 'R.call_dps_packed("f", (x,), out_ty=R.Tensor((4, 4), "float32"))'
+    text = function(in_graph(f"a = {packed}\ny = R.nn.relu(R.matmul(a, w))", "y"), SQUARE)
+    module = rxe.apply_pass(
+        rxe.normalize(rxe.parse(text)), "FuseOpsByPattern", patterns=PATTERNS, annotate_codegen=True
+    )
+    (found,) = run(module, steps("RunCodegen"), holding(module))
+    assert len(found.module.functions) < len(module.functions)
+    assert not found.problems
+
+
+def test_functions_that_name_their_code_generator_are_marked() -> None:
+    parts, merge = outcomes(f"{PARTS},MergeCompositeFunctions")
+    assert BYOC_MARKED.violation(parts.module) is not None
+    assert BYOC_MARKED in parts.waived
+    assert BYOC_MARKED.holds(merge.module)
+    assert BYOC_MARKED in merge.holding(set())
+    (marked,) = outcomes(MARKED)
+    assert BYOC_MARKED.holds(marked.module)
+    assert BYOC_MARKED in marked.holding({BYOC_MARKED})
+    assert BYOC_MARKED not in parts.holding({BYOC_MARKED})
+
+
+def test_an_order_without_marks_is_warned_of_before_it_runs() -> None:
+    assert [item.code.id for item in explain(steps(f"{PARTS},RunCodegen"), [NORMAL_FORM, BYOC_MARKED])] == [
+        "RX0402"
+    ]
+    assert not explain(steps(f"{MARKED},RunCodegen"), [NORMAL_FORM, BYOC_MARKED])
+    assert not explain(steps(f"{PARTS},MergeCompositeFunctions,RunCodegen"), [NORMAL_FORM, BYOC_MARKED])
+
+
+def test_a_composite_function_called_outside_a_dataflow_block_is_told() -> None:
+    found = outcomes(f"{PARTS},ToNonDataflow,MergeCompositeFunctions")
+    assert told(found) == [("MergeCompositeFunctions", "RX0416", False)]
+    assert BYOC_MARKED in found[-1].waived
+    assert told(outcomes(f"{PARTS},ToNonDataflow,ConvertToDataflow,MergeCompositeFunctions")) == []
+
+
+def test_a_composite_function_that_nothing_calls_needs_no_mark() -> None:
+    text = function(in_graph("y = R.matmul(x, R.permute_dims(w))", "y"), SQUARE)
+    done = rxe.apply_pass(rxe.normalize(rxe.parse(text)), "FuseTransposeMatmul")
+    assert any(fn.attrs.get("Composite") for fn in done.relax_functions.values())
+    assert BYOC_MARKED.holds(done)

@@ -9,6 +9,8 @@ import pytest
 import relax_explorer as rxe
 from relax_explorer.core.check.normalize_function import FunctionNormalizer
 from relax_explorer.core.ir import expr as e
+from relax_explorer.core.passes.pipeline import run, steps
+from relax_explorer.core.passes.properties import CLOSURES_CONVERTED
 from relax_explorer.core.program.module import IRModule
 from tests.support.copies import with_new_body
 
@@ -114,3 +116,21 @@ def test_what_is_lifted_has_the_struct_info_that_follows(kind: str, monkeypatch:
     assert [fn.struct_info for fn in derived.relax_functions.values()] == [
         fn.struct_info for fn in after.relax_functions.values()
     ]
+
+
+@pytest.mark.parametrize(
+    ("body", "converted"),
+    [
+        ("return R.add(p, x)", False),
+        ("return R.add(p, p)", True),
+        ("q = f(p)\nreturn q", True),  # a function may read its own name
+        ("q = f(x)\nreturn q", False),
+        (f"@R.function\ndef g(q: {FLAT}) -> {FLAT}:\n    return R.add(q, p)\nreturn g(p)", False),
+    ],
+)
+def test_closures_are_converted_when_no_nested_function_captures(body: str, converted: bool) -> None:
+    module = rxe.normalize(rxe.parse(_program(body, result=f" -> {FLAT}")))
+    assert CLOSURES_CONVERTED.holds(module) is converted
+    lifted = next(run(module, steps("LambdaLift")))
+    assert CLOSURES_CONVERTED in lifted.holding(())
+    assert CLOSURES_CONVERTED.holds(lifted.module)

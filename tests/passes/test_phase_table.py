@@ -64,6 +64,13 @@ FACTS = [
         3,
         "LowerAllocTensor",
     ),
+    (
+        "code generators take marked functions",
+        'FuseOpsByPattern{patterns="my.curve: exp(_)"},RunCodegen',
+        1,
+        "MergeCompositeFunctions",
+    ),
+    ("named lengths before builtins", "LowerRuntimeBuiltin", 0, "DecomposeOpsForInference"),
     ("patterns come before fusion", "LegalizeOps,FuseOps", 1, "AnnotateTIROpPattern"),
 ]
 

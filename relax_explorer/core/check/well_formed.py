@@ -28,8 +28,11 @@ from relax_explorer.core.ops.kit.kinds import Kind
 from relax_explorer.core.program.module import IRModule
 
 
-def violations(module: IRModule, assume_pure: bool = False) -> Iterator[Diagnostic]:
-    """Every violation in a module, function by function. `assume_pure` is as in `purity.violations`."""
+def violations(module: IRModule, assume_pure: bool = False, effects: bool = True) -> Iterator[Diagnostic]:
+    """Every violation in a module, function by function. `assume_pure` is as in `purity.violations`.
+
+    Without `effects`, the rules about side effects are left out.
+    """
     graph = call_graph(module)
     recursive = {
         name: frozenset(group) for group in components(graph) if is_recursive(group, graph) for name in group
@@ -45,7 +48,8 @@ def violations(module: IRModule, assume_pure: bool = False) -> Iterator[Diagnost
             yield _problem(codes.GLOBAL_SYMBOL, text, fn, spec_only=kernel)
         if type(fn) is e.Function:
             yield from _Scopes(module, fn, parameters, recursive.get(name, frozenset())).check()
-            yield from purity.violations(fn, assume_pure)
+            if effects:
+                yield from purity.violations(fn, assume_pure)
     yield from kernel_calls.violations(module)
     yield from kernel_loops.violations(module)
     yield from kernel_lengths.violations(module)

@@ -103,6 +103,22 @@ NO_CALL = Code(
     "",
     Severity.NOTE,
 )
+EXTERNAL_EFFECT = Code(
+    "RX0415",
+    "external code where side effects are forbidden",
+    "RunCodegen calls packed functions. The specification says that these may overwrite their arguments, TVM takes them for pure.",
+    "Run ToNonDataflow and RemovePurityChecking behind it, as a build does, or use the profile `tvm`.",
+    "",
+    Severity.WARNING,
+)
+NO_CODE_GENERATOR = Code(
+    "RX0416",
+    "a composite function without a code generator",
+    "MergeCompositeFunctions moves calls of composite functions into functions for a code generator, but only in dataflow blocks.",
+    "Move the calls into dataflow blocks with ConvertToDataflow.",
+    "",
+    Severity.WARNING,
+)
 NO_LEGALIZATION = Code(
     "RX0405",
     "operator has no lowering",

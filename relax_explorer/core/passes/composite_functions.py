@@ -12,13 +12,8 @@ from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.substitute import Substitution
 from relax_explorer.core.ir.walk import all_dims
 from relax_explorer.core.passes.contract import PassSite
+from relax_explorer.core.passes.external_code import codegen_of
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
-
-
-def codegen_of(fn: object) -> str:
-    """The code generator of a composite function: the part of its name in front of the first point. Empty for other functions."""
-    composite = fn.attrs.get("Composite") if type(fn) is e.Function else None
-    return composite.partition(".")[0] if isinstance(composite, str) else ""
 
 
 def wrap(at: PassSite) -> None:

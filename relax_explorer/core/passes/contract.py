@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
@@ -225,6 +225,13 @@ class Pass:
         Property, ...
     ] = ()  # requirements without which it refuses to run: its result would be wrong
     has_profiles: bool = False  # True if TVM's result differs, so that the option `profile` chooses
+    kept_with: Mapping[str, Property] = field(
+        default_factory=dict
+    )  # of `invalidates`, what stays with an option
+
+    def breaks(self, options: Mapping[str, Any]) -> set[Property]:
+        """The properties that the pass may break if it runs with these options."""
+        return {*self.invalidates} - {q for name, q in self.kept_with.items() if options.get(name)}
 
     @property
     def doc(self) -> str:
@@ -359,12 +366,18 @@ def function_pass(
 
 
 def module_pass(
-    name: str, *, has_profiles: bool = False, **contract: Sequence[Property]
+    name: str,
+    *,
+    has_profiles: bool = False,
+    kept_with: Mapping[str, Property] | None = None,
+    **contract: Sequence[Property],
 ) -> Callable[[Callable[..., IRModule]], Pass]:
     """Declare a pass that changes the module as a whole."""
-    return lambda run: Pass(name, run, True, **_contract(contract), has_profiles=has_profiles)
+    return lambda run: Pass(
+        name, run, True, **_contract(contract), has_profiles=has_profiles, kept_with=kept_with or {}
+    )
 
 
-def _contract(contract: dict[str, Sequence[Property]]) -> dict[str, tuple[Property, ...]]:
+def _contract(contract: dict[str, Sequence[Property]]) -> dict[str, Any]:
     required = (*contract.get("requires", ()), *contract.get("needs", ()))
     return {**{key: tuple(value) for key, value in contract.items()}, "requires": required}

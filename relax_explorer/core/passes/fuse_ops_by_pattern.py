@@ -13,8 +13,10 @@ from relax_explorer.core.ir.attrs import Attrs
 from relax_explorer.core.ir.walk import dataflow_blocks, info_holders, operands
 from relax_explorer.core.passes import composite_functions
 from relax_explorer.core.passes.contract import PassSite, module_pass
+from relax_explorer.core.passes.external_code import unmarked
 from relax_explorer.core.passes.function_groups import Group, lift
 from relax_explorer.core.passes.properties import (
+    BYOC_MARKED,
     NO_NESTED_FUNCTIONS,
     NORMAL_FORM,
     PURITY_ERASED,
@@ -39,7 +41,8 @@ class FusionPattern:
 @module_pass(
     "FuseOpsByPattern",
     requires=[NORMAL_FORM],
-    invalidates=[NO_NESTED_FUNCTIONS, PURITY_ERASED, SYMBOLS_ATTACHED],
+    invalidates=[BYOC_MARKED, NO_NESTED_FUNCTIONS, PURITY_ERASED, SYMBOLS_ATTACHED],
+    kept_with={"annotate_codegen": BYOC_MARKED},
 )
 def fuse_ops_by_pattern(
     module: IRModule,
@@ -93,6 +96,8 @@ def fused(
                 )
     if annotate_codegen:
         composite_functions.wrap(at)
+    elif unmarked(at.editor.done()) is not None:
+        at.waived.add(BYOC_MARKED)
     return at.editor.done()
 
 

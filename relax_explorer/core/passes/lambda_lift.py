@@ -16,6 +16,7 @@ from relax_explorer.core.passes import machine_calls as m
 from relax_explorer.core.passes.contract import PassSite, module_pass
 from relax_explorer.core.passes.properties import (
     BUILTINS_LOWERED,
+    CLOSURES_CONVERTED,
     NO_NESTED_FUNCTIONS,
     NORMAL_FORM,
     PURITY_ERASED,
@@ -29,7 +30,7 @@ from relax_explorer.core.program.module import IRModule
 @module_pass(
     "LambdaLift",
     requires=[NORMAL_FORM],
-    establishes=[NO_NESTED_FUNCTIONS],
+    establishes=[NO_NESTED_FUNCTIONS, CLOSURES_CONVERTED],
     invalidates=[PURITY_ERASED, SYMBOLS_ATTACHED, BUILTINS_LOWERED, SHAPES_LOWERED],
 )
 def lambda_lift(module: IRModule, at: PassSite) -> IRModule:

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from relax_explorer.core.codes import passes as codes
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.attrs import Attrs
 from relax_explorer.core.ir.facts import variables
 from relax_explorer.core.ir.walk import dataflow_blocks
-from relax_explorer.core.passes.composite_functions import codegen_of, enclose
+from relax_explorer.core.passes.composite_functions import enclose
 from relax_explorer.core.passes.contract import PassSite, module_pass
 from relax_explorer.core.passes.eliminate_dead_code import drop_unread, reached
+from relax_explorer.core.passes.external_code import codegen_of, unmarked
 from relax_explorer.core.passes.function_groups import Group, lift
-from relax_explorer.core.passes.properties import NO_NESTED_FUNCTIONS, NORMAL_FORM, PURITY_ERASED
+from relax_explorer.core.passes.properties import BYOC_MARKED, NO_NESTED_FUNCTIONS, NORMAL_FORM, PURITY_ERASED
 from relax_explorer.core.program.module import IRModule
 
 
@@ -21,6 +23,7 @@ from relax_explorer.core.program.module import IRModule
     "MergeCompositeFunctions",
     has_profiles=True,
     requires=[NORMAL_FORM],
+    establishes=[BYOC_MARKED],
     invalidates=[NO_NESTED_FUNCTIONS, PURITY_ERASED],
 )
 def merge_composite_functions(module: IRModule, at: PassSite) -> IRModule:
@@ -40,6 +43,11 @@ def merge_composite_functions(module: IRModule, at: PassSite) -> IRModule:
     functions = at.editor.done().functions
     for name in functions.keys() - reached(functions):
         at.editor.remove(name)
+    left = unmarked(at.editor.done())
+    if left is not None:
+        at.waived.add(BYOC_MARKED)
+        text = f"{left[1]}: only calls in dataflow blocks are merged"
+        at.report.say(codes.NO_CODE_GENERATOR, text, left[0], help="run ConvertToDataflow before it")
     return at.editor.done()
 
 

@@ -20,6 +20,9 @@ class Placed(Protocol):
     def of(self) -> Pass:
         """The pass."""
 
+    def breaks(self) -> set[Property]:
+        """The properties that the pass may break with its options."""
+
 
 def required_passes(of: Pass) -> tuple[tuple[str, ...], ...]:
     """The passes that have to run before a pass: for each required property the names of those that establish it.
@@ -51,7 +54,7 @@ def unmet(
             if needed not in held:
                 text = f"{step.of.name} requires {needed.name} ({needed.meaning}), which does not hold there"
                 warnings.append((number, Diagnostic(codes.UNMET_REQUIREMENT, text, help=_hint(needed, done))))
-        held -= set(step.of.invalidates)
+        held -= step.breaks()
         held |= set(step.of.establishes)
         done.append(step.of.name)
     return warnings

@@ -11,14 +11,22 @@ from relax_explorer.core.passes.pass_order import unmet
 from relax_explorer.core.passes.phases import PHASES
 from relax_explorer.core.passes.pipeline import Step
 from relax_explorer.core.passes.properties import (
+    BYOC_MARKED,
     NORMAL_FORM,
     NORMALIZED,
     PROPERTIES,
+    PURE_DATAFLOW,
     WELL_FORMED,
     Property,
 )
 
-ALWAYS = (WELL_FORMED, NORMAL_FORM, NORMALIZED)  # properties of a program that was read and normalized
+ALWAYS = (
+    WELL_FORMED,
+    PURE_DATAFLOW,
+    BYOC_MARKED,
+    NORMAL_FORM,
+    NORMALIZED,
+)  # properties of a program that was read and normalized
 
 
 class PropertyRow(NamedTuple):

@@ -49,6 +49,10 @@ class Step:
             return self
         return Step(self.of, self.of.settled_options({**self.options, "profile": profile}))
 
+    def breaks(self) -> set[Property]:
+        """The properties that the step may break."""
+        return self.of.breaks(self.options)
+
     def _text(self, write: Callable[[object], str]) -> str:
         text = ",".join(f"{key}={write(value)}" for key, value in self.options.items())
         return f"{self.of.name}{{{text}}}" if text else self.of.name
@@ -125,7 +129,7 @@ class Outcome:
         if self.failure is not None:
             return set(held)
         after = {*held, *self.step.of.establishes}
-        after -= {*self.step.of.invalidates, *self.waived, *self.broken}
+        after -= {*self.step.breaks(), *self.waived, *self.broken}
         return (
             after if not self.changed else {q for q in after if q not in REGISTERED or q.holds(self.module)}
         )
@@ -278,7 +282,7 @@ def run_step(
     wrong: dict[Property, Diagnostic] = {}
     if verify and new is not module:
         kept = {NORMALIZED, *[q for q in held if q not in REGISTERED]}.difference(broken)
-        claimed = {*step.of.establishes, *kept} - {*step.of.invalidates, *site.waived}
+        claimed = {*step.of.establishes, *kept} - {*step.breaks(), *site.waived}
         checked = [(q, _broken(step, q, new)) for q in PROPERTIES if q in claimed]
         wrong = {q: problem for q, problem in checked if problem is not None}
         problems += wrong.values()

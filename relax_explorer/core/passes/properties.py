@@ -9,13 +9,16 @@ from weakref import WeakSet
 
 from relax_explorer.core.check.normal_form import violations as normal_form_violations
 from relax_explorer.core.check.normalize import normalize_with
+from relax_explorer.core.check.purity import violations as purity_violations
 from relax_explorer.core.check.well_formed import violations as well_formed_violations
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.facts import free_variables
 from relax_explorer.core.ir.node import collector_at_rest
 from relax_explorer.core.ir.walk import bindings, operands, sequences
 from relax_explorer.core.ops import find
+from relax_explorer.core.passes.external_code import unmarked
 from relax_explorer.core.passes.memory_plan import plan
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.tir.stmt import PrimFunc
@@ -138,6 +141,13 @@ def _nested(binding: e.Binding) -> str:
     return "a nested function" if type(binding.value) is e.Function else ""
 
 
+def _captures(binding: e.Binding) -> str:
+    value = binding.value
+    if type(value) is e.Function and any(var is not binding.var for var in free_variables(value)):
+        return "a nested function that reads variables around it"
+    return ""
+
+
 _NOT_COMPUTED = "a symbolic length that no builtin computes"
 
 
@@ -205,7 +215,18 @@ _BUILTINS = frozenset(
 )  # fmt: skip
 
 WELL_FORMED = Property(
-    "WELL_FORMED", "every rule of the language holds", _first_error(well_formed_violations)
+    "WELL_FORMED",
+    "every rule of the language holds, but perhaps those about side effects",
+    _first_error(lambda module: well_formed_violations(module, effects=False)),
+)
+PURE_DATAFLOW = Property(
+    "PURE_DATAFLOW",
+    "dataflow blocks, and functions that promise purity, have no side effects",
+    _first_error(
+        lambda module: (
+            problem for fn in module.relax_functions.values() for problem in purity_violations(fn, False)
+        )
+    ),
 )
 NORMAL_FORM = Property(
     "NORMAL_FORM", "each binding is one operation over leaves", _first_error(normal_form_violations)
@@ -250,6 +271,14 @@ NO_TENSOR_TO_SHAPE = Property(
     _each_binding(_operators(frozenset({"relax.tensor_to_shape"}))),
 )
 NO_NESTED_FUNCTIONS = Property("NO_NESTED_FUNCTIONS", "no function contains another", _each_binding(_nested))
+CLOSURES_CONVERTED = Property(
+    "CLOSURES_CONVERTED",
+    "no nested function reads variables around it: make_closure holds them",
+    _each_binding(_captures),
+)
+BYOC_MARKED = Property(
+    "BYOC_MARKED", "each composite function lies in one that names its code generator", unmarked
+)
 SHAPES_LOWERED = Property(
     "SHAPES_LOWERED", "no operand has a symbolic length: the shape heap holds them", _computed_shape
 )
@@ -268,14 +297,17 @@ ADDED_KERNELS = (*LOWERED, PATTERNS_ANNOTATED, SYMBOLS_ATTACHED)
 
 PROPERTIES: list[Property] = [
     WELL_FORMED,
+    PURE_DATAFLOW,
     NORMAL_FORM,
     NORMALIZED,
     CANONICAL_BINDINGS,
+    BYOC_MARKED,
     NO_TENSOR_TO_SHAPE,
     NO_HIGH_LEVEL_OPS,
     PATTERNS_ANNOTATED,
     NO_DATAFLOW,
     NO_NESTED_FUNCTIONS,
+    CLOSURES_CONVERTED,
     PURITY_ERASED,
     EXPLICIT_ALLOCATION,
     MEMORY_PLANNED,
@@ -291,6 +323,6 @@ REGISTERED: list[
 
 @collector_at_rest()
 def holding(module: IRModule, well_formed: bool | None = None) -> set[Property]:
-    """The properties of a module. `well_formed` is the result of that check, if known."""
-    known = {} if well_formed is None else {WELL_FORMED: well_formed}
+    """The properties of a module. `well_formed` is the result of that check, with that of side effects, if known."""
+    known = {WELL_FORMED: True, PURE_DATAFLOW: True} if well_formed else {}
     return {q for q in PROPERTIES if (known[q] if q in known else q.holds(module))}

@@ -3,22 +3,33 @@
 from __future__ import annotations
 
 from relax_explorer.core.check.infer import EXTERN
+from relax_explorer.core.codes import passes as codes
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.walk import exprs
 from relax_explorer.core.passes.contract import PassSite, module_pass
-from relax_explorer.core.passes.properties import ALLOCATION_LOWERED, EXPLICIT_ALLOCATION, NORMAL_FORM
+from relax_explorer.core.passes.properties import (
+    ALLOCATION_LOWERED,
+    BYOC_MARKED,
+    EXPLICIT_ALLOCATION,
+    NORMAL_FORM,
+    PURE_DATAFLOW,
+)
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
 from relax_explorer.core.program.module import IRModule
 
 
-@module_pass("RunCodegen", requires=[NORMAL_FORM], invalidates=[EXPLICIT_ALLOCATION, ALLOCATION_LOWERED])
+@module_pass(
+    "RunCodegen",
+    requires=[NORMAL_FORM, BYOC_MARKED],
+    invalidates=[PURE_DATAFLOW, EXPLICIT_ALLOCATION, ALLOCATION_LOWERED],
+)
 def run_codegen(module: IRModule, at: PassSite) -> IRModule:
     """Replace each call of a function with the attribute `Codegen` by a call of the packed function with its symbol.
 
     The function itself goes: a library provides it at run time, under the same name. `run --packed FILE.py` registers one.
-    TVM calls it in dataflow blocks, too, where the specification (RX0112) expects pure functions; `check --profile tvm` accepts that.
+    TVM calls it in dataflow blocks, too, where the specification (RX0112) expects pure functions: a warning (RX0415) tells of it.
     As in TVM, a function stays that nothing calls. FuseOpsByPattern with `annotate_codegen`, or MergeCompositeFunctions, makes such functions.
     """
     called = {x.name for fn in module.relax_functions.values() for x in exprs(fn) if type(x) is e.GlobalVar}
@@ -43,7 +54,18 @@ def run_codegen(module: IRModule, at: PassSite) -> IRModule:
             at.editor.remove(name)
         else:
             at.editor.replace(name, rewrite(fn, at, rule))
+    _say_effect(at)
     return at.editor.done()
+
+
+def _say_effect(at: PassSite) -> None:
+    """Warn if the language forbids one of the calls where it is."""
+    found = PURE_DATAFLOW.violation(at.editor.done())
+    if found is not None and PURE_DATAFLOW.holds(at.module):
+        text = (
+            "a packed function may have side effects, which dataflow blocks and pure functions must not have"
+        )
+        at.report.say(codes.EXTERNAL_EFFECT, text, found[0], help=codes.EXTERNAL_EFFECT.fix, spec_only=True)
 
 
 def _packed(function: e.ExternFunc, call: e.Call) -> e.Call:

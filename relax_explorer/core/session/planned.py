@@ -144,7 +144,7 @@ class Plan:
         """The properties that hold behind the last step, as the contracts promise."""
         found = set(held)
         for step in self.steps:
-            found = (found - {*step.of.invalidates}) | {*step.of.establishes}
+            found = (found - step.breaks()) | {*step.of.establishes}
         return found
 
     def lost(self, before: Plan, held: Collection[Property]) -> list[Property]:
