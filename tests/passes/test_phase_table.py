@@ -95,6 +95,7 @@ def test_operators_are_lowered_before_functions_are_lifted() -> None:
 def test_a_step_twice_is_noticed() -> None:
     rows = phase_table.explained(steps("ToNonDataflow,ToNonDataflow,LegalizeOps"))
     assert [bool(row.remark) for row in rows] == [False, True, False]
+    assert not rows[1].may_come_first
 
 
 def test_contracts_tell_which_passes_commute() -> None:

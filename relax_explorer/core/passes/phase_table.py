@@ -71,7 +71,8 @@ def explained(pipeline: Sequence[Step]) -> list[StepRow]:
     for number, step in enumerate(pipeline):
         found = lacking.get(number, [])
         texts, hints = tuple([text for text, _ in found]), tuple([hint for _, hint in found])
-        first = number > 0 and commuting(pipeline[number - 1].of, step.of)
+        before = pipeline[number - 1] if number else step
+        first = before.of is not step.of and commuting(before.of, step.of)
         rows.append(StepRow(step, texts, hints, _remark(pipeline, number), first))
     return rows
 
