@@ -231,3 +231,13 @@ def test_the_command_line_reads_the_arrays_of_a_file(command: str, tmp_path: Pat
     step = with_files(pipeline)[0]
     assert str(step) == f"BindParams{{func_name='main',params={str(weights)!r}}}"
     assert with_files(str(step)) == [step]
+
+
+def test_lengths_in_the_type_of_a_function_are_simplified() -> None:
+    text = """
+@R.function
+def main(x: R.Tensor(("n", "k"), "float32"), f: R.Callable((R.Tensor(("k * n * 2",), "float32"),), R.Any)):
+    return x
+"""
+    result = rxe.apply_pass(rxe.normalize(rxe.parse(text)), "BindSymbolicVars", binding_map={"n": 4})
+    assert 'R.Tensor(("k * 8",), dtype="float32")' in result.script()

@@ -12,11 +12,12 @@ from relax_explorer.core.arith.polynomial import (
     Polynomial,
     combine,
     constant,
+    over_variables,
     rebuild,
     size,
 )
 from relax_explorer.core.ir.interned import PerNode
-from relax_explorer.core.ir.prim import IntImm, PrimExpr, PrimVar
+from relax_explorer.core.ir.prim import IntImm, PrimExpr, PrimVar, Sub
 
 polynomial = DISPLAY.polynomial
 _SIMPLE: PerNode[PrimExpr | None] = PerNode()  # None: the expression is simple already
@@ -46,6 +47,22 @@ def _simplify(expr: PrimExpr) -> PrimExpr:
     return new if brevity(new) <= brevity(expr) else expr
 
 
+def summed(expr: PrimExpr) -> PrimExpr:
+    """`expr` simplified, with sums of multiples of variables inside: `m * 3 + k * 3` instead of `(m + k) * 3`."""
+    if type(expr) in (PrimVar, IntImm) or expr.dtype.kind != "int" or size(expr) > SIZE_LIMIT:
+        return simplify(expr)
+    terms = polynomial(expr)
+    if all(len(monomial) <= 1 for monomial in terms) and over_variables(terms) is not None:
+        total = rebuild({one: factor for one, factor in terms.items() if factor > 0 or not one}, expr.dtype)
+        for one, factor in terms.items():
+            total = Sub(total, rebuild({one: -factor})) if one and factor < 0 else total
+        return total
+    children = expr.children()
+    new = tuple(map(summed, children))
+    same = all(a is b for a, b in zip(new, children, strict=True))
+    return simplify(expr if same else expr.with_children(new))
+
+
 def brevity(expr: PrimExpr) -> tuple[int, int]:
     """How long an expression is: nodes, then occurrences of variables."""
     return size(expr), _occurrences(expr)
@@ -61,4 +78,14 @@ def _occurrences(expr: PrimExpr) -> int:
     return count
 
 
-__all__ = ["SIZE_LIMIT", "Polynomial", "brevity", "combine", "constant", "polynomial", "rebuild", "simplify"]
+__all__ = [
+    "SIZE_LIMIT",
+    "Polynomial",
+    "brevity",
+    "combine",
+    "constant",
+    "polynomial",
+    "rebuild",
+    "simplify",
+    "summed",
+]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.node import DEEP, operands_first
 from relax_explorer.core.ir.overflow import beyond
@@ -10,10 +12,21 @@ DimMap = dict[p.PrimVar, p.PrimExpr]
 """The scalar expression that replaces each shape variable."""
 
 
+class FormedDims(DimMap):
+    """Replacements with a form that each changed expression gets."""
+
+    def __init__(self, dims: DimMap, form: Callable[[p.PrimExpr], p.PrimExpr]) -> None:
+        super().__init__(dims)
+        self.form = form
+
+
 def substitute(expr: p.PrimExpr, mapping: DimMap) -> p.PrimExpr:
     """`expr` with variables replaced. An operator whose operands became literals is folded. Unchanged, it is the same object."""
     if type(expr) is p.PrimVar:
         return mapping.get(expr, expr)
+    if type(mapping) is FormedDims:
+        changed = substitute(expr, dict(mapping))
+        return expr if changed is expr else mapping.form(changed)
     if expr.size <= DEEP:
         return _rebuilt(expr, [substitute(child, mapping) for child in expr.children()])
     new: dict[p.PrimExpr, p.PrimExpr] = dict(mapping.items())

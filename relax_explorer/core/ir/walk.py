@@ -8,7 +8,7 @@ from typing import Any
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
-from relax_explorer.core.ir.fold import substitute
+from relax_explorer.core.ir.fold import FormedDims, substitute
 from relax_explorer.core.ir.interned import PerNode
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.pauses import with_pauses
@@ -228,11 +228,13 @@ def _substitute_function(
 ) -> s.StructInfo:
     """A function info with variables replaced. Its own shape variables are renewed if the replacements contain them."""
     written = dict.fromkeys(all_dims(info))
+    form = dims.form if type(dims) is FormedDims else None
     dims = {var: dims[var] for var in written if var in dims}
     incoming = set(p.free_vars(*dims.values()))
     bound = [var for param in info.params or () for var in defined_dims(param) if var not in dims]
     taken = incoming | written.keys()
     dims.update({var: renamed(var, taken) for var in bound if var in incoming})
+    dims = FormedDims(dims, form) if form else dims
     params = info.params
     if params is not None:
         params = tuple([substitute_info(param, dims, variables) for param in params])

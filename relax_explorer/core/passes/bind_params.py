@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
+from relax_explorer.core.arith.simplify import summed
 from relax_explorer.core.check.aliases import aliases
 from relax_explorer.core.check.compatible import always_fits, match_dims
 from relax_explorer.core.codes import passes as codes
@@ -13,6 +14,7 @@ from relax_explorer.core.diagnostics import Diagnostic, Failure
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.fold import FormedDims
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.substitute import Substitution
 from relax_explorer.core.ir.walk import exprs, merged_blocks, substitute_info
@@ -60,7 +62,9 @@ def bind_params(
         param: value for param, value in constants.items() if not memory.written(param)
     }
     rest = tuple([param for param in fn.params if param not in replaced])
-    new = Substitution(replaced, dims).function(replace(fn, params=rest, struct_info=None))
+    new = Substitution(replaced, FormedDims(dims, summed) if dims else dims).function(
+        replace(fn, params=rest, struct_info=None)
+    )
     at.is_open = True
     at.record_in_order(fn, new)
     held = {var: constants[param] for param, var in zip(rest, new.params, strict=True) if param in constants}

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Annotated
 
+from relax_explorer.core.arith.simplify import summed
 from relax_explorer.core.check.normalize import normalize_with
 from relax_explorer.core.codes import passes as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir.fold import FormedDims
 from relax_explorer.core.ir.substitute import Substitution
 from relax_explorer.core.ir.walk import all_dims, bindings
 from relax_explorer.core.passes.contract import NO_VALUES, PassSite, module_pass, relax_function
@@ -29,6 +31,8 @@ def bind_symbolic_vars(
 ) -> IRModule:
     """Replace shape variables by numbers: with `binding_map="n=4"`, `R.Tensor((n, 3))` becomes `R.Tensor((4, 3))`.
 
+    A length with a number in it is simplified: `m * n * 2` becomes `m * 8`.
+
     Raises Failure for a name that no function has as a shape variable, and for values that contradict the program.
     """
     values = read_lengths(binding_map, "binding_map", "BindSymbolicVars")
@@ -41,7 +45,7 @@ def bind_symbolic_vars(
             dim: p.IntImm(values[dim.name], dim.dtype) for dim in shape_variables(fn) if dim.name in values
         }
         unused -= {dim.name for dim in dims}
-        new = Substitution({}, dict(dims)).function(fn) if dims else fn
+        new = Substitution({}, FormedDims({**dims}, summed)).function(fn) if dims else fn
         at.record_in_order(fn, new)
         at.editor.replace(name, new)
     if unused:
