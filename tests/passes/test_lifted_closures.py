@@ -9,6 +9,7 @@ import pytest
 import relax_explorer as rxe
 from relax_explorer.core.check.normalize_function import FunctionNormalizer
 from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir.facts import forget, has_facts
 from relax_explorer.core.passes.pipeline import run, steps
 from relax_explorer.core.passes.properties import CLOSURES_CONVERTED
 from relax_explorer.core.program.module import IRModule
@@ -134,3 +135,15 @@ def test_closures_are_converted_when_no_nested_function_captures(body: str, conv
     lifted = next(run(module, steps("LambdaLift")))
     assert CLOSURES_CONVERTED in lifted.holding(())
     assert CLOSURES_CONVERTED.holds(lifted.module)
+
+
+def test_only_a_function_that_captures_lengths_alone_has_its_uses_listed() -> None:
+    counted = set()
+    for kind, (text, _) in PROGRAMS.items():
+        module = rxe.normalize(rxe.parse(text, experimental="any_dim" in text))
+        for fn in module.relax_functions.values():
+            forget(fn)
+        rxe.passes.get("LambdaLift").apply(module)
+        if any(map(has_facts, module.relax_functions.values())):
+            counted.add(kind)
+    assert counted == {"a length that no argument tells", "a length bound inside"}

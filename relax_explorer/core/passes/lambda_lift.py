@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 from relax_explorer.core.check.emission import FreshNames
 from relax_explorer.core.check.matching import match_params
 from relax_explorer.core.check.normalize_function import function_info
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
-from relax_explorer.core.ir.facts import facts, free_variables
+from relax_explorer.core.ir.facts import Facts, facts, free_variables
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.substitute import Substitution
 from relax_explorer.core.ir.walk import all_dims, bindings, defined_dims, exprs, info_holders
@@ -51,7 +53,7 @@ class _Lifter:
     """Lifts the functions nested in one function."""
 
     def __init__(self, at: PassSite, name: str, fn: e.Function) -> None:
-        self.at, self.name = at, name
+        self.at, self.name, self.fn = at, name, fn
         self.names = FreshNames.of(fn)
         self.closures: set[e.Expr] = set()  # variables that hold closures now
         self.dims = {dim for param in fn.params for dim in defined_dims(param.struct_info or s.OBJECT)}
@@ -61,7 +63,11 @@ class _Lifter:
                 self.dims.update(defined_dims(binding.struct_info))
             elif type(binding.value) is e.Function:
                 self.unchanged.add(binding.value)
-        self.facts = facts(fn)
+
+    @cached_property
+    def facts(self) -> Facts:
+        """The facts of the function. Only functions that capture nothing but lengths ask for them."""
+        return facts(self.fn)
 
     def function(self, fn: e.Function) -> e.Function:
         """The function with calls of functions of the module, and closures, where it had nested functions."""
