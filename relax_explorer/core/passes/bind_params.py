@@ -62,9 +62,8 @@ def bind_params(
         param: value for param, value in constants.items() if not memory.written(param)
     }
     rest = tuple([param for param in fn.params if param not in replaced])
-    new = Substitution(replaced, FormedDims(dims, summed) if dims else dims).function(
-        replace(fn, params=rest, struct_info=None)
-    )
+    by = Substitution(replaced, FormedDims(dims, summed) if dims else dims)
+    new = by.function(replace(fn, params=rest, struct_info=None))
     at.is_open = True
     at.record_in_order(fn, new)
     held = {var: constants[param] for param, var in zip(rest, new.params, strict=True) if param in constants}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cached_property
 
+from relax_explorer.core.check.call_graph import call_graph
 from relax_explorer.core.check.emission import FreshNames
 from relax_explorer.core.check.matching import match_params
 from relax_explorer.core.check.normalize_function import function_info
@@ -42,11 +43,37 @@ def lambda_lift(module: IRModule, at: PassSite) -> IRModule:
     `make_closure`, which `invoke_closure` and `invoke_pure_closure` call. A captured length that the parameters do not tell is
     passed as a shape.
     """
+    nesting = {
+        name
+        for name, fn in module.relax_functions.items()
+        if any(type(binding.value) is e.Function for binding in bindings(fn))
+    }
+    affected = nesting | _calling_makers(module, nesting)
     for name, fn in module.relax_functions.items():
-        if any(type(binding.value) is e.Function for binding in bindings(fn)):
+        if name in affected:
             at.is_open = True
             at.editor.replace(name, _Lifter(at, name, fn).function(fn))
     return at.editor.done()
+
+
+def _calling_makers(module: IRModule, nesting: set[str]) -> set[str]:
+    """The functions that call one that returns a closure, where `nesting` are those with nested functions."""
+    makers = {name for name in nesting if _may_return_closure(module.relax_functions[name])}
+    callers: dict[str, list[str]] = {}
+    for name, called in call_graph(module).items() if makers else ():
+        for callee in called:
+            callers.setdefault(callee, []).append(name)
+    found, todo = set[str](), list(makers)
+    while todo:
+        for name in callers.get(todo.pop(), ()):
+            if name not in found and _may_return_closure(module.relax_functions[name]):
+                todo.append(name)
+            found.add(name)
+    return found
+
+
+def _may_return_closure(fn: e.Function) -> bool:
+    return fn.ret_struct_info is not None and _open(fn.ret_struct_info) is not fn.ret_struct_info
 
 
 class _Lifter:
