@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 import relax_explorer as rxe
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir.facts import forget, has_facts
 from relax_explorer.core.ir.walk import bindings
 from tests.passes.test_passes import body
 from tests.passes.test_pattern_passes import in_graph
@@ -65,6 +67,11 @@ def products(lines: str, outputs: str) -> int:
             "y, z",
             4,
         ),  # a matrix needs a result
+        (
+            "y = R.add(R.matmul(x, a), ab)\nz = R.add(R.matmul(x, b), R.mean(R.reshape(y, R.shape([8, 3])), axis=[0]))",
+            "y, z",
+            2,
+        ),  # a bias needs a result
         ("y = R.matmul(x, a)\nz = R.matmul(x, a)", "y, z", 2),  # no distinct matrices
         ("y = R.matmul(sq, sq)\nz = R.matmul(sq, a)", "y, z", 2),
         ("y = R.matmul(x, a)\nz = R.matmul(x, b, out_dtype='float16')", "y, z", 2),
@@ -120,3 +127,38 @@ def test_products_of_a_vector_are_combined(others: str) -> None:
     ]
     for before, after in zip(rxe.run(module, "main", args), rxe.run(result, "main", args), strict=True):
         np.testing.assert_allclose(after, before, rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("lines", "is_late"),
+    [
+        ("y = R.matmul(x, a)\nz = R.matmul(x, b)", False),
+        ("e = R.exp(b)\ny = R.matmul(x, a)\nz = R.matmul(x, e)", False),
+        ("y = R.matmul(x, a)\ne = R.exp(b)\nz = R.matmul(x, e)", True),
+        ("y = R.add(R.matmul(x, a), ab)\ne = R.exp(bb)\nz = R.add(R.matmul(x, b), e)", True),
+        ("p = R.matmul(x, a)\ne = R.exp(ab)\ny = R.add(p, e)\nz = R.add(R.matmul(x, b), bb)", False),
+        ("y = R.matmul(x, a)\ne = R.exp(b)\nz = R.matmul(x, b)\nu = R.exp(e)", False),
+    ],
+)
+def test_bindings_are_ordered_only_for_operands_that_come_late(lines: str, is_late: bool) -> None:
+    module = rxe.normalize(rxe.parse(function(in_graph(lines, "y, z"), PARAMS)))
+    fn = module["main"]
+    assert isinstance(fn, e.Function)
+    forget(fn)
+    result, _ = rxe.passes.get("CombineParallelMatmul").apply(module)
+    assert result is not module
+    assert has_facts(fn) is is_late
+    assert rxe.well_formed(result)
+
+
+@pytest.mark.parametrize("late", [(True, False), (False, True), (True, True)])
+def test_each_branch_may_have_operands_that_come_late(late: tuple[bool, bool]) -> None:
+    branch = "    {0}1 = R.matmul({0}, a)\n    {0}2 = R.exp(b)\n    {0}3 = R.matmul({0}, {1})\n    w = R.concat(({0}1, {0}3), axis=1)\n"
+    one, other = (
+        branch.format(x, f"{x}2" if is_late else "b") for x, is_late in zip("xz", late, strict=True)
+    )
+    params = ", ".join(f'{name}: R.Tensor((8, 8), "float32")' for name in "xzab")
+    text = function(f"if c:\n{one}else:\n{other}return w", f'{params}, c: R.Tensor((), "bool")')
+    result = rxe.apply_pass(rxe.normalize(rxe.parse(text)), "CombineParallelMatmul")
+    assert rxe.well_formed(result)
+    assert sum("R.matmul" in line for line in body(result)) == 2

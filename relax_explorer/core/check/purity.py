@@ -41,7 +41,9 @@ def is_impure(expr: e.Expr, undeclared: bool = True, by_spec: bool = False) -> b
 
 def has_effect(value: e.Expr) -> bool:
     """True if evaluating the value of a binding may have a side effect. An If has the effects of its branches."""
-    stack = [value]
+    if type(value) is not e.If:
+        return is_impure(value)
+    stack: list[e.Expr] = [value]
     while stack:
         expr = stack.pop()
         if is_impure(expr):

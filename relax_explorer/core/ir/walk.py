@@ -43,20 +43,21 @@ def bindings(fn: e.Function, nested: bool = True) -> Iterator[e.Binding]:
     while stack:
         for entry in stack[-1]:
             if isinstance(entry, e.BindingBlock):
-                if _WITH_BLOCKS.isdisjoint([type(binding.value) for binding in entry.bindings]):
+                if WITH_BLOCKS.isdisjoint([type(binding.value) for binding in entry.bindings]):
                     yield from with_pauses(entry.bindings)
                     continue
                 stack.append(with_pauses(entry.bindings))
                 break
             yield entry
-            if nested and type(entry.value) in _WITH_BLOCKS:
+            if nested and type(entry.value) in WITH_BLOCKS:
                 stack.extend(iter(seq.blocks) for seq in reversed(sequences(entry.value)))
                 break
         else:
             stack.pop()
 
 
-_WITH_BLOCKS = frozenset({e.If, e.Function})
+WITH_BLOCKS = frozenset({e.If, e.Function})
+"""The types of values with bindings inside."""
 
 
 def all_blocks(fn: e.Function) -> Iterator[e.BindingBlock]:

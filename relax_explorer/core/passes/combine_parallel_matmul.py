@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import replace as changed
+from functools import cached_property
 from operator import is_
 
 from relax_explorer.core.arith.prove import Answer, shapes_equal
 from relax_explorer.core.build.block_builder import BlockBuilder
-from relax_explorer.core.check.aliases import aliases
+from relax_explorer.core.check.aliases import Aliases, aliases
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import DType
-from relax_explorer.core.ir.facts import facts, reads
+from relax_explorer.core.ir.facts import Facts, facts, reads
 from relax_explorer.core.ir.node import replace
-from relax_explorer.core.ir.walk import all_blocks, map_sequences
+from relax_explorer.core.ir.walk import all_blocks, bindings, map_sequences
 from relax_explorer.core.passes.contract import PassSite, function_pass
 from relax_explorer.core.passes.pattern_rules import call, finished
 from relax_explorer.core.passes.properties import NORMAL_FORM
@@ -56,49 +57,82 @@ class _Branch:
 def _branch(binding: e.Binding, known: Mapping[e.Expr, _Branch]) -> _Branch | None:
     """The branch that a binding begins or continues."""
     value = binding.value
-    if type(binding) is not e.VarBinding or type(value) is not e.Call or type(value.op) is not e.OpRef:
+    if type(binding) is not e.VarBinding or type(value) is not e.Call or value.op not in _OPERATORS:
         return None
-    if value.op.name == "relax.matmul" and isinstance(value.args[0], e.Var) and _rank(value.args[1]) > 1:
+    if value.op is _PRODUCT and isinstance(value.args[0], e.Var) and _rank(value.args[1]) > 1:
         return _Branch(binding, value.args[0], value.args[1], binding)
-    if value.op.name == "relax.add":
+    if value.op is _SUM:
         for product, bias in (value.args, value.args[::-1]):
             branch = known.get(product)
             if branch is not None and branch.last is branch.product and _rank(bias) > 0:
                 return changed(branch, last=binding, bias=bias)
-    branch = known.get(value.args[0]) if value.op.name in ACTIVATIONS else None
+    branch = known.get(value.args[0]) if value.op in _ACTIVATIONS else None
     return (
         None
         if branch is None or branch.activation
-        else changed(branch, last=binding, activation=value.op.name)
+        else changed(branch, last=binding, activation=_ACTIVATIONS[value.op])
     )
+
+
+_PRODUCT, _SUM = e.op_ref("relax.matmul"), e.op_ref("relax.add")
+_ACTIVATIONS: dict[e.Expr, str] = {e.op_ref(name): name for name in ACTIVATIONS}
+_OPERATORS = frozenset({_PRODUCT, _SUM, *_ACTIVATIONS})
 
 
 def _left(binding: e.Binding) -> e.Expr | None:
     """The left operand if the binding is a product of any rank."""
     value = binding.value
-    is_product = type(value) is e.Call and value.op is e.op_ref("relax.matmul")
-    return (
-        value.args[0] if type(value) is e.Call and is_product and isinstance(value.args[0], e.Var) else None
-    )
+    if type(value) is not e.Call or value.op is not _PRODUCT or not isinstance(value.args[0], e.Var):
+        return None
+    return value.args[0]
 
 
 class _Combiner:
     """Combines the products of one function."""
 
     def __init__(self, fn: e.Function, at: PassSite) -> None:
-        self.fn, self.at, self.facts = fn, at, facts(fn)
-        self.memory = aliases(at.module, at.function, fn)
-        self.builder = BlockBuilder(at.editor, within=fn)
-        self.blocks = {b: block for block in all_blocks(fn) for b in block.bindings}
+        self.fn, self.at = fn, at
+        self.bindings = list(bindings(fn))
         self.front: dict[e.Binding, list[e.Binding]] = {}
         self.replaced: dict[e.Binding, e.Binding] = {}
         self.has_parallels = False  # true if two products have the same left operand
+        self.are_late = False  # true if a group reads something that is bound after its first result
         self.levels = self._levels()
+
+    @cached_property
+    def memory(self) -> Aliases:
+        """The aliases of the function."""
+        return aliases(self.at.module, self.at.function, self.fn)
+
+    @cached_property
+    def builder(self) -> BlockBuilder:
+        """A builder for common products."""
+        return BlockBuilder(self.at.editor, within=self.fn)
+
+    @cached_property
+    def facts(self) -> Facts:
+        """What the bindings read. Only groups that read something bound later ask for it."""
+        return facts(self.fn)
+
+    @cached_property
+    def blocks(self) -> dict[e.Binding, e.BindingBlock]:
+        """The block of each binding."""
+        return {b: block for block in all_blocks(self.fn) for b in block.bindings}
+
+    @cached_property
+    def number(self) -> dict[e.Binding, int]:
+        """The numbers of the bindings, in text order."""
+        return {binding: number for number, binding in enumerate(self.bindings)}
+
+    @cached_property
+    def defs(self) -> dict[e.Expr | None, int]:
+        """The numbers of the bindings by their variables."""
+        return {binding.var: number for number, binding in enumerate(self.bindings)}
 
     def function(self) -> e.Function:
         """The function with common products."""
         for levels in self.levels.values():
-            for branches in sorted(levels.values(), key=_preference):
+            for branches in sorted([row for row in levels.values() if len(row) > 1], key=_preference):
                 groups = self._groups(branches)
                 for group in groups:
                     self._combine(group)
@@ -111,7 +145,7 @@ class _Combiner:
         levels: dict[e.Var, dict[tuple[int, str], list[_Branch]]] = {}
         known: dict[e.Expr, _Branch] = {}
         lefts = set[e.Expr]()
-        for binding in self.facts.bindings:
+        for binding in self.bindings:
             left = _left(binding)
             self.has_parallels |= left in lefts
             lefts.update((left,) if left is not None else ())
@@ -144,14 +178,14 @@ class _Combiner:
     def _needs_itself(self, group: list[_Branch]) -> bool:
         """True if a matrix or bias of a group depends on one of its results."""
         results = {branch.last.var for branch in group}
-        first = min(self.facts.number[branch.last] for branch in group)
+        first = min(self.number[branch.last] for branch in group)
         stack = [part for b in group for part in (b.matrix, b.bias) if isinstance(part, e.Var)]
         seen: set[e.Var] = set()
         while stack:
             var = stack.pop()
             if var in results:
                 return True
-            number = self.facts.defs.get(var, -1)
+            number = self.defs.get(var, -1)
             if number > first and var not in seen:
                 seen.add(var)
                 stack += self.facts.operands[number]
@@ -159,7 +193,9 @@ class _Combiner:
 
     def _combine(self, group: Sequence[_Branch]) -> None:
         """Emit the common product in front of the first result, and replace each result by its part."""
-        ordered = sorted(group, key=lambda branch: self.facts.number[branch.last])
+        ordered = sorted(group, key=lambda branch: self.number[branch.last])
+        first = self.number[ordered[0].last]
+        self.are_late |= any(self.defs.get(part, -1) > first for b in group for part in (b.matrix, b.bias))
         build = self.builder.restart(
             type(self.blocks[ordered[0].last]) is e.DataflowBlock, group[0].product.value
         )
@@ -176,12 +212,13 @@ class _Combiner:
         """A sequence, its branches included, with the new bindings."""
         blocks = []
         for block in seq.blocks:
-            bindings: list[e.Binding] = []
+            row: list[e.Binding] = []
             for binding in block.bindings:
-                new = self.replaced.get(binding) or self._nested(binding)
-                bindings += [*self.front.get(binding, ()), new]
-            same = len(bindings) == len(block.bindings) and all(map(is_, bindings, block.bindings))
-            blocks.append(block if same else replace(block, bindings=tuple(self._when_ready(bindings))))
+                row += self.front.get(binding, ())
+                row.append(self.replaced.get(binding) or self._nested(binding))
+            same = len(row) == len(block.bindings) and all(map(is_, row, block.bindings))
+            order = self._when_ready(row) if self.are_late else row
+            blocks.append(block if same else replace(block, bindings=tuple(order)))
         same = all(map(is_, blocks, seq.blocks))
         return seq if same else replace(seq, blocks=tuple(blocks))
 

@@ -8,7 +8,7 @@ from relax_explorer.core.check.purity import has_effect
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.facts import facts, signature_holders, variables
 from relax_explorer.core.ir.interned import PerNode
-from relax_explorer.core.ir.walk import bindings, info_vars, operands, sequences
+from relax_explorer.core.ir.walk import WITH_BLOCKS, bindings, info_vars, operands, sequences
 
 KILLS = ("relax.memory.kill_tensor", "relax.memory.kill_storage", "relax.vm.kill_object")
 
@@ -76,15 +76,15 @@ class Live:
                     if not inside or self._every_cast or info_vars(binding.struct_info):
                         self._casts.append(_Placed(binding, place.around))
                     continue
-                owner = place.owner
-                if type(binding.value) is e.Function:
-                    owner = binding
-                    self._functions.append(binding.value)
-                inner = [inner for seq in sequences(binding.value) for inner in seq.blocks]
-                blocks.extend((block, _Place(binding, owner)) for block in inner)
+                value = binding.value
+                if type(value) in WITH_BLOCKS:
+                    owner = binding if type(value) is e.Function else place.owner
+                    self._functions += [value] if type(value) is e.Function else []
+                    inner = [block for seq in sequences(value) for block in seq.blocks]
+                    blocks += [(block, _Place(binding, owner)) for block in inner]
                 if not inside:
                     self.outside.append(_Placed(binding, place.owner))
-                if has_effect(binding.value):
+                if has_effect(value):
                     self._effects.setdefault(place.owner, []).append(binding)
         for placed in (self._casts, self.outside):
             placed.sort(key=lambda item: -self.facts.number[item.binding])

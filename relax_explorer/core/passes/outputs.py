@@ -9,7 +9,7 @@ from functools import cached_property
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.facts import Facts, facts, variables
 from relax_explorer.core.ir.node import replace
-from relax_explorer.core.ir.walk import merged_blocks, sequences
+from relax_explorer.core.ir.walk import WITH_BLOCKS, all_blocks, merged_blocks, sequences
 from relax_explorer.core.passes.contract import PassSite
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
 
@@ -76,11 +76,10 @@ def _changes(blocks: Blocks, kept: Collection[e.Var], before: e.Function) -> _Ch
 
 
 class Blocks:
-    """The dataflow blocks of a function: their outputs, and the block of each binding."""
+    """The dataflow blocks of a function: their outputs, and on demand the block of each binding."""
 
     def __init__(self, fn: e.Function) -> None:
         self.outputs: dict[e.Var, e.Binding] = {}
-        self.home: dict[e.Binding, e.BindingBlock] = {}
         self._facts: Facts | None = None
         self.fn = fn
         self._is_single = len(fn.body.blocks) == 1  # True if one block has all bindings
@@ -89,12 +88,16 @@ class Blocks:
             block = todo.pop()
             is_dataflow = type(block) is e.DataflowBlock
             for binding in block.bindings:
-                self.home[binding] = block
                 if is_dataflow and type(binding.var) is e.Var:
                     self.outputs[binding.var] = binding
-                for seq in sequences(binding.value) if type(binding) is e.VarBinding else ():
+                if type(binding.value) in WITH_BLOCKS:
                     self._is_single = False
-                    todo.extend(seq.blocks)
+                    todo += [inner for seq in sequences(binding.value) for inner in seq.blocks]
+
+    @cached_property
+    def home(self) -> dict[e.Binding, e.BindingBlock]:
+        """The block of each binding, those of branches and nested functions included."""
+        return {binding: block for block in all_blocks(self.fn) for binding in block.bindings}
 
     @cached_property
     def renamed(self) -> set[e.Var]:

@@ -15,7 +15,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.facts import free_variables
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.substitute import Substitution
-from relax_explorer.core.ir.walk import map_block, map_sequences, merged_blocks, sequences
+from relax_explorer.core.ir.walk import WITH_BLOCKS, map_block, map_sequences, merged_blocks, sequences
 from relax_explorer.core.passes.contract import PassSite
 
 Answer = e.Binding | tuple[e.Binding, ...]
@@ -160,7 +160,7 @@ def without(fn: e.Function, at: PassSite, stays: Callable[[e.Binding], bool]) ->
     """
 
     def binding_kept(binding: e.Binding) -> Answer:
-        new = map_sequences(binding, sequence) if type(binding.value) in _WITH_BLOCKS else binding
+        new = map_sequences(binding, sequence) if type(binding.value) in WITH_BLOCKS else binding
         answer: Answer = new if stays(binding) else ()
         if answer is not binding:
             at.record(binding, answer)
@@ -172,6 +172,3 @@ def without(fn: e.Function, at: PassSite, stays: Callable[[e.Binding], bool]) ->
         return seq if same else replace(seq, blocks=tuple(blocks))
 
     return replace(fn, body=sequence(fn.body))
-
-
-_WITH_BLOCKS = frozenset({e.If, e.Function})
