@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from textual.widgets import Static
 
 from relax_explorer.core import passes as registry
 from relax_explorer.core.passes.pipeline import normalized, run_step, steps
@@ -15,6 +16,7 @@ from relax_explorer.core.passes.speculation import Verdict, verdicts
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.syntax.parser import parse
+from relax_explorer.ui import recent
 from relax_explorer.ui.tui import keys
 from relax_explorer.ui.tui.app import Explorer
 from relax_explorer.ui.tui.command_twin import command_line
@@ -367,3 +369,49 @@ async def test_files_of_options_are_read_in_the_explorer_too(tmp_path: Path) -> 
         assert app.pipeline_control.text == pipeline
         await press(pilot, app, "E", "G", "space", "enter")
         assert len(made_by(app)) == 1
+
+
+@pytest.mark.parametrize("columns", [80, 100, 200])
+async def test_sentences_of_the_editor_are_wrapped_and_no_key_is_cut(columns: int) -> None:
+    app = Explorer(str(SAMPLES[0]), "LegalizeOps,VMShapeLower,FuseOps")
+    async with app.run_test(size=(columns, 24)) as pilot:
+        await idle(pilot, app)
+        await press(pilot, app, "E")
+        for number in range(3):
+            shown = " ".join(screen_text(app).replace("┃", " ").split())
+            of = app.screen.plan.entries[number].step.of  # type: ignore[attr-defined]  # the editor
+            assert " ".join(of.doc.splitlines()[0].split()) in shown
+            assert "Tab passes" in shown
+            assert "Esc leaves" in shown
+            hints = next(line for line in screen_text(app).splitlines() if "Space on/off" in line)
+            assert "…" not in hints
+            if number == 1:  # several warnings have a row each, with the end cut, so that the command stays
+                rows = [line for line in screen_text(app).splitlines() if "┃ ! " in line]
+                assert len(rows) == 4
+                assert "opt" in shown
+            await press(pilot, app, "j")
+        await pilot.resize_terminal(120, 40)
+        await idle(pilot, app)
+        wide = " ".join(screen_text(app).replace("┃", " ").split())
+        assert "Y copy u undo" in wide
+
+
+async def test_home_tells_the_whole_sentence_of_a_sample_and_the_whole_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    long = tmp_path / ("a_long_name" * 10 + ".py")
+    long.write_text(SAMPLES[0].read_text(encoding="utf-8"), encoding="utf-8")
+    monkeypatch.setattr(recent, "recent", lambda: [str(long)])
+    app = Explorer(None)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await idle(pilot, app)
+        about = app.screen.query_one("#home_about", Static)
+        assert str(about.content) == str(long)
+        view = app.screen.query_one("#home", LineView)
+        line = next(n for n, row in enumerate(view.rows) if "03_match_cast" in row.text)
+        view.move(line)
+        await idle(pilot, app)
+        told = " ".join(screen_text(app).split())
+        assert "the cast checks the value when the program runs, and `m` gets its value there." in told
+        await press(pilot, app, "G")
+        assert str(about.content) == ""

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from textwrap import wrap
 
 from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Horizontal, Vertical
+from textual.events import Resize
 from textual.screen import ModalScreen
 from textual.timer import Timer
 from textual.widgets import Input, Static
@@ -31,7 +33,9 @@ from relax_explorer.ui.tui.widgets.line_view import LineView, Row
 from relax_explorer.viz.stage_line import change_counts
 from relax_explorer.viz.visible import visible
 
-REMARKS = 4  # lines
+REMARKS = 4  # warnings
+ROWS = 2  # of a sentence
+WIDEST = 130  # columns of the frame, as in explorer.tcss
 QUIET = 0.2  # seconds without a change of the place before passes are tried there
 
 
@@ -94,7 +98,7 @@ class PipelineEditor(Moving, ModalScreen["Plan | None"]):
             yield BarInput(id="filter", placeholder="a part of the name of a pass")
             yield Static(id="remarks", markup=False)
             yield CommandInput(self.explorer.history, _step_choices, "step")
-            yield Static(Text(_hints(self.explorer.keymap), style="dim"), id="pipeline_keys")
+            yield Static(id="pipeline_keys")
 
     def on_mount(self) -> None:
         """Fill the list."""
@@ -165,13 +169,37 @@ class PipelineEditor(Moving, ModalScreen["Plan | None"]):
 
     def _draw_remarks(self) -> None:
         """The selected pass, the warnings, and the command line."""
-        lines = [self._said] if self._said else self._about()
+        lines = [
+            row for line in ([self._said] if self._said else self._about()) for row in self._wrapped(line)
+        ]
         warnings = self._warnings()
-        lines += [f"! {line}" for line in warnings[:REMARKS]]
+        roomy = len(warnings) <= REMARKS // 2
+        lines += [
+            row for line in warnings[:REMARKS] for row in self._wrapped(f"! {line}", ROWS if roomy else 1)
+        ]
         lines += [f"! and {len(warnings) - REMARKS} more"] if len(warnings) > REMARKS else []
-        lines.append(self.command_line)
-        shown = Text("\n".join(f" {visible(line, 400)}" for line in lines), no_wrap=True, overflow="ellipsis")
+        lines.append(visible(self.command_line, 400))
+        shown = Text("\n".join(f" {line}" for line in lines), no_wrap=True, overflow="ellipsis")
         self.query_one("#remarks", Static).update(shown)
+        self.query_one("#pipeline_keys", Static).update(
+            Text(_hints(self.explorer.keymap, self._width), style="dim")
+        )
+
+    @property
+    def _width(self) -> int:
+        """The columns inside the frame."""
+        return min(self.size.width, WIDEST) - 2
+
+    def _wrapped(self, line: str, rows: int = ROWS) -> list[str]:
+        """A line as rows of the frame."""
+        return wrap(
+            visible(line, 400), self._width - 2, max_lines=rows, placeholder="…", subsequent_indent="  "
+        )
+
+    def on_resize(self, event: Resize) -> None:
+        """Wrap the sentences anew."""
+        if self.is_filled:
+            self._draw_remarks()
 
     def _warnings(self) -> list[str]:
         """What the order lacks, and what its result lacks that the one before had."""
@@ -401,10 +429,15 @@ class PipelineEditor(Moving, ModalScreen["Plan | None"]):
             self.dismiss(plan)
 
 
-def _hints(table: Keymap) -> str:
-    """The keys, in one line. `Y` is a key of all screens."""
+def _hints(table: Keymap, width: int) -> str:
+    """The keys that fit into one line. `Y` is a key of all screens; the frame tells of Enter when there is something to run."""
     own = [key for key in keys.keys_of("pipeline", table) if key.hint and key.screens]
-    return " " + "  ".join([*[f"{key.label} {key.hint}" for key in own], "Y copy"])
+    shown = [f"{key.label} {key.hint}" for key in own]
+    line = ""
+    for hint in (*shown[:-1], "Y copy", shown[-1]):
+        if len(line) + len(hint) + 3 <= width:
+            line += f"{'  ' if line else ' '}{hint}"
+    return line
 
 
 def _step_choices(text: str) -> list[Choice]:

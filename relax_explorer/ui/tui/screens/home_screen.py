@@ -6,13 +6,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from textual.app import ComposeResult
+from textual.widgets import Static
 
 from relax_explorer.ui import directories, recent
 from relax_explorer.ui.tui import keys
 from relax_explorer.ui.tui.recipe import RECIPE
 from relax_explorer.ui.tui.screens.screen_frame import Frame
 from relax_explorer.ui.tui.state import State
-from relax_explorer.ui.tui.widgets.line_messages import RowChosen
+from relax_explorer.ui.tui.widgets.line_messages import CursorMoved, RowChosen
 from relax_explorer.ui.tui.widgets.line_view import LineView, Row
 from relax_explorer.viz.visible import visible
 
@@ -29,6 +30,7 @@ class HomeScreen(Frame):
     def compose_body(self) -> ComposeResult:
         """The list."""
         yield LineView("home", colored=False)
+        yield Static(id="home_about", markup=False)
 
     def draw(self, state: State, old: State) -> None:
         """List the files once, and again when another program was opened."""
@@ -43,6 +45,18 @@ class HomeScreen(Frame):
             )
             view.border_title = "Relax Explorer"
             view.border_subtitle = "Enter opens · :open PATH · ? keys"
+            self._draw_about()
+
+    def on_cursor_moved(self, message: CursorMoved) -> None:
+        """Tell of the line under the cursor."""
+        self._draw_about()
+
+    def _draw_about(self) -> None:
+        """The sentence about a sample, or the path of a file, as a whole: the list cuts long ones."""
+        row = self.query_one("#home", LineView).row
+        path = row.node if row is not None and isinstance(row.node, str) and row.node is not RECIPE else ""
+        told = _title(Path(path)) if path in map(str, directories.samples()) else path
+        self.query_one("#home_about", Static).update(visible(told, 300))
 
     def on_row_chosen(self, message: RowChosen) -> None:
         """A click on the line under the cursor."""
