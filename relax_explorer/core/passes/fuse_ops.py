@@ -17,7 +17,7 @@ from relax_explorer.core.ir.attrs import Attrs
 from relax_explorer.core.ir.facts import Facts, facts
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.substitute import Substitution
-from relax_explorer.core.ir.walk import all_dims, dataflow_blocks, defined_dims, map_block, map_sequences
+from relax_explorer.core.ir.walk import all_dims, defined_dims
 from relax_explorer.core.passes import machine_calls as m
 from relax_explorer.core.passes.contract import PassSite, function_pass
 from relax_explorer.core.passes.fusion_groups import Node, groups
@@ -45,8 +45,11 @@ def fuse_ops(
 ) -> e.Function:
     """Gather neighbouring call_tir bindings of dataflow blocks into private functions with the attribute `Primitive`.
 
+    Blocks of branches and nested functions stay as they are.
+
     The attribute `op_pattern` of each PrimFunc tells what it may be fused with; without it, nothing. Constants become
-    parameters. A group that nothing reads goes. FuseTIR then makes one PrimFunc of each function.
+    parameters. A group that nothing reads goes. If the function tells its inputs (`num_input`), fields of other parameters are read outside
+    of groups. FuseTIR then makes one PrimFunc of each function.
     """
     if fuse_opt_level == 0 or fn.attrs.get("Primitive") or "Codegen" in fn.attrs:
         return fn
@@ -92,18 +95,10 @@ def _members(of: dict[e.Binding, Node]) -> dict[Node, list[e.Binding]]:
 def _in_groups(fn: e.Function, of: dict[e.Binding, Node]) -> e.Function:
     """The function with the bindings of a group next to each other, after those that the group reads."""
     known = facts(fn)
-    changed: dict[e.BindingBlock, e.BindingBlock] = {
-        block: _sorted(block, of, known) for block in dataflow_blocks(fn)
-    }
-    return replace(fn, body=_with_blocks(fn.body, changed))
-
-
-def _with_blocks(seq: e.SeqExpr, changed: dict[e.BindingBlock, e.BindingBlock]) -> e.SeqExpr:
-    def binding_of(binding: e.Binding) -> e.Binding:
-        return map_sequences(binding, lambda inner: _with_blocks(inner, changed))
-
-    blocks = tuple([map_block(changed.get(block, block), binding_of) for block in seq.blocks])
-    return replace(seq, blocks=seq.blocks if all(map(is_, blocks, seq.blocks)) else blocks)
+    blocks = tuple(
+        [_sorted(block, of, known) if type(block) is e.DataflowBlock else block for block in fn.body.blocks]
+    )
+    return fn if all(map(is_, blocks, fn.body.blocks)) else replace(fn, body=replace(fn.body, blocks=blocks))
 
 
 def _sorted(block: e.BindingBlock, of: dict[e.Binding, Node], known: Facts) -> e.BindingBlock:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.facts import free_variables
-from relax_explorer.core.ir.walk import dataflow_blocks, operands
+from relax_explorer.core.ir.walk import operands
 from relax_explorer.core.ops.kit.decl import Fusion
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.tir.stmt import PrimFunc
@@ -50,7 +50,7 @@ class Node:
 
 
 def groups(fn: e.Function, module: IRModule) -> dict[e.Binding, Node]:
-    """The group of each binding in the dataflow blocks of a function, as the root of the group."""
+    """The group of each binding in the outer dataflow blocks of a function, as the root of the group."""
     graph = _Graph(fn, module)
     _dominate(graph.nodes)
     for phase in range(2):
@@ -67,10 +67,11 @@ class _Graph:
         self.nodes: list[Node] = []
         self.of: dict[e.Expr, Node] = {}
         self.patterns: dict[str, Fusion] = {}  # of the kernels so far
+        self.weights = set(_weights(fn))
         for param in fn.params:
             self._add(param, Fusion.OPAQUE).is_visible = True
-        for block in dataflow_blocks(fn):
-            for binding in block.bindings:
+        for block in fn.body.blocks:
+            for binding in block.bindings if type(block) is e.DataflowBlock else ():
                 self._binding(binding)
 
     def _add(self, key: e.Expr, pattern: Fusion, binding: e.Binding | None = None) -> Node:
@@ -98,7 +99,7 @@ class _Graph:
         if type(binding) is e.MatchCast:
             return Fusion.OPAQUE, [value]
         if type(value) is e.TupleGetItem:
-            return Fusion.INJECTIVE, [value.tuple]
+            return Fusion.OPAQUE if value.tuple in self.weights else Fusion.INJECTIVE, [value.tuple]
         if type(value) is e.Call and is_kernel_call(value):
             return self._of_kernel(value.args[0]), _leaves(value.args[1])
         if type(value) is e.Function:
@@ -115,6 +116,12 @@ class _Graph:
             found = Fusion(number) if number in _PATTERNS else Fusion.OPAQUE
             self.patterns[callee.name] = found
         return found
+
+
+def _weights(fn: e.Function) -> tuple[e.Var, ...]:
+    """The parameters behind the inputs, if the function tells how many inputs it has."""
+    count = fn.attrs.get("num_input")
+    return fn.params[count:] if isinstance(count, int) else ()
 
 
 def is_kernel_call(value: e.Expr) -> bool:
