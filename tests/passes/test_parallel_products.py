@@ -67,6 +67,7 @@ def products(lines: str, outputs: str) -> int:
             "y, z",
             4,
         ),  # a matrix needs a result
+        ("y = R.matmul(x, a)\nz = R.matmul(x, R.reshape(y, R.shape([8, 3])))", "y, z", 2),
         (
             "y = R.add(R.matmul(x, a), ab)\nz = R.add(R.matmul(x, b), R.mean(R.reshape(y, R.shape([8, 3])), axis=[0]))",
             "y, z",
