@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from relax_explorer.core.arith.prove import Answer as Proof
+from relax_explorer.core.arith.prove import equal
 from relax_explorer.core.check.aliases import aliases
 from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.fold import substitute
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.passes import machine_calls as m
 from relax_explorer.core.passes.contract import PassSite, function_pass
@@ -14,6 +18,7 @@ from relax_explorer.core.passes.properties import (
     SHAPES_LOWERED,
 )
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
+from relax_explorer.core.tir.buffer import Buffer
 from relax_explorer.core.tir.reshaping import is_reshape
 from relax_explorer.core.tir.stmt import PrimFunc
 
@@ -38,9 +43,11 @@ def rewrite_dataflow_reshape(fn: e.Function, at: PassSite) -> e.Function:
         out = call.sinfo_args[0] if call.op is e.op_ref("relax.call_tir") else None
         if not isinstance(out, s.TensorStructInfo) or out.dims is None or len(call.args) != 2:
             return binding
-        operand = _operand(call)
-        if operand is None or not _copies(call.args[0], at):
+        fields = call.args[1].fields if isinstance(call.args[1], e.Tuple) else ()
+        kernel = _reshaping(call.args[0], at)
+        if not fields or kernel is None or not _has_lengths(fields[0], fields[1:], kernel):
             return binding
+        operand = fields[0]
         if memory.written(operand) or memory.written(binding.var):
             return binding
         value = m.operation("relax.reshape", (operand, m.shape(out.dims)), call.struct_info or out, call)
@@ -49,16 +56,36 @@ def rewrite_dataflow_reshape(fn: e.Function, at: PassSite) -> e.Function:
     return rewrite(fn, at, rule)
 
 
-def _operand(call: e.Call) -> e.Expr | None:
-    inputs = call.args[1].fields if isinstance(call.args[1], e.Tuple) else ()
-    return inputs[0] if len(inputs) == 1 else None
-
-
-def _copies(callee: e.Expr, at: PassSite) -> bool:
+def _reshaping(callee: e.Expr, at: PassSite) -> PrimFunc | None:
+    """The kernel that is called, if it only copies a tensor into another shape."""
     kernel = at.module.functions.get(callee.name) if isinstance(callee, e.GlobalVar) else None
     if not isinstance(kernel, PrimFunc):
-        return False
+        return None
     key = "is a reshape", kernel
     if key not in at.shared:
         at.shared[key] = is_reshape(kernel)
-    return bool(at.shared[key])
+    return kernel if at.shared[key] else None
+
+
+def _has_lengths(operand: e.Expr, lengths: tuple[e.Expr, ...], kernel: PrimFunc) -> bool:
+    """True if a tensor provably has the lengths that a call passes with it, so that the kernel would not stop."""
+    source, *params = kernel.params[:-1]
+    if not params and not lengths:
+        return True
+    info = operand.struct_info
+    dims = info.dims if isinstance(info, s.TensorStructInfo) else None
+    if not isinstance(source, Buffer) or dims is None or len(params) != len(lengths):
+        return False
+    if len(dims) != len(source.shape):
+        return False
+    known: dict[p.PrimVar, p.PrimExpr] = {}
+    for param, length in zip(params, lengths, strict=True):
+        if not isinstance(param, p.PrimVar) or not isinstance(length, e.PrimValue):
+            return False
+        known[param] = length.value
+    for wanted, dim in zip(source.shape, dims, strict=True):
+        if type(wanted) is p.PrimVar and wanted not in known:
+            known[wanted] = dim
+        elif equal(substitute(wanted, known), dim) is not Proof.YES:
+            return False
+    return True

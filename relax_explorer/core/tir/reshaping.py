@@ -16,13 +16,12 @@ _Ends = dict[p.PrimVar, p.PrimExpr]  # the largest values of loop variables
 
 
 def is_reshape(fn: t.PrimFunc) -> bool:
-    """True if a PrimFunc of two buffers provably copies the first into the second in row-major order."""
-    if len(fn.params) != 2 or not all(isinstance(param, Buffer) for param in fn.params):
-        return False
-    source, target = fn.params
+    """True if a PrimFunc of two buffers and lengths provably copies the first into the second in row-major order."""
+    buffers = [param for param in fn.params if isinstance(param, Buffer)]
     store = _only_store(fn.body)
-    if store is None or not isinstance(source, Buffer) or not isinstance(target, Buffer):
+    if store is None or len(buffers) != 2 or fn.params[0] is not buffers[0]:
         return False
+    source, target = buffers
     value = store.value
     if type(value) is not BufferLoad or value.buffer is not source or store.buffer is not target:
         return False

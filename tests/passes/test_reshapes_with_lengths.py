@@ -1,0 +1,50 @@
+"""RewriteDataflowReshape knows kernels that also take lengths, if the operand has them."""
+
+from __future__ import annotations
+
+import pytest
+
+import relax_explorer as rxe
+
+CALL = """
+@I.ir_module
+class Module:
+    @T.prim_func(private=True, s_tir=True)
+    def reshape(var_x: T.handle, m: T.int64, var_y: T.handle):
+        T.func_attr({"tirx.noalias": True})
+        n = T.int64()
+        x = T.match_buffer(var_x, (n, m * T.int64(2)), "float32")
+        y = T.match_buffer(var_y, (n * m * T.int64(2),), "float32")
+        for i in range(n * m * T.int64(2)):
+            with T.sblock("y"):
+                v = T.axis.spatial(n * m * T.int64(2), i)
+                y[v] = x[v // (m * T.int64(2)) % n, v % (m * T.int64(2))]
+    @R.function
+    def main(x: R.Tensor(SHAPE, "float32"), s: R.Shape(["m", "k"])):
+        m = T.int64()
+        k = T.int64()
+        with R.dataflow():
+            y = R.call_tir(Module.reshape, (x, LENGTH), out_ty=R.Tensor(RESULT, "float32"))
+            z = R.exp(y)
+            R.output(z)
+        return z
+"""
+CALLS = {
+    "its length": ('("n", "m * 2")', "m", '("n * m * 2",)', True),
+    "a number": ("(3, 8)", "R.prim_value(4)", "(24,)", True),
+    "another length": ('("n", "m * 2")', "k", '("n * k * 2",)', False),
+    "another number": ("(3, 8)", "R.prim_value(3)", "(18,)", False),
+    "a sum": ('("n", "m * 2 + k * 2")', "m + k", '("n * (m + k) * 2",)', True),
+}
+
+
+@pytest.mark.parametrize("kind", CALLS)
+def test_a_reshape_with_a_length_is_known(kind: str) -> None:
+    shape, length, result, is_known = CALLS[kind]
+    text = CALL.replace("SHAPE", shape).replace("LENGTH", length).replace("RESULT", result)
+    defined = "        n = T.int64()\n" if '"n"' in shape else ""
+    text = text.replace("        m = T.int64()\n", f"{defined}        m = T.int64()\n")
+    before = rxe.normalize(rxe.parse(text))
+    after = rxe.apply_pass(before, "RewriteDataflowReshape")
+    assert ("R.reshape(x" in after.script()) is is_known
+    assert (after is before) is not is_known
