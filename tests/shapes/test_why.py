@@ -346,3 +346,38 @@ def test_what_is_said_to_make_a_length_makes_it_in_every_run(seed: int) -> None:
                         seen += 1
                         assert eval(formula, {**shapes, **lengths}) == shapes[name][axis], (text, step)
     assert seen > 20
+
+
+CHOSEN = """@R.function
+def main(x: R.Tensor(("n", "m"), "float32"), w: R.Tensor(("T.max(n, 4)", "T.min(m, 8) + 1"), "float32"), t: R.Tensor(("n - m",), "float32")):
+    n, m = T.int64(), T.int64()
+    y = R.zeros(R.shape([T.max(n, 4) * 2, m]), "float32")
+    if_y = R.match_cast(w, R.Tensor((n, m + 1), "float32"))
+    h = R.reshape(w, R.shape([n * m + n]))
+    return (y, if_y, h)
+"""
+
+
+@pytest.mark.parametrize(
+    ("condition", "after"),
+    [
+        ("n >= 4", {"w": "(n, T.min(m, 8) + 1)", "y": "(n * 2, m)"}),
+        ("n > 4, m <= 8", {"w": "(n, m + 1)", "y": "(n * 2, m)"}),
+        ("n <= 4", {"w": "(4, T.min(m, 8) + 1)", "y": "(8, m)"}),
+        ("n >= 3", {}),
+        ("T.max(n, 4) == n", {"w": "(n, T.min(m, 8) + 1)", "y": "(n * 2, m)"}),
+        ("T.min(m, T.max(n, n)) == m, n <= 8", {"w": "(T.max(n, 4), m + 1)"}),
+    ],
+)
+def test_minima_that_facts_tell_are_not_left(condition: str, after: dict[str, str]) -> None:
+    module = rxe.normalize(rxe.parse(CHOSEN))
+    found = {
+        one.value: str(one.after) for one in what_if(module, "main", condition).values if one.value in "wy"
+    }
+    assert found == {name: f'R.Tensor({dims}, dtype="float32")' for name, dims in after.items()}
+
+
+def test_a_place_that_no_run_gets_to_has_no_shorter_lengths() -> None:
+    found = what_if(rxe.normalize(rxe.parse(CHOSEN)), "main", "n < m")  # n - m is negative
+    assert [(one.value, bool(one.impossible)) for one in found.values] == [("t", True)]
+    assert not found.decided

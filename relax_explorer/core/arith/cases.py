@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from relax_explorer.core.arith import linear
@@ -10,10 +10,12 @@ from relax_explorer.core.arith.bounds import ATOM_LIMIT, monomial_bounds, polyno
 from relax_explorer.core.arith.form import CANONICAL
 from relax_explorer.core.arith.polynomial import (
     TERM_LIMIT,
+    Monomial,
     Polynomial,
     combine,
     constant,
     multiply,
+    replaced,
     size,
 )
 from relax_explorer.core.ir import prim as p
@@ -46,11 +48,13 @@ def impossible(case: Case) -> bool:
         while atom is not None and type(atom) not in _SPLITS:
             facts, explained = facts & _meaning(atom)[0], explained | {atom}
             atom = _next(facts, explained)
+        while explained and (simpler := _in_products(facts, explained)) is not facts:
+            facts = simpler
         if linear.impossible(*_with_bounds(facts)):
             continue
         if atom is None:
             return False
-        stack += [(facts & part, explained | {atom}) for part in _meaning(atom)]
+        stack += [(facts & part, explained | {atom}) for part in _split(atom, facts)]
     return False
 
 
@@ -65,6 +69,44 @@ def _next(case: Case, explained: frozenset[p.PrimExpr]) -> p.PrimExpr | None:
                         return atom
                     splitting = splitting or atom
     return splitting
+
+
+def _split(atom: p.PrimExpr, case: Case) -> list[Case]:
+    """The cases of an atom. A minimum in a product has one case if it is always the same operand: both are where these are equal."""
+    if isinstance(atom, (p.Min, p.Max)) and any(atom in monomial for monomial in _products(case)):
+        a, b = _value(atom.a), _value(atom.b)
+        for value, other in ((a, b), (b, a)):
+            larger, smaller = (value, other) if isinstance(atom, p.Max) else (other, value)
+            if linear.impossible(*_with_bounds(case & at_least(smaller, larger, 1))):
+                return [equals(whole(atom), value) & at_least(larger, smaller)]
+    return _meaning(atom)
+
+
+def _products(case: Case) -> Iterator[Monomial]:
+    """The products in constraints that are short enough to be written with values of their factors."""
+    return (one for poly in case.at_least_zero + case.zero for one in poly if 2 <= len(one) <= 4)
+
+
+def _in_products(case: Case, explained: frozenset[p.PrimExpr]) -> Case:
+    """The constraints with the value of an atom in its place in products, if an equation tells it. Linear constraints don't see that."""
+    inside = {atom for monomial in _products(case) for atom in explained.intersection(monomial)}
+    for equation in case.zero if inside else ():
+        for monomial, coefficient in equation.items():
+            if len(monomial) == 1 and abs(coefficient) == 1 and monomial[0] in inside:
+                (atom,) = monomial
+                value = {other: c * -coefficient for other, c in equation.items() if other != monomial}
+                if len(value) <= 2 and all(size(part) < size(atom) for other in value for part in other):
+                    return Case(*[tuple([_with_value(poly, atom, value) for poly in part]) for part in case])
+    return case
+
+
+def _with_value(poly: Polynomial, atom: p.PrimExpr, value: Polynomial) -> Polynomial:
+    """A polynomial with the value of an atom in its place in products."""
+    products = {monomial: c for monomial, c in poly.items() if 2 <= len(monomial) <= 4 and atom in monomial}
+    if not products:
+        return poly
+    rest = {monomial: c for monomial, c in poly.items() if monomial not in products}
+    return combine(rest, replaced(products, {atom: value}))
 
 
 def _with_bounds(case: Case) -> tuple[list[Polynomial], tuple[Polynomial, ...]]:

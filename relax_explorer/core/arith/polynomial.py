@@ -102,13 +102,13 @@ def over_variables(poly: Polynomial) -> list[PrimVar] | None:
     return list(names)
 
 
-def replaced(poly: Polynomial, values: Mapping[PrimVar, Polynomial]) -> Polynomial:
-    """A polynomial with variables replaced by polynomials."""
+def replaced(poly: Polynomial, values: Mapping[PrimExpr, Polynomial]) -> Polynomial:
+    """A polynomial with atoms replaced by polynomials."""
     out: Polynomial = {}
     for monomial, coefficient in poly.items():
         term: Polynomial = {tuple([atom for atom in monomial if atom not in values]): coefficient}
         for atom in monomial:
-            if type(atom) is PrimVar and atom in values:
+            if atom in values:
                 term = multiply(term, values[atom])
         accumulate(out, term, 1)
     return out

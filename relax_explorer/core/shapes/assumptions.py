@@ -201,7 +201,9 @@ class Assumptions:
             if names is None or not self._log.defined:
                 return None if names is None else poly
             values = {var: self.value(var) for var in names}
-            known = {var: CANONICAL.polynomial(value) for var, value in values.items() if value is not None}
+            known: dict[p.PrimExpr, Polynomial] = {
+                var: CANONICAL.polynomial(value) for var, value in values.items() if value is not None
+            }
             if not known:
                 return poly
             poly = replaced(poly, known)

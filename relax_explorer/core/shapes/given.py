@@ -13,6 +13,7 @@ from relax_explorer.core.syntax.notes import NoteReader
 _COMPARISONS: dict[str, type[p.Comparison]] = {
     "==": p.EQ, "=": p.EQ, "!=": p.NE, "<": p.LT, "<=": p.LE, ">": p.GT, ">=": p.GE,
 }  # fmt: skip
+_CHOICES: dict[str, type[p.Min | p.Max]] = {"min": p.Min, "max": p.Max}
 
 
 def read_conditions(text: str, names: LengthNames) -> dict[str, list[p.PrimExpr]]:
@@ -68,9 +69,19 @@ class _Reader(NoteReader):
         return compare(left, self.arithmetic())
 
     def variable(self) -> p.PrimExpr:
-        """A shape variable."""
+        """A shape variable, or `T.min(n, 4)`."""
         start, path = self.start, [self.word("a shape variable or a number")]
         while self.takes("."):
+            if path == ["T"] and self.sees(*_CHOICES):
+                choice = _CHOICES[self.advance()]
+                self.deeper()
+                self.expect("(")
+                left = self.arithmetic()
+                self.expect(",")
+                right = self.arithmetic()
+                self.expect(")")
+                self.depth -= 1
+                return choice(left, right)
             path.append(self.word("a nested function or a shape variable"))
         found = self.names.find(path)
         if isinstance(found, Unknown):

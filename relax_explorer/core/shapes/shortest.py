@@ -27,8 +27,8 @@ def shortest(length: p.PrimExpr, known: Assumptions, visible: Visible) -> p.Prim
     if any(_may_stop(part, known) for part in _parts(length, known)):
         return length
     written = set(p.free_vars(length))
-    decided = simplify(_decided(length, known))
-    forms = [length, simplify(length), decided, known.known(decided)]
+    told = simplify(decided(length, known))
+    forms = [length, simplify(length), told, known.known(told)]
     forms += [_named(form, known, visible) for form in forms]
     allowed = [form for form in forms if all(var in written or var in visible for var in p.free_vars(form))]
     return min(allowed, key=brevity)
@@ -59,10 +59,10 @@ def _is_choice(expr: p.PrimExpr) -> bool:
     return isinstance(expr, p.Select) or (isinstance(expr, p.PrimCall) and expr.op == "if_then_else")
 
 
-def _decided(expr: p.PrimExpr, known: Assumptions) -> p.PrimExpr:
+def decided(expr: p.PrimExpr, known: Assumptions) -> p.PrimExpr:
     """An expression with each minimum, choice, quotient and remainder replaced that the facts tell."""
     children = expr.children()
-    new = tuple([_decided(child, known) for child in children])
+    new = tuple([decided(child, known) for child in children])
     if new != children:
         expr = expr.with_children(new)
     if _is_choice(expr):
@@ -71,10 +71,10 @@ def _decided(expr: p.PrimExpr, known: Assumptions) -> p.PrimExpr:
         return expr if answer is Answer.UNKNOWN else yes if answer is Answer.YES else no
     if not isinstance(expr, _DECIDABLE):
         return expr
-    told = (
+    values = (
         one for one in (*new, _ZERO, _ONE) if one.dtype is expr.dtype and known.equal(expr, one) is Answer.YES
     )
-    return next(told, expr)
+    return next(values, expr)
 
 
 def _named(expr: p.PrimExpr, known: Assumptions, visible: Visible) -> p.PrimExpr:

@@ -32,6 +32,7 @@ from relax_explorer.core.shapes.residual import (
     shape_checks,
     visit_facts,
 )
+from relax_explorer.core.shapes.shortest import decided
 
 
 @dataclass(frozen=True)
@@ -169,7 +170,8 @@ def what_if(module: IRModule, function: str, text: str) -> WhatIf:
     values = [
         Becomes(var.name, there.place, before[var].info, there.info, there.impossible)
         for var, there in after.items()
-        if there.info is not before[var].info or there.impossible != before[var].impossible
+        if there.is_reached
+        and (there.info is not before[var].info or there.impossible != before[var].impossible)
     ]
     return WhatIf(function, given, tuple(values), tuple(_decided(module, function, conditions)))
 
@@ -180,6 +182,7 @@ class _There(NamedTuple):
     place: object
     info: s.StructInfo
     impossible: tuple[str, ...]
+    is_reached: bool  # contradictory facts would tell everything of it
 
 
 def _infos(
@@ -200,7 +203,10 @@ def _infos(
         info = substitute_info(var.struct_info, values)
         if info is not var.struct_info:
             info = map_lengths(info, simplify)
-        found[var] = _There(place, info, tuple(_impossible(var.struct_info, known)))
+        impossible = tuple(_impossible(var.struct_info, known))
+        told = info if impossible else map_lengths(info, lambda dim: _told(dim, known))
+        is_reached = told is info or not known.are_contradictory
+        found[var] = _There(place, told, impossible, is_reached)
 
     def visit(place: e.Binding | e.SeqExpr, known: Assumptions, visible: Visible) -> None:
         while waiting:
@@ -220,6 +226,12 @@ def _infos(
         note(param, param, assumed)
     visit_facts(module, visit, ALL, {name: conditions})
     return found
+
+
+def _told(dim: p.PrimExpr, known: Assumptions) -> p.PrimExpr:
+    """A length without the minima, choices and quotients that facts tell."""
+    told = decided(dim, known)
+    return dim if told is dim else simplify(told)
 
 
 def _impossible(info: s.StructInfo, known: Assumptions) -> Iterator[str]:
@@ -243,7 +255,7 @@ def _undefined(expr: p.PrimExpr, known: Assumptions) -> p.Binary | None:
 
 
 def _decided(module: IRModule, function: str, conditions: Sequence[p.PrimExpr]) -> list[ShapeCheck]:
-    """The checks of a function that the conditions decide; not those of lengths that divide by 0 then."""
+    """The checks of a function that the conditions decide; not those of lengths that divide by 0 then, or that no run gets to."""
     before, after = (
         [check for check in shape_checks(module, given) if check.function == function]
         for given in (None, {function: conditions})
@@ -255,4 +267,5 @@ def _decided(module: IRModule, function: str, conditions: Sequence[p.PrimExpr]) 
         if check.answer is not Answer.UNKNOWN
         and (id(check.place), check.kind, check.text) in open_
         and (check.condition is None or _undefined(check.condition, check.known) is None)
+        and not check.known.are_contradictory
     ]
