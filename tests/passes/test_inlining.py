@@ -9,10 +9,12 @@ import pytest
 
 import relax_explorer as rxe
 from relax_explorer.core import passes
+from relax_explorer.core.check.infer import Inferrer
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.passes.pipeline import Outcome, Step, run_step
 from relax_explorer.core.program.module import IRModule
+from tests.support.copies import with_new_body
 from tests.support.oracle import Oracle
 
 PROGRAM = """
@@ -390,3 +392,39 @@ def test_what_a_nested_function_captures_is_an_output() -> None:
     assert isinstance(main, e.Function)
     assert type(next(bindings(main)).var) is e.Var
     assert not outcome.problems
+
+
+FOUR, ANY = 'R.Tensor((4,), "float32")', 'R.Tensor(None, "float32", ndim=1)'
+DERIVED_AGAIN = {
+    "the same lengths": (FOUR, "x", FOUR, False),
+    "a tuple's field": (FOUR, "R.add(x, x)", FOUR, False),
+    "a length with a name": ('R.Tensor(("n",), "float32")', "x", FOUR, True),
+    "fewer lengths known": (ANY, "x", FOUR, True),
+    "a cast": (FOUR, "x", ANY, False),
+}
+
+
+@pytest.mark.parametrize("kind", DERIVED_AGAIN)
+def test_inlined_calls_are_derived_again_only_for_other_struct_info(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    takes, argument, given, again = DERIVED_AGAIN[kind]
+    inner = "        q = R.exp(p)\n        if c:\n            r = R.tanh(q)\n        else:\n            r = R.sin(p)\n        return r\n"
+    module = rxe.normalize(
+        rxe.parse(
+            f"@I.ir_module\nclass M:\n    @R.function(private=True)\n    def f(p: {takes}, c: R.Tensor((), 'bool')) -> {takes}:\n"
+            f"{inner}    @R.function\n    def main(x: {given}, c: R.Tensor((), 'bool')):\n        y = M.f({argument}, c)\n        return y\n"
+        )
+    )
+    settles, asked = Inferrer.settles, set[e.Expr]()
+
+    def counted(inferrer: Inferrer, call: e.Call) -> bool:
+        asked.add(call.op)
+        return settles(inferrer, call)
+
+    monkeypatch.setattr(Inferrer, "settles", counted)
+    after = rxe.apply_pass(module, "InlinePrivateFunctions")
+    monkeypatch.undo()
+    assert [e.op_ref(name) in asked for name in ("relax.exp", "relax.tanh", "relax.sin")] == [again] * 3
+    copies = {name: with_new_body(fn) for name, fn in after.functions.items()}
+    assert rxe.normalize(IRModule(copies, after.attrs)).script() == after.script()

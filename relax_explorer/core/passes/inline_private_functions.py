@@ -77,7 +77,7 @@ class _Callee:
 
     fn: e.Function
     params: tuple[s.StructInfo, ...]
-    bound: frozenset[p.PrimVar]  # the shape variables that its match_casts bind
+    dims: frozenset[p.PrimVar]  # the shape variables that its parameters and its match_casts bind
     is_graph: bool  # True if all its bindings stand in dataflow blocks, and none is a function
 
     @classmethod
@@ -85,10 +85,11 @@ class _Callee:
         """The callee for a function."""
         params = tuple([param.struct_info or s.OBJECT for param in fn.params])
         inside = list(bindings(fn))
-        bound = [dim for b in inside if type(b) is e.MatchCast for dim in defined_dims(b.struct_info)]
+        casts = [b.struct_info for b in inside if type(b) is e.MatchCast]
+        dims = frozenset([dim for info in (*params, *casts) for dim in defined_dims(info)])
         is_graph = all(type(block) is e.DataflowBlock for block in fn.body.blocks)
         has_functions = any(type(b.value) is e.Function for b in inside)
-        return cls(fn, params, frozenset(bound), is_graph and not has_functions)
+        return cls(fn, params, dims, is_graph and not has_functions)
 
     def may_read(self, arg: e.Expr) -> bool:
         """True if its body may read an argument itself: a variable that is visible wherever the body stands."""
@@ -142,12 +143,12 @@ class _Inliner:
         self.at.is_open = True  # arguments may have more precise StructInfo than parameters
         self.divides |= build.is_dataflow and not callee.is_graph
         infos = tuple([arg.struct_info or s.OBJECT for arg in call.args])
-        copy = _Copy({}, self._dims(callee, infos))
+        copy = _Copy({}, self._dims(callee, infos) if callee.dims else {})
         around, as_tvm = _GRAPH if build.is_dataflow else _PLAIN, self.at.as_tvm
         ended = killed(callee.fn)
         with build.inherit(binding):
             for param, info, arg, have in zip(callee.fn.params, callee.params, call.args, infos, strict=True):
-                want = substitute_info(info, copy.dims)
+                want = substitute_info(info, copy.dims) if copy.dims else info
                 if not (as_tvm or always_fits(have, want)):
                     _continue(build, around)  # a block may lose checks
                     copy.variables[param] = build.emit_match_cast(arg, want, param.name)
@@ -157,6 +158,7 @@ class _Inliner:
                     _continue(build, _GRAPH)
                     copy.variables[param] = var = e.Var(build.names(param.name, "_"), have, arg.span)
                     build.keep(e.VarBinding(var, arg, None, binding.span))
+            copy.keep_notes()
             for block in copy.sequence(callee.fn.body).blocks:
                 _continue(build, block)
                 for inner in block.bindings:
@@ -171,7 +173,7 @@ class _Inliner:
         dims: dict[p.PrimVar, p.PrimExpr] = {}
         if not self.at.as_tvm:
             match_params(callee.params, infos, dims)
-        others = callee.bound.union(*map(defined_dims, callee.params)) - dims.keys()
+        others = callee.dims - dims.keys()
         return dims | {dim: p.PrimVar(dim.name, dim.dtype) for dim in others}
 
 
@@ -219,6 +221,10 @@ class _Copy(Substitution):
         if new is None:
             new = self.constants[expr] = e.Constant(expr.data, expr.struct_info, expr.key, expr.span)
         return new
+
+    def keep_notes(self) -> None:
+        """Let calls keep what follows from StructInfo, if the arguments have that of the parameters."""
+        self.keeps_infos = all(new.struct_info is old.struct_info for old, new in self.variables.items())
 
     @cached_property
     def constants(self) -> dict[e.Expr, e.Constant]:
