@@ -32,6 +32,16 @@ KNOWN = {
 """Rows of `differences.md` by pass and heading, for differences that `known_differences` does not recognise."""
 
 
+REFUSED = {
+    "BindSymbolicVars": (("RX0213", "RX0111", "RX0203"), "BindSymbolicVars with values that contradict"),
+    **dict.fromkeys(
+        ("BindParams", "DecomposeOpsForInference", "DecomposeOpsForTraining"),
+        (("RX0404",), "BindParams, Decompose"),
+    ),
+}
+"""Rows of programs that a pass refuses, by its name, with the codes of the problems."""
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.oracle.pass_results", description=__doc__)
     parser.add_argument("passes", nargs="*", help="names of passes; all by default")
@@ -71,6 +81,9 @@ def _campaign(oracle: Oracle, variant: Variant, texts: list[tuple[str, str]], sh
         if outcome.kind == "differ":
             row = KNOWN.get((variant.name, heading))
             reason = (row,) if row else reasons(oracle, text, variant)
+        codes, row = REFUSED.get(variant.name, ((), ""))
+        if outcome.kind == "refused" and any(f"[{code}]" in outcome.details for code in codes):
+            reason = (row,)
         outcomes["explained" if reason else outcome.kind] += 1
         rows.update(reason)
         if outcome.kind in ("differ", "refused", "crashed") and not reason:

@@ -10,7 +10,7 @@ import pytest
 import relax_explorer as rxe
 from tests.support.known_differences import reasons
 from tests.support.oracle import Oracle
-from tests.support.pass_agreement import compare
+from tests.support.pass_agreement import as_module, compare
 from tests.support.pass_variants import variants
 
 ROWS = (Path(__file__).parent / "differences.md").read_text(encoding="utf-8")
@@ -22,7 +22,10 @@ class Module:
         q = R.exp(p)
         return p
     @R.function
-    def main(x: R.Tensor((4,), "float32"), s: R.Tensor(("n", 3), "float32"), r: R.Tensor(("m", 3), "float32"), c: R.Tensor((), "bool")):
+    def main(
+        x: R.Tensor((4,), "float32"), s: R.Tensor(("n", 3), "float32"), r: R.Tensor(("m", 3), "float32"),
+        i: R.Tensor((2, 2), "int32"), q: R.Tensor((1, 2, 2, 4), "float16"), k: R.Tensor((1, 2, 2, 2), "float32"), c: R.Tensor((), "bool")
+    ):
         n = T.int64()
         m = T.int64()
 """
@@ -70,14 +73,134 @@ else:
 w = R.add(r, r)
 return (v, w)
 """
+FILLED = """
+with R.dataflow():
+    a = R.call_dps_packed("f", (x,), out_ty=R.Tensor((4,), "float32"))
+    b = R.call_dps_packed("f", (x,), out_ty=R.Tensor((4,), "float32"))
+    d = R.add(a, b)
+    e = R.sin(d)
+    R.output(e)
+return e
+"""
+OVERWRITTEN = """
+a = R.exp(x)
+b = R.call_inplace_packed("f", a, x, inplace_indices=[0], ty_args=R.Tensor((4,), "float32"))
+d = R.exp(x)
+e = R.sin(d)
+return (b, e)
+"""
+PRODUCTS = """
+with R.dataflow():
+    a = R.matmul(i, i)
+    b = R.astype(a, "float32")
+    d = R.matmul(b, b)
+    e = R.sin(d)
+    R.output(e)
+return e
+"""
+ATTENTION = """
+with R.dataflow():
+    a = R.nn.attention(q, q, q, causal_mask="TopLeft")
+    e = R.sin(a)
+    R.output(e)
+return e
+"""
+SCALAR = """
+with R.dataflow():
+    a = R.nn.conv2d(k, k)
+    b = R.sum(a)
+    e = R.sin(a)
+    R.output(b, e)
+return (b, e)
+"""
+KEPT = """
+with R.dataflow():
+    a = R.astype(R.const(3, "int32"), "float32")
+    b = R.add(x, a)
+    e = R.sin(b)
+    R.output(e)
+return e
+"""
+NUMBERS = """
+a = R.strided_slice(s, (R.prim_value(0),), (n - 2,), (n,))
+e = R.sin(s)
+return (a, e)
+"""
+CONSTANT = """
+with R.dataflow():
+    a = R.const([1, 2, 3, 4], "float32")
+    b = R.add(x, a)
+    e = R.sin(x)
+    R.output(b, e)
+return (b, e)
+"""
+WEAKENED = """
+if c:
+    a = R.exp(s)
+    g = a
+else:
+    g = R.negative(s)
+e = R.sin(x)
+return (g, e)
+"""
+ORDER = """
+@R.function(private=True)
+def f(
+    a: R.Tensor(("n",), "float32"), b: R.Tensor(("m",), "float32"), d: R.Tensor(("k",), "float32"), t: R.Tensor((4,), "float32")
+) -> R.Tensor(("k", "n", "m"), "float32"):
+    n = T.int64()
+    m = T.int64()
+    k = T.int64()
+    z = R.zeros(R.shape([k, n, m]), "float32")
+    return z
+@R.function
+def main(x: R.Tensor((4,), "float32"), y: R.Tensor((2,), "float32"), w: R.Tensor((3,), "float32")):
+    a = Module.f(x, y, w, x)
+    e = R.sin(x)
+    return (a, e)
+"""
+CLOSURE = """
+@R.function
+def main(x: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
+    f = Module.make(x)
+    a = f(x)
+    e = R.sin(a)
+    return e
+@R.function
+def make(x: R.Tensor((4,), "float32")) -> R.Callable((R.Tensor((4,), "float32"),), R.Tensor((4,), "float32")):
+    @R.function
+    def f(z: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
+        r = R.add(x, z)
+        return r
+    return f
+"""
 CASES = {
+    "filled": ("EliminateCommonSubexpr", FILLED, "`call_dps_packed` | pure"),
+    "overwritten": ("EliminateCommonSubexpr", OVERWRITTEN, "Value that a call overwrites"),
+    "products": ("ToMixedPrecision", PRODUCTS, "Products of integers or float64"),
+    "attention": ("ToMixedPrecision", ATTENTION, "Attention with a bias or a mask"),
+    "scalar": ("ConvertLayout", SCALAR, "Scalar as a result in ConvertLayout"),
+    "kept": ("FoldConstant", KEPT, "Operators on constants for which TVM"),
+    "numbers": ("BindSymbolicVars", NUMBERS, "Numbers among the operands"),
+    "constant": ("DataflowUseInplaceCalls", CONSTANT, "Constant in DataflowUseInplaceCalls"),
+    "weakened": ("CallTIRRewrite", WEAKENED, "StructInfo of an If"),
+    "order": ("RemoveUnusedParameters", ORDER, "RemoveUnusedParameters: the order"),
+    "closure": ("LambdaLift", CLOSURE, "Closure that a function returns"),
     "dropped": ("DeadCodeElimination", DROPPED, "What only a match_cast of a dropped function"),
     "unread": ("FoldConstant", UNREAD, "Unused binding outside of dataflow blocks"),
     "neighbours": ("CanonicalizeBindings", NEIGHBOURS, "An output of one of two neighbouring blocks"),
     "checked": ("VMShapeLower", CHECKED, "StructInfo of an If"),
 }
+IMPURE = ("overwritten",)
 WRONG = [
-    ("dropped", "R.sin(x)", "R.cos(x)"),
+    *(
+        (kind, "R.sin(", "R.cos(")
+        for kind in CASES
+        if kind not in ("unread", "neighbours", "checked", "weakened")
+    ),
+    ("weakened", "cls.tir_sin(", "cls.tir_exp("),
+    ("order", "R.shape([k, n, m])", "R.shape([n, k, m])"),
+    ("closure", "R.add(x, z)", "R.add(z, x)"),
     ("dropped", "return e", "return x"),
     ("unread", "R.sin(x)", "R.cos(x)"),
     ("unread", "return p", "return R.cos(p)"),
@@ -93,9 +216,13 @@ def why(oracle: Oracle, kind: str) -> tuple[str, ...]:
     """The rows that explain the difference of a case."""
     name, lines, _ = CASES[kind]
     of = variants(name)[0]
-    text = HEAD + "".join([f"        {line}\n" for line in lines.strip().split("\n")])
+    is_whole = lines.strip().startswith("@")
+    text = HEAD.replace(
+        "R.function\n    def main", f"R.function(pure={kind not in IMPURE})\n    def main"
+    ) + "".join([f"        {line}\n" for line in lines.strip().split("\n")])
+    text = as_module(lines) if is_whole else text
     given = oracle.apply(text, of.before).get() if of.before else text
-    assert compare(oracle, given, (name, {})).kind == "differ"
+    assert compare(oracle, given, (name, of.options), of.in_tvm).kind == "differ"
     return reasons(oracle, given, of)
 
 
@@ -113,7 +240,10 @@ def test_another_difference_is_not_explained(
     real, found = rxe.apply_pass, []
 
     def wrong(module: rxe.IRModule, name: str, **options: Any) -> rxe.IRModule:
-        text = real(module, name, **options).script()
+        result = real(module, name, **options)
+        if name != CASES[kind][0]:
+            return result
+        text = result.script()
         found.append(old in text)
         return rxe.normalize(rxe.parse(text.replace(old, new)))
 

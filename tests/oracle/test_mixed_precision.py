@@ -24,7 +24,7 @@ DIFFERENT = {
     "A product with a dtype of its own": "Products of integers or float64 in ToMixedPrecision",
     "A product of unknown dtype": "Products of unknown dtype in ToMixedPrecision",
     "A result that a later block reads": "Result of a dataflow block that only products",
-    "Attention with a bias": "Attention with a bias in ToMixedPrecision",
+    "Attention with a bias": "Attention with a bias or a mask in ToMixedPrecision",
 }
 """Heading of the program → the first words of its row in `differences.md`."""
 FP16_INPUTS = "fp16_input_names"

@@ -14,10 +14,19 @@ import relax_explorer as rxe
 from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.program.module import IRModule
+from tests.support import subject_tests as subject
 from tests.support.annotations import strip_binding_annotations
 from tests.support.oracle import Applied, Oracle
 from tests.support.pass_agreement import asked
 from tests.support.pass_variants import Variant
+from tests.support.same_forms import (
+    annotated_anew,
+    with_direct_constants,
+    with_folded_numbers,
+    with_made_constants,
+    with_opaque_closures,
+    with_sorted_lengths,
+)
 from tests.support.without_subjects import (
     Change,
     canonical,
@@ -73,6 +82,7 @@ PATTERNS = frozenset(
 PROFILED = PATTERNS | {"ConvertToDataflow", "FuseTIR", "MergeCompositeFunctions"}
 CANONICAL = CLEANING | PATTERNS | {"CanonicalizeBindings", "ConvertToDataflow", "KillAfterLastUse"}
 LIFTING = frozenset({"LambdaLift", "LiftTransformParams"})
+LENGTHS = frozenset({"RemoveUnusedParameters", "FuseTIR"})
 DECOMPOSITIONS = frozenset({"DecomposeOpsForInference", "DecomposeOpsForTraining"})
 PER_FUNCTION = PATTERNS | {"FoldConstant", "InlinePrivateFunctions", "RemoveUnusedParameters"}
 DEAD = CLEANING | PATTERNS | {"DeadCodeElimination", "FoldConstant"}
@@ -213,5 +223,18 @@ REASONS = [
     Reason("StructInfo of an If", frozenset({"VMShapeLower"}), program=without(lambda q: type(q) is e.If)),
     Reason("Stores of `shape_func`", frozenset({"VMShapeLower"}), ours=with_sorted_stores, theirs=with_sorted_stores),
     Reason("Values of a nested function", frozenset({"EliminateCommonSubexpr"}), ill_formed=True),
+    Reason("StructInfo of an If", frozenset({"CallTIRRewrite", "StaticPlanBlockMemory"}), program=annotated_anew),
+    Reason("`call_dps_packed` | pure", program=without(subject.is_packed_filling, False)),
+    Reason("Value that a call overwrites", PATTERNS | {"EliminateCommonSubexpr"}, program=without(subject.is_overwriting, False)),
+    Reason("Constant in DataflowUseInplaceCalls", frozenset({"DataflowUseInplaceCalls"}), program=with_made_constants),
+    Reason("Attention with a bias or a mask", frozenset({"ToMixedPrecision"}), program=without(subject.is_attention, False)),
+    Reason("Products of integers or float64", frozenset({"ToMixedPrecision"}), program=without(subject.is_other_product, False)),
+    Reason("Scalar as a result in ConvertLayout", frozenset({"ConvertLayout"}), program=without(subject.is_scalar, False)),
+    Reason("Operators on constants for which TVM", frozenset({"FoldConstant"}), program=without(subject.is_kept_constant, False)),
+    Reason("MergeCompositeFunctions with copies", frozenset({"MergeCompositeFunctions"}), program=without(subject.is_copy, False)),
+    Reason("Numbers among the operands", frozenset({"BindSymbolicVars"}), theirs=with_folded_numbers),
+    Reason("Constant that a call may overwrite", frozenset({"InlinePrivateFunctions"}), ours=with_direct_constants, theirs=with_direct_constants),
+    Reason("RemoveUnusedParameters: the order", LENGTHS, ours=with_sorted_lengths, theirs=with_sorted_lengths),
+    Reason("Closure that a function returns", LIFTING, ours=with_opaque_closures, theirs=with_opaque_closures),
 ]  # fmt: skip
 """The rows that are recognised, narrow ones first."""

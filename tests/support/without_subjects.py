@@ -222,11 +222,11 @@ def without_branches(module: IRModule) -> IRModule:
     return _rewritten(module, lambda fn: opaque)
 
 
-def without(is_subject: Callable[[e.Expr], bool]) -> Change:
-    """Some values become unknown calls without operands."""
+def without(is_subject: Callable[[e.Expr], bool], is_erased: bool = True) -> Change:
+    """Some values become unknown calls without operands, which are pure if purity is not erased."""
 
     def opaque(walk: Rewriter, binding: e.Binding) -> Answer:
-        return _unknown(binding, (), True) if is_subject(binding.value) else binding
+        return _unknown(binding, (), is_erased) if is_subject(binding.value) else binding
 
     return lambda module: _rewritten(module, lambda fn: opaque)
 

@@ -1,0 +1,148 @@
+"""Modules in a form in which differences that rows of `differences.md` allow are gone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import relax_explorer as rxe
+from relax_explorer.core.arith.simplify import simplify
+from relax_explorer.core.build.module_editor import ModuleEditor
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.node import replace
+from relax_explorer.core.ir.walk import all_dims, bindings, map_operands
+from relax_explorer.core.passes.contract import PassSite
+from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
+from relax_explorer.core.program.module import IRModule
+from tests.support.annotations import strip_binding_annotations
+from tests.support.without_subjects import without_blocks
+
+
+def annotated_anew(module: IRModule) -> IRModule:
+    """The StructInfo of bindings is what follows from their values."""
+    anew: IRModule = rxe.parse(strip_binding_annotations(module.script()))
+    return anew
+
+
+def _each_value(module: IRModule, change: Callable[[e.Expr], e.Expr]) -> IRModule:
+    """The module with another value for each binding."""
+
+    def rule(walk: Rewriter, binding: e.Binding) -> Answer:
+        return replace(binding, value=change(binding.value))
+
+    site = PassSite(module)
+    for name, fn in module.relax_functions.items():
+        site.function = name
+        site.editor.replace(name, rewrite(fn, site, rule))
+    return site.editor.done()
+
+
+def with_folded_numbers(module: IRModule) -> IRModule:
+    """Scalars among the operands are simplified."""
+
+    def folded(expr: e.Expr) -> e.Expr:
+        if type(expr) is not e.PrimValue:
+            return map_operands(expr, folded) if type(expr) in (e.Call, e.Tuple) else expr
+        value = simplify(expr.value)
+        return (
+            expr
+            if value is expr.value
+            else e.PrimValue(value, s.PrimStructInfo(value.dtype, value), expr.span)
+        )
+
+    return _each_value(module, folded)
+
+
+def with_made_constants(module: IRModule) -> IRModule:
+    """Constants that are bound are results of operators."""
+
+    def made(value: e.Expr) -> e.Expr:
+        if type(value) is not e.Constant or value.data is None:
+            return value
+        name = "logical_not" if value.data.dtype.kind == "b" else "negative"
+        return e.Call(e.op_ref(f"relax.{name}"), (value,), struct_info=value.struct_info)
+
+    return _each_value(module, made)
+
+
+def with_direct_constants(module: IRModule) -> IRModule:
+    """Constants stand where their variables are read, and there are no dataflow blocks."""
+
+    def rule(walk: Rewriter, binding: e.Binding) -> Answer:
+        if type(binding.value) is not e.Constant or binding.var is None:
+            return binding
+        walk.rename(binding.var, binding.value)
+        return ()
+
+    site = PassSite(module)
+    for name, fn in module.relax_functions.items():
+        site.function = name
+        site.editor.replace(name, rewrite(fn, site, rule))
+    return without_blocks(rxe.normalize(site.editor.done()))
+
+
+def with_sorted_lengths(module: IRModule) -> IRModule:
+    """The last parameters of a private function that are one length each stand in the order in which it reads the lengths."""
+    orders: dict[str, list[int]] = {}
+    editor = ModuleEditor(module)
+    for name, fn in module.relax_functions.items():
+        order = _order(fn)
+        if fn.is_private and order != sorted(order):
+            orders[name] = order
+            params = tuple([fn.params[number] for number in order])
+            editor.replace(name, replace(fn, params=params, struct_info=None))
+    if not orders:
+        return module
+
+    def permuted(value: e.Expr) -> e.Expr:
+        if type(value) is not e.Call or not isinstance(value.op, e.GlobalVar) or value.op.name not in orders:
+            return value
+        return replace(value, args=tuple([value.args[number] for number in orders[value.op.name]]))
+
+    return _each_value(editor.done(), permuted)
+
+
+def _order(fn: e.Function) -> list[int]:
+    """The numbers of the parameters in the new order."""
+    read: dict[p.PrimExpr, int] = {}
+    infos = [binding.value.struct_info for binding in bindings(fn)]
+    for dim in [dim for info in (*infos, fn.ret_struct_info) if info is not None for dim in all_dims(info)]:
+        read.setdefault(dim, len(read))
+
+    def place(number: int) -> tuple[int, int]:
+        info = fn.params[number].struct_info
+        is_length = isinstance(info, s.ShapeStructInfo) and info.values is not None and len(info.values) == 1
+        if not is_length:
+            return (0, number)
+        assert isinstance(info, s.ShapeStructInfo)
+        assert info.values is not None
+        return (1, read.get(info.values[0], len(read)))
+
+    return sorted(range(len(fn.params)), key=place)
+
+
+def with_opaque_closures(module: IRModule) -> IRModule:
+    """Closures are objects, and each call of a variable is one that no pass knows."""
+
+    def called(value: e.Expr) -> e.Expr:
+        if type(value) is not e.Call:
+            return value
+        args: tuple[e.Expr, ...] = value.args
+        if isinstance(value.op, e.Var):
+            args = (value.op, e.Tuple(args))
+        elif value.op is not e.op_ref("relax.invoke_pure_closure"):
+            return value
+        callee = e.ExternFunc("test.called")
+        info = value.struct_info
+        assert info is not None
+        return e.Call(
+            e.op_ref("relax.call_pure_packed"), (callee, *args), sinfo_args=(info,), struct_info=info
+        )
+
+    changed = _each_value(module, called)
+    editor = ModuleEditor(changed)
+    for name, fn in changed.relax_functions.items():
+        if isinstance(fn.ret_struct_info, s.FuncStructInfo):
+            editor.replace(name, replace(fn, ret_struct_info=s.OBJECT, struct_info=None))
+    return annotated_anew(rxe.normalize(editor.done()))

@@ -1,0 +1,60 @@
+"""Tests that tell whether a value is what a row of `differences.md` is about."""
+
+from __future__ import annotations
+
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import struct_info as s
+
+_KEPT = {"relax.sort", "relax.argsort", "relax.topk", "relax.cumsum", "relax.cumprod", "relax.memory.view"}
+_PRODUCTS = {"relax.matmul", "relax.nn.conv1d", "relax.nn.conv2d", "relax.nn.conv3d"}
+
+
+def operator(value: e.Expr) -> str:
+    """The name of the operator that is called; empty if none is."""
+    return value.op.name if type(value) is e.Call and type(value.op) is e.OpRef else ""
+
+
+def operands(value: e.Expr) -> tuple[e.Expr, ...]:
+    """The operands of a call."""
+    return value.args if type(value) is e.Call else ()
+
+
+def is_packed_filling(value: e.Expr) -> bool:
+    """True for `call_dps_packed`."""
+    return operator(value) == "relax.call_dps_packed"
+
+
+def is_overwriting(value: e.Expr) -> bool:
+    """True for a call that overwrites an operand."""
+    return operator(value) in ("relax.call_inplace_packed", "relax.call_tir_inplace")
+
+
+def is_copy(value: e.Expr) -> bool:
+    """True for a copy of a variable."""
+    return isinstance(value, e.Var)
+
+
+def is_attention(value: e.Expr) -> bool:
+    """True for an attention."""
+    return operator(value).startswith("relax.nn.attention")
+
+
+def is_scalar(value: e.Expr) -> bool:
+    """True for a call that gives a tensor without axes."""
+    info = value.struct_info
+    return type(value) is e.Call and isinstance(info, s.TensorStructInfo) and info.ndim == 0
+
+
+def is_kept_constant(value: e.Expr) -> bool:
+    """True for a call that TVM does not fold."""
+    if operator(value) != "relax.astype":
+        return operator(value) in _KEPT
+    info = operands(value)[0].struct_info
+    return isinstance(info, s.TensorStructInfo) and info.ndim == 0
+
+
+def is_other_product(value: e.Expr) -> bool:
+    """True for a product of tensors other than float32 and float16."""
+    infos = [arg.struct_info for arg in operands(value)]
+    dtypes = {str(info.dtype) for info in infos if isinstance(info, s.TensorStructInfo)}
+    return operator(value) in _PRODUCTS and not dtypes <= {"float32", "float16"}
