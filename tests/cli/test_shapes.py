@@ -269,6 +269,10 @@ def test_other_forms_of_contracts(tmp_path: Path) -> None:
         ("gg: n=8", "gives no sizes"),
         ("ff: q=8", "no size variable q"),
         ("ff", "gives no sizes"),
+        ("ff: n=8, m=4, n=9", "n has two sizes"),
+        ("ff: n=9223372036854775808", "9223372036854775808 does not fit int64"),
+        ("ff: n=" + "9" * 5000, "does not fit int64"),
+        ("ff: n=4611686018427387904, m=4", "which does not fit int64"),
     ):
         done = rxe_cli("shapes", str(program), "--copy", wrong)
         assert done.exit_code != 0

@@ -290,3 +290,12 @@ def test_one_element_type_tells_the_other() -> None:
     for args, left in (("a, b", "int8 == a.dtype"), ("b, a", "a.dtype == int8")):
         found = analyse(*read_contract(text + lets.format(args)))
         assert [str(one.condition) for one in found.residual] == [left]
+
+
+def test_what_a_primitive_promises_is_asserted_unless_its_rule_tells_it() -> None:
+    add = "@add = fn(x : Tensor([n], int8), y : Tensor([m], int8)) : Tensor([n], int8)\n"
+    text = add + "let p : Tensor([?], int8) = ..; let q : Tensor([?], int8) = ..; let r = @add(p, q)"
+    assert runs(text, vector(3), vector(1)) == [True, True]
+    assert runs(text, vector(1), vector(3)) == [False, False]
+    sure = text.replace("m", "n").replace("let q : Tensor([?]", "let q : Tensor([1]")
+    assert runs(sure, vector(1), vector(1)) == [True, True]

@@ -7,7 +7,9 @@ from collections.abc import Callable, Iterable, Iterator
 
 from relax_explorer.core.codes import relations as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure
+from relax_explorer.core.ir import prim as p
 from relax_explorer.core.shapes import contract_tree as c
+from relax_explorer.core.shapes.contract_tree import calls_of
 from relax_explorer.core.shapes.desugar import desugared_text, match_lines, match_text
 from relax_explorer.core.shapes.lower import lower
 from relax_explorer.core.shapes.propagate import analyse
@@ -49,15 +51,44 @@ def copy_of(program: c.Program, terms: c.Terms, request: str) -> Iterator[str]:
     found = _SIZES.fullmatch(request.strip())
     if found is None or found[1] not in program.functions:
         names = ", ".join(program.functions) or "none"
-        text = f"{request!r} gives no sizes of a function; there are {names}"
-        raise Failure(Diagnostic(codes.NOTATION, text, help="write a function and sizes: ff: n=8, m=4"))
-    sizes = {name.strip(): int(size) for name, size in (part.split("=") for part in found[2].split(","))}
-    new = monomorphise(program, terms, found[1], sizes, analyse(program, terms))
-    yield header(list(new.functions.values())[-1])
-    for before, after in zip(program.main, new.main, strict=True):
-        if before is not after and isinstance(after, c.Let) and isinstance(after.value, c.Call):
-            line = f"line {after.span.line:<4} " if after.span is not None else ""
-            yield f"  {line}{after.name} = @{after.value.function}(...)"
+        raise _no_sizes(f"{request!r} gives no sizes of a function; there are {names}")
+    new = monomorphise(program, terms, found[1], _sizes(found[2]), analyse(program, terms))
+    (name,) = new.functions.keys() - program.functions.keys()
+    yield header(new.functions[name])
+    for item in new.main:
+        yield from _uses(item, name, "")
+    for fn in new.functions.values():
+        if fn.name != name and fn.body is not None:
+            for item in (*fn.body.statements, c.Let("the result", None, False, fn.body.value)):
+                yield from _uses(item, name, f" of @{fn.name}")
+
+
+def _sizes(text: str) -> dict[str, int]:
+    """Sizes by name. Raises Failure for one that is given twice or does not fit."""
+    sizes: dict[str, int] = {}
+    for part in text.split(","):
+        name, size = map(str.strip, part.split("="))
+        if name in sizes:
+            raise _no_sizes(f"{name} has two sizes: {text}")
+        if len(size) > 20 or int(size) > p.INT64_MAX:
+            raise _no_sizes(f"{size[:40]} does not fit int64")
+        sizes[name] = int(size)
+    return sizes
+
+
+def _uses(item: c.Let | c.Assert, name: str, owner: str) -> Iterator[str]:
+    """The calls of a function in a statement, as lines."""
+    if isinstance(item, c.Let):
+        where = item.name + owner
+        for call in calls_of(item.value):
+            if call.function == name:
+                line = f"line {call.span.line:<4} " if call.span is not None else ""
+                is_whole = call is item.value
+                yield f"  {line}{where} = @{name}(...)" if is_whole else f"  {line}@{name}(...) in {where}"
+
+
+def _no_sizes(text: str) -> Failure:
+    return Failure(Diagnostic(codes.NOTATION, text, help="write a function and sizes: ff: n=8, m=4"))
 
 
 FORMS: dict[str, Callable[[c.Program, c.Terms], Iterable[str]]] = {

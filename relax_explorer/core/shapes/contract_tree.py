@@ -6,6 +6,7 @@ size variables.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -169,6 +170,21 @@ class Block:
 
 
 Expr: TypeAlias = Name | Literal | Opaque | Call | If | Block
+
+
+def calls_of(expr: Expr) -> Iterator[Call]:
+    """All calls in an expression, also in its blocks, in order."""
+    stack = [expr]
+    while stack:
+        part = stack.pop()
+        if isinstance(part, Call):
+            yield part
+            stack += reversed(part.args)
+        elif isinstance(part, If):
+            stack += (part.otherwise, part.then, part.right, part.left)
+        elif isinstance(part, Block):
+            values = [item.value for item in part.statements if isinstance(item, Let)]
+            stack += reversed([*values, part.value])
 
 
 @dataclass(frozen=True)

@@ -184,6 +184,8 @@ def match_lines(typed: Sequence[tuple[str, c.SweetType, Span | None]], terms: c.
 
 def match_statement(name: str, kind: c.SweetType, new: Sequence[p.PrimVar]) -> list[str]:
     """The type of a variable as a statement that binds new size variables; none if it does not tell a rank."""
+    if isinstance(kind, c.Scalar):
+        kind = c.TensorType((), kind.dtype)
     if not isinstance(kind, c.TensorType) or not isinstance(kind.shape, tuple):
         return []
     return [

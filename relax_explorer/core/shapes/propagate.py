@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from relax_explorer.core.arith.impossible import division_by_zero
 from relax_explorer.core.arith.prove import Answer
 from relax_explorer.core.arith.simplify import simplify
 from relax_explorer.core.codes import relations as codes
@@ -292,7 +293,8 @@ class _Walk(Holding):
                 v.name: self.known.known(p.substitute(e, lengths))
                 for v, e in wrapper.environment.sizes.items()
             }
-            self.found.sizes[id(call)] = call.function, at
+            if not self.calls:  # else they are those of one of the calls that a body is looked at for
+                self.found.sizes[id(call)] = call.function, at
         self.choose(call, args)
         return self.result(call, args, wrapper)
 
@@ -304,6 +306,8 @@ class _Walk(Holding):
         for dim in found.dims or ():
             if isinstance(dim, p.IntImm) and dim.value < 0:
                 self.refuse(call, args, f"a length of the result is {dim.value}")
+            elif (division := division_by_zero(dim)) is not None:
+                self.refuse(call, args, f"a length of the result divides by zero: {division}")
         if wrapper is not None:
             out = found if found.value is not None else self.ruled(wrapper, call, args)
             values = dict(zip([q.name for q in wrapper.function.params], args, strict=True))

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+import operator
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import count, islice
 
+from relax_explorer.core.arith.impossible import division_by_zero
 from relax_explorer.core.arith.simplify import simplify
 from relax_explorer.core.codes import relations as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure, Label
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import DType
+from relax_explorer.core.ir.overflow import beyond, exact
 from relax_explorer.core.shapes import contract_tree as c
 from relax_explorer.core.shapes.contract_facts import Analysis
 from relax_explorer.core.shapes.desugar import Wrapper, desugar
@@ -32,9 +36,11 @@ def monomorphise(
             Diagnostic(codes.UNBOUND, text, (Label(function.span, "", True),), help=codes.UNBOUND.fix)
         )
     values = {by_name[one]: p.as_prim(size) for one, size in sizes.items()}
-    new = f"{name}_{'_'.join(str(sizes[one]) for one in by_name if one in sizes)}"
+    new = _unused(f"{name}_{'_'.join(str(sizes[one]) for one in by_name if one in sizes)}", program.functions)
     params = [c.Parameter(q.name, _at_sizes(q.type, values), q.span) for q in function.params]
-    copy = c.Function(new, params, _at_sizes(function.ret, values), function.body, function.span)
+    copy = _Rewriting(values=values).function(
+        c.Function(new, params, _at_sizes(function.ret, values), function.body, function.span)
+    )
     same = set()
     if found is not None:
         wanted = {one: p.as_prim(size) for one, size in sizes.items()}
@@ -43,8 +49,42 @@ def monomorphise(
             for key, (called, at) in found.sizes.items()
             if called == name and wanted.items() <= at.items()
         }
-    main = [_redirected(item, same, new) for item in program.main]
-    return c.Program(program.functions | {new: copy}, main, program.implementations)
+    for kind in (*[q.type for q in function.params], function.ret):
+        _require_lengths(kind, values, function)
+    redirected = _Rewriting(same, new)
+    functions = {one: redirected.function(fn) for one, fn in program.functions.items()}
+    main = [redirected.statement(item) for item in program.main]
+    return c.Program(functions | {new: copy}, main, program.implementations)
+
+
+def _unused(name: str, names: Collection[str]) -> str:
+    """A name that no function has: the wanted one, or one with a number."""
+    numbered = (f"{name}_{number}" for number in count(2))
+    return next(one for one in (name, *islice(numbered, len(names))) if one not in names)
+
+
+def _require_lengths(kind: c.SweetType, values: Mapping[p.PrimVar, p.PrimExpr], function: c.Function) -> None:
+    """Raise Failure if a copy for these sizes has a length that no tensor has."""
+    for dim in _dims(kind):
+        length = p.substitute(dim, dict(values))
+        most, value = beyond(length), exact(simplify(length))
+        wrong = (
+            "divides by zero" if division_by_zero(length) is not None
+            else f"is {most}, which does not fit int64" if most is not None
+            else f"is {value}" if value is not None and value < 0
+            else ""
+        )  # fmt: skip
+        if wrong:
+            given = ", ".join(f"{var} = {size}" for var, size in values.items())
+            text = f"@{function.name} has no copy for {given}: the length {dim} of {kind} {wrong}"
+            label = Label(function.span, "", True)
+            raise Failure(Diagnostic(codes.NO_SOLUTION, text, (label,), help="Choose other sizes."))
+
+
+def _dims(kind: c.SweetType) -> list[p.PrimExpr]:
+    """The lengths of a type, as far as it tells them."""
+    shape = kind.shape if isinstance(kind, c.TensorType) and isinstance(kind.shape, tuple) else ()
+    return [dim for dim in shape if isinstance(dim, p.PrimExpr)]
 
 
 def _at_sizes(kind: c.SweetType, values: Mapping[p.PrimVar, p.PrimExpr]) -> c.SweetType:
@@ -54,12 +94,51 @@ def _at_sizes(kind: c.SweetType, values: Mapping[p.PrimVar, p.PrimExpr]) -> c.Sw
     return replace(kind, shape=tuple(dims))
 
 
-def _redirected(item: c.Let | c.Assert, same: set[int], name: str) -> c.Let | c.Assert:
-    """A statement whose value is a call with the given sizes calls the copy."""
-    if isinstance(item, c.Let) and isinstance(item.value, c.Call) and id(item.value) in same:
-        call = c.Call(name, item.value.args, item.value.attrs, item.value.span)
-        return c.Let(item.name, item.type, item.is_assertion, call, item.span)
-    return item
+@dataclass(frozen=True)
+class _Rewriting:
+    """A program with other calls and annotations: those of `same` call `name`, and size variables have `values`."""
+
+    same: Collection[int] = ()
+    name: str = ""
+    values: Mapping[p.PrimVar, p.PrimExpr] = field(default_factory=dict)
+
+    def statement(self, item: c.Let | c.Assert) -> c.Let | c.Assert:
+        """The statement; the same object if nothing changes, as below."""
+        if isinstance(item, c.Assert):
+            return item
+        value, kind = self.expr(item.value), item.type
+        if kind is not None and self.values:
+            kind = _at_sizes(kind, self.values)
+        return item if value is item.value and kind == item.type else replace(item, value=value, type=kind)
+
+    def expr(self, expr: c.Expr) -> c.Expr:
+        """An expression."""
+        if isinstance(expr, c.Call):
+            args = [self.expr(arg) for arg in expr.args]
+            is_same = id(expr) in self.same
+            if is_same or any(map(operator.is_not, args, expr.args)):
+                return replace(expr, function=self.name if is_same else expr.function, args=args)
+        elif isinstance(expr, c.Block):
+            return self.block(expr)
+        elif isinstance(expr, c.If):
+            parts = expr.left, expr.right, expr.then, expr.otherwise
+            left, right, then, otherwise = map(self.expr, parts)
+            if any(map(operator.is_not, (left, right, then, otherwise), parts)):
+                assert isinstance(then, c.Block)
+                assert isinstance(otherwise, c.Block)
+                return replace(expr, left=left, right=right, then=then, otherwise=otherwise)
+        return expr
+
+    def block(self, block: c.Block) -> c.Block:
+        """A block."""
+        statements, value = [self.statement(item) for item in block.statements], self.expr(block.value)
+        is_same = value is block.value and all(map(operator.is_, statements, block.statements))
+        return block if is_same else c.Block(statements, value)
+
+    def function(self, function: c.Function) -> c.Function:
+        """A function with another body."""
+        body = None if function.body is None else self.block(function.body)
+        return function if body is function.body else replace(function, body=body)
 
 
 def header(function: c.Function) -> str:
@@ -85,25 +164,36 @@ class Split:
         """The shape of the result. Raises Failure if an assertion of the shape function does not hold."""
         names = [q.name for q in self.wrapper.function.params]
         known: dict[p.PrimVar, p.PrimExpr] = {}
-        for name, shape in zip(names, shapes, strict=True):
+        given = dict(zip(names, map(tuple, shapes), strict=True))
+        for name, shape in given.items():
             known[self.terms.rank(name)] = p.IntImm(len(shape))
             known |= {self.terms.dim(name, axis): p.IntImm(length) for axis, length in enumerate(shape)}
         for guard in self.wrapper.before:
-            if isinstance(guard.condition, p.PrimExpr):
-                answer = simplify(p.substitute(guard.condition, known))
+            condition = guard.condition
+            if isinstance(condition, c.SameShape):
+                if given[condition.left] != given[condition.right]:
+                    raise self._wrong(f"{condition} does not hold for", given)
+            elif isinstance(condition, p.PrimExpr):
+                answer = simplify(p.substitute(condition, known))
                 if not isinstance(answer, p.IntImm) or not answer.value:
-                    label = Label(self.wrapper.function.span, "", True)
-                    text = (
-                        f"{guard.condition} does not hold for {', '.join(str(tuple(one)) for one in shapes)}"
-                    )
-                    raise Failure(Diagnostic(codes.SHAPE_ERROR, text, (label,), help=codes.SHAPE_ERROR.fix))
-        lengths = [simplify(p.substitute(dim, known)) for dim in self.dims]
-        return tuple([dim.value for dim in lengths if isinstance(dim, p.IntImm)])
+                    raise self._wrong(f"{condition} does not hold for", given)
+        lengths = [exact(simplify(p.substitute(dim, known))) for dim in self.dims]
+        for dim, length in zip(self.dims, lengths, strict=True):
+            if length is None or not 0 <= length <= p.INT64_MAX:
+                raise self._wrong(f"{dim} is no length for", given)
+        return tuple([length for length in lengths if length is not None])
+
+    def _wrong(self, text: str, shapes: Mapping[str, tuple[int, ...]]) -> Failure:
+        """The failure of a run of the shape function."""
+        label = Label(self.wrapper.function.span, "", True)
+        text = f"{text} {', '.join(map(str, shapes.values()))}"
+        return Failure(Diagnostic(codes.SHAPE_ERROR, text, (label,), help=codes.SHAPE_ERROR.fix))
 
 
 def split_dps(function: c.Function, terms: c.Terms) -> Split:
     """The shape computation of a function apart from its data. Raises Failure if the contract does not tell the result's shape."""
     wrapper, ret = desugar(function, terms), function.ret
+    ret = c.TensorType((), ret.dtype) if isinstance(ret, c.Scalar) else ret
     shape = ret.shape if isinstance(ret, c.TensorType) else c.UNKNOWN
     if not isinstance(shape, tuple) or not all(wrapper.environment.is_bound(dim) for dim in shape):
         text = f"the contract of @{function.name} does not tell the shape of the result: {ret}"
@@ -115,18 +205,20 @@ def split_dps(function: c.Function, terms: c.Terms) -> Split:
     params = ", ".join(f"{q.name} : shape" for q in function.params)
     lines = [f"@{name}_tir_shape = fn({params}, out : shape) {{"]
     for q, rank in zip(function.params, ranks, strict=True):
-        parts = ", ".join(str(terms.dim(q.name, axis)) for axis in range(rank))
-        lines.append(f"  {parts} = match_shape_{rank}({q.name})  # asserts rank {rank}")
+        if rank is not None:
+            parts = ", ".join(str(terms.dim(q.name, axis)) for axis in range(rank))
+            match = f"match_shape_{rank}({q.name})  # asserts rank {rank}"
+            lines.append(f"  {parts} = {match}" if parts else f"  {match}")
     lines += [
         f"  {guard}"
         for guard in wrapper.before
-        if isinstance(guard.condition, p.PrimExpr) and guard.axis >= 0
+        if guard.axis >= 0 or isinstance(guard.condition, c.SameShape)
     ]
-    lines += [f"  build_shape_{len(dims)}(out, {', '.join(map(str, dims))})", "}"]
-    count = len(ranks)
-    gets = [f"%{count + n} = get_shape(%{n})" for n in range(count)]
-    shapes = ", ".join(f"%{count + n}" for n in range(count))
-    out, buffer, tensor = (f"%{2 * count + n}" for n in (0, 2, 3))
+    lines += [f"  build_shape_{len(dims)}({', '.join(['out', *map(str, dims)])})", "}"]
+    inputs = len(ranks)
+    gets = [f"%{inputs + n} = get_shape(%{n})" for n in range(inputs)]
+    shapes = ", ".join(f"%{inputs + n}" for n in range(inputs))
+    out, buffer, tensor = (f"%{2 * inputs + n}" for n in (0, 2, 3))
     element = ret.dtype.name if isinstance(ret, c.TensorType) and isinstance(ret.dtype, DType) else "?"
     calls = (
         *gets,
@@ -134,10 +226,13 @@ def split_dps(function: c.Function, terms: c.Terms) -> Split:
         f"@{name}_tir_shape({shapes}, {out})",
         f"{buffer} = alloc_buffer(..)",
         f"{tensor} = alloc_tensor({out}, {element})",
-        f"@{name}_tir({', '.join(f'%{n}' for n in range(count))}, {tensor})",
+        f"@{name}_tir({', '.join(f'%{n}' for n in range(inputs))}, {tensor})",
     )
     return Split(wrapper, terms, dims, "\n".join(lines), calls)
 
 
-def _rank(kind: c.SweetType) -> int:
-    return len(kind.shape) if isinstance(kind, c.TensorType) and isinstance(kind.shape, tuple) else 0
+def _rank(kind: c.SweetType) -> int | None:
+    """The rank that a type tells."""
+    if isinstance(kind, c.Scalar):
+        return 0
+    return len(kind.shape) if isinstance(kind, c.TensorType) and isinstance(kind.shape, tuple) else None
