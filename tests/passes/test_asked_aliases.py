@@ -7,7 +7,7 @@ import pytest
 import relax_explorer as rxe
 from relax_explorer.core.check.aliases import Aliases, aliases
 from relax_explorer.core.ir import expr as e
-from relax_explorer.core.passes import pattern_rules
+from relax_explorer.core.passes import pattern_rules, rewrite_dataflow_reshape
 from relax_explorer.core.passes.contract import PassSite
 from relax_explorer.core.patterns import read_pattern
 from relax_explorer.core.patterns.pattern import Pattern
@@ -27,7 +27,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[e.Function]:
         found.append(fn)
         return aliases(module, name, fn)
 
-    for place in (pattern_rules.canonicalize_bindings, pattern_rules):
+    for place in (pattern_rules.canonicalize_bindings, pattern_rules, rewrite_dataflow_reshape):
         monkeypatch.setattr(place, "aliases", counted)
     return found
 
@@ -58,4 +58,20 @@ def test_matches_of_rules_ask_once(value: str, count: int, asked: list[e.Functio
     fn = module["main"]
     assert isinstance(fn, e.Function)
     assert pattern_rules.apply_rules(fn, PassSite(module, "main"), [never]) is fn
+    assert len(asked) == count
+
+
+@pytest.mark.parametrize(
+    ("value", "outputs", "count"),
+    [
+        ("R.exp(x)", "z", 0),
+        ("R.reshape(x, R.shape([4]))", "z", 1),
+        ("R.reshape(x, R.shape([4]))", "y, z", 0),  # an output stays a copy
+        ("R.reshape(R.reshape(x, R.shape([4])), R.shape([1, 4]))", "z", 1),
+    ],
+)
+def test_kernels_that_reshape_ask_once(value: str, outputs: str, count: int, asked: list[e.Function]) -> None:
+    lines = f"    with R.dataflow():\n        y = {value}\n        z = R.negative(y)\n        R.output({outputs})\n"
+    module = rxe.normalize(rxe.parse(f"{HEAD}{lines}    return z"))
+    rxe.apply_pass(rxe.apply_pass(module, "LegalizeOps"), "RewriteDataflowReshape")
     assert len(asked) == count

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from relax_explorer.core.arith.prove import Answer as Proof
 from relax_explorer.core.arith.prove import equal
 from relax_explorer.core.check.aliases import aliases
@@ -34,7 +36,7 @@ def rewrite_dataflow_reshape(fn: e.Function, at: PassSite) -> e.Function:
     The virtual machine then gives the same memory another shape, and nothing is copied. Outputs of the block stay copies, and so
     does what shares memory that may be overwritten.
     """
-    memory = aliases(at.module, at.function, fn)
+    memory = cache(lambda: aliases(at.module, at.function, fn))  # most functions have no such kernel
 
     def rule(walk: Rewriter, binding: e.Binding) -> Answer:
         call = binding.value
@@ -48,7 +50,7 @@ def rewrite_dataflow_reshape(fn: e.Function, at: PassSite) -> e.Function:
         if not fields or kernel is None or not _has_lengths(fields[0], fields[1:], kernel):
             return binding
         operand = fields[0]
-        if memory.written(operand) or memory.written(binding.var):
+        if memory().written(operand) or memory().written(binding.var):
             return binding
         value = m.operation("relax.reshape", (operand, m.shape(out.dims)), call.struct_info or out, call)
         return replace(binding, value=value)
