@@ -185,3 +185,21 @@ def test_facts_about_other_lengths_change_no_answer() -> None:
         answers.add(few.prove(question))
         assert few.prove(question) is many.prove(question), (facts, question)
     assert len(answers) == 3
+
+
+def test_a_counterexample_is_found_near_the_numbers_of_the_conditions() -> None:
+    n, m, k = (p.PrimVar(name) for name in "nmk")
+    number = p.IntImm
+    for facts, question, found in (
+        ([], p.EQ(p.Min(n, number(8)), n), {n: 9}),
+        ([], p.NE(p.FloorMod(n, number(20)), number(19)), {n: 19}),
+        ([p.GT(n, number(100))], p.EQ(n, number(101)), {n: 102}),
+        ([p.EQ(p.Mul(n, number(2)), p.Mul(n, m)), p.EQ(m, number(3))], p.EQ(n, k), {n: 0, k: 4}),
+        ([p.EQ(m, p.Add(n, number(30)))], p.LT(m, number(61)), {m: 92}),
+        ([], p.NE(n, number(1000)), {n: 1000}),
+        ([p.LT(n, number(1000)), p.EQ(m, p.Mul(n, number(2)))], p.LT(m, number(1998)), {m: 1998}),
+    ):
+        known = _known(facts)
+        assert known.prove(question) is Answer.UNKNOWN
+        assert known.counterexample(question) == found, question
+    assert _known([p.EQ(n, number(5))]).counterexample(p.EQ(n, number(5))) == {}

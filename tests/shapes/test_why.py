@@ -94,6 +94,36 @@ def test_a_function_is_asked_for_its_result(module: rxe.IRModule) -> None:
     assert (first.how, second.value) == ("wide returns b * 2", "b[1]")
 
 
+TUPLE = """@R.function
+def main(x: R.Tensor(("n", "m"), "float32"), t: R.Tuple(R.Tensor(("k",), "float32"), R.Shape(["j"]))):
+    n, m, k, j = T.int64(), T.int64(), T.int64(), T.int64()
+    y = R.exp(x)
+    return (y, (t, y), R.const(1.0))
+"""
+
+
+@pytest.mark.parametrize(
+    ("place", "shown"),
+    [
+        ("result", ["y[0] = n", "y[1] = m", "t[0][0] = k", "t[1][0] = j", "y[0] = n", "y[1] = m"]),
+        ("result.0", ["y[0] = n", "y[1] = m"]),
+        ("main.result[1].0.1", ["t[1][0] = j"]),
+        ("result.1.1.1", ["y[1] = m"]),
+    ],
+)
+def test_a_result_of_several_values_has_the_lengths_of_all(place: str, shown: list[str]) -> None:
+    found = why(rxe.normalize(rxe.parse(TUPLE)), "main", place)
+    assert [f"{one.steps[0].value} = {one.steps[0].length}" for one in found.lengths] == shown
+
+
+@pytest.mark.parametrize(
+    "place", ["result.2", "result.3", "result.0.2", "result.0.0.0", "result.x", "results"]
+)
+def test_what_a_result_does_not_have_is_told(place: str) -> None:
+    with pytest.raises(Failure, match=r"no length|no value"):
+        why(rxe.normalize(rxe.parse(TUPLE)), "main", place)
+
+
 def test_both_branches_are_shown(module: rxe.IRModule) -> None:
     (explanation,) = why(module, "main", "r[0]").lengths
     first = explanation.steps[0]

@@ -8,10 +8,10 @@ the same however many there are; a second branch copies the log.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import islice, product
+from itertools import chain, islice, product
 from typing import NamedTuple
 
 from relax_explorer.core.arith.assume import is_zero_under, is_zero_with, prove_under
@@ -187,7 +187,8 @@ class Assumptions:
         rest = self._sharing(p.free_vars(question))
         # Most questions are open: two attempts that part settle that in a tenth of the time of a proof. One rules out an answer.
         possible = {Answer.YES, Answer.NO}
-        for _, holds in _examples(question, rest, _TRIED_FIRST):
+        names = p.free_vars(question, *rest)
+        for _, holds in _examples(question, rest, islice(_attempts(names), _TRIED_FIRST)):
             possible.discard(Answer.NO if holds else Answer.YES)
             if not possible:
                 return Answer.UNKNOWN
@@ -223,7 +224,9 @@ class Assumptions:
             return _zero_with(zeros, poly, names)
         rest = self._sharing(names)
         possible = {Answer.YES, Answer.NO}
-        for values in _fulfilling(rest, list(dict.fromkeys([*names, *p.free_vars(*rest)])), _TRIED_FIRST):
+        for values in _fulfilling(
+            rest, islice(_attempts(list(dict.fromkeys([*names, *p.free_vars(*rest)]))), _TRIED_FIRST)
+        ):
             possible.discard(Answer.YES if evaluate(poly, values) else Answer.NO)
             if not possible:
                 return Answer.UNKNOWN
@@ -306,7 +309,10 @@ class Assumptions:
     def counterexample(self, condition: p.PrimExpr) -> dict[p.PrimVar, int]:
         """Lengths that fulfil the facts and not the condition; {} if a few attempts find none."""
         question = self._in_values(condition)
-        for values, holds in _examples(question, self._sharing(p.free_vars(question))):
+        facts = self._sharing(p.free_vars(question))
+        names = p.free_vars(question, *facts)
+        attempts = chain(islice(_attempts(names), _TRIED_AT_LAST), _near([question, *facts], names))
+        for values, holds in _examples(question, facts, attempts):
             if not holds:
                 found = ((var, number(self._in_values(var), values)) for var in p.free_vars(condition))
                 return {var: value for var, value in found if value is not None}
@@ -335,6 +341,8 @@ class Assumptions:
 _Values = dict[p.PrimExpr, int]  # of variables
 _TRIED = (3, 4, 1, 7, 2, 5)
 _TRIED_FIRST = 6
+_TRIED_AT_LAST = 300
+_MOST_NEAR, _LARGEST = 512, 200  # assignments, and parts of conditions that are looked at for them
 _FEW = 8  # so few facts are all written in terms of variables without a value, once
 
 
@@ -385,17 +393,29 @@ def _attempts(names: list[p.PrimVar]) -> Iterator[_Values]:
 
 
 def _examples(
-    question: p.PrimExpr, facts: list[p.PrimExpr], most: int = 300
+    question: p.PrimExpr, facts: list[p.PrimExpr], attempts: Iterable[_Values]
 ) -> Iterator[tuple[_Values, bool]]:
-    """Lengths that fulfil the facts, and whether the question holds for them."""
-    for values in _fulfilling(facts, p.free_vars(question, *facts), most):
+    """The attempts that fulfil the facts, and whether the question holds for them."""
+    for values in _fulfilling(facts, attempts):
         answer = number(question, values)
         if answer is not None:
             yield values, bool(answer)
 
 
-def _fulfilling(facts: list[p.PrimExpr], names: list[p.PrimVar], most: int) -> Iterator[_Values]:
-    """Lengths that fulfil the facts, of the first attempts."""
+def _near(conditions: list[p.PrimExpr], names: list[p.PrimVar]) -> Iterator[_Values]:
+    """Assignments of lengths near the numbers in conditions, such as 9 for `T.min(m, 8) == m`, and of 0 and 1."""
+    numbers, parts = set[int](), list(conditions)
+    for part in islice(parts, _LARGEST):
+        if type(part) is p.IntImm:
+            numbers.update(range(max(part.value - 1, 2), part.value + 2))
+        parts.extend(part.children())  # they are looked at, too
+    choices = [*sorted(numbers, reverse=True)[:6], 0, 1]
+    for choice in islice(product(choices, repeat=len(names)), _MOST_NEAR):
+        yield dict(zip(names, choice, strict=True))
+
+
+def _fulfilling(facts: list[p.PrimExpr], attempts: Iterable[_Values]) -> Iterator[_Values]:
+    """The attempts that fulfil the facts."""
     equations, others = [], []
     for fact in facts:
         poly = _as_polynomial(fact)
@@ -403,7 +423,7 @@ def _fulfilling(facts: list[p.PrimExpr], names: list[p.PrimVar], most: int) -> I
             others.append(fact)
         else:
             equations.append(poly)
-    for values in islice(_attempts(names), most):
+    for values in attempts:
         is_fulfilled = not any(evaluate(poly, values) for poly in equations)
         if is_fulfilled and all(number(fact, values) == 1 for fact in others):
             yield values

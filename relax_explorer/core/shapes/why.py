@@ -71,19 +71,30 @@ def why(module: IRModule, entry: str, text: str) -> Why:
     value, *numbers = names
     var = origins.named(value)
     place, operands = _place(origins, var)
+    shown: e.Expr | None = var
     if var is None and value == "result":
-        var = origins.fn.body.body if isinstance(origins.fn.body.body, e.Var) else None
-        place, operands = origins.fn, (origins.fn.body.body,)
-    if var is None:
+        shown = origins.fn.body.body
+        place, operands = origins.fn, (shown,)
+    if not isinstance(shown, (e.Var, e.Tuple)):
         known = [one.name for one in (*origins.params, *origins.made)]
         raise _unknown(
             f"{name} has no value {value!r}", f"It has {', '.join(known[:20])}{', …' * (len(known) > 20)}."
         )
-    found = [path for path, _ in paths(var.struct_info) if [str(n) for n in path[: len(numbers)]] == numbers]
+    found = [(part, path) for at, part, path in _fields(shown) if at[: len(numbers)] == numbers]
     mismatches = _mismatches(module, origins, place, operands)
     if not found and (numbers or not mismatches):
-        raise _unknown(f"no length {text!r} is known", f"{value} is {var.struct_info}.")
-    return Why(name, value, tuple(origins.explain(var, path) for path in found), mismatches)
+        raise _unknown(f"no length {text!r} is known", f"{value} is {shown.struct_info}.")
+    return Why(name, value, tuple(origins.explain(part, path) for part, path in found), mismatches)
+
+
+def _fields(expr: e.Expr, place: tuple[int, ...] = ()) -> Iterator[tuple[list[str], e.Var, tuple[int, ...]]]:
+    """The lengths of the values of a tuple: their places in the tuple, the values, and the places in these."""
+    if isinstance(expr, e.Tuple):
+        for number, field in enumerate(expr.fields):
+            yield from _fields(field, (*place, number))
+    elif isinstance(expr, e.Var):
+        for path, _ in paths(expr.struct_info):
+            yield [str(n) for n in (*place, *path)], expr, path
 
 
 def _place(origins: Origins, var: e.Var | None) -> tuple[object, Sequence[e.Expr]]:
