@@ -134,6 +134,15 @@ with R.dataflow():
     R.output(b, e)
 return (b, e)
 """
+FIELD = """
+with R.dataflow():
+    a = R.add(x, x)
+    b = (a, x)
+    d = R.add(a, x)
+    e = R.sin(x)
+    R.output(b, d, e)
+return (d, e)
+"""
 WEAKENED = """
 if c:
     a = R.exp(s)
@@ -183,6 +192,7 @@ CASES = {
     "kept": ("FoldConstant", KEPT, "Operators on constants for which TVM"),
     "numbers": ("BindSymbolicVars", NUMBERS, "Numbers among the operands"),
     "constant": ("DataflowUseInplaceCalls", CONSTANT, "Constant in DataflowUseInplaceCalls"),
+    "field": ("DataflowUseInplaceCalls", FIELD, "Field of a tuple in DataflowUse"),
     "weakened": ("CallTIRRewrite", WEAKENED, "StructInfo of an If"),
     "order": ("RemoveUnusedParameters", ORDER, "RemoveUnusedParameters: the order"),
     "closure": ("LambdaLift", CLOSURE, "Closure that a function returns"),

@@ -227,6 +227,7 @@ REASONS = [
     Reason("`call_dps_packed` | pure", program=without(subject.is_packed_filling, False)),
     Reason("Value that a call overwrites", PATTERNS | {"EliminateCommonSubexpr"}, program=without(subject.is_overwriting, False)),
     Reason("Constant in DataflowUseInplaceCalls", frozenset({"DataflowUseInplaceCalls"}), program=with_made_constants),
+    Reason("Field of a tuple in DataflowUse", frozenset({"DataflowUseInplaceCalls"}), program=without(subject.is_tuple, False)),
     Reason("Attention with a bias or a mask", frozenset({"ToMixedPrecision"}), program=without(subject.is_attention, False)),
     Reason("Products of integers or float64", frozenset({"ToMixedPrecision"}), program=without(subject.is_other_product, False)),
     Reason("Scalar as a result in ConvertLayout", frozenset({"ConvertLayout"}), program=without(subject.is_scalar, False)),

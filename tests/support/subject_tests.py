@@ -29,6 +29,11 @@ def is_overwriting(value: e.Expr) -> bool:
     return operator(value) in ("relax.call_inplace_packed", "relax.call_tir_inplace")
 
 
+def is_tuple(value: e.Expr) -> bool:
+    """True for a tuple."""
+    return type(value) is e.Tuple
+
+
 def is_copy(value: e.Expr) -> bool:
     """True for a copy of a variable."""
     return isinstance(value, e.Var)
