@@ -15,6 +15,7 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.facts import Facts, facts, reads, variables
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.walk import (
+    all_blocks,
     all_dims,
     dataflow_blocks,
     defined_dims,
@@ -129,6 +130,11 @@ def _operands(
     params = [param for fn in functions for param in fn.params]
     numbers = derived.defs | {param: n for n, param in enumerate(params, len(derived.bindings))}
     lengths = _lengths(params, derived)
+    home = (
+        {binding: block for block in all_blocks(functions[0]) for binding in block.bindings}
+        if lengths
+        else {}
+    )
     nodes: list[list[int]] = []
     for own, (binding, read) in enumerate(zip(derived.bindings, derived.operands, strict=True)):
         if type(binding.value) is e.If:  # its results in the order of the branches
@@ -141,7 +147,8 @@ def _operands(
             read = [*[var for var in again if var in read], *[var for var in read if var not in again]]
         found = [numbers[var] for var in read if var in numbers]
         if lengths:
-            found += [lengths[dim] for dim in _dims(binding) if dim in lengths]
+            bound = [lengths[dim] for dim in _dims(binding) if dim in lengths]
+            found += [number for number in bound if home[derived.bindings[number]] is home[binding]]
         nodes.append([number for number in dict.fromkeys(found) if number != own])
     nodes += [[] for _ in params]
     results = _read_last(functions[0].body.body) if from_last else variables(functions[0].body.body)
