@@ -9,11 +9,13 @@ import numpy as np
 import pytest
 
 import relax_explorer as rxe
+from relax_explorer.core.check.normalize import normalize_with
+from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.dtype import dtype
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.prim import IntImm
 from relax_explorer.core.ir.struct_info import TensorStructInfo
-from relax_explorer.core.ir.walk import bindings
+from relax_explorer.core.ir.walk import all_blocks, bindings, map_block, map_sequences
 from relax_explorer.core.passes.pass_order import explain
 from relax_explorer.core.passes.pipeline import run, run_step, steps
 from relax_explorer.core.passes.properties import NO_HIGH_LEVEL_OPS, NORMAL_FORM, WELL_FORMED, holding
@@ -685,7 +687,6 @@ def test_the_order_is_explained_before_anything_runs() -> None:
 
 
 def test_a_pass_that_breaks_its_contract_is_named() -> None:
-    from relax_explorer.core.ir import expr as e
     from relax_explorer.core.passes.contract import Pass
     from relax_explorer.core.passes.pipeline import Step
 
@@ -748,6 +749,62 @@ def test_a_module_that_was_only_read_is_normalized_first() -> None:
         assert made.script() == rxe.apply_pass(normal, "LegalizeOps").script()
         assert "R.exp" not in made.script()
     assert rxe.apply_pass(normal, "DeadCodeElimination") is normal
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "    y = R.exp(R.exp(x))\n",
+        "    if c:\n        y = R.exp(R.exp(x))\n        z = x\n    else:\n        z = x\n",
+        "    @R.function\n    def f(p: R.Object):\n        q = R.exp(R.exp(x))\n        return p\n",
+    ],
+    ids=["a value", "in a branch", "in a nested function"],
+)
+def test_one_value_without_struct_info_is_enough_to_normalize(lines: str) -> None:
+    read = rxe.parse(
+        f'@R.function\ndef main(x: R.Tensor((2,), "float32"), c: R.Tensor((), "bool")):\n{lines}    return x\n'
+    )
+    assert rxe.apply_pass(read, "Normalize").script() == rxe.normalize(read).script()
+    assert (
+        rxe.apply_pass(read, "LambdaLift").script()
+        == rxe.apply_pass(rxe.normalize(read), "LambdaLift").script()
+    )
+
+
+def test_a_new_value_in_a_branch_gets_its_struct_info_first() -> None:
+    read = rxe.parse(
+        '@R.function\ndef main(x: R.Tensor((2,), "float32"), c: R.Tensor((), "bool")):\n'
+        "    if c:\n        y = R.exp(x)\n        z = x\n    else:\n        z = x\n    return x\n"
+    )
+    module = rxe.normalize(read)
+
+    def bare(binding: e.Binding) -> e.Binding:
+        if type(binding.value) is e.Call:
+            return replace(binding, value=replace(binding.value, struct_info=None))
+        return map_sequences(
+            binding, lambda seq: replace(seq, blocks=tuple([map_block(block, bare) for block in seq.blocks]))
+        )
+
+    fn = module["main"]
+    edited = module.having(
+        {
+            "main": replace(
+                fn, body=replace(fn.body, blocks=tuple([map_block(b, bare) for b in fn.body.blocks]))
+            )
+        }
+    )
+    inferred = rxe.apply_pass(edited, "FastMathTransform")
+    assert inferred is not edited
+    assert normalize_with(inferred)[0] is inferred
+
+
+def test_all_blocks_come_in_the_order_of_the_text() -> None:
+    one = "    if c:\n        {0} = R.exp(x)\n        a{0} = {0}\n    else:\n        b{0} = R.sin(x)\n        a{0} = b{0}\n"
+    lines = one.format("y") + one.format("z")
+    params = 'x: R.Tensor((2,), "float32"), c: R.Tensor((), "bool")'
+    fn = rxe.normalize(rxe.parse(f"@R.function\ndef main({params}):\n{lines}    return (ay, az)\n"))["main"]
+    firsts = [binding.var.name for block in all_blocks(fn) if (binding := block.bindings[0]).var is not None]
+    assert firsts == ["ay", "y", "by", "z", "bz"]
 
 
 def test_one_that_inference_refuses_is_not_passed_on() -> None:

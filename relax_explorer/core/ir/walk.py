@@ -66,9 +66,11 @@ def all_blocks(fn: e.Function) -> Iterator[e.BindingBlock]:
     while stack:
         block = stack.pop()
         yield block
-        for binding in reversed(block.bindings):
-            for seq in reversed(sequences(binding.value)):
-                stack.extend(seq.blocks[::-1])
+        values = [binding.value for binding in block.bindings]
+        if not WITH_BLOCKS.isdisjoint(map(type, values)):
+            for value in reversed(values):
+                for seq in reversed(sequences(value)):
+                    stack.extend(seq.blocks[::-1])
 
 
 def dataflow_blocks(fn: e.Function) -> Iterator[e.DataflowBlock]:

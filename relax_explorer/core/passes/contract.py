@@ -16,11 +16,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
 
-from relax_explorer.core.build.module_editor import ModuleEditor
+from relax_explorer.core.build.module_editor import Member, ModuleEditor
 from relax_explorer.core.check.claimed_phase import ATTRIBUTE
 from relax_explorer.core.check.compatible import always_fits
 from relax_explorer.core.check.normalize import normalize_with
-from relax_explorer.core.check.purity import stated
+from relax_explorer.core.check.purity import is_pure, stated
 from relax_explorer.core.codes import passes as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure, Report
 from relax_explorer.core.ir.expr import Binding, Expr, Function, MatchCast, Var
@@ -31,6 +31,8 @@ from relax_explorer.core.ir.walk import all_dims, bindings, defined_dims
 from relax_explorer.core.passes.phases import phase
 from relax_explorer.core.passes.properties import DERIVED, Property
 from relax_explorer.core.program.module import IRModule
+from relax_explorer.core.tir.signature import prim_func_info
+from relax_explorer.core.tir.stmt import PrimFunc
 
 Result = TypeVar("Result")
 
@@ -325,7 +327,11 @@ def _defined(fn: Function) -> set[PrimVar]:
 
 def infer_again(module: IRModule, site: PassSite) -> IRModule:
     """The result of a pass. If the pass left StructInfo open, it is derived again, and the rewrites refer to the new bindings."""
-    if module is site.module or not (site.is_open or _may_be_purer(module, site.module)):
+    if module is site.module:
+        return module
+    if not (site.is_open or _may_be_purer(module, site.module)):
+        if not CHECKS and _derives_alike(module, site.module):
+            DERIVED.add(module)
         return module
     new, _ = normalize_with(module, after=site.module, settled=site.settled)
     if not CHECKS:  # tests look again whether normalizing changes nothing now
@@ -356,6 +362,32 @@ def _may_be_purer(module: IRModule, before: IRModule) -> bool:
         and stated(fn) is None
         for name, fn in module.relax_functions.items()
     )
+
+
+def _derives_alike(module: IRModule, before: IRModule) -> bool:
+    """True if only attributes of functions changed, and none of which StructInfo depends."""
+    return (
+        module.attrs is before.attrs
+        and module.global_infos is before.global_infos
+        and module.functions.keys() == before.functions.keys()
+        and all(_is_like(fn, before.functions[name]) for name, fn in module.functions.items())
+    )
+
+
+def _is_like(new: Member, old: Member) -> bool:
+    if isinstance(new, Function) and isinstance(old, Function):
+        same = new.body is old.body and new.params is old.params and new.struct_info is old.struct_info
+        return same and new.ret_struct_info is old.ret_struct_info and _is_as_pure(new, old)
+    if isinstance(new, PrimFunc) and isinstance(old, PrimFunc):
+        return prim_func_info(new) is prim_func_info(old)
+    return new is old
+
+
+def _is_as_pure(new: Function, old: Function) -> bool:
+    """True if the purity of a function that changed its attributes follows as before: from its body, or from a declaration."""
+    if is_pure(new, True) is is_pure(new, False):
+        return isinstance(old.struct_info, FuncStructInfo) and old.struct_info.pure is is_pure(new, True)
+    return is_pure(old, True) is not is_pure(old, False)
 
 
 def function_pass(

@@ -14,10 +14,10 @@ from relax_explorer.core.check.claimed_phase import HISTORY, recorded
 from relax_explorer.core.check.normalize import normalize_with
 from relax_explorer.core.codes import passes as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure, Label, Severity
-from relax_explorer.core.ir.expr import Expr, If
+from relax_explorer.core.ir.expr import Function, If
 from relax_explorer.core.ir.node import collector_at_rest
 from relax_explorer.core.ir.node import replace as with_fields
-from relax_explorer.core.ir.walk import bindings, sequences
+from relax_explorer.core.ir.walk import all_blocks, sequences
 from relax_explorer.core.passes.contract import Pass, Record, Rewrite
 from relax_explorer.core.passes.kept_effects import Loss, losses
 from relax_explorer.core.passes.kept_types import vaguer
@@ -398,9 +398,7 @@ def _result(
 
 def _ready(module: IRModule) -> IRModule:
     """The normalized module. It is unchanged if every value already has StructInfo."""
-    functions = module.relax_functions.values()
-    values = (item for fn in functions for item in (*(b.value for b in bindings(fn)), fn.body.body))
-    if all(map(_is_inferred, values)):
+    if all(map(_is_inferred, module.relax_functions.values())):
         return module
     new, problems = normalized(module)
     errors = [problem for problem in problems if problem.is_error and not problem.spec_only]
@@ -409,9 +407,17 @@ def _ready(module: IRModule) -> IRModule:
     return new
 
 
-def _is_inferred(value: Expr) -> bool:
-    """True if inference has visited a value. Inference turns the branches of an If into sequences."""
-    return value.struct_info is not None and (type(value) is not If or len(sequences(value)) == 2)
+def _is_inferred(fn: Function) -> bool:
+    """True if inference has visited all values of a function. It turns the branches of an If into sequences."""
+    if fn.body.body.struct_info is None:
+        return False
+    for block in all_blocks(fn):
+        values = [binding.value for binding in block.bindings]
+        if not all([value.struct_info for value in values]):
+            return False
+        if If in map(type, values) and any(type(v) is If and len(sequences(v)) < 2 for v in values):
+            return False
+    return True
 
 
 def normalized(module: IRModule) -> tuple[IRModule, list[Diagnostic]]:
