@@ -51,6 +51,9 @@ PROGRAMS = [
     (function(x=f'("n", "{MOST} * 4")'), WRITTEN),
     (NESTED, f"is {MOST + 1}, which does not fit int64"),
     (function("y = R.flatten(x)", x=f"({MOST}, 4)"), COMPUTED.format(MOST * 4)),
+    (function("y = R.reshape(x, R.shape([-1]))", x=f"({MOST}, 4)"), RESULT.format(MOST * 4)),
+    (function("y = R.reshape(x, R.shape([-1, n]))", x=f'({MOST}, 2, "n")'), RESULT.format(MOST * 2)),
+    (function("y = R.reshape(x, R.shape([n, -1]))", x=f'(2, "n", {MOST}, 2)'), RESULT.format(MOST * 4)),
     (function("y = R.concat((x, x), axis=0)", x=f"({MOST}, 4)"), COMPUTED.format(MOST * 2)),
     (function("y = R.repeat(x, 4, axis=0)", x=f"({MOST}, 4)"), RESULT.format(MOST * 4)),
     (function("y = R.nn.pad(x, (1, 1, 0, 0))", x=f"({MOST}, 4)"), RESULT.format(MOST + 2)),
@@ -87,6 +90,8 @@ FILES = [
     ("c.shapes", f"let a : Tensor([{MOST + 1}], int8) = ..;\n", f"{MOST + 1} does not fit int64"),
     ("d.relay", f"let %x = Constant(1, ({MOST}, 4), float32);\n"
         "concatenate((%x, %x), axis=0)\n", f"a dimension would be {MOST * 2}, which does not fit int64"),
+    ("f.relay", f"let %x = Constant(1, ({MOST}, 4), float32);\n"
+        "reshape(%x, newshape=[-1])\n", f"there are {MOST * 4} elements, which does not fit int64"),
     ("e.relay", f"let %x = Constant(1, ({MOST} + 1, 4), float32);\n%x\n", "does not fit int64"),
 ]  # fmt: skip
 

@@ -17,7 +17,7 @@ from relax_explorer.core.arith import cases
 from relax_explorer.core.arith.bounds import polynomial_bounds
 from relax_explorer.core.arith.form import CANONICAL
 from relax_explorer.core.arith.polynomial import Polynomial, combine, constant, over_variables
-from relax_explorer.core.ir.prim import IntImm, Mul, PrimExpr, PrimVar, substitute
+from relax_explorer.core.ir.prim import INT64_MAX, IntImm, Mul, PrimExpr, PrimVar, substitute
 
 PROVERS = ("arithmetic", "alpha")
 _PROVER: ContextVar[str] = ContextVar("prover", default="arithmetic")
@@ -131,10 +131,10 @@ def factors(dims: Sequence[PrimExpr]) -> list[PrimExpr]:
 
 
 def product(dims: Sequence[PrimExpr]) -> PrimExpr:
-    """The number of elements of a shape. Literals are multiplied; other factors keep their order."""
+    """The number of elements of a shape. Literals are multiplied as far as that fits; other factors keep their order."""
     literal, result = 1, None
     for dim in dims:
-        if type(dim) is IntImm:
+        if type(dim) is IntImm and abs(literal * dim.value) <= INT64_MAX:
             literal *= dim.value
         else:
             result = dim if result is None else Mul(result, dim)

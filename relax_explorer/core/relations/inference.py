@@ -262,7 +262,9 @@ class _Inference:
     def _values(self, callee: FuncType, call: r.Call, name: str) -> Mapping[TypeVar, Any]:
         """What each type parameter of a callee stands for at a call."""
         if call.type_args is None:
-            return {var: dim_hole() if var.kind is Kind.DIM else Hole(var.kind) for var in callee.params}
+            return {
+                var: dim_hole(var.name) if var.kind is Kind.DIM else Hole(var.kind) for var in callee.params
+            }
         if len(call.type_args) != len(callee.params):
             wanted = _count(len(callee.params), "type argument")
             self.stop(codes.CALL_SHAPE, f"{name} takes {wanted}, not {len(call.type_args)}", call)

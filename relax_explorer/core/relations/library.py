@@ -6,7 +6,8 @@ little is known) or False (fails). A function may also raise `Mismatch` with the
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any, TypeAlias
 
 from relax_explorer.core.arith.prove import Answer, equal, product
@@ -159,7 +160,7 @@ def flatten(types: tuple[Any, ...], inputs: int, attrs: dict[str, Any], reporter
         return Outcome.UNKNOWN
     if not dims:
         raise Mismatch("a scalar has no first dimension")
-    return reporter.unify(types[1], TensorType((dims[0], simplify(product(dims[1:]))), data.dtype))
+    return reporter.unify(types[1], TensorType((dims[0], simplify(_count(dims[1:]))), data.dtype))
 
 
 @_relation("Transpose")
@@ -189,7 +190,10 @@ def reduce(types: tuple[Any, ...], inputs: int, attrs: dict[str, Any], reporter:
         return Outcome.UNKNOWN
     given = attrs.get("axis")
     listed = range(len(dims)) if given is None else given if isinstance(given, (list, tuple)) else [given]
-    axes = {_axis(n, len(dims)) for n in listed}
+    axes = [_axis(n, len(dims)) for n in listed]
+    twice = next((n for n in axes if axes.count(n) > 1), None)
+    if twice is not None:
+        raise Mismatch(f"axis {twice} is given twice")
     kept = [
         p.IntImm(1) if n in axes else dim
         for n, dim in enumerate(dims)
@@ -244,7 +248,7 @@ def reshape(types: tuple[Any, ...], inputs: int, attrs: dict[str, Any], reporter
         new.append(dims[n] if given == 0 else None if given == -1 else p.as_prim(given))
     if new.count(None) > 1:
         raise Mismatch("newshape has -1 more than once")
-    total, rest = product(dims), product([dim for dim in new if dim is not None])
+    total, rest = _count(dims), _count([dim for dim in new if dim is not None])
     if None in new:
         if equal(simplify(p.FloorMod(total, rest)), p.IntImm(0)) is Answer.NO:
             raise Mismatch(f"{total} elements cannot be divided by {rest}")
@@ -321,6 +325,14 @@ def _numbers(value: object, name: str) -> list[int]:
     if not isinstance(value, (list, tuple)) or any(type(n) is not int for n in value):
         raise Mismatch(f"{name} is {value}, not a list of whole numbers")
     return list(value)
+
+
+def _count(dims: Sequence[p.PrimExpr]) -> p.PrimExpr:
+    """The number of elements of a shape."""
+    literal = prod([dim.value for dim in dims if isinstance(dim, p.IntImm)])
+    if literal > p.INT64_MAX:
+        raise Mismatch(f"there are {literal} elements, which does not fit int64")
+    return product(dims)
 
 
 def _axis(axis: object, rank: int) -> int:

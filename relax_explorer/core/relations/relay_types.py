@@ -67,9 +67,9 @@ class Hole:
         return f"?{self.number}"
 
 
-def dim_hole() -> p.PrimVar:
-    """A dimension that is not known yet."""
-    return p.PrimVar(f"?d{next(_numbers[0])}")
+def dim_hole(name: str = "d") -> p.PrimVar:
+    """A dimension that is not known yet, maybe of a variable of this name."""
+    return p.PrimVar(f"?{name}{next(_numbers[0])}")
 
 
 def is_dim_hole(var: p.PrimVar) -> bool:
