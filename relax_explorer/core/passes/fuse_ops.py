@@ -149,6 +149,7 @@ class _Group:
     name: str = "fused"
     slots: dict[object, int] = field(default_factory=dict)  # numbers of the variables of the new function
     parts: list[object] = field(default_factory=list)  # equal for groups with equal functions
+    unnamed: int = 0  # the parameters that are named after their number
     own: set[e.Expr | None] = field(default_factory=set)  # the variables that the group binds
 
     def __post_init__(self) -> None:
@@ -181,14 +182,13 @@ class _Group:
             return leaf.value
         key = _key(leaf)
         if key not in self.slots:
-            unnamed = sum(name.startswith("param_") for _, name, *_ in self.inputs)
-            self._param(
-                key, leaf.name if isinstance(leaf, e.Var) else _length(leaf) or f"param_{unnamed}", leaf
-            )
+            name = leaf.name if isinstance(leaf, e.Var) else _length(leaf)
+            self._param(key, name or f"param_{self.unnamed}", leaf)
         return self.slots[key]
 
     def _param(self, key: object, name: str, argument: e.Expr) -> None:
         self.slots[key] = len(self.slots)
+        self.unnamed += name.startswith("param_")
         self.inputs.append((key, name, argument, _param_info(argument)))
 
     def _field(self, binding: e.Binding, value: e.TupleGetItem) -> None:
@@ -206,7 +206,7 @@ class _Group:
 
     def _lengths(self) -> tuple[p.PrimVar, ...]:
         """Shape variables of the group that its parameters do not tell."""
-        infos = [info for *_, info in self.inputs]
+        infos = dict.fromkeys([info for *_, info in self.inputs])
         told = {dim for info in infos for dim in defined_dims(info)}
         used = dict.fromkeys(dim for info in infos for dim in all_dims(info))
         used.update(dict.fromkeys(self.dims))
