@@ -5,6 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import relax_explorer as rxe
+from relax_explorer.core import ops
+from relax_explorer.core.arith.prove import Answer
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import dtype
@@ -20,6 +23,7 @@ from relax_explorer.core.relations.adapt import (
 )
 from relax_explorer.core.relations.relay_types import Hole, TensorType, TupleType
 from relax_explorer.core.relations.solver import Outcome
+from relax_explorer.core.shapes.residual import shape_checks
 
 FLOAT, INT = dtype("float32"), dtype("int32")
 N, M = p.PrimVar("n"), p.PrimVar("m")
@@ -182,3 +186,43 @@ def test_an_operator_without_an_implementation_says_so() -> None:
     failing = relation_op("my.fails", my_own, ("x",))
     with pytest.raises(InferFailure, match="my_own"):
         inferred(failing, tensor(2))
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "left"),
+    [
+        ('("n", "k")', '("j", "m")', ["k == j"]),
+        ('("n", "k")', '("k", "m")', []),
+        ('("n", 4)', '("j + 2", "m")', ["4 == j + 2"]),
+        ('("a", "n", "k * 2")', '("a", "j", "m")', ["k * 2 == j"]),
+    ],
+)
+def test_lengths_that_a_relation_cannot_compare_are_left_to_the_run(x: str, y: str, left: list[str]) -> None:
+    op = relation_op("my.matmul", "Matmul", ("a", "b"), impl=np.matmul)
+    ops.register(op)
+    try:
+        for name in ("matmul", 'op("my.matmul", '):
+            call = f"R.{name}x, y)" if name.startswith("op") else f"R.{name}(x, y)"
+            program = rxe.normalize(rxe.parse(HEAD.format(x=x, y=y, call=call)))
+            checks = [one for one in shape_checks(program) if one.kind == "operator"]
+            assert [one.text for one in checks if one.answer is Answer.UNKNOWN] == left
+    finally:
+        ops.unregister("my.matmul")
+
+
+HEAD = """@R.function
+def main(x: R.Tensor({x}, "float32"), y: R.Tensor({y}, "float32"), s: R.Shape(["n", "k", "j", "a"])):
+    n, k, j, m, a = T.int64(), T.int64(), T.int64(), T.int64(), T.int64()
+    with R.dataflow():
+        w = {call}
+        R.output()
+    return x
+"""
+
+
+def test_lengths_without_a_name_are_no_checks() -> None:
+    rule, site = relation_to_infer("Reshape"), Site(None)
+    assert rule(site, s.TensorStructInfo(None, FLOAT, 2), newshape=(2, 3)) == tensor(2, 3)
+    assert site.obligations == []
+    assert rule(site, tensor(N, M), newshape=(2, 3)) == tensor(2, 3)
+    assert [(str(a), str(b)) for a, b in site.obligations] == [("n * m", "6")]

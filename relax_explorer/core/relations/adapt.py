@@ -75,7 +75,8 @@ def solve_one(
 def relation_to_infer(relation: str | Relation) -> Callable[..., s.StructInfo]:
     """A StructInfo rule `(at, *infos, **attributes)` of a relation, given itself or by name.
 
-    A relation that fails refuses the call. One that cannot tell leaves the unknown parts of the result unknown.
+    A relation that fails refuses the call. One that cannot tell leaves the unknown parts of the result unknown, and lengths that
+    must be equal to the run.
     """
     name = relation if isinstance(relation, str) else getattr(relation, "__name__", "relation")
     function = RELATIONS[relation] if isinstance(relation, str) else relation
@@ -89,6 +90,9 @@ def relation_to_infer(relation: str | Relation) -> Callable[..., s.StructInfo]:
         if item.outcome is Outcome.FAILS:
             reason = f": {item.reason}" if item.reason else ""
             raise at.fail(codes.RELATION_FAILS, f"{solver.text(item)} does not hold{reason}")
+        for a, b in solver.open_now():
+            if not any(map(is_dim_hole, p.free_vars(a, b))):
+                at.oblige(a, b)
         return to_info(result)
 
     return infer
