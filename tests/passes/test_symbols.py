@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 import relax_explorer as rxe
+from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.walk import bindings
+from relax_explorer.core.passes import normalize_global_var
 from relax_explorer.core.passes.pipeline import run_step, steps
 
 TEXT = """
@@ -61,6 +63,24 @@ def test_references_follow_their_functions() -> None:
     assert rxe.apply_pass(result, "NormalizeGlobalVar") is result
 
 
+def test_only_functions_that_mention_a_renamed_one_are_looked_through(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    before = rxe.normalize(rxe.parse(TEXT))
+    seen, sequence = set[e.SeqExpr](), normalize_global_var._Renamer.sequence
+
+    def counted(renamer: normalize_global_var._Renamer, seq: e.SeqExpr) -> e.SeqExpr:
+        seen.add(seq)
+        return sequence(renamer, seq)
+
+    monkeypatch.setattr(normalize_global_var._Renamer, "sequence", counted)
+    result = rxe.apply_pass(before, "NormalizeGlobalVar")
+    assert {name for name, fn in before.relax_functions.items() if fn.body in seen} == {"main", "held"}
+    seen.clear()
+    assert rxe.apply_pass(result, "NormalizeGlobalVar") is result
+    assert not seen
+
+
 def test_changed_bindings_are_recorded() -> None:
     before = rxe.normalize(rxe.parse(TEXT))
     outcome = run_step(steps("NormalizeGlobalVar")[0], before)
@@ -68,7 +88,7 @@ def test_changed_bindings_are_recorded() -> None:
     old = {binding for fn in before.relax_functions.values() for binding in bindings(fn)}
     after = {binding for fn in outcome.module.relax_functions.values() for binding in bindings(fn)}
     assert after - old <= new
-    assert len(after - old) == 6
+    assert len(after - old) == 5  # that of `f1` stays
 
 
 def test_two_functions_of_one_symbol_are_refused() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from relax_explorer.core.check.call_graph import mentioned
 from relax_explorer.core.check.emission import FreshNames
 from relax_explorer.core.codes import passes as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure, Label
@@ -21,10 +22,11 @@ def normalize_global_var(module: IRModule, at: PassSite) -> IRModule:
     same symbol.
     """
     names = _names(module)
-    renamer = _Renamer(names, at)
+    renamed = {name: new for name, new in names.items() if new != name}
+    renamer = _Renamer(renamed, at)
     functions = {}
     for name, fn in module.functions.items():
-        if isinstance(fn, e.Function):
+        if isinstance(fn, e.Function) and not renamed.keys().isdisjoint(mentioned(fn)):
             fn = replace(fn, body=renamer.sequence(fn.body))
         functions[names[name]] = fn
     return module.having(functions)
