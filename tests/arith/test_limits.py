@@ -152,3 +152,24 @@ def test_beyond_the_limit_an_expression_comes_back_as_it_is() -> None:
     assert equal(large, N) is Answer.UNKNOWN
     nearly = chain(SIZE_LIMIT // 2 - 2, lambda total, n: total + N)
     assert str(simplify(nearly)) == f"x + n * {SIZE_LIMIT // 2 - 2}"
+
+
+@pytest.mark.parametrize("divisor", [2, -2, 3])
+@pytest.mark.parametrize("most", [None, 3, -1])
+@pytest.mark.parametrize(("low", "high"), [(0, 3), (1, 9), (6, 8), (4, 5), (5, 12)])
+def test_quotients_that_round_towards_zero_are_known_exactly(
+    divisor: int, most: int | None, low: int, high: int
+) -> None:
+    dividend: p.PrimExpr = N - 5 if most is None else p.Min(N - 5, p.IntImm(most))
+    quotient = p.Div(dividend, p.IntImm(divisor))
+    facts = [p.GE(N, p.IntImm(low)), p.LE(N, p.IntImm(high))]
+    values = [value(quotient, {N: length}) for length in range(low, high + 1)]
+    for compare, holds in ((p.LE, int.__le__), (p.GE, int.__ge__)):
+        for bound in range(-4, 5):
+            found = {holds(one, bound) for one in values if one is not None}
+            expected = Answer.UNKNOWN if len(found) == 2 else Answer.YES if found == {True} else Answer.NO
+            assert prove_under(facts, compare(quotient, p.IntImm(bound))) is expected, (
+                values,
+                compare,
+                bound,
+            )

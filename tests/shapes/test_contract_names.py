@@ -299,3 +299,9 @@ def test_what_a_primitive_promises_is_asserted_unless_its_rule_tells_it() -> Non
     assert runs(text, vector(1), vector(3)) == [False, False]
     sure = text.replace("m", "n").replace("let q : Tensor([?]", "let q : Tensor([1]")
     assert runs(sure, vector(1), vector(1)) == [True, True]
+
+
+def test_a_function_with_the_name_of_a_primitive_has_no_rule() -> None:
+    add = "@add = fn(x : Tensor([n], int8), y : Tensor([n], int8)) : Tensor([n], int8) { @concat([x, y], axis=0) }\n"
+    text = add + "let p : Tensor([3], int8) = ..; let q : Tensor([3], int8) = ..; let r = @add(p, q)"
+    assert runs(text, vector(3), vector(3)) == [False, False]
