@@ -14,6 +14,7 @@ from tests.oracle import (
     test_pass_results,
     test_pattern_passes,
     test_signature_passes,
+    test_whole_programs,
 )
 from tests.support.known_differences import reasons
 from tests.support.oracle import Oracle
@@ -24,6 +25,7 @@ KNOWN = {
     **test_pass_results.DIFFERENT,
     **test_signature_passes.DIFFERENT,
     **test_pattern_passes.DIFFERENT,
+    **test_whole_programs.DIFFERENT,
     **{("Gradient", title): row for title, row in test_gradient.DIFFERENT.items()},
     ("TopologicalSort", test_orders.CAPTURED.split(": ", 1)[1].rsplit(" #", 1)[0]): test_orders.ROW,
     **{("ToMixedPrecision", title): row for title, row in test_mixed_precision.DIFFERENT.items()},

@@ -12,6 +12,7 @@ from tests.support.known_differences import reasons
 from tests.support.oracle import Oracle
 from tests.support.pass_agreement import as_module, compare
 from tests.support.pass_variants import variants
+from tests.support.same_forms import with_sorted_shapes
 
 ROWS = (Path(__file__).parent / "differences.md").read_text(encoding="utf-8")
 HEAD = """
@@ -260,3 +261,28 @@ def test_another_difference_is_not_explained(
     monkeypatch.setattr(rxe, "apply_pass", wrong)
     assert why(oracle, kind) == ()
     assert any(found)
+
+
+SWAPPED = """
+@R.function(private=True)
+def f(x: R.Tensor(("n * m",), "float32"), s: R.Shape(["n", "m"])) -> R.Tensor(("n", "m"), "float32"):
+    n = T.int64()
+    m = T.int64()
+    y = R.reshape(x, R.shape([n, m]))
+    return y
+@R.function
+def main(x: R.Tensor(("k * 2",), "float32"), s: R.Shape(["k"])):
+    k = T.int64()
+    y = Module.f(x, R.shape([k, 2]))
+    return y
+"""
+
+
+@pytest.mark.parametrize(("wanted", "given"), [('["m", "n"]', "[2, k]"), ('["n", "m"]', "[k, 2]")])
+def test_the_order_of_lengths_is_the_same_in_a_function_and_its_calls(wanted: str, given: str) -> None:
+    one, other = [
+        with_sorted_shapes(rxe.normalize(rxe.parse(as_module(text))))
+        for text in (SWAPPED, SWAPPED.replace('["n", "m"]', wanted).replace("[k, 2]", given))
+    ]
+    assert rxe.structural_equal(rxe.normalize(one), rxe.normalize(other), map_free_vars=True)
+    assert "[k, 2]" in other.script()

@@ -9,8 +9,10 @@ import pytest
 
 import relax_explorer as rxe
 from tests.passes.test_inplace_calls import flat, overwritten, program, random_text
+from tests.support.known_differences import reasons
 from tests.support.oracle import Oracle
 from tests.support.pass_agreement import compare, programs, random_programs
+from tests.support.pass_variants import Variant
 
 CALLS = re.compile(r"R\.(?:add|subtract|multiply|divide|nn\.relu|nn\.silu)\(")
 
@@ -74,7 +76,9 @@ def test_programs_are_changed_as_by_tvm(oracle: Oracle) -> None:
         # addresses of their variables: it is asked again.
         answers = (compare(oracle, chosen[title], ("DataflowUseInplaceCalls", {})).kind for _ in range(8))
         found[title] = next((kind for kind in answers if kind != "differ"), "differ")
-    assert [title for title, kind in found.items() if kind == "differ"] == []
+    different = [title for title, kind in found.items() if kind == "differ"]
+    of = Variant("DataflowUseInplaceCalls")
+    assert [title for title in different if not reasons(oracle, chosen[title], of)] == []
     assert list(found.values()).count("agree") >= 40
 
 

@@ -26,6 +26,7 @@ from tests.support.same_forms import (
     with_made_constants,
     with_opaque_closures,
     with_sorted_lengths,
+    with_sorted_shapes,
 )
 from tests.support.without_subjects import (
     Change,
@@ -236,6 +237,7 @@ REASONS = [
     Reason("Numbers among the operands", frozenset({"BindSymbolicVars"}), theirs=with_folded_numbers),
     Reason("Constant that a call may overwrite", frozenset({"InlinePrivateFunctions"}), ours=with_direct_constants, theirs=with_direct_constants),
     Reason("RemoveUnusedParameters: the order", LENGTHS, ours=with_sorted_lengths, theirs=with_sorted_lengths),
+    Reason("The order of several lengths", frozenset({"FuseOps", "FuseOpsByPattern"}), ours=with_sorted_shapes, theirs=with_sorted_shapes),
     Reason("Closure that a function returns", LIFTING, ours=with_opaque_closures, theirs=with_opaque_closures),
 ]  # fmt: skip
 """The rows that are recognised, narrow ones first."""

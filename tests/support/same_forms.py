@@ -122,6 +122,38 @@ def _order(fn: e.Function) -> list[int]:
     return sorted(range(len(fn.params)), key=place)
 
 
+def with_sorted_shapes(module: IRModule) -> IRModule:
+    """The lengths that a private function gets as its last parameter stand in the order in which it reads them."""
+    orders: dict[str, list[int]] = {}
+    editor = ModuleEditor(module)
+    for name, fn in module.relax_functions.items():
+        info = fn.params[-1].struct_info if fn.params else None
+        if not fn.is_private or not isinstance(info, s.ShapeStructInfo) or info.values is None:
+            continue
+        infos = [*[param.struct_info for param in fn.params[:-1]], fn.ret_struct_info]
+        read: list[p.PrimExpr] = list(
+            dict.fromkeys(dim for one in infos if one is not None for dim in all_dims(one))
+        )
+        if not set(info.values) <= set(read):
+            continue
+        values = info.values
+        orders[name] = sorted(range(len(values)), key=lambda number: read.index(values[number]))
+        last = e.Var("lengths", s.ShapeStructInfo(tuple([values[number] for number in orders[name]])))
+        editor.replace(name, replace(fn, params=(*fn.params[:-1], last), struct_info=None))
+    if not orders:
+        return module
+
+    def permuted(value: e.Expr) -> e.Expr:
+        if type(value) is not e.Call or not isinstance(value.op, e.GlobalVar) or value.op.name not in orders:
+            return value
+        *args, shape = value.args
+        assert isinstance(shape, e.ShapeExpr)
+        lengths = tuple([shape.values[number] for number in orders[value.op.name]])
+        return replace(value, args=(*args, e.ShapeExpr(lengths, s.ShapeStructInfo(lengths))))
+
+    return _each_value(editor.done(), permuted)
+
+
 def with_opaque_closures(module: IRModule) -> IRModule:
     """Closures are objects, and each call of a variable is one that no pass knows."""
 

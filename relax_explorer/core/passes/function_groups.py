@@ -191,9 +191,10 @@ class _FunctionOfGroup:
         result = fields[0] if len(fields) == 1 else e.tuple_of(fields)
         infos = [param.struct_info or s.OBJECT for param in params.values()]
         inner = [info for binding in bindings for info in _infos(binding)]
-        dims = dict.fromkeys(dim for info in (*inner, *infos) for dim in all_dims(info))
+        dims = dict.fromkeys(dim for info in (*infos, *inner) for dim in all_dims(info))
         known = {dim for info in infos for dim in defined_dims(info)}
-        self.lengths = tuple([dim for dim in dims if dim not in known])
+        unknown = [dim for dim in dims if dim not in known]
+        self.lengths = tuple(unknown[::-1])  # the order that TVM gives mostly
         whole = list(params.values())
         if self.lengths:  # no other parameter tells them
             whole.append(e.Var("tir_vars", s.ShapeStructInfo(self.lengths)))

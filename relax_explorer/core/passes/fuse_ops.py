@@ -210,7 +210,7 @@ class _Group:
         told = {dim for info in infos for dim in defined_dims(info)}
         used = dict.fromkeys(dim for info in infos for dim in all_dims(info))
         used.update(dict.fromkeys(self.dims))
-        return tuple([dim for dim in used if dim not in told])
+        return tuple([dim for dim in used if dim not in told])[::-1]  # the order that TVM gives mostly
 
     @cached_property
     def dims(self) -> dict[p.PrimVar, None]:
