@@ -182,6 +182,9 @@ def main(x: R.Tensor("float32", ndim=1)):
         ({"binding_map": {"n": -1}}, "the value -1"),
         ({"binding_map": {"n": 1.5}}, "the value 1.5"),
         ({"binding_map": {"n": True}}, "the value True"),
+        ({"binding_map": {"n": 2**63}}, "the value 9223372036854775808"),
+        ({"binding_map": "n=4,m=9223372036854775808"}, "gives 'm' the value 9223372036854775808"),
+        ({"binding_map": "n=" + "9" * 5000}, "gives 'n' the value 9223372036854775808"),
     ],
 )
 def test_values_without_a_meaning_are_refused(options: dict[str, Any], said: str) -> None:

@@ -137,6 +137,7 @@ def test_without_lengths_nothing_changes() -> None:
         ("layer", "k=3", "no parameter of 'layer' binds a shape variable 'k'"),
         ("layer", "", "no length is given"),
         ("layer", "n=-1", "bindings is 'n=-1'"),
+        ("layer", "n=9223372036854775808", "bindings gives 'n' the value 9223372036854775808"),
         ("layer", "n=1,n=2", "bindings is 'n=1,n=2'"),
         ("layer", "n", "bindings is 'n'"),
         ("nothing", "n=1", "the module has no Relax function 'nothing'"),

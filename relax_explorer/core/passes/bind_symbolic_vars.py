@@ -83,13 +83,13 @@ def read_lengths(values: Mapping[str, int] | str, option: str, origin: str) -> d
 
     if isinstance(values, str):
         pairs = [part.partition("=") for part in values.split(",") if part.strip()]
-        numbers = {name.strip(): int(text) for name, _, text in pairs if text.strip().isdecimal()}
-        if len(numbers) != len(pairs):
+        texts = {name.strip(): text.strip() for name, _, text in pairs if text.strip().isdecimal()}
+        if len(texts) != len(pairs):
             raise bad(f"is {values!r}", f'write {option}="n=4,m=8", each name once')
-        return numbers
+        values = {name: int(text) if len(text) < 100 else p.INT64_MAX + 1 for name, text in texts.items()}
     for name, value in values.items():
-        if type(value) is not int or value < 0:
-            raise bad(f"gives {name!r} the value {value!r}", "a length is a number from 0 on")
+        if type(value) is not int or not 0 <= value <= p.INT64_MAX:
+            raise bad(f"gives {name!r} the value {value!r}", "a length is a number from 0 on that fits int64")
     return dict(values)
 
 
