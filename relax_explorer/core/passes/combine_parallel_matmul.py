@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import replace as changed
 from functools import cached_property
+from itertools import pairwise
 from operator import is_
 
 from relax_explorer.core.arith.prove import Answer, shapes_equal
@@ -30,7 +31,8 @@ def combine_parallel_matmul(fn: e.Function, at: PassSite) -> e.Function:
     """Replace `matmul(x, a)` and `matmul(x, b)` by parts of `split(matmul(x, concat((a, b))))`.
 
     If all products of x have a bias, an activation (relu, gelu, gelu_tanh, silu) or both, so does the common one. As in TVM, the
-    products of x must stand in one block, with distinct variables as matrices, and matrices of one rank must have equal batches.
+    products of x must stand in one block, with distinct variables as matrices, and as biases if all have one, and matrices of one rank
+    must have equal batches.
     Of the matrices of unknown width, only the first one takes part.
     """
     combiner = _Combiner(fn, at)
@@ -94,6 +96,7 @@ class _Combiner:
         self.fn, self.at = fn, at
         self.bindings = list(bindings(fn))
         self.front: dict[e.Binding, list[e.Binding]] = {}
+        self.before: dict[e.Binding, e.Var] = {}  # of a new binding, the variable of the one before it
         self.replaced: dict[e.Binding, e.Binding] = {}
         self.has_parallels = False  # true if two products have the same left operand
         self.are_late = False  # true if a group reads something that is bound after its first result
@@ -136,7 +139,7 @@ class _Combiner:
                 groups = self._groups(branches)
                 for group in groups:
                     self._combine(group)
-                if groups:
+                if groups or not _are_apart(branches):
                     break
         return replace(self.fn, body=self._sequence(self.fn.body)) if self.front else self.fn
 
@@ -165,6 +168,7 @@ class _Combiner:
         read = (part for b in branches for part in (b.x, b.matrix, b.bias, b.product.var, b.last.var))
         if (
             not are_apart
+            or not _are_apart(branches)
             or len(blocks) > 1
             or any(self.memory.written(part) for part in read if part is not None)
         ):
@@ -206,6 +210,7 @@ class _Combiner:
             item = e.TupleGetItem(parts, group.index(branch), old.var.struct_info, old.span)
             self.replaced[old] = replace(old, value=item)
         self.front.setdefault(ordered[0].last, []).extend(new)
+        self.before.update({later: b.var for b, later in pairwise(new) if b.var is not None})
         self.at.record(tuple([b.last for b in ordered]), (*new, *[self.replaced[b.last] for b in ordered]))
 
     def _sequence(self, seq: e.SeqExpr) -> e.SeqExpr:
@@ -225,6 +230,11 @@ class _Combiner:
     def _nested(self, binding: e.Binding) -> e.Binding:
         return map_sequences(binding, self._sequence)
 
+    def _behind(self, new: e.Binding) -> Sequence[e.Var]:
+        """The variables behind which a new binding comes: those that it reads, and that of the new binding before it."""
+        before = self.before.get(new)
+        return reads(new) if before is None else (*reads(new), before)
+
     def _when_ready(self, bindings: Sequence[e.Binding]) -> Iterator[e.Binding]:
         """The bindings in order, each as soon as those that it reads are there."""
         missing = {binding.var for binding in bindings if binding.var is not None}
@@ -234,7 +244,7 @@ class _Combiner:
             while stack:
                 current = stack.pop()
                 number = self.facts.number.get(current)
-                read = reads(current) if number is None else self.facts.operands[number]
+                read = self._behind(current) if number is None else self.facts.operands[number]
                 needed = next((var for var in read if var in missing and var is not current.var), None)
                 if needed is not None:
                     waiting.setdefault(needed, []).append(current)
@@ -249,6 +259,12 @@ def _preference(branches: list[_Branch]) -> tuple[int, int]:
     """Larger groups come first, then those with activation and bias."""
     branch = branches[0]
     return -len(branches), -(2 * bool(branch.activation) + (branch.bias is not None))
+
+
+def _are_apart(branches: list[_Branch]) -> bool:
+    """True if the biases are distinct variables."""
+    biases = [branch.bias for branch in branches if branch.bias is not None]
+    return len(set(biases)) == len(biases) and all(isinstance(bias, e.Var) for bias in biases)
 
 
 def _fit(group: list[_Branch]) -> bool:

@@ -79,6 +79,8 @@ def _folded(call: e.Call, walk: Rewriter, operators: bool) -> e.Expr | None:
         return None
     if call.op is e.op_ref("relax.tensor_to_shape"):
         return _shape_value(call)
+    if call.op is e.op_ref("relax.shape_to_tensor"):
+        return _lengths_value(call)
     return _operator_value(call, walk) if type(call.op) is e.OpRef else None
 
 
@@ -106,6 +108,16 @@ def _shape_value(call: e.Call) -> e.Expr | None:
         return None
     lengths = tuple([p.IntImm(int(length), INT64) for length in arg.data])
     return e.ShapeExpr(lengths, s.ShapeStructInfo(lengths), call.span)
+
+
+def _lengths_value(call: e.Call) -> e.Expr | None:
+    """The lengths of a shape as a tensor, if the StructInfo of the shape tells them."""
+    info = call.args[0].struct_info
+    dims = info.values if isinstance(info, s.ShapeStructInfo) else None
+    if dims is None or not all(isinstance(dim, p.IntImm) for dim in dims):
+        return None
+    lengths = [dim.value for dim in dims if isinstance(dim, p.IntImm)]
+    return _constant(np.array(lengths, np.int64), call.struct_info, call)
 
 
 def _operator_value(call: e.Call, walk: Rewriter) -> e.Expr | None:

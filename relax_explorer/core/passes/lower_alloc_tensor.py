@@ -50,11 +50,13 @@ def lower_alloc_tensor(fn: e.Function, at: PassSite) -> e.Function:
 
 
 def bytes_of(lengths: tuple[p.PrimExpr, ...], dtype: DType) -> p.PrimExpr:
-    """The size of a tensor in bytes: the bytes of an element times the number of elements."""
+    """The size of a tensor in bytes: the bytes of an element times the number of elements, without factors of 1."""
     size: p.PrimExpr = p.IntImm((dtype.bits * dtype.lanes + 7) // 8, INT64)
     for length in lengths:
         if isinstance(size, p.IntImm) and isinstance(length, p.IntImm):
             size = p.IntImm(size.value * length.value, INT64)
-        else:
+        elif getattr(size, "value", None) == 1 or getattr(length, "value", None) == 0:
+            size = length
+        elif getattr(length, "value", None) != 1:
             size = size * length
     return size

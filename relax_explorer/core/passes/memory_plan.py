@@ -262,7 +262,7 @@ def _bytes(lengths: tuple[p.PrimExpr, ...], dtype: DType, largest: dict[p.PrimVa
     product = rest[0]
     for length in rest[1:]:
         product = product * length
-    return number * product
+    return product if factor == 1 else number * product
 
 
 def _value(size: p.PrimExpr) -> object:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from relax_explorer.core.check.purity import stated
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.node import replace
@@ -10,27 +11,39 @@ from relax_explorer.core.passes.properties import NO_DATAFLOW, NORMAL_FORM, PURI
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
 
 
-@function_pass("RemovePurityChecking", requires=[NORMAL_FORM, NO_DATAFLOW], establishes=[PURITY_ERASED])
+@function_pass(
+    "RemovePurityChecking",
+    has_profiles=True,
+    requires=[NORMAL_FORM, NO_DATAFLOW],
+    establishes=[PURITY_ERASED],
+)
 def remove_purity_checking(fn: e.Function, at: PassSite) -> e.Function:
     """Mark pure functions `relax.force_pure`, nested ones included, and turn pure calls into ordinary ones.
 
     Later passes write into memory, which the checker of purity would refuse. `call_pure_packed` and `call_inplace_packed`
-    become calls of the packed function, `invoke_pure_closure` becomes `invoke_closure`.
+    become calls of the packed function, `invoke_pure_closure` becomes `invoke_closure`. A function that does not declare its purity
+    is as pure as its body; the profile `tvm` marks it in any case.
     """
-    return _forced(rewrite(fn, at, _rule))
+    return _forced(rewrite(fn, at, _rule), at)
 
 
-def _forced(fn: e.Function) -> e.Function:
+def _forced(fn: e.Function, at: PassSite) -> e.Function:
     info = fn.struct_info
-    if not isinstance(info, s.FuncStructInfo) or not info.pure or fn.attrs.get("relax.force_pure"):
+    if not isinstance(info, s.FuncStructInfo) or fn.attrs.get("relax.force_pure"):
         return fn
-    return replace(fn, attrs=fn.attrs.having(**{"relax.force_pure": True}))
+    attrs = fn.attrs.having(**{"relax.force_pure": True})
+    if info.pure:
+        return replace(fn, attrs=attrs)
+    if at.as_tvm and stated(fn) is None:
+        at.is_open = True  # it counts as pure now
+        return replace(fn, attrs=attrs, struct_info=None)
+    return fn
 
 
 def _rule(walk: Rewriter, binding: e.Binding) -> Answer:
     value = binding.value
     if type(value) is e.Function:
-        return replace(binding, value=_forced(value))
+        return replace(binding, value=_forced(value, walk.at))
     if type(value) is not e.Call or type(value.op) is not e.OpRef:
         return binding
     return replace(binding, value=_plain(value, value.op.name))

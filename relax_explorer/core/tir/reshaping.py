@@ -16,7 +16,10 @@ _Ends = dict[p.PrimVar, p.PrimExpr]  # the largest values of loop variables
 
 
 def is_reshape(fn: t.PrimFunc) -> bool:
-    """True if a PrimFunc of two buffers and lengths provably copies the first into the second in row-major order."""
+    """True if a PrimFunc of two buffers and lengths provably copies all of the first into the second in row-major order.
+
+    As in TVM, a copy into a tensor of rank 0 is none: the kernel has no loop.
+    """
     buffers = [param for param in fn.params if isinstance(param, Buffer)]
     store = _only_store(fn.body)
     if store is None or len(buffers) != 2 or fn.params[0] is not buffers[0]:
@@ -24,6 +27,8 @@ def is_reshape(fn: t.PrimFunc) -> bool:
     source, target = buffers
     value = store.value
     if type(value) is not BufferLoad or value.buffer is not source or store.buffer is not target:
+        return False
+    if not target.shape or equal(_size(source), _size(target)) is not Answer.YES:
         return False
     ends, values = _loops(fn.body)
     read = [substitute(index, values) for index in value.indices]
@@ -87,6 +92,14 @@ def _is_whole(written: Sequence[p.PrimExpr], ends: _Ends, target: Buffer) -> boo
             return False
     variables = [index for index in written if type(index) is p.PrimVar]
     return len(set(variables)) == len(variables)
+
+
+def _size(buffer: Buffer) -> p.PrimExpr:
+    """The number of elements."""
+    size: p.PrimExpr = p.IntImm(1, INT64)
+    for length in buffer.shape:
+        size = size * length
+    return size
 
 
 def _flat(indices: Sequence[p.PrimExpr], shape: Sequence[p.PrimExpr]) -> p.PrimExpr:
