@@ -141,6 +141,8 @@ class _FunctionOfGroup:
         self._slots: dict[
             e.Expr, int
         ] = {}  # numbers of the results of the group and of what comes from outside
+        self._constants: dict[tuple[int, object], e.Expr] = {}  # the first mention of each constant
+        self._again: dict[e.Expr, e.Expr] = {}  # later mentions of a constant, by the first one
         self._parts: list[object] = []
         for binding in group.bindings:
             self._note(binding)
@@ -172,6 +174,10 @@ class _FunctionOfGroup:
         kind = type(operand)
         if isinstance(operand, e.Tuple):
             return tuple(map(self._slot, operand.fields))
+        if type(operand) is e.Constant and operand.data is not None:
+            first = self._constants.setdefault((id(operand.data), operand.struct_info), operand)
+            if first is not operand:
+                self._again[operand] = operand = first
         if operand in self._slots:
             return self._slots[operand]
         if self._is_param(operand):
@@ -183,8 +189,10 @@ class _FunctionOfGroup:
     def function(self) -> e.Function:
         """The private function with a dataflow block."""
         params = self._params()
+        again = {later: params[first] for later, first in self._again.items() if first in params}
+        inside = {**params, **again}
         bindings = tuple(
-            [replace(binding, value=_inside(binding.value, params)) for binding in self.group.bindings]
+            [replace(binding, value=_inside(binding.value, inside)) for binding in self.group.bindings]
         )
         results: dict[e.Var, e.Expr] = {var: e.Var("gv", var.struct_info, var.span) for var in self.outputs}
         fields = tuple(results.values())
