@@ -18,7 +18,7 @@ from tests.oracle import (
 )
 from tests.support.known_differences import reasons
 from tests.support.oracle import Oracle
-from tests.support.pass_agreement import MATERIALS, Outcome, compare, programs, random_programs
+from tests.support.pass_agreement import MATERIALS, Outcome, compare, imported, programs, random_programs
 from tests.support.pass_variants import Variant, variants
 
 KNOWN = {
@@ -50,12 +50,17 @@ def main() -> int:
     parser.add_argument("-n", type=int, default=100, help="how many random programs")
     parser.add_argument("--seed", type=int, default=0, help="the first seed")
     parser.add_argument(
-        "--material", choices=[*MATERIALS], default="general", help="what the random programs are about"
+        "--material",
+        choices=[*MATERIALS, "imported"],
+        default="general",
+        help="what the random programs are about; with `imported`, the models of TVM's importers and no others",
     )
     parser.add_argument("--only", default="", help="a part of the names of programs")
     parser.add_argument("--show", type=int, default=3, help="how many differences to print")
     arguments = parser.parse_args()
-    texts = [*programs().items(), *random_programs(arguments.n, arguments.seed, arguments.material)]
+    texts = [*imported().items()]
+    if arguments.material != "imported":
+        texts = [*programs().items(), *random_programs(arguments.n, arguments.seed, arguments.material)]
     chosen = [(title, text) for title, text in texts if arguments.only in title]
     oracle = Oracle()
     for name in arguments.passes or passes.names():

@@ -20,6 +20,7 @@ from tests.support.pass_material import pass_material
 from tests.support.roundtrip import SAMPLES
 
 TESTS = Path(__file__).resolve().parent.parent
+IMPORTED = TESTS / "data" / "imported"
 HEADER = "# from tvm.script import ir as I, relax as R, tirx as T\n\n"
 
 
@@ -48,6 +49,12 @@ def programs() -> dict[str, str]:
         for path in model.stages:
             found[path.relative_to(CORPUS).as_posix()] = path.read_text(encoding="utf-8")
     return found
+
+
+@cache
+def imported() -> dict[str, str]:
+    """Models that TVM's importers made, by name."""
+    return {path.stem: path.read_text(encoding="utf-8") for path in sorted(IMPORTED.glob("*.py"))}
 
 
 MATERIALS = {"general": pass_material, "layers": layer_material, "losses": loss_material}

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import INT64
+from relax_explorer.core.ir.facts import variables
+from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.shapes.assumptions import Assumptions
 from relax_explorer.core.shapes.conditions import Demand
 from relax_explorer.core.tir import stmt as t
@@ -39,14 +41,21 @@ def callee_name(value: e.Expr) -> str:
 
 
 def is_lowered(fn: e.Function) -> bool:
-    """True if the function begins with a shape heap. Without lengths the heap is a null value in front of the checks."""
-    first = [binding.value for block in fn.body.blocks[:1] for binding in block.bindings[:2]]
-    names = [callee_name(value) for value in first]
+    """True if the function begins with a shape heap. Without lengths the heap is a null value in front of the checks.
+
+    Without parameters it is a null value that nothing but builtins reads.
+    """
+    first = [binding for block in fn.body.blocks[:1] for binding in block.bindings[:2]]
+    names = [callee_name(binding.value) for binding in first]
     if names[:1] == ["vm.builtin.alloc_shape_heap"]:
         return True
-    return names[:1] == ["relax.null_value"] and (
-        not fn.params or (len(names) > 1 and names[1].startswith("vm.builtin.check_"))
-    )
+    if names[:1] != ["relax.null_value"]:
+        return False
+    if fn.params:
+        return len(names) > 1 and names[1].startswith("vm.builtin.check_")
+    heap = first[0].var
+    values = [value for value in (*[b.value for b in bindings(fn)], fn.body.body) if heap in variables(value)]
+    return all(callee_name(value).startswith("vm.builtin.") for value in values)
 
 
 @dataclass

@@ -1,0 +1,120 @@
+metadata = tvm.ir.load_json("""{
+  \"root_index\": 13,
+  \"nodes\": [
+    {
+      \"type\": \"ffi.String\",
+      \"data\": \"ir.GenericConst\"
+    },
+    {
+      \"type\": \"None\"
+    },
+    {
+      \"type\": \"ir.PrimType\",
+      \"data\": {
+        \"span\": 1,
+        \"dtype\": \"int64\"
+      }
+    },
+    {
+      \"type\": \"int\",
+      \"data\": 1
+    },
+    {
+      \"type\": \"ir.IntImm\",
+      \"data\": {
+        \"span\": 1,
+        \"ty\": 2,
+        \"value\": 3
+      }
+    },
+    {
+      \"type\": \"ffi.Array\",
+      \"data\": [
+        4
+      ]
+    },
+    {
+      \"type\": \"relax.ShapeType\",
+      \"data\": {
+        \"span\": 1,
+        \"values\": 5,
+        \"ndim\": 1
+      }
+    },
+    {
+      \"type\": \"relax.expr.ShapeExpr\",
+      \"data\": {
+        \"span\": 1,
+        \"ty\": 6,
+        \"values\": 5
+      }
+    },
+    {
+      \"type\": \"ir.PrimType\",
+      \"data\": {
+        \"span\": 1,
+        \"dtype\": \"float32\"
+      }
+    },
+    {
+      \"type\": \"relax.TensorType\",
+      \"data\": {
+        \"span\": 1,
+        \"shape\": 7,
+        \"dtype\": 8,
+        \"vdevice\": 1,
+        \"ndim\": 1
+      }
+    },
+    {
+      \"type\": \"ffi.Tensor\",
+      \"data\": \"P6G0lvBAXt0AAAAAAAAAAAEAAAAAAAAAAQAAAAIgAQABAAAAAAAAAAQAAAAAAAAAAACAPw==\"
+    },
+    {
+      \"type\": \"ir.GenericConst\",
+      \"data\": {
+        \"span\": 1,
+        \"ty\": 9,
+        \"value\": 10
+      }
+    },
+    {
+      \"type\": \"ffi.Array\",
+      \"data\": [
+        11
+      ]
+    },
+    {
+      \"type\": \"ffi.Map\",
+      \"data\": [
+        0,
+        12
+      ]
+    }
+  ],
+  \"metadata\": {
+    \"tvm_version\": \"0.27.0.post1\"
+  }
+}""")
+# from typing import TypeVar
+# from tvm.script import ir as I
+# from tvm.script import relax as R
+
+N = TypeVar("N")
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((N, 3), dtype="float32")) -> R.Tensor((N, 3), dtype="float32"):
+        R.func_attr({"num_input": 1})
+        with R.dataflow():
+            lv: R.Tensor((N, 3), dtype="float32") = R.broadcast_to(metadata["ir.GenericConst"][0], R.shape([N, 3]))
+            lv1: R.Tensor((N, 3), dtype="float32") = R.broadcast_to(x, R.shape([N, 3]))
+            lv2: R.Tensor((N, 3), dtype="float32") = R.broadcast_to(lv, R.shape([N, 3]))
+            lv3: R.Tensor((2, N, 3), dtype="float32") = R.stack((lv1, lv2), axis=0)
+            lv4: R.Tensor((N, 3), dtype="float32") = R.max(lv3, axis=[0], keepdims=False)
+            lv5: R.Tensor((N, 3), dtype="float32") = R.broadcast_to(lv4, R.shape([N, 3]))
+            lv6: R.Tensor((N, 3), dtype="float32") = R.broadcast_to(x, R.shape([N, 3]))
+            lv7: R.Tensor((2, N, 3), dtype="float32") = R.stack((lv5, lv6), axis=0)
+            gv: R.Tensor((N, 3), dtype="float32") = R.min(lv7, axis=[0], keepdims=False)
+            R.output(gv)
+        return gv

@@ -1,0 +1,78 @@
+"""Passes give TVM's results on models that its importers made. They were not written for these tests."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import relax_explorer as rxe
+from relax_explorer.core import passes
+from tests.support.known_differences import reasons
+from tests.support.oracle import Oracle
+from tests.support.pass_agreement import compare, imported
+from tests.support.pass_variants import variants
+
+ROWS = (Path(__file__).parent / "differences.md").read_text(encoding="utf-8")
+CHOSEN = (
+    "module_extern", "module_llm", "module_llm_debug", "module_quant", "module_tuples", "onnx_attn_dyn", "onnx_convnet",
+    "onnx_embed_gelu", "onnx_where_cast", "onnx_range_mask", "onnx_scatter_nd",
+)  # fmt: skip
+# The first two make kernels of their own, which `test_legalized.py` and others run. TVM lacks the others, or they take options that
+# belong to one program.
+LEFT_OUT = frozenset(
+    [
+        "LegalizeOps",
+        "DispatchSortScan",
+        "ReplaceModule",
+        "SpecializeShapes",
+        "LowerWildcards",
+        "ElideChecks",
+        "EliminateShapeChecks",
+        "SimplifyShapes",
+        "BindParams",
+        "UpdateParamType",
+        "UpdateVDevice",
+        "Gradient",
+        "RunCodegen",
+    ]
+)
+PROFILED = frozenset(
+    {"RemovePurityChecking"}
+)  # TVM takes a function that does not declare its purity for pure
+DIFFERENT = {("ToMixedPrecision", "module_quant"): "Products of float16 tensors"}
+NO_FUNCTION = "RX0404"  # options name `main`, which a class of `nn` does not have
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in passes.names() if name in passes.own() and name not in LEFT_OUT]
+)
+def test_the_result_is_that_of_tvm(oracle: Oracle, name: str) -> None:
+    kinds = []
+    for variant in variants(name):
+        options = {**variant.options, "profile": "tvm"} if name in PROFILED else variant.options
+        for title in CHOSEN:
+            ready = oracle.apply(imported()[title], variant.before) if variant.before else None
+            if ready is not None and not ready.ok:
+                continue  # an earlier pass of TVM fails
+            given = imported()[title] if ready is None else ready.get()
+            outcome = compare(oracle, given, (name, options), variant.in_tvm)
+            kinds.append(outcome.kind)
+            if outcome.kind == "refused":
+                assert NO_FUNCTION in outcome.details, f"{title}: {outcome.details}"
+            elif outcome.kind == "differ" and not reasons(oracle, given, variant):
+                row = DIFFERENT.get((name, title), outcome.details)
+                assert f"| {row}" in ROWS, title
+    assert {"same", "agree"} & set(kinds)
+
+
+def test_every_model_is_read_printed_and_judged_as_by_tvm(oracle: Oracle) -> None:
+    assert len(imported()) > 50
+    judged = 0
+    for title, text in imported().items():
+        module = rxe.parse(text)
+        assert rxe.structural_equal(rxe.parse(module.script()), module), title
+        if oracle.parse(text, check_well_formed=False).ok:  # it does not read all that it prints
+            judged += 1
+            assert rxe.well_formed(module, profile="tvm") is oracle.parse(text).ok, title
+    assert judged > 50
