@@ -11,6 +11,7 @@ import relax_explorer as rxe
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.facts import forget, has_facts
 from relax_explorer.core.ir.walk import bindings
+from relax_explorer.core.passes import combine_parallel_matmul
 from tests.passes.test_passes import body
 from tests.passes.test_pattern_passes import in_graph
 from tests.support.roundtrip import function
@@ -163,3 +164,28 @@ def test_each_branch_may_have_operands_that_come_late(late: tuple[bool, bool]) -
     result = rxe.apply_pass(rxe.normalize(rxe.parse(text)), "CombineParallelMatmul")
     assert rxe.well_formed(result)
     assert sum("R.matmul" in line for line in body(result)) == 2
+
+
+@pytest.mark.parametrize("widths", [(2, 3, 4, 5), ("n", 3, 4, 5), (2, "n", 4, 5), (2, 3, "n", "k")])
+def test_products_are_placed_without_comparing_them(
+    widths: tuple[int | str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Comparing each product with the others would take a time that grows with the square of their number."""
+    shapes = [f'"{width}"' if isinstance(width, str) else str(width) for width in widths]
+    params = ", ".join([f'w{n}: R.Tensor((8, {shape}), "float32")' for n, shape in enumerate(shapes)])
+    lines = "\n".join([f"y{n} = R.matmul(x, w{n})" for n in range(len(widths))])
+    outputs = ", ".join([f"y{n}" for n in range(len(widths))])
+    text = function(in_graph(lines, outputs), f'x: R.Tensor((4, 8), "float32"), {params}')
+    module = rxe.normalize(rxe.parse(text))
+    with monkeypatch.context() as patch:
+        patch.setattr(combine_parallel_matmul._Branch, "__eq__", lambda one, other: pytest.fail("compared"))
+        result = rxe.apply_pass(module, "CombineParallelMatmul")
+    known = [n for n, width in enumerate(widths) if isinstance(width, int)]
+    unknown = [n for n, width in enumerate(widths) if isinstance(width, str)]
+    assert sum("R.matmul" in line for line in body(result)) == 1 + len(unknown[1:])
+    order = [*known, *unknown[:1]]
+    assert f"R.concat(({', '.join([f'w{n}' for n in order])}), axis=1)" in result.script()
+    assert all(
+        f"[{place}]" in next(line for line in body(result) if line.startswith(f"y{n}"))
+        for place, n in enumerate(order)
+    )

@@ -205,9 +205,10 @@ class _Combiner:
         )
         parts = build.emit(_split(group))
         new = list(build.bindings)
+        places = {branch.last: place for place, branch in enumerate(group)}
         for branch in ordered:
             old = branch.last
-            item = e.TupleGetItem(parts, group.index(branch), old.var.struct_info, old.span)
+            item = e.TupleGetItem(parts, places[old], old.var.struct_info, old.span)
             self.replaced[old] = replace(old, value=item)
         self.front.setdefault(ordered[0].last, []).extend(new)
         self.before.update({later: b.var for b, later in pairwise(new) if b.var is not None})
@@ -289,8 +290,12 @@ def _has_bias_like(branch: _Branch, first: e.Expr) -> bool:
 
 def _with_known_ends(group: list[_Branch]) -> list[_Branch]:
     """The branches of known width, then the first one of unknown width."""
-    known = [b for b in group if isinstance(s.lengths(b.matrix.struct_info)[-1], p.IntImm)]
-    return known + [branch for branch in group if branch not in known][:1]
+    known: list[_Branch] = []
+    others: list[_Branch] = []
+    for branch in group:
+        is_known = isinstance(s.lengths(branch.matrix.struct_info)[-1], p.IntImm)
+        (known if is_known else others).append(branch)
+    return known + others[:1]
 
 
 def _split(group: Sequence[_Branch]) -> e.Call:
