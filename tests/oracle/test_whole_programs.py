@@ -24,8 +24,6 @@ DIFFERENT = {
     ): "RewriteDataflowReshape of a kernel",
 }
 """(pass, heading of the program) → the first words of its row in `differences.md`, where no test of the subject tells."""
-OPEN = {("CallTIRRewrite", "Devices")}
-"""Differences without a reason."""
 REFUSED = {"RX0213", "RX0111", "RX0404"}
 """The codes of programs that a pass refuses by a row."""
 
@@ -42,7 +40,7 @@ def test_whole_programs_become_tvms(oracle: Oracle, name: str) -> None:
         if outcome.kind == "refused" and any(f"[{code}]" in outcome.details for code in REFUSED):
             continue
         heading = title.split(": ", 1)[1].rsplit(" #", 1)[0]
-        if outcome.kind not in ("differ", "refused") or (name, heading) in OPEN | DIFFERENT.keys():
+        if outcome.kind not in ("differ", "refused") or (name, heading) in DIFFERENT:
             continue
         if outcome.kind == "refused" or not reasons(oracle, given, of):
             unexplained.append(f"{heading}: {outcome.details[:300]}")

@@ -6,6 +6,8 @@ from relax_explorer.core.check.emission import FreshNames
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.node import replace
+from relax_explorer.core.ir.tensor_place import VDevice
+from relax_explorer.core.ops.kit.devices import declared_devices
 from relax_explorer.core.passes import machine_calls as m
 from relax_explorer.core.passes.contract import PassSite, function_pass
 from relax_explorer.core.passes.properties import (
@@ -91,8 +93,12 @@ def _allocation(info: s.StructInfo, at: PassSite, call: e.Call) -> e.Call:
 def _place(info: s.TensorStructInfo, at: PassSite) -> tuple[int, str]:
     """The number of the device of a tensor among the devices of the module, and its memory scope."""
     device = info.vdevice
-    if device is None:
+    if not isinstance(device, VDevice):
         return 0, "global"
-    devices = list(at.editor.global_infos.get("vdevice", ()))
-    number = devices.index(device) if device in devices else 0
-    return number, getattr(device, "memory_scope", "global")
+    same_kind = 0
+    for number, text in enumerate(at.editor.global_infos.get("vdevice", ())):
+        for kind, _, scope in declared_devices((text,)):
+            if (kind, same_kind) == (device.target, device.index):
+                return number, scope
+            same_kind += kind == device.target
+    return 0, device.scope or "global"
