@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from relax_explorer.core.arith.simplify import summed
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
-from relax_explorer.core.ir.fold import substitute
+from relax_explorer.core.ir.fold import FormedDims, substitute
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.substitute import Substitution
 from relax_explorer.core.ir.walk import bindings, defined_dims
@@ -20,7 +21,7 @@ def merge_lengths(fn: e.Function, at: PassSite) -> e.Function:
     lengths = known_lengths(fn)
     if not lengths:
         return fn
-    new = Substitution({}, lengths).function(fn)
+    new = Substitution({}, FormedDims(lengths, summed)).function(fn)
     at.is_open = True
     at.record_in_order(fn, new)
     return new
