@@ -15,7 +15,7 @@ from tests.support.pass_variants import variants
 
 ROWS = (Path(__file__).parent / "differences.md").read_text(encoding="utf-8")
 CHOSEN = (
-    "module_extern", "module_llm", "module_llm_debug", "module_quant", "module_tuples", "onnx_attn_dyn", "onnx_convnet",
+    "module_extern", "module_llm", "module_llm_debug", "module_mask", "module_quant", "module_tuples", "onnx_attn_dyn", "onnx_convnet",
     "onnx_embed_gelu", "onnx_where_cast", "onnx_range_mask", "onnx_scatter_nd",
 )  # fmt: skip
 # The first two make kernels of their own, which `test_legalized.py` and others run. TVM lacks the others, or they take options that

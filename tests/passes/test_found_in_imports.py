@@ -244,3 +244,41 @@ def test_a_null_value_is_no_shape_heap(lines: str, count: int) -> None:
     once = rxe.apply_pass(ready, "VMShapeLower")
     assert once.script().count("null_value") == count
     assert rxe.apply_pass(once, "VMShapeLower") is once
+
+
+@pytest.mark.parametrize(
+    ("value", "is_half"),
+    [
+        ("1.0", True),
+        ("65504.0", True),
+        ("-65504.0", True),
+        ("65505.0", False),
+        ("-1e9", False),
+        ("1e39", False),
+    ],
+)
+@pytest.mark.parametrize(
+    "line",
+    [
+        "z = R.add(m, R.const({}, 'float32'))",
+        "z = R.add(R.const([[1.0, 2.0, 3.0, {}]], 'float32'), m)",
+        "z = R.concat((m, R.const([[1.0, 2.0, 3.0, {}]], 'float32')), axis=0)",
+        "f = R.full(R.shape([4, 4]), R.const({}, 'float32'), dtype='float32')\nz = R.maximum(m, f)",
+    ],
+)
+@pytest.mark.filterwarnings("error")
+def test_a_constant_that_float16_does_not_hold_stays(line: str, value: str, is_half: bool) -> None:
+    lines = "m = R.matmul(x, x)\n" + line.format(value)
+    module = program(lines, "z", 'x: R.Tensor((4, 4), "float32")')
+    after = rxe.apply_pass(module, "ToMixedPrecision")
+    constants = [leaf for leaf in exprs(after["main"]) if type(leaf) is e.Constant]  # type: ignore[arg-type]
+    halved = [
+        b
+        for b in bindings(after["main"])
+        if getattr(b.value, "op", None) is e.op_ref("relax.astype") and type(b.value.args[0]) is e.Constant
+    ]  # type: ignore[arg-type,union-attr]
+    assert len(constants) == 1
+    assert bool(halved) is is_half
+    x = np.full((4, 4), 0.25, "float32")
+    want, have = rxe.run(module, "main", [x]), rxe.run(after, "main", [x])
+    assert np.array_equal(np.isinf(want), np.isinf(have))

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from operator import is_
 from typing import Annotated
 
+import numpy as np
+
 from relax_explorer.core.check.call_graph import mentioned
 from relax_explorer.core.codes import passes as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure
@@ -25,6 +27,7 @@ from relax_explorer.core.passes.pattern_rules import call
 from relax_explorer.core.passes.properties import NO_HIGH_LEVEL_OPS, NORMAL_FORM
 from relax_explorer.core.program.module import IRModule
 
+HALF_MAX = 65504.0  # the largest number of float16
 _FLOATS = (FLOAT16, FLOAT32)
 _ASTYPE = e.op_ref("relax.astype")
 _TO: dict[DType | None, Attrs] = {to: Attrs({"dtype": to}) for to in _FLOATS}
@@ -276,9 +279,11 @@ def _differs(info: s.StructInfo | None, to: DType | s.StructInfo | None) -> bool
 
 
 def _is_wide(arg: e.Expr) -> bool:
-    """True if an operand of FOLLOW asks for float32. As in TVM, constants don't, and a tuple that a variable holds does."""
+    """True if an operand of FOLLOW asks for float32. As in TVM, constants that float16 holds don't; a tuple that a variable holds does."""
     if type(arg) is e.Tuple:
         return any(map(_is_wide, arg.fields))
     if isinstance(arg.struct_info, s.TupleStructInfo):
         return True
-    return type(arg) is not e.Constant and _dtype(arg.struct_info) is FLOAT32
+    if _dtype(arg.struct_info) is not FLOAT32:
+        return False
+    return type(arg) is not e.Constant or (arg.data is not None and bool(np.any(np.abs(arg.data) > HALF_MAX)))

@@ -166,7 +166,8 @@ def read_number(reader: Reader, node: ast.expr) -> Any:
 def scalar_constant(reader: Reader, value: Any, target: DType | None, node: ast.expr) -> e.Constant:
     """A constant tensor from Python numbers."""
     try:
-        array = np.asarray(value) if target is None else np.asarray(value, dtype=target.to_numpy())
+        with np.errstate(over="ignore"):  # too large a number is infinite, as in TVM
+            array = np.asarray(value) if target is None else np.asarray(value, dtype=target.to_numpy())
     except (OverflowError, ValueError, TypeError) as error:
         raise reader.ctx.fail(
             codes.BAD_LITERAL, f"this does not fit {target or 'an array'}: {str(error)[:80]}", node
