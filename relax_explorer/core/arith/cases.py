@@ -75,9 +75,10 @@ def _split(atom: p.PrimExpr, case: Case) -> list[Case]:
     """The cases of an atom. A minimum in a product has one case if it is always the same operand: both are where these are equal."""
     if isinstance(atom, (p.Min, p.Max)) and any(atom in monomial for monomial in _products(case)):
         a, b = _value(atom.a), _value(atom.b)
+        plain = Case(*[tuple([one for one in part if all(len(m) < 2 for m in one)]) for part in case])
         for value, other in ((a, b), (b, a)):
             larger, smaller = (value, other) if isinstance(atom, p.Max) else (other, value)
-            if linear.impossible(*_with_bounds(case & at_least(smaller, larger, 1))):
+            if linear.impossible(*_with_bounds(plain & at_least(smaller, larger, 1))):
                 return [equals(whole(atom), value) & at_least(larger, smaller)]
     return _meaning(atom)
 
