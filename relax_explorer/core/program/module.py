@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from relax_explorer.core.ir.attrs import EMPTY, Attrs
 from relax_explorer.core.ir.expr import Function
+from relax_explorer.core.ir.interned import PerNode
 from relax_explorer.core.ir.node import owner_node
 from relax_explorer.core.shown import Shown
 from relax_explorer.core.source import Source
@@ -38,9 +40,9 @@ class IRModule(Shown):
         return name in self.functions
 
     @property
-    def relax_functions(self) -> dict[str, Function]:
-        """The Relax functions, by name."""
-        return {name: fn for name, fn in self.functions.items() if type(fn) is Function}
+    def relax_functions(self) -> Mapping[str, Function]:
+        """The Relax functions, by name. They are looked up once, for loops over functions ask for others."""
+        return _RELAX_FUNCTIONS.of(self, _relax_functions)
 
     def having(self, functions: Mapping[str, Any]) -> IRModule:
         """The module with these functions. The same object if no function changed."""
@@ -71,3 +73,10 @@ class IRModule(Shown):
 
     def __repr__(self) -> str:
         return f"<IRModule {self.name}: {', '.join(list(self.functions)[:5]) or 'empty'}{', …' * (len(self.functions) > 5)}>"
+
+
+_RELAX_FUNCTIONS: PerNode[Mapping[str, Function]] = PerNode()
+
+
+def _relax_functions(module: IRModule) -> Mapping[str, Function]:
+    return MappingProxyType({name: fn for name, fn in module.functions.items() if type(fn) is Function})

@@ -203,7 +203,7 @@ class Session(Shown):
                 (snapshot, candidate)
                 for is_private in (True, False)  # the last is tried first
                 for snapshot in stages
-                for candidate, fn in reversed(snapshot.module.relax_functions.items())
+                for candidate, fn in reversed([*snapshot.module.relax_functions.items()])
                 if fn.is_private is is_private
             ]
         )
