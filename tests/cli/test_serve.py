@@ -78,13 +78,14 @@ async def test_only_the_address_with_the_token_is_served() -> None:
     async with served(PROGRAM) as (process, address), aiohttp.ClientSession() as client:
         host, token = re.fullmatch(r"http://(127\.0\.0\.1:\d+)/([\w-]{32})/", address).groups()
         assert listening_at(int(host.split(":")[1])) == {"127.0.0.1"}
+        near = token[:-1] + ("y" if token.endswith("x") else "x")
         guesses = [
             "",
             "ws",
             "static/js/textual.js",
             "x/",
-            f"{token[:-1]}x/",
-            f"{token[:-1]}x/ws",
+            f"{near}/",
+            f"{near}/ws",
             f"x{token}/",
             f"%00/{token}/",
             f"{token.upper()}/ws",

@@ -77,10 +77,11 @@ def drop_unread(fn: e.Function, at: PassSite) -> e.Function:
                 live.keep(binding)
     doubtful.reverse()
     if doubtful:
-        what = "is kept: it" if keep_errors else "is dropped although it"
+        verb, it, them = ("is", "it", "it") if len(doubtful) == 1 else ("are", "they", "them")
+        what = f"{verb} kept: {it}" if keep_errors else f"{verb} dropped although {it}"
         names = ", ".join(repr(b.var.name) for b in doubtful[:3] if b.var is not None)
         others = f" and {len(doubtful) - 3} more" if len(doubtful) > 3 else ""
-        text = f"{names}{others} {what} may stop the run, and nothing reads it"
+        text = f"{names}{others} {what} may stop the run, and nothing reads {them}"
         at.report.say(codes.STOPS_UNREAD, text, doubtful[0], help=codes.STOPS_UNREAD.fix)
     live.keep_casts()  # those in an If that is kept now
 
