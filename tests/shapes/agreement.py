@@ -35,10 +35,10 @@ _VARIANTS = (
 )
 
 
-def findings(seed: int, counts: Counter[str], runs: int = 4) -> Iterator[str]:
-    """What disagrees in the program of a seed."""
+def findings(seed: int, counts: Counter[str], runs: int = 4, rich: bool = False) -> Iterator[str]:
+    """What disagrees in the program of a seed. `rich` adds a nested function, and conditions on lengths."""
     rng = np.random.default_rng(seed)
-    text = program(rng)
+    text = program(rng, rich)
     parsed = rxe.parse(text)
     if any(item.is_error for item in rxe.check(parsed)):
         counts["refused"] += 1
@@ -178,11 +178,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.shapes.agreement", description=__doc__)
     parser.add_argument("-n", type=int, default=1000, help="programs")
     parser.add_argument("--seed", type=int, default=0, help="the first seed")
+    parser.add_argument("--rich", action="store_true", help="with nested functions and conditions on lengths")
     arguments = parser.parse_args()
     counts: Counter[str] = Counter()
     start, wrong = time.monotonic(), 0
     for seed in range(arguments.seed, arguments.seed + arguments.n):
-        for text in findings(seed, counts):
+        for text in findings(seed, counts, rich=arguments.rich):
             wrong += 1
             print(text, flush=True)
         if (seed + 1) % 100 == 0:

@@ -28,6 +28,14 @@ def test_random_programs_agree(first: int) -> None:
     assert min(counts[name] for name in ("programs", "stopped", "ended", "derived")) > 3, counts
 
 
+@pytest.mark.parametrize("first", range(2000, 2060, 15))
+def test_random_programs_with_nested_functions_and_conditions_agree(first: int) -> None:
+    counts: Counter[str] = Counter()
+    found = [text for seed in range(first, first + 15) for text in findings(seed, counts, rich=True)]
+    assert found == []
+    assert min(counts[name] for name in ("programs", "stopped", "ended", "derived")) > 1, counts
+
+
 Plant = Callable[[pytest.MonkeyPatch], None]
 
 

@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 
-from tests.support.random_lengths import array, value
+from tests.support.random_lengths import INNER, TEST, array, value
 
 _PARAMETER = re.compile(r"(\w+): R\.Tensor\(\('([^']+)', '([^']+)'\), 'float32'\)")
 _STATEMENT = re.compile(r"^( +)(\w+) = (.*)$")
@@ -27,17 +27,21 @@ def reference(text: str, lengths: dict[str, int], flag: bool) -> np.ndarray | in
     for name, *dims in _PARAMETER.findall(lines[start]):
         values[name] = array([value(dim, lengths) for dim in dims])
     taken, branch = True, 0
-    for number, line in enumerate(lines[start + 2 :], start + 3):
+    first = start + 2 + (len(INNER.splitlines()) if INNER in text else 0)
+    for number, line in enumerate(lines[first:], first + 1):
         words = line.strip()
-        if words in ("if flag:", "else:"):
-            taken, branch = flag is (words == "if flag:"), 12
+        if words == "else:":
+            taken = not taken
+            continue
+        if words.startswith("if "):
+            taken, branch = (flag if words == "if flag:" else lengths["n"] == 2), 12
             continue
         found = _STATEMENT.match(line)
         if found is None:
             return values[words.removeprefix("return ")]
         if len(found[1]) < branch:
             taken, branch = True, 0
-        if not taken:
+        if not taken or found[3] == TEST:
             continue
         try:
             values[found[2]] = _computed(found[3], values, lengths)
@@ -57,6 +61,9 @@ def _computed(text: str, values: dict[str, np.ndarray], lengths: dict[str, int])
         parts, axis = [values[name] for name in joined[1].split(", ")], int(joined[2])
         _if(len({part.shape[1 - axis] for part in parts}) == 1, parts[0])
         return np.asarray(np.concatenate(parts, axis))
+    if text.startswith("inner("):
+        squared = values[text.removeprefix("inner(").removesuffix(")")]
+        return np.asarray(_if(squared.shape == (lengths["n"], lengths["m"]), squared) ** 2)
     pair = _OF_TWO.fullmatch(text)
     if pair is None:
         return values[text]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -22,8 +23,15 @@ class Module:
 """
 
 
-def program(rng: np.random.Generator) -> str:
-    """Three tensors, then casts, sums, calls and branches over them."""
+INNER = """        @R.function
+        def inner(r: R.Tensor((n, m), "float32")) -> R.Tensor((n, m), "float32"):
+            return R.multiply(r, r)
+"""
+TEST = "R.astype(R.min(R.astype(R.equal(R.shape_to_tensor(R.shape([n])), R.const([2], 'int64')), 'int8')), 'bool')"
+
+
+def program(rng: np.random.Generator, rich: bool = False) -> str:
+    """Three tensors, then casts, sums, calls and branches over them. `rich` adds a nested function, and conditions on lengths."""
     shapes = {name: [str(rng.choice(LENGTHS[:3])), str(rng.choice(LENGTHS))] for name in "xyz"}
     shapes["x"], shapes["y"][0], shapes["z"][0] = (
         ["n", "m"],
@@ -33,12 +41,15 @@ def program(rng: np.random.Generator) -> str:
     parameters = ", ".join(
         f"{name}: R.Tensor(({', '.join(map(repr, dims))}), 'float32')" for name, dims in shapes.items()
     )
-    lines = [HEAD.format(parameters=parameters)]
+    nested = rich and bool(rng.integers(2))
+    lines = [HEAD.format(parameters=parameters), INNER if nested else ""]
     names = ["x", "y", "z"]
 
     def one(indent: str, number: int) -> str:
         a, b = rng.choice(names, 2)
-        kind = rng.integers(6)
+        kind = rng.integers(6 + nested)
+        if kind == 6:
+            return f"{indent}v{number} = inner({a})\n"
         if kind == 4:
             return f"{indent}v{number} = R.matmul({a}, {b})\n"
         if kind == 5:
@@ -51,14 +62,34 @@ def program(rng: np.random.Generator) -> str:
         return f"{indent}v{number} = R.match_cast({a}, R.Tensor(({first}, {second}), 'float32'))\n"
 
     for number in range(int(rng.integers(1, 5))):
-        if rng.integers(5) == 0:
-            lines.append("        if flag:\n" + one(" " * 12, 10 * number + 100))
-            lines.append(f"            w{number} = x\n        else:\n" + one(" " * 12, 10 * number + 101))
-            lines.append(f"            w{number} = x\n")
+        if rng.integers(2 if rich else 5) == 0:
+            lines.append(_branches(rng, rich, number, one))
         else:
             lines.append(one(" " * 8, number))
             names.append(f"v{number}")
     return "".join(lines) + f"        return {names[-1]}\n"
+
+
+def _branches(rng: np.random.Generator, rich: bool, number: int, one: Callable[[str, int], str]) -> str:
+    """An If over the flag, or over n == 2. That is known in the first branch only: a cast behind the If may fail.
+
+    In the other branch it would always fail, so that a correct checker refuses the program.
+    """
+    inner, first = " " * 12, 10 * number + 100
+    cast = "{}v{} = R.match_cast(x, R.Tensor((2, m), 'float32'))\n"
+    head, parts = "        if flag:\n", (one(inner, first), one(inner, first + 1), "")
+    if rich and rng.integers(4):
+        head = f"        c{number} = {TEST}\n        if c{number}:\n"
+        if rng.integers(4):
+            parts = (
+                cast.format(inner, first),
+                parts[1],
+                cast.format(" " * 8, first + 2) * int(rng.integers(2)),
+            )
+        else:
+            parts = parts[0], cast.format(inner, first + 1), ""
+    same = f"{inner}w{number} = x\n"
+    return f"{head}{parts[0]}{same}        else:\n{parts[1]}{same}{parts[2]}"
 
 
 def value(text: str, lengths: dict[str, int]) -> int:
