@@ -98,6 +98,7 @@ OTHER_INFO = {
     "`default_derive` takes the result from the call": "likewise",
     "A packed call is impure unless declared pure": "likewise",
     "A nested function captures the shape variables around it": "E-51: TVM binds new ones",
+    "A nested function compares lengths of the outer one": "TVM gives a local function the result of its body, and ignores its annotation",
     "A value is accepted where a wider type is expected, without a cast or a check": "E-13: TVM drops the annotation",
     "A recursive function has a return annotation": "E-49: its result is unknown here",
     "A narrower one needs a cast, an unrelated one is wrong": "E-13: TVM drops the annotation",

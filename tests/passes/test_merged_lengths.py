@@ -9,6 +9,8 @@ import pytest
 
 import relax_explorer as rxe
 from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.dtype import FLOAT32
 from relax_explorer.core.passes.contract import PassSite, function_pass
 from relax_explorer.core.passes.pipeline import Step, run_step
 from relax_explorer.core.passes.properties import holding
@@ -142,3 +144,62 @@ def test_only_a_check_that_these_lengths_prove_may_go(lines: str, is_needed: boo
     outcome = run_step(Step(drop_last), given, held=holding(given))
     assert outcome.changed
     assert [item.code.id for item in outcome.problems] == ["RX0403"] * is_needed
+
+
+COMPOSITES = (
+    "RemoveRedundantReshape",
+    "ReorderTakeAfterMatmul",
+    "ExpandMatmulOfSum",
+)
+
+
+@pytest.mark.parametrize("name", COMPOSITES)
+def test_a_cast_that_is_another_one_once_its_length_is_known_is_not_missed(name: str) -> None:
+    text = """@R.function
+def main(x: R.Tensor(("n", "k"), "float32"), y: R.Object):
+    n, m = T.int64(), T.int64()
+    a = R.match_cast(x, R.Tensor((n, 3), "float32"))
+    b = R.match_cast(x, R.Tensor((m, 3), "float32"))
+    c = R.match_cast(y, R.Tensor((m, 3), "float32"))
+    return (a, b, c)
+"""
+    before = rxe.normalize(rxe.parse(text))
+    outcome = run_step(Step(rxe.passes.get(name)), before, True, holding(before))
+    assert not outcome.problems
+    assert outcome.module.script().count("R.match_cast") == 2
+
+
+def test_a_cast_that_is_renamed_and_then_lost_is_missed() -> None:
+    @function_pass("RenamesAndLoses")
+    def losing(fn: e.Function, at: PassSite) -> e.Function:
+        """Give a cast other lengths, and then drop it."""
+
+        def renamed(walk: Rewriter, binding: e.Binding) -> Answer:
+            if type(binding) is not e.MatchCast or binding.var.name != "b":
+                return binding
+            return e.MatchCast(
+                e.var_like(binding.var, s.TensorStructInfo(None, FLOAT32, 2)),
+                binding.value,
+                s.TensorStructInfo(None, FLOAT32, 2),
+                binding.span,
+            )
+
+        def lost(walk: Rewriter, binding: e.Binding) -> Answer:
+            if type(binding) is not e.MatchCast or binding.struct_info is not s.TensorStructInfo(
+                None, FLOAT32, 2
+            ):
+                return binding
+            walk.rename(binding.var, binding.value)
+            return ()
+
+        return rewrite(rewrite(fn, at, renamed), at, lost)
+
+    text = """@R.function
+def main(x: R.Tensor(("n", "k"), "float32"), y: R.Object):
+    m = T.int64()
+    b = R.match_cast(y, R.Tensor((m, 3), "float32"))
+    return x
+"""
+    before = rxe.normalize(rxe.parse(text))
+    outcome = run_step(Step(losing), before, True, holding(before))
+    assert any("the check of 'b' is gone" in problem.message for problem in outcome.problems)

@@ -169,11 +169,20 @@ class _Kept:
             if key and self.effects[key] < self.needed[key]:
                 yield Loss(binding, self._gone(binding))
             elif type(binding) is e.MatchCast and (
-                self._is_unchecked(binding, places) or self.checks.isdisjoint(_names(binding))
+                self._is_unchecked(binding, places) or self.checks.isdisjoint(self._names(binding))
             ):
                 yield Loss(
                     binding, f"the check of {_name(binding)} is gone: R.match_cast to {binding.struct_info}"
                 )
+
+    def _names(self, cast: e.MatchCast) -> set[str]:
+        """The name and the StructInfo of a match_cast, and of the casts that came from it: its lengths may have other names then."""
+        found, stack = set[str](), [cast]
+        while stack:
+            found |= _names(current := stack.pop())
+            later = [new for new in self.successors.get(current, ()) if type(new) is e.MatchCast]
+            stack += [new for new in later if str(new.struct_info) not in found]
+        return found
 
     def _is_unchecked(self, binding: e.Binding, places: dict[e.Binding, int]) -> bool:
         """True for a match_cast that became checks of the machine of which one is gone. It stays behind them, as a copy."""
