@@ -94,6 +94,11 @@ class Constant(Expr):
     key: str = ""
     span: Span | None = None
 
+    @property
+    def identity(self) -> object:
+        """Equal for all mentions of one constant in a text. Each mention is a node of its own, with its own place."""
+        return self.key if self.data is None else id(self.data)
+
 
 @node
 class ShapeExpr(Expr):

@@ -141,7 +141,7 @@ _VARS = frozenset((e.Var, e.DataflowVar))
 
 def _constant_key(expr: e.Constant) -> Any:
     if expr.data is None or expr.data.size > 16:
-        return (e.Constant, id(expr.data) if expr.data is not None else expr.key)
+        return (e.Constant, expr.identity)
     return (e.Constant, str(expr.data.dtype), expr.data.shape, expr.data.tobytes())
 
 

@@ -139,10 +139,8 @@ class _FunctionOfGroup:
         self.args: list[e.Expr] = []
         self.lengths: tuple[p.PrimVar, ...] = ()  # the last operand, if there are any
         self._slots: dict[
-            e.Expr, int
+            object, int
         ] = {}  # numbers of the results of the group and of what comes from outside
-        self._constants: dict[tuple[int, object], e.Expr] = {}  # the first mention of each constant
-        self._again: dict[e.Expr, e.Expr] = {}  # later mentions of a constant, by the first one
         self._parts: list[object] = []
         for binding in group.bindings:
             self._note(binding)
@@ -174,25 +172,20 @@ class _FunctionOfGroup:
         kind = type(operand)
         if isinstance(operand, e.Tuple):
             return tuple(map(self._slot, operand.fields))
-        if type(operand) is e.Constant and operand.data is not None:
-            first = self._constants.setdefault((id(operand.data), operand.struct_info), operand)
-            if first is not operand:
-                self._again[operand] = operand = first
-        if operand in self._slots:
-            return self._slots[operand]
+        key = _key(operand)
+        if key in self._slots:
+            return self._slots[key]
         if self._is_param(operand):
-            self._slots[operand] = len(self._slots)
+            self._slots[key] = len(self._slots)
             self.args.append(operand)
-            return self._slots[operand]
+            return self._slots[key]
         return (kind, getattr(operand, _WORTH[kind])) if kind in _WORTH else operand
 
     def function(self) -> e.Function:
         """The private function with a dataflow block."""
         params = self._params()
-        again = {later: params[first] for later, first in self._again.items() if first in params}
-        inside = {**params, **again}
         bindings = tuple(
-            [replace(binding, value=_inside(binding.value, inside)) for binding in self.group.bindings]
+            [replace(binding, value=_inside(binding.value, params)) for binding in self.group.bindings]
         )
         results: dict[e.Var, e.Expr] = {var: e.Var("gv", var.struct_info, var.span) for var in self.outputs}
         fields = tuple(results.values())
@@ -215,14 +208,14 @@ class _FunctionOfGroup:
         fn = e.Function(tuple(whole), body, info, None, self.group.attrs, signature)
         return Substitution(results, copied).function(fn)
 
-    def _params(self) -> dict[e.Expr, e.Var]:
+    def _params(self) -> dict[object, e.Var]:
         """The parameter for each operand."""
-        params: dict[e.Expr, e.Var] = {}
+        params: dict[object, e.Var] = {}
         count = 0  # of parameters that no variable names
         for arg in self.args:
             name = arg.name if isinstance(arg, e.Var) else f"param_{count}"
             count += not isinstance(arg, e.Var)
-            params[arg] = e.Var(name, arg.struct_info, arg.span)
+            params[_key(arg)] = e.Var(name, arg.struct_info, arg.span)
         return params
 
     def _is_param(self, operand: e.Expr) -> bool:
@@ -234,11 +227,16 @@ class _FunctionOfGroup:
         return isinstance(operand, e.Var) or (type(operand) is e.Constant and self.lift_constants)
 
 
-def _inside(value: e.Expr, params: Mapping[e.Expr, e.Var]) -> e.Expr:
+def _key(operand: e.Expr) -> object:
+    """Equal for operands that are one: a constant that a text mentions again is the same."""
+    return (operand.identity, operand.struct_info) if type(operand) is e.Constant else operand
+
+
+def _inside(value: e.Expr, params: Mapping[object, e.Var]) -> e.Expr:
     """A value inside the function: what comes from outside is a parameter."""
 
     def operand(leaf: e.Expr) -> e.Expr:
-        return map_operands(leaf, operand) if type(leaf) is e.Tuple else params.get(leaf, leaf)
+        return map_operands(leaf, operand) if type(leaf) is e.Tuple else params.get(_key(leaf), leaf)
 
     return operand(value) if isinstance(value, e.Var) else map_operands(value, operand)
 

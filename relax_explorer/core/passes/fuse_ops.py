@@ -277,8 +277,8 @@ def _finished(fn: e.Function) -> e.Function:
 
 def _key(leaf: e.Expr) -> object:
     """Equal for leaves that are one operand: a length, and a constant that a text mentions again."""
-    if type(leaf) is e.Constant and leaf.data is not None:
-        return "constant", id(leaf.data), leaf.struct_info
+    if type(leaf) is e.Constant:
+        return "constant", leaf.identity, leaf.struct_info
     return ("length", leaf.value) if type(leaf) is e.PrimValue and _length(leaf) else leaf
 
 

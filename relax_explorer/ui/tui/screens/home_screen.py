@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 from textual.app import ComposeResult
 from textual.widgets import Static
@@ -26,6 +27,7 @@ class HomeScreen(Frame):
     BINDINGS = keys.bindings("home")
     name_ = "home"
     panes = ("home",)
+    titles: Mapping[str, str] = MappingProxyType({})  # the samples by their paths
 
     def compose_body(self) -> ComposeResult:
         """The list."""
@@ -36,7 +38,8 @@ class HomeScreen(Frame):
         """List the files once, and again when another program was opened."""
         view = self.query_one("#home", LineView)
         if not len(view.rows) or state.path != old.path:
-            found = list(home_rows())
+            self.titles = {str(path): _title(path) for path in directories.samples()}
+            found = list(home_rows(self.titles))
             view.show(
                 found,
                 next(n for n, row in enumerate(found) if row.node is not None)
@@ -55,8 +58,7 @@ class HomeScreen(Frame):
         """The sentence about a sample, or the path of a file, as a whole: the list cuts long ones."""
         row = self.query_one("#home", LineView).row
         path = row.node if row is not None and isinstance(row.node, str) and row.node is not RECIPE else ""
-        told = _title(Path(path)) if path in map(str, directories.samples()) else path
-        self.query_one("#home_about", Static).update(visible(told, 300))
+        self.query_one("#home_about", Static).update(visible(self.titles.get(path, path), 300))
 
     def on_row_chosen(self, message: RowChosen) -> None:
         """A click on the line under the cursor."""
@@ -81,8 +83,8 @@ class HomeScreen(Frame):
             super().action_back()
 
 
-def home_rows() -> Iterator[Row]:
-    """Recent files, samples, and how to record a build."""
+def home_rows(titles: Mapping[str, str]) -> Iterator[Row]:
+    """Recent files, samples with their titles, and how to record a build."""
     known = recent.recent()
     if known:
         yield Row("Recent", "#")
@@ -90,8 +92,8 @@ def home_rows() -> Iterator[Row]:
         yield Row("")
     yield Row("Samples", "#")
     yield Row("  a tour                   find the pass that broke a build, in eight keys", " ", TOUR)
-    for sample in directories.samples():
-        yield Row(f"  {sample.stem:<24} {visible(_title(sample), 100)}", " ", str(sample))
+    for sample, title in titles.items():
+        yield Row(f"  {Path(sample).stem:<24} {visible(title, 100)}", " ", sample)
     yield Row("")
     yield Row("Your build", "#")
     yield Row("  rxe FILE.py              a module in TVMScript; passes run on it here")
