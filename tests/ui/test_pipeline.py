@@ -388,6 +388,7 @@ async def test_sentences_of_the_editor_are_wrapped_and_no_key_is_cut(columns: in
             if number == 1:  # several warnings have a row each, with the end cut, so that the command stays
                 rows = [line for line in screen_text(app).splitlines() if "┃ ! " in line]
                 assert len(rows) == 4
+                assert all(" run " in row for row in rows), "what to do comes first"
                 assert "opt" in shown
             await press(pilot, app, "j")
         await pilot.resize_terminal(120, 40)

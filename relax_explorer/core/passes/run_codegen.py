@@ -62,9 +62,7 @@ def _say_effect(at: PassSite) -> None:
     """Warn if the language forbids one of the calls where it is."""
     found = PURE_DATAFLOW.violation(at.editor.done())
     if found is not None and PURE_DATAFLOW.holds(at.module):
-        text = (
-            "a packed function may have side effects, which dataflow blocks and pure functions must not have"
-        )
+        text = "a packed function stands where side effects are forbidden"
         at.report.say(codes.EXTERNAL_EFFECT, text, found[0], help=codes.EXTERNAL_EFFECT.fix, spec_only=True)
 
 

@@ -202,9 +202,9 @@ class PipelineEditor(Moving, ModalScreen["Plan | None"]):
             self._draw_remarks()
 
     def _warnings(self) -> list[str]:
-        """What the order lacks, and what its result lacks that the one before had."""
+        """What the order lacks, what to do first, and what its result lacks that the one before had."""
         held = self.session.held[0]
-        found = [f"{n + 1} {problem.message}; {problem.help}" for n, problem in self.plan.remarks(held)]
+        found = [f"{n + 1} {problem.help}: {problem.message}" for n, problem in self.plan.remarks(held)]
         gone = self.plan.lost(self._ran, held)
         return [*found, *[f"the result lacks {item.name} ({item.meaning}), which it had" for item in gone]]
 
