@@ -548,7 +548,7 @@ async def test_missing_passes_are_named_and_inserted(requirement: str) -> None:
         await idle(pilot, app)
         await press(pilot, app, "E")
         assert app.screen.view.rows[0].gutter == "!"
-        assert "! 1 CallTIRRewrite requires NO_DATAFLOW" in screen_text(app)
+        assert "! 1 run ToNonDataflow before it: CallTIRRewrite requires" in screen_text(app)
         assert app.screen.plan.text == "CallTIRRewrite"  # never by itself
         await press(pilot, app, "i")
         assert app.screen.plan.text == "ToNonDataflow,RemovePurityChecking,CallTIRRewrite"
