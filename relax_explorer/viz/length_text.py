@@ -20,7 +20,7 @@ def why_lines(found: Why) -> list[Line]:
     shown: list[Line] = []
     for explanation in found.lengths:
         first = explanation.steps[0]
-        shown.append((f"{found.function}.{first.value} = {first.length}", first.span))
+        shown.append((f"{found.owner}.{first.value} = {first.length}", first.span))
         shown += _steps(explanation, "  ")
     for mismatch in found.mismatches:
         shown += _mismatch(mismatch)
@@ -108,6 +108,7 @@ def why_data(found: Why) -> dict[str, Any]:
     """The answer as data; steps name their sources by number."""
     return {
         "function": found.function,
+        "within": list(found.within),
         "value": found.value,
         "lengths": [_explanation_data(one) for one in found.lengths],
         "mismatches": [

@@ -136,6 +136,19 @@ def test_the_parameter_and_the_facts_are_pointed_at() -> None:
     assert lines == [(13, ""), (4, "the parameter"), (12, "m == n + 2 is known from here")]
 
 
+def test_the_help_names_the_nested_function() -> None:
+    inner = (
+        '@R.function\ndef g(q: R.Tensor((n,), "float32")):\n    @R.function\n    def h(q: R.Tensor((n,), "float32")):\n'
+        '        u = R.match_cast(q, R.Tensor((m,), "float32"))\n        return u\n    return q\nr = g(x)\nreturn r'
+    )
+    lines = "".join(f"        {line}\n" for line in (LONGER + inner).splitlines())
+    text = HEAD.replace("{result}", "") + lines
+    (item,) = [one for one in check(parse(text)) if one.code.id == "RX0217"]
+    assert "--why main.g.h.u`" in (item.help or "")
+    (mismatch,) = why(rxe.normalize(parse(text)), "main", "main.g.h.u").mismatches
+    assert [side.steps[0].value for side in mismatch.sides] == ["q[0]", "m"]
+
+
 def test_what_the_help_names_can_be_asked() -> None:
     lines = f"{LONGER}return y"
     text = HEAD.replace("{result}", ' -> R.Tensor(("n",), "float32")') + "".join(

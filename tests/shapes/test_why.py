@@ -165,6 +165,114 @@ def test_a_value_without_lengths_has_its_mismatches(module: rxe.IRModule) -> Non
     assert [one["common"] for one in why_data(found)["mismatches"]] == [None, None]
 
 
+OWN = """@R.function
+def main(x: R.Tensor(("w",), "float32"), y: R.Tensor(("w * 2",), "float32"), t: R.Tuple(R.Shape(["w"]), R.Tensor(("k",), "float32"))):
+    w, k = T.int64(), T.int64()
+    z = R.match_cast(x, R.Tensor((w * 2,), "float32"))
+    a = R.add(y, x)
+    b = R.match_cast(x, R.Tensor((k + 1,), "float32"))
+    return a
+"""
+
+
+@pytest.mark.parametrize(
+    ("value", "common"),
+    [("z", ("x[0]", 2)), ("a", ("w", 2)), ("b", None)],
+    ids=["checked", "operands", "other"],
+)
+def test_a_variable_is_the_length_that_binds_it(value: str, common: tuple[str, int] | None) -> None:
+    (mismatch,) = why(rxe.normalize(rxe.parse(OWN)), "main", value).mismatches
+    step = mismatch.common
+    assert (None if step is None or step.span is None else (step.value, step.span.line)) == common
+
+
+NESTED = """@I.ir_module
+class Module:
+    @R.function
+    def inner(x: R.Tensor((3,), "float32")):
+        u = R.exp(x)
+        return u
+
+    @R.function
+    def main(x: R.Tensor(("n", "m"), "float32"), f: R.Tensor((), "bool")):
+        n, m = T.int64(), T.int64()
+        @R.function
+        def inner(q: R.Tensor(("k", "m"), "float32")) -> R.Tensor(("k * m",), "float32"):
+            k, m = T.int64(), T.int64()
+            u = R.flatten(q)
+            result = R.exp(q)
+            @R.function
+            def deep(q: R.Tensor(("j",), "float32")):
+                j = T.int64()
+                u = R.concat((q, q))
+                return u
+            w = deep(u)
+            return u
+        r = inner(x)
+        if f:
+            @R.function
+            def other(p: R.Tensor((5,), "float32")):
+                s = R.exp(p)
+                return s
+            a = x
+        else:
+            a = R.exp(x)
+        u = R.exp(x)
+        return (r, u)
+"""
+
+
+@pytest.mark.parametrize(
+    ("place", "shown"),
+    [
+        ("main.u.0", "main.u[0] = n"),
+        ("u.0", "main.u[0] = n"),
+        ("inner.u", "inner.u[0] = 3"),
+        ("main.inner.u", "main.inner.u[0] = k * m"),
+        ("main.inner.u[0]", "main.inner.u[0] = k * m"),
+        ("main.inner.q.1", "main.inner.q[1] = m"),
+        ("main.inner.deep.u", "main.inner.deep.u[0] = j * 2"),
+        ("main.inner.deep.q", "main.inner.deep.q[0] = j"),
+        ("main.inner.result", "main.inner.result[0] = k"),
+        ("main.result.1", "main.u[0] = n"),
+        ("main.inner.deep.result", "main.inner.deep.u[0] = j * 2"),
+        ("main.other.s", "main.other.s[0] = 5"),
+        ("other.result", "main.other.s[0] = 5"),
+    ],
+)
+def test_values_of_nested_functions_have_the_names_of_these(place: str, shown: str) -> None:
+    found = why(rxe.normalize(rxe.parse(NESTED)), "main", place)
+    assert why_lines(found)[0][0] == shown
+    assert ".".join([found.function, *why_data(found)["within"]]) == shown.rpartition(".")[0]
+
+
+def test_the_result_of_a_nested_function_has_its_checks() -> None:
+    text = NESTED.replace(
+        'def deep(q: R.Tensor(("j",), "float32")):',
+        'def deep(q: R.Tensor(("j",), "float32")) -> R.Tensor(("j",), "float32"):',
+    )
+    (mismatch,) = why(rxe.normalize(rxe.parse(text)), "main", "main.inner.deep.result").mismatches
+    assert [side.steps[0].value for side in mismatch.sides] == ["u[0]", "j"]
+
+
+@pytest.mark.parametrize(
+    ("place", "text"),
+    [
+        ("main.inner.r", "main.inner has no value 'r'; it has q, q, u, result, deep, u, w."),
+        ("main.inner.x", "main.inner has no value 'x'"),
+        ("main.inner.deep.w", "main.inner.deep has no value 'w'; it has q, u."),
+        ("main.deep.w", "main.inner.deep has no value 'w'"),
+        ("main.inner", "no length 'main.inner' is known"),
+        ("main.r.u", "no length 'main.r.u' is known"),
+    ],
+)
+def test_what_a_nested_function_does_not_have_is_told(place: str, text: str) -> None:
+    with pytest.raises(Failure) as failure:
+        why(rxe.normalize(rxe.parse(NESTED)), "main", place)
+    (problem,) = failure.value.diagnostics
+    assert f"{problem.message}; i{(problem.help or '')[1:]}".startswith(text)
+
+
 HEAD = """@R.function
 def main(x: R.Tensor(("n", "m"), "float32"), y: R.Tensor(("k", "m"), "float32"), z: R.Tensor(("n", "m"), "float32")):
     n, m, k = T.int64(), T.int64(), T.int64()

@@ -37,7 +37,7 @@ SHAPES = Command(
         ),
         Argument(
             "--why",
-            "where the lengths of a value come from: main.y, main.y.0, or main.result",
+            "where the lengths of a value come from: main.y, main.y.0, main.result, or main.inner.y of a nested function",
             metavar="VALUE",
         ),
         Argument(

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.interned import PerNode
 from relax_explorer.core.ir.walk import bindings, defined_dims
 from relax_explorer.core.ops import find
 from relax_explorer.core.program.module import IRModule
@@ -24,6 +25,12 @@ class Step:
     how: str
     span: Span | None = None
     sources: tuple[int, ...] = ()
+    bound_by: str = ""  # of a variable: the length that binds it
+
+    @property
+    def key(self) -> tuple[str, Span | None]:
+        """What is equal for one length: a variable is the length that binds it."""
+        return self.bound_by or self.value, self.span
 
 
 @dataclass(frozen=True)
@@ -33,6 +40,7 @@ class Explanation:
     steps: tuple[Step, ...]
 
 
+Names = tuple[str, ...]
 _Key = tuple[e.Var, Path] | p.PrimVar
 _Reason = tuple[str, object, list[_Key]]  # how a length is made, the place, and what it follows from
 
@@ -42,6 +50,7 @@ class Origins:
 
     def __init__(self, module: IRModule, name: str) -> None:
         self.module, self.fn = module, module.relax_functions[name]
+        self._nested = _NESTED.of(self.fn, _nested)
         self.params: dict[e.Var, e.Function] = {}
         self.made: dict[e.Var, e.Binding] = {}
         self.binders: dict[
@@ -67,9 +76,34 @@ class Origins:
             if isinstance(value, e.Var) and isinstance(dim, p.PrimVar) and dim in new:
                 self.binders.setdefault(dim, (value, path, place))
 
-    def named(self, name: str) -> e.Var | None:
-        """The parameter or the last value with a name."""
-        return next((var for var in [*reversed(self.made), *self.params] if var.name == name), None)
+    def named(self, name: str, within: Names = ()) -> e.Var | None:
+        """The last value with a name, else the parameter. A nested function is asked after the one around it."""
+        values = [var for var in self._values(within) if var.name == name]
+        return min(values, key=lambda var: len(self.path(var)), default=None)
+
+    def names(self, within: Names) -> list[str]:
+        """The names of the values of a function."""
+        return [var.name for var in reversed(self._values(within))]
+
+    def nested(self, names: list[str]) -> tuple[Names, e.Function]:
+        """The nested function that the first names tell, and its names, which are taken from the list."""
+        path, fn = Names(), self.fn
+        while len(names) > 1:
+            var = self.named(names[0], path)
+            inner = self.made[var].value if var in self.made else None
+            if var is None or not isinstance(inner, e.Function):
+                break
+            path, fn = (*self.path(var), names.pop(0)), inner
+        return path, fn
+
+    def _values(self, within: Names) -> list[e.Var]:
+        """The values of a function and of those in it, the last one first, then the parameters."""
+        values = (*reversed(self.made), *reversed(self.params))
+        return [var for var in values if self.path(var)[: len(within)] == within]
+
+    def path(self, var: e.Var) -> Names:
+        """The names of the nested functions that a value is in."""
+        return self._nested.get(id(self.made.get(var) or self.params.get(var)), ())
 
     def explain(self, var: e.Var, path: Path) -> Explanation:
         """A length of a value."""
@@ -99,7 +133,13 @@ class Origins:
         for key, (how, place, keys) in reasons:
             span = place if isinstance(place, Span) else getattr(place, "span", None)
             found.append(
-                Step(*self._text(key), how, span, tuple(dict.fromkeys(numbers[one] for one in keys)))
+                Step(
+                    *self._text(key),
+                    how,
+                    span,
+                    tuple(dict.fromkeys(numbers[one] for one in keys)),
+                    self._bound_by(key),
+                )
             )
         if first is not None:
             roots_numbers = tuple(dict.fromkeys(numbers[key] for key in roots))
@@ -113,6 +153,11 @@ class Origins:
         var, path = key
         dim = length_at(var.struct_info, path)
         return _place_name(var, path), "unknown" if dim is None else str(dim)
+
+    def _bound_by(self, key: _Key) -> str:
+        """The length that binds a variable."""
+        binder = self.binders.get(key) if isinstance(key, p.PrimVar) else None
+        return "" if binder is None else _place_name(*binder[:2])
 
     def _reason(self, key: _Key) -> _Reason:
         """How a length is made, where, and what it follows from."""
@@ -187,6 +232,26 @@ class Origins:
         return f"{name} returns {returned}", keys
 
 
+def owner_name(module: IRModule, name: str, place: object) -> str:
+    """The function of a place: `main`, or `main.inner` if it is in a nested one."""
+    nested = _NESTED.of(module.relax_functions[name], _nested)
+    return ".".join((name, *nested.get(id(place), ())))
+
+
+def _nested(fn: e.Function) -> dict[int, Names]:
+    """The nested functions, and the bindings in them, with the names of the functions that they are in."""
+    found: dict[int, Names] = {}
+    for binding in bindings(fn):  # outer ones first
+        value = binding.value
+        if isinstance(value, e.Function) and binding.var is not None:
+            path = (*found.get(id(binding), ()), binding.var.name)
+            found |= dict.fromkeys([id(value), *map(id, bindings(value))], path)
+    return found
+
+
+_NESTED: PerNode[dict[int, Names]] = PerNode()
+
+
 def _place_name(var: e.Var, path: Path) -> str:
     return var.name + "".join([f"[{number}]" for number in path])
 
@@ -207,8 +272,8 @@ _RULES: dict[type, Callable[..., tuple[str, list[_Key]]]] = {
 
 def parting(a: Explanation, b: Explanation) -> Step | None:
     """The nearest step that two lengths both follow from; None if they have nothing in common."""
-    others = {(step.value, step.span) for step in b.steps}
-    return next((step for step in a.steps if (step.value, step.span) in others), None)
+    others = {step.key for step in b.steps}
+    return next((step for step in a.steps if step.key in others), None)
 
 
 def lines(explanation: Explanation) -> Iterator[tuple[int, Step]]:

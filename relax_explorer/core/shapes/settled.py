@@ -14,6 +14,7 @@ from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.shapes.assumptions import Assumptions
 from relax_explorer.core.shapes.conditions import fits_without_lengths
+from relax_explorer.core.shapes.origins import owner_name
 from relax_explorer.core.shapes.residual import (
     ARGUMENTS,
     ASSERT,
@@ -75,21 +76,22 @@ def _told(module: IRModule, failing: Sequence[ShapeCheck]) -> Iterator[Diagnosti
             code = codes.IMPOSSIBLE_CAST
             text = f"the {check.word} of {check.subject} can never succeed: {check.text} contradicts what is known"
         report.say(
-            code, text, _shown(check), help=_help(check, code), labels=tuple(_labels(module, check)),
+            code, text, _shown(check), help=_help(module, check, code), labels=tuple(_labels(module, check)),
             severity=Severity.WARNING if check.kind == ASSERT else code.severity,  # no run may be meant to come there
             spec_only=code is codes.CONTRADICTED,
         )  # fmt: skip
     return iter(report)
 
 
-def _help(check: ShapeCheck, code: Code) -> str:
+def _help(module: IRModule, check: ShapeCheck, code: Code) -> str:
     """What to do: ask where both lengths come from, if a value has the check."""
     place = check.place
     name = "result" if isinstance(place, e.Function) else getattr(getattr(place, "var", None), "name", "_")
     is_length = check.condition is None or not is_no_length(check.condition)
     if check.kind == ASSERT or name == "_" or not is_length:
         return code.fix
-    return f"`relax-explorer shapes FILE --why {check.function}.{name}` shows where both lengths come from"
+    value = f"{owner_name(module, check.function, place)}.{name}"
+    return f"`relax-explorer shapes FILE --why {value}` shows where both lengths come from"
 
 
 def _shown(check: ShapeCheck) -> object:

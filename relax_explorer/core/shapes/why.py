@@ -52,12 +52,18 @@ class Why:
     value: str
     lengths: tuple[Explanation, ...]
     mismatches: tuple[Mismatch, ...]
+    within: tuple[str, ...] = ()  # the nested functions that were named
+
+    @property
+    def owner(self) -> str:
+        """The function of the value: `main`, or `main.inner` of a nested one."""
+        return ".".join((self.function, *self.within))
 
 
 def why(module: IRModule, entry: str, text: str) -> Why:
     """Explain `FUNCTION.VALUE.N`, or all lengths of a value. Without a function it is `entry`; N is a field or an axis.
 
-    `result` is what the function returns, unless a value has this name.
+    `main.inner.y` is a value of a nested function. `result` is what the function returns, unless a value has this name.
 
     Raises Failure for a name or a number that does not exist.
     """
@@ -68,23 +74,25 @@ def why(module: IRModule, entry: str, text: str) -> Why:
             f"there is no Relax function {name!r}", f"The functions are {', '.join(module.relax_functions)}."
         )
     origins = Origins(module, name)
+    within, fn = origins.nested(names)
     value, *numbers = names
-    var = origins.named(value)
+    var = origins.named(value, within)
     place, operands = _place(origins, var)
     shown: e.Expr | None = var
-    if var is None and value == "result":
-        shown = origins.fn.body.body
-        place, operands = origins.fn, (shown,)
+    if value == "result" and (var is None or origins.path(var) != within):
+        shown = fn.body.body
+        place, operands = fn, (shown,)
     if not isinstance(shown, (e.Var, e.Tuple)):
-        known = [one.name for one in (*origins.params, *origins.made)]
+        known = origins.names(within)
         raise _unknown(
-            f"{name} has no value {value!r}", f"It has {', '.join(known[:20])}{', …' * (len(known) > 20)}."
+            f"{'.'.join((name, *within))} has no value {value!r}",
+            f"It has {', '.join(known[:20])}{', …' * (len(known) > 20)}.",
         )
     found = [(part, path) for at, part, path in _fields(shown) if at[: len(numbers)] == numbers]
     mismatches = _mismatches(module, origins, place, operands)
     if not found and (numbers or not mismatches):
         raise _unknown(f"no length {text!r} is known", f"{value} is {shown.struct_info}.")
-    return Why(name, value, tuple(origins.explain(part, path) for part, path in found), mismatches)
+    return Why(name, value, tuple(origins.explain(part, path) for part, path in found), mismatches, within)
 
 
 def _fields(expr: e.Expr, place: tuple[int, ...] = ()) -> Iterator[tuple[list[str], e.Var, tuple[int, ...]]]:
