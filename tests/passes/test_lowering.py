@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -46,6 +47,7 @@ def steps() -> Iterator[tuple[Model, str, Path, Path]]:
 
 
 STEPS = list(steps())
+ASKED = ("FuseTIR", "ToNonDataflow", "StaticPlanBlockMemory", "AttachGlobalSymbol")
 
 
 def same(ours: rxe.IRModule, theirs: rxe.IRModule) -> bool:
@@ -77,18 +79,21 @@ def test_every_stage_of_our_road_computes_the_same(model: Model) -> None:
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: model.name)
 def test_our_pipelines_bring_a_model_to_the_virtual_machine(model: Model, oracle: Oracle) -> None:
-    """`zero` and `default_build`, all ours: every stage computes the same, and TVM builds ours where it reads its own."""
+    """`zero` and `default_build`, all ours: every stage computes the same, and TVM builds those after the larger steps."""
     module = rxe.normalize(rxe.load(model.directory / "00_input.py"))
     for step in [*steps_of("zero"), *steps_of("default_build")]:
         module = rxe.apply_pass(module, step.of.name)
         check(rxe.run(module, model.entry, model.arrays("in")), model, step.of.name)
-        if step.of.name in ("FuseTIR", "ToNonDataflow"):
-            check(
-                oracle.run(module.script(), model.entry, model.arrays("in")).get(),
-                model,
-                f"TVM after {step.of.name}",
-            )
+        if step.of.name in ASKED:
+            theirs = oracle.run(as_tvm_reads(module.script()), model.entry, model.arrays("in"))
+            check(theirs.get(), model, f"TVM after {step.of.name}")
     assert [q.name for q in LOWERED if not q.holds(module)] == []
+
+
+def as_tvm_reads(text: str) -> str:
+    """The text in other words where TVM does not read what it prints."""
+    allocated = r"(R\.builtin\.alloc_tensor\(.*), ty_args=\(.*\)\)$"
+    return re.sub(allocated, r"\1)", text, flags=re.M).replace("(T.int64,)", '(R.Prim("int64"),)')
 
 
 def check(result: Any, model: Model, what: str) -> None:
