@@ -10,6 +10,7 @@ import relax_explorer as rxe
 from relax_explorer.core.check.normalize_function import FunctionNormalizer
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.facts import forget, has_facts
+from relax_explorer.core.passes.contract import PassSite, infer_again
 from relax_explorer.core.passes.pipeline import run, steps
 from relax_explorer.core.passes.properties import CLOSURES_CONVERTED
 from relax_explorer.core.program.module import IRModule
@@ -38,8 +39,18 @@ def _program(
     )
 
 
+def _using(*lines: str) -> str:
+    """A module with a function that captures something, and lines that use it."""
+    return _program("return R.add(p, x)").replace(
+        "        return f(x)\n", indent("\n".join(lines), " " * 8) + "\n"
+    )
+
+
 BRANCH = "if c:\n    y = {}\nelse:\n    y = p\nreturn y"
 CLOSURES = f", k: R.Tuple(R.Callable(({FLAT},), {FLAT}), {FLAT})"
+TAKES_CLOSURE = (
+    f"@R.function\ndef g(k: R.Callable(({FLAT},), {FLAT})) -> {FLAT}:\n    return R.add(k(x), x)",
+)
 GIVES_CLOSURE = f"""    @R.function
     def made(x: {FLAT}):
         @R.function
@@ -49,34 +60,34 @@ GIVES_CLOSURE = f"""    @R.function
 """
 # Programs, each with the number of functions whose StructInfo is derived again.
 PROGRAMS = {
-    "captured": (_program("return R.add(p, x)"), 1),
+    "captured": (_program("return R.add(p, x)"), 0),
     "nothing captured": (_program("return R.add(p, p)"), 1),
-    "no binding": (_program("return x"), 1),
-    "a tuple": (_program("t = (p, x)\nreturn (t, t[0])"), 1),
-    "a branch": (_program(BRANCH.format("R.exp(x)")), 1),
+    "no binding": (_program("return x"), 0),
+    "a tuple": (_program("t = (p, x)\nreturn (t, t[0])"), 0),
+    "a branch": (_program(BRANCH.format("R.exp(x)")), 0),
     "an effect": (_program('q = R.print(x, format="{}")\nreturn p', pure=False), 1),
-    "a cast": (_program(f"y = R.match_cast(x, {FLAT})\nreturn y"), 1),
+    "a cast": (_program(f"y = R.match_cast(x, {FLAT})\nreturn y"), 0),
     "an undeclared effect": (_program('q = R.print(x, format="{}")\nreturn p'), 1),
-    "a length": (_program("return R.add(p, x)", '("n",)'), 1),
-    "a length that ends": (_program("return R.sum(R.add(p, x))", '("n",)'), 1),
+    "a length": (_program("return R.add(p, x)", '("n",)'), 0),
+    "a length that ends": (_program("return R.sum(R.add(p, x))", '("n",)'), 0),
     "a length that no argument tells": (
         _program("return R.zeros(R.shape([n]), 'float32')", '("n",)').replace(
             "f(p: " + 'R.Tensor(("n",)', "f(p: R.Tensor((4,)"
         ),
-        1,
+        0,
     ),
     "a length bound inside": (
         _program(
             'k = T.int64()\ny = R.match_cast(p, R.Tensor((k,), "float32"))\nreturn R.add(y, y)', '("n",)'
         ),
-        1,
+        0,
     ),
     "an unknown shape": (_program("return R.add(p, x)", "None"), 2),
     "a captured tuple": (_program("return R.add(p, two[0])"), 2),
     "a captured shape": (_program("return R.reshape(p, lengths)"), 2),
     "a shape that a variable holds": (_program("return R.add(p, held)"), 2),
     "itself": (_program(BRANCH.format("f(x)"), result=f" -> {FLAT}"), 2),
-    "the function around": (_program(BRANCH.format("M.main(x, c)"), result=f" -> {FLAT}"), 1),
+    "the function around": (_program(BRANCH.format("M.main(x, c)"), result=f" -> {FLAT}"), 0),
     "the function around, after an effect": (
         _program('q = R.print(x, format="{}")\n' + BRANCH.format("M.main(x, c)"), result=f" -> {FLAT}"),
         4,
@@ -95,13 +106,28 @@ PROGRAMS = {
     "a given closure": (_program("h = k[0]\nreturn h(p)", takes=CLOSURES), 2),
     "a given closure that it returns": (_program("return k", takes=CLOSURES), 1),
     "a length without a name": (_program("return R.add(p, p)", "(R.any_dim,)"), 2),
+    "a closure in a tuple": (_using("t = (f, x)", "return t[1]"), 1),
+    "a closure under another name": (_using("g = f", "return g(x)"), 1),
+    "a closure as an argument": (_using("y = f(x)", *TAKES_CLOSURE, "return g(f)"), 1),
+    "a closure of a branch": (_using("if c:", "    h = f", "else:", "    h = f", "return h(x)"), 1),
+    "a closure that is checked": (_using("h = R.match_cast(f, R.Callable)", "return h"), 1),
+    "a closure that is returned": (_using("return f"), 1),
+    "a closure behind an annotation": (_using("return f").replace("'bool')):", "'bool')) -> R.Any:"), 1),
+    "a given closure beside another one": (
+        _using("g = k[0]", "y = g(x)", "return f(x)").replace("'bool')):", f"'bool'){CLOSURES}):"),
+        1,
+    ),
+    "a captured length without a name": (_program("return R.add(p, x)", "(R.any_dim,)"), 2),
+    "two functions around": (_program("return R.add(p, x)", other=GIVES_CLOSURE), 2),
+    "a closure that only another one calls": (
+        _using(f"@R.function\ndef g(q: {FLAT}):\n    return f(q)", "return g(x)"),
+        2,
+    ),
 }
 
 
-@pytest.mark.parametrize("kind", PROGRAMS)
-def test_what_is_lifted_has_the_struct_info_that_follows(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    text, count = PROGRAMS[kind]
-    module = rxe.normalize(rxe.parse(text, experimental="any_dim" in text))
+def _counted_runs(monkeypatch: pytest.MonkeyPatch) -> list[e.Function]:
+    """The functions whose StructInfo is derived from now on."""
     run, runs = FunctionNormalizer.run, list[e.Function]()
 
     def counted(normalizer: FunctionNormalizer, fn: e.Function) -> e.Function:
@@ -109,6 +135,14 @@ def test_what_is_lifted_has_the_struct_info_that_follows(kind: str, monkeypatch:
         return run(normalizer, fn)
 
     monkeypatch.setattr(FunctionNormalizer, "run", counted)
+    return runs
+
+
+@pytest.mark.parametrize("kind", PROGRAMS)
+def test_what_is_lifted_has_the_struct_info_that_follows(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    text, count = PROGRAMS[kind]
+    module = rxe.normalize(rxe.parse(text, experimental="any_dim" in text))
+    runs = _counted_runs(monkeypatch)
     after, _ = rxe.passes.get("LambdaLift").apply(module)
     assert len(runs) == count
     copies = {name: with_new_body(fn) for name, fn in after.functions.items()}
@@ -117,6 +151,38 @@ def test_what_is_lifted_has_the_struct_info_that_follows(kind: str, monkeypatch:
     assert [fn.struct_info for fn in derived.relax_functions.values()] == [
         fn.struct_info for fn in after.relax_functions.values()
     ]
+
+
+CALLS = f"""
+@I.ir_module
+class M:
+    @R.function(private=True)
+    def f(x: {FLAT}):
+        return R.exp(x)
+    @R.function
+    def main(x: {FLAT}):
+        return M.f(x)
+"""
+
+
+@pytest.mark.parametrize(
+    ("result", "is_settled", "derived"),
+    [(FLAT, True, 0), (FLAT, False, 2), ("R.Tensor((4,))", True, 1)],
+)
+def test_callers_are_derived_again_unless_a_settled_function_keeps_its_signature(
+    result: str, is_settled: bool, derived: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = rxe.normalize(rxe.parse(CALLS))
+    other = rxe.normalize(rxe.parse(CALLS.replace(f"(x: {FLAT}):", f"(x: {FLAT}) -> {result}:", 1)))
+    runs = _counted_runs(monkeypatch)
+    site = PassSite(module)
+    site.is_open = True
+    site.editor.replace("f", new := with_new_body(other["f"]))
+    if is_settled:
+        site.settled.add(new)
+    after = infer_again(site.editor.done(), site)
+    assert len(runs) == derived
+    assert after["main"].body.body.struct_info is other["main"].body.body.struct_info
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,8 @@ from relax_explorer.core.check.normalize_function import function_info
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
-from relax_explorer.core.ir.facts import Facts, facts, free_variables
+from relax_explorer.core.ir.attrs import EMPTY
+from relax_explorer.core.ir.facts import Facts, facts, free_variables, variables
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.substitute import Substitution
 from relax_explorer.core.ir.walk import all_dims, bindings, defined_dims, exprs, info_holders
@@ -85,6 +86,7 @@ class _Lifter:
         self.closures: set[e.Expr] = set()  # variables that hold closures now
         self.dims = {dim for param in fn.params for dim in defined_dims(param.struct_info or s.OBJECT)}
         self.unchanged: set[e.Expr] = set()  # the nested functions in which the walk finds nothing to lift
+        self.is_settled = True  # False if more than closures and their calls changes StructInfo
         for binding in bindings(fn):
             if type(binding) is e.MatchCast:
                 self.dims.update(defined_dims(binding.struct_info))
@@ -98,18 +100,32 @@ class _Lifter:
 
     def function(self, fn: e.Function) -> e.Function:
         """The function with calls of functions of the module, and closures, where it had nested functions."""
-        return _without_function_types(rewrite(fn, self.at, self._rule))
+        new = rewrite(fn, self.at, self._rule)
+        result = new.ret_struct_info and _open(new.ret_struct_info)
+        if result is not new.ret_struct_info:
+            return replace(new, ret_struct_info=result)
+        if self.is_settled and new.body.body not in self.closures:
+            self.at.settled.add(new)
+        return new
 
     def _rule(self, walk: Rewriter, binding: e.Binding) -> Answer:
         value = binding.value
+        if type(value) is e.Function and type(binding) is e.VarBinding:
+            return self._lift(walk, binding, value)
+        if type(value) is e.Call and value.op in self.closures:
+            self._note_read(*value.args)
+            binding = replace(binding, value=_invoked(value))
+        else:
+            self._note_read(value)
         if type(binding) is e.MatchCast:
             return binding
         assert type(binding) is e.VarBinding  # the only other kind
-        if type(value) is e.Function:
-            return self._lift(walk, binding, value)
-        if type(value) is e.Call and value.op in self.closures:
-            return self._holding(walk, replace(binding, value=_invoked(value)))
         return self._holding(walk, binding)
+
+    def _note_read(self, *values: e.Expr) -> None:
+        """Note whether values read closures, whose StructInfo changed."""
+        if self.is_settled:
+            self.is_settled = all([self.closures.isdisjoint(variables(value)) for value in values])
 
     def _holding(self, walk: Rewriter, binding: e.VarBinding) -> e.VarBinding:
         """The binding; if it may hold a closure, its variable is an object from now on."""
@@ -119,10 +135,15 @@ class _Lifter:
             stated and binding.var.struct_info is value.struct_info
         ):
             return binding
-        var = e.var_like(binding.var, s.OBJECT)
-        walk.rename(binding.var, var)
-        self.closures.add(var)
-        return replace(binding, var=var, annotation=None)
+        self.is_settled = False
+        return e.VarBinding(self._closure(walk, binding.var), value, None, binding.span)
+
+    def _closure(self, walk: Rewriter, var: e.Var) -> e.Var:
+        """The object that holds a closure in place of a variable."""
+        new = e.var_like(var, s.OBJECT)
+        walk.rename(var, new)
+        self.closures.add(new)
+        return new
 
     def _lift(self, walk: Rewriter, binding: e.VarBinding, fn: e.Function) -> Answer:
         own = binding.var
@@ -136,11 +157,14 @@ class _Lifter:
         dims += [dim for var in captured for dim in all_dims(var.struct_info or s.OBJECT)]
         lifted = self._lifted(fn, own if own in free else None, name, captured, lengths, dims)
         reference = self.at.editor.add_named(name, lifted)
+        info = own.struct_info
+        self.is_settled = self.is_settled and isinstance(info, s.FuncStructInfo) and info.pure
         if not args:
+            self.is_settled = False
             walk.rename(own, reference)
             return ()
         value = m.operation("relax.make_closure", (reference, e.tuple_of(args)), s.OBJECT, fn)
-        return self._holding(walk, replace(binding, value=value))
+        return e.VarBinding(self._closure(walk, own), value, None, binding.span)
 
     def _lengths(
         self, own: e.Var, fn: e.Function, captured: tuple[e.Var, ...], dims: list[p.PrimVar]
@@ -184,13 +208,20 @@ class _Lifter:
             extra.append(e.Var(self.names("lengths"), s.ShapeStructInfo(lengths)))
         attrs = fn.attrs.without("global_symbol") if "global_symbol" in fn.attrs else fn.attrs
         whole = _comparing_inside(fn)
-        whole = replace(whole, params=(*whole.params, *extra), attrs=attrs, struct_info=None)
+        result = whole.ret_struct_info and _open(whole.ret_struct_info)
+        params = (*whole.params, *extra)
+        whole = replace(whole, params=params, ret_struct_info=result, attrs=attrs, struct_info=None)
         if own is not None:
             whole = _calling_itself(whole, own, e.GlobalVar(name), tuple(extra), self.at)
         if copies or renewed:
             whole = Substitution(dict(copies), dict(renewed)).function(whole)
-        whole, info = _without_function_types(whole), fn.struct_info
-        if fn in self.unchanged and all(map(_is_tensor, captured)) and isinstance(info, s.FuncStructInfo):
+        info = fn.struct_info
+        if (
+            own is None
+            and fn in self.unchanged
+            and all(map(_is_tensor, captured))
+            and isinstance(info, s.FuncStructInfo)
+        ):
             whole = replace(whole, struct_info=function_info(whole, info.pure))
             self.at.settled.add(whole)
         return whole
@@ -244,8 +275,10 @@ def _invoked(call: e.Call) -> e.Call:
     pure = not isinstance(info, s.FuncStructInfo) or info.pure
     name = "relax.invoke_pure_closure" if pure else "relax.invoke_closure"
     result = call.struct_info if not isinstance(call.struct_info, s.FuncStructInfo) else s.OBJECT
-    new = m.operation(name, (call.op, e.tuple_of(call.args)), result or s.OBJECT, call)
-    return replace(new, sinfo_args=(result or s.OBJECT,))
+    result = result or s.OBJECT
+    return e.Call(
+        e.op_ref(name), (call.op, e.tuple_of(call.args)), EMPTY, (result,), struct_info=result, span=call.span
+    )
 
 
 def _dims_of(fn: e.Function) -> list[p.PrimVar]:
@@ -258,12 +291,6 @@ def _dims_of(fn: e.Function) -> list[p.PrimVar]:
     return list(
         dict.fromkeys([dim for info in dict.fromkeys(infos) if info is not None for dim in all_dims(info)])
     )
-
-
-def _without_function_types(fn: e.Function) -> e.Function:
-    """The function whose result may be a closure, which is an object."""
-    info = fn.ret_struct_info
-    return fn if info is None else replace(fn, ret_struct_info=_open(info))
 
 
 def _open(info: s.StructInfo) -> s.StructInfo:
