@@ -184,6 +184,69 @@ def make(x: R.Tensor((4,), "float32")) -> R.Callable((R.Tensor((4,), "float32"),
         return r
     return f
 """
+KILLED = """
+a = R.match_cast(s, R.Tensor((m, 3), "float32"))
+e = R.sin(x)
+return e
+"""
+WEAKENED_INSIDE = """
+e = R.sin(x)
+@R.function
+def g(z: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
+    if c:
+        b = R.exp(z)
+        a = s
+    else:
+        a = s
+    return z
+if c:
+    b = R.exp(x)
+    d = s
+else:
+    d = s
+f = g(e)
+return f
+"""
+INLINED = """
+@R.function(private=True)
+def f(p: R.Tensor(("n", 3), "float32"), x: R.Tensor((4,), "float32"), c: R.Tensor((), "bool")):
+    n = T.int64()
+    if c:
+        a = p
+    else:
+        b = R.exp(p)
+        a = p
+    d = R.match_cast(a, R.Tensor((n, 3), "float32"))
+    return x
+@R.function
+def main(x: R.Tensor((4,), "float32"), s: R.Tensor(("n", 3), "float32"), c: R.Tensor((), "bool")):
+    n = T.int64()
+    a = Module.f(s, x, c)
+    e = R.sin(a)
+    return e
+"""
+MERGED = """
+with R.dataflow():
+    a = R.add(s, s)
+    R.output(a)
+k = R.exp(x)
+with R.dataflow():
+    b = a
+    d = R.multiply(b, b)
+    e = R.sin(x)
+    R.output(d, e)
+return (d, e)
+"""
+VIEW = """
+with R.dataflow():
+    a = R.exp(x)
+    b = R.exp(a)
+    d = R.exp(b)
+    f = R.reshape(a, R.shape([2, 2]))
+    e = R.sin(d)
+    R.output(e)
+return e
+"""
 CASES = {
     "filled": ("EliminateCommonSubexpr", FILLED, "`call_dps_packed` | pure"),
     "overwritten": ("EliminateCommonSubexpr", OVERWRITTEN, "Value that a call overwrites"),
@@ -197,19 +260,27 @@ CASES = {
     "weakened": ("CallTIRRewrite", WEAKENED, "StructInfo of an If"),
     "order": ("RemoveUnusedParameters", ORDER, "RemoveUnusedParameters: the order"),
     "closure": ("LambdaLift", CLOSURE, "Closure that a function returns"),
-    "dropped": ("DeadCodeElimination", DROPPED, "What only a match_cast of a dropped function"),
+    "dropped": ("DeadCodeElimination", DROPPED, "Unused binding outside of dataflow blocks"),
     "unread": ("FoldConstant", UNREAD, "Unused binding outside of dataflow blocks"),
     "neighbours": ("CanonicalizeBindings", NEIGHBOURS, "An output of one of two neighbouring blocks"),
     "checked": ("VMShapeLower", CHECKED, "StructInfo of an If"),
+    "killed": ("KillAfterLastUse", KILLED, "`match_cast` that compares two known lengths"),
+    "inside": ("RemovePurityChecking", WEAKENED_INSIDE, "StructInfo of an If"),
+    "inlined": ("InlinePrivateFunctions", INLINED, "Lengths of the result of an If"),
+    "view": ("StaticPlanBlockMemory", VIEW, "StaticPlanBlockMemory of the operand of a reshape"),
+    "merged": ("MergeCompositeFunctions", MERGED, "MergeCompositeFunctions with copies"),
 }
 IMPURE = ("overwritten",)
 WRONG = [
     *(
         (kind, "R.sin(", "R.cos(")
         for kind in CASES
-        if kind not in ("unread", "neighbours", "checked", "weakened")
+        if kind not in ("unread", "neighbours", "checked", "weakened", "killed", "inside", "merged", "view")
     ),
     ("weakened", "cls.tir_sin(", "cls.tir_exp("),
+    ("view", "cls.tir_sin(", "cls.tir_exp("),
+    ("killed", "cls.tir_sin(x", "cls.tir_exp(x"),
+    ("inside", "cls.tir_sin,", "cls.tir_exp,"),
     ("order", "R.shape([k, n, m])", "R.shape([n, k, m])"),
     ("closure", "R.add(x, z)", "R.add(z, x)"),
     ("dropped", "return e", "return x"),

@@ -385,3 +385,57 @@ def test_what_a_nested_function_reads_moves_into_a_dataflow_block(last: str) -> 
     assert left == {"dead", "g", "inner", "_", *(["r"] if "g(z)" in lines else [])}
     kept = run_step(steps("DeadCodeElimination")[0], before).problems
     assert [item.message.split(" is kept")[0] for item in kept] == ["'inner'"]
+
+
+def test_nested_functions_are_analysed_after_the_functions_that_they_call() -> None:
+    text = """
+@I.ir_module
+class M:
+    @R.function(private=True)
+    def callee(p: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
+        @R.function
+        def inner(q: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
+            r = R.exp(q)
+            return r
+        s = inner(p)
+        return s
+    @R.function
+    def main(x: R.Tensor((2,), "float32"), i: R.Tensor((2,), "int32")) -> R.Tensor((2,), "float32"):
+        @R.function
+        def calling(z: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
+            v = M.callee(z)
+            return v
+        @R.function
+        def dividing(z: R.Tensor((2,), "int32")) -> R.Tensor((2,), "int32"):
+            w = R.floor_divide(z, z)
+            return w
+        @R.function
+        def around(z: R.Tensor((2,), "int32")) -> R.Tensor((2,), "int32"):
+            u = dividing(z)
+            return u
+        a = M.callee(x)
+        b = calling(x)
+        c = dividing(i)
+        d = around(i)
+        return x
+"""
+    module = rxe.normalize(rxe.parse(text))
+    stops = {b.var.name: stopping(module).binding(b) for b in bindings(module["main"]) if b.var is not None}
+    assert {name: stops[name] for name in "abcd"} == {"a": False, "b": False, "c": True, "d": True}
+    assert rxe.apply_pass(module, "DeadCodeElimination").script().count("calling") == 0
+
+
+@pytest.mark.parametrize(
+    ("cast", "profile", "stays"),
+    [
+        ("e = R.match_cast(a, R.Tensor((3,), 'float32'))", "spec", True),
+        ("e = R.match_cast(a, R.Tensor((3,), 'float32'))", "tvm", True),
+        ("e = R.exp(a)", "spec", False),
+        ("e = R.exp(a)", "tvm", False),
+    ],
+)
+def test_what_a_check_of_an_unread_function_reads_stays(cast: str, profile: str, stays: bool) -> None:
+    lines = f"a = R.exp(y)\n@R.function\ndef g(p: R.Tensor((3,), 'float32')) -> R.Tensor((3,), 'float32'):\n    {cast}\n    return p\nreturn z"
+    before = rxe.normalize(rxe.parse(HEAD + "".join(f"        {line}\n" for line in lines.splitlines())))
+    after = rxe.apply_pass(before, "DeadCodeElimination", profile=profile)
+    assert names(after) == ({"a"} if stays else set())

@@ -83,6 +83,7 @@ PATTERNS = frozenset(
 PROFILED = PATTERNS | {"ConvertToDataflow", "FuseTIR", "MergeCompositeFunctions"}
 CANONICAL = CLEANING | PATTERNS | {"CanonicalizeBindings", "ConvertToDataflow", "KillAfterLastUse"}
 LIFTING = frozenset({"LambdaLift", "LiftTransformParams"})
+ANNOTATED = LIFTING | {"RemovePurityChecking", "TopologicalSort", "ConvertLayout", "VMShapeLower"}
 LENGTHS = frozenset({"RemoveUnusedParameters", "FuseTIR"})
 DECOMPOSITIONS = frozenset({"DecomposeOpsForInference", "DecomposeOpsForTraining"})
 PER_FUNCTION = PATTERNS | {"FoldConstant", "InlinePrivateFunctions", "RemoveUnusedParameters"}
@@ -192,9 +193,10 @@ REASONS = [
     Reason("RemoveUnusedParameters for an argument", frozenset({"RemoveUnusedParameters", "FuseTIR"}), program=without_checked_arguments),
     Reason("`tensor_to_shape` of a vector of unknown length", DECOMPOSITIONS, program=without_unknown_vectors),
     Reason("Recursive call in ConvertToDataflow", frozenset({"ConvertToDataflow"}), program=without_recursion),
-    Reason("StructInfo of an If", LIFTING | {"RemovePurityChecking", "TopologicalSort", "ConvertLayout", "VMShapeLower"}, unannotated=True),
+    Reason("StructInfo of an If", ANNOTATED, unannotated=True),
+    Reason("StructInfo of an If", ANNOTATED | {"CallTIRRewrite"}, ours=annotated_anew, unannotated=True),
     Reason("Unused binding outside of dataflow blocks", PER_FUNCTION, ours=without_unread, theirs=without_harmless),
-    Reason("What only a match_cast of a dropped function", DEAD - PER_FUNCTION, ours=without_unread_and_uncalled, theirs=without_harmless),
+    Reason("Unused binding outside of dataflow blocks", DEAD - PER_FUNCTION, ours=without_unread_and_uncalled, theirs=without_harmless),
     Reason("An output of one of two neighbouring blocks", CANONICAL, theirs=canonical),
     Reason("Blocks of an inlined function", frozenset({"InlinePrivateFunctions"}), ours=without_blocks, theirs=without_blocks),
     Reason("Rounding", frozenset({"FoldConstant"}), ours=with_rounded_constants, theirs=with_rounded_constants),
@@ -204,7 +206,7 @@ REASONS = [
     Reason("Cleaning of a function of dataflow blocks", PATTERNS, ours=cleaned_up, theirs=cleaned_up),
     Reason("Products with a vector in CombineParallelMatmul", frozenset({"CombineParallelMatmul"}), program=without_vector_products),
     Reason("A branch of less precise StructInfo", frozenset({"CombineParallelMatmul"}), program=without_branches),
-    Reason("Lengths of the result of an If", PATTERNS, program=without_branches),
+    Reason("Lengths of the result of an If", PATTERNS | {"InlinePrivateFunctions"}, program=without_branches),
     Reason("Field of a tuple that only products read", frozenset({"ToMixedPrecision"}), ours=without_copies, theirs=without_copies),
     Reason("FuseOpsByPattern for a match that shares", frozenset({"FuseOpsByPattern"}), program=without_dead),
     Reason("FuseTransposeMatmul for a product that nothing reads", frozenset({"FuseTransposeMatmul"}), program=without_dead),
@@ -221,6 +223,7 @@ REASONS = [
     Reason("StaticPlanBlockMemory of nested functions", frozenset({"StaticPlanBlockMemory"}), program=without(lambda q: type(q) is e.Function)),
     Reason("StaticPlanBlockMemory of the operand of an operator", frozenset({"StaticPlanBlockMemory"}), program=without(is_unlowered)),
     Reason("StaticPlanBlockMemory of the operand of a packed", frozenset({"StaticPlanBlockMemory"}), program=without(is_packed)),
+    Reason("StaticPlanBlockMemory of the operand of a reshape", frozenset({"StaticPlanBlockMemory"}), program=without(subject.is_reshape)),
     Reason("StructInfo of an If", frozenset({"VMShapeLower"}), program=without(lambda q: type(q) is e.If)),
     Reason("Stores of `shape_func`", frozenset({"VMShapeLower"}), ours=with_sorted_stores, theirs=with_sorted_stores),
     Reason("Values of a nested function", frozenset({"EliminateCommonSubexpr"}), ill_formed=True),
@@ -234,6 +237,7 @@ REASONS = [
     Reason("Scalar as a result in ConvertLayout", frozenset({"ConvertLayout"}), program=without(subject.is_scalar, False)),
     Reason("Operators on constants for which TVM", frozenset({"FoldConstant"}), program=without(subject.is_kept_constant, False)),
     Reason("MergeCompositeFunctions with copies", frozenset({"MergeCompositeFunctions"}), program=without(subject.is_copy, False)),
+    Reason("MergeCompositeFunctions with copies", frozenset({"MergeCompositeFunctions"}), ill_formed=True),
     Reason("Numbers among the operands", frozenset({"BindSymbolicVars"}), theirs=with_folded_numbers),
     Reason("Constant that a call may overwrite", frozenset({"InlinePrivateFunctions"}), ours=with_direct_constants, theirs=with_direct_constants),
     Reason("RemoveUnusedParameters: the order", LENGTHS, ours=with_sorted_lengths, theirs=with_sorted_lengths),

@@ -29,6 +29,11 @@ def is_overwriting(value: e.Expr) -> bool:
     return operator(value) in ("relax.call_inplace_packed", "relax.call_tir_inplace")
 
 
+def is_reshape(value: e.Expr) -> bool:
+    """True for a reshape that is not lowered."""
+    return operator(value) == "relax.reshape"
+
+
 def is_tuple(value: e.Expr) -> bool:
     """True for a tuple."""
     return type(value) is e.Tuple

@@ -64,6 +64,8 @@ def _rewritten(
 def without_comparing_casts(module: IRModule) -> IRModule:
     """Casts that compare lengths of which both are known become unknown calls."""
 
+    is_erased = PURITY_ERASED.holds(module)
+
     def rule(fn: e.Function) -> Callable[[Rewriter, e.Binding], Answer]:
         bound = {dim for param in fn.params for dim in defined_dims(param.struct_info or s.OBJECT)}
 
@@ -71,7 +73,7 @@ def without_comparing_casts(module: IRModule) -> IRModule:
             if type(binding) is not e.MatchCast:
                 return binding
             compares = any(list(_compared(binding.struct_info, binding.value.struct_info, bound)))
-            return _unknown(binding, (binding.value,)) if compares else binding
+            return _unknown(binding, (binding.value,), is_erased) if compares else binding
 
         return opaque
 

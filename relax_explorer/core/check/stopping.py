@@ -45,36 +45,39 @@ class Stopping:
         self._functions = module.relax_functions
         self._kernels = {name: fn for name, fn in module.functions.items() if type(fn) is PrimFunc}
         self._graph = call_graph(module)
-        self._safe: set[str] | None = None
+        self._is_analysed = False
+        self._safe: set[str] = set()
         self._memo: dict[Any, bool] = {}
-        self._closures: dict[e.Var, e.Function] | None = None
+        self._closures: dict[e.Var, e.Function] = {}
         self._returns: dict[e.Var, bool] = {}
 
     def _always_returns(self, name: str) -> bool:
-        """True if a call of a function with fitting arguments always returns. The first query analyses all functions."""
-        if self._safe is None:
-            self._safe = set()
-            for group in components(self._graph):
-                if not is_recursive(group, self._graph) and not self._body(self._functions[group[0]]):
-                    self._safe.add(group[0])
+        """True if a call of a function with fitting arguments always returns."""
+        self._analyse()
         return name in self._safe
 
     def _closure(self, var: e.Var) -> e.Function | None:
         """The nested function of this name, if a call with fitting arguments always returns."""
-        if self._closures is None:
-            every = (b for fn in self._functions.values() for b in bindings(fn))
-            self._closures = {
-                b.var: b.value for b in every if type(b.value) is e.Function and b.var is not None
-            }
-            for (
-                each
-            ) in self._closures:  # in text order, so that recursion goes only as deep as functions are nested
-                self._closure(each)
+        self._analyse()
         fn = self._closures.get(var)
         if fn is not None and var not in self._returns:
             self._returns[var] = False  # while its body is analysed: it may call itself
             self._returns[var] = not self._body(fn)
         return fn if self._returns.get(var) else None
+
+    def _analyse(self) -> None:
+        """Find out once which functions always return: callees first, and the nested functions of each before itself."""
+        if self._is_analysed:
+            return
+        self._is_analysed = True
+        for group in components(self._graph):
+            inner = [b for name in group for b in bindings(self._functions[name])]
+            closures = {b.var: b.value for b in inner if type(b.value) is e.Function and b.var is not None}
+            self._closures.update(closures)
+            for var in closures:  # in text order, so that recursion goes only as deep as functions are nested
+                self._closure(var)
+            if not is_recursive(group, self._graph) and not self._body(self._functions[group[0]]):
+                self._safe.add(group[0])
 
     def binding(self, binding: e.Binding) -> bool:
         """True if a binding may stop the run. Bindings of branches count, bindings of a nested function don't."""

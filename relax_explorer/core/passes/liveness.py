@@ -44,8 +44,8 @@ class _Placed(NamedTuple):
 class Live:
     """The live bindings of a function: read by its result or by an effect, or kept anyway.
 
-    What a nested function reads for its result or its effects is live even if nothing reads the function, and a function with
-    effects is kept, as in TVM. With `every_cast`, match_casts of dataflow blocks count as checks, too.
+    What a nested function reads for its result, its effects or its checks is live even if nothing reads the function, and a
+    function with effects is kept, as in TVM. With `every_cast`, match_casts of dataflow blocks count as checks, too.
     """
 
     def __init__(self, fn: e.Function, every_cast: bool = False) -> None:
@@ -62,6 +62,9 @@ class Live:
         self._collect(fn)
         for function in self._functions:
             self._mark(variables(function.body.body))
+        for binding, around in self._casts:
+            if around is not None and type(around.value) is e.Function:
+                self._mark(self._operands(self.facts.number[binding]))
         for owner, effects in self._effects.items():
             for binding in (*effects, owner) if owner is not None else effects:
                 self.keep(binding)
