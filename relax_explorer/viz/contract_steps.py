@@ -7,6 +7,7 @@ from typing import Any
 from relax_explorer.core.arith.prove import Answer
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.shapes import contract_tree as c
+from relax_explorer.core.shapes.check_words import words
 from relax_explorer.core.shapes.contract_facts import Decided, Desugared, Learned, residual_rows
 from relax_explorer.core.shapes.contract_text import read_contract
 from relax_explorer.core.shapes.desugar import desugared_text, match_statement
@@ -209,8 +210,12 @@ class ContractSteps(Solving):
 def condition_text(condition: c.Condition) -> str:
     """A condition as the notation writes it. Of two numbers, the printer of Relax would write `T.EQ(2, 2)`."""
     if type(condition) is p.EQ:
-        return f"{_side(condition.a)} == {_side(condition.b)}"
-    return str(condition)
+        return (
+            words(condition)
+            if isinstance(condition.a, p.Mul)
+            else f"{_side(condition.a)} == {_side(condition.b)}"
+        )
+    return words(condition)
 
 
 def _side(side: p.PrimExpr) -> str:

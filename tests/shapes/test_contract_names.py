@@ -305,3 +305,15 @@ def test_a_function_with_the_name_of_a_primitive_has_no_rule() -> None:
     add = "@add = fn(x : Tensor([n], int8), y : Tensor([n], int8)) : Tensor([n], int8) { @concat([x, y], axis=0) }\n"
     text = add + "let p : Tensor([3], int8) = ..; let q : Tensor([3], int8) = ..; let r = @add(p, q)"
     assert runs(text, vector(3), vector(3)) == [False, False]
+
+
+@pytest.mark.parametrize(
+    ("result", "proved"), [("[?, 4]", 3), ("[k, 4]", 3), ("[?, 5]", 2), ("?", 1)], ids=str
+)
+def test_what_a_rule_tells_of_some_lengths_needs_no_assertion(result: str, proved: int) -> None:
+    program, terms = read_contract(
+        f"@add = fn(x : Tensor([n, 4], int8), y : Tensor([m, 4], int8)) : Tensor({result}, int8)\n"
+        "let a : Tensor([i, 4], int8) = ..; let b : Tensor([j, 4], int8) = ..; let c = @add(a, b)"
+    )
+    found = analyse(program, terms)
+    assert len([number for _, number in found.proved if number >= 6]) == proved

@@ -21,8 +21,10 @@ from relax_explorer.core.relations.adapt import (
     to_info,
     to_type,
 )
-from relax_explorer.core.relations.relay_types import Hole, TensorType, TupleType
-from relax_explorer.core.relations.solver import Outcome
+from relax_explorer.core.relations.library import RELATIONS
+from relax_explorer.core.relations.relay_types import Hole, TensorType, TupleType, TypeRelation, dim_hole
+from relax_explorer.core.relations.solver import Outcome, Solver
+from relax_explorer.core.shapes.check_words import words
 from relax_explorer.core.shapes.residual import shape_checks
 
 FLOAT, INT = dtype("float32"), dtype("int32")
@@ -208,6 +210,60 @@ def test_lengths_that_a_relation_cannot_compare_are_left_to_the_run(x: str, y: s
             assert [one.text for one in checks if one.answer is Answer.UNKNOWN] == left
     finally:
         ops.unregister("my.matmul")
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "left"),
+    [
+        ('("n",)', '("m",)', ["n == m or n == 1 or m == 1"]),
+        ('("m", "n")', '("n",)', []),
+        ('("m", 1)', '("n",)', []),
+        ('("m", "k")', '("n", "k")', ["m == n or m == 1 or n == 1"]),
+        ('("n", 4)', '("m", "j + 2")', ["n == m or n == 1 or m == 1", "4 == j + 2"]),
+        ('("n", 4)', '("m", "j")', ["n == m or n == 1 or m == 1", "4 == j or j == 1"]),
+        ('("a", 5, "n", "k")', '(5, "m", "k")', ["n == m or n == 1 or m == 1"]),
+    ],
+)
+@pytest.mark.parametrize("relation", ["Broadcast", "BroadcastComp"])
+def test_lengths_that_may_not_broadcast_are_left_to_the_run(
+    relation: str, x: str, y: str, left: list[str]
+) -> None:
+    op = relation_op("my.add", relation, ("a", "b"), impl=np.add)
+    ops.register(op)
+    try:
+        program = rxe.normalize(rxe.parse(HEAD.format(x=x, y=y, call='R.op("my.add", x, y)')))
+        checks = [one for one in shape_checks(program) if one.kind == "operator"]
+        assert {one.text for one in checks if one.answer is Answer.UNKNOWN} == set(left)
+        assert not [one for one in checks if one.answer is Answer.NO]
+    finally:
+        ops.unregister("my.add")
+
+
+@pytest.mark.parametrize(
+    ("value", "open_"),
+    [(M, []), (p.IntImm(1), []), (N, [(N, M)]), (p.Add(M, p.IntImm(1)), [(p.Add(M, p.IntImm(1)), M)])],
+    ids=str,
+)
+@pytest.mark.parametrize("is_first", [True, False])
+def test_what_broadcasts_is_told_by_what_is_known_now(
+    value: p.PrimExpr, open_: list[tuple[p.PrimExpr, p.PrimExpr]], is_first: bool
+) -> None:
+    solver, hole = Solver(), dim_hole()
+    types = [TensorType((hole,), FLOAT), TensorType((M,), FLOAT)]
+    solver.add(TypeRelation("B", RELATIONS["Broadcast"], (*(types if is_first else types[::-1]), Hole()), ()))
+    solver.run()
+    solver.same_dim(hole, value)
+    assert solver.joins_now() == (open_ if is_first else [(b, a) for a, b in open_])
+    solver.run()
+    assert solver.joins_now() == (open_ if is_first else [(b, a) for a, b in open_]), "each pair once"
+
+
+def test_what_is_broadcast_with_a_length_without_a_name_is_no_check() -> None:
+    site = Site(None)
+    found = relation_to_infer("Broadcast")(site, tensor(p.AnyDim(), M, N), tensor(M, M, 2))
+    assert found == s.TensorStructInfo(None, FLOAT, 3)
+    texts = [words(p.EQ(a, b)) for a, b in site.obligations]
+    assert texts == ["n == 2 or n == 1"]
 
 
 HEAD = """@R.function

@@ -93,6 +93,9 @@ def relation_to_infer(relation: str | Relation) -> Callable[..., s.StructInfo]:
         for a, b in solver.open_now():
             if not any(map(is_dim_hole, p.free_vars(a, b))):
                 at.oblige(a, b)
+        for a, b in solver.joins_now():
+            if not any(map(is_dim_hole, p.free_vars(a, b))):
+                at.oblige(a, b, or_one=(a, b))
         return to_info(result)
 
     return infer

@@ -92,7 +92,7 @@ def _broadcast(types: tuple[Any, ...], reporter: Solver, element: Callable[[Base
     wanted = dims_of(out) if out is not None else None
     if wanted is not None and len(wanted) != rank:
         raise Mismatch(f"the result has rank {len(wanted)}, not {rank}")
-    dims = [_joined(x, y) for x, y in pairs]
+    dims = [_joined(x, y, reporter) for x, y in pairs]
     result = tuple([dim_hole() if dim is None else dim for dim in dims] if wanted is None else wanted)
     reporter.unify(types[2], TensorType(result, result_dtype))
     outcomes = [
@@ -119,7 +119,7 @@ def _is_one(dim: p.PrimExpr) -> Answer:
     return equal(dim, p.IntImm(1))
 
 
-def _joined(a: p.PrimExpr, b: p.PrimExpr) -> p.PrimExpr | None:
+def _joined(a: p.PrimExpr, b: p.PrimExpr, reporter: Solver) -> p.PrimExpr | None:
     """The dimension that both are broadcast to, or None if it is not known. Raises Mismatch if there is none."""
     if equal(a, b) is Answer.YES or _is_one(b) is Answer.YES:
         return a
@@ -127,6 +127,7 @@ def _joined(a: p.PrimExpr, b: p.PrimExpr) -> p.PrimExpr | None:
         return b
     if equal(a, b) is Answer.NO and Answer.UNKNOWN not in (_is_one(a), _is_one(b)):
         raise Mismatch(f"the dimensions {a} and {b} cannot be broadcast")
+    reporter.may_join(a, b)
     return None
 
 
@@ -275,7 +276,7 @@ def matmul(types: tuple[Any, ...], inputs: int, attrs: dict[str, Any], reporter:
     outcomes = [reporter.same_dim(left[-1], right[-1] if len(right) == 1 else right[-2])]
     rank = max(len(left), len(right), 2) - 2
     pairs = zip(_padded(left[:-2], rank), _padded(right[:-2], rank), strict=True)
-    batch = [_joined(x, y) for x, y in pairs]
+    batch = [_joined(x, y, reporter) for x, y in pairs]
     if None in batch:
         outcomes.append(Outcome.UNKNOWN)
     dims = [dim_hole() if dim is None else dim for dim in batch]

@@ -124,6 +124,9 @@ class Solver:
     items: list[Item] = field(default_factory=list)
     trace: list[Run] = field(default_factory=list)
     open_dims: list[tuple[p.PrimExpr, p.PrimExpr]] = field(default_factory=list)  # equal, but not proved so
+    joins: dict[tuple[p.PrimExpr, p.PrimExpr], None] = field(
+        default_factory=dict
+    )  # equal, or one of them is 1
     unsettled: list[Item] = field(default_factory=list)
     queued: list[Item] = field(default_factory=list)  # every relation each time it was queued
     unified: list[Assignment] = field(default_factory=list)  # what unification assigned since the last run
@@ -353,6 +356,16 @@ class Solver:
         pairs = [(self.dim(a), self.dim(b)) for a, b in self.open_dims]
         return [(a, b) for a, b in pairs if equal(a, b) is not Answer.YES]
 
+    def joins_now(self) -> list[tuple[p.PrimExpr, p.PrimExpr]]:
+        """Pairs of dimensions that broadcast only if they are equal or one of them is 1, which is not proved."""
+        pairs = dict.fromkeys([(self.dim(a), self.dim(b)) for a, b in self.joins])
+        one = p.IntImm(1)
+        return [
+            (a, b)
+            for a, b in pairs
+            if all(equal(*two) is not Answer.YES for two in ((a, b), (a, one), (b, one)))
+        ]
+
     def resolved_types(self, item: Item) -> tuple[Any, ...]:
         """The types of a relation as they are known now."""
         return tuple([self.resolved(part) for part in item.constraint.types()])
@@ -384,6 +397,10 @@ class Solver:
     def assign(self, hole: Part, value: Part) -> Outcome:
         """Make two types the same, as `unify`. The word of Relay's reporter."""
         return self.unify(hole, value)
+
+    def may_join(self, a: p.PrimExpr, b: p.PrimExpr) -> None:
+        """Note that two dimensions are broadcast, of which it is not known whether they fit."""
+        self.joins[a, b] = None
 
     def new_shape(self, rank: int) -> Shape:
         """A shape of that rank with unknown dimensions."""

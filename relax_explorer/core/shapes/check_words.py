@@ -8,7 +8,7 @@ from relax_explorer.core.shapes.assumptions import Assumptions
 from relax_explorer.core.shapes.value_terms import is_no_length, value_name
 
 
-def words(condition: p.PrimExpr) -> str:
+def words(condition: object) -> str:
     """A condition as people say it. Broadcasting demands that a product of differences is 0: that one of them is."""
     if not isinstance(condition, p.EQ) or not isinstance(condition.a, p.Mul):
         return str(condition)

@@ -12,6 +12,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import DType
 from relax_explorer.core.shapes import contract_tree as c
 from relax_explorer.core.shapes.assumptions import Fact
+from relax_explorer.core.shapes.check_words import words
 from relax_explorer.core.shapes.desugar import Guard
 from relax_explorer.core.source import Span
 
@@ -116,7 +117,7 @@ def residual_rows(found: Analysis) -> Iterator[tuple[str, str, str, int]]:
     for item in found.residual:
         yield (
             item.function,
-            f"assert {item.condition}",
+            f"assert {words(item.condition)}",
             item.origin,
             item.place.line if item.place is not None else 0,
         )

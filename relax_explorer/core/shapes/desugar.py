@@ -18,6 +18,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import DType
 from relax_explorer.core.ir.overflow import beyond
 from relax_explorer.core.shapes import contract_tree as c
+from relax_explorer.core.shapes.check_words import words
 from relax_explorer.core.source import Span
 
 
@@ -32,7 +33,7 @@ class Guard:
     solves: bool = False  # True if the dimension captures a variable and cannot always be solved
 
     def __str__(self) -> str:
-        return f"assert {self.condition}"
+        return f"assert {words(self.condition)}"
 
 
 @dataclass

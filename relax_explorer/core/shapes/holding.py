@@ -16,6 +16,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import DType
 from relax_explorer.core.shapes import contract_tree as c
 from relax_explorer.core.shapes.assumptions import Assumptions
+from relax_explorer.core.shapes.check_words import words
 from relax_explorer.core.shapes.contract_facts import Analysis, Decided, Desugared, Known, Learned, Residual
 from relax_explorer.core.shapes.desugar import Environment, Guard, Wrapper, guards
 from relax_explorer.core.source import Span
@@ -222,7 +223,7 @@ class Holding:
         """Report an assertion that always fails, in the words of the contract."""
         if wrapper is None or not isinstance(place, c.Call):
             have = values.get(guard.name)
-            text = f"{guard.condition} never holds" + (
+            text = f"{words(guard.condition)} never holds" + (
                 f": {guard.name} is {self.type_text(have)}" if have is not None else ""
             )
             self.say(f"{text}; {origin} asks for it", span)

@@ -14,6 +14,7 @@ import numpy as np
 from relax_explorer.core.arith.simplify import simplify
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import dtype
+from relax_explorer.core.ops.kit.decl import equal_or_one
 from relax_explorer.core.relations.adapt import solve_one
 from relax_explorer.core.relations.library import RELATIONS
 from relax_explorer.core.relations.relay_types import TensorType, TupleType, is_dim_hole
@@ -24,9 +25,9 @@ Dims = tuple[p.PrimExpr, ...]
 
 @dataclass(frozen=True)
 class Shaped:
-    """The shape that a rule tells (None: not known), and pairs of lengths that must be equal for it."""
+    """The shape that a rule tells, with None for a length that is not known, and pairs of lengths that must be equal for it."""
 
-    dims: Dims | None
+    dims: tuple[p.PrimExpr | None, ...] | None
     equal: tuple[tuple[p.PrimExpr, p.PrimExpr], ...] = ()
 
 
@@ -63,10 +64,14 @@ def by_relation(relation: str, is_tuple: bool = False) -> ShapeRule:
         item, result, solver = solve_one(relation, RELATIONS[relation], inputs, attrs)
         if item.outcome is Outcome.FAILS:
             raise Mismatch(item.reason)
+        joins = [(equal_or_one(a, b, (a, b)), p.IntImm(0)) for a, b in solver.joins_now()]
+        demands = (*solver.open_now(), *joins)
         shape = result.shape if isinstance(result, TensorType) else None
-        if not isinstance(shape, tuple) or any(is_dim_hole(var) for dim in shape for var in p.free_vars(dim)):
-            return Shaped(None, tuple(solver.open_now()))
-        return Shaped(tuple(map(simplify, shape)), tuple(solver.open_now()))
+        if not isinstance(shape, tuple):
+            return Shaped(None, demands)
+        is_open = [any(map(is_dim_hole, p.free_vars(dim))) for dim in shape]
+        dims = [None if unknown else simplify(dim) for dim, unknown in zip(shape, is_open, strict=True)]
+        return Shaped(tuple(dims), demands)
 
     return rule
 

@@ -116,7 +116,7 @@ class _Walk(Holding):
             self.hold((guard,), self.scope, statement, "an assertion of the program", statement.span)
             return
         name = statement.name if not self.calls else self.fresh()  # a body may be looked at for several calls
-        value = replace(self.value(statement.value), name=name)
+        value = self.renamed(self.value(statement.value), name)
         kind = statement.type
         if isinstance(statement.value, c.Opaque) and kind is not None and not statement.is_assertion:
             value = self.trusted(name, kind)
@@ -126,6 +126,18 @@ class _Walk(Holding):
         self.note_value(statement.name, value, statement.span)
         if self.where == "main":
             self.found.types[statement.name] = self.type_text(value)
+
+    def renamed(self, value: Known, name: str) -> Known:
+        """A value under the name of its let, with its unknown lengths: a user knows `c.dim(0)`, not the value before it."""
+        own = (
+            {self.terms.dim(value.name, n): n for n in range(len(value.dims or ()))}
+            if value.name in self.made
+            else {}
+        )
+        if value.dims is None or own.keys().isdisjoint(value.dims):
+            return replace(value, name=name)
+        dims = [self.terms.dim(name, own[dim]) if dim in own else dim for dim in value.dims]
+        return replace(value, name=name, dims=tuple(dims))
 
     def trusted(self, name: str, kind: c.SweetType) -> Known:
         """A value that only the run makes: its annotation is believed, and its new size variables stand for themselves."""
@@ -328,7 +340,7 @@ class _Walk(Holding):
             shape = self.shared_shape(call, args)
             return Known(name, None, element, shape) if shape else None
         try:
-            return Known(name, RULES[call.function](known, call.attrs).dims, element)
+            return Known(name, self.dims_of(name, RULES[call.function](known, call.attrs)), element)
         except Mismatch:
             return None
 
@@ -365,7 +377,14 @@ class _Walk(Holding):
             shaped = Shaped(None)
         demanded = tuple([Guard(p.EQ(a, b), "") for a, b in shaped.equal])
         self.hold(demanded, {}, call, f"@{call.function}", call.span)
-        return Known(name, shaped.dims, element, "" if shaped.dims is not None else name)
+        dims = self.dims_of(name, shaped)
+        return Known(name, dims, element, "" if dims is not None else name)
+
+    def dims_of(self, name: str, shaped: Shaped) -> tuple[p.PrimExpr, ...] | None:
+        """The lengths of a value of which a rule tells some."""
+        if shaped.dims is None:
+            return None
+        return tuple([self.terms.dim(name, n) if dim is None else dim for n, dim in enumerate(shaped.dims)])
 
     def choose(self, call: c.Call, args: list[Known]) -> None:
         """Note the first implementation whose contract is certain to hold."""

@@ -224,10 +224,15 @@ class Site:
 
     def oblige(self, a: PrimExpr, b: PrimExpr, or_one: tuple[PrimExpr, ...] = ()) -> None:
         """Leave the equality of two lengths to the run; with `or_one`, a length of 1 will do too."""
-        zero: PrimExpr = Sub(a, b)
-        for length in or_one:
-            zero = Mul(zero, Sub(length, IntImm(1)))
-        self.obligations.append((zero, IntImm(0)) if or_one else (a, b))
+        self.obligations.append((equal_or_one(a, b, or_one), IntImm(0)) if or_one else (a, b))
+
+
+def equal_or_one(a: PrimExpr, b: PrimExpr, or_one: tuple[PrimExpr, ...]) -> PrimExpr:
+    """A product that is 0 if two lengths are equal, or a length of `or_one` is 1."""
+    zero: PrimExpr = Sub(a, b)
+    for length in or_one:
+        zero = Mul(zero, Sub(length, IntImm(1)))
+    return zero
 
 
 class Op:
