@@ -247,6 +247,17 @@ with R.dataflow():
     R.output(e)
 return e
 """
+SCALAR_PARAMETER = """
+@R.function(private=True)
+def f(n: T.int64, x: R.Tensor(("n",), "float32")) -> R.Tensor(("n",), "float32"):
+    y = R.zeros(R.shape([n]), "float32")
+    return y
+@R.function
+def main(m: T.int64, x: R.Tensor(("m",), "float32")):
+    y = Module.f(m, x)
+    e = R.sin(x)
+    return (y, e)
+"""
 CASES = {
     "filled": ("EliminateCommonSubexpr", FILLED, "`call_dps_packed` | pure"),
     "overwritten": ("EliminateCommonSubexpr", OVERWRITTEN, "Value that a call overwrites"),
@@ -268,6 +279,7 @@ CASES = {
     "inside": ("RemovePurityChecking", WEAKENED_INSIDE, "StructInfo of an If"),
     "inlined": ("InlinePrivateFunctions", INLINED, "Lengths of the result of an If"),
     "view": ("StaticPlanBlockMemory", VIEW, "StaticPlanBlockMemory of the operand of a reshape"),
+    "scalar parameter": ("BindSymbolicVars", SCALAR_PARAMETER, "BindSymbolicVars of a scalar parameter"),
     "merged": ("MergeCompositeFunctions", MERGED, "MergeCompositeFunctions with copies"),
 }
 IMPURE = ("overwritten",)

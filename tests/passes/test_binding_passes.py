@@ -193,6 +193,39 @@ def test_values_without_a_meaning_are_refused(options: dict[str, Any], said: str
     assert caught.value.diagnostics[0].code.id == "RX0404"
 
 
+SCALARS = """
+@I.ir_module
+class M:
+    @R.function(private=True)
+    def f(n: T.int64, x: R.Tensor(("n",), "float32")) -> R.Tensor(("n",), "float32"):
+        y = R.zeros(R.shape([n]), "float32")
+        return y
+    @R.function
+    def main(n: T.int64, x: R.Tensor(("n",), "float32"), k: T.int64):
+        m = T.int64()
+        y = M.f(n, x)
+        t = (n, k)
+        o = n
+        return (y, t, o)
+"""
+
+
+def test_a_scalar_parameter_goes_with_its_variable() -> None:
+    before = module(SCALARS)
+    result = after(before, "BindSymbolicVars", binding_map={"n": 4}, func_name="main")
+    assert [param.name for param in result["main"].params] == ["x", "k"]
+    x = np.full(4, 2, "float32")
+    for old, new in zip(rxe.run(before, "main", [4, x, 7]), rxe.run(result, "main", [x, 7]), strict=True):
+        np.testing.assert_array_equal(old, new)
+
+
+def test_a_scalar_parameter_of_a_function_that_is_called_stays() -> None:
+    result = after(module(SCALARS), "BindSymbolicVars", binding_map={"n": 4})
+    assert [param.name for param in result["f"].params] == ["n", "x"]
+    assert "cls.f(R.prim_value(4), x)" in result.script()
+    np.testing.assert_array_equal(rxe.run(result, "main", [np.ones(4, "float32"), 7])[0], np.zeros(4))
+
+
 def test_values_that_contradict_the_program_are_refused() -> None:
     text = TEXT.replace("c = R.sum(w)", "c = R.sum(R.add(x, w))")
     after(module(text), "BindSymbolicVars", binding_map={"n": 4, "m": 4})

@@ -239,6 +239,7 @@ REASONS = [
     Reason("MergeCompositeFunctions with copies", frozenset({"MergeCompositeFunctions"}), program=without(subject.is_copy, False)),
     Reason("MergeCompositeFunctions with copies", frozenset({"MergeCompositeFunctions"}), ill_formed=True),
     Reason("Numbers among the operands", frozenset({"BindSymbolicVars"}), theirs=with_folded_numbers),
+    Reason("BindSymbolicVars of a scalar parameter", frozenset({"BindSymbolicVars"}), program=without(subject.passes_scalar, False)),
     Reason("Constant that a call may overwrite", frozenset({"InlinePrivateFunctions"}), ours=with_direct_constants, theirs=with_direct_constants),
     Reason("RemoveUnusedParameters: the order", LENGTHS, ours=with_sorted_lengths, theirs=with_sorted_lengths),
     Reason("The order of several lengths", frozenset({"FuseOps", "FuseOpsByPattern"}), ours=with_sorted_shapes, theirs=with_sorted_shapes),

@@ -29,6 +29,12 @@ def is_overwriting(value: e.Expr) -> bool:
     return operator(value) in ("relax.call_inplace_packed", "relax.call_tir_inplace")
 
 
+def passes_scalar(value: e.Expr) -> bool:
+    """True for a call of a function of the module with a scalar among the arguments."""
+    is_call = type(value) is e.Call and isinstance(value.op, e.GlobalVar)
+    return is_call and any(isinstance(arg.struct_info, s.PrimStructInfo) for arg in operands(value))
+
+
 def is_reshape(value: e.Expr) -> bool:
     """True for a reshape that is not lowered."""
     return operator(value) == "relax.reshape"

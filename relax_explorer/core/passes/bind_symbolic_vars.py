@@ -6,12 +6,15 @@ from collections.abc import Iterator, Mapping
 from typing import Annotated
 
 from relax_explorer.core.arith.simplify import summed
+from relax_explorer.core.check.call_graph import mentioned
 from relax_explorer.core.check.normalize import normalize_with
 from relax_explorer.core.codes import passes as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.fold import FormedDims
+from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.substitute import Substitution
 from relax_explorer.core.ir.walk import all_dims, bindings
 from relax_explorer.core.passes.contract import NO_VALUES, PassSite, module_pass, relax_function
@@ -31,7 +34,8 @@ def bind_symbolic_vars(
 ) -> IRModule:
     """Replace shape variables by numbers: with `binding_map="n=4"`, `R.Tensor((n, 3))` becomes `R.Tensor((4, 3))`.
 
-    A length with a number in it is simplified: `m * n * 2` becomes `m * 8`.
+    A length with a number in it is simplified: `m * n * 2` becomes `m * 8`. A scalar parameter `n` goes, unless the module itself
+    calls the function or reads it as a value.
 
     Raises Failure for a name that no function has as a shape variable, and for values that contradict the program.
     """
@@ -40,12 +44,13 @@ def bind_symbolic_vars(
         return module
     chosen = {func_name: relax_function(module, func_name)} if func_name else dict(module.relax_functions)
     unused = set(values)
+    read = {name for fn in module.relax_functions.values() for name in mentioned(fn)}
     for name, fn in chosen.items():
         dims = {
             dim: p.IntImm(values[dim.name], dim.dtype) for dim in shape_variables(fn) if dim.name in values
         }
         unused -= {dim.name for dim in dims}
-        new = Substitution({}, FormedDims({**dims}, summed)).function(fn) if dims else fn
+        new = _with_lengths(fn, dims, name not in read) if dims else fn
         at.record_in_order(fn, new)
         at.editor.replace(name, new)
     if unused:
@@ -55,6 +60,20 @@ def bind_symbolic_vars(
     at.is_open = True
     check_values(at.editor.done(), module)
     return at.editor.done()
+
+
+def _with_lengths(fn: e.Function, dims: dict[p.PrimVar, p.IntImm], drop_scalars: bool) -> e.Function:
+    """The function with numbers for shape variables, and without the parameters that are such scalars."""
+    scalars: dict[e.Var, e.Expr] = {}
+    for param in fn.params if drop_scalars else ():
+        scalar = param.struct_info.value if isinstance(param.struct_info, s.PrimStructInfo) else None
+        value = dims.get(scalar) if isinstance(scalar, p.PrimVar) else None
+        if value is not None:
+            scalars[param] = e.PrimValue(value, s.PrimStructInfo(value.dtype, value))
+    if scalars:
+        rest = tuple([param for param in fn.params if param not in scalars])
+        fn = replace(fn, params=rest, struct_info=None)
+    return Substitution(scalars, FormedDims({**dims}, summed)).function(fn)
 
 
 def check_values(new: IRModule, old: IRModule) -> None:
