@@ -258,6 +258,42 @@ def main(m: T.int64, x: R.Tensor(("m",), "float32")):
     e = R.sin(x)
     return (y, e)
 """
+SHARED = """
+with R.dataflow():
+    a = R.sin(x)
+    b = R.exp(a)
+    d = R.add(b, x)
+    e = R.add(b, a)
+    R.output(d, e)
+return (d, e)
+"""
+OUTSIDE = """
+a = R.exp(x)
+with R.dataflow():
+    e = R.sin(x)
+    d = R.add(a, x)
+    R.output(d, e)
+return (d, e)
+"""
+COPIED = """
+e = R.sin(x)
+with R.dataflow():
+    a = R.add(s, s)
+    b = a
+    g = R.exp(x)
+    d = x
+    f = R.add(d, x)
+    R.output(b, g, f)
+return (b, g, e, f)
+"""
+READY = """
+with R.dataflow():
+    e = R.sin(x)
+    a = R.matmul(q, R.permute_dims(q, [0, 1, 3, 2]), out_dtype="float32")
+    b = a
+    R.output(b, e)
+return (b, e)
+"""
 CASES = {
     "filled": ("EliminateCommonSubexpr", FILLED, "`call_dps_packed` | pure"),
     "overwritten": ("EliminateCommonSubexpr", OVERWRITTEN, "Value that a call overwrites"),
@@ -280,6 +316,10 @@ CASES = {
     "inlined": ("InlinePrivateFunctions", INLINED, "Lengths of the result of an If"),
     "view": ("StaticPlanBlockMemory", VIEW, "StaticPlanBlockMemory of the operand of a reshape"),
     "scalar parameter": ("BindSymbolicVars", SCALAR_PARAMETER, "BindSymbolicVars of a scalar parameter"),
+    "shared": ("FuseOpsByPattern", SHARED, "FuseOpsByPattern for a match that shares"),
+    "outside": ("FuseOpsByPattern", OUTSIDE, "FuseOpsByPattern for a match that shares"),
+    "copied": ("MergeCompositeFunctions", COPIED, "MergeCompositeFunctions with copies"),
+    "ready": ("ToMixedPrecision", READY, "Products of float16 tensors"),
     "merged": ("MergeCompositeFunctions", MERGED, "MergeCompositeFunctions with copies"),
 }
 IMPURE = ("overwritten",)
@@ -309,7 +349,7 @@ WRONG = [
 def why(oracle: Oracle, kind: str) -> tuple[str, ...]:
     """The rows that explain the difference of a case."""
     name, lines, _ = CASES[kind]
-    of = variants(name)[0]
+    of = variants(name)[3 if name == "FuseOpsByPattern" else 0]  # `my.a: add(exp(_), _)`
     is_whole = lines.strip().startswith("@")
     text = HEAD.replace(
         "R.function\n    def main", f"R.function(pure={kind not in IMPURE})\n    def main"

@@ -185,3 +185,36 @@ def test_a_composite_function_that_nothing_calls_needs_no_mark() -> None:
     done = rxe.apply_pass(rxe.normalize(rxe.parse(text)), "FuseTransposeMatmul")
     assert any(fn.attrs.get("Composite") for fn in done.relax_functions.values())
     assert BYOC_MARKED.holds(done)
+
+
+UNREAD = """
+@I.ir_module
+class M:
+    @R.function
+    def lib(x: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
+        R.func_attr({"Codegen": "my"})
+        y = R.exp(x)
+        return y
+    @R.function(private=True)
+    def uncalled(x: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
+        y = R.exp(x)
+        return y
+    @R.function
+    def main(x: R.Tensor((2,), "float32"), i: R.Tensor((2,), "int32")):
+        cls = M
+        unread = R.multiply(x, x)
+        stops = R.floor_divide(i, i)
+        a = CALL
+        return a
+"""
+
+
+@pytest.mark.parametrize("call", ["cls.lib(x)", "R.sin(x)"])
+@pytest.mark.parametrize("profile", ["spec", "tvm"])
+def test_run_codegen_drops_what_is_dead(call: str, profile: str) -> None:
+    module = rxe.normalize(rxe.parse(UNREAD.replace("CALL", call)))
+    text = rxe.apply_pass(module, "RunCodegen", profile=profile).script()
+    assert "unread" not in text
+    assert "def uncalled" not in text
+    assert ("def lib" in text) is (call == "R.sin(x)")
+    assert ("stops" in text) is (profile == "spec")

@@ -49,9 +49,13 @@ from tests.support.without_subjects import (
     without_equal_values,
     without_harmless,
     without_inner_casts,
+    without_inner_copies,
     without_late_kills,
+    without_named_constants,
+    without_outside,
     without_recursion,
     without_return_annotations,
+    without_shared,
     without_unknown_vectors,
     without_unread,
     without_unread_and_uncalled,
@@ -80,14 +84,14 @@ PATTERNS = frozenset(
         "ReorderTakeAfterMatmul",
     }
 )
-PROFILED = PATTERNS | {"ConvertToDataflow", "FuseTIR", "MergeCompositeFunctions"}
+PROFILED = PATTERNS | {"ConvertToDataflow", "FuseTIR", "MergeCompositeFunctions", "RunCodegen"}
 CANONICAL = CLEANING | PATTERNS | {"CanonicalizeBindings", "ConvertToDataflow", "KillAfterLastUse"}
 LIFTING = frozenset({"LambdaLift", "LiftTransformParams"})
 ANNOTATED = LIFTING | {"RemovePurityChecking", "TopologicalSort", "ConvertLayout", "VMShapeLower"}
 LENGTHS = frozenset({"RemoveUnusedParameters", "FuseTIR"})
 DECOMPOSITIONS = frozenset({"DecomposeOpsForInference", "DecomposeOpsForTraining"})
 PER_FUNCTION = PATTERNS | {"FoldConstant", "InlinePrivateFunctions", "RemoveUnusedParameters"}
-DEAD = CLEANING | PATTERNS | {"DeadCodeElimination", "FoldConstant"}
+DEAD = CLEANING | PATTERNS | {"DeadCodeElimination", "FoldConstant", "MergeCompositeFunctions", "RunCodegen"}
 
 
 def same(module: IRModule) -> IRModule:
@@ -209,6 +213,8 @@ REASONS = [
     Reason("Lengths of the result of an If", PATTERNS | {"InlinePrivateFunctions"}, program=without_branches),
     Reason("Field of a tuple that only products read", frozenset({"ToMixedPrecision"}), ours=without_copies, theirs=without_copies),
     Reason("FuseOpsByPattern for a match that shares", frozenset({"FuseOpsByPattern"}), program=without_dead),
+    Reason("FuseOpsByPattern for a match that shares", frozenset({"FuseOpsByPattern"}), program=without_outside),
+    Reason("FuseOpsByPattern for a match that shares", frozenset({"FuseOpsByPattern"}), program=without_shared),
     Reason("FuseTransposeMatmul for a product that nothing reads", frozenset({"FuseTransposeMatmul"}), program=without_dead),
     Reason("Gradient of a product with a matrix", frozenset({"Gradient"}), program=without_chained_products),
     Reason("Gradient of values with symbolic lengths", frozenset({"Gradient"}), ours=without_equal_values, theirs=without_equal_values),
@@ -234,9 +240,12 @@ REASONS = [
     Reason("Field of a tuple in DataflowUse", frozenset({"DataflowUseInplaceCalls"}), program=without(subject.is_tuple, False)),
     Reason("Attention with a bias or a mask", frozenset({"ToMixedPrecision"}), program=without(subject.is_attention, False)),
     Reason("Products of integers or float64", frozenset({"ToMixedPrecision"}), program=without(subject.is_other_product, False)),
+    Reason("Products of float16 tensors", frozenset({"ToMixedPrecision"}), program=without(subject.is_ready_product, False)),
+    Reason("Constants of functions for code generators", frozenset({"RunCodegen"}), theirs=without_named_constants),
+    Reason("Function that does not declare its purity", frozenset({"RemovePurityChecking"}), options={"profile": "tvm"}),
     Reason("Scalar as a result in ConvertLayout", frozenset({"ConvertLayout"}), program=without(subject.is_scalar, False)),
     Reason("Operators on constants for which TVM", frozenset({"FoldConstant"}), program=without(subject.is_kept_constant, False)),
-    Reason("MergeCompositeFunctions with copies", frozenset({"MergeCompositeFunctions"}), program=without(subject.is_copy, False)),
+    Reason("MergeCompositeFunctions with copies", frozenset({"MergeCompositeFunctions"}), program=without_inner_copies),
     Reason("MergeCompositeFunctions with copies", frozenset({"MergeCompositeFunctions"}), ill_formed=True),
     Reason("Numbers among the operands", frozenset({"BindSymbolicVars"}), theirs=with_folded_numbers),
     Reason("BindSymbolicVars of a scalar parameter", frozenset({"BindSymbolicVars"}), program=without(subject.passes_scalar, False)),

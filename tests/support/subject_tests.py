@@ -45,11 +45,6 @@ def is_tuple(value: e.Expr) -> bool:
     return type(value) is e.Tuple
 
 
-def is_copy(value: e.Expr) -> bool:
-    """True for a copy of a variable."""
-    return isinstance(value, e.Var)
-
-
 def is_attention(value: e.Expr) -> bool:
     """True for an attention."""
     return operator(value).startswith("relax.nn.attention")
@@ -74,3 +69,11 @@ def is_other_product(value: e.Expr) -> bool:
     infos = [arg.struct_info for arg in operands(value)]
     dtypes = {str(info.dtype) for info in infos if isinstance(info, s.TensorStructInfo)}
     return operator(value) in _PRODUCTS and not dtypes <= {"float32", "float16"}
+
+
+def is_ready_product(value: e.Expr) -> bool:
+    """True for a product of float16 tensors with a result of float32."""
+    infos = [arg.struct_info for arg in operands(value)]
+    dtypes = {str(info.dtype) for info in infos if isinstance(info, s.TensorStructInfo)}
+    is_wide = isinstance(value.struct_info, s.TensorStructInfo) and str(value.struct_info.dtype) == "float32"
+    return operator(value) in _PRODUCTS and dtypes == {"float16"} and is_wide

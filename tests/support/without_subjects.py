@@ -13,14 +13,22 @@ from relax_explorer.core.check.aliases import aliases
 from relax_explorer.core.check.call_graph import call_graph, components, is_recursive
 from relax_explorer.core.check.compatible import always_fits, defined_dims
 from relax_explorer.core.check.matching import match_params
+from relax_explorer.core.check.purity import has_effect
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
-from relax_explorer.core.ir.attrs import EMPTY
+from relax_explorer.core.ir.attrs import EMPTY, Attrs
 from relax_explorer.core.ir.facts import free_variables
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.substitute import Substitution
-from relax_explorer.core.ir.walk import bindings, exprs, sequences, substitute_info
+from relax_explorer.core.ir.walk import (
+    bindings,
+    dataflow_blocks,
+    exprs,
+    map_operands,
+    sequences,
+    substitute_info,
+)
 from relax_explorer.core.passes.contract import PassSite
 from relax_explorer.core.passes.eliminate_dead_code import drop_unread
 from relax_explorer.core.passes.liveness import KILLS, Live
@@ -224,6 +232,58 @@ def without_branches(module: IRModule) -> IRModule:
     return _rewritten(module, lambda fn: opaque)
 
 
+def without_outside(module: IRModule) -> IRModule:
+    """Calls of operators outside of dataflow blocks become unknown calls, unless they have an effect."""
+
+    def opaque(walk: Rewriter, binding: e.Binding) -> Answer:
+        value = binding.value
+        is_call = type(value) is e.Call and type(value.op) is e.OpRef and not has_effect(value)
+        return binding if type(walk.block) is e.DataflowBlock or not is_call else _unknown(binding, ())
+
+    return _rewritten(module, lambda fn: opaque)
+
+
+def without_inner_copies(module: IRModule) -> IRModule:
+    """Values stand where dataflow variables that are copies of them are read."""
+
+    def renamed(walk: Rewriter, binding: e.Binding) -> Answer:
+        if type(binding.var) is not e.DataflowVar or not isinstance(binding.value, e.Var):
+            return binding
+        walk.rename(binding.var, binding.value)
+        return ()
+
+    return _rewritten(module, lambda fn: renamed)
+
+
+def without_shared(module: IRModule) -> IRModule:
+    """Each call in a dataflow block reads calls of its own, three deep: those that others read, too, are repeated."""
+
+    def rule(fn: e.Function) -> Callable[[Rewriter, e.Binding], Answer]:
+        made = {b.var: b for block in dataflow_blocks(fn) for b in block.bindings if type(b.value) is e.Call}
+
+        def repeated(walk: Rewriter, binding: e.Binding) -> Answer:
+            new = list[e.Binding]()
+
+            def with_own_operands(value: e.Expr, depth: int) -> e.Expr:
+                def own(operand: e.Expr) -> e.Expr:
+                    if type(operand) is not e.DataflowVar or operand not in made:
+                        return operand
+                    var = e.DataflowVar(operand.name, operand.struct_info)
+                    new.append(e.VarBinding(var, with_own_operands(made[operand].value, depth - 1)))
+                    return var
+
+                return map_operands(value, own) if depth else value
+
+            if type(binding) is not e.VarBinding or type(binding.value) is not e.Call:
+                return binding
+            value = with_own_operands(binding.value, 3)
+            return (*new, replace(binding, value=value))
+
+        return repeated
+
+    return without_dead(rxe.normalize(_rewritten(module, rule)))
+
+
 def without(is_subject: Callable[[e.Expr], bool], is_erased: bool = True) -> Change:
     """Some values become unknown calls without operands, which are pure if purity is not erased."""
 
@@ -353,6 +413,12 @@ def cleaned_up(module: IRModule) -> IRModule:
     for name in ("CanonicalizeBindings", "EliminateCommonSubexpr", "CanonicalizeBindings"):
         module = rxe.apply_pass(module, name)
     return without_unread(module)
+
+
+def without_named_constants(module: IRModule) -> IRModule:
+    """The module tells no names of constants for libraries."""
+    attrs = {key: value for key, value in module.attrs.items() if key != "const_name_to_constant"}
+    return replace(module, attrs=Attrs(attrs))
 
 
 def without_late_kills(module: IRModule) -> IRModule:

@@ -37,9 +37,7 @@ def eliminate_dead_code(
     `entry_functions` is not in the module, or if none is public: then no function could be called from outside.
     """
     _check_entries(module, entry_functions)
-    for name, fn in module.relax_functions.items():
-        at.editor.replace(name, drop_unread(fn, at))
-    return drop_uncalled(at, entry_functions)
+    return drop_dead(at, entry_functions)
 
 
 def _check_entries(module: IRModule, names: tuple[str, ...]) -> None:
@@ -53,6 +51,13 @@ def _check_entries(module: IRModule, names: tuple[str, ...]) -> None:
             f"the public functions are {', '.join(public)}" if public else "the module has no public function"
         )
         raise Failure(Diagnostic(codes.BAD_OPTION, f"entry_functions {problem}", help=help))
+
+
+def drop_dead(at: PassSite, entries: Collection[str] = ()) -> IRModule:
+    """The module of `at` without unread bindings and uncalled private functions."""
+    for name, fn in at.editor.done().relax_functions.items():
+        at.editor.replace(name, drop_unread(fn, at))
+    return drop_uncalled(at, entries)
 
 
 def drop_uncalled(at: PassSite, entries: Collection[str] = ()) -> IRModule:

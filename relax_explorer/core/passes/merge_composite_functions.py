@@ -12,7 +12,7 @@ from relax_explorer.core.ir.facts import variables
 from relax_explorer.core.ir.walk import dataflow_blocks
 from relax_explorer.core.passes.composite_functions import enclose
 from relax_explorer.core.passes.contract import PassSite, module_pass
-from relax_explorer.core.passes.eliminate_dead_code import drop_unread, reached
+from relax_explorer.core.passes.eliminate_dead_code import drop_dead
 from relax_explorer.core.passes.external_code import codegen_of, unmarked
 from relax_explorer.core.passes.function_groups import Group, lift
 from relax_explorer.core.passes.properties import BYOC_MARKED, NO_NESTED_FUNCTIONS, NORMAL_FORM, PURITY_ERASED
@@ -38,12 +38,7 @@ def merge_composite_functions(module: IRModule, at: PassSite) -> IRModule:
             at.editor.replace(name, lift(fn, at, dict(_regions(fn, composites))))
     if composites:
         enclose(at, composites)
-    for name, fn in at.editor.done().relax_functions.items():
-        at.editor.replace(name, drop_unread(fn, at))
-    functions = at.editor.done().functions
-    for name in functions.keys() - reached(functions):
-        at.editor.remove(name)
-    left = unmarked(at.editor.done())
+    left = unmarked(drop_dead(at))
     if left is not None:
         at.waived.add(BYOC_MARKED)
         text = f"{left[1]}: only calls in dataflow blocks are merged"

@@ -9,6 +9,7 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.walk import exprs
 from relax_explorer.core.passes.contract import PassSite, module_pass
+from relax_explorer.core.passes.eliminate_dead_code import drop_dead
 from relax_explorer.core.passes.properties import (
     ALLOCATION_LOWERED,
     BYOC_MARKED,
@@ -22,6 +23,7 @@ from relax_explorer.core.program.module import IRModule
 
 @module_pass(
     "RunCodegen",
+    has_profiles=True,
     requires=[NORMAL_FORM, BYOC_MARKED],
     invalidates=[PURE_DATAFLOW, EXPLICIT_ALLOCATION, ALLOCATION_LOWERED],
 )
@@ -30,7 +32,8 @@ def run_codegen(module: IRModule, at: PassSite) -> IRModule:
 
     The function itself goes: a library provides it at run time, under the same name. `run --packed FILE.py` registers one.
     TVM calls it in dataflow blocks, too, where the specification (RX0112) expects pure functions: a warning (RX0415) tells of it.
-    As in TVM, a function stays that nothing calls. FuseOpsByPattern with `annotate_codegen`, or MergeCompositeFunctions, makes such functions.
+    As in TVM, DeadCodeElimination follows, and a public function stays that nothing calls.
+    FuseOpsByPattern with `annotate_codegen`, or MergeCompositeFunctions, makes such functions.
     """
     called = {x.name for fn in module.relax_functions.values() for x in exprs(fn) if type(x) is e.GlobalVar}
     external = {
@@ -38,10 +41,7 @@ def run_codegen(module: IRModule, at: PassSite) -> IRModule:
         for name, fn in module.relax_functions.items()
         if fn.attrs.get("Codegen") and name in called
     }
-    if not external:
-        return module
-
-    at.is_open = True  # a packed function has other StructInfo than a function of the module
+    at.is_open = bool(external)  # a packed function has other StructInfo than a function of the module
 
     def rule(walk: Rewriter, binding: e.Binding) -> Answer:
         value = binding.value
@@ -55,7 +55,7 @@ def run_codegen(module: IRModule, at: PassSite) -> IRModule:
         else:
             at.editor.replace(name, rewrite(fn, at, rule))
     _say_effect(at)
-    return at.editor.done()
+    return drop_dead(at)
 
 
 def _say_effect(at: PassSite) -> None:
