@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import itertools
 import random
+from functools import reduce
+
+import pytest
 
 from relax_explorer.core.arith.assume import prove_under
 from relax_explorer.core.arith.prove import Answer
 from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ops.kit.decl import equal_or_one
 from relax_explorer.core.shapes.assumptions import Assumptions
 from relax_explorer.core.shapes.entail import entail
 
@@ -203,3 +207,90 @@ def test_a_counterexample_is_found_near_the_numbers_of_the_conditions() -> None:
         assert known.prove(question) is Answer.UNKNOWN
         assert known.counterexample(question) == found, question
     assert _known([p.EQ(n, number(5))]).counterexample(p.EQ(n, number(5))) == {}
+
+
+def _even(var: p.PrimExpr) -> p.PrimExpr:
+    return p.EQ(p.FloorMod(var, p.IntImm(2)), p.IntImm(0))
+
+
+def _halved(var: p.PrimExpr) -> p.PrimExpr:
+    return p.Mul(p.FloorDiv(var, p.IntImm(2)), p.IntImm(2))
+
+
+def _fit(a: p.PrimExpr, b: p.PrimExpr) -> p.PrimExpr:
+    """Broadcasting demands this."""
+    return p.EQ(equal_or_one(a, b, (a, b)), p.IntImm(0))
+
+
+def _times(*factors: p.PrimExpr) -> p.PrimExpr:
+    return reduce(p.Mul, factors)
+
+
+_N, _M, _K, _W = map(p.PrimVar, "nmkw")
+_TWO = p.IntImm(2)
+_SUM = reduce(p.Add, [p.PrimVar(f"a{number}") for number in range(30)])
+PRODUCTS = {
+    "even": ([_even(_M)], p.EQ(_times(_N, _M), _times(_N, _halved(_M))), Answer.YES),
+    "even, in three": ([_even(_M)], p.EQ(_times(_N, _M, _K), _times(_halved(_M), _K, _N)), Answer.YES),
+    "even twice": (
+        [_even(_M), _even(_N)], p.EQ(_times(_N, _M), _times(_halved(_N), _halved(_M))), Answer.YES,
+    ),
+    "even, and one more": (
+        [_even(_M)], p.EQ(_times(_N, _M), p.Add(_times(_N, _halved(_M)), p.IntImm(1))), Answer.NO,
+    ),
+    "a contradiction": (
+        [_even(_M), p.LT(_M, _K), p.LT(_K, _M)],
+        p.EQ(_times(_N, _M), p.Add(_times(_N, _halved(_M)), p.IntImm(1))),
+        Answer.YES,
+    ),
+    "told by another": (
+        [p.EQ(p.Add(_N, _K), p.Add(_W, _K)), p.EQ(p.Add(_N, _K), p.Add(_M, _K))],
+        _fit(_W, _M),
+        Answer.YES,
+    ),
+    "a third": ([p.EQ(p.Mul(_N, p.IntImm(3)), p.Mul(_M, _TWO))], p.EQ(_times(_N, _M), p.IntImm(0)), Answer.UNKNOWN),
+    "four terms": (
+        [p.EQ(p.Add(_N, _K), p.Add(_M, _W))],
+        p.EQ(_times(p.Add(_N, _K), _W), _times(p.Add(_M, _W), _W)),
+        Answer.YES,
+    ),
+    "six factors": ([p.EQ(p.Mul(_N, _TWO), p.Mul(_M, _TWO))], p.EQ(_times(*[_N] * 6), _times(*[_M] * 6)), Answer.YES),
+    "too many factors": (
+        [p.EQ(p.Mul(_N, _TWO), p.Mul(_M, _TWO))], p.EQ(_times(*[_N] * 7), _times(*[_M] * 7)), Answer.UNKNOWN,
+    ),
+    "too many terms": (
+        [p.EQ(p.Mul(_N, _TWO), p.Mul(_M, _TWO))],
+        p.EQ(_times(_N, _SUM), _times(_M, _SUM)),
+        Answer.UNKNOWN,
+    ),
+    "nothing known": ([], p.EQ(_times(_N, _M), _times(_N, _halved(_M))), Answer.UNKNOWN),
+    "another is even": ([_even(_K)], p.EQ(_times(_N, _M), _times(_N, _halved(_M))), Answer.UNKNOWN),
+    "odd": (
+        [p.EQ(p.FloorMod(_M, _TWO), p.IntImm(1))], p.EQ(_times(_N, _M), _times(_N, _halved(_M))), Answer.UNKNOWN,
+    ),
+    "its own double": ([p.EQ(_W, p.Mul(_W, _TWO))], _fit(_W, p.Mul(_W, _TWO)), Answer.YES),
+    "doubles": ([p.EQ(p.Mul(_N, _TWO), p.Mul(_M, _TWO))], _fit(_N, _M), Answer.YES),
+    "sums": ([p.EQ(p.Add(_N, _K), p.Add(_M, _K))], _fit(_N, _M), Answer.YES),
+    "sums of others": ([p.EQ(p.Add(_N, _K), p.Add(_M, _W))], _fit(_N, _M), Answer.UNKNOWN),
+    "thirds": ([p.EQ(p.Mul(_N, p.IntImm(3)), p.Mul(_M, _TWO))], _fit(_N, _M), Answer.UNKNOWN),
+    "a square": ([p.EQ(_times(_N, _N), _M)], p.EQ(_times(_N, _N, _K), _times(_M, _K)), Answer.YES),
+    "a sum of itself": (
+        [p.EQ(p.Add(_times(_N, _N), _N), p.IntImm(6))], p.EQ(_times(_N, _M), _times(_TWO, _M)), Answer.UNKNOWN,
+    ),
+    "one of two": (
+        [p.Or(p.EQ(p.Mul(_N, _TWO), p.Mul(_M, _TWO)), p.EQ(_K, _TWO))], _fit(_N, _M), Answer.UNKNOWN,
+    ),
+    "through another": (
+        [p.EQ(p.Add(_N, _K), p.Add(_W, _K)), p.EQ(p.Add(_W, _K), p.Add(_M, _K))], _fit(_N, _M), Answer.YES,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", PRODUCTS)
+def test_equations_tell_of_products(case: str) -> None:
+    facts, question, answer = PRODUCTS[case]
+    assert prove_under(facts, question) is answer
+    known = Assumptions()
+    for fact in facts:
+        known = known.plus(fact)
+    assert known.prove(question) is answer

@@ -168,8 +168,8 @@ def test_a_value_without_lengths_has_its_mismatches(module: rxe.IRModule) -> Non
 OWN = """@R.function
 def main(x: R.Tensor(("w",), "float32"), y: R.Tensor(("w * 2",), "float32"), t: R.Tuple(R.Shape(["w"]), R.Tensor(("k",), "float32"))):
     w, k = T.int64(), T.int64()
-    z = R.match_cast(x, R.Tensor((w * 2,), "float32"))
     a = R.add(y, x)
+    z = R.match_cast(x, R.Tensor((w * 2,), "float32"))
     b = R.match_cast(x, R.Tensor((k + 1,), "float32"))
     return a
 """

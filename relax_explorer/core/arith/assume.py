@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Container, Sequence
+from math import gcd
 
 from relax_explorer.core.arith.bounds import ATOM_LIMIT, monomial_bounds
 from relax_explorer.core.arith.cases import Case, at_least, both, equals, holds, impossible
 from relax_explorer.core.arith.form import CANONICAL
-from relax_explorer.core.arith.polynomial import Polynomial, combine, over_variables, rebuild, size
-from relax_explorer.core.arith.prove import Answer, equal
+from relax_explorer.core.arith.polynomial import Polynomial, combine, over_variables, rebuild, replaced, size
+from relax_explorer.core.arith.prove import Answer, equal, never_zero
 from relax_explorer.core.arith.simplify import simplify
 from relax_explorer.core.ir.prim import EQ, PrimExpr, PrimVar, free_vars, substitute
+
+_MOST_FACTORS, _MOST_TERMS, _FEW_TERMS = (
+    6,
+    40,
+    5,
+)  # in a question, and in an equation that tells an atom of it
 
 
 def prove(condition: PrimExpr) -> Answer:
@@ -28,6 +35,11 @@ def prove_under(
     """
     facts, condition = _with_values(list(facts), condition)
     premises = [holds(fact, True) for fact in facts]
+    if type(condition) is EQ and condition.a.dtype.kind == "int":
+        sides = CANONICAL.polynomial(condition.a), CANONICAL.polynomial(condition.b)
+        told = _by_equations(premises, combine(*sides, -1))
+        if told in possible:
+            return told
     for answer, opposite in ((Answer.YES, False), (Answer.NO, True)):
         if answer in possible and all(map(impossible, both([*premises, holds(condition, opposite)]))):
             return answer
@@ -49,6 +61,9 @@ def is_zero_with(
 
 
 def _is_zero(premises: Sequence[list[Case]], poly: Polynomial, possible: Container[Answer]) -> Answer:
+    told = _by_equations(premises, poly)
+    if told in possible:
+        return told
     if Answer.YES in possible and _is_unbound(poly, premises):
         # It takes any sign where the facts hold, so that only contradictory facts prove that it is 0. Values for which it is 0
         # were found, or may exist: then the facts are not contradictory.
@@ -60,6 +75,31 @@ def _is_zero(premises: Sequence[list[Case]], poly: Polynomial, possible: Contain
         if answer in possible and all(map(impossible, both([*premises, cases]))):
             return answer
     return Answer.UNKNOWN
+
+
+def _by_equations(premises: Sequence[list[Case]], poly: Polynomial) -> Answer:
+    """Whether a polynomial is 0, with the atoms that equations tell replaced: in products, too, which `impossible` does not see."""
+    if not 1 < max(map(len, poly), default=0) <= _MOST_FACTORS:
+        return Answer.UNKNOWN  # `impossible` sees all of sums
+    equations = [each for cases in premises if len(cases) == 1 for each in cases[0].zero]
+    while equations and len(poly) <= _MOST_TERMS:
+        atom, value = _told_by(equations.pop(0))
+        if atom is not None:
+            poly, *equations = [replaced(each, {atom: value}) for each in (poly, *equations)]
+    if poly and (not never_zero(poly) or all(map(impossible, both(premises)))):
+        return Answer.UNKNOWN  # contradictory facts prove everything, so that it is for the caller
+    return Answer.NO if poly else Answer.YES
+
+
+def _told_by(equation: Polynomial) -> tuple[PrimExpr | None, Polynomial]:
+    """An atom of an equation and what it is, if that is short; None if no atom stands alone. A common factor is dropped."""
+    common = gcd(*equation.values())
+    for monomial, coefficient in equation.items() if len(equation) <= _FEW_TERMS else ():
+        if len(monomial) == 1 and abs(coefficient) == common:
+            (atom,) = monomial
+            others = {one: c * -1 // coefficient for one, c in equation.items() if one is not monomial}
+            return atom, others
+    return None, {}
 
 
 def _is_unbound(poly: Polynomial, premises: Sequence[Sequence[Case]]) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 from relax_explorer.core.arith.prove import Answer, equal
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.shapes.assumptions import Assumptions
@@ -43,9 +45,27 @@ def remedy(subject: str, condition: p.PrimExpr | None) -> str:
         return f"annotate {subject} where its value is made, or cast it there once"
     if isinstance(condition, p.EQ):
         for a, b in ((condition.a, condition.b), (condition.b, condition.a)):
-            if type(a) is p.PrimVar:
+            if type(a) is p.PrimVar and a not in p.free_vars(b):
                 return f"write {b} instead of {a} where {a} is bound, if they are always equal"
+        if (quotient := _multiple_that_suffices(condition)) is not None:
+            var, by = quotient.children()
+            return f"write a multiple of {by}, such as j * {by}, instead of {var} where {var} is bound, if it always is one"
     return "cast the value once, where its length is made"
+
+
+def _multiple_that_suffices(condition: p.PrimExpr) -> p.PrimExpr | None:
+    """A quotient in a condition, of a variable that has to be divisible for the condition to hold; None if that is not all."""
+    parts: list[p.PrimExpr] = [condition]
+    for part in islice(parts, _LARGEST):
+        if isinstance(part, p.FloorDiv) and type(part.a) is p.PrimVar and type(part.b) is p.IntImm:
+            divides = p.EQ(p.FloorMod(part.a, part.b), p.IntImm(0, part.a.dtype))
+            if Assumptions().plus(divides).prove(condition) is Answer.YES:
+                return part
+        parts.extend(part.children())  # they are looked at, too
+    return None
+
+
+_LARGEST = 100  # parts of a condition that are looked at
 
 
 def values_in(condition: p.PrimExpr | None) -> str:
