@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -48,6 +50,38 @@ def test_the_lengths_of_a_known_shape_are_a_constant(lines: str, value: list[int
         assert isinstance(result, e.Constant)
         assert result.data.dtype == np.int64
         assert result.data.tolist() == [2 * length for length in value]
+
+
+@pytest.mark.parametrize(
+    ("lines", "value"),
+    [
+        (
+            "a = R.shape_of(x)\nw = R.tensor_to_shape(R.shape_to_tensor(a))\nb = R.zeros(w, 'int64')",
+            np.zeros((4, 9)),
+        ),
+        (
+            "w = R.tensor_to_shape(R.const([2, 1], 'int64'))\nv = w\nb = R.full(v, R.const(7, 'int64'))",
+            [[7], [7]],
+        ),
+        (
+            "w = R.tensor_to_shape(R.const([3, 1], 'int64'))\nb = R.broadcast_to(R.const([1], 'int64'), w)",
+            [[1]] * 3,
+        ),
+        (
+            "w = R.tensor_to_shape(R.const([1, 2], 'int64'))\nb: R.Tensor(ndim=2) = R.zeros(w, 'int64')",
+            [[0, 0]],
+        ),
+        ("w = R.match_cast(u, R.Shape([2, 2]))\nb = R.ones(w, 'int64')", None),
+        ("b = R.zeros(u, 'int64')", None),
+    ],
+)
+def test_a_value_whose_shape_is_known_by_then_is_a_constant(lines: str, value: Any) -> None:
+    module = program(f"{lines}\nr = R.negative(b)", "r")
+    result = rxe.apply_pass(module, "FoldConstant")["main"].body.body  # type: ignore[union-attr]
+    assert isinstance(result, e.Var if value is None else e.Constant)
+    if value is not None:
+        assert isinstance(result, e.Constant)
+        assert np.array_equal(result.data, np.negative(value))
 
 
 def test_lengths_outside_of_a_dataflow_block_stay() -> None:

@@ -153,6 +153,10 @@ OVERWRITTEN = {
         'k = R.const([1.0, 2.0], "float32")\nt = (x, k)\np = t[1]\nINC(p)\nq = t[1]\nreturn (q, p, k)', [2, 2, 2],
     ),
     "a constant": ('a = R.const([1.0, 2.0], "float32")\nINC(a)\nb = R.add(a, a)\nreturn b', [4]),
+    "a mention before two others": (
+        'k = R.const([1.0, 2.0], "float32")\nINC(k)\na = R.const([1.0, 2.0], "float32")\n'
+        'b = R.const([1.0, 2.0], "float32")\nINC(b)\nreturn (k, a, b)', [2, 1, 2],
+    ),
     "one of two mentions": (
         'a = R.const([1.0, 2.0], "float32")\nINC(a)\nb = R.const([1.0, 2.0], "float32")\nreturn (a, b)', [2, 1],
     ),
@@ -222,6 +226,12 @@ def test_no_pass_changes_the_value(name: str) -> None:
 UNTOUCHED = {
     "another tensor": "a = R.add(x, x)\nz = R.exp(y)\nINC(z)\nb = R.add(x, x)\nreturn (a, b)",
     "before both": "INC(x)\na = R.add(x, x)\nb = R.add(x, x)\nreturn (a, b)",
+    "before both, through a reshape": "z = R.reshape(x, R.shape([1, 2]))\nINC(z)\na = R.add(x, x)\nb = R.add(x, x)\nreturn (a, b)",
+    "before two calls that may give x back": (
+        "_ = R.call_packed('test.own', sinfo_args=R.Tensor((2,), 'float32'))\nINC(x)\n_ = R.add(x, x)\n"
+        "a = R.call_pure_packed('test.first', x, sinfo_args=R.Tensor((2,), 'float32'))\n"
+        "b = R.call_pure_packed('test.first', x, sinfo_args=R.Tensor((2,), 'float32'))\nv = R.add(a, x)\nw = R.add(b, x)\nreturn (v, w)"
+    ),
     "after both": "a = R.add(x, x)\nb = R.add(x, x)\nINC(x)\nreturn (a, b)",
     "another tensor, by a PrimFunc that reads it": (
         "z = R.exp(x)\na = R.add(z, z)\nw = R.exp(y)\n_ = cls.inc_by(z, w)\nb = R.add(z, z)\nreturn (a, b, w)"

@@ -64,12 +64,14 @@ class Aliases:
         """The effect of evaluating a value on memory."""
         return self._effects.of(value)
 
-    def written(self, leaf: e.Expr) -> bool:
-        """True if the memory of a variable or constant may be overwritten at any time."""
+    def written(self, leaf: e.Expr, after: e.Var | None = None) -> bool:
+        """True if the memory of a variable or constant may be overwritten at any time, or once `after` is bound."""
         if not self._mutable or _has_no_memory(leaf):
             return False
         root = self._find(leaf)
-        return root in self._writes or root in self._left or self._is_new(leaf)
+        last = self._writes[root][-1] if root in self._writes else -1
+        since = -1 if after is None else self._number.get(after, -1)
+        return last > since or root in self._left or self._is_new(leaf)
 
     def written_between(self, read: Iterable[e.Expr], first: e.Var, second: e.Var) -> bool:
         """True if memory of `read` may be overwritten after `first` is bound and before `second`, both in one function body.

@@ -488,3 +488,6 @@ _INFO: dict[type, Callable[[Inferrer, Any], s.StructInfo]] = {
     e.Function: lambda i, x: x.struct_info or s.OBJECT,
     e.If: lambda i, x: s.OBJECT,
 }
+
+UNREPORTED = Inferrer(Report(), lambda _: None)
+"""For passes. Operands are leaves, so it looks up no function. Nobody reads its report."""

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from relax_explorer.core.arith.prove import Answer as Proof
 from relax_explorer.core.arith.prove import shapes_equal
 from relax_explorer.core.check.block_memory import BlockMemory, FreshResults
-from relax_explorer.core.check.infer import Inferrer
-from relax_explorer.core.diagnostics import Report
+from relax_explorer.core.check.infer import UNREPORTED
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.attrs import Attrs
@@ -28,8 +27,6 @@ _ELEMENTWISE = frozenset(
     f"relax.{name}" for name in ("add", "subtract", "multiply", "divide", "nn.relu", "nn.silu")
 )
 """The operators that TVM's pass knows. Each element of the result needs that element of the operand, and no other."""
-
-_INFER = Inferrer(Report(), lambda _: None)
 
 
 @function_pass("DataflowUseInplaceCalls", requires=[NORMAL_FORM], invalidates=ADDED_KERNELS)
@@ -96,7 +93,7 @@ _IN_PLACE = e.op_ref("relax.call_tir_inplace")
 
 def _in_place(call: e.Call, place: int, at: PassSite) -> e.Call:
     """The call that overwrites the operand at `place`."""
-    infos = [_INFER.info(arg) for arg in call.args]
+    infos = [UNREPORTED.info(arg) for arg in call.args]
     flat = legalize.flat_operands(call)
     place = max(
         n for n, arg in enumerate(flat) if arg is call.args[place]

@@ -113,7 +113,7 @@ def _stands_for(first: _Known, walk: Rewriter, binding: e.Binding, var: e.Var, m
     value = type(binding.value)
     if value is not e.Call and value is not e.Constant:
         return True  # equal tuples, fields and casts hold the same values
-    if memory.written(known) or memory.written(var):
+    if memory.written(known, after=known) or memory.written(var, after=known):
         return False
     return value is e.Constant or not memory.written_between(variables(binding.value), known, var)
 

@@ -6,9 +6,8 @@ from functools import partial, reduce
 
 import numpy as np
 
-from relax_explorer.core.check.infer import Inferrer
+from relax_explorer.core.check.infer import UNREPORTED
 from relax_explorer.core.codes import passes as codes
-from relax_explorer.core.diagnostics import Report
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
@@ -21,8 +20,6 @@ from relax_explorer.core.ops.tensor.reduction import reduce_stage
 from relax_explorer.core.passes.contract import PassSite, function_pass
 from relax_explorer.core.passes.properties import ADDED_KERNELS, NORMAL_FORM
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
-
-_INFER = Inferrer(Report(), lambda _: None)
 
 
 @function_pass("FastMathTransform", requires=[NORMAL_FORM], invalidates=ADDED_KERNELS)
@@ -41,7 +38,7 @@ def fast_math_transform(fn: e.Function, at: PassSite) -> e.Function:
         kernel = _KERNELS.get(value.op.name)
         if kernel is None:
             return binding
-        infos = [_INFER.info(arg) for arg in value.args]
+        infos = [UNREPORTED.info(arg) for arg in value.args]
         try:
             for info in (*infos, value.struct_info or s.OBJECT):
                 legalize.need_known(info, "its operand")

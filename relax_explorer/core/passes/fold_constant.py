@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from relax_explorer.core.check.aliases import aliases
+from relax_explorer.core.check.infer import UNREPORTED
 from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
@@ -47,14 +48,16 @@ def fold_constant(
     def rule(walk: Rewriter, binding: e.Binding) -> Answer:
         if type(binding) is not e.VarBinding or (memory is not None and memory.written(binding.var)):
             return binding
-        value = binding.value
+        read, value = binding.var, binding.value
         if type(value) is e.Call:
             operators = everywhere or type(walk.block) is e.DataflowBlock
             folded = _folded(value, walk, operators)
             if folded is not None:
                 binding, value = _bound(walk, binding, folded), folded
+        elif isinstance(value, e.Var) and type(walk.lookup(value)) is e.ShapeExpr:
+            binding, value = _bound(walk, binding, value), walk.lookup(value)
         if type(value) in (e.Constant, e.DataTypeImm) and value.struct_info is binding.var.struct_info:
-            walk.rename(binding.var, value)
+            walk.rename(read, value)
         elif type(value) is e.ShapeExpr:
             walk.note(binding.var, value)
         return binding
@@ -63,8 +66,8 @@ def fold_constant(
 
 
 def _bound(walk: Rewriter, binding: e.VarBinding, value: e.Expr) -> e.VarBinding:
-    """The binding with its value. A shape that is known now gets a variable that tells it."""
-    if type(value) is not e.ShapeExpr:
+    """The binding with its value. If its shape is known by now, it gets a variable that tells it."""
+    if type(value) is not e.ShapeExpr and value.struct_info is binding.var.struct_info:
         return replace(binding, value=value)
     var = e.var_like(binding.var, value.struct_info)
     walk.rename(binding.var, var)
@@ -122,14 +125,18 @@ def _lengths_value(call: e.Call) -> e.Expr | None:
 
 def _operator_value(call: e.Call, walk: Rewriter) -> e.Expr | None:
     op = find(call.op.name) if type(call.op) is e.OpRef else None
-    info = call.struct_info
-    infos = info.fields if isinstance(info, s.TupleStructInfo) else (info,)
-    if op is None or op.evaluate is None or not op.pure or not all(map(_is_small, infos)):
+    if op is None or op.evaluate is None or not op.pure or op.name == "relax.arange":
         return None
     values = [_value(walk, arg) for arg in call.args]
     if op.name in _LIKE:
         values[0] = _stand_in(call.args[0].struct_info)
-    if any(value is None for value in values) or op.name == "relax.arange":
+    if any(value is None for value in values):
+        return None
+    info = call.struct_info
+    if not all(map(_is_small, _parts(info))):  # what is known of the operands may be new
+        info = UNREPORTED.info(replace(call, struct_info=None))
+    infos = _parts(info)
+    if not all(map(_is_small, infos)):
         return None
     if not any(map(_has_tensor, call.args)) and sum(map(_size, infos)) > FILL_LIMIT:
         return None
@@ -146,6 +153,10 @@ def _operator_value(call: e.Call, walk: Rewriter) -> e.Expr | None:
     return e.tuple_of(
         tuple([_constant(array, part, call) for array, part in zip(result, infos, strict=True)])
     )
+
+
+def _parts(info: s.StructInfo | None) -> tuple[s.StructInfo | None, ...]:
+    return info.fields if isinstance(info, s.TupleStructInfo) else (info,)
 
 
 def _constant(value: Any, info: s.StructInfo | None, call: e.Call) -> e.Constant:

@@ -8,10 +8,10 @@ from typing import Annotated
 from relax_explorer.core.build.block_builder import BlockBuilder
 from relax_explorer.core.check.aliases import aliases
 from relax_explorer.core.check.attributes import problem
-from relax_explorer.core.check.infer import EXTERN, Inferrer
+from relax_explorer.core.check.infer import EXTERN, UNREPORTED
 from relax_explorer.core.check.stopping import lengths_to_check
 from relax_explorer.core.codes import passes as codes
-from relax_explorer.core.diagnostics import Diagnostic, Failure, Report
+from relax_explorer.core.diagnostics import Diagnostic, Failure
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.node import replace
@@ -111,8 +111,6 @@ def _check_names(skip: tuple[str, ...]) -> None:
 
 
 _TO_SHAPE = e.op_ref("relax.tensor_to_shape")
-# Operands are leaves, so inference reports nothing and looks up no function.
-_INFER = Inferrer(Report(), lambda _: None)
 
 
 def _lowered(op: type[Op], call: e.Call, at: PassSite, build: BlockBuilder) -> e.Expr:
@@ -130,7 +128,7 @@ def _lowered(op: type[Op], call: e.Call, at: PassSite, build: BlockBuilder) -> e
         packed = e.op_ref("relax.call_pure_packed")
         return e.Call(packed, args, sinfo_args=(info,), struct_info=info, span=call.span)
     if op.unfold is not None and (op.legalize is None or not _has_known_shape(call)):
-        expanded = build.informed(op.unfold(build, call, [_INFER.info(arg) for arg in call.args]))
+        expanded = build.informed(op.unfold(build, call, [UNREPORTED.info(arg) for arg in call.args]))
         values = (expanded, *[binding.value for binding in build.bindings])
         if any(type(value) is e.Call and value.op is _TO_SHAPE for value in values):
             at.waived.add(NO_TENSOR_TO_SHAPE)
@@ -146,7 +144,7 @@ def _check_lengths(build: BlockBuilder, op: type[Op], call: e.Call) -> None:
 
     A dataflow block may lose errors, so it gets no checks.
     """
-    infos = [_INFER.info(arg) for arg in call.args]
+    infos = [UNREPORTED.info(arg) for arg in call.args]
     for have, want in lengths_to_check(op, call, infos) or ():  # a wrong call is already reported
         build.emit_check(e.ShapeExpr((have,), s.ShapeStructInfo((have,))), s.ShapeStructInfo((want,)))
 
@@ -166,7 +164,7 @@ def _literal(build: BlockBuilder, arg: e.Expr) -> e.Expr:
 
 def _kernel_call(call: e.Call, at: PassSite, build: BlockBuilder) -> e.Call:
     """The call_tir for `call`. Its PrimFunc is added to the module, or shared with an equal call."""
-    infos = [_INFER.info(arg) for arg in call.args]
+    infos = [UNREPORTED.info(arg) for arg in call.args]
     exact = "legalized", legalize.exact_key(call, infos)
     known = at.shared.get(exact)
     if known is None:
