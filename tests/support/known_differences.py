@@ -91,6 +91,7 @@ ANNOTATED = LIFTING | {"RemovePurityChecking", "TopologicalSort", "ConvertLayout
 LENGTHS = frozenset({"RemoveUnusedParameters", "FuseTIR"})
 DECOMPOSITIONS = frozenset({"DecomposeOpsForInference", "DecomposeOpsForTraining"})
 PER_FUNCTION = PATTERNS | {"FoldConstant", "InlinePrivateFunctions", "RemoveUnusedParameters"}
+DERIVING = frozenset({"FoldConstant", "FastMathTransform", "RunCodegen", "FuseTIR", "KillAfterLastUse"})
 DEAD = CLEANING | PATTERNS | {"DeadCodeElimination", "FoldConstant", "MergeCompositeFunctions", "RunCodegen"}
 
 
@@ -193,7 +194,7 @@ REASONS = [
     Reason("`match_cast` that compares two known lengths", program=without_return_annotations),
     Reason("`match_cast` that compares two known lengths", frozenset({"FuseTIR"}), options={"profile": "tvm"}),
     Reason("Constant that a call may overwrite", CANONICAL | {"FoldConstant"}, program=without_written_constants),
-    Reason("Weaker annotation of a call", frozenset({"FoldConstant"}), program=annotated_anew),
+    Reason("Weaker annotation of a call", DERIVING, program=annotated_anew),
     Reason("Argument that a call checks", frozenset({"InlinePrivateFunctions"}), program=without_checked_arguments),
     Reason("RemoveUnusedParameters for an argument", frozenset({"RemoveUnusedParameters", "FuseTIR"}), program=without_checked_arguments),
     Reason("`tensor_to_shape` of a vector of unknown length", DECOMPOSITIONS, program=without_unknown_vectors),
