@@ -154,14 +154,13 @@ class Substitution:
 
     def sequence(self, seq: e.SeqExpr) -> e.SeqExpr:
         """The blocks and the result of a sequence."""
+        blocks = self.blocks(seq)  # first, for they define what the result reads
+        return replace(seq, blocks=blocks, body=self.expr(seq.body), struct_info=self.info(seq.struct_info))
+
+    def blocks(self, seq: e.SeqExpr) -> tuple[e.BindingBlock, ...]:
+        """The blocks of a sequence."""
         blocks = tuple([map_block(block, self.binding) for block in seq.blocks])
-        same = all(a is b for a, b in zip(blocks, seq.blocks, strict=True))
-        return replace(
-            seq,
-            blocks=seq.blocks if same else blocks,
-            body=self.expr(seq.body),
-            struct_info=self.info(seq.struct_info),
-        )
+        return seq.blocks if all(map(is_, blocks, seq.blocks)) else blocks
 
     def binding(self, binding: e.Binding) -> e.Binding:
         """One binding."""

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Callable, Iterator, Mapping, Set
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 from relax_explorer.core.build.block_builder import BlockBuilder
 from relax_explorer.core.check.call_graph import call_graph, components, is_recursive, mentioned
 from relax_explorer.core.check.compatible import always_fits, defined_dims
+from relax_explorer.core.check.emission import FreshNames
 from relax_explorer.core.check.matching import match_params
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.facts import facts
+from relax_explorer.core.ir.fold import substitute
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.substitute import Substitution
 from relax_explorer.core.ir.walk import bindings, map_sequences, merged_blocks, sequences, substitute_info
 from relax_explorer.core.passes.contract import PassSite, infer_again, module_pass
-from relax_explorer.core.passes.eliminate_dead_code import drop_unread, reached
+from relax_explorer.core.passes.eliminate_dead_code import drop_unread
 from relax_explorer.core.passes.liveness import killed
 from relax_explorer.core.passes.private_functions import canonical
 from relax_explorer.core.passes.properties import CANONICAL_BINDINGS, NORMAL_FORM
@@ -32,33 +34,52 @@ from relax_explorer.core.program.module import IRModule
 def inline_private_functions(module: IRModule, at: PassSite) -> IRModule:
     """Replace calls of private functions by their bodies, and drop functions without remaining calls.
 
-    Recursive functions stay. The blocks of a function stay what they are, so that ordinary ones divide the dataflow block of its call.
-    An argument without a proven fit is cast first, because the call would check it. At the end, bindings are canonicalized and
-    unread ones dropped, in every function. A module without a function to inline is returned as it is. In the profile `tvm`, no
-    argument is checked, the lengths of the function lose their definition, and a function goes even if it is a value.
+    Recursive functions stay, and calls whose copies would nest deeper than a text may. The blocks of a function stay what they are,
+    so that ordinary ones divide the dataflow block of its call. An argument without a proven fit is cast first, because the call
+    would check it. At the end, bindings are canonicalized and unread ones dropped, in every function. A module without a function to
+    inline is returned as it is. In the profile `tvm`, no argument is checked, the lengths of the function lose their definition, and
+    a function goes even if it is a value.
     """
     graph = call_graph(module)
     private: dict[str, _Callee] = {}
+    todo: list[str] = []
     for group in components(graph):
         for name in group:
-            at.function = name
-            old = module.functions[name]
-            assert isinstance(old, e.Function)  # the graph has Relax functions only
-            fn = _Inliner(private, at).function(old)
-            at.editor.replace(name, fn)
+            fn = module.functions[name]
+            assert isinstance(fn, e.Function)  # the graph has Relax functions only
             if fn.is_private and not is_recursive(group, graph):
-                private[name] = _Callee.of(fn)
-    return _cleaned(private.keys(), at) if private else module
+                private[name] = _Callee.of(fn, private)
+            else:
+                todo.append(name)
+    if not private:
+        return module
+    deep = _inline(todo, private, at)
+    return _cleaned(private.keys(), deep, at)
 
 
-def _cleaned(private: Set[str], at: PassSite) -> IRModule:
-    """The module of `at` with canonical bindings, without unread ones, and without `private` functions that nothing mentions.
+def _inline(todo: list[str], private: Mapping[str, _Callee], at: PassSite) -> Set[str]:
+    """Inline into functions, and into the private ones that they still mention. Others go, so nobody copies into them.
 
-    Most of these functions go first, so that nobody cleans their bindings.
+    Returns the names of the functions that are called where copies would nest too deep.
     """
-    functions = at.editor.done().functions
-    for name in set(private) - reached(functions, functions.keys() - private):
+    seen, deep = set(todo), set[str]()
+    for name in todo:
+        at.function = name
+        old = at.module.functions[name]
+        assert isinstance(old, e.Function)  # all are Relax functions
+        fn = _Inliner(private, deep, at, old).function()
+        at.editor.replace(name, fn)
+        for other in mentioned(fn):
+            if other in private and other not in seen:
+                seen.add(other)
+                todo.append(other)
+    for name in private.keys() - seen:
         at.editor.remove(name)
+    return deep
+
+
+def _cleaned(private: Set[str], deep: Set[str], at: PassSite) -> IRModule:
+    """The module of `at` with canonical bindings, without unread ones, and without `private` functions that nothing mentions."""
     at = canonical(at)
     called = set[str]()
     for name, fn in at.module.relax_functions.items():
@@ -66,107 +87,193 @@ def _cleaned(private: Set[str], at: PassSite) -> IRModule:
         called.update(mentioned(live))
         at.editor.replace(name, live)
     for name in at.module.functions.keys() & private:
-        if at.as_tvm or name not in called:
+        if (at.as_tvm and name not in deep) or name not in called:
             at.editor.remove(name)
     return infer_again(at.editor.done(), at)
 
 
 @dataclass(frozen=True, slots=True)
 class _Callee:
-    """A function to inline, and what each of its calls asks about it."""
+    """A function to inline, and what each of its calls asks about it. Its body still has the calls of other such functions."""
 
     fn: e.Function
     params: tuple[s.StructInfo, ...]
     dims: frozenset[p.PrimVar]  # the shape variables that its parameters and its match_casts bind
-    is_graph: bool  # True if all its bindings stand in dataflow blocks, and none is a function
+    ended: frozenset[e.Expr]  # the variables that end early
+    calls: bool  # True if functions are inlined into it
+    divides: bool  # True if the copy has bindings outside of dataflow blocks
+    has_functions: bool  # True if it has nested functions
+    depth: int  # how deep branches and nested functions nest in it
 
     @classmethod
-    def of(cls, fn: e.Function) -> _Callee:
-        """The callee for a function."""
+    def of(cls, fn: e.Function, private: Mapping[str, _Callee]) -> _Callee:
+        """The callee for a function that calls some of these."""
         params = tuple([param.struct_info or s.OBJECT for param in fn.params])
         inside = list(bindings(fn))
         casts = [b.struct_info for b in inside if type(b) is e.MatchCast]
         dims = frozenset([dim for info in (*params, *casts) for dim in defined_dims(info)])
-        is_graph = all(type(block) is e.DataflowBlock for block in fn.body.blocks)
-        has_functions = any(type(b.value) is e.Function for b in inside)
-        return cls(fn, params, dims, is_graph and not has_functions)
+        divides = any(type(block) is not e.DataflowBlock for block in fn.body.blocks)
+        has_functions = e.Function in [type(b.value) for b in inside]
+        calls = not private.keys().isdisjoint(mentioned(fn))
+        if calls:
+            names = [_called(b) for block in fn.body.blocks for b in block.bindings]
+            divides = divides or any(private[name].divides for name in names if name in private)
+        return cls(fn, params, dims, killed(fn), calls, divides, has_functions, _depth(fn.body))
+
+    @property
+    def is_graph(self) -> bool:
+        """True if all bindings of the copy stand in dataflow blocks, and none of its own is a function."""
+        return not (self.divides or self.has_functions)
 
     def may_read(self, arg: e.Expr) -> bool:
         """True if its body may read an argument itself: a variable that is visible wherever the body stands."""
         return type(arg) is e.Var or (type(arg) is e.DataflowVar and self.is_graph)
 
 
-class _Inliner:
-    """Inlines `private` functions into one function. Later bindings read the renamed results."""
+def _depth(seq: e.SeqExpr) -> int:
+    """How deep branches and nested functions nest in a sequence."""
+    level, depth = list(seq.blocks), -1
+    while level:
+        values = [binding.value for block in level for binding in block.bindings]
+        level = [block for value in values for inner in sequences(value) for block in inner.blocks]
+        depth += 1
+    return max(depth, 0)
 
-    def __init__(self, private: dict[str, _Callee], at: PassSite) -> None:
-        self.private, self.at = private, at
-        self.killed: frozenset[e.Expr] = frozenset()  # the variables of the function around that end early
+
+def _called(binding: e.Binding) -> str:
+    """The name of the global function that a binding calls; empty if it calls none."""
+    value = binding.value
+    if type(value) is e.Call and type(value.op) is e.GlobalVar and type(binding) is e.VarBinding:
+        return value.op.name
+    return ""
+
+
+@dataclass(slots=True)
+class _Frame:
+    """A function during inlining: the one that stays, or the copy of one in it."""
+
+    killed: frozenset[e.Expr]  # the variables that end early
+    names: FreshNames
+    copy: _Copy | None = None
+
+
+Steps = Iterator["Steps"]  # the rest of some work, which stops where other work comes first
+
+
+class _Inliner:
+    """Inlines `private` functions into one function. Later bindings read the renamed results.
+
+    A function is copied only into one that stays, not into another that is copied itself: a chain of calls takes linear time.
+    """
+
+    def __init__(self, private: Mapping[str, _Callee], deep: set[str], at: PassSite, fn: e.Function) -> None:
+        self.private, self.deep, self.at, self.fn = private, deep, at, fn
+        self.depth = -1  # of the current sequence
         self.divides = False  # True if an inlined function divided the dataflow block of its call
 
-    def function(self, fn: e.Function) -> e.Function:
+    def function(self) -> e.Function:
         """The function with every call of a private function replaced. Without such calls, the same object."""
-        if not any(name in self.private for name in mentioned(fn)):
-            return fn
-        self.killed = killed(fn)
-        build = BlockBuilder(self.at.editor, within=fn, record=self.at.record)
-        new = replace(fn, body=self.sequence(fn.body, build))
+        if self.private.keys().isdisjoint(mentioned(self.fn)):
+            return self.fn
+        self.build = BlockBuilder(self.at.editor, within=self.fn, record=self.at.record)
+        frame = _Frame(killed(self.fn), self.build.names)
+        new = replace(self.fn, body=self._sequence(self.fn.body, frame))
         return _with_outputs(new, self.at) if self.divides and not self.at.as_tvm else new
 
-    def sequence(self, seq: e.SeqExpr, build: BlockBuilder) -> e.SeqExpr:
-        """A sequence, its branches included."""
-        with build.apart():
-            for block in seq.blocks:
-                build.start_block(block)
-                for binding in block.bindings:
-                    callee = self._callee(binding)
-                    if callee is None:
-                        build.keep(map_sequences(binding, lambda inner: self.sequence(inner, build)))
-                    else:
-                        self._inline(callee, binding, build)  # type: ignore[arg-type]  # `_callee` saw a VarBinding
-            return replace(seq, blocks=tuple(merged_blocks(build.blocks())))
+    def _sequence(self, seq: e.SeqExpr, frame: _Frame) -> e.SeqExpr:
+        return replace(seq, blocks=self.blocks(seq, frame))
+
+    def blocks(self, seq: e.SeqExpr, frame: _Frame) -> tuple[e.BindingBlock, ...]:
+        """The blocks of a sequence, its branches included. Recursion goes only as deep as branches do."""
+        self.depth += 1
+        with self.build.apart():
+            stack = [self._steps(seq, frame, BlockBuilder.start_block)]
+            while stack:
+                inner = next(stack[-1], None)
+                if inner is None:
+                    stack.pop()
+                else:
+                    stack.append(inner)
+            self.depth -= 1
+            return tuple(merged_blocks(self.build.blocks()))
+
+    def _steps(
+        self, seq: e.SeqExpr, frame: _Frame, start: Callable[[BlockBuilder, e.BindingBlock], None]
+    ) -> Steps:
+        """Emit the bindings of a sequence."""
+        build, copy = self.build, frame.copy
+        for block in seq.blocks:
+            start(build, block)
+            for binding in block.bindings:
+                callee = self._callee(binding)
+                if callee is not None and copy is not None:
+                    yield self._inlined(callee, binding, frame)
+                elif callee is not None:
+                    with build.inherit(binding):
+                        yield self._inlined(callee, binding, frame)
+                elif copy is not None:
+                    build.keep(copy.binding(binding))
+                else:
+                    build.keep(map_sequences(binding, lambda inner: self._sequence(inner, frame)))
 
     def _callee(self, binding: e.Binding) -> _Callee | None:
-        value = binding.value
-        if (
-            type(binding) is not e.VarBinding
-            or type(value) is not e.Call
-            or type(value.op) is not e.GlobalVar
-        ):
+        """The function to inline for a binding. One that would nest too deep is called as before."""
+        callee = self.private.get(_called(binding))
+        if callee is not None and self.depth + callee.depth > DEEPEST:
+            self.deep.add(_called(binding))
             return None
-        return self.private.get(value.op.name)
+        return callee
 
-    def _inline(self, callee: _Callee, binding: e.VarBinding, build: BlockBuilder) -> None:
-        """Emit the arguments, the blocks of the body, and the binding of the result."""
-        call = binding.value
-        assert isinstance(call, e.Call)  # the caller checked this
+    def _inlined(self, callee: _Callee, binding: e.Binding, frame: _Frame) -> Steps:
+        """Emit the arguments of a call, the blocks of the body, and the binding of the result."""
+        assert type(binding) is e.VarBinding  # the caller saw a call
+        build, outer, body = self.build, frame.copy, callee.fn.body
         self.at.is_open = True  # arguments may have more precise StructInfo than parameters
         self.divides |= build.is_dataflow and not callee.is_graph
-        infos = tuple([arg.struct_info or s.OBJECT for arg in call.args])
-        copy = _Copy({}, self._dims(callee, infos) if callee.dims else {})
-        around, as_tvm = _GRAPH if build.is_dataflow else _PLAIN, self.at.as_tvm
-        ended = killed(callee.fn)
-        with build.inherit(binding):
-            for param, info, arg, have in zip(callee.fn.params, callee.params, call.args, infos, strict=True):
-                want = substitute_info(info, copy.dims) if copy.dims else info
-                if not (as_tvm or always_fits(have, want)):
-                    _continue(build, around)  # a block may lose checks
-                    copy.variables[param] = build.emit_match_cast(arg, want, param.name)
-                elif callee.may_read(arg) and param not in ended and arg not in self.killed:
-                    copy.variables[param] = arg
-                else:
-                    _continue(build, _GRAPH)
-                    copy.variables[param] = var = e.Var(build.names(param.name, "_"), have, arg.span)
-                    build.keep(e.VarBinding(var, arg, None, binding.span))
-            copy.keep_notes()
-            for block in copy.sequence(callee.fn.body).blocks:
+        around = _GRAPH if build.is_dataflow else _PLAIN
+        copy = self._copy(callee, binding, frame, around)
+        if callee.calls:
+            inner = _Frame(callee.ended, FreshNames.of(callee.fn), copy)
+            copy.inlined = partial(self.blocks, frame=inner)
+            yield self._steps(body, inner, _continue)
+        else:
+            for block in body.blocks:
                 _continue(build, block)
-                for inner in block.bindings:
-                    build.keep(inner)
-            _continue(build, around)
-            annotation = None if as_tvm else binding.annotation
-            result = copy.expr(callee.fn.body.body)
-            build.keep(replace(binding, value=result, annotation=annotation))
+                for inside in block.bindings:
+                    build.keep(copy.binding(inside))
+        _continue(build, around)
+        annotation = None if self.at.as_tvm else binding.annotation
+        new = replace(binding, value=copy.expr(body.body), annotation=annotation)
+        build.keep(new if outer is None else outer.bound(new))
+
+    def _copy(self, callee: _Callee, binding: e.VarBinding, frame: _Frame, around: e.BindingBlock) -> _Copy:
+        """Emit the arguments of a call that the body can't read themselves, for a copy of the body."""
+        build, outer, call, as_tvm = self.build, frame.copy, binding.value, self.at.as_tvm
+        assert isinstance(call, e.Call)  # the caller checked this
+        build.names, build.normalizer.place = frame.names, call.span or binding.span
+        infos = tuple([arg.struct_info or s.OBJECT for arg in call.args])
+        dims = self._dims(callee, infos) if callee.dims else {}
+        copy = _Copy()
+        for param, info, arg, have in zip(callee.fn.params, callee.params, call.args, infos, strict=True):
+            want = substitute_info(info, dims) if dims else info
+            leaf = arg if outer is None else outer.expr(arg)
+            if not (as_tvm or always_fits(have, want)):
+                _continue(build, around)  # a block may lose checks
+                want = want if outer is None else outer.info(want) or want
+                copy.variables[param] = build.emit_match_cast(leaf, want, param.name)
+            elif callee.may_read(arg) and param not in callee.ended and arg not in frame.killed:
+                copy.variables[param] = leaf
+            else:
+                _continue(build, _GRAPH)
+                var = e.Var(build.names(param.name, "_"), leaf.struct_info or s.OBJECT, arg.span)
+                copy.variables[param] = var
+                build.keep(e.VarBinding(var, leaf, None, binding.span))
+        outer_dims = {} if outer is None else outer.dims
+        copy.set_dims(
+            {dim: substitute(length, outer_dims) for dim, length in dims.items()} if outer_dims else dims
+        )
+        copy.keep_notes()
+        return copy
 
     def _dims(self, callee: _Callee, infos: tuple[s.StructInfo, ...]) -> dict[p.PrimVar, p.PrimExpr]:
         """What the shape variables of a function become at a call: the lengths of its arguments, or others of their own."""
@@ -222,6 +329,19 @@ class _Copy(Substitution):
             new = self.constants[expr] = e.Constant(expr.data, expr.struct_info, expr.key, expr.span)
         return new
 
+    def __init__(self) -> None:
+        super().__init__()
+        self.inlined: Callable[[e.SeqExpr], tuple[e.BindingBlock, ...]] | None = None
+
+    def blocks(self, seq: e.SeqExpr) -> tuple[e.BindingBlock, ...]:
+        """The blocks of a sequence, with the functions that they call."""
+        return super().blocks(seq) if self.inlined is None else self.inlined(seq)
+
+    def bound(self, binding: e.VarBinding) -> e.VarBinding:
+        """A binding whose value is copied already."""
+        annotation = self.info(binding.annotation)
+        return e.VarBinding(self._define(binding.var), binding.value, annotation, binding.span)
+
     def keep_notes(self) -> None:
         """Let calls keep what follows from StructInfo, if the arguments have that of the parameters."""
         self.keeps_infos = all(new.struct_info is old.struct_info for old, new in self.variables.items())
@@ -242,4 +362,5 @@ def _continue(build: BlockBuilder, like: e.BindingBlock) -> None:
         build.start_block(like)
 
 
+DEEPEST = 80  # levels of branches and nested functions: a text has at most 100 levels of indentation
 _PLAIN, _GRAPH = e.BindingBlock(()), e.DataflowBlock(())
