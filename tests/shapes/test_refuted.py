@@ -88,6 +88,21 @@ TWICE = "    a = R.match_cast(y, R.Tensor(({first},), 'float32'))\n    b = R.mat
         ("n", "n + 1", ", z: R.Tensor((2 * n - 8,), 'float32')", 1),
         ("n", "3", ", z: R.Tensor((n - 4,), 'float32')", 1),  # n is 4 at least
         ("n", "3", ", z: R.Tuple(R.Tensor((n,), 'float32'), R.Shape([3, n]))", 0),
+        ("n", "3", ", z: R.Tuple(R.Tensor((n - 4,), 'float32'))", 1),
+        (
+            "n",
+            "3",
+            ", z: R.Tuple(R.Shape([n]), R.Tuple(R.Tensor((n,), 'float32'), R.Tensor((n, n - 4), 'float32')))",
+            1,
+        ),
+        (
+            "n",
+            "3",
+            ", z: R.Tuple(R.Tensor((n,), 'float32'), R.Shape([n - 4]))",
+            0,
+        ),  # a shape may have any numbers
+        ("n", "3", ", z: R.Tuple(R.Tensor((n - 3,), 'float32'))", 0),
+        ("n", "2", ", z: R.Tuple(R.Tuple(R.Tensor((-1,), 'float32')))", 0),
     ],
 )
 def test_casts(first: str, second: str, more: str, count: int) -> None:
@@ -113,3 +128,25 @@ def main(x: R.Tensor, y: R.Tensor("float32")):
     return c
 """
     assert refuted(text) == count
+
+
+def test_a_length_in_a_tuple_is_told_by_its_place() -> None:
+    more = ", z: R.Tuple(R.Tensor((n,), 'float32'), R.Tuple(R.Tensor((2, n - 4), 'float32')))"
+    text = HEAD.format(more=more) + TWICE.format(first="n", second="3")
+    (check,) = refuted_checks(rxe.normalize(rxe.parse(text)))
+    assert "n - 4 >= 0 (a length of z[1][0])" in [str(fact) for fact in check.proof]
+
+
+def test_the_parameters_of_a_nested_function_tell_lengths_in_tuples() -> None:
+    text = """@R.function
+def main(x: R.Tensor(("n",), "float32")):
+    n = T.int64()
+    @R.function
+    def inner(t: R.Tuple(R.Tensor((n - 4,), "float32")), y: R.Tensor("float32", ndim=1)):
+        a = R.match_cast(y, R.Tensor((n,), "float32"))
+        b = R.match_cast(y, R.Tensor((3,), "float32"))
+        return b
+    a = R.match_cast(x, R.Tensor((3,), "float32"))
+    return a
+"""
+    assert [check.subject for check in refuted_checks(rxe.normalize(rxe.parse(text)))] == ["y"]

@@ -27,6 +27,15 @@ def paths(info: s.StructInfo | None) -> Iterator[tuple[Path, p.PrimExpr]]:
         yield (), info.value
 
 
+def tensors(name: str, info: s.StructInfo | None) -> Iterator[tuple[str, s.TensorStructInfo]]:
+    """The tensors of a value with their names: itself, or those in a tuple."""
+    if isinstance(info, s.TensorStructInfo):
+        yield name, info
+    elif isinstance(info, s.TupleStructInfo):
+        for number, field in enumerate(info.fields):
+            yield from tensors(f"{name}[{number}]", field)
+
+
 def length_at(info: s.StructInfo | None, path: Path) -> p.PrimExpr | None:
     """One length of a StructInfo, if it is known."""
     return next((dim for where, dim in paths(info) if where == path), None)

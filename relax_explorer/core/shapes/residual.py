@@ -39,6 +39,7 @@ from relax_explorer.core.shapes.conditions import (
 from relax_explorer.core.shapes.length_tests import LengthTests
 from relax_explorer.core.shapes.machine_checks import MachineState, is_lowered
 from relax_explorer.core.shapes.operand_dtypes import dtype_demands
+from relax_explorer.core.shapes.operand_lengths import tensors
 from relax_explorer.core.shapes.value_names import ValueNames, names_of
 from relax_explorer.core.shapes.value_terms import is_no_length
 from relax_explorer.core.tir.signature import prim_func_info
@@ -261,10 +262,10 @@ class _Walk:
 
     def _lengths_of(self, param: e.Var, known: Assumptions) -> Assumptions:
         """What is known because a parameter exists: a tensor with a length of `n - 4` tells that n is at least 4."""
-        info = param.struct_info
-        for dim in (info.lengths or ()) if isinstance(info, s.TensorStructInfo) else ():
-            if dim.children() and at_least(dim, 0) is not Answer.YES:
-                known = known.plus(p.GE(dim, p.IntImm(0, dim.dtype)), f"a length of {param.name}", param)
+        for tensor, info in tensors(param.name, param.struct_info):
+            for dim in info.lengths or ():
+                if dim.children() and at_least(dim, 0) is not Answer.YES:
+                    known = known.plus(p.GE(dim, p.IntImm(0, dim.dtype)), f"a length of {tensor}", param)
         return known
 
     def matching(self, scope: set[p.PrimVar]) -> Matching:
