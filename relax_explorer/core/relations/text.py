@@ -259,6 +259,9 @@ class Reader(NoteReader):
         found = self._primary(start)
         while True:
             if self.takes("."):
+                if type(found) is r.Global and self.kind == "name":  # of an operator, `nn.relu`
+                    found = r.Global(f"{found.name}.{self.word('an operator')}", self.span(start))
+                    continue
                 found = r.Item(found, self.integer(), self.span(start))
             elif self.sees("(", "<"):
                 found = self._call(found, start)
