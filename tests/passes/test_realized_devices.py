@@ -32,6 +32,8 @@ BODIES = {
     "of a result": "a = R.add(x, y); c = R.hint_on_device(a, R.cuda(0))",
     "between": "a = R.add(x, y); b = R.hint_on_device(a, R.cuda(0)); c = R.add(b, z)",
     "by number": "a = R.hint_on_device(x, R.device(2, 0)); c = R.add(a, y)",
+    "by name": 'a = R.hint_on_device(x, R.device("cuda", 0)); c = R.add(a, y)',
+    "by name without a number": "a = R.hint_on_device(x, R.device('cpu')); c = R.add(a, y)",
     "as TVM prints it": 'a = R.hint_on_device(x, R.device(device_type=2, index=0), "global"); c = R.add(a, y)',
     "without a number": "a = R.hint_on_device(x, R.cpu()); c = R.add(a, y)",
     "a value read before": "a = R.add(x, y); b = R.hint_on_device(a, R.cuda(0)); c = R.exp(a)",

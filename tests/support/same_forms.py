@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import relax_explorer as rxe
@@ -23,6 +24,12 @@ def annotated_anew(module: IRModule) -> IRModule:
     """The StructInfo of bindings is what follows from their values."""
     anew: IRModule = rxe.parse(strip_binding_annotations(module.script()))
     return anew
+
+
+def without_devices(module: IRModule) -> IRModule:
+    """No StructInfo tells a device."""
+    new: IRModule = rxe.parse(re.sub(r', vdevice="[^"]*"', "", module.script()))
+    return new
 
 
 def _each_value(module: IRModule, change: Callable[[e.Expr], e.Expr]) -> IRModule:

@@ -165,6 +165,7 @@ STATEMENTS: dict[str, tuple[str, str]] = {
     "layout_transform": ("y = R.layout_transform(x, index_map=T.index_map(lambda a, b: (b, a)), pad_value=None)", "T.index_map(lambda a, b: (b, a))"),
     "virtual device": ('y = R.to_vdevice(x, dst_vdevice="llvm:0:global")', ""),
     "hint_on_device": ("y = R.hint_on_device(x, R.device(1, 0))", 'R.hint_on_device(x, R.device(device_type=1, index=0), "global")'),
+    "hint_on_device by its name": ("y = R.hint_on_device(x, R.device('cuda', index=1))", "x, R.device(device_type=2, index=1)"),
     "hint_on_device by its kind": ('y = R.hint_on_device(x, R.vulkan(), "shared")', 'x, R.device(device_type=7, index=0), "shared")'),
     "hint_on_device as printed": ('y = R.hint_on_device(x, R.device(device_type=2, index=1), "global")', ""),
     "lowered calls": (

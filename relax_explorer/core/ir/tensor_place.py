@@ -62,19 +62,25 @@ DEVICE_KINDS = {
     "cpu": 1, "cuda": 2, "opencl": 4, "vulkan": 7, "metal": 8, "vpi": 9, "rocm": 10, "ext_dev": 12, "webgpu": 15, "hexagon": 16,
 }  # fmt: skip
 """The numbers of kinds of devices in DLPack, by the names of the functions `R.cpu()`, `R.cuda()`, …"""
-_WRITTEN = re.compile(r"R\.(\w+)\(\s*(?:(?:\w+\s*=\s*)?(\d+)\s*(?:,\s*(?:\w+\s*=\s*)?(\d+)\s*)?)?\)")
+TARGET_KINDS = DEVICE_KINDS | {"llvm": 1, "c": 1, "nvptx": 2}
+"""The same numbers by the kinds of targets."""
+_WRITTEN = re.compile(
+    r"R\.(\w+)\(\s*(?:(?:\w+\s*=\s*)?(\w+|'\w+'|\"\w+\")\s*(?:,\s*(?:\w+\s*=\s*)?(\d+)\s*)?)?\)"
+)
 
 
 def device_of(text: str) -> tuple[int, int] | None:
-    """The kind and the number of a device written as `R.cuda(0)` or `R.device(2, 0)`; None for another text."""
+    """The kind and the number of a device written as `R.cuda(0)`, `R.device(2, 0)` or `R.device("cuda")`; None for another text."""
     found = _WRITTEN.fullmatch(text)
     if found is None:
         return None
     name, first, second = found.groups()
-    if name == "device" and first is not None:
-        return int(first), int(second or 0)
+    if name == "device":
+        kind = DEVICE_KINDS.get(first.strip("'\"")) if first and not first.isdecimal() else int(first or 0)
+        return None if not kind else (kind, int(second or 0))
     kind = DEVICE_KINDS.get(name)
-    return None if kind is None or second is not None else (kind, int(first or 0))
+    is_number = second is None and (first or "0").isdecimal()
+    return (kind, int(first or 0)) if kind is not None and is_number else None
 
 
 def device_text(device: tuple[int, int]) -> str:

@@ -7,7 +7,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.tensor_place import VDevice
-from relax_explorer.core.ops.kit.devices import declared_devices
+from relax_explorer.core.ops.kit.devices import declared_devices, find_device
 from relax_explorer.core.passes import machine_calls as m
 from relax_explorer.core.passes.contract import PassSite, function_pass
 from relax_explorer.core.passes.properties import (
@@ -95,10 +95,7 @@ def _place(info: s.TensorStructInfo, at: PassSite) -> tuple[int, str]:
     device = info.vdevice
     if not isinstance(device, VDevice):
         return 0, "global"
-    same_kind = 0
-    for number, text in enumerate(at.editor.global_infos.get("vdevice", ())):
-        for kind, _, scope in declared_devices((text,)):
-            if (kind, same_kind) == (device.target, device.index):
-                return number, scope
-            same_kind += kind == device.target
-    return 0, device.scope or "global"
+    found = find_device(device, at.editor.global_infos.get("vdevice", ()))
+    if found is None:
+        return 0, device.scope or "global"
+    return found[0], declared_devices(found[1:])[0].scope

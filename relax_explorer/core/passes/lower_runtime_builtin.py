@@ -9,8 +9,11 @@ from relax_explorer.core.codes import passes as codes
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.attrs import Attrs, Verbatim
 from relax_explorer.core.ir.dtype import UINT8
 from relax_explorer.core.ir.node import replace
+from relax_explorer.core.ir.tensor_place import TARGET_KINDS, VDevice
+from relax_explorer.core.ops.kit.devices import declared_devices, find_device
 from relax_explorer.core.passes import machine_calls as m
 from relax_explorer.core.passes.contract import PassSite, function_pass
 from relax_explorer.core.passes.properties import (
@@ -33,7 +36,8 @@ from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
 def lower_runtime_builtin(fn: e.Function, at: PassSite) -> e.Function:
     """Turn memory operators into `vm.*`, and `reshape`, `shape_of`, closures and similar operators into builtin calls.
 
-    A `builtin.alloc_tensor` is kept with a warning: LowerAllocTensor must give it a storage first.
+    `to_vdevice` names a device of the module; the builtin gets its kind and its number. A `builtin.alloc_tensor` is kept with
+    a warning: LowerAllocTensor must give it a storage first.
     """
 
     def rule(walk: Rewriter, binding: e.Binding) -> Answer:
@@ -48,6 +52,8 @@ def lower_runtime_builtin(fn: e.Function, at: PassSite) -> e.Function:
             at.is_open = True  # a tuple with a function gets its StructInfo from the module
         if value.op.name == "relax.memory.view":
             at.is_open = True  # lengths that only the run knows are a call inside of the call
+        if value.op.name == "relax.to_vdevice":
+            return replace(binding, value=_to_device(value, at))
         lower = LOWERED.get(value.op.name)
         return binding if lower is None else replace(binding, value=lower(value))
 
@@ -69,6 +75,25 @@ def _renamed(name: str) -> Callable[[e.Call], e.Call]:
 def _builtin(name: str) -> Callable[[e.Call], e.Call]:
     """A call of the builtin `name` with the same operands."""
     return lambda call: m.packed(name, call.args, call.struct_info or s.OBJECT, call)
+
+
+def _to_device(call: e.Call, at: PassSite) -> e.Call:
+    """A copy to the device that a name means among the devices of the module. A device of an unknown kind is left, with a warning."""
+    place = VDevice.read(str(call.attrs["dst_vdevice"]))
+    found = find_device(place, at.editor.global_infos.get("vdevice", ())) if place.is_reference else None
+    if found is not None or not place.is_reference:
+        text = str(found[1]) if found is not None else place.target
+    else:
+        text = f"I.vdevice({place.target!r}, {place.index or 0}, {place.scope or 'global'!r})"
+    known = [device for device in declared_devices((text,)) if device.kind in TARGET_KINDS]
+    if not known:
+        at.waived.add(BUILTINS_LOWERED)
+        at.report.say(codes.NO_LEGALIZATION, f"to_vdevice is kept: {place} is no known kind of device", call)
+        return call
+    kind, number, scope = known[0]
+    args = (call.args[0], m.number(TARGET_KINDS[kind]), m.number(number), m.text(scope))
+    attrs = Attrs({"attrs_type_key": "relax.attrs.ToVDeviceAttrs", "dst_vdevice": Verbatim(text)})
+    return replace(m.packed("vm.builtin.to_device", args, call.struct_info or s.OBJECT, call), attrs=attrs)
 
 
 def _view(call: e.Call) -> e.Call:

@@ -209,7 +209,7 @@ _BUILTINS = frozenset(
     f"relax.{name}"
     for name in (
         "memory.alloc_storage", "memory.alloc_tensor", "memory.kill_storage", "memory.kill_tensor", "memory.view",
-        "memory.ensure_zero_offset", "reshape", "shape_of", "tensor_to_shape", "make_closure", "invoke_closure",
+        "memory.ensure_zero_offset", "to_vdevice", "reshape", "shape_of", "tensor_to_shape", "make_closure", "invoke_closure",
         "builtin.alloc_tensor",
     )
 )  # fmt: skip

@@ -16,7 +16,7 @@ from relax_explorer.core.ir.facts import variables
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.substitute import Substitution
 from relax_explorer.core.ir.tensor_place import (
-    DEVICE_KINDS,
+    TARGET_KINDS,
     VDevice,
     device_of,
     is_same_place,
@@ -28,7 +28,6 @@ from relax_explorer.core.passes.properties import NORMAL_FORM, SHAPES_LOWERED
 from relax_explorer.core.program.module import IRModule
 
 _HINT, _MOVE = e.op_ref("relax.hint_on_device"), e.op_ref("relax.to_vdevice")
-_KINDS = DEVICE_KINDS | {"llvm": 1, "c": 1, "nvptx": 2}  # the kinds of targets
 
 
 @module_pass("RealizeVDevice", requires=[NORMAL_FORM], invalidates=[SHAPES_LOWERED])
@@ -79,7 +78,7 @@ class _Devices:
         for kind, number, scope in declared_devices(module.global_infos.get("vdevice", ())):
             place = VDevice(kind, str(count.get(kind, 0)), scope)
             count[kind] = count.get(kind, 0) + 1
-            self._of.setdefault((_KINDS.get(kind, 0), number, scope), place)
+            self._of.setdefault((TARGET_KINDS.get(kind, 0), number, scope), place)
 
     def hint(self, value: e.Expr | None) -> _Hint | None:
         """The hint that a value is. Raises Failure if the module has no such device."""

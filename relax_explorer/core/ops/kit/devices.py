@@ -34,6 +34,17 @@ def declared_devices(written: Iterable[object]) -> list[Declared]:
     return found
 
 
+def find_device(device: VDevice, written: Iterable[object]) -> tuple[int, object] | None:
+    """The place and the text, in the list of a module's devices, of the device that a reference such as `cuda:1` names. Else None."""
+    same_kind = 0
+    for place, text in enumerate(written):
+        for declared in declared_devices((text,)):
+            if (declared.kind, same_kind) == (device.target, device.index):
+                return place, text
+            same_kind += declared.kind == device.target
+    return None
+
+
 def spread(info: s.StructInfo) -> Sharding | None:
     """The sharding of a distributed tensor; None for any other StructInfo."""
     where = info.vdevice if isinstance(info, s.TensorStructInfo) else None
