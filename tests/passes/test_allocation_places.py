@@ -42,7 +42,9 @@ def test_a_tensor_is_allocated_on_its_device(place: str) -> None:
     assert found[1] == PLACES[place]
 
 
-COPY = TEXT.replace("PLACE", "").replace("a = R.add(x, x)", "a = R.to_vdevice(x, DEVICE)")
+COPY = TEXT.replace("PLACE", "").replace(
+    "a = R.add(x, x)", "a = R.to_vdevice(x, DEVICE)\n        s = R.shape_of(a)"
+)
 COPIES = {
     '"llvm"': '1, 0, R.str("global")',
     '"llvm:1:global"': '1, 1, R.str("global")',
