@@ -294,6 +294,34 @@ with R.dataflow():
     R.output(b, e)
 return (b, e)
 """
+FOUR = """
+@R.function
+def main(x: R.Tensor((4,), "float32"), u: R.Tensor((2, 4), "float32"), v: R.Tensor((4, 4), "float32"), w: R.Tensor((4, 4), "float32")):
+    R.func_attr({"num_input": 1})
+    with R.dataflow():
+        a = R.matmul(v, v)
+        b = R.matmul(v, w)
+        d = R.matmul(a, b)
+        f = R.matmul(u, d)
+        e = R.sin(x)
+        R.output(f, e)
+    return (f, e)
+"""
+CALLED = """
+@R.function(private=True)
+def f(p: R.Tensor((4,), "float32"), q: R.Tensor((4,), "float32")):
+    a = R.exp(p)
+    return (a, q)
+@R.function
+def main(x: R.Tensor((4,), "float32"), y: R.Tensor((4,), "float32")):
+    with R.dataflow():
+        e = R.sin(x)
+        a = R.add(x, y)
+        b = Module.f(y, a)
+        d = R.multiply(a, y)
+        R.output(d, e)
+    return (d, e)
+"""
 CASES = {
     "filled": ("EliminateCommonSubexpr", FILLED, "`call_dps_packed` | pure"),
     "overwritten": ("EliminateCommonSubexpr", OVERWRITTEN, "Value that a call overwrites"),
@@ -320,6 +348,8 @@ CASES = {
     "outside": ("FuseOpsByPattern", OUTSIDE, "FuseOpsByPattern for a match that shares"),
     "copied": ("MergeCompositeFunctions", COPIED, "MergeCompositeFunctions with copies"),
     "ready": ("ToMixedPrecision", READY, "Products of float16 tensors"),
+    "four": ("AdjustMatmulOrder", FOUR, "Product of two products in AdjustMatmulOrder"),
+    "called": ("DataflowUseInplaceCalls", CALLED, "Operand of a function in DataflowUse"),
     "merged": ("MergeCompositeFunctions", MERGED, "MergeCompositeFunctions with copies"),
 }
 IMPURE = ("overwritten",)

@@ -107,9 +107,19 @@ class Module:
 ONE = 'for i in range({n}):\n                with T.sblock("y"):\n                    v = T.axis.spatial({n}, i)\n                    '
 
 
+TWO = """for a, b in T.grid(2, 8):
+                with T.sblock("y"):
+                    v, w = T.axis.remap("SS", [a, b])
+                    y[v, w] = """
+
+
 @pytest.mark.parametrize(
     ("source", "target", "loops", "is_reshape"),
     [
+        ("4, 4", "2, 8", TWO + "x[(v * 2 + w // 4) % 4, w % 4]", True),
+        ("4, 4", "2, 8", TWO + "x[(v * 2 + w // 2) % 4, w % 4]", False),
+        ("4, 4", "2, 8", TWO + "x[(v + w // 4) % 4, w % 4]", False),
+        ("4, 4", "2, 8", TWO + "x[(v * 2 + w // (v + 4)) % 4, w % 4]", False),
         ("2,", "1,", ONE.format(n=1) + "y[v] = x[v]", False),  # the beginning of a vector
         ("4,", "3,", ONE.format(n=3) + "y[v] = x[v]", False),
         ("2, 3", "3,", ONE.format(n=3) + "y[v] = x[0, v]", False),

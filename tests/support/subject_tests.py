@@ -77,3 +77,8 @@ def is_ready_product(value: e.Expr) -> bool:
     dtypes = {str(info.dtype) for info in infos if isinstance(info, s.TensorStructInfo)}
     is_wide = isinstance(value.struct_info, s.TensorStructInfo) and str(value.struct_info.dtype) == "float32"
     return operator(value) in _PRODUCTS and dtypes == {"float16"} and is_wide
+
+
+def is_module_call(value: e.Expr) -> bool:
+    """True for a call of a function of the module."""
+    return type(value) is e.Call and isinstance(value.op, e.GlobalVar)

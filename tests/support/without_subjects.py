@@ -26,6 +26,7 @@ from relax_explorer.core.ir.walk import (
     dataflow_blocks,
     exprs,
     map_operands,
+    operands,
     sequences,
     substitute_info,
 )
@@ -222,6 +223,23 @@ def without_vector_products(module: IRModule) -> IRModule:
     return _rewritten(module, lambda fn: opaque)
 
 
+def without_products_of_products(module: IRModule) -> IRModule:
+    """Products of two products become unknown calls."""
+
+    def rule(fn: e.Function) -> Callable[[Rewriter, e.Binding], Answer]:
+        product = e.op_ref("relax.matmul")
+        made = {b.var for b in bindings(fn) if type(b.value) is e.Call and b.value.op is product}
+
+        def opaque(walk: Rewriter, binding: e.Binding) -> Answer:
+            call = binding.value
+            is_product = type(call) is e.Call and call.op is product
+            return _unknown(binding, ()) if is_product and made.issuperset(operands(call)[1:]) else binding
+
+        return opaque
+
+    return _rewritten(module, rule)
+
+
 def without_branches(module: IRModule) -> IRModule:
     """An If becomes an unknown call."""
 
@@ -411,7 +429,7 @@ def canonical(module: IRModule) -> IRModule:
 def cleaned_up(module: IRModule) -> IRModule:
     """Copies, equal values and what nothing reads go, as passes with patterns clean up behind a change."""
     for name in ("CanonicalizeBindings", "EliminateCommonSubexpr", "CanonicalizeBindings"):
-        module = rxe.apply_pass(module, name)
+        module = rxe.apply_pass(without_unread(module), name)
     return without_unread(module)
 
 

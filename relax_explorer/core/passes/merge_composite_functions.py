@@ -74,7 +74,7 @@ def _regions(fn: e.Function, composites: dict[str, e.Function]) -> Iterator[tupl
             regions.add(binding)
         for codegen, members in regions.members(block):
             called = [_called(binding) for binding in members]
-            base = "fused" + "".join(name.removeprefix("fused") for name in called)
+            base = "fused" + "".join("_" + name.removeprefix("fused_") for name in called if name)
             group = Group(Attrs({"Codegen": codegen}), members, base)
             yield from ((binding, group) for binding in members)
 
@@ -93,6 +93,7 @@ class _Regions:
         self.made: list[_Region] = []
         self.region_of: dict[e.Var, _Region] = {}
         self._needs: dict[e.Var, int] = {}
+        self._fields: dict[e.Var, tuple[e.Expr, ...]] = {}  # of tuples that stay inside
 
     def members(self, block: e.BindingBlock) -> Iterator[tuple[str, list[e.VarBinding]]]:
         """The code generator and the bindings of each region, in text order."""
@@ -114,11 +115,23 @@ class _Regions:
             region = self._joined(codegen_of(composite), read)
             region.needs |= self._all_needs(read) & ~region.bit
         elif type(value) is e.TupleGetItem or isinstance(value, e.Var):
-            region = self._root(read[0]) if read else None
+            region = (self._root(read[0]) or self._of_fields(read[0])) if read else None
+        elif type(value) is e.Tuple and type(binding.var) is e.DataflowVar:
+            self._fields[binding.var] = value.fields
         if region is None:
             self._needs[binding.var] = self._all_needs(read)
             return
         self.region_of[binding.var] = region
+
+    def _of_fields(self, var: e.Var) -> _Region | None:
+        """The region of all fields of a tuple, which it joins when one of them is taken."""
+        regions = {
+            self._root(field) if isinstance(field, e.Var) else None for field in self._fields.get(var, ())
+        }
+        region = regions.pop() if len(regions) == 1 else None
+        if region is not None:
+            self.region_of[var] = region
+        return region
 
     def _joined(self, codegen: str, read: list[e.Var]) -> _Region:
         """The region of a call: those of its operands that nothing outside depends on, as one."""

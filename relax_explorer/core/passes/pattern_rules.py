@@ -18,6 +18,7 @@ from relax_explorer.core.check.aliases import Aliases, aliases
 from relax_explorer.core.check.compatible import always_fits
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.attrs import Attrs, freeze
+from relax_explorer.core.ir.facts import facts
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.passes import canonicalize_bindings, eliminate_common_subexpr, eliminate_dead_code
 from relax_explorer.core.passes.contract import PassSite
@@ -51,8 +52,9 @@ def call(op: str, *args: e.Expr, **attrs: object) -> e.Call:
 def apply_rules(fn: e.Function, at: PassSite, rules: Sequence[Rule]) -> e.Function:
     """The function after its values were rewritten as often as rules match.
 
-    It is cleaned up if a rule matched, and, as in TVM, if it has bindings outside dataflow blocks. A value stays if memory that
-    its match reads may be overwritten, or if its StructInfo would say less.
+    It is cleaned up if a rule matched, and, as in TVM, if it has bindings outside dataflow blocks. Then rules may match once more:
+    blocks that a dead one parted are one. A value stays if memory that its match reads may be overwritten, or if its StructInfo
+    would say less.
     """
     if fn.attrs.get("Primitive"):
         return fn
@@ -60,7 +62,9 @@ def apply_rules(fn: e.Function, at: PassSite, rules: Sequence[Rule]) -> e.Functi
     current, before = fn, None
     for _ in range(MOST_ROUNDS):
         if current is before:
-            break
+            current = finished(current, fn, at)
+            if current is before:
+                return current
         before, current = current, rewrite(current, at, _Rules(current, at, rules).rule)
         at.rule = name
     return finished(current, fn, at)
@@ -75,7 +79,7 @@ def finished(fn: e.Function, before: e.Function, at: PassSite) -> e.Function:
 def cleaned(fn: e.Function, at: PassSite) -> e.Function:
     """The function without copies, common subexpressions and unread bindings.
 
-    Dropping bindings makes no others common: the next search for those waits until copies are gone.
+    Dropping bindings makes no others common, except for functions: the next search waits until copies are gone.
     """
     results: dict[
         Callable[..., e.Function], e.Function
@@ -89,10 +93,15 @@ def cleaned(fn: e.Function, at: PassSite) -> e.Function:
         if results.get(clean) is fn:
             return fn
         given, fn = fn, clean(fn, at)
-        if fn is given and clean is passes[0] and results:
+        if fn is given and clean is passes[0] and results and not _has_functions(fn):
             return fn
         results[clean] = fn
     raise AssertionError("a cycle of three passes does not end by itself")
+
+
+def _has_functions(fn: e.Function) -> bool:
+    """True if a function contains others, which may have become equal."""
+    return any(type(binding.value) is e.Function for binding in facts(fn).bindings)
 
 
 class _Rules:

@@ -141,6 +141,8 @@ def _is_growing(expr: p.PrimExpr) -> bool:
                 return False
         elif type(item) in (p.Add, p.Mul):
             todo.extend(item.children())
+        elif type(item) is p.FloorDiv and isinstance(item.b, p.IntImm) and item.b.value > 0:
+            todo.append(item.a)
         elif type(item) is not p.PrimVar:
             return False
     return True
