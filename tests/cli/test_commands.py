@@ -171,6 +171,17 @@ def test_graph_as_svg_dot_and_text(tmp_path: Path) -> None:
 
 def test_who_passes_ops_and_explain() -> None:
     assert "LegalizeOps" in rxe_cli("who", MLP, "gelu", "-p", "LegalizeOps").stdout
+    road = rxe_cli("who", MLP, "gelu", "-p", "zero,ToNonDataflow").stdout.splitlines()
+    assert [line[:5].strip() for line in road] == ["0", "1", "2-3", "4", "5", "6"]
+    assert road[2] == "  2-3 = unchanged by AnnotateTIROpPattern, FoldConstant"
+    assert (
+        len(json.loads(rxe_cli("who", MLP, "gelu", "-p", "zero", "--format", "json").stdout)["history"]) == 6
+    )
+    stages = rxe_cli("who", str(DATA / "llama"), "lv").stdout.splitlines()
+    assert stages[-2:] == [
+        "≈ likely the same value; no pass recorded it",
+        "? perhaps the same value; no pass recorded it",
+    ]
     assert "DeadCodeElimination" in rxe_cli("passes").stdout
     assert "EliminateCommonSubexpr" not in rxe_cli("passes", "--changing", MLP).stdout
     assert len(json.loads(rxe_cli("ops", "--format", "json").stdout)["operators"]) == len(rxe.ops.names())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from itertools import groupby
 from typing import Any
 
 import click
@@ -83,8 +84,14 @@ def _side(items: Sequence[Unit], index: int | None) -> dict[str, Any] | None:
     }
 
 
+_MARKS = {
+    "≈": "likely the same value; no pass recorded it",
+    "?": "perhaps the same value; no pass recorded it",
+}
+
+
 def print_history(traces: Sequence[Trace], style: str) -> None:
-    """Print the history of a value, one line per stage. Marks: = certain, ≈ same variable, ? by alignment."""
+    """Print the history of a value: a line per stage, but one for all stages in a row that left it as it was."""
     if style == "json":
         rows = [
             {
@@ -97,6 +104,17 @@ def print_history(traces: Sequence[Trace], style: str) -> None:
         ]
         output.say(output.document("who", {"history": rows}))
         return
-    for trace in traces:
-        text = trace.absence if trace.gone else "; ".join(binding_text(b) for b in trace.bindings)
-        output.say(f"{trace.label:3} {trace.mark} {trace.made_by:<24} {visible(text, 200)}")
+    for (text, mark), stages in groupby(traces, lambda trace: (_text(trace), trace.mark)):
+        first, *rest = stages
+        output.say(f"{first.label:>5} {mark} {first.made_by:<24} {visible(text, 200)}")
+        if rest:
+            labels = f"{rest[0].label}-{rest[-1].label}" if len(rest) > 1 else str(rest[0].label)
+            passes = ", ".join(trace.made_by for trace in rest)
+            output.say(f"{labels:>5} {mark} unchanged by {passes}")
+    for mark in dict.fromkeys(trace.mark for trace in traces):
+        if mark in _MARKS:
+            output.say(f"{mark} {_MARKS[mark]}")
+
+
+def _text(trace: Trace) -> str:
+    return trace.absence if trace.gone else "; ".join(binding_text(b) for b in trace.bindings)
