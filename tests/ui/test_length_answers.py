@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import pytest
 from textual.pilot import Pilot
 
+from relax_explorer.core.ir.walk import bindings
 from relax_explorer.ui.tui.app import Explorer
 from relax_explorer.ui.tui.dialogs.popup import Popup
+from relax_explorer.ui.tui.typed_twin import twin_of_line
+from tests.cli.test_commands import rxe_cli
 from tests.ui.test_explorer import screen_text, wait
 from tests.ui.test_screens import idle
 
@@ -101,3 +105,69 @@ async def test_mistakes_are_told(program: str, text: str) -> None:
             part in said
             for part in ("has no value", "is known", "takes a condition", "no shape variable", "is expected")
         )
+
+
+TWO = """@R.function
+def main(x: R.Tensor(("n", "m"), "float32"), y: R.Tensor(("k",), "float32")) -> R.Tensor(("n", 4), "float32"):
+    n, m, k = T.int64(), T.int64(), T.int64()
+    @R.function
+    def inner(a: R.Tensor(("p", "m"), "float32")) -> R.Tensor(("p", 5), "float32"):
+        p, m = T.int64(), T.int64()
+        c = R.match_cast(a, R.Tensor((p, m), "float32"))
+        return c
+    c = R.match_cast(y, R.Tensor((m + 1,), "float32"))
+    return x
+"""
+
+
+async def test_checks_explains_the_selected_check_and_asks_what_if(tmp_path: Path) -> None:
+    path = tmp_path / "two.py"
+    path.write_text(TWO)
+    app = Explorer(str(path), screen="checks")
+    shown = {}
+    async with app.run_test(size=(80, 24)) as pilot:
+        await wait(pilot, lambda: app.state.session is not None)
+        await idle(pilot, app)
+        for number in range(1, len(app.view.rows)):
+            app.view.move(number)
+            name = " ".join(app.view.row.text.split()[:4])
+            await pilot.press("K")
+            await idle(pilot, app)
+            if isinstance(app.screen, Popup):
+                shown[name] = [row.text.strip() for row in app.view.rows]
+                assert "Where the lengths of" in screen_text(app)
+                await pilot.press("escape")
+            else:
+                assert "choose a check of a binding" in screen_text(app)
+        await pilot.press("w")
+        await pilot.press(*"m")
+        await pilot.press("space", "equals_sign", "space", "4", "enter")
+        await idle(pilot, app)
+        lines = [row.text for row in app.view.rows]
+    assert list(shown) == ["5 m == 5", "9 c k ==", "2 m == 4"], (
+        "a result in a nested function, a binding, a result"
+    )
+    assert shown["5 m == 5"][0] == "main.inner.c[0] = p"
+    assert shown["9 c k =="][0] == "main.c[0] = m + 1"
+    assert shown["2 m == 4"][0] == "main.x[0] = n"
+    assert "m == 5 is left to the run (result: the result)" in shown["5 m == 5"]
+    assert any("then m == 4 is proved" in line for line in lines)
+
+
+async def test_why_is_about_the_selected_binding_not_about_another_of_its_name(tmp_path: Path) -> None:
+    path = tmp_path / "two.py"
+    path.write_text(TWO)
+    app = Explorer(str(path), "")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await wait(pilot, lambda: app.state.session is not None)
+        await idle(pilot, app)
+        found = []
+        for binding in bindings(app.state.stage.module.relax_functions["main"]):
+            app.stage_control.go_to(app.state.stage.number, "main", binding)
+            await idle(pilot, app)
+            if binding.var.name == "c":
+                twin = twin_of_line(app, "why")
+                found.append((await listed(pilot, app, "why"))[0])
+                assert rxe_cli(*shlex.split(twin)[1:]).stdout.splitlines()[0] == found[-1]
+            await pilot.press("escape")
+    assert [line for line in found if line] == ["main.inner.c[0] = p", "main.c[0] = m + 1"]

@@ -103,7 +103,11 @@ class Origins:
 
     def path(self, var: e.Var) -> Names:
         """The names of the nested functions that a value is in."""
-        return self._nested.get(id(self.made.get(var) or self.params.get(var)), ())
+        return self.around(self.made.get(var) or self.params.get(var))
+
+    def around(self, place: object) -> Names:
+        """The names of the nested functions that a binding is in, or of a function with its own."""
+        return self._nested.get(id(place), ())
 
     def explain(self, var: e.Var, path: Path) -> Explanation:
         """A length of a value."""

@@ -77,11 +77,10 @@ def why(module: IRModule, entry: str, text: str) -> Why:
     within, fn = origins.nested(names)
     value, *numbers = names
     var = origins.named(value, within)
-    place, operands = _place(origins, var)
     shown: e.Expr | None = var
+    place: object = var if var is None else origins.made.get(var, var)
     if value == "result" and (var is None or origins.path(var) != within):
-        shown = fn.body.body
-        place, operands = fn, (shown,)
+        shown, place = fn.body.body, fn
     if not isinstance(shown, (e.Var, e.Tuple)):
         known = origins.names(within)
         raise _unknown(
@@ -89,10 +88,26 @@ def why(module: IRModule, entry: str, text: str) -> Why:
             f"It has {', '.join(known[:20])}{', …' * (len(known) > 20)}.",
         )
     found = [(part, path) for at, part, path in _fields(shown) if at[: len(numbers)] == numbers]
-    mismatches = _mismatches(module, origins, place, operands)
+    mismatches = _mismatches(module, origins, place)
     if not found and (numbers or not mismatches):
         raise _unknown(f"no length {text!r} is known", f"{value} is {shown.struct_info}.")
     return Why(name, value, tuple(origins.explain(part, path) for part, path in found), mismatches, within)
+
+
+def why_at(module: IRModule, function: str, place: e.Binding | e.Function) -> Why:
+    """Explain the lengths of what a binding makes, or of the result of a function, nested or not: `function` is that of the module.
+
+    Raises Failure if no length is known there.
+    """
+    origins = Origins(module, function)
+    shown: e.Expr | None = place.body.body if isinstance(place, e.Function) else place.var
+    value = "result" if isinstance(place, e.Function) else getattr(shown, "name", "the value")
+    found = () if shown is None else tuple([origins.explain(part, path) for _, part, path in _fields(shown)])
+    mismatches = _mismatches(module, origins, place)
+    if not found and not mismatches:
+        info = "" if shown is None else f"{value} is {shown.struct_info}."
+        raise _unknown(f"no length of {value} is known", info or "Nothing here compares two lengths.")
+    return Why(function, value, found, mismatches, origins.around(place))
 
 
 def _fields(expr: e.Expr, place: tuple[int, ...] = ()) -> Iterator[tuple[list[str], e.Var, tuple[int, ...]]]:
@@ -105,23 +120,22 @@ def _fields(expr: e.Expr, place: tuple[int, ...] = ()) -> Iterator[tuple[list[st
             yield [str(n) for n in (*place, *path)], expr, path
 
 
-def _place(origins: Origins, var: e.Var | None) -> tuple[object, Sequence[e.Expr]]:
-    """The binding of a value, and the operands that its checks compare."""
-    binding = None if var is None else origins.made.get(var)
-    if binding is None:
-        return var, ()
-    return binding, binding.value.args if isinstance(binding.value, e.Call) else (binding.value,)
+def _operands(place: object) -> Sequence[e.Expr]:
+    """The operands that the checks of a place compare."""
+    if isinstance(place, e.Function):
+        return (place.body.body,)
+    if not isinstance(place, (e.VarBinding, e.MatchCast)):
+        return ()
+    return place.value.args if isinstance(place.value, e.Call) else (place.value,)
 
 
 def _unknown(message: str, help: str) -> Failure:
     return Failure(Diagnostic(codes.UNBOUND, message, help=help))
 
 
-def _mismatches(
-    module: IRModule, origins: Origins, place: object, operands: Sequence[e.Expr]
-) -> tuple[Mismatch, ...]:
+def _mismatches(module: IRModule, origins: Origins, place: object) -> tuple[Mismatch, ...]:
     """The checks at a place that compare two lengths, and are not proved."""
-    found = []
+    found, operands = [], _operands(place)
     for check in checks_at(module, place):
         compared = None if check.answer is Answer.YES else _compared(check.condition)
         if compared is not None and check.kind != PARAMETERS:

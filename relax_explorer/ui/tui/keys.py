@@ -183,6 +183,8 @@ KEYS: tuple[Key, ...] = (
     ),
     Key("F", "filter(-1)", "The filter before", ("checks",)),
     Key("a", "ask('checks given ')", "What a condition would decide", ("checks",), "given"),
+    Key("K", "explain", "Where both lengths of the check come from, and where they part", ("checks",), "why"),
+    Key("w", "ask('what-if ')", "What every length becomes under a condition", ("checks",)),
     Key("s", "run('step')", "Step: the next run of a relation, or the next decision", ("solver",), "step"),
     Key("S", "run('reverse-step')", "Step back", ("solver",), "back"),
     Key("c", "run('continue')", "To the end", ("solver",), "end"),

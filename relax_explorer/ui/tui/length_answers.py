@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.walk import bindings
-from relax_explorer.core.shapes.why import what_if, why
+from relax_explorer.core.shapes.why import Why, what_if, why, why_at
 from relax_explorer.ui.tui.controls import Controls
 from relax_explorer.ui.tui.selection import room
 from relax_explorer.ui.tui.widgets.line_view import Row
@@ -22,13 +22,27 @@ if TYPE_CHECKING:
 
 def show_why(app: Controls, text: str) -> None:
     """Show where the lengths of a value come from: that of the text, or the selected one."""
-    value = text or app.state.selection.variable
-    if not value:
+    selection = app.state.selection
+    if text:
+        _show_why(app, text, lambda module, function: why(module, function, text))
+    elif selection.binding is not None:
+        show_why_at(app, selection.function, selection.binding)
+    else:
         app.say("why takes a value, such as y, y[0] or main.y[0]")
-        return
+
+
+def show_why_at(app: Controls, function: str, place: e.Binding | e.Function) -> None:
+    """Show where the lengths of a binding come from, or those of the result of a function."""
+    var = None if isinstance(place, e.Function) else place.var
+    value = "the result" if isinstance(place, e.Function) else "" if var is None else var.name
+    _show_why(app, value or "the value", lambda module, _: why_at(module, function, place))
+
+
+def _show_why(app: Controls, value: str, explain: Callable[[IRModule, str], Why]) -> None:
+    """Show why the lengths of a value are what they are."""
 
     def ask(module: IRModule, function: str) -> tuple[str, list[Line]]:
-        found = why(module, function, value)
+        found = explain(module, function)
         return found.function, why_lines(found)
 
     _show(app, f"Where the lengths of {visible(value, 60)} come from", ask)

@@ -9,6 +9,7 @@ from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.session.command_table import found_command
 from relax_explorer.core.session.commands import command
 from relax_explorer.core.session.debug_commands import DEBUG_COMMANDS
+from relax_explorer.core.shapes.origins import owner_name
 from relax_explorer.ui.tui.command_twin import called, pair, staged, twin
 from relax_explorer.ui.tui.controls import Controls
 
@@ -103,13 +104,22 @@ def _lengths(option: str) -> Twin:
     """What asks for lengths: the value or the condition is that of the text."""
 
     def made(app: Controls, text: str) -> str:
-        asked = text or (app.state.selection.variable if option == "why" else "")
+        asked = text or (_selected_value(app) if option == "why" else "")
         if app.state.session is None:
             return ""
         function = app.run_control.function() or None
         return staged(app, "shapes", func=function, **{option: asked}) if asked else ""
 
     return made
+
+
+def _selected_value(app: Controls) -> str:
+    """The selected variable, with the nested functions that it is in: `inner.c`."""
+    selection, stage = app.state.selection, app.state.stage
+    if stage is None or not selection.variable or selection.function not in stage.module.relax_functions:
+        return selection.variable
+    owner = owner_name(stage.module, selection.function, selection.binding)
+    return f"{owner}.{selection.variable}".removeprefix(f"{selection.function}.")
 
 
 def _solver(app: Controls, text: str) -> str:

@@ -8,6 +8,7 @@ from textwrap import wrap
 
 from textual.app import ComposeResult
 
+from relax_explorer.core.ir import expr as e
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.check_costs import check_costs
 from relax_explorer.core.shapes.residual import ShapeCheck
@@ -24,6 +25,7 @@ from relax_explorer.ui.tui.check_list import (
 )
 from relax_explorer.ui.tui.empty import no_program
 from relax_explorer.ui.tui.jobs import Job
+from relax_explorer.ui.tui.length_answers import show_why_at
 from relax_explorer.ui.tui.screens.screen_frame import Frame
 from relax_explorer.ui.tui.state import State
 from relax_explorer.ui.tui.widgets.line_messages import CursorMoved, Fitted, RowChosen
@@ -175,6 +177,15 @@ class ChecksScreen(Frame):
             return
         self.explorer.stage_control.go_to(stage.number, row.function, place_of(row.node))
         self.explorer.show_screen("debug" if self.explorer.running is not None else "passes")
+
+    def action_explain(self) -> None:
+        """Show where both lengths of the check come from, and where they part."""
+        row = self.query_one("#checks", LineView).row
+        place = row.node.place if row is not None and isinstance(row.node, ShapeCheck) else None
+        if row is not None and isinstance(place, (e.VarBinding, e.MatchCast, e.Function)):
+            show_why_at(self.explorer, row.function, place)
+        else:
+            self.explorer.say("the lengths of arguments come from outside: choose a check of a binding")
 
     def action_filter(self, by: int) -> None:
         """Show others: what remains, what is proved, all, what took time in a run. A given condition has its own filter."""
