@@ -76,7 +76,7 @@ class ContractSteps(Solving):
             return [f"{step.name} is known as", f"  {step.type}", f"in {step.function}"]
         lines = [f"{step.guard}", f"demanded by {step.origin}, in {step.function}"]
         here = condition_text(step.condition)
-        lines += [f"here      {here}"] if here != str(step.guard.condition) else []
+        lines += [f"here      {here}"] if here != condition_text(step.guard.condition) else []
         lines += [f"{_WORDS[step.answer]}{_failing(step)}"]
         return [*lines, *[f"because   {fact}" for fact in step.reasons]]
 

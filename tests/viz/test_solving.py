@@ -74,3 +74,14 @@ def test_contracts(name: str) -> None:
     assert len(left) == len(solving.found.residual)
     values = [line.text.split(maxsplit=1)[1] for line in solving.table("types", solving.last).lines]
     assert values == [f"{name} : {text}" for name, text in solving.found.types.items()]
+
+
+def test_a_demand_of_broadcasting_is_said_once_as_people_do() -> None:
+    text = "let a : Tensor([n], int8) = ..;\nlet b : Tensor([m], int8) = ..;\nlet c = @add(a, b);\nassert c.dim(0) == n;"
+    solving = ContractSteps(text, "add.shapes")
+    told = next(n for n in range(len(solving.steps)) if "assert n == m" in solving.step(n)[0])
+    assert solving.step(told)[0] == "assert n == m or n == 1 or m == 1: left to the run"
+    assert solving.details(told)[:2] == ["assert n == m or n == 1 or m == 1", "demanded by @add, in main"]
+    assert not any(line.startswith("here ") for line in solving.details(told))
+    left = solving.known("left", len(solving.steps)).lines
+    assert "assert n == m or n == 1 or m == 1" in left[0].text
