@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from operator import is_
+from itertools import chain
 from typing import Annotated
 
 from relax_explorer.core.check.emission import FreshNames
@@ -14,10 +14,10 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.attrs import Attrs
-from relax_explorer.core.ir.facts import Facts, facts
+from relax_explorer.core.ir.facts import facts
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.substitute import Substitution
-from relax_explorer.core.ir.walk import all_dims, defined_dims
+from relax_explorer.core.ir.walk import all_dims, defined_dims, merged_blocks
 from relax_explorer.core.passes import machine_calls as m
 from relax_explorer.core.passes.contract import PassSite, function_pass
 from relax_explorer.core.passes.fusion_groups import Node, groups
@@ -29,7 +29,6 @@ from relax_explorer.core.passes.properties import (
     SHAPES_LOWERED,
     SYMBOLS_ATTACHED,
 )
-from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
 
 
 @function_pass(
@@ -54,67 +53,64 @@ def fuse_ops(
     if fuse_opt_level == 0 or fn.attrs.get("Primitive") or "Codegen" in fn.attrs:
         return fn
     of = groups(fn, at.module)
-    fused = _members(of)
-    if not fused:
+    if len(set(of.values())) == len(of):
         return fn
-    by_var = {b.var: root for b, root in of.items() if root in fused and b.var is not None}
-    names = FreshNames.of(fn)
-    known = facts(fn)
+    fusion = _Fusion(fn, at, of)
+    blocks = [fusion.block(block) if type(block) is e.DataflowBlock else block for block in fn.body.blocks]
+    return replace(fn, body=replace(fn.body, blocks=tuple(merged_blocks(blocks))))
 
-    def rule(walk: Rewriter, binding: e.Binding) -> Answer:
-        root = None if binding.var is None else by_var.get(binding.var)
-        if root is None or binding.var is None:
-            return binding
-        if binding.var is not fused[root][-1].var:
+
+class _Fusion:
+    """Makes functions of the groups of one function."""
+
+    def __init__(self, fn: e.Function, at: PassSite, of: dict[e.Binding, Node]) -> None:
+        self.at, self.of, self.known, self.names = at, of, facts(fn), FreshNames.of(fn)
+        self.read = set(chain.from_iterable(self.known.operands))
+
+    def block(self, block: e.BindingBlock) -> e.BindingBlock:
+        """A block with a call for each group of several bindings, after what the group reads."""
+        members: dict[Node, list[e.Binding]] = {}
+        home: dict[e.Var, Node] = {}
+        for binding in block.bindings:
+            members.setdefault(self.of[binding], []).append(binding)
+            if binding.var is not None:
+                home[binding.var] = self.of[binding]
+        if len(members) == len(block.bindings):
+            return block
+        operands, number = self.known.operands, self.known.number
+
+        def needed(group: Node) -> Iterator[Node]:
+            read = (var for binding in members[group] for var in operands[number[binding]])
+            return (home[var] for var in read if var in home and home[var] is not group)
+
+        new: list[e.Binding] = []
+        for group in _when_ready(members, needed):
+            row = members[group]
+            new += row if len(row) == 1 else self._calls(row)
+        return replace(block, bindings=tuple(new))
+
+    def _calls(self, row: list[e.Binding]) -> tuple[e.Binding, ...]:
+        """The call of the function of a group, after the fields that it reads. A group that nothing reads goes."""
+        at, last = self.at, row[-1]
+        assert last.var is not None  # groups have variables only
+        if type(last.var) is e.DataflowVar and last.var not in self.read:
+            at.record(tuple(row))
             return ()
-        if type(binding.var) is e.DataflowVar and not known.users(binding.var):
-            at.record(tuple(fused[root]))
-            return ()
-        group = _Group(fused[root], names)
-        shape = "fused", *group.parts, binding.var.struct_info
-        callee = at.shared.get(shape)
-        if callee is None:
-            callee = at.shared[shape] = at.editor.add(group.name, _finished(group.body()))
-        info = binding.var.struct_info
-        call = e.Call(callee, group.arguments(), struct_info=info, span=binding.value.span)
-        new = e.VarBinding(binding.var, call, None, binding.span)
-        at.record(tuple(fused[root]), new)
+        group, info = _Group(row, self.names), last.var.struct_info
+        shape = "fused", *group.parts
+        known = at.shared.get(shape)
+        if known is None:
+            callee = at.editor.add(group.name, _finished(group.body()))
+            known = at.shared[shape] = callee, group.lengths
+        callee, lengths = known
+        args = [argument for _, _, argument, _ in group.inputs]
+        args += [m.shape(lengths)] if lengths else []
+        call = e.Call(callee, tuple(args), struct_info=info, span=last.value.span)
+        new = e.VarBinding(last.var, call, None, last.span)
+        at.record(tuple(row), new)
+        if group.fields:
+            at.record(last, tuple(group.fields))
         return (*group.fields, new)
-
-    return rewrite(_in_groups(fn, of), at, rule)
-
-
-def _members(of: dict[e.Binding, Node]) -> dict[Node, list[e.Binding]]:
-    """The bindings of each group that has several."""
-    members: dict[Node, list[e.Binding]] = {}
-    for binding, root in of.items():
-        members.setdefault(root, []).append(binding)
-    return {root: row for root, row in members.items() if len(row) > 1}
-
-
-def _in_groups(fn: e.Function, of: dict[e.Binding, Node]) -> e.Function:
-    """The function with the bindings of a group next to each other, after those that the group reads."""
-    known = facts(fn)
-    blocks = tuple(
-        [_sorted(block, of, known) if type(block) is e.DataflowBlock else block for block in fn.body.blocks]
-    )
-    return fn if all(map(is_, blocks, fn.body.blocks)) else replace(fn, body=replace(fn.body, blocks=blocks))
-
-
-def _sorted(block: e.BindingBlock, of: dict[e.Binding, Node], known: Facts) -> e.BindingBlock:
-    members: dict[Node, list[e.Binding]] = {}
-    home: dict[e.Var, Node] = {}
-    for binding in block.bindings:
-        members.setdefault(of[binding], []).append(binding)
-        if binding.var is not None:
-            home[binding.var] = of[binding]
-
-    def needed(group: Node) -> Iterator[Node]:
-        read = (var for binding in members[group] for var in known.operands[known.number[binding]])
-        return (home[var] for var in read if var in home and home[var] is not group)
-
-    order = [binding for group in _when_ready(members, needed) for binding in members[group]]
-    return block if all(map(is_, order, block.bindings)) else replace(block, bindings=tuple(order))
 
 
 def _when_ready(groups: Iterable[Node], needed: Callable[[Node], Iterator[Node]]) -> Iterator[Node]:
@@ -145,7 +141,6 @@ class _Group:
     fields: list[e.Binding] = field(
         default_factory=list
     )  # fields of tuples from outside, read in front of the call
-    lengths: tuple[p.PrimVar, ...] = ()  # the last parameter, if there are any
     name: str = "fused"
     slots: dict[object, int] = field(default_factory=dict)  # numbers of the variables of the new function
     parts: list[object] = field(default_factory=list)  # equal for groups with equal functions
@@ -164,9 +159,8 @@ class _Group:
             elif type(value) is e.TupleGetItem:
                 self.parts += [value.index, self._slot(value.tuple)]
             self.slots[binding.var] = len(self.slots)
-        self.lengths = self._lengths()
         self.parts += [info for *_, info in self.inputs]
-        self.parts.append(self.lengths)
+        self.parts += [b.annotation or (b.var and b.var.struct_info) for b in self.bindings]
 
     def _call(self, value: e.Call) -> None:
         kernel, inputs, *rest = value.args
@@ -204,8 +198,9 @@ class _Group:
             self._param(key, f"{tuple_name}_{value.index}", new.var)
         self.slots[binding.var] = self.slots[key]
 
-    def _lengths(self) -> tuple[p.PrimVar, ...]:
-        """Shape variables of the group that its parameters do not tell."""
+    @cached_property
+    def lengths(self) -> tuple[p.PrimVar, ...]:
+        """Shape variables of the group that its parameters do not tell. If there are any, they are the last parameter."""
         infos = dict.fromkeys([info for *_, info in self.inputs])
         told = {dim for info in infos for dim in defined_dims(info)}
         used = dict.fromkeys(dim for info in infos for dim in all_dims(info))
@@ -217,11 +212,6 @@ class _Group:
         """The shape variables in the StructInfo of the bindings, in order."""
         infos = [binding.var.struct_info for binding in self.bindings if binding.var is not None]
         return dict.fromkeys(dim for info in infos if info is not None for dim in all_dims(info))
-
-    def arguments(self) -> tuple[e.Expr, ...]:
-        """The arguments of a call of the new function."""
-        given = [argument for _, _, argument, _ in self.inputs]
-        return (*given, m.shape(self.lengths)) if self.lengths else tuple(given)
 
     def body(self) -> e.Function:
         """The function that computes the group, with shape variables of the function around it, and without StructInfo."""
@@ -240,7 +230,7 @@ class _Group:
             is_last = binding is self.bindings[-1]
             name = taken("gv" if is_last else old.name)
             var = (e.Var if is_last else e.DataflowVar)(name, old.struct_info, old.span)
-            emitted.append(e.VarBinding(var, _inside(value, inner), None, binding.span))
+            emitted.append(e.VarBinding(var, _inside(value, inner), binding.annotation, binding.span))
             inner[old] = var
         result = emitted[-1].var
         assert result is not None  # likewise

@@ -23,9 +23,8 @@ _PATTERNS = frozenset(Fusion)
 
 @dataclass(eq=False, slots=True)
 class Node:
-    """A binding, a parameter or a constant, with its readers and the patterns by which they read it."""
+    """A binding or a parameter, with its readers and the patterns by which they read it."""
 
-    index: int
     pattern: Fusion
     binding: e.Binding | None = None
     is_visible: bool = False  # something outside of the dataflow block reads it
@@ -75,16 +74,13 @@ class _Graph:
                 self._binding(binding)
 
     def _add(self, key: e.Expr, pattern: Fusion, binding: e.Binding | None = None) -> Node:
-        node = Node(len(self.nodes), pattern, binding, kind=pattern)
+        node = Node(pattern, binding, kind=pattern)
         self.nodes.append(node)
         self.of[key] = node
         return node
 
     def _binding(self, binding: e.Binding) -> None:
         pattern, read = self._pattern(binding)
-        for leaf in read:  # constants come before their first reader
-            if type(leaf) is e.Constant and leaf not in self.of:
-                self._add(leaf, Fusion.OPAQUE)
         key = binding.var if binding.var is not None else binding.value
         node = self._add(key, pattern, binding)
         node.is_visible = type(binding.var) is not e.DataflowVar
