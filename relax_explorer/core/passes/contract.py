@@ -14,6 +14,7 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from operator import itemgetter
 from typing import Any, NamedTuple, TypeVar
 
 from relax_explorer.core.build.module_editor import Member, ModuleEditor
@@ -294,7 +295,7 @@ class Pass:
         if self.on_module:
             site.editor.take(self._checked(self.run(module, site, **settled), IRModule))
         else:
-            for name, fn in module.relax_functions.items():
+            for name, fn in by_name(module):
                 site.function = name
                 site.editor.replace(name, self._checked(self.run(fn, site, **settled), Function))
         new = site.editor.done()
@@ -305,6 +306,11 @@ class Pass:
         if not isinstance(result, kind):
             raise TypeError(f"{self.name} returned {type(result).__name__}, not {kind.__name__}")
         return result
+
+
+def by_name(module: IRModule) -> list[tuple[str, Function]]:
+    """The Relax functions as passes visit them. What passes add gets its names in this order, not in that of the text, as in TVM."""
+    return sorted(module.relax_functions.items(), key=itemgetter(0))
 
 
 def _with_results(module: IRModule, site: PassSite) -> IRModule:

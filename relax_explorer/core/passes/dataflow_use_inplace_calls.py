@@ -16,9 +16,10 @@ from relax_explorer.core.ir.walk import dataflow_blocks
 from relax_explorer.core.ops import get
 from relax_explorer.core.ops.kit import legalize
 from relax_explorer.core.ops.kit.decl import NotLowered
-from relax_explorer.core.passes.contract import PassSite, function_pass
+from relax_explorer.core.passes.contract import PassSite, module_pass
 from relax_explorer.core.passes.properties import ADDED_KERNELS, NORMAL_FORM
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
+from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.tir import stmt as t
 from relax_explorer.core.tir.buffer import Buffer
 from relax_explorer.core.tir.mutator import Substitution
@@ -29,13 +30,20 @@ _ELEMENTWISE = frozenset(
 """The operators that TVM's pass knows. Each element of the result needs that element of the operand, and no other."""
 
 
-@function_pass("DataflowUseInplaceCalls", requires=[NORMAL_FORM], invalidates=ADDED_KERNELS)
-def dataflow_use_inplace_calls(fn: e.Function, at: PassSite) -> e.Function:
+@module_pass("DataflowUseInplaceCalls", requires=[NORMAL_FORM], invalidates=ADDED_KERNELS)
+def dataflow_use_inplace_calls(module: IRModule, at: PassSite) -> IRModule:
     """In dataflow blocks, compute add, subtract, multiply, divide, nn.relu and nn.silu in the memory of an operand.
 
     The operand has the shape and dtype of the result, its memory was made in the block, and no later binding names a value that
     may share it. If several operands are so, the last one is overwritten. The call becomes a call_tir_inplace of a kernel.
     """
+    for name, fn in module.relax_functions.items():  # here TVM goes by the text
+        at.function = name
+        at.editor.replace(name, _in_its_blocks(fn, at))
+    return at.editor.done()
+
+
+def _in_its_blocks(fn: e.Function, at: PassSite) -> e.Function:
     places = {binding: place for block in dataflow_blocks(fn) for binding, place in _found(block, at)}
 
     def rule(walk: Rewriter, binding: e.Binding) -> Answer:

@@ -12,7 +12,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.attrs import Attrs
 from relax_explorer.core.ir.walk import dataflow_blocks, info_holders, operands
 from relax_explorer.core.passes import composite_functions
-from relax_explorer.core.passes.contract import PassSite, module_pass
+from relax_explorer.core.passes.contract import PassSite, by_name, module_pass
 from relax_explorer.core.passes.external_code import unmarked
 from relax_explorer.core.passes.function_groups import Group, lift
 from relax_explorer.core.passes.properties import (
@@ -89,7 +89,7 @@ def fused(
 ) -> IRModule:
     """The module with a function for each match; patterns come one after the other."""
     for pattern in patterns:
-        for name, fn in at.editor.done().relax_functions.items():
+        for name, fn in by_name(at.editor.done()):
             if _is_open(name, fn, entry_functions):
                 at.editor.replace(
                     name, lift(fn, at, dict(_Matches(fn, pattern).grouping), not bind_constants)

@@ -11,7 +11,7 @@ from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.ops.kit.te import Te, Tensor
 from relax_explorer.core.ops.tensor.linalg import product
-from relax_explorer.core.passes.contract import PassSite, module_pass
+from relax_explorer.core.passes.contract import PassSite, by_name, module_pass
 from relax_explorer.core.passes.fuse_ops_by_pattern import FusionPattern, fused
 from relax_explorer.core.passes.properties import ADDED_KERNELS, NORMAL_FORM
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
@@ -28,10 +28,10 @@ def fuse_transpose_matmul(module: IRModule, at: PassSite) -> IRModule:
     DeadCodeElimination drops it. Run this pass before LegalizeOps.
     """
     fused(module, at, [FusionPattern(_NAME, _PRODUCT, _swaps_last_axes)], bind_constants=False)
-    functions = at.editor.done().relax_functions
+    functions = by_name(at.editor.done())
     composites = {
         name: fn.ret_struct_info
-        for name, fn in functions.items()
+        for name, fn in functions
         if fn.attrs.get("Composite") == _NAME and _gives_product(fn)
     }
 
@@ -46,7 +46,7 @@ def fuse_transpose_matmul(module: IRModule, at: PassSite) -> IRModule:
         call = walk.front_of(binding).call_te("NT_matmul", _kernel, args, infos, out)
         return replace(binding, value=call)
 
-    for name, fn in functions.items() if composites else ():
+    for name, fn in functions if composites else ():
         if name not in composites:
             at.editor.replace(name, rewrite(fn, at, rule))
     return at.editor.done()
