@@ -10,14 +10,14 @@ from tests.support.pass_agreement import agreement, programs, random_programs
 
 LEAST = {
     "CanonicalizeBindings": 90,
-    "ConvertToDataflow": 78,
-    "DeadCodeElimination": 75,
+    "ConvertToDataflow": 80,
+    "DeadCodeElimination": 85,
     "EliminateCommonSubexpr": 95,
-    "ExpandTupleArguments": 80,
-    "FoldConstant": 75,
+    "ExpandTupleArguments": 85,
+    "FoldConstant": 80,
     "FuseTIR": 60,
     "InlinePrivateFunctions": 60,
-    "RemoveUnusedOutputs": 80,
+    "RemoveUnusedOutputs": 85,
     "RemoveUnusedParameters": 60,
 }
 LEAST_OF_LAYERS = {

@@ -150,16 +150,24 @@ def test_only_what_cannot_stop_moves_into_a_dataflow_block(name: str, moves: boo
     assert "R.dataflow" in dropped.script()
 
 
-@pytest.mark.parametrize("name", ["x", "z"])
-def test_a_match_cast_that_may_fail_stays_outside_a_dataflow_block(name: str) -> None:
-    lines = (
-        f"dead = R.match_cast({name}, R.Tensor((3,), 'float32'))\n        d = R.exp(z)\n        return d\n"
-    )
-    module = rxe.apply_pass(
-        rxe.normalize(rxe.parse(f"{HEAD}        {lines}")), "ConvertToDataflow", min_size=1
-    )
-    kinds = [type(block) is e.DataflowBlock for block in module["main"].body.blocks]
-    assert kinds == ([False, True] if name == "x" else [True])
+@pytest.mark.parametrize("read", ["x", "R.add(x, y)"])
+@pytest.mark.parametrize("profile", ["spec", "tvm"])
+def test_a_match_cast_goes_into_a_dataflow_block_and_stays_there(read: str, profile: str) -> None:
+    lines = f"a = {read}\n        dead = R.match_cast(a, R.Tensor((3,), 'float32'))\n        d = R.exp(z)\n        return d\n"
+    before = rxe.normalize(rxe.parse(f"{HEAD}        {lines}"))
+    module = rxe.apply_pass(before, "ConvertToDataflow", min_size=1, profile=profile)
+    assert [type(block) is e.DataflowBlock for block in module["main"].body.blocks] == [True]
+    after = rxe.apply_pass(module, "DeadCodeElimination", profile=profile)
+    assert "dead" in names(after)
+    assert ("a" in names(after)) is (read != "x")
+
+
+@pytest.mark.parametrize("profile", ["spec", "tvm"])
+def test_a_match_cast_in_an_unread_branch_goes_into_a_block(profile: str) -> None:
+    lines = "if c:\n    dead = R.match_cast(x, R.Tensor((3,), 'float32'))\n    r = R.exp(z)\nelse:\n    r = z\nreturn z"
+    before = rxe.normalize(rxe.parse(HEAD + "".join(f"        {line}\n" for line in lines.splitlines())))
+    text = rxe.apply_pass(before, "ConvertToDataflow", min_size=1, profile=profile).script()
+    assert "with R.dataflow():\n                dead" in text
 
 
 @pytest.mark.parametrize("name", STOPS)

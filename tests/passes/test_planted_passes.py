@@ -13,7 +13,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.walk import map_sequences
-from relax_explorer.core.passes.contract import Pass, PassSite, function_pass
+from relax_explorer.core.passes.contract import Pass, PassSite, function_pass, module_pass
 from relax_explorer.core.passes.pipeline import Step, run, run_step, steps
 from relax_explorer.core.passes.properties import holding
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
@@ -267,3 +267,29 @@ class M:
     outcome = run_step(steps("DeadCodeElimination")[0], module, verify=True)
     assert set(outcome.module.functions) == {"main"}
     assert not outcome.problems
+
+
+@pytest.mark.parametrize("block", ["R.dataflow", ""])
+def test_a_pass_may_drop_a_check_of_a_dataflow_block_and_what_only_that_reads(block: str) -> None:
+    lines = f"a = M.f(u)\nb = R.match_cast(a, R.Tensor((2,), 'float32'))\n{'d = R.sin(x)' if block else ''}"
+    body = f"with {block}():\n{indented(lines + chr(10) + 'R.output(d)')}" if block else lines
+    text = f"""@R.function(private=True)
+def f(u: R.Tensor("float32")) -> R.Tensor("float32"):
+    q = R.match_cast(u, R.Tensor((2,), "float32"))
+    return u
+@R.function
+def main({HEAD}):
+{indented(body)}    return x
+"""
+    before = rxe.normalize(rxe.parse(f"@I.ir_module\nclass M:\n{indented(text)}"))
+
+    @module_pass("Dropping")
+    def dropping(module: rxe.IRModule, at: PassSite) -> rxe.IRModule:
+        """Drop everything that nothing reads."""
+        fn = module.relax_functions["main"]
+        at.editor.replace("main", replace(fn, body=replace(fn.body, blocks=())))
+        at.editor.remove("f")
+        return at.editor.done()
+
+    outcome = run_step(Step(dropping, {}), before, verify=True)
+    assert (not outcome.problems) is bool(block)

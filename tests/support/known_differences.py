@@ -46,7 +46,6 @@ from tests.support.without_subjects import (
     without_comparing_casts,
     without_copies,
     without_dead,
-    without_dead_casts,
     without_equal_values,
     without_harmless,
     without_inner_casts,
@@ -194,7 +193,6 @@ def _chain(module: IRModule, changes: Iterable[Change]) -> IRModule:
 
 
 REASONS = [
-    Reason("Unused `match_cast` in a dataflow block", DEAD, program=without_dead_casts),
     Reason("Unused binding outside of dataflow blocks", PER_FUNCTION, ours=without_unread),
     Reason("Unused binding outside of dataflow blocks", DEAD - PER_FUNCTION, ours=without_unread_and_uncalled),
     Reason("Unused binding outside of dataflow blocks", PROFILED, options={"profile": "tvm"}),

@@ -32,7 +32,7 @@ from relax_explorer.core.ir.walk import (
 )
 from relax_explorer.core.passes.contract import PassSite
 from relax_explorer.core.passes.eliminate_dead_code import drop_unread
-from relax_explorer.core.passes.liveness import KILLS, Live
+from relax_explorer.core.passes.liveness import KILLS
 from relax_explorer.core.passes.pipeline import apply_pass
 from relax_explorer.core.passes.properties import PURITY_ERASED
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
@@ -120,22 +120,6 @@ def without_inner_casts(module: IRModule) -> IRModule:
             return e.VarBinding(var, binding.value)
 
         return copied
-
-    return _rewritten(module, rule)
-
-
-def without_dead_casts(module: IRModule) -> IRModule:
-    """Casts in dataflow blocks that nothing alive reads become unknown calls."""
-
-    def rule(fn: e.Function) -> Callable[[Rewriter, e.Binding], Answer]:
-        live = Live(fn)
-        live.keep_casts()
-
-        def opaque(walk: Rewriter, binding: e.Binding) -> Answer:
-            inside = type(walk.block) is e.DataflowBlock and type(binding) is e.MatchCast
-            return binding if not inside or live.stays(binding) else _unknown(binding, (binding.value,))
-
-        return opaque
 
     return _rewritten(module, rule)
 

@@ -40,7 +40,7 @@ def convert_to_dataflow(
 
     Variables that only the run reads become dataflow variables. Existing dataflow blocks stay, and a run that touches one
     joins it. Unused bindings of a dataflow block may lose their errors. So an unused binding that may stop the
-    run stays outside, and so does a call by which a function calls itself. In the profile `tvm` both go in.
+    run stays outside, unless it is a match_cast, and so does a call by which a function calls itself. In the profile `tvm` both go in.
     """
     new = _converted(fn, min_size, _nothing if at.as_tvm else _staying(fn, at))
     if new is not fn:
@@ -59,9 +59,15 @@ def _staying(fn: e.Function, at: PassSite) -> _Test:
 
 
 def _lost(fn: e.Function, at: PassSite) -> _Test:
-    """A test for unused bindings that may stop the run."""
+    """A test for unused bindings that may stop the run, and that a dataflow block may lose."""
     live, may_stop = Live(fn), stopping(at.module).binding
-    return lambda binding: not live.stays(binding) and may_stop(binding)
+    live.keep_casts()
+
+    def test(binding: e.Binding) -> bool:
+        # A match_cast stays in a block, too.
+        return type(binding) is not e.MatchCast and not live.stays(binding) and may_stop(binding)
+
+    return test
 
 
 def _recursive(fn: e.Function, at: PassSite) -> _Test:

@@ -29,9 +29,8 @@ def eliminate_dead_code(
 ) -> IRModule:
     """Drop unread bindings without an effect, then uncalled private functions.
 
-    A binding outside a dataflow block stays if it may stop the run, as the specification says. A match_cast stays, unless it stands
-    in a dataflow block and binds no shape variable. In the profile `tvm` every match_cast stays, and other bindings that may stop
-    the run go.
+    A binding outside a dataflow block stays if it may stop the run, as the specification says; in the profile `tvm` it goes. As in
+    TVM, every match_cast stays, also in dataflow blocks.
     `entry_functions` count as called; without them every public function does.
     One sweep from the end of each function finds the live bindings, in linear time. Raises Failure if one of the
     `entry_functions` is not in the module, or if none is public: then no function could be called from outside.
@@ -71,7 +70,7 @@ def drop_uncalled(at: PassSite, entries: Collection[str] = ()) -> IRModule:
 def drop_unread(fn: e.Function, at: PassSite) -> e.Function:
     """The function without unread bindings that have no effect. Those stay that may stop the run, unless the profile is `tvm`."""
     keep_errors = not at.as_tvm
-    live = Live(fn, every_cast=at.as_tvm)
+    live = Live(fn)
     live.keep_casts()
     may_stop = stopping(at.module).binding
     doubtful: list[e.Binding] = []

@@ -76,7 +76,7 @@ def _live(fn: object) -> object:
     """A function without unread bindings that have no effect, in branches and nested functions too."""
     if type(fn) is not e.Function:
         return fn
-    live = Live(fn)
+    live = Live(fn, every_cast=False)
     live.keep_casts()
 
     def kept(seq: e.SeqExpr) -> e.SeqExpr:

@@ -45,10 +45,11 @@ class Live:
     """The live bindings of a function: read by its result or by an effect, or kept anyway.
 
     What a nested function reads for its result, its effects or its checks is live even if nothing reads the function, and a
-    function with effects is kept, as in TVM. With `every_cast`, match_casts of dataflow blocks count as checks, too.
+    function with effects is kept, as in TVM. Without `every_cast` a match_cast of a dataflow block is none of the checks, unless it may bind a
+    shape variable: the language lets passes drop it (errata E-35).
     """
 
-    def __init__(self, fn: e.Function, every_cast: bool = False) -> None:
+    def __init__(self, fn: e.Function, every_cast: bool = True) -> None:
         self.facts = facts(fn)
         self._every_cast = every_cast
         self.read: set[e.Var] = set()
