@@ -124,6 +124,17 @@ def test_an_editor_goes_on_with_a_later_module(module: rxe.IRModule) -> None:
     assert editor.done()["added"] is module["g"]
 
 
+@pytest.mark.parametrize("asks_before", [True, False])
+def test_names_of_a_later_module_are_taken(asks_before: bool, module: rxe.IRModule) -> None:
+    editor = ModuleEditor(module)
+    if asks_before:
+        assert editor.fresh_name("other") == "other"
+    editor.take(module.having({**module.functions, "new": module["g"]}))
+    editor.take(editor.done().having({**module.functions, "newer": module["g"]}))
+    taken = ["f", "g", "new", "newer"]
+    assert [editor.fresh_name(name) for name in taken] == ["f1", "g1", "new1", "newer1"]
+
+
 def _lowered(module: rxe.IRModule, at: PassSite) -> dict[str, e.Function]:
     """The Relax functions after a function pass inside another pass."""
     run = passes.get("LegalizeOps").run

@@ -69,7 +69,7 @@ class BlockBuilder:
         self.normalizer.fresh = self.names
         self.fn = self.normalizer.enter(e.Function(tuple(params), _NOTHING))
         if params:
-            self.names.take(param.name for param in params)
+            self.names.take([param.name for param in params])
 
     # -- emitting ---------------------------------------------------------------------------------------------
 

@@ -69,7 +69,13 @@ def _of_sequence(seq: e.SeqExpr) -> Iterable[e.Expr]:
         for binding in block.bindings:
             value = binding.value
             if type(value) is e.Call:  # most bindings; without them the stack is short
-                found += _functions(value) if _is_flat(value) else (value,)
+                if not _is_flat(value):
+                    found.append(value)
+                    continue
+                if type(value.op) is e.GlobalVar:
+                    found.append(value.op)
+                if e.GlobalVar in map(type, value.args):
+                    found += [arg for arg in value.args if type(arg) is e.GlobalVar]
             elif type(value) not in _NAMELESS:
                 found.append(value)
     return reversed([*found, seq.body])
@@ -79,16 +85,12 @@ def _is_flat(call: e.Call) -> bool:
     """True if a call mentions functions only as its callee or as an argument, not inside of one."""
     if call.settled:  # its operands are leaves
         return True
-    kinds = {type(call.op), *map(type, call.args)}
-    if kinds <= _FLAT:
-        return True
-    return kinds <= _FLAT_OR_TUPLE and all(
-        _NAMELESS.issuperset(map(type, arg.fields)) for arg in call.args if isinstance(arg, e.Tuple)
+    if type(call.op) not in _FLAT:
+        return False
+    others = [arg for arg in call.args if type(arg) not in _FLAT]
+    return not others or all(
+        isinstance(arg, e.Tuple) and _NAMELESS.issuperset(map(type, arg.fields)) for arg in others
     )
-
-
-def _functions(call: e.Call) -> list[e.Expr]:
-    return [part for part in (call.op, *call.args) if type(part) is e.GlobalVar]
 
 
 _PARTS: dict[type, Callable[[Any], Iterable[e.Expr]]] = {
@@ -110,7 +112,6 @@ _NAMELESS = frozenset(
     }
 )
 _FLAT = _NAMELESS | {e.GlobalVar}
-_FLAT_OR_TUPLE = _FLAT | {e.Tuple}
 
 
 def components(graph: Graph) -> list[tuple[str, ...]]:

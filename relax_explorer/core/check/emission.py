@@ -19,7 +19,7 @@ class FreshNames:
     """Generates unused names: `lv`, `lv1`, `lv2`, … It keeps the next number of each base."""
 
     def __init__(self, taken: Iterable[str] = ()) -> None:
-        self._reserved = taken  # read at the first request
+        self._reserved = [taken]  # read at the first request
         self._taken: set[str] | None = None
         self._numbers: dict[str, int] = {}
 
@@ -30,7 +30,10 @@ class FreshNames:
 
     def take(self, names: Iterable[str]) -> None:
         """Reserve these names."""
-        self._read().update(names)
+        if self._taken is None:
+            self._reserved.append(names)
+        else:
+            self._taken.update(names)
 
     def __call__(self, base: str, separator: str = "") -> str:
         """An unused name. It is reserved from now on."""
@@ -46,7 +49,7 @@ class FreshNames:
 
     def _read(self) -> set[str]:
         if self._taken is None:
-            self._taken = set(self._reserved)
+            self._taken = set().union(*self._reserved)
         return self._taken
 
 

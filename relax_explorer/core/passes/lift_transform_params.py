@@ -284,7 +284,7 @@ def _transform(lift: _Lift, at: PassSite) -> e.Function:
     infos = tuple([w.struct_info or s.OBJECT for w in lift.weights])
     bundle = e.Var("model_params", s.TupleStructInfo(infos), lift.fn.span)
     build = BlockBuilder(at.editor, (bundle,), record=at.record)
-    build.names.take(b.var.name for b in live if b.var is not None)
+    build.names.take([b.var.name for b in live if b.var is not None])
     inner: dict[e.Expr, e.Expr] = {}  # the variables in the new function
     numbers: dict[e.Expr, int] = {w: n for n, w in enumerate(lift.weights)}
 
