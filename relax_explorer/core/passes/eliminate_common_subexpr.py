@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from relax_explorer.core.check.aliases import Aliases, aliases
 from relax_explorer.core.check.cache_effects import is_new
-from relax_explorer.core.check.purity import is_impure
+from relax_explorer.core.check.purity import impure_calls, is_impure
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.facts import variables
 from relax_explorer.core.ops import find
@@ -15,6 +15,7 @@ from relax_explorer.core.passes.contract import PassSite, function_pass
 from relax_explorer.core.passes.liveness import killed
 from relax_explorer.core.passes.properties import CANONICAL_BINDINGS, NORMAL_FORM
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
+from relax_explorer.core.program.equal import structural_equal, structural_hash
 
 
 @function_pass(
@@ -25,9 +26,10 @@ def eliminate_common_subexpr(
 ) -> e.Function:
     """Let later bindings of an equal, pure expression read the first one's variable.
 
-    Two values are kept apart if memory of their operands may be overwritten between them, or memory of their results
-    afterwards. Outside of a dataflow block only its outputs are reused, and those of a function not in nested ones. With `call_only`
-    only calls count. Nested functions still read the later one. The later binding stays as a copy, which CanonicalizeBindings removes.
+    Nested functions of the same structure and without effects are equal, too. Two values are kept apart if memory of their
+    operands may be overwritten between them, or memory of their results afterwards. Outside of a dataflow block only its outputs
+    are reused, and those of a function not in nested ones. With `call_only` only calls count. Nested functions still read the
+    later one. The later binding stays as a copy, which CanonicalizeBindings removes.
     """
     memory = aliases(at.module, at.function, fn)
     dead = killed(fn)  # a kill ends one variable; the other one lives on
@@ -76,12 +78,19 @@ class _Known:
 
 def _counts(binding: e.Binding, call_only: bool, memory: Aliases, plain: dict[e.Expr, bool]) -> bool:
     value = binding.value
+    if type(value) is e.Function:
+        return not call_only and _is_typed_by_itself(binding) and next(impure_calls(value), None) is None
     if type(value) is not e.Call or type(binding) is e.MatchCast:
         return not call_only and (type(binding) is e.MatchCast or type(value) in _VALUES)
     op = value.op
     if op not in plain:
         plain[op] = _is_plain(op)
     return plain[op] or (not is_impure(value) and not memory.effect(value).writes and not _allocates(value))
+
+
+def _is_typed_by_itself(binding: e.Binding) -> bool:
+    """True if the variable has the type of its value: the types of equal functions are equal then, up to names of lengths."""
+    return binding.var is not None and binding.var.struct_info is binding.value.struct_info
 
 
 _VALUES = (
@@ -106,11 +115,13 @@ def _allocates(value: e.Call) -> bool:
 def _stands_for(first: _Known, walk: Rewriter, binding: e.Binding, var: e.Var, memory: Aliases) -> bool:
     """True if readers of `var` may read `first`, which has equal operands. Nested functions compute their values themselves."""
     known = first.var
-    if known.struct_info is not var.struct_info or first.owner is not walk.owner:
+    value = type(binding.value)
+    if first.owner is not walk.owner or (
+        known.struct_info is not var.struct_info and value is not e.Function
+    ):
         return False
     if type(known) is e.DataflowVar and first.block is not walk.block:
         return False
-    value = type(binding.value)
     if value is not e.Call and value is not e.Constant:
         return True  # equal tuples, fields and casts hold the same values
     if memory.written(known, after=known) or memory.written(var, after=known):
@@ -145,7 +156,23 @@ def _constant_key(expr: e.Constant) -> Any:
     return (e.Constant, str(expr.data.dtype), expr.data.shape, expr.data.tobytes())
 
 
+class _FunctionKey:
+    """A nested function by its structure: functions with other names of their own variables are equal."""
+
+    __slots__ = ("_hash", "function")
+
+    def __init__(self, function: e.Function) -> None:
+        self.function, self._hash = function, structural_hash(function)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _FunctionKey) and structural_equal(self.function, other.function)
+
+
 _KEYS: dict[type, Any] = {
+    e.Function: _FunctionKey,
     e.Var: lambda x: x,
     e.DataflowVar: lambda x: x,
     e.GlobalVar: lambda x: (e.GlobalVar, x.name),
