@@ -15,8 +15,9 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.facts import free_variables
+from relax_explorer.core.ir.interned import PerNode
 from relax_explorer.core.ir.node import collector_at_rest
-from relax_explorer.core.ir.walk import bindings, operands, sequences
+from relax_explorer.core.ir.walk import all_blocks, bindings, dataflow_blocks, operands, sequences
 from relax_explorer.core.ops import find
 from relax_explorer.core.passes.external_code import unmarked
 from relax_explorer.core.passes.memory_plan import plan
@@ -62,23 +63,47 @@ def _first_error(rule: Callable[[IRModule], Any]) -> Callable[[IRModule], tuple[
     return violation
 
 
-def _high_level(binding: e.Binding) -> str:
-    value = binding.value
-    if type(value) is not e.Call or type(value.op) is not e.OpRef or value.op.name in _BUILTINS:
-        return ""  # the virtual machine has builtins: RewriteDataflowReshape makes calls of `reshape` for it
-    op = find(value.op.name)
-    return f"{value.op.name} is still there" if op is not None and op.is_lowered() else ""
+def _operators(is_gone: Callable[[str], bool]) -> Callable[[IRModule], tuple[Any, str] | None]:
+    """A test that no operator is called that should be gone, by name. It tells the first call in the text."""
+
+    def violation(module: IRModule) -> tuple[Any, str] | None:
+        for fn in module.relax_functions.values():
+            found = set(filter(is_gone, _CALLED.of(fn, _called)))
+            for binding in bindings(fn) if found else ():
+                name = _operator(binding.value)
+                if name in found:
+                    return binding, f"{name} is still there"
+        return None
+
+    return violation
+
+
+_CALLED: PerNode[frozenset[str]] = PerNode()
+
+
+def _called(fn: e.Function) -> frozenset[str]:
+    """The names of the operators that a function calls, those in branches and nested functions included."""
+    values = [binding.value for block in all_blocks(fn) for binding in block.bindings]
+    ops = {value.op for value in values if type(value) is e.Call}
+    return frozenset([op.name for op in ops if type(op) is e.OpRef])
+
+
+def _operator(value: e.Expr) -> str:
+    return value.op.name if type(value) is e.Call and type(value.op) is e.OpRef else ""
+
+
+def _is_high_level(name: str) -> bool:
+    # The virtual machine has the builtins: RewriteDataflowReshape makes calls of `reshape` for it.
+    if name in _BUILTINS:
+        return False
+    op = find(name)
+    return op is not None and op.is_lowered()
 
 
 def _dataflow(module: IRModule) -> tuple[Any, str] | None:
     for fn in module.relax_functions.values():
-        todo = list(fn.body.blocks)
-        while todo:  # of branches and nested functions, too
-            block = todo.pop()
-            if type(block) is e.DataflowBlock:
-                return block, "a dataflow block is still there"
-            for binding in block.bindings:
-                todo.extend(inner for seq in sequences(binding.value) for inner in seq.blocks)
+        for block in dataflow_blocks(fn):
+            return block, "a dataflow block is still there"
     return None
 
 
@@ -117,24 +142,14 @@ def _alias(binding: e.Binding) -> str:
     return "a variable that only renames another" if plain and isinstance(binding.var, e.DataflowVar) else ""
 
 
-def _operators(names: frozenset[str]) -> Callable[[e.Binding], str]:
-    """A test that tells of calls of these operators."""
-
-    def test(binding: e.Binding) -> str:
-        value = binding.value
-        found = type(value) is e.Call and type(value.op) is e.OpRef and value.op.name in names
-        return f"{value.op.name} is still there" if found else ""  # type: ignore[attr-defined]  # it is a call of an operator
-
-    return test
-
-
 def _promised_pure(module: IRModule) -> tuple[Any, str] | None:
     for fn in module.relax_functions.values():
-        for each in (fn, *(b.value for b in bindings(fn) if type(b.value) is e.Function)):
+        nested = [b.value for block in all_blocks(fn) for b in block.bindings if type(b.value) is e.Function]
+        for each in (fn, *nested):
             info = each.struct_info
             if isinstance(info, s.FuncStructInfo) and info.pure and not each.attrs.get("relax.force_pure"):
                 return each, "its purity is still checked"
-    return _each_binding(_operators(_PURE_CALLS))(module)
+    return _PURE_CALLS_GONE(module)
 
 
 def _nested(binding: e.Binding) -> str:
@@ -202,6 +217,7 @@ def _without_symbol(module: IRModule) -> tuple[Any, str] | None:
 
 
 _PURE_CALLS = frozenset({"relax.call_pure_packed", "relax.call_inplace_packed", "relax.invoke_pure_closure"})
+_PURE_CALLS_GONE = _operators(_PURE_CALLS.__contains__)
 _ALLOCATING_CALLS = frozenset(
     {"relax.call_tir", "relax.call_tir_inplace", "relax.call_tir_with_grad", "relax.call_dps_packed"}
 )
@@ -235,7 +251,7 @@ NORMALIZED = Property("NORMALIZED", "normalizing changes nothing: all StructInfo
 NO_HIGH_LEVEL_OPS = Property(
     "NO_HIGH_LEVEL_OPS",
     "operators with a lowering are calls of kernels, or builtins of the virtual machine",
-    _each_binding(_high_level),
+    _operators(_is_high_level),
 )
 NO_DATAFLOW = Property("NO_DATAFLOW", "no dataflow block is left", _dataflow)
 CANONICAL_BINDINGS = Property(
@@ -248,7 +264,7 @@ PURITY_ERASED = Property(
     "PURITY_ERASED", "no function promises purity: later passes may write into memory", _promised_pure
 )
 EXPLICIT_ALLOCATION = Property(
-    "EXPLICIT_ALLOCATION", "no call allocates its results", _each_binding(_operators(_ALLOCATING_CALLS))
+    "EXPLICIT_ALLOCATION", "no call allocates its results", _operators(_ALLOCATING_CALLS.__contains__)
 )
 MEMORY_PLANNED = Property(
     "MEMORY_PLANNED",
@@ -258,17 +274,17 @@ MEMORY_PLANNED = Property(
 ALLOCATION_LOWERED = Property(
     "ALLOCATION_LOWERED",
     "every tensor lies in a storage",
-    _each_binding(_operators(_ALLOCATING_CALLS | {"relax.builtin.alloc_tensor"})),
+    _operators((_ALLOCATING_CALLS | {"relax.builtin.alloc_tensor"}).__contains__),
 )
 BUILTINS_LOWERED = Property(
     "BUILTINS_LOWERED",
     "operators of the virtual machine are calls of its builtins",
-    _each_binding(_operators(_BUILTINS)),
+    _operators(_BUILTINS.__contains__),
 )
 NO_TENSOR_TO_SHAPE = Property(
     "NO_TENSOR_TO_SHAPE",
     "shapes that tensors hold have named lengths",
-    _each_binding(_operators(frozenset({"relax.tensor_to_shape"}))),
+    _operators(frozenset({"relax.tensor_to_shape"}).__contains__),
 )
 NO_NESTED_FUNCTIONS = Property("NO_NESTED_FUNCTIONS", "no function contains another", _each_binding(_nested))
 CLOSURES_CONVERTED = Property(
