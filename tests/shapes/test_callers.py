@@ -41,6 +41,8 @@ class M:
 CAST = "z = R.match_cast(y, R.Tensor((m, m), 'float32'))\n        w = M.inner(y)"
 BRANCH = "if c:\n            t = R.match_cast(y, R.Tensor((m, m), 'float32'))\n            w = M.inner(t)\n        else:\n            w = x"
 
+NEVER = "h = R.prim_value({})\n        if h:\n            w = M.inner(y)\n        else:\n            w = x"
+
 
 def decided(inner: str = "pass", main: str = "pass") -> dict[str, Answer]:
     text = PROGRAM.replace("INNER", inner).replace("MAIN", main).replace("        pass\n", "")
@@ -48,7 +50,18 @@ def decided(inner: str = "pass", main: str = "pass") -> dict[str, Answer]:
     return {check.text: check.answer for check in checks if check.kind == "assert"}
 
 
-@pytest.mark.parametrize("main", ["pass", CAST, BRANCH, "w = M.inner(u)", "w = M.inner(M.middle(x))"])
+@pytest.mark.parametrize(
+    "main",
+    [
+        "pass",
+        CAST,
+        BRANCH,
+        "w = M.inner(u)",
+        "w = M.inner(M.middle(x))",
+        NEVER.format("n == n + 1"),
+        NEVER.format("n + 1 <= 0"),
+    ],
+)
 def test_every_call_proves_it(main: str) -> None:
     assert decided(main=main) == {"a == b": Answer.YES, "c == d": Answer.YES}
 
@@ -66,6 +79,9 @@ def test_every_call_proves_it(main: str) -> None:
         ("pass", "f = M.inner\n        w = f(y)"),
         ("pass", "f = (M.inner, x)\n        w = f[0](y)"),
         ("w = M.inner(R.zeros((a, 2), 'float32'))", "pass"),
+        ("w = M.inner(x)", "pass"),  # it calls itself
+        ("pass", NEVER.format("n == m + 1")),
+        ("pass", NEVER.format("n == n + 1").replace("w = x", "w = M.inner(y)")),
     ],
 )
 def test_a_call_that_does_not_prove_it_leaves_it(inner: str, main: str) -> None:

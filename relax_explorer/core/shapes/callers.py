@@ -55,7 +55,7 @@ class Callers:
                 self.sites.setdefault(site.callee, []).append(site)
         for name, found in list(self.sites.items()):
             is_seen = mentions[name] == len(found) and all(site.caller != name for site in found)
-            if not is_seen or not any(site.is_reached for site in found):
+            if not is_seen:
                 del self.sites[name]
 
     def proof(self, function: str, condition: p.PrimExpr | None) -> tuple[Fact, ...]:
