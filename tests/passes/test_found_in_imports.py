@@ -120,6 +120,11 @@ TWO = """for a, b in T.grid(2, 8):
         ("4, 4", "2, 8", TWO + "x[(v * 2 + w // 2) % 4, w % 4]", False),
         ("4, 4", "2, 8", TWO + "x[(v + w // 4) % 4, w % 4]", False),
         ("4, 4", "2, 8", TWO + "x[(v * 2 + w // (v + 4)) % 4, w % 4]", False),
+        ("16,", "4, 4", ONE.format(n=16) + "y[v // 4, v % 4] = x[v]", True),
+        ("16,", "4, 4", ONE.format(n=16) + "y[v % 4, v // 4] = x[v]", False),
+        ("16,", "4, 4", ONE.format(n=8) + "y[v // 4, v % 4] = x[v]", False),
+        ("2, 8", "16,", TWO.replace("y[v, w]", "y[v * 8 + w]") + "x[v, w]", True),
+        ("2, 8", "16,", TWO.replace("y[v, w]", "y[v + w * 2]") + "x[v, w]", False),
         ("2,", "1,", ONE.format(n=1) + "y[v] = x[v]", False),  # the beginning of a vector
         ("4,", "3,", ONE.format(n=3) + "y[v] = x[v]", False),
         ("2, 3", "3,", ONE.format(n=3) + "y[v] = x[0, v]", False),

@@ -35,7 +35,8 @@ def is_reshape(fn: t.PrimFunc) -> bool:
     written = [substitute(index, values) for index in store.indices]
     left = _flat([_reduced(index, ends) for index in read], source.shape)
     right = _flat([_reduced(index, ends) for index in written], target.shape)
-    return _is_whole(written, ends, target) and equal(left, right) is Answer.YES
+    is_whole = _is_whole(written, ends, target) or _is_whole(read, ends, source)
+    return is_whole and equal(left, right) is Answer.YES
 
 
 def _chain(body: t.Stmt) -> Iterator[t.Stmt]:
@@ -78,9 +79,9 @@ def _loops(body: t.Stmt) -> tuple[_Ends, dict[p.PrimVar, p.PrimExpr]]:
     return ends, values
 
 
-def _is_whole(written: Sequence[p.PrimExpr], ends: _Ends, target: Buffer) -> bool:
-    """True if each loop variable is an index of the target and runs over its whole axis."""
-    for index, length in zip(written, target.shape, strict=True):
+def _is_whole(indices: Sequence[p.PrimExpr], ends: _Ends, buffer: Buffer) -> bool:
+    """True if each index of the buffer is a loop variable of its own that runs over the whole axis."""
+    for index, length in zip(indices, buffer.shape, strict=True):
         if isinstance(index, p.IntImm):
             if index.value != 0 or equal(length, p.IntImm(1, length.dtype)) is not Answer.YES:
                 return False
@@ -90,7 +91,7 @@ def _is_whole(written: Sequence[p.PrimExpr], ends: _Ends, target: Buffer) -> boo
             or equal(ends[index] + 1, length) is not Answer.YES
         ):
             return False
-    variables = [index for index in written if type(index) is p.PrimVar]
+    variables = [index for index in indices if type(index) is p.PrimVar]
     return len(set(variables)) == len(variables)
 
 
