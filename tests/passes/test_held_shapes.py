@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 import relax_explorer as rxe
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir.walk import bindings, info_holders
 from tests.support.ready_modules import after as after_pass
 
 PROGRAM = """
@@ -115,3 +117,92 @@ def test_an_annotation_of_a_match_cast_names_the_variable_of_the_module() -> Non
     cast = next(binding for binding in block.bindings if binding.var.name == "y")
     assert cast.annotation.shape is held
     assert cast.struct_info.shape is held
+
+
+HEAD = "@R.function\ndef main(s: R.Tensor((2,), 'int64'), x: R.Tensor(('n',), 'float32'), c: R.Tensor((), 'bool')):\n"
+GRAPH = "with R.dataflow():\n    t = R.tensor_to_shape(s)\n    y = R.reshape(x, t)\n"
+# Programs with values whose StructInfo names a shape that the program computes.
+DERIVED = {
+    "no block": "t = R.tensor_to_shape(s)\ny = R.reshape(x, t)\nz = R.exp(y)\nreturn z",
+    "an output that nothing reads": GRAPH + "    z = R.exp(y)\n    R.output(y, z)\nreturn z",
+    "a value between": GRAPH + "    v = R.exp(y)\n    z = R.sin(v)\n    R.output(y, z)\nreturn z",
+    "a copy between": GRAPH + "    p = y\n    v = R.exp(p)\n    z = R.sin(v)\n    R.output(p, z)\nreturn z",
+    "the shape is an output, too": GRAPH + "    z = R.exp(y)\n    R.output(t, y, z)\nreturn z",
+    "the shape is read outside": GRAPH
+    + "    z = R.exp(y)\n    R.output(t, y, z)\nw = R.add(z, z)\nreturn (w, t)",
+    "copies": "with R.dataflow():\n    t = R.tensor_to_shape(s)\n    u = t\n    y = R.reshape(x, u)\n    v = y\n    z = R.exp(v)\n"
+    "    g = z\n    R.output(u, v, g)\nreturn g",
+    "two blocks": GRAPH
+    + "    R.output(t, y)\nwith R.dataflow():\n    z = R.exp(y)\n    w = R.reshape(z, t)\n    R.output(w)\nreturn w",
+    "branches": "t = R.tensor_to_shape(s)\ny = R.reshape(x, t)\nif c:\n    a = R.exp(y)\n    b = R.sin(a)\n    z = b\n"
+    "else:\n    d = R.cos(y)\n    f = R.sin(d)\n    z = f\nw = R.exp(z)\nv = R.exp(w)\nreturn v",
+    "a function": "t = R.tensor_to_shape(s)\ny = R.reshape(x, t)\n@R.function\ndef g(q: R.Tensor(('m',), 'float32')) -> "
+    "R.Tensor(ndim=2, dtype='float32'):\n    a = R.reshape(q, t)\n    b = R.exp(a)\n    return b\nw = g(x)\nv = R.exp(y)\nreturn (w, v)",
+    "a tuple": GRAPH + "    p = (y, t)\n    q = p[0]\n    z = R.exp(q)\n    R.output(q, p, z)\nreturn z",
+    "equal shapes": "with R.dataflow():\n    t = R.tensor_to_shape(s)\n    u = R.tensor_to_shape(s)\n    y = R.reshape(x, t)\n"
+    "    z = R.reshape(x, u)\n    w = R.add(y, y)\n    R.output(u, z, w)\nv = R.exp(w)\nreturn (v, z)",
+}
+CHAINS = [
+    "ToNonDataflow,ConvertToDataflow,CanonicalizeBindings,DeadCodeElimination",
+    "EliminateCommonSubexpr,CanonicalizeBindings,TopologicalSort,RemoveUnusedOutputs",
+    "LambdaLift,ConvertToDataflow,zero,DecomposeOpsForInference,default_build",
+]
+
+
+@pytest.mark.parametrize("passes", [*rxe.passes.names(), *CHAINS])
+@pytest.mark.parametrize("program", DERIVED)
+def test_a_derived_shape_is_renamed_with_its_variable(program: str, passes: str) -> None:
+    text = HEAD + "".join(f"    {line}\n" for line in DERIVED[program].splitlines())
+    before = rxe.normalize(rxe.parse(text))
+    after = after_pass(before, passes) if passes not in CHAINS else rxe.run_pipeline(before, passes)
+    assert [item for item in rxe.check(after) if item.is_error] == []
+    args = [np.array([2, 3]), np.arange(6, dtype=np.float32) / 7, np.array(True)]
+    want, have = (rxe.run(module, "main", args) for module in (before, after))
+    tolerance = 0.01 if passes == "ToMixedPrecision" else 1e-5
+    pairs = zip(*[value if isinstance(value, tuple) else (value,) for value in (want, have)], strict=True)
+    assert all(np.allclose(a, b, rtol=tolerance) for a, b in pairs)
+
+
+@pytest.mark.parametrize(
+    "program", ["no block", "an output that nothing reads", "a value between", "a copy between"]
+)
+def test_what_only_the_block_reads_is_no_output(program: str) -> None:
+    text = HEAD + "".join(f"    {line}\n" for line in DERIVED[program].splitlines())
+    after = rxe.apply_pass(rxe.normalize(rxe.parse(text)), "ConvertToDataflow")
+    assert "R.output(z)" in after.script()
+    (block,) = after["main"].body.blocks
+    held = [
+        str(b.var.struct_info)
+        for b in block.bindings
+        if isinstance(b.var, e.DataflowVar) and b.var.name in "yv"
+    ]
+    assert held == ['R.Tensor(t, dtype="float32")'] * len(held)
+
+
+@pytest.mark.parametrize("program", DERIVED)
+def test_held_shapes_are_bound(program: str) -> None:
+    text = HEAD + "".join(f"    {line}\n" for line in DERIVED[program].splitlines())
+    for name in ("CanonicalizeBindings", "ConvertToDataflow", "EliminateCommonSubexpr", "ToNonDataflow"):
+        known = set[e.Var]()
+        for binding in bindings(rxe.apply_pass(rxe.normalize(rxe.parse(text)), name)["main"]):
+            assert known.issuperset(info_holders(binding.var.struct_info)), (name, binding.var.name)
+            known.add(binding.var)
+
+
+@pytest.mark.parametrize(
+    "value", ["R.reshape(x, {})", "R.zeros({}, 'float32')", "R.broadcast_to(k, {})", "R.full({}, k)"]
+)
+def test_each_call_names_its_own_shape(value: str) -> None:
+    lines = "t = R.tensor_to_shape(s)", "u = R.tensor_to_shape(s)", "k = R.sum(x)"
+    values = (
+        f"y = {value.format('t')}",
+        f"z = {value.format('u')}",
+        f"w = {value.format('t')}",
+        "v = R.exp(z)",
+    )
+    text = HEAD + "".join(f"    {line}\n" for line in (*lines, *values, "return v"))
+    infos = {
+        b.var.name: str(b.var.struct_info)
+        for b in rxe.normalize(rxe.parse(text))["main"].body.blocks[0].bindings
+    }
+    assert [infos[name][9] for name in "yzwv"] == ["t", "u", "t", "u"]

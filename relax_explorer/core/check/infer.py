@@ -222,7 +222,7 @@ class Inferrer:
             key = None  # each such call is reported
         if not site.report or not depends_on_missing(call, self.definitions):
             self.report.extend(site.report)
-        if self._is_of_this_call(op, result):
+        if self._is_of_this_call(result, infos):
             key = None
         if key is not None and not site.obligations and not site.report and not s.is_too_large(result):
             self._memo[key] = result, self._note(op, call, infos, result)
@@ -235,11 +235,11 @@ class Inferrer:
         alone = _is_plain(op, call, tuple(infos)) and _is_fixed(result) and not op.by_literals
         return self.settings if alone and not any(map(_may_name, infos)) else self.in_full
 
-    def _is_of_this_call(self, op: type[Op], result: s.StructInfo) -> bool:
-        """True if the result names a variable that holds its shape, or has wildcards. They belong to one call."""
+    def _is_of_this_call(self, result: s.StructInfo, infos: list[s.StructInfo]) -> bool:
+        """True if the result has wildcards, or names an operand that holds its shape. They belong to one call."""
         if self.wildcards is not None and wildcards_in(result):
             return True
-        return op.by_literals and next(iter(info_holders(result)), None) is not None
+        return any(all(var not in info_holders(info) for info in infos) for var in info_holders(result))
 
     def _failed(self, call: e.Call, op: type[Op], infos: list[s.StructInfo], error: Exception) -> None:
         """Report a rule of an operator that raised: a length exceeds int64, or the rule has a bug.

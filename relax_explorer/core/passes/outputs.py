@@ -6,7 +6,9 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from relax_explorer.core.check.held import lasting
 from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.facts import Facts, facts, variables
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.walk import WITH_BLOCKS, all_blocks, merged_blocks, sequences
@@ -31,11 +33,12 @@ def settle_outputs(
         var = binding.var
         if var is None:
             return binding
-        if var in changes.dropped:
-            target = changes.dropped[var]
-            walk.rename(var, changes.defined.get(target, target))
+        given = walk.given(var)
+        if given in changes.dropped:
+            target = changes.dropped[given]
+            walk.rename(var, changes.defined.get(target) or walk.now(target))
             return ()
-        new = changes.defined.get(var)
+        new = changes.defined.get(given)
         if new is None:
             return binding
         walk.rename(var, new)
@@ -67,12 +70,31 @@ def _changes(blocks: Blocks, kept: Collection[e.Var], before: e.Function) -> _Ch
                 changes.defined[source], changes.dropped[var] = var, source
     for var, binding in blocks.outputs.items():
         if not read[var]:
-            source = blocks.renamed_by(binding)
+            source = blocks.renamed_by(binding) or _copied_inside(binding)
             if source is None:
-                changes.defined[var] = e.var_like(var, var.struct_info, e.DataflowVar)
+                changes.defined[var] = e.var_like(var, _inside(binding, var), e.DataflowVar)
             else:
                 changes.dropped[var] = source
     return changes
+
+
+def _copied_inside(binding: e.Binding) -> e.Var | None:
+    """The dataflow variable that an output renames, and whose shape a variable holds that the StructInfo of an output must not name."""
+    source = binding.value
+    if (
+        type(source) is not e.DataflowVar
+        or type(binding) is not e.VarBinding
+        or binding.annotation is not None
+    ):
+        return None
+    info = source.struct_info
+    return source if info is not None and lasting(info) is binding.var.struct_info else None
+
+
+def _inside(binding: e.Binding, var: e.Var) -> s.StructInfo | None:
+    """The StructInfo of an output inside of its block, where it may mention a dataflow variable that holds its shape."""
+    is_derived = type(binding) is e.VarBinding and binding.annotation is None
+    return binding.value.struct_info or var.struct_info if is_derived else var.struct_info
 
 
 class Blocks:

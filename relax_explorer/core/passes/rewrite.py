@@ -44,6 +44,14 @@ class Rewriter:
             self._builder = BlockBuilder(self.at.editor, within=self.fn)
         return self._builder.restart(type(self.block) is e.DataflowBlock, binding.value)
 
+    def given(self, var: e.Var) -> e.Var:
+        """The variable as it was before the walk, which gives it other StructInfo if that names what is renamed."""
+        return self._old.get(var, var)
+
+    def now(self, var: e.Var) -> e.Expr:
+        """What later bindings read in place of `var`."""
+        return self.substitution.variables.get(var, var)
+
     def rename(self, var: e.Var, leaf: e.Expr) -> None:
         """Replace later uses of `var` by `leaf`."""
         self.substitution.variables[var] = leaf
@@ -74,6 +82,8 @@ class Rewriter:
             new = map_block(block, self._binding)
             for var in self._until_end:
                 del self.substitution.variables[var]
+                if var in self._old:
+                    self.substitution.variables[self._old[var]] = var
             self.block, self._until_end = outer
             blocks.append(new)
         blocks = merged_blocks(blocks)  # dropping a block can make others adjacent
