@@ -251,6 +251,8 @@ def reshape(types: tuple[Any, ...], inputs: int, attrs: dict[str, Any], reporter
         raise Mismatch("newshape has -1 more than once")
     total, rest = _count(dims), _count([dim for dim in new if dim is not None])
     if None in new:
+        if equal(rest, p.IntImm(0)) is Answer.YES:
+            raise Mismatch("newshape has -1 beside a dimension of 0, so that any number would do")
         if equal(simplify(p.FloorMod(total, rest)), p.IntImm(0)) is Answer.NO:
             raise Mismatch(f"{total} elements cannot be divided by {rest}")
         new[new.index(None)] = simplify(p.FloorDiv(total, rest))
@@ -274,7 +276,7 @@ def matmul(types: tuple[Any, ...], inputs: int, attrs: dict[str, Any], reporter:
     if not left or not right:
         raise Mismatch("a scalar has no rows or columns")
     outcomes = [reporter.same_dim(left[-1], right[-1] if len(right) == 1 else right[-2])]
-    rank = max(len(left), len(right), 2) - 2
+    rank = max(len(left), len(right)) - 2
     pairs = zip(_padded(left[:-2], rank), _padded(right[:-2], rank), strict=True)
     batch = [_joined(x, y, reporter) for x, y in pairs]
     if None in batch:
