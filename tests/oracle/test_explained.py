@@ -322,6 +322,27 @@ def main(x: R.Tensor((4,), "float32"), y: R.Tensor((4,), "float32")):
         R.output(d, e)
     return (d, e)
 """
+OTHER_BLOCK = """
+with R.dataflow():
+    a = R.exp(x)
+    R.output(a)
+if c:
+    with R.dataflow():
+        b = R.sin(x)
+        d = R.add(a, b)
+        R.output(d)
+    r = d
+else:
+    r = a
+return r
+"""
+FLOAT = """
+with R.dataflow():
+    a = R.call_dps_packed("my.f", (x, R.prim_value(T.float32(2))), out_ty=R.Tensor((4,), "float32"))
+    e = R.sin(x)
+    R.output(a, e)
+return (a, e)
+"""
 CASES = {
     "filled": ("EliminateCommonSubexpr", FILLED, "`call_dps_packed` | pure"),
     "overwritten": ("EliminateCommonSubexpr", OVERWRITTEN, "Value that a call overwrites"),
@@ -350,6 +371,8 @@ CASES = {
     "ready": ("ToMixedPrecision", READY, "Products of float16 tensors"),
     "four": ("AdjustMatmulOrder", FOUR, "Product of two products in AdjustMatmulOrder"),
     "called": ("DataflowUseInplaceCalls", CALLED, "Operand of a function in DataflowUse"),
+    "other block": ("FuseOpsByPattern", OTHER_BLOCK, "FuseOpsByPattern for a match that shares"),
+    "float": ("ComputePrimValue", FLOAT, "Numbers of floating point in ComputePrimValue"),
     "merged": ("MergeCompositeFunctions", MERGED, "MergeCompositeFunctions with copies"),
 }
 IMPURE = ("overwritten",)
@@ -357,9 +380,11 @@ WRONG = [
     *(
         (kind, "R.sin(", "R.cos(")
         for kind in CASES
-        if kind not in ("unread", "neighbours", "checked", "weakened", "killed", "inside", "merged", "view")
+        if kind
+        not in ("unread", "neighbours", "checked", "weakened", "killed", "inside", "merged", "view", "float")
     ),
     ("weakened", "cls.tir_sin(", "cls.tir_exp("),
+    ("float", "cls.tir_sin(", "cls.tir_exp("),
     ("view", "cls.tir_sin(", "cls.tir_exp("),
     ("killed", "cls.tir_sin(x", "cls.tir_exp(x"),
     ("inside", "cls.tir_sin,", "cls.tir_exp,"),

@@ -247,6 +247,7 @@ REASONS = [
     Reason("`call_dps_packed` | pure", program=without(subject.is_packed_filling, False)),
     Reason("Value that a call overwrites", PATTERNS | {"EliminateCommonSubexpr"}, program=without(subject.is_overwriting, False)),
     Reason("Constant in DataflowUseInplaceCalls", frozenset({"DataflowUseInplaceCalls"}), program=with_made_constants),
+    Reason("Numbers of floating point in ComputePrimValue", frozenset({"ComputePrimValue"}), program=without(subject.has_float_number)),
     Reason("Product of two products in AdjustMatmulOrder", frozenset({"AdjustMatmulOrder"}), program=without_products_of_products),
     Reason("Operand of a function in DataflowUse", frozenset({"DataflowUseInplaceCalls"}), program=without(subject.is_module_call, False)),
     Reason("Field of a tuple in DataflowUse", frozenset({"DataflowUseInplaceCalls"}), program=without(subject.is_tuple, False)),

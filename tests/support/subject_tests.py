@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 
 _KEPT = {"relax.sort", "relax.argsort", "relax.topk", "relax.cumsum", "relax.cumprod", "relax.memory.view"}
@@ -82,3 +83,9 @@ def is_ready_product(value: e.Expr) -> bool:
 def is_module_call(value: e.Expr) -> bool:
     """True for a call of a function of the module."""
     return type(value) is e.Call and isinstance(value.op, e.GlobalVar)
+
+
+def has_float_number(value: e.Expr) -> bool:
+    """True for a call with a number of floating point among the operands."""
+    numbers = [arg.value for arg in operands(value) if type(arg) is e.PrimValue]
+    return any(isinstance(number, p.FloatImm) for number in numbers)

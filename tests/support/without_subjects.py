@@ -235,12 +235,18 @@ def without_branches(module: IRModule) -> IRModule:
 
 
 def without_outside(module: IRModule) -> IRModule:
-    """Calls of operators outside of dataflow blocks become unknown calls, unless they have an effect."""
+    """What a dataflow block reads of the bindings outside comes from unknown calls, unless it has an effect."""
 
     def opaque(walk: Rewriter, binding: e.Binding) -> Answer:
         value = binding.value
-        is_call = type(value) is e.Call and type(value.op) is e.OpRef and not has_effect(value)
-        return binding if type(walk.block) is e.DataflowBlock or not is_call else _unknown(binding, ())
+        if type(value) is not e.Call or type(value.op) is not e.OpRef or has_effect(value):
+            return binding
+        if type(walk.block) is not e.DataflowBlock:
+            return _unknown(binding, ())
+        if type(binding.var) is e.DataflowVar:
+            return binding
+        inner = e.DataflowVar("inner", value.struct_info)
+        return (e.VarBinding(inner, value), _unknown(binding, (inner,)))
 
     return _rewritten(module, lambda fn: opaque)
 
