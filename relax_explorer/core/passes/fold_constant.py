@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Annotated, Any
 
 import numpy as np
 
-from relax_explorer.core.check.aliases import aliases
+from relax_explorer.core.check.aliases import Aliases, aliases
 from relax_explorer.core.check.infer import UNREPORTED
 from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.ir import expr as e
@@ -43,23 +44,28 @@ def fold_constant(
     grow; those of operators without a tensor, such as zeros, up to 1024 elements. Values whose memory may be overwritten are not
     folded, unless the profile is `tvm`. A kernel that stops, or runs longer than 10 s, is kept.
     """
-    memory = None if at.as_tvm else aliases(at.module, at.function, fn)
+
+    @cache
+    def memory() -> Aliases:
+        return aliases(at.module, at.function, fn)
 
     def rule(walk: Rewriter, binding: e.Binding) -> Answer:
-        if type(binding) is not e.VarBinding or (memory is not None and memory.written(binding.var)):
+        if type(binding) is not e.VarBinding:
             return binding
         read, value = binding.var, binding.value
+        known: e.Expr | None = value if type(value) in _LITERALS else None
         if type(value) is e.Call:
-            operators = everywhere or type(walk.block) is e.DataflowBlock
-            folded = _folded(value, walk, operators)
-            if folded is not None:
-                binding, value = _bound(walk, binding, folded), folded
-        elif isinstance(value, e.Var) and type(walk.lookup(value)) is e.ShapeExpr:
-            binding, value = _bound(walk, binding, value), walk.lookup(value)
-        if type(value) in (e.Constant, e.DataTypeImm) and value.struct_info is binding.var.struct_info:
-            walk.rename(read, value)
-        elif type(value) is e.ShapeExpr:
-            walk.note(binding.var, value)
+            known = _folded(value, walk, everywhere or type(walk.block) is e.DataflowBlock)
+        elif isinstance(value, e.Var):
+            known = walk.lookup(value)  # None if it is no shape
+        if known is None or (not at.as_tvm and memory().written(read)):
+            return binding
+        if known is not value:
+            binding = _bound(walk, binding, known if type(value) is e.Call else value)
+        if type(known) in (e.Constant, e.DataTypeImm) and known.struct_info is binding.var.struct_info:
+            walk.rename(read, known)
+        elif type(known) is e.ShapeExpr:
+            walk.note(binding.var, known)
         return binding
 
     return drop_unread(rewrite(fn, at, rule), at)
@@ -88,14 +94,16 @@ def _folded(call: e.Call, walk: Rewriter, operators: bool) -> e.Expr | None:
 
 
 def _kernel_value(call: e.Call, at: PassSite) -> e.Expr | None:
+    fields = call.args[1].fields if isinstance(call.args[1], e.Tuple) else ()
+    if not fields or not all([type(arg) is e.Constant for arg in fields]):  # nearly always
+        return None
     callee, out = call.args[0], call.sinfo_args[0]
     kernel = at.module.functions.get(callee.name) if isinstance(callee, e.GlobalVar) else None
-    inputs = call.args[1].fields if isinstance(call.args[1], e.Tuple) else ()
     infos = out.fields if isinstance(out, s.TupleStructInfo) else (out,)
-    data = [arg.data if type(arg) is e.Constant else None for arg in inputs]
+    data = [arg.data for arg in fields if type(arg) is e.Constant]
     if not isinstance(kernel, PrimFunc) or len(call.args) != 2 or not all(map(_is_small, infos)):
         return None
-    if not data or any(array is None for array in data):
+    if any(array is None for array in data):
         return None
     try:
         results = kernel_results(kernel, data, out, call)
@@ -182,6 +190,7 @@ def _value(walk: Rewriter, arg: e.Expr) -> Any:
     return None
 
 
+_LITERALS = (e.Constant, e.DataTypeImm, e.ShapeExpr)
 _LIKE = frozenset(f"relax.{name}_like" for name in ("zeros", "ones", "full", "eye"))
 """Operators that read only the StructInfo of their first operand."""
 

@@ -1,0 +1,98 @@
+"""FoldConstant asks what is overwritten only where it knows a value, and looks no further at calls without constants."""
+
+from __future__ import annotations
+
+import pytest
+
+import relax_explorer as rxe
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir.walk import bindings
+from relax_explorer.core.passes import fold_constant
+from tests.support.roundtrip import function
+
+FOUR = 'R.Tensor((4,), "float32")'
+LINES = {
+    "no constant is bound": (["y = R.exp(x)", "z = R.add(y, R.const(1.0))"], False),
+    "a constant": (["y = R.const([1.0, 2.0, 3.0, 4.0])", "z = R.add(x, y)"], True),
+    "an operator on constants": (["y = R.exp(R.const([1.0, 2.0, 3.0, 4.0]))", "z = R.add(x, y)"], True),
+    "a shape": (["s = R.shape([4])", "t = s", "z = R.reshape(x, t)"], True),
+}
+
+
+@pytest.mark.parametrize("kind", LINES)
+def test_aliases_are_found_only_where_a_value_is_known(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines, is_known = LINES[kind]
+    body = "".join([f"    {line}\n" for line in lines])
+    module = rxe.normalize(
+        rxe.parse(function(f"with R.dataflow():\n{body}    R.output(z)\nreturn z", f"x: {FOUR}"))
+    )
+    asked, aliases = list[e.Function](), fold_constant.aliases
+    monkeypatch.setattr(
+        fold_constant, "aliases", lambda module, name, fn: (asked.append(fn), aliases(module, name, fn))[1]
+    )
+    after = rxe.apply_pass(module, "FoldConstant")
+    assert (after is module) is (kind in ("no constant is bound", "a shape"))
+    assert len(asked) == int(is_known)  # once for the function
+    asked.clear()
+    rxe.apply_pass(module, "FoldConstant", profile="tvm")
+    assert not asked
+
+
+@pytest.mark.parametrize(("profile", "folded"), [("spec", False), ("tvm", True)])
+def test_what_is_overwritten_is_not_folded(profile: str, folded: bool) -> None:
+    text = f"""
+@I.ir_module
+class M:
+    @T.prim_func(private=True)
+    def twice(a: T.Buffer((4,), "float32")):
+        for i in range(4):
+            with T.sblock("twice"):
+                v = T.axis.spatial(4, i)
+                a[v] = a[v] * T.float32(2)
+    @R.function(pure=False)
+    def main(x: {FOUR}):
+        with R.dataflow():
+            y = R.exp(R.const([1.0, 2.0, 3.0, 4.0]))
+            z = R.call_tir_inplace(M.twice, (y,), [0], {FOUR})
+            R.output(z)
+        return z
+"""
+    after = rxe.apply_pass(rxe.normalize(rxe.parse(text)), "FoldConstant", profile=profile)
+    main = after["main"]
+    assert isinstance(main, e.Function)
+    assert (
+        any(type(b.value) is e.Call and b.value.op is e.op_ref("relax.exp") for b in bindings(main))
+        is not folded
+    )
+
+
+def test_kernels_run_on_constants_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = function(
+        "with R.dataflow():\n    y = R.exp(R.const([1.0, 2.0, 3.0, 4.0]))\n    z = R.add(y, x)\n    R.output(z)\nreturn z",
+        f"x: {FOUR}",
+    )
+    lowered = rxe.apply_pass(rxe.normalize(rxe.parse(text)), "LegalizeOps")
+    sizes, size = list[object](), fold_constant._size
+    monkeypatch.setattr(fold_constant, "_size", lambda info: (sizes.append(info), size(info))[1])
+    after = rxe.apply_pass(lowered, "FoldConstant")
+    assert len(sizes) == 1  # that of the kernel with a variable is not asked for
+    assert len(list(bindings(after["main"]))) == 1  # type: ignore[arg-type]  # it is a Relax function
+
+
+def test_a_kernel_without_operands_is_kept() -> None:
+    text = f"""
+@I.ir_module
+class M:
+    @T.prim_func(private=True)
+    def ones(a: T.Buffer((4,), "float32")):
+        for i in range(4):
+            with T.sblock("ones"):
+                v = T.axis.spatial(4, i)
+                a[v] = T.float32(1)
+    @R.function
+    def main(x: {FOUR}):
+        y = R.call_tir(M.ones, (), {FOUR})
+        return y
+"""
+    module = rxe.normalize(rxe.parse(text))
+    assert rxe.apply_pass(module, "FoldConstant") is module
