@@ -285,3 +285,27 @@ def test_a_multiple_tells_its_variable() -> None:
     told = bind_multiples([(m * 4 + k, as_prim(18)), (k * 2, as_prim(4)), (k * 3, as_prim(7))], values)
     assert {var.name: str(value) for var, value in values.items()} == {"k": "2", "m": "4"}
     assert [str(dim) for dim, _ in told] == ["k * 2", "m * 4 + k"]
+
+
+@pytest.mark.parametrize(
+    ("shape", "wanted"),
+    [
+        ("n * 4", ["p.shape[0] == n * 4"]),
+        ("n * 4 + 1", ["p.shape[0] == n * 4 + 1"]),
+        ("n", ["p.shape[0] == n"]),
+        ("j * 4", ["p.shape[0] % 4 == 0"]),
+        ("j", []),
+    ],
+)
+def test_a_variable_of_the_outer_function_is_not_solved_for(shape: str, wanted: list[str]) -> None:
+    text = f"""@R.function
+def main(x: R.Tensor(("n",), "float32")):
+    n = T.int64()
+    @R.function
+    def inner(p: R.Tensor(("{shape}",), "float32")):
+        n, j = T.int64(), T.int64()
+        return p
+    return x
+"""
+    checks = [check for check in shape_checks(rxe.normalize(rxe.parse(text))) if check.subject == "p"]
+    assert [check.text for check in checks if not check.text.startswith("p is")] == wanted
