@@ -112,6 +112,18 @@ _NAMELESS = e.LEAVES - {e.Var, e.DataflowVar}
 
 def free_variables(fn: e.Function) -> list[e.Var]:
     """Variables that a function captures from its scope, in the order in which a run would read them."""
+    if id(fn) not in _FREE:
+        nested = [b.value for b in bindings(fn) if type(b.value) is e.Function]
+        for each in (*reversed(nested), fn):  # functions inside of others come first
+            _FREE.of(each, _free_variables)
+    return list(_FREE[id(fn)])
+
+
+_FREE: PerNode[tuple[e.Var, ...]] = PerNode()
+
+
+def _free_variables(fn: e.Function) -> tuple[e.Var, ...]:
+    """The captured variables of a function, where those of nested functions are known."""
     bound = set(fn.params)
     read: dict[e.Var, None] = dict.fromkeys(signature_holders(fn))
     stack = [_parts(fn.body)]
@@ -126,17 +138,14 @@ def free_variables(fn: e.Function) -> list[e.Var]:
             if type(value) is e.If:
                 read.update(dict.fromkeys(variables(value.condition)))
                 read.update(dict.fromkeys(_holders(part)))
-            elif type(value) is e.Function:
-                bound.update(value.params)
-                read.update(dict.fromkeys(signature_holders(value)))
             else:
-                read.update(dict.fromkeys(reads(part)))
+                read.update(dict.fromkeys(_FREE[id(value)] if type(value) is e.Function else reads(part)))
                 continue
             stack.append(chain.from_iterable(map(_parts, sequences(value))))
             break
         else:
             stack.pop()
-    return [var for var in read if var not in bound]
+    return tuple([var for var in read if var not in bound])
 
 
 def _parts(seq: e.SeqExpr) -> Iterator[e.Binding | e.Expr]:
