@@ -343,6 +343,19 @@ with R.dataflow():
     R.output(a, e)
 return (a, e)
 """
+HALVES = """
+@R.function
+def main(x: R.Tensor(("n", "d * 2"), "float32"), s: R.Shape(["d"])):
+    n = T.int64()
+    d = T.int64()
+    with R.dataflow():
+        h = R.split(x, 2, axis=1)
+        a = R.multiply(h[0], h[1])
+        b = R.exp(a)
+        e = R.sin(x)
+        R.output(b, e)
+    return (b, e)
+"""
 CASES = {
     "filled": ("EliminateCommonSubexpr", FILLED, "`call_dps_packed` | pure"),
     "overwritten": ("EliminateCommonSubexpr", OVERWRITTEN, "Value that a call overwrites"),
@@ -373,6 +386,7 @@ CASES = {
     "called": ("DataflowUseInplaceCalls", CALLED, "Operand of a function in DataflowUse"),
     "other block": ("FuseOpsByPattern", OTHER_BLOCK, "FuseOpsByPattern for a match that shares"),
     "float": ("ComputePrimValue", FLOAT, "Numbers of floating point in ComputePrimValue"),
+    "halves": ("FuseOps", HALVES, "Lengths of the result of a group in FuseOps"),
     "merged": ("MergeCompositeFunctions", MERGED, "MergeCompositeFunctions with copies"),
 }
 IMPURE = ("overwritten",)
@@ -381,10 +395,23 @@ WRONG = [
         (kind, "R.sin(", "R.cos(")
         for kind in CASES
         if kind
-        not in ("unread", "neighbours", "checked", "weakened", "killed", "inside", "merged", "view", "float")
+        not in (
+            "unread",
+            "neighbours",
+            "checked",
+            "weakened",
+            "killed",
+            "inside",
+            "merged",
+            "view",
+            "float",
+            "halves",
+        )
     ),
     ("weakened", "cls.tir_sin(", "cls.tir_exp("),
     ("float", "cls.tir_sin(", "cls.tir_exp("),
+    ("halves", "T.sin(", "T.cos("),
+    ("halves", "T.exp(", "T.cos("),
     ("view", "cls.tir_sin(", "cls.tir_exp("),
     ("killed", "cls.tir_sin(x", "cls.tir_exp(x"),
     ("inside", "cls.tir_sin,", "cls.tir_exp,"),

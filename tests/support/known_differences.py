@@ -37,6 +37,7 @@ from tests.support.without_subjects import (
     is_unlowered,
     with_first_regions,
     with_rounded_constants,
+    with_short_lengths,
     with_sorted_stores,
     without,
     without_blocks,
@@ -266,6 +267,7 @@ REASONS = [
     Reason("RemoveUnusedParameters: the order", LENGTHS, ours=with_sorted_lengths, theirs=with_sorted_lengths),
     Reason("The order of several lengths", frozenset({"FuseOps", "FuseOpsByPattern"}), ours=with_sorted_shapes, theirs=with_sorted_shapes),
     Reason("Device of an allocated tensor", PLACED, ours=without_devices, theirs=without_devices),
+    Reason("Lengths of the result of a group in FuseOps", frozenset({"FuseOps", "FuseTIR"}), ours=with_short_lengths, theirs=with_short_lengths),
     Reason("Closure that a function returns", LIFTING, ours=with_opaque_closures, theirs=with_opaque_closures),
 ]  # fmt: skip
 """The rows that are recognised, narrow ones first."""

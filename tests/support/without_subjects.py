@@ -416,6 +416,11 @@ def canonical(module: IRModule) -> IRModule:
     return apply_pass(module, "CanonicalizeBindings")
 
 
+def with_short_lengths(module: IRModule) -> IRModule:
+    """Lengths are as short as those that are known allow, also those of results, which are derived again."""
+    return without_return_annotations(apply_pass(module, "SimplifyShapes"))
+
+
 def cleaned_up(module: IRModule) -> IRModule:
     """Copies, equal values and what nothing reads go, as passes with patterns clean up behind a change."""
     for name in ("CanonicalizeBindings", "EliminateCommonSubexpr", "CanonicalizeBindings"):
