@@ -317,3 +317,18 @@ def test_what_a_rule_tells_of_some_lengths_needs_no_assertion(result: str, prove
     )
     found = analyse(program, terms)
     assert len([number for _, number in found.proved if number >= 6]) == proved
+
+
+@pytest.mark.parametrize(
+    ("condition", "ends"),
+    [
+        ("x.dim(0) == 2", True),
+        ("x.dim(1) == 0", False),
+        ("x.dim(1) == 2", False),
+        ("x.dim(1) <= 9", False),
+        ("x.dim(5) == 2", False),
+        ("x.dim(1) < x.dim(0)", False),
+    ],
+)
+def test_an_axis_that_a_value_does_not_have_has_no_length(condition: str, ends: bool) -> None:
+    assert runs(f"{ANY.format('x')}assert {condition};", vector(2)) == [ends, ends]

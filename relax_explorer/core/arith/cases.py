@@ -165,7 +165,7 @@ def _floor_div(atom: p.FloorDiv) -> list[Case]:
 def _sign(divisor: Polynomial) -> int:
     """The sign of a divisor: 1, -1, or 0 if unknown. A divisor is never 0, since the quotient exists."""
     low, high = polynomial_bounds(divisor)
-    if not divisor or (low is None and high is None):
+    if not divisor:
         return 0
     return 1 if low is not None and low >= 0 else -1 if high is not None and high <= 0 else 0
 
@@ -246,7 +246,7 @@ def both(parts: Iterable[list[Case]]) -> list[Case]:
     """The conjunction of several disjunctions. A part that would make too many cases is dropped."""
     combined = [ALWAYS]
     for part in parts:
-        if not part or len(combined) * len(part) <= ALTERNATIVE_LIMIT:
+        if len(combined) * len(part) <= ALTERNATIVE_LIMIT:
             combined = [a & b for a in combined for b in part]
     return combined
 

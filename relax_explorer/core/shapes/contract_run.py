@@ -172,9 +172,9 @@ class Runner:
         known: dict[p.PrimVar, p.PrimExpr] = {}
         for var in p.free_vars(expr):
             name, axis = self.terms.parts.get(var, ("", 0))
-            if name in values:
-                shape = _shape(values[name])
-                known[var] = p.IntImm(len(shape) if axis < 0 else shape[axis] if axis < len(shape) else -1)
+            shape = _shape(values[name]) if name in values else ()
+            if name in values and axis < len(shape):
+                known[var] = p.IntImm(len(shape) if axis < 0 else shape[axis])
         return simplify(p.substitute(expr, known))
 
     def _found(self, condition: c.Condition, values: Mapping[str, Value]) -> str:
@@ -186,7 +186,7 @@ class Runner:
         shown = [
             f"{name}.rank = {len(_shape(values[name]))}"
             if axis < 0
-            else f"{name}.dim({axis}) = {(*_shape(values[name]), '?')[axis]}"
+            else f"{name}.dim({axis}) = {dict(enumerate(_shape(values[name]))).get(axis, '?')}"
             for name, axis in sorted(names)
             if name in values
         ]
