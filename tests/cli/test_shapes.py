@@ -395,3 +395,32 @@ def test_implementations_in_the_wrong_order_are_told_once_with_both_places(tmp_p
         assert "2 | @small" in told.output
     path.write_text(text + "@f = [@small, @any]\n")
     assert "RX0614" not in rxe_cli("check", str(path)).output
+
+
+def test_data_tell_the_nested_function_of_a_check(tmp_path: Path) -> None:
+    path = tmp_path / "nested.py"
+    path.write_text(
+        """@R.function
+def main(x: R.Tensor(("n",), "float32")):
+    n = T.int64()
+    @R.function
+    def outer(y: R.Tensor((n,), "float32")):
+        @R.function
+        def inner(z: R.Tensor((n,), "float32")) -> R.Tensor((3,), "float32"):
+            c = R.match_cast(z, R.Tensor((4,), "float32"))
+            return z
+        return y
+    c = R.match_cast(x, R.Tensor((4,), "float32"))
+    return c
+"""
+    )
+    rows = json.loads(rxe_cli("shapes", str(path), "--format", "json").stdout)["checks"]
+    within = {(row["line"], row["kind"]): row["within"] for row in rows}
+    assert within == {
+        (2, "parameters"): [],
+        (5, "parameters"): ["outer"],
+        (7, "parameters"): ["outer", "inner"],
+        (7, "result"): ["outer", "inner"],
+        (8, "match_cast"): ["outer", "inner"],
+        (11, "match_cast"): [],
+    }

@@ -238,18 +238,22 @@ class Origins:
 
 def owner_name(module: IRModule, name: str, place: object) -> str:
     """The function of a place: `main`, or `main.inner` if it is in a nested one."""
-    nested = _NESTED.of(module.relax_functions[name], _nested)
-    return ".".join((name, *nested.get(id(place), ())))
+    return ".".join((name, *nested_names(module, name, place)))
+
+
+def nested_names(module: IRModule, name: str, place: object) -> Names:
+    """The nested functions that a place of a function of the module is in, the outermost first."""
+    return _NESTED.of(module.relax_functions[name], _nested).get(id(place), ())
 
 
 def _nested(fn: e.Function) -> dict[int, Names]:
-    """The nested functions, and the bindings in them, with the names of the functions that they are in."""
+    """The nested functions, their parameters, and the bindings in them, with the names of the functions that they are in."""
     found: dict[int, Names] = {}
     for binding in bindings(fn):  # outer ones first
         value = binding.value
         if isinstance(value, e.Function) and binding.var is not None:
             path = (*found.get(id(binding), ()), binding.var.name)
-            found |= dict.fromkeys([id(value), *map(id, bindings(value))], path)
+            found |= dict.fromkeys(map(id, (value, *value.params, *bindings(value))), path)
     return found
 
 

@@ -16,6 +16,7 @@ from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.check_costs import Costs, Site, Spent, check_costs
 from relax_explorer.core.shapes.given import read_conditions
 from relax_explorer.core.shapes.length_names import LengthNames
+from relax_explorer.core.shapes.origins import nested_names
 from relax_explorer.core.shapes.residual import PARAMETERS, ShapeCheck, shape_checks
 from relax_explorer.ui.cli import asking, contracts, output
 from relax_explorer.ui.cli.handlers import open_session
@@ -59,7 +60,7 @@ def shapes(
     checks = [check for check in shape_checks(module, conditions) if func in (None, check.function)]
     costs, failed = _costs(module, entry, input_, shape, max_input) if run else (None, None)
     if format == "json":
-        rows = [_data(check, costs) for check in checks]
+        rows = [_data(module, check, costs) for check in checks]
         ran = {} if costs is None else {"run": _run_data(costs, checks)}
         output.say(output.document("shapes", {"stage": snapshot.label, **told, "checks": rows, **ran}))
     else:
@@ -197,9 +198,10 @@ def _line(check: ShapeCheck) -> int | None:
     return None if span is None else int(span.line)
 
 
-def _data(check: ShapeCheck, costs: Costs | None) -> dict[str, Any]:
+def _data(module: IRModule, check: ShapeCheck, costs: Costs | None) -> dict[str, Any]:
     row: dict[str, Any] = {
         "function": check.function,
+        "within": list(nested_names(module, check.function, check.place)),
         "line": _line(check),
         "kind": check.kind,
         "subject": check.subject,
