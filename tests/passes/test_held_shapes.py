@@ -139,6 +139,10 @@ DERIVED = {
     "a function": "t = R.tensor_to_shape(s)\ny = R.reshape(x, t)\n@R.function\ndef g(q: R.Tensor(('m',), 'float32')) -> "
     "R.Tensor(ndim=2, dtype='float32'):\n    a = R.reshape(q, t)\n    b = R.exp(a)\n    return b\nw = g(x)\nv = R.exp(y)\nreturn (w, v)",
     "a tuple": GRAPH + "    p = (y, t)\n    q = p[0]\n    z = R.exp(q)\n    R.output(q, p, z)\nreturn z",
+    "a check with an equal shape": "t = R.tensor_to_shape(s)\nu = R.tensor_to_shape(s)\ny = R.reshape(x, t)\n"
+    "z = R.match_cast(y, R.Tensor(u, 'float32'))\nv = R.zeros(u, 'float32')\ng = R.add(v, z)\nreturn g",
+    "a packed function of that shape": "t = R.tensor_to_shape(s)\ny = R.reshape(x, t)\n"
+    "v = R.call_pure_packed('test.identity', y, ty_args=(R.Tensor(t, 'float32'),))\ng = R.add(v, y)\nreturn g",
     "equal shapes": "with R.dataflow():\n    t = R.tensor_to_shape(s)\n    u = R.tensor_to_shape(s)\n    y = R.reshape(x, t)\n"
     "    z = R.reshape(x, u)\n    w = R.add(y, y)\n    R.output(u, z, w)\nv = R.exp(w)\nreturn (v, z)",
 }
@@ -147,6 +151,11 @@ CHAINS = [
     "EliminateCommonSubexpr,CanonicalizeBindings,TopologicalSort,RemoveUnusedOutputs",
     "LambdaLift,ConvertToDataflow,zero,DecomposeOpsForInference,default_build",
 ]
+
+
+@pytest.fixture(autouse=True)
+def _packed() -> None:
+    rxe.packed_function("test.identity")(lambda value: value)
 
 
 @pytest.mark.parametrize("passes", [*rxe.passes.names(), *CHAINS])

@@ -266,6 +266,7 @@ REASONS = [
     Reason("Constant that a call may overwrite", frozenset({"InlinePrivateFunctions"}), ours=with_direct_constants, theirs=with_direct_constants),
     Reason("RemoveUnusedParameters: the order", LENGTHS, ours=with_sorted_lengths, theirs=with_sorted_lengths),
     Reason("The order of several lengths", frozenset({"FuseOps", "FuseOpsByPattern"}), ours=with_sorted_shapes, theirs=with_sorted_shapes),
+    Reason("Shapes that variables hold", DECOMPOSITIONS | {"ConvertToDataflow"}, ill_formed=True),
     Reason("Device of an allocated tensor", PLACED, ours=without_devices, theirs=without_devices),
     Reason("Lengths of the result of a group in FuseOps", frozenset({"FuseOps", "FuseTIR"}), ours=with_short_lengths, theirs=with_short_lengths),
     Reason("Closure that a function returns", LIFTING, ours=with_opaque_closures, theirs=with_opaque_closures),

@@ -168,20 +168,28 @@ class _Kept:
             key = effect(binding)
             if key and self.effects[key] < self.needed[key]:
                 yield Loss(binding, self._gone(binding))
-            elif type(binding) is e.MatchCast and (
-                self._is_unchecked(binding, places) or self.checks.isdisjoint(self._names(binding))
-            ):
+            elif type(binding) is e.MatchCast and self._has_lost_its_check(binding, places):
                 yield Loss(
                     binding, f"the check of {_name(binding)} is gone: R.match_cast to {binding.struct_info}"
                 )
 
-    def _names(self, cast: e.MatchCast) -> set[str]:
-        """The name and the StructInfo of a match_cast, and of the casts that came from it: its lengths may have other names then."""
-        found, stack = set[str](), [cast]
-        while stack:
-            found |= _names(current := stack.pop())
-            later = [new for new in self.successors.get(current, ()) if type(new) is e.MatchCast]
-            stack += [new for new in later if str(new.struct_info) not in found]
+    def _has_lost_its_check(self, cast: e.MatchCast, places: dict[e.Binding, int]) -> bool:
+        """True if nothing checks what a match_cast checked. One that came to compare a shape with itself needs no check."""
+        if self._is_unchecked(cast, places):
+            return True
+        later = self._later(cast)
+        if any(new.value.struct_info is new.struct_info for new in later[1:]):
+            return False
+        return self.checks.isdisjoint({name for each in later for name in _names(each)})
+
+    def _later(self, cast: e.MatchCast) -> list[e.MatchCast]:
+        """A match_cast and those that came from it. Their lengths may have other names."""
+        found, known = [cast], {str(cast.struct_info)}
+        for current in found:
+            for new in self.successors.get(current, ()):
+                if type(new) is e.MatchCast and str(new.struct_info) not in known:
+                    known.add(str(new.struct_info))
+                    found.append(new)
         return found
 
     def _is_unchecked(self, binding: e.Binding, places: dict[e.Binding, int]) -> bool:

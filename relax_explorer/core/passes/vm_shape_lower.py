@@ -7,6 +7,7 @@ from operator import is_
 from typing import Any
 
 from relax_explorer.core.check.emission import FreshNames
+from relax_explorer.core.check.held import renamed
 from relax_explorer.core.check.infer import Inferrer
 from relax_explorer.core.codes import passes as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure, Label, Report
@@ -15,7 +16,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import INT64
 from relax_explorer.core.ir.node import replace
-from relax_explorer.core.ir.walk import map_operands, merged_blocks, sequences
+from relax_explorer.core.ir.walk import info_holders, map_operands, merged_blocks, sequences
 from relax_explorer.core.passes import machine_calls as m
 from relax_explorer.core.passes.contract import PassSite, function_pass
 from relax_explorer.core.passes.properties import (
@@ -160,7 +161,7 @@ class _Lowering:
     def _binding(self, binding: e.Binding) -> None:
         start = len(self.emitted)
         if type(binding) is e.MatchCast:
-            cast = replace(binding, value=self._operand(binding.value))
+            cast = self._with_renamed_shapes(replace(binding, value=self._operand(binding.value)))
             self._check_cast(cast)
             new: e.Binding = cast
         else:
@@ -169,6 +170,16 @@ class _Lowering:
         self.emitted.append(new)
         if new is not binding or len(self.emitted) > start + 1:
             self.at.record(binding, tuple(self.emitted[start:]))
+
+    def _with_renamed_shapes(self, cast: e.MatchCast) -> e.MatchCast:
+        """The match_cast, if its target names a variable that holds a shape, with the new variable."""
+        target = renamed(cast.struct_info, self.renamed)
+        if target is cast.struct_info:
+            return cast
+        var = cast.var if cast.var is None else e.var_like(cast.var, target)
+        if cast.var is not None and var is not None:
+            self.renamed[cast.var] = var
+        return replace(cast, var=var, struct_info=target, annotation=None)
 
     def _informed(self, binding: e.VarBinding, value: e.Expr) -> e.Binding:
         """The binding with its new value. Allocations have only a rank if the heap holds their lengths."""
@@ -206,10 +217,10 @@ class _Lowering:
 
     def _call(self, call: e.Call) -> e.Expr:
         """A call with lowered operands."""
-        renamed: Callable[[Any, Any], Any] = self.renamed.get
-        op, args = renamed(call.op, call.op), call.args
+        now: Callable[[Any, Any], Any] = self.renamed.get
+        op, args = now(call.op, call.op), call.args
         if NO_LENGTHS.issuperset(map(type, args)):  # no loop in Python: most calls are such
-            new = tuple(map(renamed, args, args))
+            new = tuple(map(now, args, args))
         else:
             new = tuple(
                 [
@@ -217,9 +228,12 @@ class _Lowering:
                     for arg in args
                 ]
             )
-        if op is call.op and new == args:  # nodes are equal only to themselves
+        infos = call.sinfo_args
+        if any(map(info_holders, infos)):
+            infos = tuple([renamed(info, self.renamed) for info in infos])
+        if op is call.op and new == args and infos == call.sinfo_args:  # nodes are equal only to themselves
             return call
-        return e.Call(op, new, call.attrs, call.sinfo_args, call.struct_info, call.span)
+        return e.Call(op, new, call.attrs, infos, call.struct_info, call.span)
 
     def _operand(self, value: e.Expr) -> e.Expr:
         if isinstance(value, e.Var):  # most often
