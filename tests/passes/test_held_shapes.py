@@ -10,6 +10,7 @@ import pytest
 import relax_explorer as rxe
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.walk import bindings, info_holders
+from relax_explorer.core.passes.pipeline import run_step, steps
 from tests.support.ready_modules import after as after_pass
 
 PROGRAM = """
@@ -215,3 +216,33 @@ def test_each_call_names_its_own_shape(value: str) -> None:
         for b in rxe.normalize(rxe.parse(text))["main"].body.blocks[0].bindings
     }
     assert [infos[name][9] for name in "yzwv"] == ["t", "u", "t", "u"]
+
+
+INLINED = """
+@I.ir_module
+class M:
+    @R.function(private=True)
+    def sizes(q: R.Tensor((2,), "int64")) -> R.Shape(ndim=2):
+        k, m = T.int64(), T.int64()
+        g = R.tensor_to_shape(q)
+        r = R.match_cast(g, R.Shape([k, m]))
+        return r
+    @R.function
+    def main(s: R.Tensor((2,), "int64"), x: R.Tensor(("n",), "float32")):
+        n, a, b = T.int64(), T.int64(), T.int64()
+        t = M.sizes(s)
+        y = R.reshape(x, t)
+        z = R.match_cast(y, R.Tensor((a, b), "float32"))
+        w = R.add(z, y)
+        return w
+"""
+
+
+def test_a_check_that_inlining_proves_may_go() -> None:
+    before = rxe.normalize(rxe.parse(INLINED))
+    outcome = run_step(steps("InlinePrivateFunctions")[0], before)
+    assert outcome.problems == ()
+    cast = next(b for b in bindings(before["main"]) if b.var.name == "z")
+    assert any(cast in change.before for change in outcome.rewrites)
+    args = [np.array([2, 3]), np.arange(6, dtype=np.float32)]
+    np.testing.assert_array_equal(rxe.run(outcome.module, "main", args), rxe.run(before, "main", args))

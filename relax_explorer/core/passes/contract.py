@@ -82,20 +82,27 @@ class Record:
                     found.append(Rewrite(rule, (old,), (new,)))
         return tuple(found)
 
-    def renew(self, by: dict[Any, Any]) -> None:
-        """Let the changes refer to the bindings that took the place of others."""
+    def renew(self, by: dict[Any, Any], rule: str) -> None:
+        """Let the changes refer to the bindings that took the place of others. What had not changed before has changed now."""
         old, self.entries = self.entries, []
+        others = dict(by)
         for entry in old:
             if isinstance(entry, Rewrite):
                 after = tuple([by.get(binding, binding) for binding in entry.after])
+                for binding in entry.after:
+                    others.pop(binding, None)
                 self.entries.append(entry if after == entry.after else entry._replace(after=after))
                 continue
             rule, before, new = entry
             if isinstance(before, Function) and isinstance(new, Function):
-                pairs = zip(bindings(before), bindings(new), strict=True)
-                self.entries += [(rule, a, by.get(b, b)) for a, b in pairs if a is not b]
+                pairs = [(a, b) for a, b in zip(bindings(before), bindings(new), strict=True) if a is not b]
+                self.entries += [(rule, a, by.get(b, b)) for a, b in pairs]
+                for _, binding in pairs:
+                    others.pop(binding, None)
             elif not isinstance(before, Function):
                 self.entries.append((rule, before, by.get(new, new)))
+                others.pop(new, None)
+        self.entries += [(rule, binding, new) for binding, new in others.items()]
 
     def merges(self) -> Iterator[Rewrite]:
         """The changes that made one value of several bindings."""
@@ -347,14 +354,19 @@ def infer_again(module: IRModule, site: PassSite) -> IRModule:
     new, _ = normalize_with(module, after=site.module, settled=site.settled)
     if not CHECKS:  # tests look again whether normalizing changes nothing now
         DERIVED.add(new)
-    renewed: dict[Any, Any] = {}
+    renewed = dict(_derived_again(module, new))
+    if renewed:
+        site.recorded.renew(renewed, site.rule)
+    return new
+
+
+def _derived_again(module: IRModule, new: IRModule) -> Iterator[tuple[Any, Any]]:
+    """The bindings that changed when StructInfo was derived again, which adds and drops none."""
     for name, fn in module.relax_functions.items():
         if fn is not new[name]:
-            pairs = zip(bindings(fn), bindings(new[name]), strict=False)
-            renewed.update([pair for pair in pairs if pair[0] is not pair[1]])
-    if renewed:
-        site.recorded.renew(renewed)
-    return new
+            old, derived = [*bindings(fn)], [*bindings(new[name])]
+            if len(old) == len(derived):
+                yield from [(a, b) for a, b in zip(old, derived, strict=True) if a is not b]
 
 
 def _is_settled(module: IRModule, site: PassSite) -> bool:

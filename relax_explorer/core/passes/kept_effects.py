@@ -184,11 +184,11 @@ class _Kept:
 
     def _later(self, cast: e.MatchCast) -> list[e.MatchCast]:
         """A match_cast and those that came from it. Their lengths may have other names."""
-        found, known = [cast], {str(cast.struct_info)}
+        found, known = [cast], {cast}
         for current in found:
             for new in self.successors.get(current, ()):
-                if type(new) is e.MatchCast and str(new.struct_info) not in known:
-                    known.add(str(new.struct_info))
+                if type(new) is e.MatchCast and new not in known:
+                    known.add(new)
                     found.append(new)
         return found
 
