@@ -90,7 +90,7 @@ PROGRAMS = {
     "the function around": (_program(BRANCH.format("M.main(x, c)"), result=f" -> {FLAT}"), 0),
     "the function around, after an effect": (
         _program('q = R.print(x, format="{}")\n' + BRANCH.format("M.main(x, c)"), result=f" -> {FLAT}"),
-        4,
+        3,
     ),
     "a declared function around, after an effect": (
         _program(

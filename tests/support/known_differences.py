@@ -25,6 +25,7 @@ from tests.support.same_forms import (
     with_folded_numbers,
     with_made_constants,
     with_opaque_closures,
+    with_pure_closures,
     with_sorted_lengths,
     with_sorted_shapes,
     without_devices,
@@ -269,6 +270,7 @@ REASONS = [
     Reason("Shapes that variables hold", DECOMPOSITIONS | {"ConvertToDataflow"}, ill_formed=True),
     Reason("Device of an allocated tensor", PLACED, ours=without_devices, theirs=without_devices),
     Reason("Lengths of the result of a group in FuseOps", frozenset({"FuseOps", "FuseTIR"}), ours=with_short_lengths, theirs=with_short_lengths),
+    Reason("Call of a closure with effects", LIFTING, ours=with_pure_closures),
     Reason("Closure that a function returns", LIFTING, ours=with_opaque_closures, theirs=with_opaque_closures),
 ]  # fmt: skip
 """The rows that are recognised, narrow ones first."""

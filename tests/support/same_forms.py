@@ -26,6 +26,12 @@ def annotated_anew(module: IRModule) -> IRModule:
     return anew
 
 
+def with_pure_closures(module: IRModule) -> IRModule:
+    """Every closure is called as a pure one."""
+    new: IRModule = rxe.parse(module.script().replace("R.invoke_closure(", "R.invoke_pure_closure("))
+    return new
+
+
 def without_devices(module: IRModule) -> IRModule:
     """No StructInfo tells a device."""
     new: IRModule = rxe.parse(re.sub(r', vdevice="[^"]*"', "", module.script()))

@@ -84,6 +84,7 @@ class _Lifter:
         self.at, self.name, self.fn = at, name, fn
         self.names = FreshNames.of(fn)
         self.closures: set[e.Expr] = set()  # variables that hold closures now
+        self.impure: set[e.Expr] = set()  # those whose functions have effects
         self.dims = {dim for param in fn.params for dim in defined_dims(param.struct_info or s.OBJECT)}
         self.unchanged: set[e.Expr] = set()  # the nested functions in which the walk finds nothing to lift
         self.is_settled = True  # False if more than closures and their calls changes StructInfo
@@ -114,7 +115,7 @@ class _Lifter:
             return self._lift(walk, binding, value)
         if type(value) is e.Call and value.op in self.closures:
             self._note_read(*value.args)
-            binding = replace(binding, value=_invoked(value))
+            binding = replace(binding, value=_invoked(value, value.op not in self.impure))
         else:
             self._note_read(value)
         if type(binding) is e.MatchCast:
@@ -143,6 +144,8 @@ class _Lifter:
         new = e.var_like(var, s.OBJECT)
         walk.rename(var, new)
         self.closures.add(new)
+        if isinstance(var.struct_info, s.FuncStructInfo) and not var.struct_info.pure:
+            self.impure.add(new)
         return new
 
     def _lift(self, walk: Rewriter, binding: e.VarBinding, fn: e.Function) -> Answer:
@@ -269,10 +272,8 @@ def _calling_itself(
     return replace(new, body=replace(new.body, blocks=(start, *new.body.blocks)))
 
 
-def _invoked(call: e.Call) -> e.Call:
+def _invoked(call: e.Call, pure: bool) -> e.Call:
     """The call of a closure in place of the call of a variable."""
-    info = call.op.struct_info
-    pure = not isinstance(info, s.FuncStructInfo) or info.pure
     name = "relax.invoke_pure_closure" if pure else "relax.invoke_closure"
     result = call.struct_info if not isinstance(call.struct_info, s.FuncStructInfo) else s.OBJECT
     result = result or s.OBJECT
