@@ -83,7 +83,10 @@ class _Lifter:
     def __init__(self, at: PassSite, name: str, fn: e.Function) -> None:
         self.at, self.name, self.fn = at, name, fn
         self.names = FreshNames.of(fn)
-        self.closures: set[e.Expr] = set()  # variables that hold closures now
+        self.closures: dict[
+            e.Expr, s.StructInfo
+        ] = {}  # objects that hold closures now, with the StructInfo of these
+        self.tuples: set[e.Expr] = set()  # tuples with closures
         self.impure: set[e.Expr] = set()  # those whose functions have effects
         self.dims = {dim for param in fn.params for dim in defined_dims(param.struct_info or s.OBJECT)}
         self.unchanged: set[e.Expr] = set()  # the nested functions in which the walk finds nothing to lift
@@ -113,20 +116,24 @@ class _Lifter:
         value = binding.value
         if type(value) is e.Function and type(binding) is e.VarBinding:
             return self._lift(walk, binding, value)
+        casts: list[e.Binding] = []
         if type(value) is e.Call and value.op in self.closures:
             self._note_read(*value.args)
             binding = replace(binding, value=_invoked(value, value.op not in self.impure))
         else:
             self._note_read(value)
-        if type(binding) is e.MatchCast:
-            return binding
-        assert type(binding) is e.VarBinding  # the only other kind
-        return self._holding(walk, binding)
+            if self.closures and type(value) is e.Call and isinstance(value.op, (e.GlobalVar, e.Var)):
+                casts, binding = self._cast(walk, binding)
+        if type(binding) is e.VarBinding:
+            if self.closures and type(value) is not e.Call and any(map(self._holds, variables(value))):
+                self.tuples.add(binding.var)
+            binding = self._holding(walk, binding)
+        return (*casts, binding) if casts else binding
 
     def _note_read(self, *values: e.Expr) -> None:
         """Note whether values read closures, whose StructInfo changed."""
         if self.is_settled:
-            self.is_settled = all([self.closures.isdisjoint(variables(value)) for value in values])
+            self.is_settled = all([self.closures.keys().isdisjoint(variables(value)) for value in values])
 
     def _holding(self, walk: Rewriter, binding: e.VarBinding) -> e.VarBinding:
         """The binding; if it may hold a closure, its variable is an object from now on."""
@@ -143,10 +150,39 @@ class _Lifter:
         """The object that holds a closure in place of a variable."""
         new = e.var_like(var, s.OBJECT)
         walk.rename(var, new)
-        self.closures.add(new)
+        self.closures[new] = var.struct_info or s.OBJECT
         if isinstance(var.struct_info, s.FuncStructInfo) and not var.struct_info.pure:
             self.impure.add(new)
         return new
+
+    def _holds(self, var: e.Expr) -> bool:
+        return var in self.closures or var in self.tuples
+
+    def _held(self, leaf: e.Expr) -> s.StructInfo | None:
+        """The StructInfo with functions of an operand that holds closures now."""
+        if type(leaf) is e.Tuple:
+            fields = [self._held(field) for field in leaf.fields]
+            if not any(fields):
+                return None
+            known = zip(fields, leaf.fields, strict=True)
+            return s.TupleStructInfo(tuple([held or field.struct_info or s.OBJECT for held, field in known]))
+        return leaf.struct_info if leaf in self.tuples else self.closures.get(leaf)
+
+    def _cast(self, walk: Rewriter, binding: e.Binding) -> tuple[list[e.Binding], e.Binding]:
+        """The call of a function, and match_casts in front of it: what it takes for functions are objects now."""
+        call, casts = binding.value, list[e.Binding]()
+        assert type(call) is e.Call
+        args = list(call.args)
+        kind = e.DataflowVar if type(walk.block) is e.DataflowBlock else e.Var
+        for number, arg in enumerate(args):
+            held = self._held(arg)
+            if held is not None:
+                var = kind(self.names(getattr(arg, "name", "fields")), held, call.span)
+                casts.append(e.MatchCast(var, arg, held, None, call.span))
+                args[number] = var
+        if not casts:
+            return casts, binding
+        return casts, replace(binding, value=replace(call, args=tuple(args)))
 
     def _lift(self, walk: Rewriter, binding: e.VarBinding, fn: e.Function) -> Answer:
         own = binding.var
