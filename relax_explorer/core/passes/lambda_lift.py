@@ -41,8 +41,9 @@ def lambda_lift(module: IRModule, at: PassSite) -> IRModule:
     """Move nested functions into the module as private functions, named after the function around them.
 
     Captured variables become the last parameters. A function that captures nothing is called directly. Others become closures by
-    `make_closure`, which `invoke_closure` and `invoke_pure_closure` call. A captured length that the parameters do not tell is
-    passed as a shape.
+    `make_closure`, which `invoke_closure` calls, and `invoke_pure_closure` if they have no effects. A closure is an object: for a
+    function of the module that takes it, a match_cast makes it a function again. A captured length that the parameters do not
+    tell is passed as a shape.
     """
     nesting = {
         name
