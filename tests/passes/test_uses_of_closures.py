@@ -117,6 +117,13 @@ def test_functions_take_closures_for_functions(use: str) -> None:
         assert "R.output(" not in USES[use] or road != "LambdaLift" or "R.output(s)" in after.script()
 
 
+def test_what_holds_no_closure_is_not_cast() -> None:
+    lines = "        t = (g, x)\n        v = t[1]\n        w = (v, x)\n        u = w[0]\n        r = Module.use(g, v)\n        s = Module.use(g, u)\n"
+    text = TAKING.replace("LINES\n", lines + "        a = R.add(r, s)\n        return a\n")
+    after = rxe.apply_pass(rxe.normalize(rxe.parse(text)), "LambdaLift").script()
+    assert after.count("R.match_cast(g, ") == after.count("R.match_cast(") == 2
+
+
 def test_tvm_runs_what_takes_a_closure(oracle: Oracle) -> None:
     lines = "        r = Module.use(g, x)\n        return r\n"
     after = rxe.apply_pass(rxe.normalize(rxe.parse(TAKING.replace("LINES\n", lines))), "LambdaLift")

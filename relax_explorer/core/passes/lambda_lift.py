@@ -127,7 +127,7 @@ class _Lifter:
                 casts, binding = self._cast(walk, binding)
         if type(binding) is e.VarBinding:
             if self.closures and type(value) is not e.Call and any(map(self._holds, variables(value))):
-                self.tuples.add(binding.var)
+                self._note_tuple(binding.var)
             binding = self._holding(walk, binding)
         return (*casts, binding) if casts else binding
 
@@ -155,6 +155,11 @@ class _Lifter:
         if isinstance(var.struct_info, s.FuncStructInfo) and not var.struct_info.pure:
             self.impure.add(new)
         return new
+
+    def _note_tuple(self, var: e.Var) -> None:
+        info = var.struct_info
+        if info is not None and _open(info) is not info:  # other fields of such a tuple are no closures
+            self.tuples.add(var)
 
     def _holds(self, var: e.Expr) -> bool:
         return var in self.closures or var in self.tuples

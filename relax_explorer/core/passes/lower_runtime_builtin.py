@@ -80,11 +80,11 @@ def _builtin(name: str) -> Callable[[e.Call], e.Call]:
 def _to_device(call: e.Call, at: PassSite) -> e.Call:
     """A copy to the device that a name means among the devices of the module. A device of an unknown kind is left, with a warning."""
     place = VDevice.read(str(call.attrs["dst_vdevice"]))
-    found = find_device(place, at.editor.global_infos.get("vdevice", ())) if place.is_reference else None
-    if found is not None or not place.is_reference:
-        text = str(found[1]) if found is not None else place.target
-    else:
-        text = f"I.vdevice({place.target!r}, {place.index or 0}, {place.scope or 'global'!r})"
+    text = place.target  # of a device that is written out
+    if place.is_reference:
+        found = find_device(place, at.editor.global_infos.get("vdevice", ()))
+        made = f"I.vdevice({place.target!r}, {place.index or 0}, {place.scope or 'global'!r})"
+        text = made if found is None else str(found[1])
     known = [device for device in declared_devices((text,)) if device.kind in TARGET_KINDS]
     if not known:
         at.waived.add(BUILTINS_LOWERED)
