@@ -316,7 +316,7 @@ class Pass:
 
 
 def by_name(module: IRModule) -> list[tuple[str, Function]]:
-    """The Relax functions as passes visit them. What passes add gets its names in this order, not in that of the text, as in TVM."""
+    """The Relax functions in the order of their names. Passes visit them so, as in TVM, and what they add is named in this order."""
     return sorted(module.relax_functions.items(), key=itemgetter(0))
 
 

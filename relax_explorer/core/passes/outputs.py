@@ -79,7 +79,7 @@ def _changes(blocks: Blocks, kept: Collection[e.Var], before: e.Function) -> _Ch
 
 
 def _copied_inside(binding: e.Binding) -> e.Var | None:
-    """The dataflow variable that an output renames, and whose shape a variable holds that the StructInfo of an output must not name."""
+    """The dataflow variable that an output only renames. Their StructInfo differs: that of an output names no dataflow variable."""
     source = binding.value
     if (
         type(source) is not e.DataflowVar

@@ -45,7 +45,7 @@ class Rewriter:
         return self._builder.restart(type(self.block) is e.DataflowBlock, binding.value)
 
     def given(self, var: e.Var) -> e.Var:
-        """The variable as it was before the walk, which gives it other StructInfo if that names what is renamed."""
+        """The variable as it was before the walk. The walk replaces one whose StructInfo names what is renamed."""
         return self._old.get(var, var)
 
     def now(self, var: e.Var) -> e.Expr:
