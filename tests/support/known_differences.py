@@ -146,6 +146,11 @@ def reasons(oracle: Oracle, text: str | Applied, of: Variant) -> tuple[str, ...]
     return tuple([reason.row for reason in known])
 
 
+def explains(oracle: Oracle, text: str | Applied, of: Variant, row: str) -> bool:
+    """True if a row alone explains the difference, if there is one."""
+    return any(_explain(oracle, text, of, [reason]) for reason in REASONS if reason.row == row)
+
+
 def _explain(oracle: Oracle, text: str | Applied, of: Variant, about: list[Reason]) -> bool:
     """True if both results are equal without the subjects of these rows."""
     try:
