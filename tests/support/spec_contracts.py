@@ -15,6 +15,7 @@ from relax_explorer.core.shapes import (
     lower,
     primitives,
     propagate,
+    shape_functions,
     specialise,
 )
 
@@ -63,6 +64,7 @@ _ROOMS = (
     lower,
     primitives,
     propagate,
+    shape_functions,
     specialise,
 )
 NAMES = {

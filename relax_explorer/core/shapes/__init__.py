@@ -8,5 +8,5 @@ proved, remaining, impossible).
 
 Of programs with shape contracts (note 004): contract_tree and contract_text (the notation), desugar (contracts as assertions),
 primitives (their rules), contract_facts, holding and propagate (what is known where), contract_run (running them), specialise
-(implementations, copies for sizes, shapes apart from data), contract_forms (these as text), lower (a Relax module).
+(copies for sizes), implementation_order, shape_functions (shapes apart from data), contract_forms (these as text), lower (a Relax module).
 """

@@ -13,7 +13,8 @@ from relax_explorer.core.shapes.contract_tree import calls_of
 from relax_explorer.core.shapes.desugar import desugared_text, match_lines, match_text
 from relax_explorer.core.shapes.lower import lower
 from relax_explorer.core.shapes.propagate import analyse
-from relax_explorer.core.shapes.specialise import header, monomorphise, split_dps
+from relax_explorer.core.shapes.shape_functions import split_dps
+from relax_explorer.core.shapes.specialise import header, monomorphise
 
 _SIZES = re.compile(r"@?(\w+)\s*:\s*(\w+\s*=\s*\d+(?:\s*,\s*\w+\s*=\s*\d+)*)")
 
