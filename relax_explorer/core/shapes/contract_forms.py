@@ -13,7 +13,7 @@ from relax_explorer.core.shapes.contract_tree import calls_of
 from relax_explorer.core.shapes.desugar import desugared_text, match_lines, match_text
 from relax_explorer.core.shapes.lower import lower
 from relax_explorer.core.shapes.propagate import analyse
-from relax_explorer.core.shapes.shape_functions import split_dps
+from relax_explorer.core.shapes.shape_functions import splits
 from relax_explorer.core.shapes.specialise import header, monomorphise
 
 _SIZES = re.compile(r"@?(\w+)\s*:\s*(\w+\s*=\s*\d+(?:\s*,\s*\w+\s*=\s*\d+)*)")
@@ -35,15 +35,10 @@ def matches_of(program: c.Program, terms: c.Terms) -> Iterator[str]:
 
 
 def splits_of(program: c.Program, terms: c.Terms) -> Iterator[str]:
-    """The shape function of each function, and what a call of it becomes (note 004, Test D). If there is none, the reason."""
-    for function in program.functions.values():
-        try:
-            split = split_dps(function, terms)
-        except Failure as failure:
-            yield f"# @{function.name}: {failure.diagnostics[0].message}"
-            continue
+    """The shape function of each function and primitive, and what a call of it becomes (note 004, Tests D, G and H)."""
+    for call, split in splits(program, terms):
         yield from split.shape.splitlines()
-        yield f"@{function.name}(...)  ==>"
+        yield f"{call}  ==>"
         yield from (f"  {line}" for line in split.calls)
 
 

@@ -49,7 +49,12 @@ class Runner:
         return scope
 
     def call(
-        self, name: str, args: list[Value], span: Span | None = None, place: object = None, **attrs: int
+        self,
+        name: str,
+        args: list[Value],
+        attrs: Mapping[str, int],
+        span: Span | None = None,
+        place: object = None,
     ) -> Value:
         """Call a function, or the most specific implementation that fits: its assertions, the implementation, those about the result."""
         name = self._chosen(name, args)
@@ -121,7 +126,7 @@ class Runner:
             return literal
         if isinstance(expr, c.Call):
             args = [self._value(arg, scope, known) for arg in expr.args]
-            return self.call(expr.function, args, expr.span, expr, **expr.attrs)
+            return self.call(expr.function, args, expr.attrs, expr.span, expr)
         if isinstance(expr, c.If):
             test = self._test(expr, scope, known)
             return self._block(expr.then if test else expr.otherwise, dict(scope), known.copy())
