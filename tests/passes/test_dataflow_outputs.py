@@ -7,6 +7,7 @@ import pytest
 import relax_explorer as rxe
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.facts import has_facts
+from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.passes import table
 from relax_explorer.core.passes.outputs import Blocks
 from relax_explorer.core.passes.pipeline import Step, normalized, run_step
@@ -79,6 +80,73 @@ def main(x: R.Tensor((s, t), "float32")):
 """
     assert rxe.structural_equal(rxe.parse(text), rxe.parse(text))
     assert not rxe.structural_equal(rxe.parse(text), rxe.parse(text.replace('"count": s', '"count": t')))
+
+
+CASTS = """@R.function
+def main(x: R.Object{}):
+    a, b = T.int64(), T.int64()
+    with R.dataflow():
+        {}
+        {}
+        {}
+        R.output({})
+    return {}
+"""
+FIRST, SECOND = (
+    'z = R.match_cast(x, R.Tensor("float32", ndim=2))',
+    'u = R.match_cast(z, R.Tensor((a, b), "float32"))',
+)
+TWO_CASTS = {
+    "output": (("", FIRST, SECOND, "", "u", "u"), ["x"]),
+    "copied": (("", FIRST, SECOND, "v = u", "v", "v"), ["x"]),
+    "inner": (("", FIRST, SECOND, "v = R.exp(u)", "v", "v"), ["x", "z"]),
+    "read twice": (("", FIRST, SECOND, "w = R.exp(z)", "u, w", "u, w"), ["x", "z"]),
+    "two outputs": (("", FIRST, SECOND, "", "u, z", "u, z"), ["x", "z"]),
+    "between": (
+        ("", FIRST, FIRST.replace("z =", "w ="), SECOND, "u, w", "u, w"),
+        ["x", "x", "z"],
+    ),
+    "weaker": (
+        (
+            "",
+            'z = R.match_cast(x, R.Tensor((2, 3), "float32"))',
+            FIRST.replace("x,", "z,").replace("z =", "u ="),
+            "",
+            "u",
+            "u",
+        ),
+        ["x", "z"],
+    ),
+    "binding": (
+        (
+            "",
+            "z = R.match_cast(x, R.Tuple(R.Tensor((a, b)), R.Object))",
+            "u = R.match_cast(z, R.Tuple(R.Tensor((a, b)), R.Tensor((a,))))",
+            "",
+            "u",
+            "u",
+        ),
+        ["x", "z"],
+    ),
+    "call": (
+        (", f: R.Callable((R.Object,), R.Object)", "z = f(x)", SECOND, "", "u", "u"),
+        ["z"],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", TWO_CASTS)
+@pytest.mark.parametrize("name", ["CanonicalizeBindings", "ConvertToDataflow"])
+def test_a_cast_of_a_weaker_cast_as_an_output_stands_alone(case: str, name: str) -> None:
+    parts, sources = TWO_CASTS[case]
+    text = CASTS.format(*parts)
+    if name == "ConvertToDataflow":  # finds the block itself
+        lines = [line for line in text.splitlines() if "R.output" not in line]
+        text = "\n".join(line.replace("        ", "    ").replace("with R.dataflow():", "") for line in lines)
+    fn = rxe.apply_pass(rxe.normalize(rxe.parse(text)), name)["main"]
+    assert isinstance(fn, e.Function)
+    found = [b.value.name for b in bindings(fn) if type(b) is e.MatchCast and isinstance(b.value, e.Var)]
+    assert found == sources
 
 
 @pytest.mark.parametrize(

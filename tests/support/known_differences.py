@@ -176,9 +176,11 @@ def _explain(oracle: Oracle, text: str | Applied, of: Variant, about: list[Reaso
         return False
     if rxe.structural_equal(mine, changed, map_free_vars=True):
         return True
-    if changed is not result or stripped:
+    as_it_was = changed is result and not stripped
+    if not as_it_was and len(result.relax_functions) == len(result.functions):
         return False
-    equal = oracle.equal(mine.script(), theirs.handle)  # a declared purity is the same as none there
+    # There a declared purity is the same as none, and the regions of blocks may be left out.
+    equal = oracle.equal(mine.script(), theirs.handle if as_it_was else changed.script())
     return equal.ok and equal.get().mapped
 
 

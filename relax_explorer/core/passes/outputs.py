@@ -6,6 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from relax_explorer.core.check.compatible import always_fits, defined_dims
 from relax_explorer.core.check.held import lasting
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
@@ -26,9 +27,12 @@ def settle_outputs(
     fn = _merged(fn)
     blocks = Blocks(fn)
     changes = _changes(blocks, kept, fn if before is None else before) if blocks.outputs else None
-    if changes is None or not (changes.defined or changes.dropped):
-        return fn
+    if changes is not None and (changes.defined or changes.dropped):
+        fn = _renamed(fn, at, changes)
+    return _with_single_casts(fn, at) if blocks.has_casts else fn
 
+
+def _renamed(fn: e.Function, at: PassSite, changes: _Changes) -> e.Function:
     def rule(walk: Rewriter, binding: e.Binding) -> Answer:
         var = binding.var
         if var is None:
@@ -104,6 +108,7 @@ class Blocks:
         self.outputs: dict[e.Var, e.Binding] = {}
         self._facts: Facts | None = None
         self.fn = fn
+        self.has_casts = False  # True if a dataflow block has a match_cast
         self._is_single = len(fn.body.blocks) == 1  # True if one block has all bindings
         todo = list(fn.body.blocks)
         while todo:
@@ -112,6 +117,7 @@ class Blocks:
             for binding in block.bindings:
                 if is_dataflow and type(binding.var) is e.Var:
                     self.outputs[binding.var] = binding
+                self.has_casts |= is_dataflow and type(binding) is e.MatchCast
                 if type(binding.value) in WITH_BLOCKS:
                     self._is_single = False
                     todo += [inner for seq in sequences(binding.value) for inner in seq.blocks]
@@ -157,12 +163,45 @@ class Blocks:
     def _is_inside(self, binding: e.Binding, block: e.BindingBlock) -> bool:
         return self.home[binding] is block and type(binding.value) is not e.Function
 
+    def weakly_cast(self, cast: e.Binding) -> e.Binding | None:
+        """The match_cast just before one of its result, if nothing else reads this result and the other cast checks all that it does."""
+        if type(cast) is not e.MatchCast or type(cast.value) is not e.DataflowVar:
+            return None
+        siblings = self.home[cast].bindings
+        before = siblings[siblings.index(cast) - 1]
+        if (
+            before.var is not cast.value
+            or type(before) is not e.MatchCast
+            or defined_dims(before.struct_info)
+        ):
+            return None
+        derived = self._facts = self._facts or facts(self.fn)
+        is_read_once = len(derived.users(before.var)) == 1
+        return before if is_read_once and always_fits(cast.struct_info, before.struct_info) else None
+
     def renamed_by(self, binding: e.Binding) -> e.Var | None:
         """The dataflow variable that a binding only renames, without a change of its StructInfo."""
         source = binding.value
         if type(binding) is not e.VarBinding or type(source) is not e.DataflowVar:
             return None
         return source if source.struct_info is binding.var.struct_info else None
+
+
+def _with_single_casts(fn: e.Function, at: PassSite) -> e.Function:
+    """The function with one match_cast for two, where the second makes an output and checks all that the first does."""
+    blocks = Blocks(fn)
+    weaker = {cast: first for cast in blocks.outputs.values() if (first := blocks.weakly_cast(cast))}
+    stronger = {first: cast for cast, first in weaker.items()}
+
+    def rule(walk: Rewriter, binding: e.Binding) -> Answer:
+        if binding in stronger:
+            return replace(stronger[binding], value=binding.value)
+        if binding not in weaker or binding.var is None:
+            return binding
+        walk.rename(binding.var, binding.var)  # both casts became the one
+        return ()
+
+    return rewrite(fn, at, rule) if weaker else fn
 
 
 def _merged(fn: e.Function) -> e.Function:
