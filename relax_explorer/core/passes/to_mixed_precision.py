@@ -111,7 +111,7 @@ def _tensors(info: s.StructInfo | None) -> Iterator[s.TensorStructInfo]:
 
 @dataclass(slots=True)
 class _Uses:
-    """How the variables of a function are read. As in TVM, bindings and results of branches outside of dataflow blocks don't count."""
+    """How the variables of a function are read. As in TVM, bindings outside of dataflow blocks and branches don't count."""
 
     by_policy: set[e.Var] = field(default_factory=set)  # operands of ALWAYS
     in_own_block: set[e.Var] = field(default_factory=set)  # those in the block that binds them
@@ -125,7 +125,7 @@ class _Uses:
         """True if every reader needs float16."""
         return var in self.by_policy and var not in self.otherwise
 
-    def sequence(self, seq: e.SeqExpr) -> None:
+    def sequence(self, seq: e.SeqExpr, is_branch: bool = False) -> None:
         """Note the reads in a sequence."""
         for block in seq.blocks:
             is_flow = type(block) is e.DataflowBlock
@@ -137,6 +137,8 @@ class _Uses:
                 for var in variables(binding.value):
                     if not is_flow:
                         self.outside.add(var)
+                    elif is_branch:
+                        continue
                     elif not halves:
                         self.otherwise.add(var)
                     else:
@@ -144,7 +146,7 @@ class _Uses:
                         if var in bound:
                             self.in_own_block.add(var)
                 for inner in sequences(binding.value):
-                    self.sequence(inner)
+                    self.sequence(inner, is_branch or type(binding.value) is e.If)
         self.outside.update(variables(seq.body))
 
 
