@@ -15,6 +15,7 @@ from relax_explorer.core.diagnostics import Code, Report
 from relax_explorer.core.ir.dtype import dtype
 from relax_explorer.core.relations import program as r
 from relax_explorer.core.relations.kind_check import wrong_kinds
+from relax_explorer.core.relations.library import ATTRIBUTES
 from relax_explorer.core.relations.relay_types import (
     FuncType,
     Hole,
@@ -250,6 +251,7 @@ class _Inference:
                 f"{name} takes {_count(len(callee.args), 'argument')}, not {len(args)}",
                 expr,
             )
+        self._require_attributes(callee, expr, name)
         function = _fresh_constraints(instantiate(callee, self._values(callee, expr, name)), callee)
         for number, (wanted, have, arg) in enumerate(zip(function.args, args, expr.args, strict=True), 1):
             self.same(wanted, have, arg, f"argument {number} of {name} is")
@@ -258,6 +260,16 @@ class _Inference:
                 constraint = replace(constraint, attrs=tuple(expr.attrs.items()))
             self.solver.add(constraint, expr)
         return function.ret
+
+    def _require_attributes(self, callee: FuncType, call: r.Call, name: str) -> None:
+        """Stop at an attribute that no relation of the callee reads."""
+        relations = [item for item in callee.constraints if isinstance(item, TypeRelation)]
+        if all(item.name in ATTRIBUTES for item in relations):
+            known = list(dict.fromkeys(attr for item in relations for attr in ATTRIBUTES[item.name]))
+            for attr in call.attrs:
+                if attr not in known:
+                    has = f"it has {', '.join(known) or 'none'}"
+                    self.stop(codes.CALL_SHAPE, f"{name} has no attribute {attr}; {has}", call)
 
     def _values(self, callee: FuncType, call: r.Call, name: str) -> Mapping[TypeVar, Any]:
         """What each type parameter of a callee stands for at a call."""

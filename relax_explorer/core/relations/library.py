@@ -30,6 +30,8 @@ Verdict: TypeAlias = Outcome | bool
 Relation: TypeAlias = Callable[[tuple[Any, ...], int, dict[str, Any], Solver], Verdict]
 Dims = tuple[p.PrimExpr, ...]
 RELATIONS: dict[str, Relation] = {}
+ATTRIBUTES: dict[str, tuple[str, ...]] = {}
+"""The attributes that a relation of this file reads, by its name."""
 
 
 def register_relation(name: str, function: Relation) -> Relation:
@@ -40,8 +42,9 @@ def register_relation(name: str, function: Relation) -> Relation:
     return function
 
 
-def _relation(name: str) -> Callable[[Relation], Relation]:
-    """The decorator of the relations in this file."""
+def _relation(name: str, *attributes: str) -> Callable[[Relation], Relation]:
+    """The decorator of the relations in this file, with the attributes that one reads."""
+    ATTRIBUTES[name] = attributes
     return lambda function: register_relation(name, function)
 
 
@@ -69,6 +72,16 @@ def identity(types: tuple[Any, ...], inputs: int, attrs: dict[str, Any], reporte
     """All types are the same."""
     outcomes = [reporter.unify(types[0], part) for part in types[1:]]
     return Outcome.UNKNOWN if Outcome.UNKNOWN in outcomes else Outcome.HOLDS
+
+
+@_relation("Softmax", "axis")
+def softmax(types: tuple[Any, ...], inputs: int, attrs: dict[str, Any], reporter: Solver) -> Outcome:
+    """Both types are the same; the tensor has the axis `axis` (-1)."""
+    data = known(types[0]) or known(types[1])
+    dims = dims_of(data) if data is not None else None
+    if dims is not None:
+        _axis(attrs.get("axis", -1), len(dims))
+    return reporter.unify(types[0], types[1])
 
 
 def _broadcast(types: tuple[Any, ...], reporter: Solver, element: Callable[[Base], Base | None]) -> Verdict:
@@ -164,7 +177,7 @@ def flatten(types: tuple[Any, ...], inputs: int, attrs: dict[str, Any], reporter
     return reporter.unify(types[1], TensorType((dims[0], simplify(_count(dims[1:]))), data.dtype))
 
 
-@_relation("Transpose")
+@_relation("Transpose", "axes")
 def transpose(types: tuple[Any, ...], inputs: int, attrs: dict[str, Any], reporter: Solver) -> Verdict:
     """The dimensions in the order `axes`; without it, reversed."""
     data = known(types[0])
@@ -182,7 +195,7 @@ def transpose(types: tuple[Any, ...], inputs: int, attrs: dict[str, Any], report
     return reporter.unify(types[1], TensorType(tuple([dims[n] for n in axes]), data.dtype))
 
 
-@_relation("Reduce")
+@_relation("Reduce", "axis", "keepdims")
 def reduce(types: tuple[Any, ...], inputs: int, attrs: dict[str, Any], reporter: Solver) -> Verdict:
     """A reduction over `axis` (one, several, or None for all); `keepdims` keeps them with length 1."""
     data = known(types[0])
@@ -203,7 +216,7 @@ def reduce(types: tuple[Any, ...], inputs: int, attrs: dict[str, Any], reporter:
     return reporter.unify(types[1], TensorType(tuple(kept), data.dtype))
 
 
-@_relation("Concat")
+@_relation("Concat", "axis")
 def concat(types: tuple[Any, ...], inputs: int, attrs: dict[str, Any], reporter: Solver) -> Verdict:
     """A tuple of tensors joined along `axis`; the other dimensions and the dtypes are equal."""
     if isinstance(types[0], Hole):
@@ -235,7 +248,7 @@ def concat(types: tuple[Any, ...], inputs: int, attrs: dict[str, Any], reporter:
     return Outcome.UNKNOWN if Outcome.UNKNOWN in outcomes else Outcome.HOLDS
 
 
-@_relation("Reshape")
+@_relation("Reshape", "newshape")
 def reshape(types: tuple[Any, ...], inputs: int, attrs: dict[str, Any], reporter: Solver) -> Verdict:
     """The shape `newshape` with as many elements: -1 is computed, 0 copies the dimension of the data."""
     data = known(types[0])
@@ -288,7 +301,7 @@ def matmul(types: tuple[Any, ...], inputs: int, attrs: dict[str, Any], reporter:
     return Outcome.UNKNOWN if Outcome.UNKNOWN in outcomes else Outcome.HOLDS
 
 
-@_relation("Take")
+@_relation("Take", "axis")
 def take(types: tuple[Any, ...], inputs: int, attrs: dict[str, Any], reporter: Solver) -> Verdict:
     """Elements of the data at `axis` (None: of the flat data), one for each index."""
     data, indices = known(types[0]), known(types[1], "the indices")
@@ -305,7 +318,7 @@ def take(types: tuple[Any, ...], inputs: int, attrs: dict[str, Any], reporter: S
     return reporter.unify(types[2], TensorType((*dims[:axis], *places, *dims[axis + 1 :]), data.dtype))
 
 
-@_relation("ShapeOf")
+@_relation("ShapeOf", "dtype")
 def shape_of(types: tuple[Any, ...], inputs: int, attrs: dict[str, Any], reporter: Solver) -> Verdict:
     """A tensor of rank 1 with one element, of `dtype` (int32), for each dimension of the data."""
     data = known(types[0])

@@ -16,7 +16,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import dtype
 from relax_explorer.core.ops.kit.decl import equal_or_one
 from relax_explorer.core.relations.adapt import solve_one
-from relax_explorer.core.relations.library import RELATIONS
+from relax_explorer.core.relations.library import ATTRIBUTES, RELATIONS
 from relax_explorer.core.relations.relay_types import TensorType, TupleType, is_dim_hole
 from relax_explorer.core.relations.solver import Mismatch, Outcome
 
@@ -58,7 +58,10 @@ def by_relation(relation: str, is_tuple: bool = False) -> ShapeRule:
     """The shape rule of a relation of Relay."""
 
     def rule(shapes: Sequence[Dims], attrs: dict[str, Any]) -> Shaped:
-        element = dtype("float32")
+        element, read = dtype("float32"), ATTRIBUTES.get(relation, attrs)
+        for name in attrs:
+            if name not in read:
+                raise Mismatch(f"there is no attribute {name}")
         types = [TensorType(tuple(shape), element) for shape in shapes]
         inputs = [TupleType(tuple(types))] if is_tuple else types
         item, result, solver = solve_one(relation, RELATIONS[relation], inputs, attrs)
