@@ -25,11 +25,11 @@ from relax_explorer.core.check.purity import is_pure, stated
 from relax_explorer.core.check.wildcards import allowed
 from relax_explorer.core.codes import passes as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure, Report
-from relax_explorer.core.ir.expr import Binding, Expr, Function, MatchCast, Var
+from relax_explorer.core.ir.expr import Binding, BindingBlock, Expr, Function, MatchCast, SeqExpr, Var
 from relax_explorer.core.ir.node import CHECKS, replace
 from relax_explorer.core.ir.prim import PrimVar
 from relax_explorer.core.ir.struct_info import FuncStructInfo, ShapeStructInfo
-from relax_explorer.core.ir.walk import all_dims, bindings, defined_dims
+from relax_explorer.core.ir.walk import WITH_BLOCKS, all_dims, bindings, defined_dims, merged_blocks
 from relax_explorer.core.passes.phases import phase
 from relax_explorer.core.passes.properties import DERIVED, Property
 from relax_explorer.core.program.module import IRModule
@@ -399,22 +399,43 @@ def _may_be_purer(module: IRModule, before: IRModule) -> bool:
 
 
 def _derives_alike(module: IRModule, before: IRModule) -> bool:
-    """True if only attributes of functions changed, and none of which StructInfo depends."""
+    """True if only bindings were dropped and attributes of functions changed, and none of which other StructInfo depends."""
+    may_drop = not allowed(module.attrs)  # a wildcard is written anew each time
     return (
         module.attrs is before.attrs
         and module.global_infos is before.global_infos
         and module.functions.keys() == before.functions.keys()
-        and all(_is_like(fn, before.functions[name]) for name, fn in module.functions.items())
+        and all(_is_like(fn, before.functions[name], may_drop) for name, fn in module.functions.items())
     )
 
 
-def _is_like(new: Member, old: Member) -> bool:
+def _is_like(new: Member, old: Member, may_drop: bool) -> bool:
     if isinstance(new, Function) and isinstance(old, Function):
-        same = new.body is old.body and new.params is old.params and new.struct_info is old.struct_info
-        return same and new.ret_struct_info is old.ret_struct_info and _is_as_pure(new, old)
+        same = new.params is old.params and new.struct_info is old.struct_info
+        same = same and new.ret_struct_info is old.ret_struct_info and _is_as_pure(new, old)
+        return same and (new.body is old.body or (may_drop and _only_drops(new.body, old.body)))
     if isinstance(new, PrimFunc) and isinstance(old, PrimFunc):
         return prim_func_info(new) is prim_func_info(old)
     return new is old
+
+
+def _only_drops(new: SeqExpr, old: SeqExpr) -> bool:
+    """True if a sequence is another one without some calls and other plain values."""
+    if new.body is not old.body or new.struct_info is not old.struct_info:
+        return False
+    left, given = _placed(new), _placed(old)
+    rest = iter(given)
+    is_part = all([placed in rest for placed in left])  # what was found is not looked at again
+    return is_part and _scopes(left) == _scopes(given) and len(merged_blocks(new.blocks)) == len(new.blocks)
+
+
+def _placed(seq: SeqExpr) -> list[tuple[type[BindingBlock], Binding]]:
+    return [(type(block), binding) for block in seq.blocks for binding in block.bindings]
+
+
+def _scopes(placed: list[tuple[type[BindingBlock], Binding]]) -> int:
+    """The number of bindings that may bind shape variables."""
+    return sum([type(binding) is MatchCast or type(binding.value) in WITH_BLOCKS for _, binding in placed])
 
 
 def _is_as_pure(new: Function, old: Function) -> bool:
