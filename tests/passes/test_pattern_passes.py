@@ -175,8 +175,50 @@ def test_a_product_with_a_sum_is_expanded_unless_both_terms_are_weights() -> Non
         attr = f'R.func_attr({{"num_input": {count}}})\n'
         module = rxe.normalize(rxe.parse(function(attr + in_graph(lines, "y"), params)))
         assert (rxe.apply_pass(module, "ExpandMatmulOfSum") is module) is is_kept
-    row = params.replace("b: R.Tensor((32, 2)", "b: R.Tensor((2,)")
-    assert len(lines_after("ExpandMatmulOfSum", lines, "y", row)) == 2  # a row is no factor
+
+
+MATRIX = 'x: R.Tensor((16, 32), "float32"), a: R.Tensor((32, 2), "float32")'
+TURNED = MATRIX.replace("(32, 2)", "(2, 32)")
+VECTOR = MATRIX.replace("(32, 2)", "(32,)")
+
+
+@pytest.mark.parametrize(
+    ("params", "shape", "is_factor"),
+    [
+        (MATRIX, (32, 1), True), (MATRIX, (1, 2), False), (MATRIX, (2,), False), (MATRIX, (), False),
+        (MATRIX, (1, 32, 2), True), (MATRIX, (1, 1, 2), False),
+        (TURNED, (1, 32), True), (TURNED, (2, 1), False), (TURNED, (32,), False), (TURNED, (), False),
+        (MATRIX.replace("32, 2", "32, 32"), (32,), False), (VECTOR, (32,), True), (VECTOR, (1,), False), (VECTOR, (), False),
+    ],
+)  # fmt: skip
+def test_a_summand_that_is_broadcast_may_be_a_factor(
+    params: str, shape: tuple[int, ...], is_factor: bool
+) -> None:
+    total = "R.permute_dims(R.add(a, b))" if params is TURNED else "R.add(a, b)"
+    text = function(
+        in_graph(f"s = {total}\ny = R.matmul(x, s)", "y"), f'{params}, b: R.Tensor({shape}, "float32")'
+    )
+    module = rxe.normalize(rxe.parse(text))
+    result = rxe.apply_pass(module, "ExpandMatmulOfSum")
+    assert (result is not module) is is_factor
+    assert result["main"].struct_info == module["main"].struct_info  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("dtypes", [("float16", "float32"), ("float32", "float16")])
+@pytest.mark.parametrize(
+    ("name", "lines"),
+    [
+        ("AdjustMatmulOrder", "t = R.matmul(a, a, out_dtype='{0}')\ny = R.matmul(R.astype(x, '{0}'), t, out_dtype='{0}')"),
+        ("ExpandMatmulOfSum", "t = R.add(a, a)\ny = R.matmul(x, t, out_dtype='{0}')"),
+        ("ReorderTakeAfterMatmul", "t = R.take(a, i, axis=1)\ny = R.matmul(x, t, out_dtype='{0}')"),
+    ],
+)  # fmt: skip
+def test_a_product_with_a_dtype_of_its_own_stays(name: str, lines: str, dtypes: tuple[str, str]) -> None:
+    of, wanted = dtypes
+    params = f'x: R.Tensor((1, 8), "{of}"), a: R.Tensor((8, 8), "{of}"), i: R.Tensor((2,), "int64")'
+    for dtype, is_kept in ((wanted, True), (of, False)):
+        module = rxe.normalize(rxe.parse(function(in_graph(lines.format(dtype), "y"), params)))
+        assert (rxe.apply_pass(module, name) is module) is is_kept
 
 
 def test_the_results_are_the_same() -> None:

@@ -48,9 +48,10 @@ def adjust_matmul_order(fn: e.Function, at: PassSite) -> e.Function:
         if left is None or (left is is_left and not is_transposed):
             return None
         a, b, c = factors
+        wanted = found.call(_PRODUCTS).attrs.get("out_dtype")
         if left:
-            return call("relax.matmul", call("relax.matmul", a, b), c)
-        return call("relax.matmul", a, call("relax.matmul", b, c))
+            return call("relax.matmul", call("relax.matmul", a, b), c, out_dtype=wanted)
+        return call("relax.matmul", a, call("relax.matmul", b, c), out_dtype=wanted)
 
     return apply_rules(fn, at, [Rule("reorder three factors", _PRODUCTS, adjusted)])
 
@@ -69,9 +70,17 @@ _PRODUCTS = _LEFT | _RIGHT | _TRANSPOSED_LEFT | _TRANSPOSED_RIGHT
 
 
 def _is_plain(found: Match) -> bool:
-    """True if no product asks for a dtype: another order would give it to another product."""
+    """True if no product asks for another dtype than its factors have: another order would give it to another product."""
     products = (_INNER, _SWAPPED, _INNER_RIGHT, _SWAPPED_RIGHT, _PRODUCTS)
-    return all(found.call(part).attrs.get("out_dtype") is None for part in products if part in found)
+    return all(_keeps_dtype(found.call(part)) for part in products if part in found)
+
+
+def _keeps_dtype(product: e.Call) -> bool:
+    wanted = product.attrs.get("out_dtype")
+    infos = [factor.struct_info for factor in product.args]
+    return wanted is None or all(
+        isinstance(info, s.TensorStructInfo) and info.dtype is wanted for info in infos
+    )
 
 
 def _swaps_two_axes(found: Match) -> bool:

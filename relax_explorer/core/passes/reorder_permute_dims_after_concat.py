@@ -15,7 +15,7 @@ from relax_explorer.core.patterns.pattern import is_op, wildcard
 def reorder_permute_dims_after_concat(fn: e.Function, at: PassSite) -> e.Function:
     """Replace `concat((permute_dims(a), permute_dims(b)))` by `permute_dims(concat((a, b)))`.
 
-    The axes must be permuted alike. After CombineParallelMatmul this gives products with transposed weights their form back.
+    The axes must be permuted alike, and as in TVM written alike. After CombineParallelMatmul this gives products with transposed weights their form back.
     """
     return apply_rules(fn, at, [Rule("permute axes after the concatenation", _CONCAT, _reordered)])
 
@@ -44,9 +44,9 @@ def _permutation(value: e.Expr) -> e.Call | None:
 
 
 def _axes(permutation: e.Call) -> tuple[int, ...] | None:
-    """The axes that a permutation takes its axes from, not negative; None if the rank is unknown."""
+    """The axes that a permutation takes its axes from, as they are written; None if the rank is unknown."""
     info = permutation.args[0].struct_info
     if not isinstance(info, s.TensorStructInfo) or info.ndim < 0:
         return None
     axes = permutation.attrs.get("axes")
-    return tuple(range(info.ndim))[::-1] if axes is None else tuple([axis % info.ndim for axis in axes])
+    return tuple(range(info.ndim))[::-1] if axes is None else axes

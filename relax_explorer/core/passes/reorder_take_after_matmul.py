@@ -32,7 +32,7 @@ def _reordered(found: Match) -> e.Expr | None:
     infos = [part.struct_info for part in (x, weights, indices, found[_PRODUCT])]
     ranks = [info.ndim if isinstance(info, s.TensorStructInfo) else -1 for info in infos]
     take = found.call(_TAKE).attrs
-    if -1 in ranks or found.call(_PRODUCT).attrs.get("out_dtype") is not None:
+    if -1 in ranks:
         return None
     axis, mode = take.get("axis"), take.get("mode", "fast")
     if ranks[2] == 1 and axis == ranks[1] - 1 and ranks[1] > 1:
