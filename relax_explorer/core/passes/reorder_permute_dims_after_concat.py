@@ -15,7 +15,8 @@ from relax_explorer.core.patterns.pattern import is_op, wildcard
 def reorder_permute_dims_after_concat(fn: e.Function, at: PassSite) -> e.Function:
     """Replace `concat((permute_dims(a), permute_dims(b)))` by `permute_dims(concat((a, b)))`.
 
-    The axes must be permuted alike, and as in TVM written alike. After CombineParallelMatmul this gives products with transposed weights their form back.
+    The axes must be permuted alike, and as in TVM written alike. After CombineParallelMatmul this gives products with transposed
+    weights their form back.
     """
     return apply_rules(fn, at, [Rule("permute axes after the concatenation", _CONCAT, _reordered)])
 
