@@ -173,9 +173,7 @@ def test_a_derived_shape_is_renamed_with_its_variable(program: str, passes: str)
     assert all(np.allclose(a, b, rtol=tolerance) for a, b in pairs)
 
 
-@pytest.mark.parametrize(
-    "program", ["no block", "an output that nothing reads", "a value between", "a copy between"]
-)
+@pytest.mark.parametrize("program", ["an output that nothing reads", "a value between", "a copy between"])
 def test_what_only_the_block_reads_is_no_output(program: str) -> None:
     text = HEAD + "".join(f"    {line}\n" for line in DERIVED[program].splitlines())
     after = rxe.apply_pass(rxe.normalize(rxe.parse(text)), "ConvertToDataflow")
@@ -187,6 +185,35 @@ def test_what_only_the_block_reads_is_no_output(program: str) -> None:
         if isinstance(b.var, e.DataflowVar) and b.var.name in "yv"
     ]
     assert held == ['R.Tensor(t, dtype="float32")'] * len(held)
+
+
+OUTPUTS = {
+    "one value": ("t = R.tensor_to_shape(s)\ny = R.reshape(x, t)\nreturn y", "t, y"),
+    "a value of it": ("t = R.tensor_to_shape(s)\ny = R.reshape(x, t)\nz = R.exp(y)\nreturn (x, z)", "t, z"),
+    "a tuple": ("t = R.tensor_to_shape(s)\ny = R.reshape(x, t)\nz = (x, (y, y))\nreturn z", "t, z"),
+    "annotated": (GRAPH + "    z: R.Tensor(t, 'float32') = R.exp(y)\n    R.output(t, z)\nreturn z", "t, z"),
+    "a function": (
+        "t = R.tensor_to_shape(s)\n@R.function\ndef g(q: R.Tensor('float32', ndim=2)):\n    return q\n"
+        "y = R.reshape(x, t)\nz: R.Tensor(t, 'float32') = R.exp(y)\nreturn (z, g)",
+        "t, g, z",
+    ),
+    "two shapes": (
+        "t = R.tensor_to_shape(s)\nu = R.tensor_to_shape(s)\ny = R.reshape(x, t)\nz = R.reshape(y, u)\nreturn z",
+        "u, z",
+    ),
+    "unread": (GRAPH + "    z: R.Tensor('float32', ndim=2) = R.exp(y)\n    R.output(t, y, z)\nreturn z", "z"),
+}
+
+
+@pytest.mark.parametrize("program", OUTPUTS)
+@pytest.mark.parametrize("name", ["CanonicalizeBindings", "ConvertToDataflow"])
+def test_what_holds_the_shape_of_an_output_is_an_output(program: str, name: str) -> None:
+    lines, outputs = OUTPUTS[program]
+    module = rxe.normalize(rxe.parse(HEAD + "".join(f"    {line}\n" for line in lines.splitlines())))
+    after = rxe.apply_pass(rxe.apply_pass(module, "ConvertToDataflow"), name)
+    assert f"R.output({outputs})" in after.script()
+    before = module["main"].body.body.struct_info
+    assert str(after["main"].body.body.struct_info) == str(before)
 
 
 @pytest.mark.parametrize("program", DERIVED)

@@ -219,6 +219,8 @@ REASONS = [
     Reason("Unused binding outside of dataflow blocks", PER_FUNCTION, ours=without_unread, theirs=without_harmless),
     Reason("Unused binding outside of dataflow blocks", DEAD - PER_FUNCTION, ours=without_unread_and_uncalled, theirs=without_harmless),
     Reason("An output of one of two neighbouring blocks", CANONICAL, theirs=canonical),
+    Reason("Shapes that variables hold", frozenset({"ConvertToDataflow"}), theirs=canonical),
+    Reason("Shapes that variables hold", frozenset({"ConvertToDataflow"}), ill_formed=True),
     Reason("Blocks of an inlined function", frozenset({"InlinePrivateFunctions"}), ours=without_blocks, theirs=without_blocks),
     Reason("Rounding", frozenset({"FoldConstant"}), ours=with_rounded_constants, theirs=with_rounded_constants),
     Reason("InlinePrivateFunctions of a function with lengths", frozenset({"InlinePrivateFunctions"}), unannotated=True),

@@ -12,7 +12,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.facts import Facts, facts, variables
 from relax_explorer.core.ir.node import replace
-from relax_explorer.core.ir.walk import WITH_BLOCKS, all_blocks, merged_blocks, sequences
+from relax_explorer.core.ir.walk import WITH_BLOCKS, all_blocks, info_holders, merged_blocks, sequences
 from relax_explorer.core.passes.contract import PassSite
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
 
@@ -65,6 +65,9 @@ def _changes(blocks: Blocks, kept: Collection[e.Var], before: e.Function) -> _Ch
     if before is not blocks.fn and not all(read.values()):
         old = Blocks(before)
         read = {var: now or (var in old.outputs and old.is_read_outside(var)) for var, now in read.items()}
+    # What holds the shape of an output is an output, too.
+    for var in [var for var, now in read.items() if now]:
+        read.update(dict.fromkeys(_holders(var), True))
     for var, binding in blocks.outputs.items():
         source = blocks.renamed_by(binding)
         if read[var] and source is not None:
@@ -80,6 +83,11 @@ def _changes(blocks: Blocks, kept: Collection[e.Var], before: e.Function) -> _Ch
             else:
                 changes.dropped[var] = source
     return changes
+
+
+def _holders(var: e.Var) -> tuple[e.Var, ...]:
+    """The variables that hold the shape of `var`, or of its fields."""
+    return info_holders(var.struct_info) if var.struct_info is not None else ()
 
 
 def _copied_inside(binding: e.Binding) -> e.Var | None:
