@@ -7,6 +7,7 @@ import sys
 import pytest
 
 import relax_explorer as rxe
+from relax_explorer.core.check import stopping as stopping_module
 from relax_explorer.core.check.stopping import stopping
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.walk import bindings
@@ -253,6 +254,31 @@ class M:
     module = rxe.normalize(rxe.parse(text))
     stops = {name: stopping(module).value(next(bindings(module[name])).value) for name in "abcd"}
     assert stops == {"a": True, "b": True, "c": False, "d": False}
+
+
+def test_the_call_graph_is_asked_for_calls_of_functions_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = """
+@I.ir_module
+class M:
+    @R.function
+    def f(x: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
+        a = R.exp(x)
+        return a
+    @R.function
+    def main(x: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
+        b = R.exp(x)
+        c = M.f(x)
+        return x
+"""
+    module = rxe.normalize(rxe.parse(text))
+    asked, graph_of = list[object](), stopping_module.graph_of
+    monkeypatch.setattr(stopping_module, "graph_of", lambda fns: (asked.append(fns), graph_of(fns))[1])
+    operator, call = bindings(module["main"])
+    assert not stopping(module).binding(operator)
+    assert asked == []
+    assert not stopping(module).binding(call)
+    assert not stopping(module).binding(call)
+    assert len(asked) == 1
 
 
 def test_an_if_that_is_kept_loses_what_is_dead_inside() -> None:

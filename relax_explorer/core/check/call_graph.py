@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -16,7 +16,11 @@ Graph = dict[str, tuple[str, ...]]
 
 def call_graph(module: IRModule) -> Graph:
     """The Relax functions of a module, each with the Relax functions that it mentions, in source order."""
-    functions = module.relax_functions
+    return graph_of(module.relax_functions)
+
+
+def graph_of(functions: Mapping[str, e.Function]) -> Graph:
+    """These functions, each with those of them that it mentions, in source order."""
     return {
         name: tuple([other for other in mentioned(fn) if other in functions])
         for name, fn in functions.items()

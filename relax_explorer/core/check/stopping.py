@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from relax_explorer.core.arith.prove import Answer, at_least
-from relax_explorer.core.check.call_graph import call_graph, components, is_recursive
+from relax_explorer.core.check.call_graph import components, graph_of, is_recursive
 from relax_explorer.core.check.compatible import always_fits
 from relax_explorer.core.check.kernel_stops import kernel_may_stop
 from relax_explorer.core.check.matching import match_dims
@@ -44,7 +44,6 @@ class Stopping:
     def __init__(self, module: IRModule) -> None:
         self._functions = module.relax_functions
         self._kernels = {name: fn for name, fn in module.functions.items() if type(fn) is PrimFunc}
-        self._graph = call_graph(module)
         self._is_analysed = False
         self._safe: set[str] = set()
         self._memo: dict[Any, bool] = {}
@@ -70,13 +69,14 @@ class Stopping:
         if self._is_analysed:
             return
         self._is_analysed = True
-        for group in components(self._graph):
+        graph = graph_of(self._functions)
+        for group in components(graph):
             inner = [b for name in group for b in bindings(self._functions[name])]
             closures = {b.var: b.value for b in inner if type(b.value) is e.Function and b.var is not None}
             self._closures.update(closures)
             for var in closures:  # in text order, so that recursion goes only as deep as functions are nested
                 self._closure(var)
-            if not is_recursive(group, self._graph) and not self._body(self._functions[group[0]]):
+            if not is_recursive(group, graph) and not self._body(self._functions[group[0]]):
                 self._safe.add(group[0])
 
     def binding(self, binding: e.Binding) -> bool:

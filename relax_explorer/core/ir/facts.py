@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from itertools import chain
+from itertools import chain, count
 from typing import Any
 
 from relax_explorer.core.ir import expr as e
@@ -24,7 +24,7 @@ class Facts:
 
     def __init__(self, fn: e.Function) -> None:
         self.bindings: list[e.Binding] = list(bindings(fn))
-        self.number: dict[e.Binding, int] = {binding: i for i, binding in enumerate(self.bindings)}
+        self.number: dict[e.Binding, int] = dict(zip(self.bindings, count(), strict=False))
         self.defs: dict[e.Var, int] = {b.var: i for i, b in enumerate(self.bindings) if b.var is not None}
         self.params: tuple[e.Var, ...] = fn.params
         self.operands: list[list[e.Var]] = [reads(binding) for binding in with_pauses(self.bindings)]
@@ -84,9 +84,12 @@ def _is_plain(info: s.StructInfo) -> bool:
 
 def variables(expr: e.Expr) -> list[e.Var]:
     """Variables that the value of a binding reads, in order, each once: operands, and results of branches."""
-    if type(expr) is e.Call and type(expr.op) is e.OpRef and _VARIABLES.issuperset(map(type, expr.args)):
-        found: dict[Any, None] = dict.fromkeys(expr.args)  # all are variables, as most often
-        return list(found)
+    if type(expr) is e.Call and type(expr.op) is e.OpRef:
+        args: tuple[Any, ...] = expr.args
+        if len(args) == 2 and type(args[0]) is e.GlobalVar and type(args[1]) is e.Tuple:
+            args = args[1].fields  # of a kernel
+        if _VARIABLES.issuperset(map(type, args)):  # most often
+            return list(dict.fromkeys(args))
     read: dict[e.Var, None] = {}
     stack = [expr]
     while stack:
