@@ -43,6 +43,9 @@ class DataflowForms(ABC):
     def after(self, binding: e.Binding) -> None:  # noqa: B027  # likewise
         """Called after each binding of a dataflow block."""
 
+    def enter(self, fn: e.Function) -> None:  # noqa: B027  # likewise
+        """Called in front of each nested function."""
+
     def function(self) -> e.Function:
         """The function after the walk."""
         return replace(self.fn, body=self.sequence(self.fn.body))
@@ -101,6 +104,7 @@ class DataflowForms(ABC):
     def _binding(self, binding: e.Binding) -> None:
         value = binding.value
         if type(value) is e.Function:
+            self.enter(value)
             outer, self.params = self.params, value.params
             new = replace(binding, value=replace(value, body=self.sequence(value.body)))
             self.params = outer

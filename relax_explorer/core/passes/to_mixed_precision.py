@@ -111,7 +111,7 @@ def _tensors(info: s.StructInfo | None) -> Iterator[s.TensorStructInfo]:
 
 @dataclass(slots=True)
 class _Uses:
-    """How the variables of a function are read. As in TVM, bindings outside of dataflow blocks and branches don't count."""
+    """How the variables of a function are read. As in TVM, only those in dataflow blocks of the function itself count."""
 
     by_policy: set[e.Var] = field(default_factory=set)  # operands of ALWAYS
     in_own_block: set[e.Var] = field(default_factory=set)  # those in the block that binds them
@@ -125,7 +125,7 @@ class _Uses:
         """True if every reader needs float16."""
         return var in self.by_policy and var not in self.otherwise
 
-    def sequence(self, seq: e.SeqExpr, is_branch: bool = False) -> None:
+    def sequence(self, seq: e.SeqExpr, is_inner: bool = False) -> None:
         """Note the reads in a sequence."""
         for block in seq.blocks:
             is_flow = type(block) is e.DataflowBlock
@@ -137,7 +137,7 @@ class _Uses:
                 for var in variables(binding.value):
                     if not is_flow:
                         self.outside.add(var)
-                    elif is_branch:
+                    elif is_inner:
                         continue
                     elif not halves:
                         self.otherwise.add(var)
@@ -146,7 +146,7 @@ class _Uses:
                         if var in bound:
                             self.in_own_block.add(var)
                 for inner in sequences(binding.value):
-                    self.sequence(inner, is_branch or type(binding.value) is e.If)
+                    self.sequence(inner, True)
         self.outside.update(variables(seq.body))
 
 
@@ -160,6 +160,7 @@ class _Mixer(DataflowForms):
         self.uses.sequence(fn.body)
         self.uses.otherwise.update(variables(fn.body.body))
         self.first: dict[e.Var, s.StructInfo | None] = {}  # what the values of variables were
+        self.shared = fn.params  # those that each block casts once; as in TVM, none behind a nested function
         self.wide: dict[e.Var, e.Var] = {}  # parameters that became float16, cast for readers outside
         for param in named:
             info = param.struct_info
@@ -189,8 +190,12 @@ class _Mixer(DataflowForms):
         """Cast parameters that are needed in float16 only."""
         if block.bindings:
             with self.emitting(block.bindings[0]):
-                for param in self.params:
+                for param in self.shared:
                     self._halve(param)
+
+    def enter(self, fn: e.Function) -> None:
+        """Nothing is cast once from here on."""
+        self.shared = ()
 
     def after(self, binding: e.Binding) -> None:
         """Cast a variable that is needed in float16 only."""
