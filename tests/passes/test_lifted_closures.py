@@ -80,7 +80,7 @@ PROGRAMS = {
         _program(
             'k = T.int64()\ny = R.match_cast(p, R.Tensor((k,), "float32"))\nreturn R.add(y, y)', '("n",)'
         ),
-        0,
+        1,
     ),
     "an unknown shape": (_program("return R.add(p, x)", "None"), 2),
     "a captured tuple": (_program("return R.add(p, two[0])"), 2),

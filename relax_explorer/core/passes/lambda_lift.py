@@ -15,7 +15,15 @@ from relax_explorer.core.ir.attrs import EMPTY
 from relax_explorer.core.ir.facts import Facts, facts, free_variables, variables
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.substitute import Substitution
-from relax_explorer.core.ir.walk import all_dims, bindings, defined_dims, exprs, info_holders
+from relax_explorer.core.ir.walk import (
+    WITH_BLOCKS,
+    all_dims,
+    bindings,
+    defined_dims,
+    exprs,
+    info_holders,
+    sequences,
+)
 from relax_explorer.core.passes import machine_calls as m
 from relax_explorer.core.passes.contract import PassSite, module_pass
 from relax_explorer.core.passes.properties import (
@@ -78,6 +86,42 @@ def _may_return_closure(fn: e.Function) -> bool:
     return fn.ret_struct_info is not None and _open(fn.ret_struct_info) is not fn.ret_struct_info
 
 
+class _Scopes:
+    """Which function binds each shape variable, by the variable that holds the function; None is the outermost one."""
+
+    def __init__(self) -> None:
+        self.around: dict[e.Var, e.Var | None] = {}
+        self.binders: dict[p.PrimVar, set[e.Var | None]] = {}
+
+    def add(self, fn: e.Function, own: e.Var | None) -> None:
+        """Note a function and those in it."""
+        self._note(own, *[param.struct_info or s.OBJECT for param in fn.params])
+        todo = [(binding, own) for block in fn.body.blocks for binding in block.bindings]
+        while todo:
+            binding, own = todo.pop()
+            value, scope = binding.value, own
+            if type(binding) is e.MatchCast:
+                self._note(own, binding.struct_info)
+            elif type(value) is e.Function and binding.var is not None:
+                self.around[binding.var], scope = own, binding.var
+                self._note(scope, *[param.struct_info or s.OBJECT for param in value.params])
+            if type(value) in WITH_BLOCKS:
+                blocks = [block for seq in sequences(value) for block in seq.blocks]
+                todo += [(inner, scope) for block in blocks for inner in block.bindings]
+
+    def _note(self, own: e.Var | None, *infos: s.StructInfo) -> None:
+        for dim in [dim for info in infos for dim in defined_dims(info)]:
+            self.binders.setdefault(dim, set()).add(own)
+
+    def is_captured(self, dim: p.PrimVar, own: e.Var) -> bool:
+        """True if a function around `own` binds a shape variable."""
+        binders = self.binders.get(dim, ())
+        scope = self.around.get(own)
+        while scope is not None and scope not in binders:
+            scope = self.around.get(scope)
+        return scope in binders
+
+
 class _Lifter:
     """Lifts the functions nested in one function."""
 
@@ -89,13 +133,12 @@ class _Lifter:
         ] = {}  # objects that hold closures now, with the StructInfo of these
         self.tuples: set[e.Expr] = set()  # tuples with closures
         self.impure: set[e.Expr] = set()  # those whose functions have effects
-        self.dims = {dim for param in fn.params for dim in defined_dims(param.struct_info or s.OBJECT)}
+        self.scopes = _Scopes()
+        self.scopes.add(fn, None)
         self.unchanged: set[e.Expr] = set()  # the nested functions in which the walk finds nothing to lift
         self.is_settled = True  # False if more than closures and their calls changes StructInfo
         for binding in bindings(fn):
-            if type(binding) is e.MatchCast:
-                self.dims.update(defined_dims(binding.struct_info))
-            elif type(binding.value) is e.Function:
+            if type(binding.value) is e.Function:
                 self.unchanged.add(binding.value)
 
     @cached_property
@@ -215,7 +258,7 @@ class _Lifter:
         self, own: e.Var, fn: e.Function, captured: tuple[e.Var, ...], dims: list[p.PrimVar]
     ) -> tuple[p.PrimVar, ...]:
         """The captured shape variables whose values the parameters of the lifted function would not tell, or not check."""
-        used = [dim for dim in dims if dim in self.dims]
+        used = [dim for dim in dims if self.scopes.is_captured(dim, own)]
         if used:
             told = {dim for var in captured for dim in defined_dims(var.struct_info or s.OBJECT)}
             used = [dim for dim in used if dim not in told]
@@ -331,9 +374,15 @@ def _dims_of(fn: e.Function) -> list[p.PrimVar]:
         infos.append(binding.var.struct_info if binding.var is not None else None)
         if type(binding) is e.MatchCast:
             infos.append(binding.struct_info)
-    return list(
-        dict.fromkeys([dim for info in dict.fromkeys(infos) if info is not None for dim in all_dims(info)])
-    )
+    told = [dim for info in dict.fromkeys(infos) if info is not None for dim in all_dims(info)]
+    parts = [part for expr in exprs(fn) for part in _lengths_in(expr)]
+    return list(dict.fromkeys([*told, *[dim for part in parts for dim in p.free_vars(part)]]))
+
+
+def _lengths_in(expr: e.Expr) -> tuple[p.PrimExpr, ...]:
+    if type(expr) is e.ShapeExpr:
+        return expr.values
+    return (expr.value,) if type(expr) is e.PrimValue else ()
 
 
 def _open(info: s.StructInfo) -> s.StructInfo:
