@@ -124,6 +124,22 @@ def main(x: R.Tensor(("n",), "float32"), y: R.Tensor(("m",), "float32")):
     assert "compute_symbolic_expr" in lowered.script()
 
 
+@pytest.mark.parametrize("value", ["(x, R.prim_value(n * 2))", "((R.prim_value(n * 2), x), R.shape([m]))"])
+def test_a_tuple_of_computed_scalars_has_their_types(value: str) -> None:
+    text = f"""@R.function
+def main(x: R.Tensor(("n", "m"), "float32")):
+    n, m = T.int64(), T.int64()
+    t = {value}
+    u = t
+    return u
+"""
+    module = rxe.normalize(rxe.parse(text))
+    machine = rxe.run_pipeline(module, ["zero", "default_build"])
+    x = np.ones((3, 2), "float32")
+    ours, theirs = (rxe.run(program, "main", [x]) for program in (module, machine))
+    assert str(ours) == re.sub(r"np.int64\((\d+)\)", r"\1", str(theirs))
+
+
 @pytest.mark.parametrize("read", [True, False])
 def test_a_group_that_nothing_reads_is_not_fused(read: bool) -> None:
     outputs = "b, c" if read else "c"

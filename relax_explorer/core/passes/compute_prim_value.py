@@ -56,7 +56,12 @@ def compute_prim_value(fn: e.Function, at: PassSite) -> e.Function:
             var = e.var_like(binding.var, call.struct_info)  # its value is not known any more
             walk.rename(binding.var, var)
             return replace(binding, var=var, value=call, annotation=None)
-        new = replace(binding, value=map_operands(value, computed))
+        changed = map_operands(value, computed)
+        new = replace(binding, value=changed)
+        if emitted and type(changed) is e.Tuple:
+            var = e.var_like(binding.var, e.tuple_of(changed.fields).struct_info)
+            walk.rename(binding.var, var)
+            new = replace(new, var=var, annotation=None)
         return (*emitted, new) if emitted else new
 
     return rewrite(fn, at, rule)
