@@ -147,7 +147,7 @@ def test_a_size_variable_of_a_branch_ends_with_it(test: str) -> None:
         f"let z = if ({test}) {{ let a ! Tensor([m], int8) = i; a }} else {{ let a ! Tensor([m], int8) = i; a }};"
         "let w ! Tensor([m], int8) = y"
     )
-    left = ["y.rank == 1", "w.rank == 1"]  # no length: m is another one there
+    left = ["y.rank == 1"]  # no length: m is another one there
     assert [str(one.condition) for one in analyse(*read_contract(text)).residual] == left
     for length in (1, 2, 3):
         assert runs(text, vector(3), vector(length)) == [True, True]
@@ -328,7 +328,76 @@ def test_what_a_rule_tells_of_some_lengths_needs_no_assertion(result: str, prove
         ("x.dim(1) <= 9", False),
         ("x.dim(5) == 2", False),
         ("x.dim(1) < x.dim(0)", False),
+        ("x.dim(0) >= 0", True),
+        ("x.dim(1) >= 0", False),
+        ("x.dim(1) == x.dim(1)", False),
+        ("x.dim(0) + x.dim(1) >= x.dim(0)", False),
     ],
 )
 def test_an_axis_that_a_value_does_not_have_has_no_length(condition: str, ends: bool) -> None:
     assert runs(f"{ANY.format('x')}assert {condition};", vector(2)) == [ends, ends]
+    assert runs(f"{ANY.format('x')}let w = x; assert {condition.replace('x', 'w')};", vector(2)) == [ends] * 2
+
+
+def left_of(text: str, keep_branches: bool = False) -> list[str]:
+    found = analyse(*read_contract(text), keep_branches)
+    return [str(one.condition) for one in found.residual] + [one.message for one in found.report]
+
+
+def test_a_length_that_is_asserted_tells_that_its_axis_exists() -> None:
+    x = ANY.format("x")
+    again = "assert x.dim(1) <= 9; assert x.dim(1) >= 0; assert x.dim(0) >= 0; assert x.dim(2) >= 0"
+    assert left_of(x + again) == ["x.dim(1) <= 9", "x.dim(2) >= 0"]
+    assert left_of(x + "assert x.rank == 2; assert x.dim(1) >= 0; let y : Tensor([?, ?], int8) = x") == [
+        "x.rank == 2"
+    ]
+    assert left_of(x + "assert x.dim(0) == 2; let y : Tensor([?, ?], int8) = x") == [
+        "x.dim(0) == 2",
+        "y.rank == 2",
+    ]
+    assert left_of(x + "assert x.rank >= 2; assert x.dim(1) >= 0") == ["x.rank >= 2"]
+    assert left_of(x + "assert 3 == x.rank; assert x.dim(2) >= 0") == ["3 == x.rank"]
+    assert left_of(x + "assert x.rank == 1; assert x.dim(1) >= 0") == [
+        "x.rank == 1",
+        "x.dim(1) >= 0 never holds: x is Tensor([x.dim(0)], int8); an assertion of the program asks for it",
+    ]
+    both = "let a : Tensor([n, m], int8) = ..; let b : Tensor([n], int8) = ..; assert a.dim(1) >= b.dim(1)"
+    assert left_of(both) == [
+        "a.dim(1) >= b.dim(1) never holds: b is Tensor([n], int8); an assertion of the program asks for it"
+    ]
+    typed = "let x : Tensor(?, ?) = ..; assert x.dtype == int8; let y : Tensor(?, int8) = x; assert y.dtype == int32"
+    assert left_of(typed) == [
+        "x.dtype == int8",
+        "y.dtype == int32 never holds: y is Tensor(?, int8); an assertion of the program asks for it",
+    ]
+
+
+@pytest.mark.parametrize("test", ["x.dim(1) >= 0", "x.dim(1) <= 3", "x.dim(1) == x.dim(1)"])
+def test_a_condition_about_an_axis_that_does_not_exist_is_false(test: str) -> None:
+    text = f"{X_Y}assert y.rank == 1; let z = if ({test}) {{ <1> }} else {{ <2> }}"
+    cast = "let a ! Tensor([4], int8) = y; a"
+    for then, otherwise in (("y", cast), (cast, "y")):
+        branches = text.replace("<1>", then).replace("<2>", otherwise)
+        assert left_of(branches) == ["y.rank == 1", "a.dim(0) == 4"]
+        for shape in ((2,), (2, 3), (2, 5)):
+            is_then = len(shape) > 1 and (shape[1] <= 3 or "3" not in test)
+            ends = (then if is_then else otherwise) == "y"
+            assert runs(branches, np.ones(shape, "int8"), vector(3)) == [ends, ends], (branches, shape)
+    inside = text.replace("<1>", "assert x.dim(1) >= 0; assert x.dim(0) >= 0; y").replace("<2>", "y")
+    assert left_of(inside) == ["y.rank == 1"]
+    known = (
+        "let x : Tensor([n, m], int8) = ..; let z = if (x.dim(1) <= 3) { x } else { assert x.dim(1) > 3; x }"
+    )
+    assert left_of(known) == []
+    flat = f"let x : Tensor([n], int8) = ..; let y : Tensor([3], int8) = ..; let z = if ({test}) {{ {cast} }} else {{ y }}"
+    assert left_of(flat) == []
+
+
+def test_a_number_has_the_element_type_that_is_wanted() -> None:
+    for text, ends in {
+        "let k = 7; assert k.dtype == int32; assert k.dtype == int8;": True,
+        "@f = fn(x : int32) : int32 { x }\nlet k = @f(7);": True,
+        "let k = [3, 4]; assert k.dtype == int8;": False,
+        "let k = <literal [3] int32>; let j = 7; assert k.dtype == j.dtype;": True,
+    }.items():
+        assert runs(text) == [ends, ends], text

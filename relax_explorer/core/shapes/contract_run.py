@@ -26,6 +26,7 @@ _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
 }  # fmt: skip
 _DEEPEST = 200  # calls
+_ANY = "?"  # the element type of a number: the one that is wanted
 Value: TypeAlias = np.ndarray[Any, Any] | int | tuple[int, ...] | DType
 
 
@@ -166,9 +167,13 @@ class Runner:
 
     def _holds(self, condition: c.Condition, values: Mapping[str, Value]) -> bool:
         if isinstance(condition, c.SameDType):
-            return bool(_element(condition.left, values) == _element(condition.right, values))
+            sides = {_element(condition.left, values), _element(condition.right, values)}
+            return len(sides - {_ANY}) < 2
         if isinstance(condition, c.SameShape):
             return bool(_shape(values[condition.left]) == _shape(values[condition.right]))
+        parts = [self.terms.parts[var] for var in p.free_vars(condition) if var in self.terms.parts]
+        if any(name in values and axis >= len(_shape(values[name])) for name, axis in parts):
+            return False
         number = self._number(condition, values)
         return isinstance(number, p.IntImm) and bool(number.value)
 
@@ -206,13 +211,9 @@ def _element(side: DType | str, values: Mapping[str, Value]) -> str:
     if isinstance(side, DType):
         return side.name
     value = values[side]
-    return (
-        from_numpy(value.dtype).name
-        if isinstance(value, np.ndarray)
-        else "int8"
-        if isinstance(value, int)
-        else "?"
-    )
+    if isinstance(value, np.ndarray):
+        return from_numpy(value.dtype).name
+    return _ANY if isinstance(value, int) else "none"
 
 
 def _shape(value: Value) -> tuple[int, ...]:

@@ -79,9 +79,7 @@ class Holding:
             is_number = isinstance(condition, c.SameDType) and isinstance(
                 getattr(values.get(guard.name), "value", None), int
             )
-            answer = (
-                Answer.YES if is_number else self.decide(condition)
-            )  # a number has the type that is wanted
+            answer = Answer.YES if is_number else self.answer(guard.condition, values)  # it has any type
             self.note_decision(origin, guard, condition, answer, span)
             if answer is Answer.YES:
                 if not self.calls:  # else it holds for one of the calls that a body is looked at for
@@ -95,9 +93,27 @@ class Holding:
             text = condition if wrapper is not None else guard.condition
             self.found.residual.append(Residual(self.where, text, origin, span))
             if isinstance(condition, p.PrimExpr):
-                self.known = self.known.plus(condition, f"asserted by {origin}", place)
+                for fact in (*self.axes_of(guard.condition, values), condition):
+                    self.known = self.known.plus(fact, f"asserted by {origin}", place)
             values = self.learn(guard, values)
         return values, remains
+
+    def answer(self, stated: c.Condition, values: Values) -> Answer:
+        """Whether a condition about the variables of a contract holds; none does about an axis that a value does not have."""
+        axes = [self.decide(fact) for fact in self.axes_of(stated, values)]
+        if Answer.NO in axes:
+            return Answer.NO
+        found = self.decide(self.in_terms(stated, values))
+        return Answer.UNKNOWN if found is Answer.YES and Answer.UNKNOWN in axes else found
+
+    def axes_of(self, stated: c.Condition, values: Values) -> list[p.PrimExpr]:
+        """That the axes exist of which a condition tells something."""
+        if not isinstance(stated, p.PrimExpr):
+            return []
+        named = [self.terms.parts[var] for var in p.free_vars(stated) if var in self.terms.parts]
+        wanted = [p.GT(self.terms.rank(name), p.IntImm(axis)) for name, axis in named]
+        facts = [self.in_terms(fact, values) for fact in wanted]
+        return [fact for fact in facts if isinstance(fact, p.PrimExpr)]
 
     def in_terms(self, condition: c.Condition, values: Values) -> c.Condition:
         """A condition about the variables of a contract as one about the values."""
@@ -222,9 +238,10 @@ class Holding:
     ) -> None:
         """Report an assertion that always fails, in the words of the contract."""
         if wrapper is None or not isinstance(place, c.Call):
-            have = values.get(guard.name)
+            name = guard.name or self.missing(guard.condition, values)
+            have = values.get(name)
             text = f"{words(guard.condition)} never holds" + (
-                f": {guard.name} is {self.type_text(have)}" if have is not None else ""
+                f": {name} is {self.type_text(have)}" if have is not None else ""
             )
             self.say(f"{text}; {origin} asks for it", span)
             return
@@ -244,6 +261,13 @@ class Holding:
             f"{self.type_text(have)}",
             span,
         )
+
+    def missing(self, stated: c.Condition, values: Values) -> str:
+        """The variable that does not have an axis of which a condition tells something; empty if there is none."""
+        for var in p.free_vars(stated) if isinstance(stated, p.PrimExpr) else ():
+            if self.answer(p.GE(var, p.IntImm(0)), values) is Answer.NO:
+                return self.terms.parts[var][0]
+        return ""
 
     def expected(self, kind: c.SweetType, values: Values, wrapper: Wrapper, name: str) -> str:
         """The declared type of an argument, with what the arguments before it tell."""

@@ -112,7 +112,7 @@ class _Walk(Holding):
     def statement(self, statement: c.Let | c.Assert) -> None:
         """A let or an assertion."""
         if isinstance(statement, c.Assert):
-            guard = Guard(statement.condition, "")
+            guard = Guard(statement.condition, self.told(statement.condition))
             self.hold((guard,), self.scope, statement, "an assertion of the program", statement.span)
             return
         name = statement.name if not self.calls else self.fresh()  # a body may be looked at for several calls
@@ -126,6 +126,19 @@ class _Walk(Holding):
         self.note_value(statement.name, value, statement.span)
         if self.where == "main":
             self.found.types[statement.name] = self.type_text(value)
+
+    def told(self, condition: c.Condition) -> str:
+        """The variable whose rank or element type a condition tells; empty if it tells none."""
+        if isinstance(condition, c.SameDType):
+            return condition.left if isinstance(condition.left, str) else ""
+        if (
+            isinstance(condition, p.EQ)
+            and isinstance(condition.b, p.IntImm)
+            and isinstance(condition.a, p.PrimVar)
+        ):
+            name, axis = self.terms.parts.get(condition.a, ("", 0))
+            return name if axis < 0 else ""
+        return ""
 
     def renamed(self, value: Known, name: str) -> Known:
         """A value under the name of its let, with its unknown lengths: a user knows `c.dim(0)`, not the value before it."""
@@ -228,22 +241,24 @@ class _Walk(Holding):
         left, right = self.value(expr.left), self.value(expr.right)
         if expr.test is None and isinstance(left.value, int) and isinstance(right.value, int):
             return self.taken(expr.then if _holds(expr.compare, left.value, right.value) else expr.otherwise)
-        fact = None
+        here: list[p.PrimExpr] = []
+        there: list[p.PrimExpr] = []
         if expr.test is not None:
-            test = self.in_terms(expr.test, self.scope)
-            answer = self.decide(test)
+            test, axes = self.in_terms(expr.test, self.scope), self.axes_of(expr.test, self.scope)
+            answer = self.answer(expr.test, self.scope)
             if answer is not Answer.UNKNOWN:
                 return self.taken(expr.then if answer is Answer.YES else expr.otherwise)
-            fact = test if isinstance(test, p.PrimExpr) else None
-        then = self.branch(expr.then, fact)
-        otherwise = self.branch(expr.otherwise, None if fact is None else p.Not(fact))
-        return self.joined(then, otherwise)
+            if isinstance(test, p.PrimExpr):
+                here = [*axes, test]
+                decided = {self.decide(fact) for fact in axes}
+                there = [p.Not(test)] if decided <= {Answer.YES} else []  # a test fails without its axis, too
+        return self.joined(self.branch(expr.then, here), self.branch(expr.otherwise, there))
 
-    def branch(self, block: c.Block, fact: p.PrimExpr | None) -> Known:
-        """One of two branches, where a fact is known. What it learns and captures ends with it."""
+    def branch(self, block: c.Block, facts: Sequence[p.PrimExpr]) -> Known:
+        """One of two branches, where some facts are known. What it learns and captures ends with it."""
         outside = self.known, self.scope, self.environment
         self.scope, self.environment = dict(self.scope), self.environment.copy()
-        if fact is not None:
+        for fact in facts:
             self.known = self.known.plus(simplify(fact), "the condition of the branch")
         found = self._block(block)
         self.known, self.scope, self.environment = outside
