@@ -383,6 +383,13 @@ def test_a_condition_about_an_axis_that_does_not_exist_is_false(test: str) -> No
             is_then = len(shape) > 1 and (shape[1] <= 3 or "3" not in test)
             ends = (then if is_then else otherwise) == "y"
             assert runs(branches, np.ones(shape, "int8"), vector(3)) == [ends, ends], (branches, shape)
+    total = (
+        X_Y
+        + "assert y.rank == 1; let z = if (x.dim(1) + y.dim(0) >= 3) { y } else { assert y.dim(0) < 3; y }"
+    )
+    assert runs(total, vector(2), vector(5)) == [False, False], (
+        "that the sum is less is not known without the axis"
+    )
     inside = text.replace("<1>", "assert x.dim(1) >= 0; assert x.dim(0) >= 0; y").replace("<2>", "y")
     assert left_of(inside) == ["y.rank == 1"]
     known = (
