@@ -156,6 +156,11 @@ REFUSED = [
     ("matmul f32[n,n+1] f32[n,8]", "RX0203", r"n \+ 1 and n|inner"),
     ("concat (f32[n,4],f32[n,5]) axis=0", "RX0209", "4.*5|5.*4"),
     ("reshape f32[2,3] (4,2)", "RX0208", "6.*8|8.*6"),
+    ("reshape f32[0,3] (0,-1)", "RX0211", "-1 beside a length of 0, so that any number would do"),
+    ("reshape f32[2,0] (-1,0)", "RX0211", "-1 beside a length of 0"),
+    ("reshape f32[2,3] (-5,2)", "RX0211", "a length of the new shape is -5"),
+    ("reshape f32 (-5,2)", "RX0211", "a length of the new shape is -5"),
+    ("reshape f32 (-1,2)", "RX0211", "the length -1 needs an operand of known shape"),
     ("broadcast_to f32[3] (2,4)", "RX0204|RX0209", "3.*4|4.*3"),
     # axes
     ("sum f32[2,3] axis=[2]", "RX0205", "axis.* 2.*rank 2|axes.* 2.*rank 2"),

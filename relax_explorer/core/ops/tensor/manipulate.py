@@ -161,7 +161,11 @@ def _new_lengths(at: Site, info: s.TensorStructInfo, values: list[p.PrimExpr]) -
     open_ = next((n for n in literals if n < least or (n == 0 and info.dims is None)), None)
     if open_ is not None:
         text = f"the length {open_} needs an operand of known shape"
-        raise at.fail(codes.BAD_ATTRIBUTE, text, x=f"this is {info}")
+        if open_ < -1:
+            text = f"a length of the new shape is {open_}"
+        elif info.dims is not None:
+            text = "the new shape has -1 beside a length of 0, so that any number would do"
+        raise at.fail(codes.BAD_ATTRIBUTE, text, x=f"this is {info}", shape=f"shape {rules.text(values)}")
     beyond = [n for n, value in enumerate(values) if value is rules.ZERO and 0 <= info.ndim <= n]
     if beyond and info.dims is not None:
         raise at.fail(
