@@ -64,7 +64,7 @@ def bind_params(
     rest = tuple([param for param in fn.params if param not in replaced])
     by = Substitution(replaced, FormedDims(dims, summed) if dims else dims)
     new = by.function(replace(fn, params=rest, struct_info=None))
-    at.is_open = True
+    at.is_open = at.changes_visible = True
     at.record_in_order(fn, new)
     held = {var: constants[param] for param, var in zip(rest, new.params, strict=True) if param in constants}
     at.editor.replace(func_name, _starting(new, held) if held else new)

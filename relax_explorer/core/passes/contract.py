@@ -126,6 +126,9 @@ class PassSite:
     drops_effects: bool = False  # True if a user edited the program
     drops_checks: bool = False  # True if the options ask for that
     retypes: bool = False  # True if the options ask for other StructInfo
+    changes_visible: bool = (
+        False  # True if the pass is for other visible functions, or other parameters of them
+    )
     as_tvm: bool = False  # True if the option `profile` asks for TVM's result, losses included
     proved: set[Any] = field(
         default_factory=set

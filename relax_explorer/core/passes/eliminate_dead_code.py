@@ -36,6 +36,7 @@ def eliminate_dead_code(
     `entry_functions` is not in the module, or if none is public: then no function could be called from outside.
     """
     _check_entries(module, entry_functions)
+    at.changes_visible = bool(entry_functions)
     return drop_dead(at, entry_functions)
 
 

@@ -14,6 +14,8 @@ from typing import NamedTuple
 
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.interned import PerNode
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.walk import bindings, map_sequences, sequences
 from relax_explorer.core.passes.cast_checks import bound_by_casts, is_proven
@@ -49,6 +51,17 @@ def effect(binding: e.Binding) -> str:
     return ""
 
 
+_HAS_EFFECTS: PerNode[bool] = PerNode()
+
+
+def _has_effects(fn: e.Function) -> bool:
+    return any(effect(b) for b in bindings(fn))
+
+
+def _is_pure(fn: e.Function) -> bool:
+    return isinstance(fn.struct_info, s.FuncStructInfo) and fn.struct_info.pure
+
+
 def _texts(call: e.Call) -> list[str]:
     return [arg.value for arg in call.args if type(arg) is e.StringImm]
 
@@ -66,6 +79,13 @@ def losses(before: IRModule, after: IRModule, site: PassSite) -> Iterator[Loss]:
     kept = _Kept(before, after, site)
     for name, fn in before.relax_functions.items():
         new = after.relax_functions.get(name)
+        if (
+            new is not None
+            and not _is_pure(fn)
+            and kept.has_other_bodies
+            and _HAS_EFFECTS.of(fn, _has_effects)
+        ):
+            yield from kept.of_calls(name, fn)
         if new is fn:
             continue
         found = kept.of_function(fn, new) if new is not None else kept.of_removed(name, fn)
@@ -149,6 +169,46 @@ class _Kept:
         # A nested function that nothing calls goes with the function.
         own = [b for owner, group, _ in _groups(fn) if not owner for b in group]
         return [Loss(b, self._gone(b)) for b in own if effect(b) and not self.effects[effect(b)]]
+
+    @cached_property
+    def has_other_bodies(self) -> bool:
+        """True if a function is gone, or its body is another one."""
+        new = self.after.relax_functions
+        return any(
+            name not in new or new[name].body is not fn.body
+            for name, fn in self.before.relax_functions.items()
+        )
+
+    def of_calls(self, name: str, fn: e.Function) -> list[Loss]:
+        """A call of a function with effects that is gone. Where the effects stand in other places now, it is inlined."""
+        was, now = self._calls[0].get(name, []), self._calls[1].get(name, [])
+        if len(now) >= len(was):
+            return []
+        moved = any(self.effects[effect(b)] > self.written[effect(b)] for b in bindings(fn) if effect(b))
+        gone = next((b for b in was if b not in now and not self._stays(b, now)), was[0])
+        return [] if moved else [Loss(gone, f"a call of {name!r}, which has effects, is gone")]
+
+    def _stays(self, call: e.Binding, now: list[e.Binding]) -> bool:
+        return any(new in now for new in self.successors.get(call, ()))
+
+    @cached_property
+    def _calls(self) -> tuple[dict[str, list[e.Binding]], dict[str, list[e.Binding]]]:
+        """The calls of each function before and after, but for those in functions that nothing calls."""
+        found: tuple[dict[str, list[e.Binding]], dict[str, list[e.Binding]]] = ({}, {})
+        for module, calls in zip((self.before, self.after), found, strict=True):
+            called = self._called if module is self.before else reached(module.functions)
+            for binding in (
+                b for n, fn in module.relax_functions.items() if n in called for b in bindings(fn)
+            ):
+                value = binding.value
+                if type(value) is e.Call and type(value.op) is e.GlobalVar:
+                    calls.setdefault(value.op.name, []).append(binding)
+        return found
+
+    @cached_property
+    def written(self) -> Counter[str]:
+        """How often each effect stood in the old module."""
+        return Counter(effect(b) for fn in self.before.relax_functions.values() for b in bindings(fn))
 
     @cached_property
     def _called(self) -> set[str]:

@@ -32,6 +32,7 @@ def lower_wildcards(module: IRModule, at: PassSite) -> IRModule:
     """
     if not allowed(module.attrs):
         return module
+    at.changes_visible = True
     attrs = {name: value for name, value in module.attrs.items() if name != WILDCARDS}
     plain = replace(module, attrs=type(module.attrs)(attrs))
     names = {name: _names(fn) for name, fn in module.relax_functions.items()}

@@ -20,6 +20,8 @@ from relax_explorer.core.ir.node import replace as with_fields
 from relax_explorer.core.ir.walk import all_blocks, sequences
 from relax_explorer.core.passes.contract import Pass, Record, Rewrite
 from relax_explorer.core.passes.kept_effects import Loss, losses
+from relax_explorer.core.passes.kept_memory import overwritten
+from relax_explorer.core.passes.kept_signatures import resigned
 from relax_explorer.core.passes.kept_types import vaguer
 from relax_explorer.core.passes.pass_order import refusal
 from relax_explorer.core.passes.properties import NORMALIZED, PROPERTIES, REGISTERED, Property, holding
@@ -287,9 +289,8 @@ def run_step(
         wrong = {q: problem for q, problem in checked if problem is not None}
         problems += wrong.values()
         if not site.drops_effects:
-            problems += [
-                _lost(step, loss) for loss in (*losses(module, new, site), *vaguer(module, new, site))
-            ]
+            found = (*losses(module, new, site), *vaguer(module, new, site), *resigned(module, new, site))
+            problems += [_lost(step, loss) for loss in (*found, *overwritten(module, new))]
     changed = new is not module
     new = with_record(new, step.of.name)
     waived = frozenset(site.waived)

@@ -60,6 +60,7 @@ def to_mixed_precision(
         if new is not fn:
             at.editor.replace(name, new)
             at.is_open = True
+            at.changes_visible |= bool(fp16_input_names)
     return at.editor.done()
 
 
