@@ -79,7 +79,12 @@ class Holding:
             is_number = isinstance(condition, c.SameDType) and isinstance(
                 getattr(values.get(guard.name), "value", None), int
             )
-            answer = Answer.YES if is_number else self.answer(guard.condition, values)  # it has any type
+            if is_number:  # it has the type that is wanted
+                answer = Answer.YES
+            elif guard.axis >= 0:  # a contract tells the rank first
+                answer = self.decide(condition)
+            else:
+                answer = self.answer(guard.condition, condition, values)
             self.note_decision(origin, guard, condition, answer, span)
             if answer is Answer.YES:
                 if not self.calls:  # else it holds for one of the calls that a body is looked at for
@@ -98,22 +103,24 @@ class Holding:
             values = self.learn(guard, values)
         return values, remains
 
-    def answer(self, stated: c.Condition, values: Values) -> Answer:
-        """Whether a condition about the variables of a contract holds; none does about an axis that a value does not have."""
+    def answer(self, stated: c.Condition, condition: c.Condition, values: Values) -> Answer:
+        """Whether a condition holds, which `stated` tells of the variables of a contract; none does about an axis that a value does not have."""
         axes = [self.decide(fact) for fact in self.axes_of(stated, values)]
         if Answer.NO in axes:
             return Answer.NO
-        found = self.decide(self.in_terms(stated, values))
+        found = self.decide(condition)
         return Answer.UNKNOWN if found is Answer.YES and Answer.UNKNOWN in axes else found
 
     def axes_of(self, stated: c.Condition, values: Values) -> list[p.PrimExpr]:
-        """That the axes exist of which a condition tells something."""
-        if not isinstance(stated, p.PrimExpr):
-            return []
-        named = [self.terms.parts[var] for var in p.free_vars(stated) if var in self.terms.parts]
-        wanted = [p.GT(self.terms.rank(name), p.IntImm(axis)) for name, axis in named]
-        facts = [self.in_terms(fact, values) for fact in wanted]
-        return [fact for fact in facts if isinstance(fact, p.PrimExpr)]
+        """That the axes exist of which a condition tells something, as far as this is not known of the values."""
+        facts: list[p.PrimExpr] = []
+        for var in p.free_vars(stated) if isinstance(stated, p.PrimExpr) else ():
+            name, axis = self.terms.parts.get(var, ("", -1))
+            value = values.get(name) if axis >= 0 else None
+            if value is not None and (value.dims is None or axis >= len(value.dims)):
+                rank = self.terms.rank(value.name) if value.dims is None else p.IntImm(len(value.dims))
+                facts.append(p.GT(rank, p.IntImm(axis)))
+        return facts
 
     def in_terms(self, condition: c.Condition, values: Values) -> c.Condition:
         """A condition about the variables of a contract as one about the values."""
@@ -265,7 +272,7 @@ class Holding:
     def missing(self, stated: c.Condition, values: Values) -> str:
         """The variable that does not have an axis of which a condition tells something; empty if there is none."""
         for var in p.free_vars(stated) if isinstance(stated, p.PrimExpr) else ():
-            if self.answer(p.GE(var, p.IntImm(0)), values) is Answer.NO:
+            if Answer.NO in map(self.decide, self.axes_of(var, values)):
                 return self.terms.parts[var][0]
         return ""
 

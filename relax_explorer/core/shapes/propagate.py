@@ -245,7 +245,7 @@ class _Walk(Holding):
         there: list[p.PrimExpr] = []
         if expr.test is not None:
             test, axes = self.in_terms(expr.test, self.scope), self.axes_of(expr.test, self.scope)
-            answer = self.answer(expr.test, self.scope)
+            answer = self.answer(expr.test, test, self.scope)
             if answer is not Answer.UNKNOWN:
                 return self.taken(expr.then if answer is Answer.YES else expr.otherwise)
             if isinstance(test, p.PrimExpr):
