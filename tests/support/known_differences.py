@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import relax_explorer as rxe
 from relax_explorer.core.diagnostics import Failure
@@ -16,7 +17,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.program.module import IRModule
 from tests.support import subject_tests as subject
 from tests.support.annotations import strip_binding_annotations
-from tests.support.oracle import Applied, Oracle
+from tests.support.oracle import Answer, Applied, Handle, Oracle
 from tests.support.pass_agreement import asked
 from tests.support.pass_variants import Variant
 from tests.support.same_forms import (
@@ -133,65 +134,126 @@ def reasons(oracle: Oracle, text: str | Applied, of: Variant) -> tuple[str, ...]
     `text` may be TVM's module after other passes, too.
     """
     known = [reason for reason in REASONS if not reason.passes or of.name in reason.passes]
+    difference = Difference(oracle, text, of)
     for reason in known:
-        if _explain(oracle, text, of, [reason]):
+        if difference.is_explained([reason]):
             return (reason.row,)
     known = [reason for reason in known if not reason.ill_formed]
-    if not _explain(oracle, text, of, known):
+    if not difference.is_explained(known):
         return ()
     for reason in list(known):
         fewer = [other for other in known if other is not reason]
-        if _explain(oracle, text, of, fewer):
+        if difference.is_explained(fewer):
             known = fewer
     return tuple([reason.row for reason in known])
 
 
 def explains(oracle: Oracle, text: str | Applied, of: Variant, row: str) -> bool:
     """True if a row alone explains the difference, if there is one."""
-    return any(_explain(oracle, text, of, [reason]) for reason in REASONS if reason.row == row)
+    difference = Difference(oracle, text, of)
+    return any(difference.is_explained([reason]) for reason in REASONS if reason.row == row)
 
 
-def _explain(oracle: Oracle, text: str | Applied, of: Variant, about: list[Reason]) -> bool:
-    """True if both results are equal without the subjects of these rows."""
-    try:
-        given = rxe.normalize(rxe.parse(text if isinstance(text, str) else text.text))
-        before = _chain(given, [reason.program for reason in about])
-        if before is not given:
-            before = rxe.normalize(rxe.parse(_read_back(before.script())))
+@dataclass
+class Difference:
+    """The results of a pass for one program. Most rows change neither the program nor a result, so that both are made once."""
+
+    oracle: Oracle
+    text: str | Applied
+    of: Variant
+
+    @cached_property
+    def given(self) -> IRModule:
+        """The program."""
+        return _normal(self.text if isinstance(self.text, str) else self.text.text)
+
+    @cached_property
+    def mine(self) -> IRModule:
+        """Our result."""
+        return self._ours(self.given, {})
+
+    @cached_property
+    def answer(self) -> Answer[Applied]:
+        """TVM's answer."""
+        return self.oracle.apply(asked(self.text), [self.of.in_tvm])
+
+    @cached_property
+    def theirs(self) -> IRModule:
+        """TVM's result."""
+        return _normal(self.answer.get().text)
+
+    @cached_property
+    def theirs_unannotated(self) -> IRModule:
+        """TVM's result, with StructInfo of bindings that is derived again."""
+        return _normal(strip_binding_annotations(self.answer.get().text))
+
+    @cached_property
+    def is_none(self) -> bool:
+        """True if both results are equal as they are."""
+        return self._is_equal(self.mine, self.theirs, self.answer.get().handle)
+
+    def is_explained(self, about: list[Reason]) -> bool:
+        """True if both results are equal without the subjects of these rows."""
+        try:
+            return self._without(about)
+        except Failure:
+            return False
+
+    def _without(self, about: list[Reason]) -> bool:
+        before = _chain(self.given, [reason.program for reason in about])
         options = {key: value for reason in about for key, value in reason.options.items()}
-        mine = rxe.apply_pass(before, of.name, **of.options, **options)
-        answer = oracle.apply(asked(text) if before is given else before.script(), [of.in_tvm])
+        is_same = before is self.given
+        if not is_same:
+            before = _normal(_read_back(before.script()))
+        is_plain = is_same and not options
+        ours = self.mine if is_plain else self._ours(before, options)
+        answer = self.answer if is_same else self.oracle.apply(before.script(), [self.of.in_tvm])
         if not answer.ok:
             return False
-        theirs: Applied = answer.get()
+        theirs = answer.get()
         if any(reason.ill_formed for reason in about):
-            return not oracle.well_formed(theirs.handle).get().well_formed
-        if any(reason.is_wrong for reason in about) and not _is_wrong(oracle, text, of):
+            return not self.oracle.well_formed(theirs.handle).get().well_formed
+        if any(reason.is_wrong for reason in about) and not self._is_wrong():
             return False
-        stripped = any(reason.unannotated for reason in about)
-        result = rxe.normalize(rxe.parse(strip_binding_annotations(theirs.text) if stripped else theirs.text))
-        mine = _chain(mine, [reason.ours for reason in about])
+        is_bare = any(reason.unannotated for reason in about)
+        if is_same:
+            result = self.theirs_unannotated if is_bare else self.theirs
+        else:
+            result = _normal(strip_binding_annotations(theirs.text) if is_bare else theirs.text)
+        mine = _chain(ours, [reason.ours for reason in about])
         changed = _chain(result, [reason.theirs for reason in about])
-    except Failure:
-        return False
-    if rxe.structural_equal(mine, changed, map_free_vars=True):
-        return True
-    as_it_was = changed is result and not stripped
-    if not as_it_was and len(result.relax_functions) == len(result.functions):
-        return False
-    # There a declared purity is the same as none, and the regions of blocks may be left out.
-    equal = oracle.equal(mine.script(), theirs.handle if as_it_was else changed.script())
-    return equal.ok and equal.get().mapped
+        as_it_was = changed is result and not is_bare
+        if is_plain and mine is ours and as_it_was:
+            return self.is_none
+        return self._is_equal(mine, changed, theirs.handle if as_it_was else None)
+
+    def _ours(self, program: IRModule, options: dict[str, object]) -> IRModule:
+        result: IRModule = rxe.apply_pass(program, self.of.name, **self.of.options, **options)
+        return result
+
+    def _is_equal(self, mine: IRModule, theirs: IRModule, handle: Handle | None) -> bool:
+        """True if two results are equal. TVM has a `handle` for its own, unless that was changed."""
+        if rxe.structural_equal(mine, theirs, map_free_vars=True):
+            return True
+        if handle is None and len(theirs.relax_functions) == len(theirs.functions):
+            return False
+        # There a declared purity is the same as none, and the regions of blocks may be left out.
+        equal = self.oracle.equal(mine.script(), handle or theirs.script())
+        return equal.ok and equal.get().mapped
+
+    def _is_wrong(self) -> bool:
+        """True if TVM's result for the program itself is not well-formed."""
+        return not self.oracle.well_formed(self.answer.get().handle).get().well_formed
+
+
+def _normal(text: str) -> IRModule:
+    module: IRModule = rxe.normalize(rxe.parse(text))
+    return module
 
 
 def _read_back(text: str) -> str:
     """A text without a part that TVM prints but does not read: types of `alloc_tensor`, which follow from its operands."""
     return re.sub(r"(R\.builtin\.alloc_tensor\(.*), ty_args=\(R\.Tensor\(.*\),\)\)", r"\1)", text)
-
-
-def _is_wrong(oracle: Oracle, text: str | Applied, of: Variant) -> bool:
-    """True if TVM's result for the program itself is not well-formed."""
-    return not oracle.well_formed(oracle.apply(asked(text), [of.in_tvm]).get().handle).get().well_formed
 
 
 def _chain(module: IRModule, changes: Iterable[Change]) -> IRModule:
