@@ -361,6 +361,8 @@ def test_a_length_that_is_asserted_tells_that_its_axis_exists() -> None:
         "x.rank == 1",
         "x.dim(1) >= 0 never holds: x is Tensor([x.dim(0)], int8); an assertion of the program asks for it",
     ]
+    inner = "@g = fn(v : Tensor(?, int8)) : Tensor(?, int8) { assert v.dim(1) >= 0; v }\n"
+    assert left_of(inner + x + "assert x.rank >= 2; let z = @g(x)", True) == ["v.dim(1) >= 0", "x.rank >= 2"]
     both = "let a : Tensor([n, m], int8) = ..; let b : Tensor([n], int8) = ..; assert a.dim(1) >= b.dim(1)"
     assert left_of(both) == [
         "a.dim(1) >= b.dim(1) never holds: b is Tensor([n], int8); an assertion of the program asks for it"
