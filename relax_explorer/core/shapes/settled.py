@@ -14,6 +14,7 @@ from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.shapes.assumptions import Assumptions
 from relax_explorer.core.shapes.conditions import fits_without_lengths
+from relax_explorer.core.shapes.machine_checks import is_lowered
 from relax_explorer.core.shapes.origins import owner_name
 from relax_explorer.core.shapes.residual import (
     ARGUMENTS,
@@ -37,8 +38,8 @@ _KINDS = {codes.MAYBE_ARGUMENT: ARGUMENTS, codes.MAYBE_RETURN: RESULT}
 def settled(module: IRModule, problems: Iterable[Diagnostic]) -> list[Diagnostic]:
     """The problems of a normalized module, with what its facts settle.
 
-    Warnings about arguments and results go if these are proved to fit. Checks that facts refute are problems of their own,
-    also beside errors: what inference refuses has no lengths, and so contradicts nothing.
+    Warnings about arguments and results go if these are proved to fit, or if a shape heap holds the lengths. Checks that facts
+    refute are problems of their own, also beside errors: what inference refuses has no lengths, and so contradicts nothing.
     """
     items = list(problems)
     if any(item.code is internal.OWN_FAULT for item in items):
@@ -118,16 +119,18 @@ def _labels(module: IRModule, check: ShapeCheck) -> Iterator[Label]:
 def _proved(
     module: IRModule, checks: Sequence[ShapeCheck], failing: Sequence[ShapeCheck]
 ) -> set[tuple[str, object]]:
-    """Calls and results whose lengths fit or never fit, by kind and span."""
+    """Calls and results whose lengths fit or never fit, by kind and span. Types do not tell what a shape heap holds."""
     answers: dict[tuple[str, int], set[Answer]] = {}
     for check in checks:
         answers.setdefault((check.kind, id(check.place)), set()).add(check.answer)
     refuted = {(check.kind, id(check.place)) for check in failing}
     found: set[tuple[str, object]] = set()
-    for kind, place, span, pairs in _places(module):
+    lowered = {id(fn) for fn in module.relax_functions.values() if is_lowered(fn)}
+    for fn, kind, place, span, pairs in _places(module):
         if span is None:
             continue
-        is_proved = answers.get((kind, id(place))) == {Answer.YES} and all(
+        is_proved = answers.get((kind, id(place))) == {Answer.YES} or id(fn) in lowered
+        is_proved = is_proved and all(
             have is not None and want is not None and fits_without_lengths(have, want) for have, want in pairs
         )
         if is_proved or (kind, id(place)) in refuted:
@@ -143,13 +146,13 @@ def _key(span: Span | None) -> object:
 _Pair = tuple[s.StructInfo | None, s.StructInfo | None]
 
 
-def _places(module: IRModule) -> Iterator[tuple[str, object, Span | None, list[_Pair]]]:
-    """The calls of functions of the module, and the results: what there is, and what is wanted."""
+def _places(module: IRModule) -> Iterator[tuple[e.Function, str, object, Span | None, list[_Pair]]]:
+    """The calls of functions of the module, and the results, by function: what there is, and what is wanted."""
     for fn in module.relax_functions.values():
         inside = [b for b in bindings(fn) if b.value.span is not None]
         for owner in (fn, *[b.value for b in inside if isinstance(b.value, e.Function)]):
             yield (
-                RESULT, owner, (owner.body if owner.body.span else owner).span,
+                fn, RESULT, owner, (owner.body if owner.body.span else owner).span,
                 [(owner.body.struct_info, owner.ret_struct_info)],
             )  # fmt: skip
         for binding in inside:
@@ -164,4 +167,4 @@ def _places(module: IRModule) -> Iterator[tuple[str, object, Span | None, list[_
                     (a.struct_info, q.struct_info) for a, q in zip(call.args, callee.params, strict=True)
                 ]
                 for span in (call.span, *operand_spans(call.span)):
-                    yield ARGUMENTS, binding, span, pairs
+                    yield fn, ARGUMENTS, binding, span, pairs
