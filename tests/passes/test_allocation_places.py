@@ -86,3 +86,48 @@ def test_a_module_without_devices_means_the_first_one_of_a_kind() -> None:
     )
     lowered = rxe.run_pipeline(rxe.parse(text), "RemovePurityChecking,LowerRuntimeBuiltin")
     assert 'R.call_packed("vm.builtin.to_device", x, 2, 1, R.str("global"), ' in lowered.script()
+
+
+BUILD = ("default_build", "zero,default_build")
+
+
+@pytest.mark.parametrize("build", BUILD)
+@pytest.mark.parametrize("place", PLACES)
+def test_programs_with_devices_are_built(place: str, build: str) -> None:
+    text = TEXT.replace("PLACE", place).replace(
+        "return a", "b = R.exp(a)\n        c = R.sin(b)\n        d = R.exp(c)\n        return (a, d)"
+    )
+    module = rxe.normalize(rxe.parse(text))
+    for step in steps(build):
+        outcome = run_step(step, module)
+        assert not [item for item in outcome.problems if item.is_error], step
+        module = outcome.module
+
+
+ALLOCATIONS = {
+    "builtin": "a = R.builtin.alloc_tensor(R.shape([2, 3]), R.dtype('float32'), NUMBER, R.str('global'))",
+    "memory": "a = R.memory.alloc_tensor(s, 0, R.shape([2, 3]), R.dtype('float32'), NUMBER)",
+    "vm": "a = R.vm.alloc_tensor(s, 0, R.shape([2, 3]), R.dtype('float32'), NUMBER)",
+}
+NUMBERS = {
+    0: "llvm:0:global",
+    1: "cuda:0:global.texture",
+    2: "llvm:1:global",
+    3: "cuda:1:shared",
+    4: "",
+    -1: "",
+}
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+@pytest.mark.parametrize("kind", ALLOCATIONS)
+def test_a_new_tensor_lies_on_the_device_of_its_number(kind: str, number: int) -> None:
+    text = TEXT.replace("PLACE", "").replace('"float32")):', '"float32"), s: R.Object):')
+    text = text.replace("a = R.add(x, x)", ALLOCATIONS[kind].replace("NUMBER", str(number)))
+    (line,) = [
+        line for line in rxe.normalize(rxe.parse(text)).script().splitlines() if "alloc_tensor" in line
+    ]
+    found = re.search(r'vdevice="([^"]*)"', line)
+    assert (found[1] if found else "") == NUMBERS[number]
+    alone = re.sub(r"    I\.module_global_infos\(.*?\}\)\n", "", text, flags=re.S)
+    assert "vdevice" not in rxe.normalize(rxe.parse(alone)).script()

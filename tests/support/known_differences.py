@@ -95,7 +95,7 @@ ANNOTATED = LIFTING | {"RemovePurityChecking", "TopologicalSort", "ConvertLayout
 LENGTHS = frozenset({"RemoveUnusedParameters", "FuseTIR"})
 DECOMPOSITIONS = frozenset({"DecomposeOpsForInference", "DecomposeOpsForTraining"})
 PER_FUNCTION = PATTERNS | {"FoldConstant", "InlinePrivateFunctions", "RemoveUnusedParameters"}
-PLACED = frozenset({"LowerAllocTensor", "LowerRuntimeBuiltin"})
+PLACED = frozenset({"CallTIRRewrite", "LowerAllocTensor", "LowerRuntimeBuiltin"})
 DERIVING = frozenset({"FoldConstant", "FastMathTransform", "RunCodegen", "FuseTIR", "KillAfterLastUse"})
 DEAD = CLEANING | PATTERNS | {"DeadCodeElimination", "FoldConstant", "MergeCompositeFunctions", "RunCodegen"}
 

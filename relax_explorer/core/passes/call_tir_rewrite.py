@@ -84,6 +84,8 @@ def _allocation(info: s.StructInfo, at: PassSite, call: e.Call) -> e.Call:
     assert isinstance(info, s.TensorStructInfo)  # inference accepts only tensors of written shape and dtype
     assert info.dims is not None
     assert info.dtype is not None
+    if info.vdevice is None and "vdevice" in at.editor.global_infos:
+        at.is_open = True  # the tensor lies on the first device, as inference tells
     device, scope = _place(info, at)
     args = (m.shape(info.dims), m.element_type(info.dtype), m.number(device), m.text(scope))
     value = m.operation("relax.builtin.alloc_tensor", args, info, call)

@@ -206,5 +206,5 @@ def describe(info: s.StructInfo) -> str:
     text = str(info)
     if not isinstance(info, s.TupleStructInfo):
         return text
-    text = re.sub(r"(?<![\w=])(\d+)(?![\w\"])", r"T.int64(\1)", text)
+    text = re.sub(r"(?<![\w=:])(\d+)(?![\w\"])", r"T.int64(\1)", text)
     return text.replace("R.Tuple(", "T.Tuple(")

@@ -45,6 +45,17 @@ def find_device(device: VDevice, written: Iterable[object]) -> tuple[int, object
     return None
 
 
+def numbered_device(at: Site, number: int) -> VDevice | None:
+    """The device with a number among those of the module. None if it has none there."""
+    devices = at.places.get("vdevice", ())
+    declared = declared_devices(devices) if isinstance(devices, tuple) else []
+    if not 0 <= number < len(declared) == len(devices):
+        return None
+    kind, _, scope = declared[number]
+    same_kind = [other.kind for other in declared[:number]].count(kind)
+    return VDevice(kind, str(same_kind), scope)
+
+
 def spread(info: s.StructInfo) -> Sharding | None:
     """The sharding of a distributed tensor; None for any other StructInfo."""
     where = info.vdevice if isinstance(info, s.TensorStructInfo) else None

@@ -10,6 +10,7 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import INT64, DType
 from relax_explorer.core.ops.kit import rules
 from relax_explorer.core.ops.kit.decl import Function, Op, Phase, Prim, Shape, Site, Stops, Value, operand
+from relax_explorer.core.ops.kit.devices import numbered_device
 from relax_explorer.core.ops.kit.te import Tensor
 
 _DEVICE = "number of the device among the module's; -1 is the host"
@@ -75,6 +76,15 @@ def need_device(at: Site, info: s.StructInfo | None, name: str) -> None:
         raise at.fail(codes.BAD_ATTRIBUTE, text, **{name: f"this is {number}"})
 
 
+def placed(at: Site, info: s.StructInfo, device: s.StructInfo) -> s.StructInfo:
+    """A new tensor on the device with this number, if the module names its devices."""
+    if not at.places or not isinstance(info, s.TensorStructInfo) or info.vdevice is not None:
+        return info
+    number = device.value if isinstance(device, s.PrimStructInfo) else None
+    place = numbered_device(at, number.value) if isinstance(number, p.IntImm) else None
+    return info if place is None else s.TensorStructInfo(info.shape, info.dtype, info.ndim, place)
+
+
 def need_offset(at: Site, info: s.StructInfo | None, name: str) -> p.PrimExpr | None:
     """Refuse an offset in bytes below 0."""
     offset = need_scalar(at, info, name)
@@ -129,7 +139,8 @@ class BuiltinAllocTensor(Lowered, name="relax.builtin.alloc_tensor"):
                 shape="write R.shape([…])",
             )
         need_lengths(at, dims)
-        return at.call.sinfo_args[0] if at.call.sinfo_args else s.TensorStructInfo(dims.values, element_dtype)
+        info = at.call.sinfo_args[0] if at.call.sinfo_args else s.TensorStructInfo(dims.values, element_dtype)
+        return placed(at, info, runtime_device_index)
 
 
 class AllocStorage(Lowered):
@@ -237,11 +248,12 @@ class MemoryAllocTensor(AllocTensor, name="relax.memory.alloc_tensor"):
     ) -> s.StructInfo:
         """The given shape and dtype; a shape held by a variable stays that variable."""
         lengths, element_dtype = AllocTensor._check(at, storage, offset, shape, runtime_device_ind, True)
-        return (
+        info = (
             rules.of_shape(at, "shape", element_dtype)
             if lengths.values is None
             else s.TensorStructInfo(lengths.values, element_dtype)
         )
+        return placed(at, info, runtime_device_ind)
 
 
 class VmAllocTensor(AllocTensor, name="relax.vm.alloc_tensor"):
@@ -263,7 +275,8 @@ class VmAllocTensor(AllocTensor, name="relax.vm.alloc_tensor"):
     ) -> s.StructInfo:
         """The given shape and dtype, as far as the shape is known."""
         lengths, element_dtype = AllocTensor._check(at, storage, offset, shape, runtime_device_ind, False)
-        return s.TensorStructInfo(lengths.values, element_dtype, lengths.ndim)
+        info = s.TensorStructInfo(lengths.values, element_dtype, lengths.ndim)
+        return placed(at, info, runtime_device_ind)
 
 
 class Killed(Lowered):
