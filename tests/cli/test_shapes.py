@@ -423,3 +423,15 @@ def main(x: R.Tensor(("n",), "float32")):
         (8, "match_cast"): ["outer", "inner"],
         (11, "match_cast"): [],
     }
+
+
+def test_relay_programs_have_a_command_of_their_own(tmp_path: Path) -> None:
+    program = tmp_path / "one.relay"
+    program.write_text("add(1, 2)\n")
+    done = rxe_cli("shapes", str(program))
+    assert done.exit_code == 2
+    assert "`relax-explorer relations` solves its types" in done.stderr
+    program.write_text("def @g(%a : Tensor[(n, 2), int8]) { %a }\n@g(Constant(1, (4, 2), int8))\n")
+    done = rxe_cli("relations", str(program))
+    assert (done.exit_code, done.stderr.count("warning[RX0606]")) == (1, 1)
+    assert "one.relay:2:4" in done.stderr

@@ -10,8 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn
 
+from relax_explorer.core.arith.prove import Answer, equal
 from relax_explorer.core.codes import relations as codes
 from relax_explorer.core.diagnostics import Code, Report
+from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import dtype
 from relax_explorer.core.relations import program as r
 from relax_explorer.core.relations.kind_check import wrong_kinds
@@ -100,6 +102,9 @@ class _Inference:
         self.variables: list[r.Variable] = []
         self.begun: set[str] = set()
         self.reported: set[int] = set()
+        self.open_places: list[
+            tuple[p.PrimExpr, p.PrimExpr, object]
+        ] = []  # dimensions that may differ, and where
 
     def whole(self) -> Typed:
         """Functions in order, then the last expression; then what is left open."""
@@ -154,6 +159,15 @@ class _Inference:
                     f"the type of {hole.why} stays unknown",
                     hole.place,
                     help=f"Annotate {hole.why}." if hole.why.startswith("%") else codes.ANNOTATION_NEEDED.fix,
+                )
+        for a, b, place in self.open_places:
+            one, other = self.solver.dim(a), self.solver.dim(b)
+            if equal(one, other) is not Answer.YES:
+                self.report.say(
+                    codes.ANNOTATION_NEEDED,
+                    f"it is not known whether the dimensions {one} and {other} are equal",
+                    place,
+                    help="Write the same dimension, or a type parameter: def @f<n : ShapeVar>(…) has another n at each call.",
                 )
         for item in self.solver.items:
             if item.outcome is Outcome.UNKNOWN:
@@ -290,8 +304,10 @@ class _Inference:
     def same(self, wanted: Type, have: Type, place: object, what: str) -> None:
         """Unify two types; report a difference at a place."""
         shown = self.solver.resolved(wanted), self.solver.resolved(have)
+        before = len(self.solver.open_dims)
         try:
             self.solver.unify(wanted, have)
+            self.open_places += [(a, b, place) for a, b in self.solver.open_dims[before:]]
         except Infinite as error:
             self.report.say(codes.INFINITE_TYPE, str(error), place, help=codes.INFINITE_TYPE.fix)
         except Mismatch as error:

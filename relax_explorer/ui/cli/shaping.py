@@ -11,7 +11,7 @@ from relax_explorer.core.arith.prove import Answer
 from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
-from relax_explorer.core.notations import CONTRACTS, is_contract
+from relax_explorer.core.notations import CONTRACTS, HOLDS, RELATIONS, is_contract
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.check_costs import Costs, Site, Spent, check_costs
 from relax_explorer.core.shapes.given import read_conditions
@@ -40,8 +40,7 @@ def shapes(
         if any((func, passes, stage, proved, given, why, what_if, run, input_, shape, packed)):
             raise click.UsageError(f"a file with contracts takes {contracts.OPTIONS} and --format only")
         return contracts.print_contracts(input, wanted, format)
-    if wanted != contracts.Wanted():
-        raise click.UsageError(f"{contracts.OPTIONS} are for files with contracts, *{CONTRACTS}")
+    _require_a_module(input, wanted)
     if (input_ or shape or packed) and not run:
         raise click.UsageError("--input, --shape and --packed need --run")
     register_files(packed)
@@ -68,6 +67,14 @@ def shapes(
     if failed is not None:
         raise failed  # behind what was measured up to there
     return output.FOUND if any(check.answer is Answer.NO for check in checks) else output.OK
+
+
+def _require_a_module(input: str, wanted: contracts.Wanted) -> None:
+    """Raise UsageError for a program of Relay, and for options that only files with contracts take."""
+    if input.endswith(RELATIONS):
+        raise click.UsageError(f"{input} is {HOLDS[RELATIONS]}; `relax-explorer relations` solves its types")
+    if wanted != contracts.Wanted():
+        raise click.UsageError(f"{contracts.OPTIONS} are for files with contracts, *{CONTRACTS}")
 
 
 def _asked(
