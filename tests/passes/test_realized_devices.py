@@ -92,6 +92,31 @@ class Module:
 """
 
 
+RECURSIVE = """
+@I.ir_module
+class Module:
+    I.module_global_infos({"vdevice": [I.vdevice("llvm"), I.vdevice("cuda", 0)]})
+    @R.function
+    def main(x: R.Tensor((2, 3), "float32"), u: R.Tensor((), "bool")) -> R.Tensor((2, 3), "float32"):
+        cls = Module
+        if u:
+            c = R.hint_on_device(x, R.cuda(0))
+            r = cls.%s(c, u)
+        else:
+            r = x
+        return r
+
+    @R.function(private=True)
+    def other(x: R.Tensor((2, 3), "float32"), u: R.Tensor((), "bool")) -> R.Tensor((2, 3), "float32"):
+        cls = Module
+        if u:
+            r = cls.main(x, u)
+        else:
+            r = x
+        return r
+"""
+
+
 def program(body: str, devices: str = TWO) -> str:
     lines = "\n".join(f"            {line.strip()}" for line in body.split(";"))
     return PROGRAM % (devices, lines, "c", "c")
@@ -158,6 +183,40 @@ def test_an_annotation_that_names_a_device_stays() -> None:
     module = realized(program(body))
     places = [getattr(param.struct_info, "vdevice", None) for param in module["main"].params]
     assert [str(place) for place in places] == ["cuda:0", "cuda:0", "None"]
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_inferred_devices_that_were_written_are_inferred_again(name: str) -> None:
+    """A printed program has an annotation for each value. The hints move it nevertheless."""
+    module = rxe.normalize(rxe.parse(TEXTS[name]))
+    printed = rxe.apply_pass(rxe.normalize(rxe.parse(module.script())), "RealizeVDevice")
+    assert rxe.structural_equal(printed, rxe.apply_pass(module, "RealizeVDevice"))
+
+
+def test_an_annotation_of_a_result_gives_way_to_a_hint(oracle: Oracle) -> None:
+    body = 'k: R.Tensor((2, 3), "float32", "llvm:0") = R.to_vdevice(x, "llvm:0"); a = R.hint_on_device(k, R.cuda(0)); '
+    text = program(body + 'c: R.Tensor((2, 3), "float32") = R.exp(a)')
+    text = text.replace(
+        'z: R.Tensor((2, 3), "float32"))',
+        'z: R.Tensor((2, 3), "float32")) -> R.Tensor((2, 3), "float32", "llvm:0")',
+    )
+    text = text.replace("return (c,)", "return c")
+    assert compare(oracle, text, ("RealizeVDevice", {})).kind == "agree"
+    assert str(realized(text)["main"].ret_struct_info.vdevice) == "cuda:0:global"
+
+
+@pytest.mark.parametrize("callee", ["main", "other"])
+def test_a_recursive_function_keeps_its_return_annotation(oracle: Oracle, callee: str) -> None:
+    text = RECURSIVE % callee
+    outcome = compare(oracle, text, ("RealizeVDevice", {}))
+    assert outcome.kind == "agree", outcome.details
+    assert str(realized(text)["main"].ret_struct_info) == 'R.Tensor((2, 3), dtype="float32")'
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_every_promise_of_the_contract_holds(name: str) -> None:
+    """A copy to a device is a builtin that was not there before."""
+    rxe.run_pipeline(rxe.normalize(rxe.parse(TEXTS[name])), "RealizeVDevice")
 
 
 @pytest.mark.parametrize(

@@ -6,13 +6,14 @@ from collections import deque
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from relax_explorer.core.check.call_graph import call_graph, components, is_recursive
 from relax_explorer.core.check.normalize import normalize_with
 from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure, Label
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.attrs import Attrs
-from relax_explorer.core.ir.facts import variables
+from relax_explorer.core.ir.facts import free_variables, variables
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.substitute import Substitution
 from relax_explorer.core.ir.tensor_place import (
@@ -24,13 +25,22 @@ from relax_explorer.core.ir.tensor_place import (
 from relax_explorer.core.ir.walk import bindings, map_blocks, map_sequences, sequences
 from relax_explorer.core.ops.kit.devices import declared_devices
 from relax_explorer.core.passes.contract import PassSite, module_pass
-from relax_explorer.core.passes.properties import NORMAL_FORM, SHAPES_LOWERED
+from relax_explorer.core.passes.properties import (
+    BUILTINS_LOWERED,
+    CANONICAL_BINDINGS,
+    NORMAL_FORM,
+    SHAPES_LOWERED,
+)
 from relax_explorer.core.program.module import IRModule
 
 _HINT, _MOVE = e.op_ref("relax.hint_on_device"), e.op_ref("relax.to_vdevice")
 
 
-@module_pass("RealizeVDevice", requires=[NORMAL_FORM], invalidates=[SHAPES_LOWERED])
+@module_pass(
+    "RealizeVDevice",
+    requires=[NORMAL_FORM],
+    invalidates=[CANONICAL_BINDINGS, BUILTINS_LOWERED, SHAPES_LOWERED],
+)
 def realize_vdevice(module: IRModule, at: PassSite) -> IRModule:
     """Turn each `hint_on_device` into a copy to the device, or into a plain copy of a value that lies there already.
 
@@ -40,10 +50,13 @@ def realize_vdevice(module: IRModule, at: PassSite) -> IRModule:
     Raises Failure for a hint of a device that the module does not declare, and for operands on different devices.
     """
     devices = _Devices(module)
+    graph = call_graph(module)
+    recursive = {name for group in components(graph) if is_recursive(group, graph) for name in group}
     for name, fn in module.relax_functions.items():
-        placed = _Placed(_places(fn, devices), devices).function(fn)
-        if placed is not fn:
-            at.editor.replace(name, replace(placed, body=_followed(placed.body)))
+        places = _places(fn, devices)
+        if _Placed(places, devices).function(fn) is not fn:
+            following = _following(fn, name in recursive)
+            at.editor.replace(name, _Placed(places, devices).function(following))
     changed = at.editor.done()
     if changed is module:
         return module
@@ -149,10 +162,18 @@ def _read(value: e.Expr) -> Iterable[e.Var]:
 
 def _note(known: dict[e.Var, VDevice], var: e.Var, info: s.StructInfo | None) -> None:
     """Note the device of a variable if its StructInfo has one."""
+    device = _device(info)
+    if device is not None:
+        known.setdefault(var, device)
+
+
+def _device(info: s.StructInfo | None) -> VDevice | None:
+    """The device of a tensor, or of the first one in a tuple."""
     while isinstance(info, s.TupleStructInfo) and info.fields:
         info = info.fields[0]
-    if isinstance(info, s.TensorStructInfo) and isinstance(info.vdevice, VDevice):
-        known.setdefault(var, info.vdevice)
+    return (
+        info.vdevice if isinstance(info, s.TensorStructInfo) and isinstance(info.vdevice, VDevice) else None
+    )
 
 
 def _spread(
@@ -179,7 +200,7 @@ class _Placed(Substitution):
         self.places, self.devices = places, devices
 
     def signature(self, fn: e.Function) -> e.Function:
-        """A function with placed parameters. Its result follows from them."""
+        """A function with placed parameters."""
         params = []
         for param in fn.params:
             device = self.places.get(param)
@@ -190,7 +211,7 @@ class _Placed(Substitution):
             params.append(new)
         if all(new is old for new, old in zip(params, fn.params, strict=True)):
             return fn
-        return replace(fn, params=tuple(params), ret_struct_info=None, struct_info=None)
+        return replace(fn, params=tuple(params), struct_info=None)
 
     def call(self, call: e.Call) -> e.Expr:
         new = super().call(call)
@@ -214,17 +235,30 @@ def _on(info: s.StructInfo | None, device: VDevice) -> s.StructInfo | None:
     return info
 
 
-def _followed(seq: e.SeqExpr) -> e.SeqExpr:
-    """A sequence whose bindings take their devices from their operands, unless an annotation names one."""
+def _following(fn: e.Function, is_recursive: bool) -> e.Function:
+    """A function whose values take their devices from their operands. An annotation stays if only it names a device.
+
+    That of the result stays in a recursive function, which needs it.
+    """
+    values = {binding.var: binding.value for binding in bindings(fn)}
 
     def change(binding: e.Binding) -> e.Binding:
-        known: dict[e.Var, VDevice] = {}
-        if binding.var is not None:
-            _note(known, binding.var, binding.annotation)
-        binding = map_sequences(binding, _followed)
-        return binding if known else replace(binding, annotation=None)
+        value = binding.value
+        if type(value) is e.Function:
+            binding = replace(binding, value=_following(value, binding.var in free_variables(value)))
+        elif type(value) is e.If:
+            binding = map_sequences(binding, lambda seq: map_blocks(seq, change))
+        return binding if is_told(binding.annotation, value) else replace(binding, annotation=None)
 
-    return map_blocks(seq, change)
+    def is_told(info: s.StructInfo | None, value: e.Expr) -> bool:
+        return _device(info) is not None and _device(value.struct_info) is None
+
+    result = fn.body.body
+    value = values.get(result, result) if isinstance(result, e.Var) else result
+    keeps = is_recursive or is_told(fn.ret_struct_info, value)
+    return replace(
+        fn, body=map_blocks(fn.body, change), ret_struct_info=fn.ret_struct_info if keeps else None
+    )
 
 
 def _without_moves(old: e.Function, new: e.Function) -> e.Function:
