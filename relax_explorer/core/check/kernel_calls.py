@@ -18,7 +18,7 @@ from relax_explorer.core.tir.stmt import PrimFunc
 
 
 def violations(module: IRModule) -> Iterator[Diagnostic]:
-    """Every direct call of a PrimFunc that fills buffers, unless the module is lowered."""
+    """Every direct call of a PrimFunc that fills buffers, unless the module is lowered, or the function is forced to be pure."""
     prim_funcs = [(name, fn) for name, fn in module.functions.items() if type(fn) is PrimFunc]
     kernels = {name for name, fn in prim_funcs if fn.ret_type is None or has_effect(fn)}
     if not kernels:
@@ -27,6 +27,7 @@ def violations(module: IRModule) -> Iterator[Diagnostic]:
     operators = set()
     for fn in module.relax_functions.values():
         callees = Callees()
+        is_forced = bool(fn.attrs.get("relax.force_pure"))  # as CallTIRRewrite needs it
         for binding in bindings(fn):
             value = binding.value
             if type(value) is not e.Call:
@@ -35,7 +36,7 @@ def violations(module: IRModule) -> Iterator[Diagnostic]:
                 operators.add(value.op)
             else:
                 callee = callees.of(value.op)
-                if type(callee) is e.GlobalVar and callee.name in kernels:
+                if type(callee) is e.GlobalVar and callee.name in kernels and not is_forced:
                     direct_calls.append(_direct(callee.name, value, binding))
     if not any(map(_is_of_lowered_programs, operators)) and not claims_lowered(module):
         yield from direct_calls

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -96,10 +96,13 @@ def _with_moments(build: BlockBuilder, norm: e.Call, mean: e.Expr, variance: e.E
 
 def layer_norm(build: BlockBuilder, norm: e.Call, name: str) -> e.Expr | None:
     """A layer norm as a mean, a variance and arithmetic."""
-    x, scale, offset = norm.args
+    x, *parameters = norm.args
     axes = norm.attrs["axes"]
-    if not is_known(x):
+    between = _unnormalized(x, axes)
+    if between is None:
         return None
+    # The parameters have the normalized axes only.
+    scale, offset = [call("relax.expand_dims", arg, axis=between) if between else arg for arg in parameters]
     centred = call("relax.subtract", x, call("relax.mean", x, axis=axes, keepdims=True))
     variance = call("relax.variance", x, axis=axes, keepdims=True)
     deviation = call("relax.sqrt", call("relax.add", variance, _constant(norm.attrs["epsilon"], norm)))
@@ -109,6 +112,17 @@ def layer_norm(build: BlockBuilder, norm: e.Call, name: str) -> e.Expr | None:
     if norm.attrs["center"]:
         result = call("relax.add", result, offset)
     return build.informed(result)
+
+
+def _unnormalized(x: e.Expr, axes: Sequence[int]) -> list[int] | None:
+    """The axes behind the first of `axes` that are none of them, counted from it. None if they are not known, or not in order."""
+    info = x.struct_info
+    if not isinstance(info, s.TensorStructInfo) or not is_known(x):
+        return None
+    of = [axis % info.ndim for axis in axes]
+    if of != sorted(of):
+        return None
+    return [axis - of[0] for axis in range(of[0], info.ndim) if axis not in of]
 
 
 def tensor_to_shape(build: BlockBuilder, conversion: e.Call, name: str) -> e.Expr | None:

@@ -13,11 +13,11 @@ from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.walk import all_dims, operands, sequences
 from relax_explorer.core.passes.cast_checks import bound_by_casts, is_proven, signature_dims
 from relax_explorer.core.passes.contract import PassSite, check_errors, function_pass
-from relax_explorer.core.passes.properties import NORMAL_FORM
+from relax_explorer.core.passes.properties import CANONICAL_BINDINGS, NORMAL_FORM
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
 
 
-@function_pass("ElideChecks", requires=[NORMAL_FORM])
+@function_pass("ElideChecks", requires=[NORMAL_FORM], invalidates=[CANONICAL_BINDINGS])
 def elide_checks(
     fn: e.Function,
     at: PassSite,

@@ -15,7 +15,7 @@ from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.passes.builtin_checks import without_proved
 from relax_explorer.core.passes.cast_checks import bound_by_casts
 from relax_explorer.core.passes.contract import PassSite, module_pass
-from relax_explorer.core.passes.properties import NORMAL_FORM, PURITY_ERASED
+from relax_explorer.core.passes.properties import CANONICAL_BINDINGS, NORMAL_FORM, PURITY_ERASED
 from relax_explorer.core.passes.rewrite import Answer as Rewritten
 from relax_explorer.core.passes.rewrite import Rewriter, rewrite
 from relax_explorer.core.program.module import IRModule
@@ -28,7 +28,7 @@ from relax_explorer.core.shapes.value_names import ValueNames
 Proofs = dict[e.Binding, Sequence[ShapeCheck]]  # what each check demands, and the facts that prove it
 
 
-@module_pass("EliminateShapeChecks", requires=[NORMAL_FORM], invalidates=[PURITY_ERASED])
+@module_pass("EliminateShapeChecks", requires=[NORMAL_FORM], invalidates=[CANONICAL_BINDINGS, PURITY_ERASED])
 def eliminate_shape_checks(module: IRModule, at: PassSite) -> IRModule:
     """Drop match_casts and assertions about lengths that always hold: annotations, earlier checks or the branch prove them.
 

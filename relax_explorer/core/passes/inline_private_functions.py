@@ -23,13 +23,17 @@ from relax_explorer.core.passes.contract import PassSite, infer_again, module_pa
 from relax_explorer.core.passes.eliminate_dead_code import drop_unread
 from relax_explorer.core.passes.liveness import killed
 from relax_explorer.core.passes.private_functions import canonical
-from relax_explorer.core.passes.properties import CANONICAL_BINDINGS, NORMAL_FORM
+from relax_explorer.core.passes.properties import CANONICAL_BINDINGS, NO_DATAFLOW, NORMAL_FORM
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
 from relax_explorer.core.program.module import IRModule
 
 
 @module_pass(
-    "InlinePrivateFunctions", has_profiles=True, requires=[NORMAL_FORM], establishes=[CANONICAL_BINDINGS]
+    "InlinePrivateFunctions",
+    has_profiles=True,
+    requires=[NORMAL_FORM],
+    establishes=[CANONICAL_BINDINGS],
+    invalidates=[NO_DATAFLOW],
 )
 def inline_private_functions(module: IRModule, at: PassSite) -> IRModule:
     """Replace calls of private functions by their bodies, and drop functions without remaining calls.

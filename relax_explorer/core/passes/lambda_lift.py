@@ -269,6 +269,9 @@ class _Lifter:
     def _fits(self, own: e.Var, fn: e.Function, used: list[p.PrimVar]) -> bool:
         """True if every use of a function is a call whose arguments have the captured lengths."""
         params = tuple([param.struct_info or s.OBJECT for param in fn.params])
+        told = {dim for info in params for dim in defined_dims(info)}
+        if not told.issuperset(used):
+            return False
         for number in self.facts.users(own):
             call = self.facts.bindings[number].value if number < len(self.facts.bindings) else None
             if type(call) is not e.Call or call.op is not own or own in call.args:

@@ -26,6 +26,7 @@ from relax_explorer.core.passes.eliminate_common_subexpr import value_key
 from relax_explorer.core.passes.properties import (
     BUILTINS_LOWERED,
     CANONICAL_BINDINGS,
+    NO_DATAFLOW,
     NORMAL_FORM,
     PURITY_ERASED,
     SHAPES_LOWERED,
@@ -39,7 +40,14 @@ _OPAQUE = (e.Function, e.If, e.SeqExpr)
 @module_pass(
     "LiftTransformParams",
     requires=[NORMAL_FORM],
-    invalidates=[CANONICAL_BINDINGS, PURITY_ERASED, SYMBOLS_ATTACHED, BUILTINS_LOWERED, SHAPES_LOWERED],
+    invalidates=[
+        NO_DATAFLOW,
+        CANONICAL_BINDINGS,
+        PURITY_ERASED,
+        SYMBOLS_ATTACHED,
+        BUILTINS_LOWERED,
+        SHAPES_LOWERED,
+    ],
 )
 def lift_transform_params(
     module: IRModule,

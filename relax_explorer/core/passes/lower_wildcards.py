@@ -139,19 +139,16 @@ class _Plain:
         return map_blocks(seq, self.binding)
 
     def binding(self, binding: e.Binding) -> e.Binding:
-        """A binding whose annotation, casts and stated results have no wildcards."""
+        """A binding whose casts and stated results have no wildcards. What an annotation with wildcards said, `_Kept` states."""
         value = binding.value
+        if binding.annotation is not None and wildcards_in(binding.annotation):
+            binding = replace(binding, annotation=None)
         if isinstance(binding, e.MatchCast):
-            info, annotation = self.bound(binding.struct_info), binding.annotation
-            return replace(
-                binding, struct_info=info, annotation=None if annotation is None else _weak(annotation)
-            )
+            return replace(binding, struct_info=self.bound(binding.struct_info))
         if isinstance(value, e.Function):
             return replace(binding, value=self.function(value), annotation=None)
         if isinstance(value, e.Call) and any(map(wildcards_in, value.sinfo_args)):
             binding = replace(binding, value=replace(value, sinfo_args=tuple(map(_weak, value.sinfo_args))))
-        if binding.annotation is not None and wildcards_in(binding.annotation):
-            binding = replace(binding, annotation=_weak(binding.annotation))
         return map_sequences(binding, self.sequence)
 
 
@@ -193,12 +190,18 @@ class _Kept:
             return binding if new is binding.value else replace(binding, value=new)
         new_binding = map_sequences(binding, lambda seq: map_blocks(seq, self.binding))
         want = None if before.var is None else before.var.struct_info
-        have = binding.var.struct_info or s.OBJECT
-        if want is None or binding.annotation is not None or not self._is_lost(have, want):
+        have = binding.value.struct_info or s.OBJECT
+        given = before.value.struct_info
+        is_claimed = (
+            want is not None and given is not None and fits(given, want) is not YES
+        )  # by the annotation alone
+        if want is None or is_claimed or not self._is_lost(have, want):
             return new_binding
         target = self.known[binding.var] = self.bound(want)
         weaker = type(binding.var)(self.names(binding.var.name), have, binding.var.span)
-        return replace(new_binding, var=weaker), e.MatchCast(binding.var, weaker, target, span=binding.span)
+        return replace(new_binding, var=weaker, annotation=None), e.MatchCast(
+            binding.var, weaker, target, span=binding.span
+        )
 
     @staticmethod
     def _is_lost(have: s.StructInfo, want: s.StructInfo) -> bool:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 from weakref import WeakSet
 
+from relax_explorer.core.check.compatible import always_fits
 from relax_explorer.core.check.normal_form import violations as normal_form_violations
 from relax_explorer.core.check.normalize import normalize_with
 from relax_explorer.core.check.purity import violations as purity_violations
@@ -138,8 +139,13 @@ def _innermost(different: list[e.Binding]) -> e.Binding:
 
 
 def _alias(binding: e.Binding) -> str:
-    plain = type(binding) is e.VarBinding and isinstance(binding.value, e.Var)
-    return "a variable that only renames another" if plain and isinstance(binding.var, e.DataflowVar) else ""
+    if type(binding) is not e.VarBinding or type(binding.var) is not e.DataflowVar:
+        return ""
+    have, want = binding.value.struct_info, binding.var.struct_info
+    renames = isinstance(binding.value, e.Var) and (
+        have is want or not have or not want or always_fits(have, want)
+    )
+    return "a variable that only renames another" if renames else ""
 
 
 def _promised_pure(module: IRModule) -> tuple[Any, str] | None:
