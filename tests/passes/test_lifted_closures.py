@@ -12,7 +12,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.facts import forget, has_facts
 from relax_explorer.core.passes.contract import PassSite, infer_again
 from relax_explorer.core.passes.pipeline import run, steps
-from relax_explorer.core.passes.properties import CLOSURES_CONVERTED
+from relax_explorer.core.passes.properties import CLOSURES_CONVERTED, WELL_FORMED
 from relax_explorer.core.program.module import IRModule
 from tests.support.copies import with_new_body
 
@@ -212,4 +212,26 @@ def test_only_a_function_that_captures_lengths_alone_has_its_uses_listed() -> No
         rxe.passes.get("LambdaLift").apply(module)
         if any(map(has_facts, module.relax_functions.values())):
             counted.add(kind)
-    assert counted == {"a length that no argument tells", "a length bound inside"}
+    assert counted == {"a length bound inside"}
+
+
+def test_a_function_that_nothing_calls_is_given_its_lengths() -> None:
+    """Its parameters do not tell `m`."""
+    text = """@R.function
+def main(x: R.Tensor(("n",), "float32"), y: R.Tensor(("m",), "float32")):
+    @R.function
+    def unread(z: R.Tensor(("n",), "float32")) -> R.Tensor(("m",), "float32"):
+        w = R.match_cast(z, R.Tensor(("m",), "float32"))
+        return w
+    @R.function
+    def told(z: R.Tensor(("m",), "float32")) -> R.Tensor(("m",), "float32"):
+        return z
+    return x
+"""
+    module = rxe.normalize(rxe.parse(text))
+    lifted = next(run(module, steps("LambdaLift"), [WELL_FORMED])).module
+    params = {
+        name: [str(p.struct_info) for p in fn.params[1:]] for name, fn in lifted.relax_functions.items()
+    }
+    assert params["main_unread"] == ["R.Shape([n, m])"], lifted.script()
+    assert params["main_told"] == []

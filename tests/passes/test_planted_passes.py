@@ -293,3 +293,37 @@ def main({HEAD}):
 
     outcome = run_step(Step(dropping, {}), before, verify=True)
     assert (not outcome.problems) is bool(block)
+
+
+def lose_rank(walk: Rewriter, binding: e.Binding) -> Answer:
+    """Make a value less precise, and leave the annotation of what reads it as it was."""
+    if binding.var is None or binding.var.name != "k":
+        return binding
+    walk.rename(binding.var, walk.given(binding.var) and e.var_like(binding.var, s.OBJECT))
+    return replace(binding, var=walk.now(binding.var), annotation=s.OBJECT)
+
+
+@pytest.mark.parametrize("place", [name for name in PLACES if name != "through an alias"])
+@pytest.mark.parametrize("second", [False, True])
+def test_an_annotation_that_its_value_does_not_bear_out_is_blamed(place: str, second: bool) -> None:
+    typed = 'R.Tensor((2,), "float32")'
+    module = program(PLACES[place](f"k = R.exp(x)\ny: R.Tuple({typed}, {typed}) = (k, x)"), second)
+    outcome = run_step(Step(rewriting("LosesRank", lose_rank)), module, held=holding(module))
+    (blamed,) = [item for item in outcome.problems if "only a match_cast may claim" in item.message]
+    assert (blamed.code.id, blamed.origin) == ("RX0403", "LosesRank")
+    place_of = blamed.primary.place if blamed.primary else None
+    assert isinstance(place_of, e.VarBinding)
+    assert place_of.var.name == "y"
+
+
+def test_a_claim_that_was_wrong_before_is_no_mistake_of_a_pass() -> None:
+    @function_pass("BuildsAgain")
+    def builds_again(fn: e.Function, at: PassSite) -> e.Function:
+        """Make new bindings."""
+        at.is_open = True
+        return rewrite(fn, at, lambda walk, binding: replace(binding, span=None))
+
+    module = program("k: R.Object = R.exp(x)\ny: R.Tensor(ndim=1) = k\nreturn x")
+    outcome = run_step(Step(builds_again), module, held=holding(module))
+    assert outcome.changed
+    assert [str(item) for item in outcome.problems] == []

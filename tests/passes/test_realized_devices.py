@@ -10,6 +10,7 @@ import pytest
 import relax_explorer as rxe
 from relax_explorer import IRModule
 from relax_explorer.core.diagnostics import Failure
+from relax_explorer.core.ir import expr as e
 from relax_explorer.core.passes.pipeline import run_step, steps
 from tests.support.oracle import Oracle
 from tests.support.pass_agreement import compare
@@ -203,6 +204,19 @@ def test_an_annotation_of_a_result_gives_way_to_a_hint(oracle: Oracle) -> None:
     text = text.replace("return (c,)", "return c")
     assert compare(oracle, text, ("RealizeVDevice", {})).kind == "agree"
     assert str(realized(text)["main"].ret_struct_info.vdevice) == "cuda:0:global"
+
+
+def test_an_annotation_stays_if_only_it_names_a_device() -> None:
+    typed = 'R.Tensor((2, 3), "float32", "cuda:0")'
+    packed = 'R.call_pure_packed("f", y, ty_args=(R.Tensor((2, 3), "float32"),))'
+    text = program(f"a = R.hint_on_device(x, R.cpu(0)); c: {typed} = {packed}")
+    text = text.replace('z: R.Tensor((2, 3), "float32"))', f'z: R.Tensor((2, 3), "float32")) -> {typed}')
+    main = realized(text.replace("return (c,)", "return c"))["main"]
+    assert isinstance(main, e.Function)
+    assert [str(info.vdevice) for info in (main.body.body.struct_info, main.ret_struct_info)] == [
+        "cuda:0",
+        "cuda:0",
+    ]
 
 
 @pytest.mark.parametrize("callee", ["main", "other"])

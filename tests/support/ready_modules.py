@@ -16,5 +16,5 @@ def ready(module: rxe.IRModule, name: str) -> rxe.IRModule:
 
 
 def after(module: rxe.IRModule, name: str) -> rxe.IRModule:
-    """The module after pass `name`, and before it after those that establish its needs."""
-    return rxe.apply_pass(ready(module, name), name)
+    """The module after pass `name`, and before it after those that establish its needs. It keeps what its contract does not name."""
+    return rxe.run_pipeline(ready(module, name), name)

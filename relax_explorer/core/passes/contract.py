@@ -134,6 +134,7 @@ class PassSite:
         default_factory=set
     )  # dropped bindings that can't stop a run; the report tells why
     settled: set[Function] = field(default_factory=set)  # new functions whose StructInfo is not derived again
+    mistyped: list[Diagnostic] = field(default_factory=list)  # errors found when StructInfo was derived again
     waived: set[Property] = field(
         default_factory=set
     )  # properties that this run does not establish; its report or options tell why
@@ -354,7 +355,8 @@ def infer_again(module: IRModule, site: PassSite) -> IRModule:
         if not CHECKS:
             DERIVED.add(module)
         return module
-    new, _ = normalize_with(module, after=site.module, settled=site.settled)
+    new, report = normalize_with(module, after=site.module, settled=site.settled)
+    site.mistyped = report.errors
     if not CHECKS:  # tests look again whether normalizing changes nothing now
         DERIVED.add(new)
     renewed = dict(_derived_again(module, new))

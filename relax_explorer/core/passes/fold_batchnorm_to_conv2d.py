@@ -8,13 +8,16 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import FLOAT32
 from relax_explorer.core.passes.contract import PassSite, function_pass
 from relax_explorer.core.passes.pattern_rules import Rule, apply_rules, call
-from relax_explorer.core.passes.properties import BUILTINS_LOWERED, NORMAL_FORM
+from relax_explorer.core.passes.properties import BUILTINS_LOWERED, NORMAL_FORM, SHAPES_LOWERED
 from relax_explorer.core.patterns.matcher import Match
 from relax_explorer.core.patterns.pattern import is_const, is_op, is_tuple_get_item, wildcard
 
 
 @function_pass(
-    "FoldBatchnormToConv2D", has_profiles=True, requires=[NORMAL_FORM], invalidates=[BUILTINS_LOWERED]
+    "FoldBatchnormToConv2D",
+    has_profiles=True,
+    requires=[NORMAL_FORM],
+    invalidates=[BUILTINS_LOWERED, SHAPES_LOWERED],
 )
 def fold_batchnorm_to_conv2d(fn: e.Function, at: PassSite) -> e.Function:
     """Replace `batch_norm(conv2d(x, w), …)[0]` with constant parameters by a convolution with scaled weights, and an addition.

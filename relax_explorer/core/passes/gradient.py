@@ -20,11 +20,18 @@ from relax_explorer.core.passes.contract import PassSite, module_pass, relax_fun
 from relax_explorer.core.passes.derivatives import RULES
 from relax_explorer.core.passes.partials import NoGradient, Partials, add
 from relax_explorer.core.passes.pattern_rules import call
-from relax_explorer.core.passes.properties import BUILTINS_LOWERED, NO_HIGH_LEVEL_OPS, NORMAL_FORM
+from relax_explorer.core.passes.properties import (
+    BUILTINS_LOWERED,
+    NO_HIGH_LEVEL_OPS,
+    NORMAL_FORM,
+    SHAPES_LOWERED,
+)
 from relax_explorer.core.program.module import IRModule
 
 
-@module_pass("Gradient", requires=[NORMAL_FORM], invalidates=[NO_HIGH_LEVEL_OPS, BUILTINS_LOWERED])
+@module_pass(
+    "Gradient", requires=[NORMAL_FORM], invalidates=[NO_HIGH_LEVEL_OPS, BUILTINS_LOWERED, SHAPES_LOWERED]
+)
 def gradient(
     module: IRModule,
     at: PassSite,

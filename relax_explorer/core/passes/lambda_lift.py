@@ -171,6 +171,7 @@ class _Lifter:
         if type(binding) is e.VarBinding:
             if self.closures and type(value) is not e.Call and any(map(self._holds, variables(value))):
                 self._note_tuple(binding.var)
+                binding = replace(binding, annotation=None)  # it speaks of functions
             binding = self._holding(walk, binding)
         return (*casts, binding) if casts else binding
 

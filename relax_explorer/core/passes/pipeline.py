@@ -288,6 +288,8 @@ def run_step(
         checked = [(q, _broken(step, q, new)) for q in PROPERTIES if q in claimed]
         wrong = {q: problem for q, problem in checked if problem is not None}
         problems += wrong.values()
+        if site.mistyped:
+            problems += _mistyped(step, module, site.mistyped)
         if not site.drops_effects:
             found = (*losses(module, new, site), *vaguer(module, new, site), *resigned(module, new, site))
             problems += [_lost(step, loss) for loss in (*found, *overwritten(module, new))]
@@ -351,6 +353,15 @@ def _broken(step: Step, required: Property, module: IRModule) -> Diagnostic | No
     place, sentence = violation
     text = f"after {step.of.name}, {required.name} does not hold: {sentence}"
     return Diagnostic(codes.BROKEN_CONTRACT, text, (Label(place, "here", True),), origin=step.of.name)
+
+
+def _mistyped(step: Step, module: IRModule, errors: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
+    """The errors of inference that the module did not have before the step."""
+    known = {problem.message for problem in normalize_with(module)[1].errors}
+    for error in errors:
+        if error.message not in known:
+            text = f"after {step.of.name}, {error.message}"
+            yield Diagnostic(codes.BROKEN_CONTRACT, text, error.labels, origin=step.of.name)
 
 
 def _lost(step: Step, loss: Loss) -> Diagnostic:

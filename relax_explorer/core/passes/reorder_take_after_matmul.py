@@ -7,13 +7,16 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.passes.contract import PassSite, function_pass
 from relax_explorer.core.passes.pattern_rules import Rule, apply_rules, call
-from relax_explorer.core.passes.properties import BUILTINS_LOWERED, NORMAL_FORM
+from relax_explorer.core.passes.properties import BUILTINS_LOWERED, NORMAL_FORM, SHAPES_LOWERED
 from relax_explorer.core.patterns.matcher import Match
 from relax_explorer.core.patterns.pattern import is_op, wildcard
 
 
 @function_pass(
-    "ReorderTakeAfterMatmul", has_profiles=True, requires=[NORMAL_FORM], invalidates=[BUILTINS_LOWERED]
+    "ReorderTakeAfterMatmul",
+    has_profiles=True,
+    requires=[NORMAL_FORM],
+    invalidates=[BUILTINS_LOWERED, SHAPES_LOWERED],
 )
 def reorder_take_after_matmul(fn: e.Function, at: PassSite) -> e.Function:
     """Replace `matmul(x, take(weights, indices))` by `take(matmul(x, weights), indices)`.
