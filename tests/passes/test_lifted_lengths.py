@@ -51,6 +51,15 @@ def f(q: {OPEN}) -> {OPEN}:
     return g(x)
 return f(z)
 """
+HELD = f"""v = R.concat((x, z), axis=0)
+k = T.int64()
+w = R.match_cast(v, R.Tensor((k, m), 'float32'))
+u = R.reshape(w, R.shape([k * m, 1]))
+@R.function
+def f(q: {OPEN}) -> {OPEN}:
+    return R.add(R.sum(q), u)
+return f(z)
+"""
 FAR = f"""@R.function
 def f(q: {OPEN}) -> {OPEN}:
     @R.function
@@ -93,6 +102,7 @@ return y
         (BRANCH, {"f": "n"}),
         (DEEP, {"f": "", "g": "a, b"}),
         (CAST, {"f": "", "g": "a"}),
+        (HELD, {"f": "k, m"}),
         (FAR, {"f": "n", "g": "n"}),
         (TWO, {"f": "", "g": "n"}),
         (AROUND, {"f": "k, n"}),
@@ -102,6 +112,7 @@ return y
         "in_a_branch",
         "of_parameters",
         "of_a_cast",
+        "captured",
         "far",
         "two_functions",
         "around_in_a_branch",

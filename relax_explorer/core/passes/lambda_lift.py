@@ -238,12 +238,11 @@ class _Lifter:
         own = binding.var
         free = free_variables(fn)
         captured = tuple([var for var in free if var is not own])
-        dims = _dims_of(fn)
+        dims = _dims_of(fn) + [dim for var in captured for dim in all_dims(var.struct_info or s.OBJECT)]
         lengths = self._lengths(own, fn, captured, dims)
         # The function mentions its own name, so the name is taken first.
         name = self.at.editor.fresh_name(f"{self.name}_{own.name}")
         args = (*captured, *((m.shape(lengths),) if lengths else ()))
-        dims += [dim for var in captured for dim in all_dims(var.struct_info or s.OBJECT)]
         lifted = self._lifted(fn, own if own in free else None, name, captured, lengths, dims)
         reference = self.at.editor.add_named(name, lifted)
         info = own.struct_info
