@@ -356,7 +356,41 @@ def main(x: R.Tensor(("n", "d * 2"), "float32"), s: R.Shape(["d"])):
         R.output(b, e)
     return (b, e)
 """
+READ_BY_A_CAST = """
+with R.dataflow():
+    a = R.exp(x)
+    b = R.sin(a)
+    d = R.match_cast(a, R.Tensor((4,), "float32"))
+    R.output(b, d)
+return (b, d)
+"""
+SCALARS = """
+@R.function
+def main(x: R.Tensor(("n",), "float32"), p: R.Prim("int64"), o: R.Any):
+    n = T.int64()
+    m = T.int64()
+    a = R.match_cast(o, R.Tensor((m, n), "float32"))
+    e = R.sin(x)
+    return (a, e)
+"""
+LESS_PRECISE = """
+@R.function
+def main(x: R.Tensor(("n",), "float32"), c: R.Tensor((), "bool")):
+    n = T.int64()
+    h = R.shape_of(x)
+    if c:
+        a = R.zeros(h, dtype="float32")
+        g = a
+    else:
+        b = R.exp(x)
+        g = b
+    e = R.sin(x)
+    return (g, e)
+"""
 CASES = {
+    "read by a cast": ("FuseOps", READ_BY_A_CAST, "Value that a match_cast reads in FuseOps"),
+    "scalars": ("VMShapeLower", SCALARS, "VMShapeLower of scalars"),
+    "less precise": ("FuseTIR", LESS_PRECISE, "A branch of less precise StructInfo"),
     "filled": ("EliminateCommonSubexpr", FILLED, "`call_dps_packed` | pure"),
     "overwritten": ("EliminateCommonSubexpr", OVERWRITTEN, "Value that a call overwrites"),
     "products": ("ToMixedPrecision", PRODUCTS, "Products of integers or float64"),
@@ -406,10 +440,17 @@ WRONG = [
             "view",
             "float",
             "halves",
+            "read by a cast",
+            "scalars",
+            "less precise",
         )
     ),
     ("weakened", "cls.tir_sin(", "cls.tir_exp("),
     ("float", "cls.tir_sin(", "cls.tir_exp("),
+    ("read by a cast", "T.sin(", "T.cos("),
+    ("read by a cast", "cls.tir_exp,", "cls.tir_sin,"),
+    ("scalars", 'match_shape", x, shape_heap, 1, 1, 0', 'match_shape", x, shape_heap, 1, 0, 0'),
+    ("less precise", "T.sin(", "T.cos("),
     ("halves", "T.sin(", "T.cos("),
     ("halves", "T.exp(", "T.cos("),
     ("view", "cls.tir_sin(", "cls.tir_exp("),

@@ -89,6 +89,38 @@ def without_comparing_casts(module: IRModule) -> IRModule:
     return _rewritten(module, rule)
 
 
+def without_casts(module: IRModule) -> IRModule:
+    """Casts become unknown calls that read the value."""
+
+    def opaque(walk: Rewriter, binding: e.Binding) -> Answer:
+        return _unknown(binding, (binding.value,)) if type(binding) is e.MatchCast else binding
+
+    return _rewritten(module, lambda fn: opaque)
+
+
+def without_scalars(module: IRModule) -> IRModule:
+    """Parameters that are scalars become objects, and calls with scalars unknown calls."""
+
+    def opaque(walk: Rewriter, binding: e.Binding) -> Answer:
+        call = binding.value
+        given = call.args if type(call) is e.Call else ()
+        has_scalar = any(type(arg) is e.PrimValue and not arg.value.is_literal for arg in given)
+        return _unknown(binding, (), True) if has_scalar else binding
+
+    new = _rewritten(module, lambda fn: opaque)
+    return new.having(
+        {name: _with_objects(fn) if isinstance(fn, e.Function) else fn for name, fn in new.functions.items()}
+    )
+
+
+def _with_objects(fn: e.Function) -> e.Function:
+    """The function whose scalar parameters, if nothing reads them, are objects."""
+    params = tuple(
+        [e.Var(p.name, s.OBJECT) if isinstance(p.struct_info, s.PrimStructInfo) else p for p in fn.params]
+    )
+    return fn if params == fn.params else replace(fn, params=params, struct_info=None)
+
+
 def _compared(cast: s.StructInfo, value: s.StructInfo | None, bound: set[p.PrimVar]) -> Iterator[bool]:
     """For each length of a cast, True if it is compared with another one. Those that it binds are added to `bound`."""
     if isinstance(cast, s.TupleStructInfo) and isinstance(value, s.TupleStructInfo):
