@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -21,12 +22,26 @@ from relax_explorer.core.ops.kit.kinds import Kind
 from relax_explorer.ui.cli.main import group
 from tests.support.op_examples import read
 
-EVERY = pytest.mark.parametrize("op", table().values(), ids=lambda op: op.name)
+
+def of_every(test: Callable[[type[Op]], None]) -> Callable[[], None]:
+    """One test that tries every operator. A test for each would take longer than what it does."""
+
+    def tried() -> None:
+        for op in table().values():
+            try:
+                test(op)
+            except AssertionError as problem:
+                problem.add_note(f"This is about {op.name}.")
+                raise
+
+    return tried
+
+
 # Names of attributes that are counts, and so have a unit.
 COUNTED = re.compile(r"strides?|padding|pad_width|dilation|output_padding|pool_size|num_workers")
 
 
-@EVERY
+@of_every
 def test_is_documented(op: type[Op]) -> None:
     first = page.sentence(op)
     assert first.endswith("."), f"{first!r} is no sentence"
@@ -35,7 +50,7 @@ def test_is_documented(op: type[Op]) -> None:
     )
 
 
-@EVERY
+@of_every
 def test_explains_each_operand_and_attribute(op: type[Op]) -> None:
     assert all(parameter.doc for parameter in op.parameters)
     assert all(page.kind_words(parameter) for parameter in op.parameters)
@@ -73,7 +88,7 @@ def takes_anything(op: type[Op]) -> bool:
     return not op.attributes and [q.kind for q in op.operands] == ["Value"]
 
 
-@EVERY
+@of_every
 def test_has_examples(op: type[Op]) -> None:
     if shown_by_programs(op):
         return
@@ -85,21 +100,21 @@ def test_has_examples(op: type[Op]) -> None:
     assert symbolic or not shaped
 
 
-@EVERY
-def test_evaluates_or_says_why_not(op: type[Op], operator_parts: dict[str, Counter[str]]) -> None:
-    assert (op.evaluate is not None) + op.by_machine + bool(op.no_evaluate) == 1
-    by = "evaluated with numpy" if op.evaluate else "run by the machine" if op.by_machine else "not run"
-    operator_parts["parts"].update(["declared", by])
-    if op.no_evaluate:
-        operator_parts["not run"].update([f"{op.name.removeprefix('relax.')}: {op.no_evaluate}"])
+def test_evaluates_or_says_why_not(operator_parts: dict[str, Counter[str]]) -> None:
+    for op in table().values():
+        assert (op.evaluate is not None) + op.by_machine + bool(op.no_evaluate) == 1
+        by = "evaluated with numpy" if op.evaluate else "run by the machine" if op.by_machine else "not run"
+        operator_parts["parts"].update(["declared", by])
+        if op.no_evaluate:
+            operator_parts["not run"].update([f"{op.name.removeprefix('relax.')}: {op.no_evaluate}"])
 
 
-@EVERY
-def test_is_lowered_or_says_why_not(op: type[Op], operator_parts: dict[str, Counter[str]]) -> None:
-    assert op.is_lowered() or op.no_legalize
-    operator_parts["parts"].update(["lowered" if op.is_lowered() else "not lowered"])
-    if op.evaluate is not None and not op.is_lowered():
-        operator_parts["evaluated only"].update([f"{op.name.removeprefix('relax.')}: {op.no_legalize}"])
+def test_is_lowered_or_says_why_not(operator_parts: dict[str, Counter[str]]) -> None:
+    for op in table().values():
+        assert op.is_lowered() or op.no_legalize
+        operator_parts["parts"].update(["lowered" if op.is_lowered() else "not lowered"])
+        if op.evaluate is not None and not op.is_lowered():
+            operator_parts["evaluated only"].update([f"{op.name.removeprefix('relax.')}: {op.no_legalize}"])
 
 
 def test_the_parts_are_all_there() -> None:
@@ -110,13 +125,13 @@ def test_the_parts_are_all_there() -> None:
     assert sum(op.is_lowered() for op in ops) >= 192
 
 
-@EVERY
+@of_every
 def test_optional_operands_come_last(op: type[Op]) -> None:
     required = [operand.required for operand in op.operands]
     assert required == sorted(required, reverse=True)
 
 
-@EVERY
+@of_every
 def test_all_about_it_is_data(op: type[Op]) -> None:
     found = json.loads(json.dumps(page.describe(op)))
     assert [item["name"] for item in found["operands"] + found["attributes"]] == [
@@ -234,7 +249,7 @@ def test_a_kind_in_a_sentence_has_its_article(kind: str, is_operand: bool, phras
     assert page.kind_phrase(Parameter("q", kind, "", is_operand)) == phrase
 
 
-@pytest.mark.parametrize("op", list(table().values()), ids=lambda op: op.name.removeprefix("relax."))
+@of_every
 def test_a_page_says_what_stands_for_an_operand_that_is_left_out(op: type[Op]) -> None:
     silent = [
         q.name
