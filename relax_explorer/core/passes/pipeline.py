@@ -288,8 +288,7 @@ def run_step(
         checked = [(q, _broken(step, q, new)) for q in PROPERTIES if q in claimed]
         wrong = {q: problem for q, problem in checked if problem is not None}
         problems += wrong.values()
-        if site.mistyped:
-            problems += _mistyped(step, module, site.mistyped)
+        problems += _mistyped(step, module, site.mistyped)
         if not site.drops_effects:
             found = (*losses(module, new, site), *vaguer(module, new, site), *resigned(module, new, site))
             problems += [_lost(step, loss) for loss in (*found, *overwritten(module, new))]
@@ -355,9 +354,9 @@ def _broken(step: Step, required: Property, module: IRModule) -> Diagnostic | No
     return Diagnostic(codes.BROKEN_CONTRACT, text, (Label(place, "here", True),), origin=step.of.name)
 
 
-def _mistyped(step: Step, module: IRModule, errors: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
+def _mistyped(step: Step, module: IRModule, errors: Collection[Diagnostic]) -> Iterator[Diagnostic]:
     """The errors of inference that the module did not have before the step."""
-    known = {problem.message for problem in normalize_with(module)[1].errors}
+    known = {problem.message for problem in normalize_with(module)[1].errors} if errors else set()
     for error in errors:
         if error.message not in known:
             text = f"after {step.of.name}, {error.message}"
