@@ -206,17 +206,17 @@ def test_an_annotation_of_a_result_gives_way_to_a_hint(oracle: Oracle) -> None:
     assert str(realized(text)["main"].ret_struct_info.vdevice) == "cuda:0:global"
 
 
-def test_an_annotation_stays_if_only_it_names_a_device() -> None:
+@pytest.mark.parametrize("is_annotated", [True, False])
+def test_an_annotation_stays_if_only_it_names_a_device(is_annotated: bool) -> None:
     typed = 'R.Tensor((2, 3), "float32", "cuda:0")'
+    claim = f": {typed}" if is_annotated else ""
     packed = 'R.call_pure_packed("f", y, ty_args=(R.Tensor((2, 3), "float32"),))'
-    text = program(f"a = R.hint_on_device(x, R.cpu(0)); c: {typed} = {packed}")
+    text = program(f"a = R.hint_on_device(x, R.cpu(0)); c{claim} = {packed}")
     text = text.replace('z: R.Tensor((2, 3), "float32"))', f'z: R.Tensor((2, 3), "float32")) -> {typed}')
     main = realized(text.replace("return (c,)", "return c"))["main"]
     assert isinstance(main, e.Function)
-    assert [str(info.vdevice) for info in (main.body.body.struct_info, main.ret_struct_info)] == [
-        "cuda:0",
-        "cuda:0",
-    ]
+    places = [str(info.vdevice) for info in (main.body.body.struct_info, main.ret_struct_info)]
+    assert places == ["cuda:0" if is_annotated else "None", "cuda:0"]
 
 
 @pytest.mark.parametrize("callee", ["main", "other"])

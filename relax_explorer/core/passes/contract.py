@@ -24,6 +24,7 @@ from relax_explorer.core.check.normalize import normalize_with
 from relax_explorer.core.check.purity import is_pure, stated
 from relax_explorer.core.check.wildcards import allowed
 from relax_explorer.core.codes import passes as codes
+from relax_explorer.core.codes.well_formedness import NARROW_ANNOTATION
 from relax_explorer.core.diagnostics import Diagnostic, Failure, Report
 from relax_explorer.core.ir.expr import Binding, BindingBlock, Expr, Function, MatchCast, SeqExpr, Var
 from relax_explorer.core.ir.node import CHECKS, replace
@@ -134,7 +135,7 @@ class PassSite:
         default_factory=set
     )  # dropped bindings that can't stop a run; the report tells why
     settled: set[Function] = field(default_factory=set)  # new functions whose StructInfo is not derived again
-    mistyped: list[Diagnostic] = field(default_factory=list)  # errors found when StructInfo was derived again
+    claims: list[Diagnostic] = field(default_factory=list)  # annotations that their values do not bear out
     waived: set[Property] = field(
         default_factory=set
     )  # properties that this run does not establish; its report or options tell why
@@ -356,7 +357,7 @@ def infer_again(module: IRModule, site: PassSite) -> IRModule:
             DERIVED.add(module)
         return module
     new, report = normalize_with(module, after=site.module, settled=site.settled)
-    site.mistyped = report.errors
+    site.claims = [item for item in report.errors if item.code is NARROW_ANNOTATION]
     if not CHECKS:  # tests look again whether normalizing changes nothing now
         DERIVED.add(new)
     renewed = dict(_derived_again(module, new))

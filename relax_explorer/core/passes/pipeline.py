@@ -18,7 +18,7 @@ from relax_explorer.core.ir.expr import Function, If
 from relax_explorer.core.ir.node import collector_at_rest
 from relax_explorer.core.ir.node import replace as with_fields
 from relax_explorer.core.ir.walk import all_blocks, sequences
-from relax_explorer.core.passes.contract import Pass, Record, Rewrite
+from relax_explorer.core.passes.contract import Pass, PassSite, Record, Rewrite
 from relax_explorer.core.passes.kept_effects import Loss, losses
 from relax_explorer.core.passes.kept_memory import overwritten
 from relax_explorer.core.passes.kept_signatures import resigned
@@ -288,10 +288,7 @@ def run_step(
         checked = [(q, _broken(step, q, new)) for q in PROPERTIES if q in claimed]
         wrong = {q: problem for q, problem in checked if problem is not None}
         problems += wrong.values()
-        problems += _mistyped(step, module, site.mistyped)
-        if not site.drops_effects:
-            found = (*losses(module, new, site), *vaguer(module, new, site), *resigned(module, new, site))
-            problems += [_lost(step, loss) for loss in (*found, *overwritten(module, new))]
+        problems += _damage(step, module, new, site)
     changed = new is not module
     new = with_record(new, step.of.name)
     waived = frozenset(site.waived)
@@ -354,9 +351,18 @@ def _broken(step: Step, required: Property, module: IRModule) -> Diagnostic | No
     return Diagnostic(codes.BROKEN_CONTRACT, text, (Label(place, "here", True),), origin=step.of.name)
 
 
-def _mistyped(step: Step, module: IRModule, errors: Collection[Diagnostic]) -> Iterator[Diagnostic]:
-    """The errors of inference that the module did not have before the step."""
-    known = {problem.message for problem in normalize_with(module)[1].errors} if errors else set()
+def _damage(step: Step, module: IRModule, new: IRModule, site: PassSite) -> Iterator[Diagnostic]:
+    """What a step lost or made wrong that no property tells."""
+    if site.claims:
+        yield from _false_claims(step, module, site.claims)
+    if not site.drops_effects:
+        found = (*losses(module, new, site), *vaguer(module, new, site), *resigned(module, new, site))
+        yield from [_lost(step, loss) for loss in (*found, *overwritten(module, new))]
+
+
+def _false_claims(step: Step, module: IRModule, errors: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
+    """The annotations that claim what their values do not bear out, and did before the step."""
+    known = {problem.message for problem in normalize_with(module)[1].errors}
     for error in errors:
         if error.message not in known:
             text = f"after {step.of.name}, {error.message}"
