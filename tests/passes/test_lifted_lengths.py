@@ -57,7 +57,7 @@ w = R.match_cast(v, R.Tensor((k, m), 'float32'))
 u = R.reshape(w, R.shape([k * m, 1]))
 @R.function
 def f(q: {OPEN}) -> {OPEN}:
-    return R.add(R.sum(q), u)
+    return R.add(q, R.sum(u))
 return f(z)
 """
 FAR = f"""@R.function
