@@ -75,7 +75,7 @@ class ContractSteps(Solving):
         if isinstance(step, Learned):
             return [f"{step.name} is known as", f"  {step.type}", f"in {step.function}"]
         lines = [f"{step.guard}", f"demanded by {step.origin}, in {step.function}"]
-        here = condition_text(step.condition)
+        here = self.found.named(condition_text(step.condition))
         lines += [f"here      {here}"] if here != condition_text(step.guard.condition) else []
         lines += [f"{_WORDS[step.answer]}{_failing(step)}"]
         return [*lines, *[f"because   {fact}" for fact in step.reasons]]
@@ -114,7 +114,7 @@ class ContractSteps(Solving):
     def _residual(self, number: int, position: int) -> Line:
         item, place = self.found.residual[number], self._left[number]
         where = item.place.line if item.place is not None else ""
-        text = f"{where:>4}  assert {condition_text(item.condition)}  ({item.origin})"
+        text = f"{where:>4}  assert {self.found.named(condition_text(item.condition))}  ({item.origin})"
         return Line(text, "+" if place == position else "·", place)
 
     def _values(self, position: int) -> Table:
@@ -199,7 +199,7 @@ class ContractSteps(Solving):
             return row | {"value": step.name, "type": step.type}
         return row | {
             "assertion": str(step.guard),
-            "here": condition_text(step.condition),
+            "here": self.found.named(condition_text(step.condition)),
             "origin": step.origin,
             "answer": _WORDS[step.answer],
             "because": [str(fact) for fact in step.reasons],

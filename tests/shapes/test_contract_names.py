@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
 from relax_explorer.core.diagnostics import Failure
+from relax_explorer.core.shapes.contract_facts import residual_rows
 from relax_explorer.core.shapes.contract_run import Runner
 from relax_explorer.core.shapes.contract_text import read_contract
 from relax_explorer.core.shapes.contract_tree import Let, Opaque
@@ -410,3 +413,23 @@ def test_a_number_has_the_element_type_that_is_wanted() -> None:
         "let k = <literal [3] int32>; let j = 7; assert k.dtype == j.dtype;": True,
     }.items():
         assert runs(text) == [ends, ends], text
+
+
+def test_values_without_a_name_are_told_by_their_text() -> None:
+    head = "@g = fn(x : Tensor) : Tensor { ... }\n"
+    head += "@h = fn(v : Tensor) : Tensor(?, ?) { let y = @g(v); let x = @quarter(y); let z : Tensor([3], int8) = @g(x); z }\n"
+    head += "@same = fn(x : Tensor(?, d), y : Tensor(?, d)) : Tensor(?, d) { ... }\nlet a : Tensor(?, ?) = ..; let k : int8 = ..;"
+    text = head + "let b = @quarter(@g(\n  a)); let c = @same(@g(a), if (k > 3) { a } else { @g(a) });"
+    wide = f"@concat([{', '.join('a' * 18)}], axis=0)"
+    text += f"let d = @quarter({{ let w = @g(a); w }}); let e = @h(a); let f = @quarter(@h({wide}))"
+    for keep_branches in (False, True):
+        found = analyse(*read_contract(FUNCTIONS + text), keep_branches, traced=True)
+        rows = [row[1] for row in residual_rows(found)]
+        assert not [row for row in rows if re.search(r"%\d|\?", row)], rows
+        assert "assert @g( a).rank == 1" in rows
+        assert "assert (if (k > 3) { a } else { @g(a) }).dtype == @g(a).dtype" in rows
+        long = [row for row in rows if " .. " in row]
+        assert len(long) == (0 if keep_branches else 3), "the body of @h tells its shape"
+        assert all(row.startswith("assert @h(@concat([a, a, ") and len(row) < 90 for row in long), long
+        assert {"assert z.dim(0) == 3", "assert y.dim(0) % 4 == 0"} <= {*rows}
+        assert "%" not in "".join(found.types.values())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
@@ -110,6 +111,13 @@ class Analysis:
         default_factory=set
     )  # a call or let, and the number of its assertion
     steps: list[ContractStep] | None = None
+    sources: dict[str, str] = field(
+        default_factory=dict
+    )  # of values without a name: what the program says there
+
+    def named(self, text: str) -> str:
+        """A text in which values without a name stand as the program writes them."""
+        return re.sub(r"%\d+", lambda name: self.sources.get(name[0], "?"), text)
 
 
 def residual_rows(found: Analysis) -> Iterator[tuple[str, str, str, int]]:
@@ -117,7 +125,7 @@ def residual_rows(found: Analysis) -> Iterator[tuple[str, str, str, int]]:
     for item in found.residual:
         yield (
             item.function,
-            f"assert {words(item.condition)}",
+            f"assert {found.named(words(item.condition))}",
             item.origin,
             item.place.line if item.place is not None else 0,
         )

@@ -23,6 +23,7 @@ from relax_explorer.core.source import Span
 
 Values = Mapping[str, Known]
 _TRUE = p.EQ(p.IntImm(0), p.IntImm(0))
+_LONGEST = 60  # characters of a value that is told by its text
 _ORDINALS = ("first", "second", "third", "fourth", "fifth")
 
 
@@ -39,6 +40,8 @@ class Holding:
 
     def type_text(self, value: Known) -> str:
         """The type of a value, simplified; size variables keep their names."""
+        if value.dtype in self.made:
+            value = replace(value, dtype=None)
         if value.dims is None:
             return str(replace(value, like=""))
         made = self.terms.parts
@@ -330,6 +333,12 @@ def with_value(values: Values, name: str, value: Known) -> Values:
     """Values and one more; those that there were are not copied."""
     below: list[Any] = values.maps if isinstance(values, ChainMap) else [values]
     return ChainMap({name: value}, *below)
+
+
+def shortened(text: str) -> str:
+    """A piece of a program in one line, with its middle left out if it is long."""
+    line = " ".join(text.split())
+    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 6]} .. {line[-2:]}"
 
 
 def _source(call: c.Call) -> str:

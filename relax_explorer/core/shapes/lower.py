@@ -77,7 +77,7 @@ class _Function:
             self.names[q.name] = name
             self.hold(q.name, q.type, known, q.span)
         if function.body is None or isinstance(function.body.value, c.Opaque):
-            value = self.packed(function.name, [self.names[q.name] for q in function.params])
+            value = self.packed(function.name, [self.names[q.name] for q in function.params], function.span)
         else:
             for statement in function.body.statements:
                 self.statement(statement, known)
@@ -166,13 +166,13 @@ class _Function:
             return _OPERATORS[call.function].format(*args)
         if call.attrs:
             self.refuse(f"@{call.function} has attributes, which a packed function does not take", call.span)
-        return self.packed(call.function, args)
+        return self.packed(call.function, args, call.span)
 
-    def packed(self, name: str, args: list[str]) -> str:
+    def packed(self, name: str, args: list[str], place: Span | None) -> str:
         """A call of the implementation that is registered for a primitive."""
         implementation = IMPLEMENTATIONS.get(name)
         if implementation is None:
-            self.refuse(f"nothing computes @{name}; write its body in the program", None)
+            self.refuse(f"nothing computes @{name}; write its body in the program", place)
         self.found.packed[f"rxe.shapes.{name}"] = implementation
         return f'R.call_packed("rxe.shapes.{name}", {", ".join(args)}, sinfo_args=R.Tensor)'
 

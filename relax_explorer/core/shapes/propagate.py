@@ -26,7 +26,7 @@ from relax_explorer.core.shapes import contract_tree as c
 from relax_explorer.core.shapes.assumptions import Assumptions
 from relax_explorer.core.shapes.contract_facts import Analysis, Known
 from relax_explorer.core.shapes.desugar import Environment, Guard, Wrapper, desugar, guards
-from relax_explorer.core.shapes.holding import Holding, declared, with_value
+from relax_explorer.core.shapes.holding import Holding, declared, shortened, with_value
 from relax_explorer.core.shapes.implementation_order import order_problems
 from relax_explorer.core.shapes.primitives import BROADCASTING, IMPLEMENTATIONS, RULES, Shaped
 
@@ -210,6 +210,10 @@ class _Walk(Holding):
         """What is known of an expression."""
         rule: Any = getattr(self, f"_{type(expr).__name__.lower()}")
         found: Known = rule(expr)
+        place = getattr(expr, "span", None)
+        if place is not None and found.name in self.made and not isinstance(expr, c.Opaque):
+            text = shortened(place.text)
+            self.found.sources.setdefault(found.name, f"({text})" if isinstance(expr, c.If) else text)
         return found
 
     def fresh(self) -> str:
