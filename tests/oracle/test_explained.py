@@ -373,6 +373,14 @@ def main(x: R.Tensor(("n",), "float32"), p: R.Prim("int64"), o: R.Any):
     e = R.sin(x)
     return (a, e)
 """
+PLACED = """
+@I.ir_module
+class Module:
+    I.module_global_infos({"vdevice": [I.vdevice({"kind": "llvm"}, 0, "global"), I.vdevice({"kind": "cuda"}, 0, "global")]})
+    @R.function
+    def main(x: R.Tensor((2, 3), "float32", "cuda:0"), t: R.Tuple(R.Tensor((2,), "float32", "llvm:0"), R.Tensor(("n",), "float32"))):
+        return x
+"""
 LESS_PRECISE = """
 @R.function
 def main(x: R.Tensor(("n",), "float32"), c: R.Tensor((), "bool")):
@@ -389,6 +397,7 @@ def main(x: R.Tensor(("n",), "float32"), c: R.Tensor((), "bool")):
 """
 CASES = {
     "read by a cast": ("FuseOps", READ_BY_A_CAST, "Value that a match_cast reads in FuseOps"),
+    "placed": ("VMShapeLower", PLACED, "Number of a device in the text"),
     "scalars": ("VMShapeLower", SCALARS, "VMShapeLower of scalars"),
     "less precise": ("FuseTIR", LESS_PRECISE, "A branch of less precise StructInfo"),
     "filled": ("EliminateCommonSubexpr", FILLED, "`call_dps_packed` | pure"),
@@ -442,6 +451,7 @@ WRONG = [
             "halves",
             "read by a cast",
             "scalars",
+            "placed",
             "less precise",
         )
     ),
@@ -450,6 +460,8 @@ WRONG = [
     ("read by a cast", "T.sin(", "T.cos("),
     ("read by a cast", "cls.tir_exp,", "cls.tir_sin,"),
     ("scalars", 'match_shape", x, shape_heap, 1, 1, 0', 'match_shape", x, shape_heap, 1, 0, 0'),
+    ("placed", "cuda:0:global", "cuda:0:shared"),
+    ("placed", "x, shape_heap, 2, 0, 2, 0, 3", "x, shape_heap, 2, 0, 2, 0, 2"),
     ("less precise", "T.sin(", "T.cos("),
     ("halves", "T.sin(", "T.cos("),
     ("halves", "T.exp(", "T.cos("),

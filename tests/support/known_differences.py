@@ -30,6 +30,7 @@ from tests.support.same_forms import (
     with_sorted_lengths,
     with_sorted_shapes,
     without_devices,
+    without_numbers_of_devices,
 )
 from tests.support.without_subjects import (
     Change,
@@ -302,6 +303,7 @@ REASONS = [
     Reason("FuseOpsByPattern for a match that shares", frozenset({"FuseOpsByPattern"}), program=without_shared),
     Reason("FuseOpsByPattern for a match that shares", frozenset({"FuseTransposeMatmul"}), ill_formed=True),
     Reason("Value that a match_cast reads in FuseOps", frozenset({"FuseOps"}), program=without_casts),
+    Reason("Number of a device in the text", frozenset({"VMShapeLower"}), ours=without_numbers_of_devices, theirs=without_numbers_of_devices),
     Reason("VMShapeLower of scalars", frozenset({"VMShapeLower"}), program=without_scalars),
     Reason("FuseTransposeMatmul for a product that nothing reads", frozenset({"FuseTransposeMatmul"}), program=without_dead),
     Reason("Gradient of a product with a matrix", frozenset({"Gradient"}), program=without_chained_products),

@@ -38,6 +38,12 @@ def without_devices(module: IRModule) -> IRModule:
     return new
 
 
+def without_numbers_of_devices(module: IRModule) -> IRModule:
+    """The texts of checks name devices without their numbers."""
+    new: IRModule = rxe.parse(re.sub(r'(vdevice=\\"\w+):-?\d+', r"\1", module.script()))
+    return new
+
+
 def _each_value(module: IRModule, change: Callable[[e.Expr], e.Expr]) -> IRModule:
     """The module with another value for each binding."""
 

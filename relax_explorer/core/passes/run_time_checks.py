@@ -77,6 +77,7 @@ class Checks:
     def __init__(self, at: Emitter) -> None:
         self.at = at
         self.matches: list[_Match] = []
+        self.only_binding = False  # True for parameters of which only fields that bind lengths are checked
 
     def binds(self, info: s.StructInfo) -> bool:
         """True if a value of this StructInfo gives a shape variable its value."""
@@ -127,6 +128,8 @@ class Checks:
         if always or not isinstance(have, s.TupleStructInfo):
             self._say("check_tuple_info", place.value, m.number(len(info.fields)), where)
         for number, field in enumerate(info.fields):
+            if self.only_binding and isinstance(field, s.TensorStructInfo) and not self.binds(field):
+                continue
             given = have.fields[number] if isinstance(have, s.TupleStructInfo) else s.OBJECT
             if _is_needed(field, s.OBJECT if always else given):
                 self._value(place.field(self.at, number), field, where, always)
@@ -203,8 +206,9 @@ def _is_implied(info: s.TensorStructInfo, have: s.TensorStructInfo) -> bool:
 
 def describe(info: s.StructInfo) -> str:
     """A StructInfo in the message of a failed check, as TVM writes it: fields of tuples have the notation of TIR."""
-    text = str(info)
+    text = re.sub(r"R\.Shape(?!\()", "R.Shape(ndim=-1)", str(info))
     if not isinstance(info, s.TupleStructInfo):
         return text
-    text = re.sub(r"(?<![\w=:])(\d+)(?![\w\"])", r"T.int64(\1)", text)
+    text = re.sub(r"R\.Tuple(?!\()", "None", text)
+    text = re.sub(r"(?<![\w=:-])(\d+)(?![\w\"])", r"T.int64(\1)", text)
     return text.replace("R.Tuple(", "T.Tuple(")

@@ -115,6 +115,7 @@ class _Lowering:
         for number, param in enumerate(self.fn.params):
             info = param.struct_info
             if info is not None and (number < checked or checks.binds(info)):
+                checks.only_binding = number >= checked
                 where = f"fn={name}, loc=param[{number}], param={param.name}, annotation={describe(info)}"
                 checks.value(param, info, where, always=True)
         checks.match()
