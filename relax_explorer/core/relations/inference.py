@@ -266,7 +266,7 @@ class _Inference:
                 expr,
             )
         self._require_attributes(callee, expr, name)
-        function = _fresh_constraints(instantiate(callee, self._values(callee, expr, name)), callee)
+        function = _fresh_constraints(instantiate(callee, self._values(callee, expr, name)))
         for number, (wanted, have, arg) in enumerate(zip(function.args, args, expr.args, strict=True), 1):
             self.same(wanted, have, arg, f"argument {number} of {name} is")
         for constraint in function.constraints:
@@ -320,13 +320,12 @@ class _Inference:
         raise _Stop
 
 
-def _fresh_constraints(function: FuncType, declared: FuncType) -> FuncType:
+def _fresh_constraints(function: FuncType) -> FuncType:
     """A function type whose constraints have holes of their own: a `?` in one call is not that in another."""
-    shared = set(holes_of((*declared.args, declared.ret)))
     fresh: dict[Any, Any] = {}
 
     def part(item: TypeVar | Hole) -> Part:
-        if isinstance(item, TypeVar) or item in shared or item in own:
+        if isinstance(item, TypeVar) or item in own:
             return item
         new: Hole = fresh.setdefault(item, Hole(item.kind))
         return new
