@@ -197,3 +197,11 @@ BAD_PATTERN = Code(
     "A pattern is a call of operators over names, `_`, tuples and constants, such as `matmul(_, permute_dims(_))`.",
     "See the examples of `relax-explorer find --help`, and the table in core/patterns/README.md.",
 )
+LOST_VALUE = Code(
+    "RX0031",
+    "value of a scalar parameter is not kept",
+    "A scalar parameter is a variable of its own, as in TVM 0.27. The value that its annotation names promises nothing.",
+    "Use the parameter, or assert that both are equal: R.assert_op(R.prim_value(p == k)).",
+    '@R.function\ndef f(x: R.Tensor(("k",), "float32"), p: R.Prim(value="k")):\n    return x\n',
+    Severity.WARNING,
+)

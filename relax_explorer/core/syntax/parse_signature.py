@@ -112,6 +112,9 @@ class SignatureReader:
             seen.add(argument.arg)
             value = self.names.get(argument.arg)
             if isinstance(value, p.PrimVar) and isinstance(info, s.PrimStructInfo):
+                if info.value is not None and info.value is not value:
+                    text = f"the value {info.value} of {argument.arg!r} is not kept"
+                    self.ctx.say(codes.LOST_VALUE, text, argument, help=codes.LOST_VALUE.fix)
                 info = s.PrimStructInfo(value.dtype, value)
             params.append(e.Var(argument.arg, info, self.ctx.span(argument)))
         for var in params:
