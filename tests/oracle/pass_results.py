@@ -30,12 +30,27 @@ KNOWN = {
     ("TopologicalSort", test_orders.CAPTURED.split(": ", 1)[1].rsplit(" #", 1)[0]): test_orders.ROW,
     **{("ToMixedPrecision", title): row for title, row in test_mixed_precision.DIFFERENT.items()},
     **{("ConvertLayout", title): row for title, row in test_convert_layout.DIFFERENT.items()},
+    (
+        "TopologicalSort",
+        "A match_cast that binds a length",
+    ): "TopologicalSort of a dataflow block with a match_cast",
+    ("FuseTIR", "A cast of a cast as an output"): test_pass_results.OUTPUT,
+    ("FuseOps", "Equal tuples and fields"): "Field of a tuple that a group reads twice",
+    ("RewriteDataflowReshape", "Fusion: g2"): "RewriteDataflowReshape of a kernel whose lengths",
+    (
+        "BindSymbolicVars",
+        "A cast that always fails is a warning (TYPE-58, TYPE-59)",
+    ): "Length of the function in the type",
 }
 """Rows of `differences.md` by pass and heading, for differences that `known_differences` does not recognise."""
 
 
 REFUSED = {
-    "BindSymbolicVars": (("RX0213", "RX0111", "RX0203"), "BindSymbolicVars with values that contradict"),
+    "Normalize": (("RX0116",), "Annotation that is more precise"),
+    "BindSymbolicVars": (
+        ("RX0109", "RX0213", "RX0111", "RX0203"),
+        "BindSymbolicVars with values that contradict",
+    ),
     **dict.fromkeys(
         ("BindParams", "DecomposeOpsForInference", "DecomposeOpsForTraining"),
         (("RX0404",), "BindParams, Decompose"),

@@ -277,3 +277,30 @@ def main(x: R.Tensor(("n", "k"), "float32"), f: R.Callable((R.Tensor(("k * n * 2
 """
     result = rxe.apply_pass(rxe.normalize(rxe.parse(text)), "BindSymbolicVars", binding_map={"n": 4})
     assert 'R.Tensor(("k * 8",), dtype="float32")' in result.script()
+
+
+FUNCTION_TYPES = """@R.function
+def main(x: R.Tensor(("n",), "float32"), f: R.Callable((R.Tensor(("m",), "float32"),), R.Tensor(("m", "n"), "float32"))):
+    @R.function
+    def g(y: R.Tensor(("k",), "float32")) -> R.Tensor(("k",), "float32"):
+        return y
+    return g
+"""
+
+
+@pytest.mark.parametrize(
+    ("values", "params", "result"),
+    [
+        ("n=2", ["(2,)", "(m,)", "(m, 2)"], "(k,)"),
+        ("m=2", ["(n,)", "(m,)", "(m, n)"], "(k,)"),
+        ("k=2", ["(n,)", "(m,)", "(m, n)"], "(2,)"),
+    ],
+)
+def test_lengths_that_a_function_type_binds_stay(values: str, params: list[str], result: str) -> None:
+    """The function fits any length. One that the function around it binds becomes a number, and so does that of a nested function."""
+    module = rxe.normalize(rxe.parse(FUNCTION_TYPES))
+    main = rxe.run_pipeline(module, f'BindSymbolicVars{{binding_map="{values}"}}')["main"]
+    x, f = (param.struct_info for param in main.params)
+    found = [x.shape, f.params[0].shape, f.ret.shape, main.ret_struct_info.params[0].shape]
+    written = ["(" + ", ".join(map(str, shape)) + ("," if len(shape) == 1 else "") + ")" for shape in found]
+    assert written == [*params, result]

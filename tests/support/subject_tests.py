@@ -41,6 +41,11 @@ def is_reshape(value: e.Expr) -> bool:
     return operator(value) == "relax.reshape"
 
 
+def is_whole_repeat(value: e.Expr) -> bool:
+    """True for a `repeat` of all elements, in their order."""
+    return type(value) is e.Call and value.op is e.op_ref("relax.repeat") and value.attrs["axis"] is None
+
+
 def is_tuple(value: e.Expr) -> bool:
     """True for a tuple."""
     return type(value) is e.Tuple

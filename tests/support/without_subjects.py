@@ -40,6 +40,7 @@ from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.tir import stmt as t
 from relax_explorer.core.tir.buffer import Buffer, BufferRegion
 from relax_explorer.core.tir.mutator import Mutator
+from relax_explorer.core.tir.traverse import statements
 
 Change = Callable[[IRModule], IRModule]
 _MACHINE = re.compile(r"relax\.((builtin|memory|vm)\.|call_|reshape$)")
@@ -528,6 +529,15 @@ def with_first_regions(module: IRModule) -> IRModule:
     for name, fn in module.functions.items():
         if isinstance(fn, t.PrimFunc):
             editor.replace(name, _FirstRegions().function(fn))
+    return editor.done()
+
+
+def without_plain_patterns(module: IRModule) -> IRModule:
+    """PrimFuncs without blocks have no pattern."""
+    editor = ModuleEditor(module)
+    for name, fn in module.functions.items():
+        if isinstance(fn, t.PrimFunc) and not any(isinstance(stmt, t.SBlock) for stmt in statements(fn.body)):
+            editor.replace(name, replace(fn, attrs=fn.attrs.without("op_pattern")))
     return editor.done()
 
 

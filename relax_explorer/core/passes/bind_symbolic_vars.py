@@ -16,7 +16,7 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.fold import FormedDims
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.substitute import Substitution
-from relax_explorer.core.ir.walk import all_dims, bindings
+from relax_explorer.core.ir.walk import all_dims, bindings, defined_dims
 from relax_explorer.core.passes.contract import NO_VALUES, PassSite, module_pass, relax_function
 from relax_explorer.core.passes.properties import NORMAL_FORM
 from relax_explorer.core.program.module import IRModule
@@ -46,10 +46,10 @@ def bind_symbolic_vars(
     unused = set(values)
     read = {name for fn in module.relax_functions.values() for name in mentioned(fn)}
     for name, fn in chosen.items():
-        dims = {
-            dim: p.IntImm(values[dim.name], dim.dtype) for dim in shape_variables(fn) if dim.name in values
-        }
-        unused -= {dim.name for dim in dims}
+        named = [dim for dim in shape_variables(fn) if dim.name in values]
+        own = _bound(fn) if named else frozenset()
+        dims = {dim: p.IntImm(values[dim.name], dim.dtype) for dim in named if dim in own}
+        unused -= {dim.name for dim in named}
         new = _with_lengths(fn, dims, name not in read) if dims else fn
         at.record_in_order(fn, new)
         at.editor.replace(name, new)
@@ -57,7 +57,7 @@ def bind_symbolic_vars(
         names = dict.fromkeys(dim.name for fn in chosen.values() for dim in shape_variables(fn))
         place = f"function {func_name!r}" if func_name else "the module"
         raise _bad(f"{place} has no shape variable {min(unused)!r}", f"it has {', '.join(names) or 'none'}")
-    at.is_open = at.changes_visible = True
+    at.is_open = at.changes_visible = at.retypes = True
     check_values(at.editor.done(), module)
     return at.editor.done()
 
@@ -82,6 +82,19 @@ def check_values(new: IRModule, old: IRModule) -> None:
     problems = [item for item in normalize_with(new)[1].errors if item.code not in known]
     if problems:
         raise Failure(*problems)
+
+
+def _bound(fn: e.Function) -> frozenset[p.PrimVar]:
+    """The shape variables that a function binds, nested ones included. Those of function types stay: they fit any length."""
+    params = [*fn.params]
+    infos: list[s.StructInfo | None] = []
+    for binding in bindings(fn):
+        if type(binding) is e.MatchCast:
+            infos.append(binding.struct_info)
+        if type(binding.value) is e.Function:
+            params += binding.value.params
+    infos += [param.struct_info for param in params]
+    return frozenset([dim for info in infos if info is not None for dim in defined_dims(info)])
 
 
 def shape_variables(fn: e.Function) -> Iterator[p.PrimVar]:
