@@ -433,3 +433,14 @@ def test_values_without_a_name_are_told_by_their_text() -> None:
         assert all(row.startswith("assert @h(@concat([a, a, ") and len(row) < 90 for row in long), long
         assert {"assert z.dim(0) == 3", "assert y.dim(0) % 4 == 0"} <= {*rows}
         assert "%" not in "".join(found.types.values())
+
+
+def test_the_innermost_variable_of_a_name_is_meant() -> None:
+    block = "{ let x = @concat([x, x], axis=0); @concat([x, x], axis=0) }"
+    text = f"@f = fn(x : Tensor([n], int8)) : Tensor(?, int8) {{ let z = {block}; assert z.dim(0) == x.dim(0) * 4; z }}\n"
+    assert left_of(text) == []
+    assert left_of(f"let x : Tensor([n], int8) = ..; let z = {block}; assert z.dim(0) == n * 4") == []
+    assert runs(f"{ANY.format('x')}assert x.rank == 1; let z = {block}; assert z.dim(0) == 8", vector(2)) == [
+        True,
+        True,
+    ]
