@@ -373,6 +373,16 @@ def main(x: R.Tensor(("n",), "float32"), p: R.Prim("int64"), o: R.Any):
     e = R.sin(x)
     return (a, e)
 """
+LIFTED = """
+@R.function
+def main(x: R.Tensor((4,), "float32"), w: R.Tensor((4,), "float32")):
+    R.func_attr({"num_input": 1})
+    with R.dataflow():
+        a = R.exp(w)
+        b = R.sin(x)
+        R.output(a, b)
+    return (a, b)
+"""
 PLACED = """
 @I.ir_module
 class Module:
@@ -397,6 +407,7 @@ def main(x: R.Tensor(("n",), "float32"), c: R.Tensor((), "bool")):
 """
 CASES = {
     "read by a cast": ("FuseOps", READ_BY_A_CAST, "Value that a match_cast reads in FuseOps"),
+    "lifted": ("LiftTransformParams", LIFTED, "LiftTransformParams for a result"),
     "placed": ("VMShapeLower", PLACED, "Number of a device in the text"),
     "scalars": ("VMShapeLower", SCALARS, "VMShapeLower of scalars"),
     "less precise": ("FuseTIR", LESS_PRECISE, "A branch of less precise StructInfo"),
@@ -460,6 +471,7 @@ WRONG = [
     ("read by a cast", "T.sin(", "T.cos("),
     ("read by a cast", "cls.tir_exp,", "cls.tir_sin,"),
     ("scalars", 'match_shape", x, shape_heap, 1, 1, 0', 'match_shape", x, shape_heap, 1, 0, 0'),
+    ("lifted", "R.exp(w)", "R.sin(w)"),
     ("placed", "cuda:0:global", "cuda:0:shared"),
     ("placed", "x, shape_heap, 2, 0, 2, 0, 3", "x, shape_heap, 2, 0, 2, 0, 2"),
     ("less precise", "T.sin(", "T.cos("),

@@ -26,6 +26,7 @@ from relax_explorer.core.ir.walk import (
     dataflow_blocks,
     exprs,
     map_operands,
+    merged_blocks,
     operands,
     sequences,
     substitute_info,
@@ -97,6 +98,35 @@ def without_casts(module: IRModule) -> IRModule:
         return _unknown(binding, (binding.value,)) if type(binding) is e.MatchCast else binding
 
     return _rewritten(module, lambda fn: opaque)
+
+
+def with_read_results(module: IRModule) -> IRModule:
+    """The values that visible functions return come from unknown calls, which read what was returned."""
+    functions = module.relax_functions
+    visible = {name: _with_read_results(fn) for name, fn in functions.items() if not fn.is_private}
+    return module.having({**module.functions, **visible})
+
+
+def with_read_equal_results(module: IRModule) -> IRModule:
+    """Equal values are one, and unknown calls read what was returned."""
+    return with_read_results(without_equal_values(module))
+
+
+def _with_read_results(fn: e.Function) -> e.Function:
+    result = fn.body.body
+    read: list[e.Binding] = []
+    fields: list[e.Expr] = []
+    for number, field in enumerate(result.fields if type(result) is e.Tuple else (result,)):
+        if isinstance(field, e.Var) and field.struct_info is not None:
+            made = e.Var(f"_read{number}", field.struct_info)
+            read.append(_unknown(e.VarBinding(made, field), (field,)))
+            field = made
+        fields.append(field)
+    if not read:
+        return fn
+    body = e.tuple_of(tuple(fields)) if type(result) is e.Tuple else fields[0]
+    blocks = tuple(merged_blocks([*fn.body.blocks, e.BindingBlock(tuple(read))]))
+    return replace(fn, body=replace(fn.body, blocks=blocks, body=body))
 
 
 def without_scalars(module: IRModule) -> IRModule:
