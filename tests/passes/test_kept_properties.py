@@ -21,6 +21,7 @@ CASES = [
     ("InlinePrivateFunctions", "LowerWildcards gives each wildcard a name"),
     ("LambdaLift", "Arguments, tuples, closures and other functions are looked at"),
     ("LambdaLift", "(SCOPE-16)"),
+    ("RemovePurityChecking", "A packed call is impure unless declared pure (PURE-02)"),
     ("LiftTransformParams", "Lengths that only weights tell"),
     ("LowerWildcards", "22_wildcards"),
     ("RealizeVDevice", "whole: Devices"),

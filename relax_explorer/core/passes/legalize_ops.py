@@ -22,6 +22,7 @@ from relax_explorer.core.passes.contract import PassSite, function_pass
 from relax_explorer.core.passes.phases import closure_calls
 from relax_explorer.core.passes.properties import (
     ADDED_KERNELS,
+    CANONICAL_BINDINGS,
     NO_HIGH_LEVEL_OPS,
     NO_TENSOR_TO_SHAPE,
     NORMAL_FORM,
@@ -33,7 +34,7 @@ from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
     "LegalizeOps",
     requires=[NORMAL_FORM],
     establishes=[NO_HIGH_LEVEL_OPS],
-    invalidates=ADDED_KERNELS,
+    invalidates=[CANONICAL_BINDINGS, *ADDED_KERNELS],
 )
 def legalize_ops(
     fn: e.Function, at: PassSite, *, skip: Annotated[tuple[str, ...], "operators that stay"] = ()

@@ -7,7 +7,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.passes.contract import PassSite, function_pass
-from relax_explorer.core.passes.properties import NO_DATAFLOW, NORMAL_FORM, PURITY_ERASED
+from relax_explorer.core.passes.properties import NO_DATAFLOW, NORMAL_FORM, PURE_DATAFLOW, PURITY_ERASED
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
 
 
@@ -16,6 +16,7 @@ from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
     has_profiles=True,
     requires=[NORMAL_FORM, NO_DATAFLOW],
     establishes=[PURITY_ERASED],
+    invalidates=[PURE_DATAFLOW],  # if it runs on dataflow blocks nevertheless
 )
 def remove_purity_checking(fn: e.Function, at: PassSite) -> e.Function:
     """Mark pure functions `relax.force_pure`, nested ones included, and turn pure calls into ordinary ones.
