@@ -16,7 +16,8 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.fold import FormedDims
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.substitute import Substitution
-from relax_explorer.core.ir.walk import all_dims, bindings, defined_dims
+from relax_explorer.core.ir.walk import all_dims, bindings
+from relax_explorer.core.passes.cast_checks import bound_dims
 from relax_explorer.core.passes.contract import NO_VALUES, PassSite, module_pass, relax_function
 from relax_explorer.core.passes.properties import NORMAL_FORM
 from relax_explorer.core.program.module import IRModule
@@ -47,7 +48,7 @@ def bind_symbolic_vars(
     read = {name for fn in module.relax_functions.values() for name in mentioned(fn)}
     for name, fn in chosen.items():
         named = [dim for dim in shape_variables(fn) if dim.name in values]
-        own = _bound(fn) if named else frozenset()
+        own = _bound(fn) if named else set()
         dims = {dim: p.IntImm(values[dim.name], dim.dtype) for dim in named if dim in own}
         unused -= {dim.name for dim in named}
         new = _with_lengths(fn, dims, name not in read) if dims else fn
@@ -84,17 +85,10 @@ def check_values(new: IRModule, old: IRModule) -> None:
         raise Failure(*problems)
 
 
-def _bound(fn: e.Function) -> frozenset[p.PrimVar]:
-    """The shape variables that a function binds, nested ones included. Those of function types stay: they fit any length."""
-    params = [*fn.params]
-    infos: list[s.StructInfo | None] = []
-    for binding in bindings(fn):
-        if type(binding) is e.MatchCast:
-            infos.append(binding.struct_info)
-        if type(binding.value) is e.Function:
-            params += binding.value.params
-    infos += [param.struct_info for param in params]
-    return frozenset([dim for info in infos if info is not None for dim in defined_dims(info)])
+def _bound(fn: e.Function) -> set[p.PrimVar]:
+    """The shape variables that a function and those in it bind. Those that a function type binds stay: it fits any length."""
+    inner = [binding.value for binding in bindings(fn) if type(binding.value) is e.Function]
+    return set().union(*map(bound_dims, (fn, *inner)))
 
 
 def shape_variables(fn: e.Function) -> Iterator[p.PrimVar]:

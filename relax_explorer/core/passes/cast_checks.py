@@ -9,7 +9,7 @@ from relax_explorer.core.check.compatible import always_fits, shape_var_mapping
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
-from relax_explorer.core.ir.walk import all_dims, defined_dims, sequences, substitute_info
+from relax_explorer.core.ir.walk import all_dims, bindings, defined_dims, sequences, substitute_info
 
 
 def bound_by_casts(fn: e.Function) -> dict[e.MatchCast, list[p.PrimVar]]:
@@ -17,6 +17,13 @@ def bound_by_casts(fn: e.Function) -> dict[e.MatchCast, list[p.PrimVar]]:
     new: dict[e.MatchCast, list[p.PrimVar]] = {}
     _scope(fn.body, signature_dims(fn), new)
     return new
+
+
+def bound_dims(fn: e.Function) -> set[p.PrimVar]:
+    """The shape variables that the parameters and match_casts of a function bind, match_casts in nested ones included."""
+    infos = [param.struct_info for param in fn.params]
+    infos += [binding.struct_info for binding in bindings(fn) if type(binding) is e.MatchCast]
+    return {dim for info in infos if info is not None for dim in defined_dims(info)}
 
 
 def is_proven(

@@ -28,9 +28,9 @@ from relax_explorer.core.codes.well_formedness import NARROW_ANNOTATION
 from relax_explorer.core.diagnostics import Diagnostic, Failure, Report
 from relax_explorer.core.ir.expr import Binding, BindingBlock, Expr, Function, MatchCast, SeqExpr, Var
 from relax_explorer.core.ir.node import CHECKS, replace
-from relax_explorer.core.ir.prim import PrimVar
 from relax_explorer.core.ir.struct_info import FuncStructInfo, ShapeStructInfo
-from relax_explorer.core.ir.walk import WITH_BLOCKS, all_dims, bindings, defined_dims, merged_blocks
+from relax_explorer.core.ir.walk import WITH_BLOCKS, all_dims, bindings, merged_blocks
+from relax_explorer.core.passes.cast_checks import bound_dims
 from relax_explorer.core.passes.phases import phase
 from relax_explorer.core.passes.properties import DERIVED, Property
 from relax_explorer.core.program.module import IRModule
@@ -331,17 +331,10 @@ def _with_results(module: IRModule, site: PassSite) -> IRModule:
         promised, have = fn.ret_struct_info, fn.body.body.struct_info
         if fn is site.module.functions.get(name) or promised is None or have is None:
             continue
-        if not always_fits(promised, have) and _defined(fn).issuperset(all_dims(have)):
+        if not always_fits(promised, have) and bound_dims(fn).issuperset(all_dims(have)):
             site.editor.replace(name, replace(fn, ret_struct_info=None, struct_info=None))
             site.is_open = True
     return site.editor.done()
-
-
-def _defined(fn: Function) -> set[PrimVar]:
-    """The shape variables that the parameters and match_casts of a function bind. A pass may have lost others."""
-    infos = [param.struct_info for param in fn.params]
-    infos += [binding.struct_info for binding in bindings(fn) if type(binding) is MatchCast]
-    return {dim for info in infos if info is not None for dim in defined_dims(info)}
 
 
 def infer_again(module: IRModule, site: PassSite) -> IRModule:

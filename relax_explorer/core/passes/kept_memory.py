@@ -1,4 +1,8 @@
-"""What every pass keeps of memory: no call overwrites a value in place that is read later, unless one did so before."""
+"""What every pass keeps of memory: no call overwrites a value in place that is read later, unless one did so before.
+
+Only copies, fields and captured values count here. Those of `check.aliases` may share memory, as all parameters may: too many to
+blame a pass.
+"""
 
 from __future__ import annotations
 

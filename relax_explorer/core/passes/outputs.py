@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 
 from relax_explorer.core.check.compatible import always_fits, defined_dims
 from relax_explorer.core.check.held import lasting
@@ -171,22 +172,6 @@ class Blocks:
     def _is_inside(self, binding: e.Binding, block: e.BindingBlock) -> bool:
         return self.home[binding] is block and type(binding.value) is not e.Function
 
-    def weakly_cast(self, cast: e.Binding) -> e.Binding | None:
-        """The match_cast just before one of its result, if nothing else reads this result and the other cast checks all that it does."""
-        if type(cast) is not e.MatchCast or type(cast.value) is not e.DataflowVar:
-            return None
-        siblings = self.home[cast].bindings
-        before = siblings[siblings.index(cast) - 1]
-        if (
-            before.var is not cast.value
-            or type(before) is not e.MatchCast
-            or defined_dims(before.struct_info)
-        ):
-            return None
-        derived = self._facts = self._facts or facts(self.fn)
-        is_read_once = len(derived.users(before.var)) == 1
-        return before if is_read_once and always_fits(cast.struct_info, before.struct_info) else None
-
     def renamed_by(self, binding: e.Binding) -> e.Var | None:
         """The dataflow variable that a binding only renames, without a change of its StructInfo."""
         source = binding.value
@@ -196,20 +181,36 @@ class Blocks:
 
 
 def _with_single_casts(fn: e.Function, at: PassSite) -> e.Function:
-    """The function with one match_cast for two, where the second makes an output and checks all that the first does."""
-    blocks = Blocks(fn)
-    weaker = {cast: first for cast in blocks.outputs.values() if (first := blocks.weakly_cast(cast))}
-    stronger = {first: cast for cast, first in weaker.items()}
+    """The function with one match_cast for two neighbours, where the second makes an output and checks all that the first does."""
+    made, derived = set(Blocks(fn).outputs.values()), facts(fn)
+    pairs = [pair for block in all_blocks(fn) for pair in pairwise(block.bindings)]
+    stronger = {
+        first: cast
+        for first, cast in pairs
+        if cast in made
+        and _is_enough(cast, first)
+        and first.var is not None
+        and len(derived.users(first.var)) == 1
+    }
+    second = set(stronger.values())
 
     def rule(walk: Rewriter, binding: e.Binding) -> Answer:
         if binding in stronger:
             return replace(stronger[binding], value=binding.value)
-        if binding not in weaker or binding.var is None:
+        if binding not in second or binding.var is None:
             return binding
         walk.rename(binding.var, binding.var)  # both casts became the one
         return ()
 
-    return rewrite(fn, at, rule) if weaker else fn
+    return rewrite(fn, at, rule) if stronger else fn
+
+
+def _is_enough(cast: e.Binding, first: e.Binding) -> bool:
+    """True if a match_cast of a dataflow variable checks all that the one behind this variable does, which binds no length."""
+    if type(cast) is not e.MatchCast or type(first) is not e.MatchCast:
+        return False
+    reads = type(cast.value) is e.DataflowVar and cast.value is first.var
+    return reads and not defined_dims(first.struct_info) and always_fits(cast.struct_info, first.struct_info)
 
 
 def _merged(fn: e.Function) -> e.Function:

@@ -361,7 +361,7 @@ def _damage(step: Step, module: IRModule, new: IRModule, site: PassSite) -> Iter
 
 
 def _false_claims(step: Step, module: IRModule, errors: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
-    """The annotations that claim what their values do not bear out, and did before the step."""
+    """New errors of inference: an annotation claims what its value does not bear out."""
     known = {problem.message for problem in normalize_with(module)[1].errors}
     for error in errors:
         if error.message not in known:
