@@ -15,9 +15,13 @@ from relax_explorer.core.ir.node import collector_at_rest, set_aside, take_back
 from relax_explorer.core.passes.pipeline import run_step, steps
 from relax_explorer.core.passes.properties import holding
 from relax_explorer.core.session.align import diff_modules
+from relax_explorer.core.shapes.contract_text import read_contract
+from relax_explorer.core.shapes.propagate import analyse
+from relax_explorer.core.shapes.residual import shape_checks
 from tests.perf.generate import transformer
 
 TEXT = transformer(60)
+CONTRACTS = read_contract(";\n".join(f"let v{n} : Tensor([k{n}, 2], int8) = .." for n in range(60)))
 WORK: dict[str, Callable[[IRModule], object]] = {
     "parse": lambda module: relax_explorer.parse(TEXT),
     "normalize": relax_explorer.normalize,
@@ -31,6 +35,8 @@ WORK: dict[str, Callable[[IRModule], object]] = {
     "pipeline": lambda module: relax_explorer.run_pipeline(module, "LegalizeOps,ToNonDataflow"),
     "step": lambda module: run_step(steps("DeadCodeElimination")[0], module),
     "holding": holding,
+    "shape checks": shape_checks,
+    "contracts": lambda module: analyse(*CONTRACTS),
 }
 
 

@@ -20,6 +20,7 @@ from relax_explorer.core.codes import relations as codes
 from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import DType, from_numpy
+from relax_explorer.core.ir.node import collector_at_rest
 from relax_explorer.core.ir.overflow import beyond
 from relax_explorer.core.relations.solver import Mismatch
 from relax_explorer.core.shapes import contract_tree as c
@@ -31,6 +32,7 @@ from relax_explorer.core.shapes.implementation_order import order_problems
 from relax_explorer.core.shapes.primitives import BROADCASTING, IMPLEMENTATIONS, RULES, Shaped
 
 
+@collector_at_rest()
 def analyse(
     program: c.Program,
     terms: c.Terms,

@@ -19,6 +19,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.interned import PerNode
+from relax_explorer.core.ir.node import collector_at_rest
 from relax_explorer.core.ir.pauses import with_pauses
 from relax_explorer.core.ir.walk import all_dims, sequences
 from relax_explorer.core.ops import find
@@ -115,6 +116,7 @@ class ShapeCheck:
         return remedy(subject, None if self.condition is None else self.known.known(self.condition))
 
 
+@collector_at_rest()
 def shape_checks(
     module: IRModule,
     given: Mapping[str, Sequence[p.PrimExpr]] | None = None,
