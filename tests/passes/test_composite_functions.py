@@ -218,3 +218,73 @@ def test_run_codegen_drops_what_is_dead(call: str, profile: str) -> None:
     assert "def uncalled" not in text
     assert ("def lib" in text) is (call == "R.sin(x)")
     assert ("stops" in text) is (profile == "spec")
+
+
+SHAPELESS = """
+@I.ir_module
+class M:
+    @R.function
+    def lib(x: R.Tensor(("n",), "float32")) -> RESULT:
+        R.func_attr({"Codegen": "my"})
+        return BODY
+    @R.function(pure=False)
+    def main(x: R.Tensor((2,), "float32"), c: R.Tensor((), "bool"), s: R.Shape(ndim=1)):
+        cls = M
+        CALL
+        return y
+"""
+FLAT = 'R.Tensor(("n",), "float32")'
+CALLED = "y = cls.lib(x)"
+IN_BRANCHES = "if c:\n            y = cls.lib(x)\n        else:\n            y = cls.lib(x)"
+
+
+@pytest.mark.parametrize(
+    ("result", "body", "call"),
+    [
+        ('R.Tensor(ndim=1, dtype="float32")', "x", CALLED),
+        ('R.Tensor(dtype="float32")', "x", CALLED),
+        ('R.Tensor(("n",))', "x", CALLED),
+        ("R.Object", "x", CALLED),
+        ("R.Shape(ndim=1)", "R.shape_of(x)", CALLED),
+        ('R.Tuple(R.Tensor(("n",), "float32"), R.Tensor(ndim=1, dtype="float32"))', "(x, x)", CALLED),
+        ('R.Tuple(R.Tuple(R.Tensor(("n",), "float32")))', "((x,),)", CALLED),
+        ('R.Tensor(ndim=1, dtype="float32")', "x", IN_BRANCHES),
+        (FLAT, "x", "f = cls.lib\n        y = f(x)"),
+        (FLAT, "x", "f = cls.lib\n        z = cls.lib(x)\n        y = f(z)"),
+        (FLAT, "x", "y = (cls.lib, cls.lib(x))"),
+        (FLAT, "x", 'y = R.call_packed("g", cls.lib, sinfo_args=(R.Tensor((2,), "float32"),))'),
+    ],
+)  # fmt: skip
+def test_a_function_stays_for_which_no_packed_one_can_stand(result: str, body: str, call: str) -> None:
+    text = SHAPELESS.replace("RESULT", result).replace("BODY", body).replace("CALL", call)
+    module = rxe.normalize(rxe.parse(text))
+    (found,) = run(module, steps("RunCodegen"), holding(module))
+    assert found.module is module
+    assert told([found]) == [("RunCodegen", "RX0417", False)]
+
+
+def test_only_the_function_stays_that_must() -> None:
+    other = (
+        SHAPELESS.replace("RESULT", FLAT)
+        .replace("BODY", "x")
+        .replace("CALL", "y = cls.lib(x)\n        f = cls.kept")
+    )
+    kept = "    @R.function\n    def kept(x: R.Tensor((2,))):\n        R.func_attr({'Codegen': 'my'})\n        return x\n"
+    text = rxe.apply_pass(
+        rxe.normalize(rxe.parse(other.replace("return y", "return (y, f)") + kept)), "RunCodegen"
+    ).script()
+    assert "def lib" not in text
+    assert 'R.call_dps_packed("lib", (x,), out_ty=R.Tensor((2,), dtype="float32"))' in text
+    assert "def kept" in text
+
+
+@pytest.mark.parametrize("call", [CALLED, "f = cls.lib\n        y = f(x)"])
+def test_a_function_that_stays_is_told_where_it_is(call: str) -> None:
+    result = 'R.Tensor(ndim=1, dtype="float32")' if call is CALLED else FLAT
+    text = SHAPELESS.replace("RESULT", result).replace("BODY", "x").replace("CALL", call)
+    module = rxe.normalize(rxe.parse(text))
+    (found,) = run(module, steps("RunCodegen"), holding(module))
+    (problem,) = found.problems
+    assert "lib stays: " in problem.message
+    line = text.split("\n")[problem.primary.place.span.line - 1]  # type: ignore[union-attr]
+    assert line.strip().startswith("y = cls.lib(x)" if call is CALLED else "def lib")

@@ -103,7 +103,7 @@ PROGRAMS = {
         2,
     ),
     "a function that gives a closure": (_program("t = M.made(x)\nreturn t", other=GIVES_CLOSURE), 3),
-    "a given closure": (_program("h = k[0]\nreturn h(p)", takes=CLOSURES), 2),
+    "a given closure": (_program("h = k[0]\nreturn h(p)", takes=CLOSURES), 1),
     "a given closure that it returns": (_program("return k", takes=CLOSURES), 1),
     "a length without a name": (_program("return R.add(p, p)", "(R.any_dim,)"), 2),
     "a closure in a tuple": (_using("t = (f, x)", "return t[1]"), 1),
@@ -115,7 +115,7 @@ PROGRAMS = {
     "a closure behind an annotation": (_using("return f").replace("'bool')):", "'bool')) -> R.Any:"), 1),
     "a given closure beside another one": (
         _using("g = k[0]", "y = g(x)", "return f(x)").replace("'bool')):", f"'bool'){CLOSURES}):"),
-        1,
+        0,
     ),
     "a captured length without a name": (_program("return R.add(p, x)", "(R.any_dim,)"), 2),
     "two functions around": (_program("return R.add(p, x)", other=GIVES_CLOSURE), 2),
@@ -235,3 +235,70 @@ def main(x: R.Tensor(("n",), "float32"), y: R.Tensor(("m",), "float32")):
     }
     assert params["main_unread"] == ["R.Shape([n, m])"], lifted.script()
     assert params["main_told"] == []
+
+
+PLAIN = f"@R.function\ndef g(q: {FLAT}) -> {FLAT}:\n    return R.add(q, q)"
+READER = f"@R.function\ndef o(q: {FLAT}) -> {FLAT}:\n    return k(q)"
+
+
+def _with_plain(*lines: str) -> str:
+    """A module with a nested function `g` that captures nothing, and lines that use it."""
+    return (
+        f"@I.ir_module\nclass M:\n    @R.function\n    def main(x: {FLAT}, c: R.Tensor((), 'bool'), t: R.Tuple({FLAT},"
+        f" R.Callable(({FLAT},), {FLAT}))):\n{indent(PLAIN, ' ' * 8)}\n{indent(chr(10).join(lines), ' ' * 8)}\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("lines", "invoked"),
+    [
+        (("k = g", "return k(x)"), 0),
+        (("k = g", READER, "return o(k(x))"), 1),
+        (("s = (g, (x, g))", "u = s[1]", "k = u[1]", "return k(x)"), 0),
+        (("if c:", "    k = g", "else:", "    k = t[1]", "return k(x)"), 0),
+        (("k = t[1]", "return k(x)"), 0),
+        ((*READER.replace("k(q)", "R.add(q, x)").split("\n"), "if c:", "    k = g", "else:", "    k = o", "return k(x)"), 1),
+        ((*READER.replace("k(q)", "R.add(q, x)").split("\n"), "s = (g, (x, o))", "u = s[1]", "k = u[1]", "return k(x)"), 1),
+        ((*PLAIN.replace("g(", "r(").split("\n")[:2], "    h = r", "    return h(q)", "return r(x)"), 0),
+        ((*PLAIN.replace("g(", "r(").split("\n")[:2], "    h = r", "    return h(x)", "return r(x)"), 2),
+    ],
+)  # fmt: skip
+def test_only_what_may_be_a_closure_is_invoked_as_one(lines: tuple[str, ...], invoked: int) -> None:
+    module = rxe.normalize(rxe.parse(_with_plain(*lines)))
+    text = rxe.apply_pass(module, "LambdaLift").script()
+    assert text.count("invoke_pure_closure(") == invoked, text
+
+
+LENGTHS = """
+@I.ir_module
+class M:
+    @R.function
+    def made(x: R.Tensor(("n",), "float32")) -> R.Tuple(R.Callable((R.Tensor(("n",), "float32"),), R.Tensor(("n",), "float32")), R.Object):
+        n = T.int64()
+        @R.function
+        def g(q: R.Tensor((n,), "float32")) -> R.Tensor((n,), "float32"):
+            h = g
+            return LINE
+        return (g, x)
+    @R.function
+    def main(x: R.Tensor((2,), "float32")):
+        t = M.made(x)
+        s = (t, x)
+        u = s[0]
+        k = u[0]
+        return k(x)
+"""
+
+
+@pytest.mark.parametrize(("line", "invoked"), [("h(q)", 2), ("q", 1)])
+def test_a_closure_goes_through_tuples_and_captures_lengths(line: str, invoked: int) -> None:
+    module = rxe.normalize(rxe.parse(LENGTHS.replace("LINE", line)))
+    text = rxe.apply_pass(module, "LambdaLift").script()
+    assert text.count("invoke_pure_closure(") == invoked, text
+
+
+def test_a_function_that_captures_nothing_passes_itself_on_by_its_name() -> None:
+    lines = (*PLAIN.replace("g(", "r(").split("\n")[:2], "    h = r", "    return h(q)", "return r(x)")
+    text = rxe.apply_pass(rxe.normalize(rxe.parse(_with_plain(*lines))), "LambdaLift").script()
+    assert "= cls.main_r\n" in text
+    assert "make_closure" not in text

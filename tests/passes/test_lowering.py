@@ -15,7 +15,7 @@ from relax_explorer.core.exec.machine import Machine
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.passes import get
 from relax_explorer.core.passes.pipeline import steps as steps_of
-from relax_explorer.core.passes.properties import LOWERED
+from relax_explorer.core.passes.properties import LOWERED, SHAPES_LOWERED
 from tests.support.corpus import MODELS, Model
 from tests.support.oracle import Oracle
 from tests.support.roundtrip import function
@@ -176,3 +176,38 @@ class Module:
         assert (b.tolist(), c.tolist()) == ([1, 2], [3, 4, 5])
         assert d.tolist() == arrays[2].view("int32").tolist()
         assert e.tolist() == [arrays[0].view("int32")[1:].tolist()]
+
+
+ALLOCATES = """
+@I.ir_module
+class M:
+    @R.function(pure=False)
+    def main(x: R.Tensor(("n", 2), "float32"), c: R.Tensor((), "bool")):
+        n = T.int64()
+        R.func_attr({"relax.force_pure": True})
+        LINES
+        return x
+"""
+ALLOCATION = 'R.builtin.alloc_tensor(R.shape([{}, 2]), dtype="float32", runtime_device_index=0)'
+
+
+@pytest.mark.parametrize(
+    ("lines", "is_refused"),
+    [
+        (f"t = {ALLOCATION.format('n')}", True),
+        (f"t = {ALLOCATION.format('n * 2')}", True),
+        (f"t = {ALLOCATION.format('3')}", False),
+        (f"if c:\n            t = {ALLOCATION.format('n')}\n        else:\n            t = x", True),
+    ],
+)
+def test_tensors_of_symbolic_lengths_need_storages_before_their_lengths_are_lowered(
+    lines: str, is_refused: bool
+) -> None:
+    module = rxe.normalize(rxe.parse(ALLOCATES.replace("LINES", lines)))
+    if is_refused:
+        with pytest.raises(rxe.Failure, match="VMShapeLower can't run here: builtin") as raised:
+            rxe.apply_pass(module, "VMShapeLower")
+        (problem,) = raised.value.diagnostics
+        assert (problem.code.id, problem.help) == ("RX0407", "run LowerAllocTensor before it")
+        module = rxe.apply_pass(module, "LowerAllocTensor")
+    assert SHAPES_LOWERED.holds(rxe.apply_pass(module, "VMShapeLower"))

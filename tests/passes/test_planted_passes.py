@@ -13,6 +13,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.walk import map_sequences
+from relax_explorer.core.passes import machine_calls as m
 from relax_explorer.core.passes.contract import Pass, PassSite, function_pass, module_pass
 from relax_explorer.core.passes.pipeline import Step, run, run_step, steps
 from relax_explorer.core.passes.properties import holding
@@ -314,6 +315,31 @@ def test_an_annotation_that_its_value_does_not_bear_out_is_blamed(place: str, se
     place_of = blamed.primary.place if blamed.primary else None
     assert isinstance(place_of, e.VarBinding)
     assert place_of.var.name == "y"
+
+
+def wrong_operand(walk: Rewriter, binding: e.Binding) -> Answer:
+    """Make a sum of a tensor and a shape."""
+    if type(binding.value) is not e.Call or binding.value.op is not e.op_ref("relax.add"):
+        return binding
+    return replace(binding, value=replace(binding.value, args=(binding.value.args[0], m.shape(()))))
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("second", [False, True])
+def test_an_operand_that_its_operator_refuses_is_blamed(place: str, second: bool) -> None:
+    @function_pass("Mixes")
+    def mixes(fn: e.Function, at: PassSite) -> e.Function:
+        """Change an operand."""
+        at.is_open = True
+        return rewrite(fn, at, wrong_operand)
+
+    module = program(PLACES[place]("y = R.add(x, x)"), second)
+    outcome = run_step(Step(mixes), module, held=holding(module))
+    (blamed,) = [item for item in outcome.problems if item.message.startswith("after Mixes, relax.add: ")]
+    assert (blamed.code.id, blamed.origin) == ("RX0403", "Mixes")
+    place_of = blamed.primary.place if blamed.primary else None
+    assert isinstance(place_of, (e.Call, e.VarBinding))
+    assert place_of.span is not None
 
 
 def test_a_claim_that_was_wrong_before_is_no_mistake_of_a_pass() -> None:

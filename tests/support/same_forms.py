@@ -12,6 +12,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.node import replace
+from relax_explorer.core.ir.substitute import Substitution
 from relax_explorer.core.ir.walk import all_dims, bindings, map_operands
 from relax_explorer.core.passes.contract import PassSite
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
@@ -35,6 +36,44 @@ def with_pure_closures(module: IRModule) -> IRModule:
 def without_devices(module: IRModule) -> IRModule:
     """No StructInfo tells a device."""
     new: IRModule = rxe.parse(re.sub(r', vdevice="[^"]*"', "", module.script()))
+    return new
+
+
+def with_own_lengths(module: IRModule) -> IRModule:
+    """Nested functions bind the lengths in their parameters anew, so that these are other ones than those around them."""
+
+    def rule(walk: Rewriter, binding: e.Binding) -> Answer:
+        inner = binding.value
+        if type(inner) is not e.Function:
+            return binding
+        infos = [param.struct_info for param in inner.params if param.struct_info is not None]
+        own: dict[p.PrimVar, p.PrimExpr] = {
+            dim: p.PrimVar(dim.name, dim.dtype) for info in infos for dim in all_dims(info)
+        }
+        return replace(binding, value=Substitution({}, own).function(inner))
+
+    site = PassSite(module)
+    for name, fn in module.relax_functions.items():
+        site.function = name
+        site.editor.replace(name, rewrite(fn, site, rule))
+    return annotated_anew(site.editor.done())
+
+
+def with_names_of_regions(module: IRModule) -> IRModule:
+    """Functions for code generators don't end with the name of theirs."""
+    text = module.script()
+    for name, fn in module.relax_functions.items():
+        ending = f"_{fn.attrs.get('Codegen', '')}"
+        short = name.removesuffix(ending)
+        if ending != "_" and short not in module.functions:
+            text = re.sub(rf"\b{name}\b", short, text)
+    new: IRModule = rxe.parse(text)
+    return new
+
+
+def with_names_of_symbols(module: IRModule) -> IRModule:
+    """Each public function is named by its `global_symbol`."""
+    new: IRModule = rxe.apply_pass(module, "NormalizeGlobalVar")
     return new
 
 

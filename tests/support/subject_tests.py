@@ -5,6 +5,7 @@ from __future__ import annotations
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.walk import info_holders
 
 _KEPT = {"relax.sort", "relax.argsort", "relax.topk", "relax.cumsum", "relax.cumprod", "relax.memory.view"}
 _PRODUCTS = {"relax.matmul", "relax.nn.conv1d", "relax.nn.conv2d", "relax.nn.conv3d"}
@@ -88,6 +89,17 @@ def is_ready_product(value: e.Expr) -> bool:
 def is_module_call(value: e.Expr) -> bool:
     """True for a call of a function of the module."""
     return type(value) is e.Call and isinstance(value.op, e.GlobalVar)
+
+
+def is_unshaped_module_call(value: e.Expr) -> bool:
+    """True for a call of a function of the module that gives a tensor of unknown shape."""
+    info = value.struct_info
+    return is_module_call(value) and isinstance(info, s.TensorStructInfo) and info.dims is None
+
+
+def has_held_shape(value: e.Expr) -> bool:
+    """True for a value whose shape a variable holds, or an operand of it does."""
+    return any(info_holders(part.struct_info) for part in (value, *operands(value)) if part.struct_info)
 
 
 def has_float_number(value: e.Expr) -> bool:

@@ -119,6 +119,15 @@ NO_CODE_GENERATOR = Code(
     "",
     Severity.WARNING,
 )
+STAYS = Code(
+    "RX0417",
+    "a function for a code generator stays",
+    "RunCodegen replaces calls only if the caller can allocate the results: tensors of known shape. A function that is used as a "
+    "value stays, too.",
+    "State the shape with a match_cast before FuseOpsByPattern, or call the function directly (CanonicalizeBindings).",
+    "",
+    Severity.WARNING,
+)
 NO_LEGALIZATION = Code(
     "RX0405",
     "operator has no lowering",

@@ -135,7 +135,7 @@ class PassSite:
         default_factory=set
     )  # dropped bindings that can't stop a run; the report tells why
     settled: set[Function] = field(default_factory=set)  # new functions whose StructInfo is not derived again
-    claims: list[Diagnostic] = field(default_factory=list)  # annotations that their values do not bear out
+    claims: list[Diagnostic] = field(default_factory=list)  # errors of inference in the result
     waived: set[Property] = field(
         default_factory=set
     )  # properties that this run does not establish; its report or options tell why
@@ -350,7 +350,7 @@ def infer_again(module: IRModule, site: PassSite) -> IRModule:
             DERIVED.add(module)
         return module
     new, report = normalize_with(module, after=site.module, settled=site.settled)
-    site.claims = [item for item in report.errors if item.code is NARROW_ANNOTATION]
+    site.claims = [item for item in report.errors if not item.spec_only or item.code is NARROW_ANNOTATION]
     if not CHECKS:  # tests look again whether normalizing changes nothing now
         DERIVED.add(new)
     renewed = dict(_derived_again(module, new))

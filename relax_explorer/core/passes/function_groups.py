@@ -72,7 +72,7 @@ class _Lifter:
         units = _sorted(block, self.facts, self.grouping)
         if not any(isinstance(unit, Group) for unit in units):
             return block
-        outputs = self._outputs(block)
+        outputs = self._outputs(units)
         lifted = [self._lifted(unit, outputs) if isinstance(unit, Group) else [unit] for unit in units]
         return replace(block, bindings=tuple([binding for part in lifted for binding in part]))
 
@@ -109,13 +109,12 @@ class _Lifter:
         self.at.record(tuple(group.bindings), tuple(new))
         return new
 
-    def _outputs(self, block: e.BindingBlock) -> dict[Group, dict[e.Var, None]]:
-        """The results of each group, in the order in which the block first reads them."""
-        makers = {
-            binding.var: self.grouping[binding] for binding in block.bindings if binding in self.grouping
-        }
+    def _outputs(self, units: Sequence[Unit]) -> dict[Group, dict[e.Var, None]]:
+        """The results of each group, in the order in which the sorted block first reads them."""
+        order = [b for unit in units for b in (unit.bindings if isinstance(unit, Group) else (unit,))]
+        makers = {binding.var: self.grouping[binding] for binding in order if binding in self.grouping}
         outputs: dict[Group, dict[e.Var, None]] = {group: {} for group in makers.values()}
-        for binding in block.bindings:
+        for binding in order:
             own = self.grouping.get(binding)
             read = [binding.var] if own and type(binding.var) is e.Var else []
             read += [

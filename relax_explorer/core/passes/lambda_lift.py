@@ -90,7 +90,8 @@ class _Scopes:
     """Which function binds each shape variable, by the variable that holds the function; None is the outermost one."""
 
     def __init__(self) -> None:
-        self.around: dict[e.Var, e.Var | None] = {}
+        self.around: dict[e.Expr, e.Var | None] = {}
+        self.functions: dict[e.Expr, e.Function] = {}
         self.binders: dict[p.PrimVar, set[e.Var | None]] = {}
 
     def add(self, fn: e.Function, own: e.Var | None) -> None:
@@ -104,6 +105,7 @@ class _Scopes:
                 self._note(own, binding.struct_info)
             elif type(value) is e.Function and binding.var is not None:
                 self.around[binding.var], scope = own, binding.var
+                self.functions[binding.var] = value
                 self._note(scope, *[param.struct_info or s.OBJECT for param in value.params])
             if type(value) in WITH_BLOCKS:
                 blocks = [block for seq in sequences(value) for block in seq.blocks]
@@ -132,6 +134,7 @@ class _Lifter:
             e.Expr, s.StructInfo
         ] = {}  # objects that hold closures now, with the StructInfo of these
         self.tuples: set[e.Expr] = set()  # tuples with closures
+        self.open: set[e.Expr] = set()  # other tuples that may have closures
         self.impure: set[e.Expr] = set()  # those whose functions have effects
         self.scopes = _Scopes()
         self.scopes.add(fn, None)
@@ -170,8 +173,10 @@ class _Lifter:
                 casts, binding = self._cast(walk, binding)
         if type(binding) is e.VarBinding:
             if self.closures and type(value) is not e.Call and any(map(self._holds, variables(value))):
-                self._note_tuple(binding.var)
+                self._note_tuple(binding.var, self.tuples)
                 binding = replace(binding, annotation=None)  # it speaks of functions
+            if isinstance(binding.var.struct_info, s.TupleStructInfo) and self._may_hold(value):
+                self._note_tuple(binding.var, self.open)
             binding = self._holding(walk, binding)
         return (*casts, binding) if casts else binding
 
@@ -184,8 +189,10 @@ class _Lifter:
         """The binding; if it may hold a closure, its variable is an object from now on."""
         value = binding.value
         stated = type(value) is e.Call and type(value.op) in (e.ExternFunc, e.OpRef)
-        if not isinstance(binding.var.struct_info, s.FuncStructInfo) or (
-            stated and binding.var.struct_info is value.struct_info
+        if (
+            not isinstance(binding.var.struct_info, s.FuncStructInfo)
+            or (stated and binding.var.struct_info is value.struct_info)
+            or not self._may_hold(value)
         ):
             return binding
         self.is_settled = False
@@ -200,10 +207,27 @@ class _Lifter:
             self.impure.add(new)
         return new
 
-    def _note_tuple(self, var: e.Var) -> None:
+    def _note_tuple(self, var: e.Var, tuples: set[e.Expr]) -> None:
         info = var.struct_info
         if info is not None and _open(info) is not info:  # other fields of such a tuple are no closures
-            self.tuples.add(var)
+            tuples.add(var)
+
+    def _may_hold(self, value: e.Expr) -> bool:
+        """True if a value may be a closure. A function of the module is none, and neither is a parameter."""
+        if type(value) is e.If:
+            return any([self._may_hold(branch.body) for branch in sequences(value)])
+        if type(value) is e.Tuple:
+            return any(map(self._may_hold, value.fields))
+        source = value.tuple if type(value) is e.TupleGetItem else value
+        return type(source) is e.Call or source in self.open or self._holds(source) or self._captures(source)
+
+    def _captures(self, var: e.Expr) -> bool:
+        """True for a function that refers to itself, and to variables or lengths around it."""
+        fn = self.scopes.functions.get(var)
+        if fn is None or not isinstance(var, e.Var):
+            return False
+        captured = tuple([free for free in free_variables(fn) if free is not var])
+        return bool(captured or self._lengths(var, fn, captured, _dims_of(fn)))
 
     def _holds(self, var: e.Expr) -> bool:
         return var in self.closures or var in self.tuples
@@ -342,7 +366,7 @@ def _comparing_inside(fn: e.Function) -> e.Function:
 def _calling_itself(
     fn: e.Function, own: e.Var, reference: e.GlobalVar, extra: tuple[e.Var, ...], at: PassSite
 ) -> e.Function:
-    """The function with calls of itself by its name. Where it passes itself on, it makes a closure first."""
+    """The function with calls of itself by its name. A closure that passes itself on makes itself first."""
 
     def rule(walk: Rewriter, binding: e.Binding) -> Answer:
         value = binding.value
@@ -353,6 +377,8 @@ def _calling_itself(
     new = rewrite(fn, PassSite(at.module), rule)
     if not any(var is own for expr in exprs(new) for var in (expr,)):
         return new
+    if not extra:
+        return Substitution({own: reference}).function(new)
     itself = e.Var(own.name, s.OBJECT, own.span)
     closure = m.operation("relax.make_closure", (reference, e.tuple_of(extra)), s.OBJECT)
     new = Substitution({own: itself}).function(new)

@@ -361,7 +361,7 @@ def _damage(step: Step, module: IRModule, new: IRModule, site: PassSite) -> Iter
 
 
 def _false_claims(step: Step, module: IRModule, errors: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
-    """New errors of inference: an annotation claims what its value does not bear out."""
+    """New errors of inference: an annotation that its value does not bear out, or operands that an operator refuses."""
     known = {problem.message for problem in normalize_with(module)[1].errors}
     for error in errors:
         if error.message not in known:

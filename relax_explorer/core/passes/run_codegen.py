@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from relax_explorer.core.check.infer import EXTERN
 from relax_explorer.core.codes import passes as codes
 from relax_explorer.core.ir import expr as e
@@ -32,14 +34,13 @@ def run_codegen(module: IRModule, at: PassSite) -> IRModule:
 
     The function itself goes: a library provides it at run time, under the same name. `run --packed FILE.py` registers one.
     TVM calls it in dataflow blocks, too, where the specification (RX0112) expects pure functions: a warning (RX0415) tells of it.
-    As in TVM, DeadCodeElimination follows, and a public function stays that nothing calls.
+    A function stays, with a warning (RX0417), if a result has no known shape or the function itself is a value: nothing could call
+    the packed one. As in TVM, DeadCodeElimination follows, and a public function stays that nothing calls.
     FuseOpsByPattern with `annotate_codegen`, or MergeCompositeFunctions, makes such functions.
     """
-    called = {x.name for fn in module.relax_functions.values() for x in exprs(fn) if type(x) is e.GlobalVar}
     external = {
-        name: e.ExternFunc(str(fn.attrs.get("global_symbol", name)), EXTERN)
-        for name, fn in module.relax_functions.items()
-        if fn.attrs.get("Codegen") and name in called
+        name: e.ExternFunc(str(module[name].attrs.get("global_symbol", name)), EXTERN)
+        for name in _replaceable(module, at)
     }
     at.is_open = bool(external)  # a packed function has other StructInfo than a function of the module
 
@@ -56,6 +57,38 @@ def run_codegen(module: IRModule, at: PassSite) -> IRModule:
             at.editor.replace(name, rewrite(fn, at, rule))
     _say_effect(at)
     return drop_dead(at)
+
+
+def _replaceable(module: IRModule, at: PassSite) -> list[str]:
+    """The names of called functions for code generators that packed ones can stand for. A warning tells of each of the others."""
+    marked = {name for name, fn in module.relax_functions.items() if fn.attrs.get("Codegen")}
+    called, values, unshaped = Counter[str](), Counter[str](), dict[str, e.Call]()
+    for fn in module.relax_functions.values() if marked else ():
+        for part in exprs(fn):
+            if type(part) is e.GlobalVar and part.name in marked:
+                values[part.name] += 1
+            elif type(part) is e.Call and type(part.op) is e.GlobalVar and part.op.name in marked:
+                called[part.op.name] += 1
+                if not _is_allocatable(part.struct_info):
+                    unshaped.setdefault(part.op.name, part)
+    for name in values:
+        fn, text = module[name], ""
+        if name in unshaped:
+            text = f"{name} stays: its result is {unshaped[name].struct_info}, for which no memory can be allocated"
+        elif values[name] > called[name]:
+            text = f"{name} stays: the function itself is a value here, which a packed function can't be"
+        if text:
+            at.report.say(codes.STAYS, text, unshaped.get(name, fn), help=codes.STAYS.fix)
+    return [name for name in called if name not in unshaped and values[name] == called[name]]
+
+
+def _is_allocatable(info: s.StructInfo | None) -> bool:
+    """True for tensors of known shape and dtype, and for a tuple of such tensors."""
+    fields = info.fields if isinstance(info, s.TupleStructInfo) else (info,)
+    return all(
+        isinstance(field, s.TensorStructInfo) and field.dims is not None and field.dtype is not None
+        for field in fields
+    )
 
 
 def _say_effect(at: PassSite) -> None:

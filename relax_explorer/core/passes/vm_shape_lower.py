@@ -55,19 +55,11 @@ def vm_shape_lower(fn: e.Function, at: PassSite) -> e.Function:
     return _Lowering(fn, at).function()
 
 
-def _refuse(value: e.PrimValue) -> None:
-    """Refuse a scalar that the heap can't hold, such as a comparison: its slots are lengths."""
-    text = f"VMShapeLower can't run here: the scalar {value.value} is computed from lengths, and is no int64"
-    label = Label(value, "the shape heap holds lengths only", True)
-    raise Failure(
-        Diagnostic(
-            codes.NEEDS_ANOTHER_PASS,
-            text,
-            (label,),
-            help="run ComputePrimValue before it",
-            origin="VMShapeLower",
-        )
-    )
+def _refuse(at: e.Expr, text: str, label: str, before: str) -> None:
+    """Refuse a module that another pass must lower first."""
+    labels = (Label(at, label, True),)
+    text, help = f"VMShapeLower can't run here: {text}", f"run {before} before it"
+    raise Failure(Diagnostic(codes.NEEDS_ANOTHER_PASS, text, labels, help=help, origin="VMShapeLower"))
 
 
 class _Lowering:
@@ -234,6 +226,9 @@ class _Lowering:
             infos = tuple([renamed(info, self.renamed) for info in infos])
         if op is call.op and new == args and infos == call.sinfo_args:  # nodes are equal only to themselves
             return call
+        if m.is_allocation(call):
+            text = "builtin.alloc_tensor takes no lengths from the shape heap"
+            _refuse(call, text, "this tensor has no storage", "LowerAllocTensor")
         return e.Call(op, new, call.attrs, infos, call.struct_info, call.span)
 
     def _operand(self, value: e.Expr) -> e.Expr:
@@ -252,7 +247,8 @@ class _Lowering:
         if type(value) is e.PrimValue:
             if value.value not in self.heap.slots:
                 if not value.value.is_literal and value.value.dtype is not INT64:
-                    _refuse(value)
+                    text = f"the scalar {value.value} is computed from lengths, and is no int64"
+                    _refuse(value, text, "the shape heap holds lengths only", "ComputePrimValue")
                 return None
             info: s.StructInfo = s.PrimStructInfo(value.value.dtype)
             return m.packed(
