@@ -50,14 +50,36 @@ class Facts:
 
 def reads(binding: e.Binding) -> list[e.Var]:
     """Variables that a binding reads: in its value, and as shapes in its StructInfo, annotation and StructInfo arguments."""
-    value, var = binding.value, binding.var
-    in_value = variables(value)
-    if type(binding) is e.VarBinding and var is not None and var.struct_info is not None:
-        info, stated = var.struct_info, value.sinfo_args if type(value) is e.Call else ()
-        if _is_plain(info) and binding.annotation in (None, info) and (not stated or stated == (info,)):
-            return in_value  # most often
+    in_value = variables(binding.value)
+    if _has_plain_infos(binding):
+        return in_value
     in_info = _holders(binding)
     return list(dict.fromkeys((*in_value, *in_info))) if in_info else in_value
+
+
+def add_read(binding: e.Binding, read: set[e.Expr]) -> None:
+    """Add the variables that a binding reads to a set, and perhaps other leaves. This makes no list, as `reads` does."""
+    value = binding.value
+    if type(value) is e.Call and type(value.op) is e.OpRef and _has_plain_infos(binding):
+        args = value.args
+        if len(args) == 2 and type(args[1]) is e.Tuple:
+            args = (args[0], *args[1].fields)  # of a kernel
+        if e.LEAVES.issuperset(map(type, args)):  # most often
+            read.update(args)
+            return
+    read.update(reads(binding))
+
+
+def _has_plain_infos(binding: e.Binding) -> bool:
+    """True if a binding has the StructInfo of a tensor with a written shape, which names no variable. Most bindings have."""
+    var, annotation = binding.var, binding.annotation
+    info = None if var is None else var.struct_info
+    if type(info) is not s.TensorStructInfo or type(info.shape) is not tuple:
+        return False
+    if type(binding) is not e.VarBinding or not (annotation is None or annotation is info):
+        return False
+    value = binding.value
+    return type(value) is not e.Call or not value.sinfo_args or value.sinfo_args == (info,)
 
 
 def _holders(binding: e.Binding) -> list[e.Var]:
@@ -89,7 +111,7 @@ def variables(expr: e.Expr) -> list[e.Var]:
         if len(args) == 2 and type(args[0]) is e.GlobalVar and type(args[1]) is e.Tuple:
             args = args[1].fields  # of a kernel
         if _VARIABLES.issuperset(map(type, args)):  # most often
-            return list(dict.fromkeys(args))
+            return list(dict.fromkeys(args)) if len(args) > 1 else list(args)
     read: dict[e.Var, None] = {}
     stack = [expr]
     while stack:

@@ -6,8 +6,9 @@ from relax_explorer.core.check.emission import FreshNames
 from relax_explorer.core.check.wildcards import alike, renewed
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.contents import contents
 from relax_explorer.core.ir.node import replace
-from relax_explorer.core.ir.walk import bindings, info_holders, map_sequences, merged_blocks, sequences
+from relax_explorer.core.ir.walk import info_holders, map_sequences, merged_blocks, sequences
 from relax_explorer.core.passes.contract import PassSite
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
 
@@ -17,7 +18,7 @@ def cast_branches(fn: e.Function, at: PassSite) -> e.Function:
 
     The cast always fits. Branches without bindings stay as they are, unless the other one has some.
     """
-    if not any(type(binding.value) is e.If for binding in bindings(fn)):
+    if e.If not in contents(fn).values:
         return fn
     names = FreshNames.of(fn)
 

@@ -11,7 +11,7 @@ from relax_explorer.core.codes import passes as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.passes.contract import PassSite, module_pass
-from relax_explorer.core.passes.liveness import Live
+from relax_explorer.core.passes.liveness import Live, unread_in_graphs
 from relax_explorer.core.passes.properties import NORMAL_FORM
 from relax_explorer.core.passes.rewrite import without
 from relax_explorer.core.program.module import IRModule
@@ -70,6 +70,9 @@ def drop_uncalled(at: PassSite, entries: Collection[str] = ()) -> IRModule:
 
 def drop_unread(fn: e.Function, at: PassSite) -> e.Function:
     """The function without unread bindings that have no effect. Those stay that may stop the run, unless the profile is `tvm`."""
+    unread = unread_in_graphs(fn)
+    if unread is not None:
+        return without(fn, at, lambda binding: binding not in unread) if unread else fn
     keep_errors = not at.as_tvm
     live = Live(fn)
     live.keep_casts()

@@ -82,8 +82,11 @@ def _bound(walk: Rewriter, binding: e.VarBinding, value: e.Expr) -> e.VarBinding
 
 def _folded(call: e.Call, walk: Rewriter, operators: bool) -> e.Expr | None:
     """The value of a call on constants. Without `operators`, only kernels are evaluated."""
-    if call.op is e.op_ref("relax.call_tir"):
-        return _kernel_value(call, walk.at)
+    if call.op is _CALL_TIR:
+        args = call.args[1]
+        if type(args) is e.Tuple and args.fields and type(args.fields[0]) is e.Constant:  # hardly ever
+            return _kernel_value(call, walk.at)
+        return None
     if not operators:
         return None
     if call.op is e.op_ref("relax.tensor_to_shape"):
@@ -95,7 +98,7 @@ def _folded(call: e.Call, walk: Rewriter, operators: bool) -> e.Expr | None:
 
 def _kernel_value(call: e.Call, at: PassSite) -> e.Expr | None:
     fields = call.args[1].fields if isinstance(call.args[1], e.Tuple) else ()
-    if not fields or not all([type(arg) is e.Constant for arg in fields]):  # nearly always
+    if not fields or not all([type(arg) is e.Constant for arg in fields]):
         return None
     callee, out = call.args[0], call.sinfo_args[0]
     kernel = at.module.functions.get(callee.name) if isinstance(callee, e.GlobalVar) else None
@@ -190,6 +193,7 @@ def _value(walk: Rewriter, arg: e.Expr) -> Any:
     return None
 
 
+_CALL_TIR = e.op_ref("relax.call_tir")
 _LITERALS = (e.Constant, e.DataTypeImm, e.ShapeExpr)
 _LIKE = frozenset(f"relax.{name}_like" for name in ("zeros", "ones", "full", "eye"))
 """Operators that read only the StructInfo of their first operand."""

@@ -15,6 +15,7 @@ from typing import NamedTuple
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.contents import contents
 from relax_explorer.core.ir.interned import PerNode
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.walk import bindings, map_sequences, sequences
@@ -26,6 +27,7 @@ from relax_explorer.core.passes.same_lengths import known_lengths
 from relax_explorer.core.program.module import IRModule
 
 _SEEN = ("relax.print", "relax.assert_op")
+_SEEN_OPS = frozenset(map(e.op_ref, _SEEN))
 _MACHINE = ("vm.builtin.", "vm.")  # packed functions that lowering adds
 _CHECKS = re.compile(r"vm\.builtin\.(check_\w+_info|match_shape|match_prim_value)")  # they may stop a run
 
@@ -55,7 +57,10 @@ _HAS_EFFECTS: PerNode[bool] = PerNode()
 
 
 def _has_effects(fn: e.Function) -> bool:
-    return any(effect(b) for b in bindings(fn))
+    inside = contents(fn)
+    if not inside.calls_packed and inside.operators.isdisjoint(_SEEN_OPS):  # most often
+        return False
+    return _HAS_EFFECTS.of(fn, lambda fn: any(effect(b) for b in bindings(fn)))
 
 
 def _is_pure(fn: e.Function) -> bool:
@@ -79,12 +84,7 @@ def losses(before: IRModule, after: IRModule, site: PassSite) -> Iterator[Loss]:
     kept = _Kept(before, after, site)
     for name, fn in before.relax_functions.items():
         new = after.relax_functions.get(name)
-        if (
-            new is not None
-            and not _is_pure(fn)
-            and kept.has_other_bodies
-            and _HAS_EFFECTS.of(fn, _has_effects)
-        ):
+        if new is not None and not _is_pure(fn) and kept.has_other_bodies and _has_effects(fn):
             yield from kept.of_calls(name, fn)
         if new is fn:
             continue
@@ -146,6 +146,8 @@ class _Kept:
 
     def of_function(self, fn: e.Function, new: e.Function) -> list[Loss]:
         """What a function lost, and what changed places in it."""
+        if not (_has_effects(fn) or e.MatchCast in contents(fn).bindings):  # most often
+            return []
         found: list[Loss] = []
         places: dict[e.Binding, int] = {}
         casts: _Casts | None = None
@@ -164,7 +166,7 @@ class _Kept:
 
     def of_removed(self, name: str, fn: e.Function) -> list[Loss]:
         """The effects of a function that is gone although others call it. Code generators take their functions away."""
-        if fn.attrs.get("Codegen") or not any(effect(b) for b in bindings(fn)) or name not in self._called:
+        if fn.attrs.get("Codegen") or not _has_effects(fn) or name not in self._called:
             return []
         # A nested function that nothing calls goes with the function.
         own = [b for owner, group, _ in _groups(fn) if not owner for b in group]

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir.contents import contents
 from relax_explorer.core.ir.facts import free_variables
 from relax_explorer.core.ir.walk import bindings, operands, sequences
 from relax_explorer.core.passes.kept_effects import Loss
@@ -38,7 +39,7 @@ def overwritten(before: IRModule, after: IRModule) -> Iterator[Loss]:
 
 def _of_function(fn: e.Function) -> list[Loss]:
     """The calls of a function, and of those nested in it, that overwrite a value that is read later."""
-    if not any(type(b.value) is e.Call and b.value.op is _IN_PLACE for b in bindings(fn)):
+    if _IN_PLACE not in contents(fn).operators:
         return []
     walk = _Later(fn)
     walk.sequence(fn.body)

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from relax_explorer.core.check.compatible import NO, YES, more_specific, never_fits
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.contents import contents
 from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.passes.contract import PassSite
 from relax_explorer.core.passes.kept_effects import Loss
@@ -41,6 +42,8 @@ def _other_result(name: str, fn: e.Function, new: e.Function) -> Iterator[Loss]:
 
 def _hidden(fn: e.Function, new: e.Function) -> Iterator[Loss]:
     """The first variable whose annotation is weaker than its value, where it had better StructInfo before."""
+    if not contents(new).hides_infos:  # most often
+        return
     weak = [b for b in bindings(new) if type(b) is e.VarBinding and b.annotation is not None and _is_weak(b)]
     if not weak:
         return

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from relax_explorer.core.check.purity import has_effect
+from relax_explorer.core.check.purity import has_effect, is_impure
 from relax_explorer.core.ir import expr as e
-from relax_explorer.core.ir.facts import facts, signature_holders, variables
+from relax_explorer.core.ir.contents import contents
+from relax_explorer.core.ir.facts import add_read, facts, signature_holders, variables
 from relax_explorer.core.ir.interned import PerNode
+from relax_explorer.core.ir.pauses import with_pauses
 from relax_explorer.core.ir.walk import WITH_BLOCKS, bindings, info_vars, operands, sequences
 
 KILLS = ("relax.memory.kill_tensor", "relax.memory.kill_storage", "relax.vm.kill_object")
@@ -23,8 +25,32 @@ _KILL_OPS = frozenset(map(e.op_ref, KILLS))
 
 
 def _killed(fn: e.Function) -> frozenset[e.Expr]:
+    if contents(fn).operators.isdisjoint(_KILL_OPS):  # most often
+        return frozenset()
     calls = [b.value for b in bindings(fn) if type(b.value) is e.Call and b.value.op in _KILL_OPS]
     return frozenset(arg for call in calls for arg in operands(call)[1:])
+
+
+def unread_in_graphs(fn: e.Function) -> set[e.Binding] | None:
+    """The bindings without effects that nothing reads, found in one sweep from the end. None where that does not tell enough.
+
+    So it is with branches and nested functions, with unread bindings outside of dataflow blocks, which may stop a run, and with
+    variables that are read in front of their bindings.
+    """
+    read: set[e.Expr] = set(variables(fn.body.body))
+    unread: set[e.Binding] = set()
+    for block in reversed(fn.body.blocks):
+        is_graph = type(block) is e.DataflowBlock
+        for binding in with_pauses(reversed(block.bindings)):
+            if type(binding.value) in WITH_BLOCKS:
+                return None
+            if binding.var in read or type(binding) is e.MatchCast or is_impure(binding.value):
+                add_read(binding, read)
+            elif is_graph:
+                unread.add(binding)
+            else:
+                return None
+    return None if any(binding.var in read for binding in unread) else unread
 
 
 class _Place(NamedTuple):

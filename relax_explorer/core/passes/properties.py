@@ -15,8 +15,8 @@ from relax_explorer.core.check.well_formed import violations as well_formed_viol
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.contents import contents
 from relax_explorer.core.ir.facts import free_variables
-from relax_explorer.core.ir.interned import PerNode
 from relax_explorer.core.ir.node import collector_at_rest
 from relax_explorer.core.ir.walk import all_blocks, bindings, dataflow_blocks, operands, sequences
 from relax_explorer.core.ops import find
@@ -69,7 +69,8 @@ def _operators(is_gone: Callable[[str], bool]) -> Callable[[IRModule], tuple[Any
 
     def violation(module: IRModule) -> tuple[Any, str] | None:
         for fn in module.relax_functions.values():
-            found = set(filter(is_gone, _CALLED.of(fn, _called)))
+            called = [op.name for op in contents(fn).operators if type(op) is e.OpRef]
+            found = set(filter(is_gone, called))
             for binding in bindings(fn) if found else ():
                 name = _operator(binding.value)
                 if name in found:
@@ -77,16 +78,6 @@ def _operators(is_gone: Callable[[str], bool]) -> Callable[[IRModule], tuple[Any
         return None
 
     return violation
-
-
-_CALLED: PerNode[frozenset[str]] = PerNode()
-
-
-def _called(fn: e.Function) -> frozenset[str]:
-    """The names of the operators that a function calls, those in branches and nested functions included."""
-    values = [binding.value for block in all_blocks(fn) for binding in block.bindings]
-    ops = {value.op for value in values if type(value) is e.Call}
-    return frozenset([op.name for op in ops if type(op) is e.OpRef])
 
 
 def _operator(value: e.Expr) -> str:

@@ -7,6 +7,7 @@ Every change is recorded. Lists are copied only on their first change.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from operator import is_
 from typing import Any
 
@@ -15,7 +16,14 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.facts import free_variables
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.substitute import Substitution
-from relax_explorer.core.ir.walk import WITH_BLOCKS, map_block, map_sequences, merged_blocks, sequences
+from relax_explorer.core.ir.walk import (
+    WITH_BLOCKS,
+    bindings,
+    map_block,
+    map_sequences,
+    merged_blocks,
+    sequences,
+)
 from relax_explorer.core.passes.contract import PassSite
 
 Answer = e.Binding | tuple[e.Binding, ...]
@@ -31,7 +39,8 @@ class Rewriter:
         self.block: e.BindingBlock | None = None  # the current block
         self.owner: e.Function | None = None  # the current function, which may be nested
         self.scopes: list[dict[Any, Any]] = [{}]  # tables of the rule, one for each open scope
-        self._defined: dict[e.Var, e.Binding] = {}  # emitted bindings by their variables
+        # Emitted bindings by their variables, where they are new. None for dropped ones.
+        self._changed: dict[e.Var, e.Binding | None] = {}
         self._until_end: list[e.Var] = []  # variables that are renamed in the current block only
         self._here: set[e.Var] = set()  # variables that are not renamed in nested functions
         self._old: dict[
@@ -93,31 +102,47 @@ class Rewriter:
         )
 
     def _binding(self, binding: e.Binding) -> Answer:
+        change = self.substitution
+        if type(binding.value) is e.Call and not change.variables and not change.dims:
+            current = binding  # most often
+        else:
+            current = self._replaced(binding)
+        answer = self.rule(self, current)
+        if answer is not binding:
+            self.at.record(binding, answer or self._in_place_of(binding))
+            if binding.var is not None:
+                self._changed[binding.var] = None
+            for emitted in answer if isinstance(answer, tuple) else (answer,):
+                if emitted.var is not None:
+                    self._changed[emitted.var] = emitted
+        return answer
+
+    def _replaced(self, binding: e.Binding) -> e.Binding:
+        """A binding with renamed operands. Bindings in branches and nested functions are rewritten."""
         value, change = binding.value, self.substitution
         if type(value) is e.Call and not change.dims:  # most often
-            new = change.call(value) if change.variables else value
-            current = binding if new is value else replace(binding, value=new)
-            if change.variables:
-                current = change.infos(current)
+            new = change.call(value)
+            current = change.infos(binding if new is value else replace(binding, value=new))
         elif type(value) is e.Function:  # it may call itself, so its variable is renamed first
             current = replace(change.infos(binding), value=self._value(value))
         else:
             current = change.infos(replace(binding, value=self._value(value)))
         if current.var is not binding.var and current.var is not None and binding.var is not None:
             self._old[current.var] = binding.var
-        answer = self.rule(self, current)
-        if answer is not binding:
-            self.at.record(binding, answer or self._in_place_of(binding))
-        for emitted in answer if isinstance(answer, tuple) else (answer,):
-            if emitted.var is not None:
-                self._defined[emitted.var] = emitted
-        return answer
+        return current
 
     def _in_place_of(self, binding: e.Binding) -> Answer:
         """The binding whose variable is read in place of that of a dropped binding."""
         leaf = self.substitution.variables.get(binding.var) if binding.var is not None else None
-        found = self._defined.get(leaf) if isinstance(leaf, e.Var) else None
+        if not isinstance(leaf, e.Var):
+            return ()
+        found = self._changed[leaf] if leaf in self._changed else self._given.get(leaf)
         return () if found is None else found
+
+    @cached_property
+    def _given(self) -> dict[e.Var, e.Binding]:
+        """The bindings of the function before the walk by their variables."""
+        return {binding.var: binding for binding in bindings(self.fn) if binding.var is not None}
 
     def _value(self, value: e.Expr) -> e.Expr:
         if type(value) is e.If:

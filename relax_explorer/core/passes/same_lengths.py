@@ -8,6 +8,7 @@ from relax_explorer.core.arith.simplify import summed
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.contents import contents
 from relax_explorer.core.ir.fold import FormedDims, substitute
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.substitute import Substitution
@@ -33,7 +34,7 @@ def equal_lengths(fn: e.Function, at: PassSite) -> e.Function:
     The first cast of a variable counts, and in it the last place. What stands before it, and behind its branch or nested
     function, keeps the variable. A comparison of two lengths that are known is lost.
     """
-    if not any(type(binding) is e.MatchCast for binding in bindings(fn)):
+    if e.MatchCast not in contents(fn).bindings:
         return fn
     walk = _Equal()
     new = walk.function(fn)
@@ -65,7 +66,7 @@ class _Equal(Substitution):
 
 def known_lengths(fn: e.Function) -> dict[p.PrimVar, p.PrimExpr]:
     """The known lengths to which match_casts bind shape variables. Branches may bind one variable, if it is to the same length."""
-    if not any(type(binding) is e.MatchCast for binding in bindings(fn)):
+    if e.MatchCast not in contents(fn).bindings:
         return {}
     lengths: dict[p.PrimVar, p.PrimExpr] = {}
     others = {dim for param in _params(fn) for dim in defined_dims(param.struct_info or s.OBJECT)}
