@@ -10,17 +10,37 @@ import pytest
 from relax_explorer.core.ir import prim as p
 
 z3 = pytest.importorskip("z3")
+LAST = 20_000  # milliseconds for a question that quicker searches leave open
 Meaning = tuple[Any, Any]  # the term, and the condition under which it is defined
 
 
-def lengths(variables: Iterable[p.PrimVar]) -> dict[p.PrimVar, Any]:
-    """A variable of z3 for each shape variable; several may have the same name."""
-    return {var: z3.Int(f"{var.name}#{number}") for number, var in enumerate(variables)}
+def lengths(atoms: Iterable[p.PrimExpr]) -> dict[p.PrimExpr, Any]:
+    """An integer of z3 for each shape variable; several may have the same name."""
+    return {atom: z3.Int(f"{atom}#{number}") for number, atom in enumerate(atoms)}
 
 
-def meaning(expr: p.PrimExpr, of: Mapping[p.PrimVar, Any]) -> Meaning:
-    """The term of an expression, with the terms of its variables. Raises KeyError for an expression that has none."""
-    if isinstance(expr, p.PrimVar):
+def opaque(*exprs: p.PrimExpr) -> list[p.PrimExpr]:
+    """The integers in expressions that no term of z3 expresses, such as intrinsics."""
+    found: dict[p.PrimExpr, None] = {}
+    stack = list(exprs)
+    while stack:
+        expr = stack.pop()
+        if _has_term(expr):
+            stack += expr.children()
+        elif expr.dtype.is_int:
+            found[expr] = None
+    return list(found)
+
+
+def _has_term(expr: p.PrimExpr) -> bool:
+    if isinstance(expr, p.PrimCall):
+        return expr.op in ("if_then_else", "ceildiv")
+    return isinstance(expr, (p.PrimVar, p.IntImm, p.Not, p.Select, p.And, p.Or)) or type(expr) in OPERATORS
+
+
+def meaning(expr: p.PrimExpr, of: Mapping[p.PrimExpr, Any]) -> Meaning:
+    """The term of an expression, with the terms of its atoms. Raises KeyError for an expression that has none."""
+    if expr in of:
         return of[expr], z3.BoolVal(True)
     if isinstance(expr, p.IntImm):
         return z3.BoolVal(bool(expr.value)) if expr.dtype.is_bool else z3.IntVal(expr.value), z3.BoolVal(True)
@@ -30,7 +50,7 @@ def meaning(expr: p.PrimExpr, of: Mapping[p.PrimVar, Any]) -> Meaning:
     if isinstance(expr, p.Select) or (isinstance(expr, p.PrimCall) and expr.op == "if_then_else"):
         (test, known), (yes, yes_known), (no, no_known) = parts
         return z3.If(test, yes, no), z3.And(known, z3.If(test, yes_known, no_known))
-    if type(expr) not in OPERATORS and not isinstance(expr, (p.And, p.Or)):
+    if not _has_term(expr) or isinstance(expr, p.PrimVar):
         raise KeyError(type(expr).__name__)
     (a, a_known), (b, b_known) = parts
     if isinstance(expr, p.And):
@@ -38,6 +58,8 @@ def meaning(expr: p.PrimExpr, of: Mapping[p.PrimVar, Any]) -> Meaning:
     if isinstance(expr, p.Or):
         return z3.Or(a, b), z3.And(a_known, z3.Or(a, b_known))
     known = z3.And(a_known, b_known)
+    if isinstance(expr, p.PrimCall):
+        return -floored(-a, b), z3.And(known, b != 0)  # `ceildiv`
     if isinstance(expr, (p.FloorDiv, p.FloorMod, p.Div, p.Mod)):
         known = z3.And(known, b != 0)
     return OPERATORS[type(expr)](a, b), known
@@ -78,3 +100,17 @@ def found(variables: Iterable[Any], *constraints: Any, milliseconds: int = 300) 
     solver.set("timeout", milliseconds)
     solver.add(*[length >= 0 for length in variables], *constraints)
     return solver.check()
+
+
+def decided(variables: Iterable[Any], *constraints: Any, milliseconds: int) -> Any:
+    """The result of `found`. A question that takes longer is put to two searches more, the last of which has much time."""
+    positive = list(variables)
+    result = found(positive, *constraints, milliseconds=milliseconds)
+    if result != z3.unknown:
+        return result
+    over_reals = z3.Tactic("qfnra-nlsat").solver()  # quick for products of high degree
+    over_reals.set("timeout", 2000)
+    over_reals.add(*[length >= 0 for length in positive], *constraints)
+    if over_reals.check() == z3.unsat:  # what no reals fulfil, no integers fulfil
+        return z3.unsat
+    return found(positive, *constraints, milliseconds=LAST)
