@@ -405,6 +405,82 @@ def main(x: R.Tensor(("n",), "float32"), c: R.Tensor((), "bool")):
     e = R.sin(x)
     return (g, e)
 """
+INVOKED = """
+@R.function(private=True, pure=False)
+def f(x: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
+    return x
+@R.function(pure=False)
+def main(x: R.Tensor((2,), "float32")):
+    R.func_attr({"relax.force_pure": True})
+    c = R.make_closure(Module.f, ())
+    z = R.invoke_closure(c, (x,), ty_args=R.Tensor((2,), "float32"))
+    return z
+"""
+NAMED = """
+@R.function
+def f(x: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
+    R.func_attr({"global_symbol": "g"})
+    y = R.sin(x)
+    return y
+@R.function(private=True)
+def g(x: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
+    return x
+"""
+UNSHAPED = """
+@R.function
+def main(x: R.Tensor("float32"), w: R.Tensor((3, 3), "float32")):
+    with R.dataflow():
+        p = R.matmul(x, w)
+        q = R.sin(p)
+        R.output(q)
+    return q
+"""
+MARKED = """
+@R.function
+def lib(x: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
+    R.func_attr({"Codegen": "my"})
+    y = R.sin(x)
+    return y
+@R.function
+def main(x: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
+    y = Module.lib(x)
+    z = R.sin(y)
+    return z
+"""
+HELD = """
+@R.function
+def main(x: R.Tensor((0, 3), "float32"), s: R.Shape(ndim=2)):
+    with R.dataflow():
+        a = R.reshape(x, R.shape([0]))
+        b = R.reshape(a, s)
+        c = R.sin(x)
+        R.output(b, c)
+    return (b, c)
+"""
+COMPARED = """
+@R.function
+def main(x: R.Tensor(("n",), "float32"), y: R.Tensor(("m",), "float32")) -> R.Tensor(("m",), "float32"):
+    n = T.int64()
+    m = T.int64()
+    @R.function
+    def g(z: R.Tensor((n,), "float32")) -> R.Tensor((n,), "float32"):
+        r: R.Tensor((n,), "float32") = R.sin(z)
+        return r
+    w = g(y)
+    return w
+"""
+PROMISED = """
+@R.function
+def main(n: T.int64, x: R.Tensor(("n",), "float32")) -> R.Tensor(dtype="float32", ndim=2):
+    more: T.int64 = n + 1
+    @R.function
+    def g(k: T.int64) -> R.Tensor((k, more), "float32"):
+        r = R.zeros(R.shape([k, more]), "float32")
+        s = R.sin(r)
+        return s
+    w = g(n)
+    return w
+"""
 CASES = {
     "read by a cast": ("FuseOps", READ_BY_A_CAST, "Value that a match_cast reads in FuseOps"),
     "lifted": ("LiftTransformParams", LIFTED, "LiftTransformParams for a result"),
@@ -441,6 +517,13 @@ CASES = {
     "other block": ("FuseOpsByPattern", OTHER_BLOCK, "FuseOpsByPattern for a match that shares"),
     "float": ("ComputePrimValue", FLOAT, "Numbers of floating point in ComputePrimValue"),
     "halves": ("FuseOps", HALVES, "Lengths of the result of a group in FuseOps"),
+    "invoked": ("LowerRuntimeBuiltin", INVOKED, "Result of `invoke_closure`"),
+    "named": ("DispatchSampling", NAMED, "Names of functions in Dispatch"),
+    "unshaped": ("RunCodegen", UNSHAPED, "RunCodegen of a function whose result"),
+    "marked": ("MergeCompositeFunctions", MARKED, "MergeCompositeFunctions for a function that names"),
+    "held": ("FuseOpsByPattern", HELD, "FuseOpsByPattern for a tensor whose shape"),
+    "compared": ("LambdaLift", COMPARED, "LambdaLift of a function that compares"),
+    "promised": ("RemovePurityChecking", PROMISED, "StructInfo of an If"),
     "merged": ("MergeCompositeFunctions", MERGED, "MergeCompositeFunctions with copies"),
 }
 IMPURE = ("overwritten",)
@@ -464,8 +547,14 @@ WRONG = [
             "scalars",
             "placed",
             "less precise",
+            "invoked",
+            "compared",
+            "promised",
         )
     ),
+    ("invoked", "(c, x)", "(c, c)"),
+    ("compared", "cls.tir_sin,", "cls.tir_cos,"),
+    ("promised", "cls.tir_sin,", "cls.tir_cos,"),
     ("weakened", "cls.tir_sin(", "cls.tir_exp("),
     ("float", "cls.tir_sin(", "cls.tir_exp("),
     ("read by a cast", "T.sin(", "T.cos("),
@@ -493,6 +582,7 @@ WRONG = [
 ]
 
 
+VARIANTS = {"compared": 1}  # behind LegalizeOps
 CHANGING = {kind for kind, (_, _, row) in CASES.items() if row == "RemoveUnusedParameters: the order"}
 """Cases for which TVM's result differs from run to run, so that it is ours now and then."""
 
@@ -500,7 +590,7 @@ CHANGING = {kind for kind, (_, _, row) in CASES.items() if row == "RemoveUnusedP
 def case(oracle: Oracle, kind: str) -> tuple[str | Applied, Variant]:
     """The program of a case, and the pass."""
     name, lines, _ = CASES[kind]
-    of = variants(name)[3 if name == "FuseOpsByPattern" else 0]  # `my.a: add(exp(_), _)`
+    of = variants(name)[VARIANTS.get(kind, 3 if name == "FuseOpsByPattern" else 0)]  # `my.a: add(exp(_), _)`
     is_whole = lines.strip().startswith("@")
     text = HEAD.replace(
         "R.function\n    def main", f"R.function(pure={kind not in IMPURE})\n    def main"

@@ -22,6 +22,7 @@ from tests.support.pass_agreement import asked
 from tests.support.pass_variants import Variant
 from tests.support.same_forms import (
     annotated_anew,
+    with_closures_of_objects,
     with_direct_constants,
     with_folded_numbers,
     with_made_constants,
@@ -33,6 +34,7 @@ from tests.support.same_forms import (
     with_sorted_lengths,
     with_sorted_shapes,
     without_devices,
+    without_lengths_of_functions,
     without_numbers_of_devices,
 )
 from tests.support.without_subjects import (
@@ -319,6 +321,7 @@ REASONS = [
     Reason("FuseOpsByPattern for a match that shares", frozenset({"FuseOpsByPattern"}), program=without_shared),
     Reason("FuseOpsByPattern for a match that shares", frozenset({"FuseTransposeMatmul"}), ill_formed=True),
     Reason("FuseOpsByPattern for a tensor whose shape", frozenset({"FuseOpsByPattern"}), program=without(subject.has_held_shape, False)),
+    Reason("Result of `invoke_closure`", frozenset({"LowerRuntimeBuiltin"}), ours=with_closures_of_objects),
     Reason("Names of functions in Dispatch", frozenset({"DispatchSampling", "DispatchSortScan"}), ours=with_names_of_symbols),
     Reason("Value that a match_cast reads in FuseOps", frozenset({"FuseOps"}), program=without_casts),
     Reason("Number of a device in the text", frozenset({"VMShapeLower"}), ours=without_numbers_of_devices, theirs=without_numbers_of_devices),
@@ -372,6 +375,7 @@ REASONS = [
     Reason("Constant that a call may overwrite", frozenset({"InlinePrivateFunctions"}), ours=with_direct_constants, theirs=with_direct_constants),
     Reason("RemoveUnusedParameters: the order", LENGTHS, ours=with_sorted_lengths, theirs=with_sorted_lengths),
     Reason("The order of several lengths", frozenset({"FuseOps", "FuseOpsByPattern"}), ours=with_sorted_shapes, theirs=with_sorted_shapes),
+    Reason("StructInfo of an If", frozenset({"RemovePurityChecking"}), ours=without_lengths_of_functions, theirs=without_lengths_of_functions),
     Reason("Shapes that variables hold", DECOMPOSITIONS | {"ConvertToDataflow"}, ill_formed=True),
     Reason("Device of an allocated tensor", PLACED, ours=without_devices, theirs=without_devices),
     Reason("Lengths of the result of a group in FuseOps", frozenset({"FuseOps", "FuseTIR"}), ours=with_short_lengths, theirs=with_short_lengths),

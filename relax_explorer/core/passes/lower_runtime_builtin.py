@@ -119,18 +119,23 @@ def _lengths_of(data: e.Expr, info: s.TensorStructInfo) -> e.Expr:
     return m.packed("vm.builtin.shape_of", (data,), s.ShapeStructInfo(None, info.ndim))
 
 
-def _with_context(name: str) -> Callable[[e.Call], e.Call]:
-    """A call of the builtin `name`, which takes the machine itself before the operands; a tuple of operands is spread."""
+def _spread(call: e.Call) -> tuple[e.Expr, ...]:
+    """The two operands of a call; the second, a tuple, is spread."""
+    first, rest = call.args
+    return (first, *(rest.fields if type(rest) is e.Tuple else (rest,)))
 
-    def lower(call: e.Call) -> e.Call:
-        first, rest = call.args
-        fields = rest.fields if type(rest) is e.Tuple else (rest,)
-        args = (e.ExternFunc(name, EXTERN), e.tuple_of((first, *fields)))
-        op = e.op_ref("relax.call_builtin_with_ctx")
-        info = call.struct_info or s.OBJECT
-        return e.Call(op, args, sinfo_args=(info,), struct_info=info, span=call.span)
 
-    return lower
+def _make_closure(call: e.Call) -> e.Call:
+    return m.packed("vm.builtin.make_closure", _spread(call), call.struct_info or s.OBJECT, call)
+
+
+def _invoke_closure(call: e.Call) -> e.Call:
+    """A call of the builtin, which takes the machine itself before the operands."""
+    args = (e.ExternFunc("vm.builtin.invoke_closure", EXTERN), e.tuple_of(_spread(call)))
+    info = call.struct_info or s.OBJECT
+    return e.Call(
+        e.op_ref("relax.call_builtin_with_ctx"), args, sinfo_args=(info,), struct_info=info, span=call.span
+    )
 
 
 # What each operator becomes.
@@ -144,6 +149,6 @@ LOWERED: dict[str, Callable[[e.Call], e.Call]] = {
     "relax.reshape": _builtin("vm.builtin.reshape"),
     "relax.shape_of": _builtin("vm.builtin.shape_of"),
     "relax.tensor_to_shape": _builtin("vm.builtin.tensor_to_shape"),
-    "relax.make_closure": _with_context("vm.builtin.make_closure"),
-    "relax.invoke_closure": _with_context("vm.builtin.invoke_closure"),
+    "relax.make_closure": _make_closure,
+    "relax.invoke_closure": _invoke_closure,
 }
