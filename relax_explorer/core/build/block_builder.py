@@ -182,25 +182,12 @@ class BlockBuilder:
         yield
         self.normalizer.open.start(dataflow=False)
 
-    @contextmanager
-    def inherit(self, origin: e.Binding | e.Expr) -> Iterator[None]:
+    def inherit(self, origin: e.Binding | e.Expr) -> _Inherited:
         """Give emitted bindings the span of `origin`. If it is a binding, they are recorded as its successors.
 
         The span of a binding is the span of its value.
         """
-        place = origin if isinstance(origin, e.Expr) else origin.value
-        outer = self.span
-        self.normalizer.place = place.span or origin.span or outer
-        blocks = self.normalizer.open
-        closed, opened = len(blocks.closed), len(blocks.bindings)
-        yield
-        self.normalizer.place = outer
-        if self.record is not None and isinstance(origin, (e.VarBinding, e.MatchCast)):
-            finished = [b for block in blocks.closed[closed:] for b in block.bindings]
-            if finished:
-                self.record(origin, tuple([*finished, *blocks.bindings][opened:]))
-            else:
-                self.record(origin, tuple(blocks.bindings[opened:]))
+        return _Inherited(self, origin)
 
     def restart(self, dataflow: bool, origin: e.Expr) -> BlockBuilder:
         """Discard all emitted bindings. The next ones go into a block of this kind, with the span of `origin`."""
@@ -272,6 +259,31 @@ class BlockBuilder:
         fn = self.normalizer.leave(replace(self.fn, pure=pure, attrs=attrs, span=self.span), body, result)
         self._stop_at_errors()
         return fn
+
+
+class _Inherited:
+    """Bindings that inherit the span of a node. Passes enter one for each binding: a generator would take twice as long."""
+
+    __slots__ = ("blocks", "build", "closed", "opened", "origin", "outer")
+
+    def __init__(self, build: BlockBuilder, origin: e.Binding | e.Expr) -> None:
+        self.build, self.origin = build, origin
+
+    def __enter__(self) -> None:
+        normalizer, origin = self.build.normalizer, self.origin
+        place = origin if isinstance(origin, e.Expr) else origin.value
+        self.outer, self.blocks = normalizer.place, normalizer.open
+        normalizer.place = place.span or origin.span or self.outer
+        self.closed, self.opened = len(self.blocks.closed), len(self.blocks.bindings)
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        build, origin, new = self.build, self.origin, self.blocks.bindings
+        build.normalizer.place = self.outer
+        if error is None and build.record is not None and isinstance(origin, (e.VarBinding, e.MatchCast)):
+            if len(self.blocks.closed) > self.closed:
+                finished = [b for block in self.blocks.closed[self.closed :] for b in block.bindings]
+                new = [*finished, *new]
+            build.record(origin, tuple(new[self.opened :]))
 
 
 def _dims(fn: e.Function) -> set[p.PrimVar]:

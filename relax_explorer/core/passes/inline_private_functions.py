@@ -14,11 +14,19 @@ from relax_explorer.core.check.matching import match_params
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.contents import contents
 from relax_explorer.core.ir.facts import facts
 from relax_explorer.core.ir.fold import substitute
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.substitute import Substitution
-from relax_explorer.core.ir.walk import bindings, map_sequences, merged_blocks, sequences, substitute_info
+from relax_explorer.core.ir.walk import (
+    WITH_BLOCKS,
+    bindings,
+    map_sequences,
+    merged_blocks,
+    sequences,
+    substitute_info,
+)
 from relax_explorer.core.passes.contract import PassSite, infer_again, module_pass
 from relax_explorer.core.passes.eliminate_dead_code import drop_unread
 from relax_explorer.core.passes.liveness import killed
@@ -113,16 +121,18 @@ class _Callee:
     def of(cls, fn: e.Function, private: Mapping[str, _Callee]) -> _Callee:
         """The callee for a function that calls some of these."""
         params = tuple([param.struct_info or s.OBJECT for param in fn.params])
-        inside = list(bindings(fn))
-        casts = [b.struct_info for b in inside if type(b) is e.MatchCast]
+        has, casts = contents(fn), list[s.StructInfo]()
+        if e.MatchCast in has.bindings:
+            casts = [b.struct_info for b in bindings(fn) if type(b) is e.MatchCast]
         dims = frozenset([dim for info in (*params, *casts) for dim in defined_dims(info)])
-        divides = any(type(block) is not e.DataflowBlock for block in fn.body.blocks)
-        has_functions = e.Function in [type(b.value) for b in inside]
+        divides = any([type(block) is not e.DataflowBlock for block in fn.body.blocks])
+        has_functions = e.Function in has.values
         calls = not private.keys().isdisjoint(mentioned(fn))
         if calls:
             names = [_called(b) for block in fn.body.blocks for b in block.bindings]
             divides = divides or any(private[name].divides for name in names if name in private)
-        return cls(fn, params, dims, killed(fn), calls, divides, has_functions, _depth(fn.body))
+        depth = 0 if WITH_BLOCKS.isdisjoint(has.values) else _depth(fn.body)
+        return cls(fn, params, dims, killed(fn), calls, divides, has_functions, depth)
 
     @property
     def is_graph(self) -> bool:
@@ -232,10 +242,11 @@ class _Inliner:
         """Emit the arguments of a call, the blocks of the body, and the binding of the result."""
         assert type(binding) is e.VarBinding  # the caller saw a call
         build, outer, body = self.build, frame.copy, callee.fn.body
-        self.at.is_open = True  # arguments may have more precise StructInfo than parameters
         self.divides |= build.is_dataflow and not callee.is_graph
         around = _GRAPH if build.is_dataflow else _PLAIN
         copy = self._copy(callee, binding, frame, around)
+        if not (copy.keeps_infos and body.body.struct_info is binding.var.struct_info):
+            self.at.is_open = True  # arguments may have more precise StructInfo than parameters
         if callee.calls:
             inner = _Frame(callee.ended, FreshNames.of(callee.fn), copy)
             copy.inlined = partial(self.blocks, frame=inner)
@@ -257,7 +268,8 @@ class _Inliner:
         build.names, build.normalizer.place = frame.names, call.span or binding.span
         infos = tuple([arg.struct_info or s.OBJECT for arg in call.args])
         dims = self._dims(callee, infos) if callee.dims else {}
-        copy = _Copy()
+        is_inside = type(binding.var) is e.DataflowVar or (outer is not None and outer.is_inside)
+        copy = _Copy(is_inside and callee.is_graph)
         for param, info, arg, have in zip(callee.fn.params, callee.params, call.args, infos, strict=True):
             want = substitute_info(info, dims) if dims else info
             leaf = arg if outer is None else outer.expr(arg)
@@ -333,8 +345,9 @@ class _Copy(Substitution):
             new = self.constants[expr] = e.Constant(expr.data, expr.struct_info, expr.key, expr.span)
         return new
 
-    def __init__(self) -> None:
+    def __init__(self, is_inside: bool) -> None:
         super().__init__()
+        self.is_inside = is_inside  # True if only the dataflow block of the call reads what the body binds
         self.inlined: Callable[[e.SeqExpr], tuple[e.BindingBlock, ...]] | None = None
 
     def blocks(self, seq: e.SeqExpr) -> tuple[e.BindingBlock, ...]:
@@ -356,7 +369,11 @@ class _Copy(Substitution):
         return {}
 
     def _define(self, var: e.Var) -> e.Var:
-        self.variables[var] = new = e.var_like(var, self.info(var.struct_info))
+        info = self.info(var.struct_info)
+        # Inside of a block, a shape may have a name: CanonicalizeBindings finds out.
+        is_known = type(info) is s.TensorStructInfo and type(info.shape) is tuple
+        kind = e.DataflowVar if self.is_inside and is_known else None
+        self.variables[var] = new = e.var_like(var, info, kind)
         return new
 
 

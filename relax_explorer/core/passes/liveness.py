@@ -17,7 +17,8 @@ KILLS = ("relax.memory.kill_tensor", "relax.memory.kill_storage", "relax.vm.kill
 
 def killed(fn: e.Function) -> frozenset[e.Expr]:
     """The variables whose life an explicit kill ends. A copy of one lives on: the kill empties one register of the machine."""
-    return _KILLED.of(fn, _killed)
+    has_kills = not contents(fn).operators.isdisjoint(_KILL_OPS)  # hardly ever
+    return _KILLED.of(fn, _killed) if has_kills else frozenset()
 
 
 _KILLED: PerNode[frozenset[e.Expr]] = PerNode()
@@ -25,8 +26,6 @@ _KILL_OPS = frozenset(map(e.op_ref, KILLS))
 
 
 def _killed(fn: e.Function) -> frozenset[e.Expr]:
-    if contents(fn).operators.isdisjoint(_KILL_OPS):  # most often
-        return frozenset()
     calls = [b.value for b in bindings(fn) if type(b.value) is e.Call and b.value.op in _KILL_OPS]
     return frozenset(arg for call in calls for arg in operands(call)[1:])
 
