@@ -305,8 +305,8 @@ def is_right(place: Any, kind: str) -> bool:
 
 
 DERIVED_AGAIN = (
-    "DecomposeOpsForInference", "ToMixedPrecision", "InlinePrivateFunctions", "RemoveUnusedParameters", "RemoveUnusedOutputs",
-    "ExpandTupleArguments", "LambdaLift", "VMShapeLower",
+    "DecomposeOpsForInference", "ToMixedPrecision", "RemoveUnusedParameters", "RemoveUnusedOutputs", "ExpandTupleArguments",
+    "LambdaLift", "VMShapeLower",
 )  # fmt: skip
 
 

@@ -101,6 +101,7 @@ def _cleaned(private: Set[str], deep: Set[str], at: PassSite) -> IRModule:
     for name in at.module.functions.keys() & private:
         if (at.as_tvm and name not in deep) or name not in called:
             at.editor.remove(name)
+            at.is_open |= name in called  # nothing is known of its value now
     return infer_again(at.editor.done(), at)
 
 
