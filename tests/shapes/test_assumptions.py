@@ -286,6 +286,64 @@ PRODUCTS = {
 }  # fmt: skip
 
 
+def _divides(by: int, var: p.PrimExpr) -> p.PrimExpr:
+    return p.EQ(p.FloorMod(var, p.IntImm(by)), p.IntImm(0))
+
+
+# A fact, a question, and the answer: quotients by other numbers than the one that is known to divide.
+MULTIPLES = {
+    "half of a multiple of 4": (_divides(4, _N), p.EQ(_times(_N // 2, _TWO, _K), _times(_N, _K)), Answer.YES),
+    "zero on the left": (
+        p.EQ(p.IntImm(0), p.FloorMod(_N, p.IntImm(4))), p.EQ(_times(_N // 2, _TWO, _K), _times(_N, _K)), Answer.YES,
+    ),
+    "with a rest like C": (
+        p.EQ(p.Mod(_N, p.IntImm(4)), p.IntImm(0)), p.EQ(_times(_N // 2, _TWO, _K), _times(_N, _K)), Answer.YES,
+    ),
+    "quotients like C": (
+        _divides(4, _N), p.EQ(_times(p.Div(_N, _TWO), _TWO, _K), _times(_N, _K)), Answer.YES,
+    ),
+    "in a sum": (_divides(4, _N), p.EQ(_times((_N + 2) // 2, _TWO, _K), _times(_N + 2, _K)), Answer.YES),
+    "a rest in a product": (_divides(6, _N), p.EQ(_times(_N % 3, _K), p.IntImm(0)), Answer.YES),
+    "a rest like C in a product": (
+        _divides(6, _N), p.EQ(_times(p.Mod(_N, p.IntImm(3)), _K), p.IntImm(0)), Answer.YES,
+    ),
+    "never": (_divides(4, _N), p.EQ(_times(_N // 2, _TWO, _K), _times(_N, _K) + 1), Answer.NO),
+    "a third": (_divides(4, _N), p.EQ(_times(_N // 3, p.IntImm(3), _K), _times(_N, _K)), Answer.UNKNOWN),
+    "an eighth": (_divides(4, _N), p.EQ(_times(_N // 8, p.IntImm(8), _K), _times(_N, _K)), Answer.UNKNOWN),
+    "another length": (_divides(4, _M), p.EQ(_times(_N // 2, _TWO, _K), _times(_N, _K)), Answer.UNKNOWN),
+    "another rest": (
+        p.EQ(p.FloorMod(_N, p.IntImm(4)), p.IntImm(1)), p.EQ(_times(_N // 2, _TWO, _K), _times(_N, _K)), Answer.UNKNOWN,
+    ),
+    "another comparison": (
+        p.NE(p.FloorMod(_N, p.IntImm(4)), p.IntImm(0)), p.EQ(_times(_N // 2, _TWO, _K), _times(_N, _K)), Answer.UNKNOWN,
+    ),
+    "half of one more than an even number": (
+        _divides(2, _N), p.EQ(_times((_N + 1) // 2, _TWO, _K), _times(_N, _K)), Answer.YES,
+    ),
+    "a negative divisor": (_divides(-4, _N), p.LE(_N, p.IntImm(0)), Answer.UNKNOWN),
+    "by a variable": (
+        p.EQ(p.FloorMod(_N, _M), p.IntImm(0)), p.EQ(_times(_N // 2, _TWO, _K), _times(_N, _K)), Answer.UNKNOWN,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", MULTIPLES)
+def test_a_multiple_tells_of_other_quotients(case: str) -> None:
+    fact, question, answer = MULTIPLES[case]
+    assert prove_under([fact], question) is answer
+    assert prove_under([p.LT(_N, _W), fact], question) is answer
+    assert Assumptions().plus(fact).prove(question) is answer
+
+
+def test_two_multiples_and_what_is_known_of_them() -> None:
+    both = [_divides(4, _N), _divides(6, _M), p.LE(_N, p.IntImm(4)), p.GE(_N, p.IntImm(1))]
+    assert prove_under(both, p.EQ(_times(_N // 2, _M // 3), _times(_N, _M // 6))) is Answer.YES
+    assert prove_under(both, p.EQ(_N // 2, _TWO)) is Answer.YES
+    assert prove_under(both, p.EQ(_N // 2, p.IntImm(1))) is Answer.NO
+    for facts in ([p.EQ(_K, _N), _divides(4, _N)], [_divides(4, _N), p.EQ(_K, _N)]):
+        assert prove_under(facts, p.EQ(_times(_K // 2, _M, _TWO), _times(_N, _M))) is Answer.YES
+
+
 @pytest.mark.parametrize("case", PRODUCTS)
 def test_equations_tell_of_products(case: str) -> None:
     facts, question, answer = PRODUCTS[case]

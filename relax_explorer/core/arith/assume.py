@@ -11,7 +11,16 @@ from relax_explorer.core.arith.form import CANONICAL
 from relax_explorer.core.arith.polynomial import Polynomial, combine, over_variables, rebuild, replaced, size
 from relax_explorer.core.arith.prove import Answer, equal, never_zero
 from relax_explorer.core.arith.simplify import simplify
-from relax_explorer.core.ir.prim import EQ, PrimExpr, PrimVar, free_vars, substitute
+from relax_explorer.core.ir.prim import (
+    EQ,
+    FloorMod,
+    IntImm,
+    Mod,
+    PrimExpr,
+    PrimVar,
+    free_vars,
+    substitute,
+)
 
 _MOST_FACTORS, _MOST_TERMS, _FEW_TERMS = (
     6,
@@ -114,7 +123,7 @@ def _is_unbound(poly: Polynomial, premises: Sequence[Sequence[Case]]) -> bool:
 
 
 def _with_values(facts: list[PrimExpr], condition: PrimExpr) -> tuple[list[PrimExpr], PrimExpr]:
-    """Substitute variables that a fact equates with an expression, so that their products are known, too."""
+    """Substitute variables that a fact equates with an expression or a multiple, so that their products are known, too."""
     exprs = [*facts, condition]
     if any(size(expr) > ATOM_LIMIT for expr in exprs):
         return facts, condition
@@ -122,7 +131,23 @@ def _with_values(facts: list[PrimExpr], condition: PrimExpr) -> tuple[list[PrimE
         definition = _definition(exprs[n])
         if definition is not None and size(definition[1]) == 1:
             exprs = [fact if i == n else substitute(fact, dict([definition])) for i, fact in enumerate(exprs)]
+    for n in range(len(facts)):  # the last ones, for their values are no variables
+        multiple = _multiple(exprs[n])
+        if multiple is not None:
+            exprs = [substitute(expr, dict([multiple])) for expr in exprs]
     return exprs[:-1], exprs[-1]
+
+
+def _multiple(fact: PrimExpr) -> tuple[PrimVar, PrimExpr] | None:
+    """The variable of which a fact tells that a number divides it, `n % 4 == 0`, and what it is then: 4 times another one."""
+    if type(fact) is not EQ:
+        return None
+    for rest, zero in ((fact.a, fact.b), (fact.b, fact.a)):
+        if type(zero) is IntImm and zero.value == 0 and isinstance(rest, (FloorMod, Mod)):
+            var, by = rest.a, rest.b
+            if type(var) is PrimVar and type(by) is IntImm and by.value > 0:
+                return var, PrimVar(f"{var.name} // {by}", var.dtype) * by
+    return None
 
 
 def _definition(fact: PrimExpr) -> tuple[PrimVar, PrimExpr] | None:
