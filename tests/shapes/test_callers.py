@@ -114,3 +114,26 @@ def test_the_proofs_name_the_calls_and_the_pass_drops_the_check() -> None:
         assert rxe.run(program, "main", [square, square, flag])[0].shape == (2, 2)
         with pytest.raises(Failure, match="y"):
             rxe.run(program, "main", [square, other, flag])
+
+
+@pytest.mark.parametrize(
+    ("main", "call"),
+    [
+        ("w = M.inner(y)", "main calls it with a = n, b = m in line 22"),
+        (
+            "w = M.inner(R.zeros((3, 4), 'float32'))",
+            "main calls it with a = 3, b = 4 in line 22, where it always fails",
+        ),
+        (
+            "w = M.inner(y)\n        z = M.inner(R.zeros((3, 4), 'float32'))",
+            "main calls it with a = n, b = m in line 22",
+        ),
+        ("f = M.inner\n        w = f(y)", ""),  # not every call is seen
+    ],
+)
+def test_the_reason_names_the_first_call_that_does_not_prove_it(main: str, call: str) -> None:
+    text = PROGRAM.replace("INNER", "pass").replace("MAIN", main).replace("        pass\n", "")
+    found = {check.text: check for check in shape_checks(rxe.normalize(rxe.parse(text)))}
+    assert found["a == b"].why == "it fails with a = 3, b = 4" + (f"; {call}" if call else "")
+    assert found["a == b"].answer is Answer.UNKNOWN
+    assert not found["c == d"].why

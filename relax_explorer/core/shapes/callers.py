@@ -58,25 +58,28 @@ class Callers:
             if not is_seen:
                 del self.sites[name]
 
-    def proof(self, function: str, condition: p.PrimExpr | None) -> tuple[Fact, ...]:
-        """What each call gives, and the facts that prove the condition there. Empty if a call does not prove it."""
+    def judged(self, function: str, condition: p.PrimExpr) -> tuple[tuple[Fact, ...], str]:
+        """What each call gives, and the facts that prove the condition there. Else the first call that does not prove it."""
         facts: list[Fact] = []
-        for site in self.sites.get(function, ()) if condition is not None else ():
+        for site in self.sites.get(function, ()):
             if not site.is_reached:
                 continue
-            assert condition is not None  # as above
             found = {var: site.value(var) for var in p.free_vars(condition) if var not in rare_elements()}
             values = {var: value for var, value in found.items() if value is not None}
             if len(values) < len(found):
-                return ()
+                return (), ""
             there = p.substitute(condition, values)
-            if site.known.prove(there) is not Answer.YES:
-                return ()
-            given = ", ".join(
-                [said(p.EQ(var, value)).replace(" == ", " = ") for var, value in values.items()]
-            )
-            line = getattr(getattr(site.place, "span", None), "line", None)
-            where = f" in line {line}" if line else ""
-            facts.append(Fact(condition, f"{site.caller} calls it with {given}{where}", site.place))
+            answer = site.known.prove(there)
+            call = _in_words(site, values)
+            if answer is not Answer.YES:
+                return (), f"{call}, where it always fails" if answer is Answer.NO else call
+            facts.append(Fact(condition, call, site.place))
             facts += site.known.reasons(there)
-        return tuple(facts)
+        return tuple(facts), ""
+
+
+def _in_words(site: CallSite, values: Mapping[p.PrimVar, p.PrimExpr]) -> str:
+    """A call, and what it gives."""
+    given = ", ".join([said(p.EQ(var, value)).replace(" == ", " = ") for var, value in values.items()])
+    line = getattr(getattr(site.place, "span", None), "line", None)
+    return f"{site.caller} calls it with {given}{f' in line {line}' if line else ''}"

@@ -12,21 +12,26 @@ from relax_explorer.core.shapes.value_terms import is_no_length, value_name
 
 def words(condition: object) -> str:
     """A condition as people say it. Broadcasting demands that a product of differences is 0: that one of them is."""
+    return " or ".join([f"{a} == {b}" for a, b in _ways(condition)]) or str(condition)
+
+
+def _ways(condition: object) -> list[tuple[p.PrimExpr, p.PrimExpr]]:
+    """The pairs of which one has to be equal so that a product of differences is 0, in order; none for another condition."""
     if not isinstance(condition, p.EQ) or not isinstance(condition.a, p.Mul):
-        return str(condition)
-    parts, possible = [], []
+        return []
+    if not isinstance(condition.b, p.IntImm) or condition.b.value != 0:
+        return []
+    found: list[tuple[p.PrimExpr, p.PrimExpr]] = []
     stack: list[p.PrimExpr] = [condition.a]
     while stack:
         part = stack.pop()
         if isinstance(part, p.Mul):
             stack += [part.b, part.a]
         elif isinstance(part, p.Sub):
-            parts.append(f"{part.a} == {part.b}")
-            if equal(part.a, part.b) is not Answer.NO:  # 4 == 1 is no way out
-                possible.append(parts[-1])
+            found.append((part.a, part.b))
         else:
-            return str(condition)
-    return " or ".join(possible or parts)
+            return []
+    return [(a, b) for a, b in found if equal(a, b) is not Answer.NO] or found  # 4 == 1 is no way out
 
 
 def why_not(known: Assumptions, condition: p.PrimExpr) -> str:
@@ -39,26 +44,38 @@ def why_not(known: Assumptions, condition: p.PrimExpr) -> str:
     return f"it fails with {', '.join(f'{var} = {value}' for var, value in example.items())}"
 
 
-def remedy(subject: str, condition: p.PrimExpr | None) -> str:
+def remedy(subject: str, condition: p.PrimExpr | None, known: Assumptions | None = None) -> str:
     """What the author can write so that the check vanishes, or happens once."""
-    if condition is None or any("[" in var.name or "." in var.name for var in p.free_vars(condition)):
+    if condition is not None and known is not None:
+        told = known.known(condition)
+        if not _names_places(told):  # else a cast gave these lengths the names of the condition
+            condition = told
+    if condition is None or _names_places(condition):
         return f"annotate {subject} where its value is made, or cast it there once"
     if isinstance(condition, p.EQ):
-        for a, b in ((condition.a, condition.b), (condition.b, condition.a)):
-            if type(a) is p.PrimVar and a not in p.free_vars(b):
-                return f"write {b} instead of {a} where {a} is bound, if they are always equal"
+        a, b = next(iter(_ways(condition)), (condition.a, condition.b))
+        for var, value in ((a, b), (b, a)):
+            if type(var) is p.PrimVar and var not in p.free_vars(value):
+                return f"write {value} instead of {var} where {var} is bound, if they are always equal"
         if (quotient := _multiple_that_suffices(condition)) is not None:
             var, by = quotient.children()
             return f"write a multiple of {by}, such as j * {by}, instead of {var} where {var} is bound, if it always is one"
     return "cast the value once, where its length is made"
 
 
+def _names_places(condition: p.PrimExpr) -> bool:
+    """True if a condition is about lengths without names, such as `x.shape[0]`."""
+    return any("[" in var.name or "." in var.name for var in p.free_vars(condition))
+
+
 def _multiple_that_suffices(condition: p.PrimExpr) -> p.PrimExpr | None:
-    """A quotient in a condition, of a variable that has to be divisible for the condition to hold; None if that is not all."""
+    """A quotient or rest in a condition, of a variable that has to be divisible for the condition to hold; None if that is not all."""
     parts: list[p.PrimExpr] = [condition]
     for part in islice(parts, _LARGEST):
-        if isinstance(part, p.FloorDiv) and type(part.a) is p.PrimVar and type(part.b) is p.IntImm:
-            divides = p.EQ(p.FloorMod(part.a, part.b), p.IntImm(0, part.a.dtype))
+        is_division = isinstance(part, (p.FloorDiv, p.FloorMod))
+        var, by = part.children() if is_division else (None, None)
+        if type(var) is p.PrimVar and type(by) is p.IntImm:
+            divides = p.EQ(p.FloorMod(var, by), p.IntImm(0, var.dtype))
             if Assumptions().plus(divides).prove(condition) is Answer.YES:
                 return part
         parts.extend(part.children())  # they are looked at, too

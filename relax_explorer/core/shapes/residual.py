@@ -75,6 +75,7 @@ class ShapeCheck:
     callers: tuple[
         Fact, ...
     ] = ()  # for each call of a private function, what it gives, and the facts that prove that
+    call: str = ""  # the first call of its private function that does not prove it
 
     @property
     def word(self) -> str:
@@ -97,7 +98,9 @@ class ShapeCheck:
             return "a packed function may return anything"
         if self.kind == MACHINE and self.text != str(self.condition):
             return "nothing before it tells"
-        return _NOT_LENGTHS if self.condition is None else why_not(self.known, self.condition)
+        if self.condition is None:
+            return _NOT_LENGTHS
+        return "; ".join(filter(None, (why_not(self.known, self.condition), self.call)))
 
     @cached_property
     def remedy(self) -> str:
@@ -113,7 +116,7 @@ class ShapeCheck:
         if self.kind == MACHINE:
             return "prove or cast it before VMShapeLower"
         subject = self.subject if self.kind != OPERATOR else values_in(self.condition) or self.subject
-        return remedy(subject, None if self.condition is None else self.known.known(self.condition))
+        return remedy(subject, self.condition, self.known)
 
 
 @collector_at_rest()
@@ -149,9 +152,11 @@ def refuted_checks(module: IRModule) -> list[ShapeCheck]:
 
 
 def _with_callers(check: ShapeCheck, callers: Callers) -> ShapeCheck:
-    """The check; proved if every call of its private function proves it."""
-    proof = callers.proof(check.function, check.condition) if check.answer is Answer.UNKNOWN else ()
-    return replace(check, answer=Answer.YES, callers=proof) if proof else check
+    """The check; proved if every call of its private function proves it, else with the first that does not."""
+    if check.answer is not Answer.UNKNOWN or check.condition is None:
+        return check
+    proof, call = callers.judged(check.function, check.condition)
+    return replace(check, answer=Answer.YES, callers=proof) if proof else replace(check, call=call)
 
 
 @dataclass(frozen=True, slots=True)
