@@ -9,13 +9,15 @@ from relax_explorer.core.check.aliases import Aliases, aliases
 from relax_explorer.core.check.cache_effects import is_new
 from relax_explorer.core.check.purity import impure_calls, is_impure
 from relax_explorer.core.ir import expr as e
-from relax_explorer.core.ir.facts import variables
+from relax_explorer.core.ir.facts import free_variables, variables
+from relax_explorer.core.ir.interned import PerNode
 from relax_explorer.core.ops import find
 from relax_explorer.core.passes.contract import PassSite, function_pass
 from relax_explorer.core.passes.liveness import killed
 from relax_explorer.core.passes.properties import CANONICAL_BINDINGS, NORMAL_FORM
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
-from relax_explorer.core.program.equal import structural_equal, structural_hash
+from relax_explorer.core.program.equal import structural_equal
+from relax_explorer.core.program.hash import Hasher
 
 
 @function_pass(
@@ -156,13 +158,38 @@ def _constant_key(expr: e.Constant) -> Any:
     return (e.Constant, str(expr.data.dtype), expr.data.shape, expr.data.tobytes())
 
 
+_HASHES: PerNode[int] = PerNode()
+
+
+class _FunctionHasher(Hasher):
+    """Hashes a nested function. It takes the hashes of those inside as they are, so that all together take linear time."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.is_inside = False
+
+    def function(self, value: e.Function) -> None:
+        """Add the function itself, or one inside. That may call a scalar parameter of one around it by its other name."""
+        if self.is_inside and not self.scalars:
+            self.token(_hash(value))
+            for var in free_variables(value):
+                self.number(var)
+        else:
+            self.is_inside = True
+            super().function(value)
+
+
+def _hash(fn: e.Function) -> int:
+    return _HASHES.of(fn, lambda fn: _FunctionHasher().hash(fn))
+
+
 class _FunctionKey:
     """A nested function by its structure: functions with other names of their own variables are equal."""
 
     __slots__ = ("_hash", "function")
 
     def __init__(self, function: e.Function) -> None:
-        self.function, self._hash = function, structural_hash(function)
+        self.function, self._hash = function, _hash(function)
 
     def __hash__(self) -> int:
         return self._hash

@@ -38,7 +38,9 @@ class Rewriter:
         self.substitution = Substitution()
         self.block: e.BindingBlock | None = None  # the current block
         self.owner: e.Function | None = None  # the current function, which may be nested
-        self.scopes: list[dict[Any, Any]] = [{}]  # tables of the rule, one for each open scope
+        self._noted: dict[Any, Any] = {}  # the table of the rule
+        # What it had for each key that was noted in an open scope, by scope. What the function itself notes stays.
+        self._hidden_notes: list[list[tuple[Any, Any]]] = []
         # Emitted bindings by their variables, where they are new. None for dropped ones.
         self._changed: dict[e.Var, e.Binding | None] = {}
         self._until_end: list[e.Var] = []  # variables that are renamed in the current block only
@@ -165,22 +167,25 @@ class Rewriter:
         return self._here & set(free_variables(value)) if self._here else set()
 
     def _inner(self, branch: e.SeqExpr) -> e.SeqExpr:
-        self.scopes.append({})
+        self._hidden_notes.append([])
         try:
             return self.sequence(branch)
         finally:
-            self.scopes.pop()
+            for key, value in reversed(self._hidden_notes.pop()):
+                if value is None:
+                    del self._noted[key]
+                else:
+                    self._noted[key] = value
 
     def lookup(self, key: Any) -> Any:
         """The value noted under `key` in this scope or an enclosing one."""
-        for scope in reversed(self.scopes):
-            if key in scope:
-                return scope[key]
-        return None
+        return self._noted.get(key)
 
     def note(self, key: Any, value: Any) -> None:
         """Note a value under `key` until this scope closes."""
-        self.scopes[-1][key] = value
+        if self._hidden_notes:
+            self._hidden_notes[-1].append((key, self._noted.get(key)))
+        self._noted[key] = value
 
 
 def rewrite(fn: e.Function, at: PassSite, rule: Callable[[Rewriter, e.Binding], Answer]) -> e.Function:

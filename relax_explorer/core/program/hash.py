@@ -37,7 +37,7 @@ class Hasher:
     def __init__(self) -> None:
         self._texts = _Texts(self._text)
         self._numbered = 0  # variables that have a number of their own
-        self._scalars: dict[p.PrimExpr, e.Var] = {}  # scalar parameters, by their values
+        self.scalars: dict[p.PrimExpr, e.Var] = {}  # scalar parameters, by their values
         self._tokens: list[str] = []
 
     def hash(self, value: Any) -> int:
@@ -144,7 +144,7 @@ class Hasher:
 
     def _info(self, value: s.StructInfo) -> None:
         self.token(type(value).__name__)
-        if type(value) is s.PrimStructInfo and value.value in self._scalars:
+        if type(value) is s.PrimStructInfo and value.value in self.scalars:
             value = s.PrimStructInfo(value.dtype)  # whether a parameter's value is named does not count
         for name in type(value).__slots__:
             if name != "__weakref__":
@@ -162,20 +162,21 @@ class Hasher:
             )
 
     def _prim_value(self, value: e.PrimValue) -> None:
-        param = self._scalars.get(value.value)
+        param = self.scalars.get(value.value)
         if param is not None:  # in a text, both are one name
             self.number(param)
         else:
             self.token("prim")
             self.feed(value.value)
 
-    def _function(self, value: e.Function) -> None:
+    def function(self, value: e.Function) -> None:
+        """Add a function."""
         self.token("function", len(value.params), value.pure is False)
         for param in value.params:
             self.number(param)
             info = param.struct_info
             if type(info) is s.PrimStructInfo and type(info.value) is p.PrimVar:
-                self._scalars[info.value] = param
+                self.scalars[info.value] = param
                 self._texts[info.value] = self._texts[param]
             self.feed(info)
         self.feed(value.attrs)
@@ -268,7 +269,7 @@ _RULES: dict[type, Callable[[Hasher, Any], None]] = {
     e.SeqExpr: _node("seq", "blocks", "body"),
     e.BindingBlock: Hasher._block,
     e.DataflowBlock: Hasher._block,
-    e.Function: Hasher._function,
+    e.Function: lambda hasher, value: hasher.function(value),
     e.OpaqueFunction: _node("opaque", "decorator", "text"),
     IRModule: Hasher._module,
 }
