@@ -40,6 +40,20 @@ def program(tmp_path: Path) -> str:
     return str(path)
 
 
+@pytest.mark.parametrize(
+    ("params", "told"),
+    [
+        ('x: R.Tensor(("n",), "float32")', "1 kind"),
+        ('x: R.Tensor((4,), "float32")', "1 kind, 1 length"),
+        ('x: R.Tensor(("n", "n"), "float32"), y: R.Tensor(("n",), "float32")', "2 kinds, 2 lengths"),
+    ],
+)
+def test_a_call_from_outside_is_told_without_zeros(tmp_path: Path, params: str, told: str) -> None:
+    path = tmp_path / "one.py"
+    path.write_text(f"@R.function\ndef main({params}):\n    return x\n")
+    assert f"  at each call from outside: {told}\n" in rxe_cli("shapes", str(path)).stdout
+
+
 def test_the_list_tells_why_and_what_to_do(program: str) -> None:
     done = rxe_cli("shapes", program)
     assert done.exit_code == output.OK

@@ -288,6 +288,10 @@ def test_equal_lengths_are_told_apart_where_inference_can() -> None:
     square = 'o = R.zeros(R.shape([n, n]), "float32")\na = R.permute_dims(o)\nreturn a'
     assert first_reason(square, "a.0") == "permute_dims makes it: o[1]"
     assert first_reason("a = R.add(x, z)\nreturn a", "a.0") == "add makes it: x[0]"
+    written = "p = R.zeros(R.shape([(n - 1) // 2 + 1]), 'float32')\nq = R.zeros(R.shape([(n + 1) // 2]), 'float32')\n"
+    assert first_reason(f"{written}a = R.add(p, q)\nreturn a", "a.0") == "add makes it: p[0]", (
+        "they are equal"
+    )
     ones = 'o = R.zeros(R.shape([1, m]), "float32")\na = R.add(y, o)\nreturn a'
     assert first_reason(ones, "a.0") == "add makes it: y[0]"
 

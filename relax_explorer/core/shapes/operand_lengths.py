@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from relax_explorer.core.arith.form import CANONICAL
 from relax_explorer.core.check.attributes import problem
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
@@ -109,9 +110,10 @@ class _Variables:
         if self.is_shared and isinstance(dim, p.IntImm) and dim.value == 1:
             return dim
         leaf = operand if isinstance(operand, e.Var) else None
-        var = self.of.get(dim) if self.is_shared else None
+        form = CANONICAL.simple(dim)
+        var = self.of.get(form) if self.is_shared else None
         if var is None:
             name = str(dim) if leaf is None else leaf.name + "".join([f"[{number}]" for number in path])
-            var = self.of[dim] = p.PrimVar(name, dim.dtype)
+            var = self.of[form] = p.PrimVar(name, dim.dtype)
         self.sources.setdefault(var, []).append((leaf, path))
         return var

@@ -132,10 +132,9 @@ def _print(
         output.say(f"{name}: {_summary(rows)}")
         if entry and not is_all:
             lengths = sum(check.condition is not None for check in entry)
-            kinds = _count(len(entry) - lengths, "kind")
-            output.say(
-                f"  at each call from outside: {kinds}, {_count(lengths, 'length')}{_spent(entry[0], costs)}"
-            )
+            counts = ((len(entry) - lengths, "kind"), (lengths, "length"))
+            parts = ", ".join([_count(number, noun) for number, noun in counts if number])
+            output.say(f"  at each call from outside: {parts}{_spent(entry[0], costs)}")
         for check in shown:
             _print_check(check, costs)
     if costs is not None:
