@@ -62,10 +62,6 @@ REFUSED = {
 """Rows of programs that a pass refuses, by its name, with the codes of the problems."""
 
 
-RUN = frozenset({"LegalizeOps", "DispatchSampling", "DispatchSortScan"})
-"""Passes whose results need not have equal kernels: both compute the same, and ours has the properties of TVM's."""
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.oracle.pass_results", description=__doc__)
     parser.add_argument("passes", nargs="*", help="names of passes; all by default")
@@ -110,12 +106,9 @@ def _campaign(oracle: Oracle, variant: Variant, texts: list[tuple[str, str]], sh
         if outcome.kind == "differ":
             row = KNOWN.get((variant.name, heading))
             reason = (row,) if row else reasons(oracle, text, variant)
-        if outcome.kind == "differ" and not reason and variant.name in RUN and isinstance(text, str):
-            outcome = (
-                replace(outcome, kind="runs alike")
-                if test_legalized.run_alike(oracle, text, variant.name)
-                else outcome
-            )
+        if outcome.kind == "differ" and not reason and variant.name in test_whole_programs.LAST:
+            alike = test_legalized.run_alike(oracle, text, variant.name, variant.in_tvm)
+            outcome = replace(outcome, kind="runs alike") if alike else outcome
         codes, row = REFUSED.get(variant.name, ((), ""))
         if outcome.kind == "refused" and any(f"[{code}]" in outcome.details for code in codes):
             reason = (row,)

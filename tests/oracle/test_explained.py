@@ -481,6 +481,37 @@ def main(n: T.int64, x: R.Tensor(("n",), "float32")) -> R.Tensor(dtype="float32"
     w = g(n)
     return w
 """
+IN_TYPE = """
+@R.function(pure=False)
+def main(o: R.Object, y: R.Tensor(("m",), "float32")):
+    k = T.int64()
+    m = T.int64()
+    z = R.match_cast(y, R.Tensor((k,), "float32"))
+    g = R.match_cast(o, R.Callable((R.Tensor((3,), "float32"),), R.Tensor((k,), "float32"), True))
+    a = R.sin(z)
+    _ = R.call_packed("f", g, ty_args=(R.Object,))
+    return a
+"""
+ENDED = """
+@R.function(pure=False)
+def main(x: R.Tensor((2,), "float32")):
+    R.func_attr({"relax.force_pure": True})
+    t = R.memory.alloc_storage(R.shape([8]), R.prim_value(0), R.str("global"), R.dtype("uint8"))
+    a = R.memory.alloc_tensor(t, R.prim_value(0), R.shape([2]), R.dtype("float32"))
+    b = a
+    R.memory.kill_tensor(a)
+    c = R.sin(b)
+    return c
+"""
+IN_TUPLE = """
+@R.function(pure=False)
+def main(x: R.Tensor((2,), "float32")):
+    t = (x, R.const(1.0, "float32"))
+    q = t[1]
+    _ = R.call_packed("f", x, q, ty_args=(R.Object,))
+    c = R.sin(x)
+    return (c, q)
+"""
 CASES = {
     "read by a cast": ("FuseOps", READ_BY_A_CAST, "Value that a match_cast reads in FuseOps"),
     "lifted": ("LiftTransformParams", LIFTED, "LiftTransformParams for a result"),
@@ -517,6 +548,9 @@ CASES = {
     "other block": ("FuseOpsByPattern", OTHER_BLOCK, "FuseOpsByPattern for a match that shares"),
     "float": ("ComputePrimValue", FLOAT, "Numbers of floating point in ComputePrimValue"),
     "halves": ("FuseOps", HALVES, "Lengths of the result of a group in FuseOps"),
+    "in type": ("CanonicalizeBindings", IN_TYPE, "Length of a match_cast in a function type"),
+    "ended": ("CanonicalizeBindings", ENDED, "Copy of a variable that a kill ends"),
+    "in tuple": ("CanonicalizeBindings", IN_TUPLE, "Constant that a call may overwrite"),
     "invoked": ("LowerRuntimeBuiltin", INVOKED, "Result of `invoke_closure`"),
     "named": ("DispatchSampling", NAMED, "Names of functions in Dispatch"),
     "unshaped": ("RunCodegen", UNSHAPED, "RunCodegen of a function whose result"),

@@ -18,8 +18,8 @@ from relax_explorer.core.passes.properties import NO_HIGH_LEVEL_OPS, PATTERNS_AN
 from relax_explorer.core.session.inputs import make_inputs
 from tests.support import op_examples, packed_functions
 from tests.support.op_examples import examples
-from tests.support.oracle import Oracle
-from tests.support.pass_agreement import compare, programs
+from tests.support.oracle import Applied, Oracle, Pass
+from tests.support.pass_agreement import asked, compare, programs
 
 ROWS = (Path(__file__).parent / "differences.md").read_text(encoding="utf-8")
 TEXTS = {title: text for title, text in programs().items() if ": " in title}
@@ -90,20 +90,20 @@ def _packed() -> None:
 
 
 def both(
-    oracle: Oracle, text: str, name: str = "LegalizeOps"
+    oracle: Oracle, text: str | Applied, name: str = "LegalizeOps", theirs: Pass | None = None
 ) -> tuple[rxe.IRModule, rxe.IRModule, rxe.IRModule]:
     """A program, our result, and that of TVM."""
-    given = rxe.normalize(rxe.parse(text))
-    theirs = rxe.normalize(rxe.parse(oracle.apply(text, [name]).get().text))
-    return given, rxe.apply_pass(given, name), theirs
+    given = rxe.normalize(rxe.parse(text if isinstance(text, str) else text.text))
+    result = rxe.normalize(rxe.parse(oracle.apply(asked(text), [theirs or name]).get().text))
+    return given, rxe.apply_pass(given, name), result
 
 
-def run_alike(oracle: Oracle, text: str, name: str) -> bool:
+def run_alike(oracle: Oracle, text: str | Applied, name: str, in_tvm: Pass | None = None) -> bool:
     """True if our result and that of TVM compute what the program computes, and ours has the properties that the pass may not break.
 
     Kernels do not check all that operators check: where the program stops, both results are compared with each other.
     """
-    given, ours, theirs = both(oracle, text, name)
+    given, ours, theirs = both(oracle, text, name, in_tvm)
     wanted, mine, other = [values(module, given) for module in (given, ours, theirs)]
     wanted = other if stops(wanted) else wanted
     is_lost = kept(theirs) - kept(ours) - set(rxe.passes.get(name).invalidates)

@@ -286,5 +286,6 @@ def test_a_function_that_stays_is_told_where_it_is(call: str) -> None:
     (found,) = run(module, steps("RunCodegen"), holding(module))
     (problem,) = found.problems
     assert "lib stays: " in problem.message
+    assert ("match_cast" if call is CALLED else "by its name") in problem.help
     line = text.split("\n")[problem.primary.place.span.line - 1]  # type: ignore[union-attr]
     assert line.strip().startswith("y = cls.lib(x)" if call is CALLED else "def lib")

@@ -22,6 +22,7 @@ from tests.support.pass_agreement import asked
 from tests.support.pass_variants import Variant
 from tests.support.same_forms import (
     annotated_anew,
+    with_bare_casts_of_functions,
     with_closures_of_objects,
     with_direct_constants,
     with_folded_numbers,
@@ -36,6 +37,11 @@ from tests.support.same_forms import (
     without_devices,
     without_lengths_of_functions,
     without_numbers_of_devices,
+)
+from tests.support.without_memory import (
+    without_kills,
+    without_late_kills,
+    without_written_constants,
 )
 from tests.support.without_subjects import (
     Change,
@@ -62,7 +68,6 @@ from tests.support.without_subjects import (
     without_harmless,
     without_inner_casts,
     without_inner_copies,
-    without_late_kills,
     without_named_constants,
     without_outside,
     without_plain_patterns,
@@ -75,7 +80,6 @@ from tests.support.without_subjects import (
     without_unread,
     without_unread_and_uncalled,
     without_vector_products,
-    without_written_constants,
 )
 
 CLEANING = frozenset(
@@ -322,6 +326,8 @@ REASONS = [
     Reason("FuseOpsByPattern for a match that shares", frozenset({"FuseTransposeMatmul"}), ill_formed=True),
     Reason("FuseOpsByPattern for a tensor whose shape", frozenset({"FuseOpsByPattern"}), program=without(subject.has_held_shape, False)),
     Reason("Result of `invoke_closure`", frozenset({"LowerRuntimeBuiltin"}), ours=with_closures_of_objects),
+    Reason("Copy of a variable that a kill ends", CANONICAL | {"EliminateCommonSubexpr"}, program=without_kills),
+    Reason("Length of a match_cast in a function type", CANONICAL, ours=with_bare_casts_of_functions, theirs=with_bare_casts_of_functions),
     Reason("Names of functions in Dispatch", frozenset({"DispatchSampling", "DispatchSortScan"}), ours=with_names_of_symbols),
     Reason("Value that a match_cast reads in FuseOps", frozenset({"FuseOps"}), program=without_casts),
     Reason("Number of a device in the text", frozenset({"VMShapeLower"}), ours=without_numbers_of_devices, theirs=without_numbers_of_devices),

@@ -18,7 +18,7 @@ from relax_explorer.core.passes.contract import PassSite
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
 from relax_explorer.core.program.module import IRModule
 from tests.support.annotations import strip_binding_annotations
-from tests.support.without_subjects import without_blocks
+from tests.support.without_subjects import without_blocks, without_return_annotations
 
 
 def annotated_anew(module: IRModule) -> IRModule:
@@ -82,6 +82,25 @@ def without_lengths_of_functions(module: IRModule) -> IRModule:
         )
 
     return _each_value(module, promising)
+
+
+def with_bare_casts_of_functions(module: IRModule) -> IRModule:
+    """Casts to types of functions tell neither parameters nor results."""
+    bare = s.FuncStructInfo(None, s.OBJECT)
+
+    def rule(walk: Rewriter, binding: e.Binding) -> Answer:
+        if type(binding) is not e.MatchCast or not isinstance(binding.struct_info, s.FuncStructInfo):
+            return binding
+        var = binding.var and e.var_like(binding.var, bare)
+        if binding.var is not None and var is not None:
+            walk.rename(binding.var, var)
+        return replace(binding, var=var, struct_info=bare, annotation=None)
+
+    site = PassSite(module)
+    for name, fn in module.relax_functions.items():
+        site.function = name
+        site.editor.replace(name, rewrite(fn, site, rule))
+    return without_return_annotations(annotated_anew(site.editor.done()))
 
 
 def with_names_of_regions(module: IRModule) -> IRModule:

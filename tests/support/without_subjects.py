@@ -9,7 +9,6 @@ import numpy as np
 
 import relax_explorer as rxe
 from relax_explorer.core.build.module_editor import ModuleEditor
-from relax_explorer.core.check.aliases import aliases
 from relax_explorer.core.check.call_graph import call_graph, components, is_recursive
 from relax_explorer.core.check.compatible import always_fits, defined_dims
 from relax_explorer.core.check.matching import match_params
@@ -28,12 +27,10 @@ from relax_explorer.core.ir.walk import (
     map_operands,
     merged_blocks,
     operands,
-    sequences,
     substitute_info,
 )
 from relax_explorer.core.passes.contract import PassSite
 from relax_explorer.core.passes.eliminate_dead_code import drop_unread
-from relax_explorer.core.passes.liveness import KILLS
 from relax_explorer.core.passes.pipeline import apply_pass
 from relax_explorer.core.passes.properties import PURITY_ERASED
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
@@ -45,13 +42,12 @@ from relax_explorer.core.tir.traverse import statements
 
 Change = Callable[[IRModule], IRModule]
 _MACHINE = re.compile(r"relax\.((builtin|memory|vm)\.|call_|reshape$)")
-KILL_OPS = frozenset(map(e.op_ref, KILLS))
 
 
 # -- programs without the subject of a row ---------------------------------------------------------------------
 
 
-def _unknown(binding: e.Binding, args: tuple[e.Expr, ...], is_erased: bool = False) -> e.VarBinding:
+def unknown(binding: e.Binding, args: tuple[e.Expr, ...], is_erased: bool = False) -> e.VarBinding:
     """The binding as a call that no pass knows, with the same StructInfo. The call is pure, unless purity is erased."""
     info = binding.struct_info if type(binding) is e.MatchCast else binding.value.struct_info
     assert info is not None
@@ -61,7 +57,7 @@ def _unknown(binding: e.Binding, args: tuple[e.Expr, ...], is_erased: bool = Fal
     return e.VarBinding(binding.var or e.Var("_checked", info), call, None, binding.span)
 
 
-def _rewritten(
+def rewritten(
     module: IRModule, rule: Callable[[e.Function], Callable[[Rewriter, e.Binding], Answer]]
 ) -> IRModule:
     """The module after one walk of each function."""
@@ -84,20 +80,20 @@ def without_comparing_casts(module: IRModule) -> IRModule:
             if type(binding) is not e.MatchCast:
                 return binding
             compares = any(list(_compared(binding.struct_info, binding.value.struct_info, bound)))
-            return _unknown(binding, (binding.value,), is_erased) if compares else binding
+            return unknown(binding, (binding.value,), is_erased) if compares else binding
 
         return opaque
 
-    return _rewritten(module, rule)
+    return rewritten(module, rule)
 
 
 def without_casts(module: IRModule) -> IRModule:
     """Casts become unknown calls that read the value."""
 
     def opaque(walk: Rewriter, binding: e.Binding) -> Answer:
-        return _unknown(binding, (binding.value,)) if type(binding) is e.MatchCast else binding
+        return unknown(binding, (binding.value,)) if type(binding) is e.MatchCast else binding
 
-    return _rewritten(module, lambda fn: opaque)
+    return rewritten(module, lambda fn: opaque)
 
 
 def with_read_results(module: IRModule) -> IRModule:
@@ -119,7 +115,7 @@ def _with_read_results(fn: e.Function) -> e.Function:
     for number, field in enumerate(result.fields if type(result) is e.Tuple else (result,)):
         if isinstance(field, e.Var) and field.struct_info is not None:
             made = e.Var(f"_read{number}", field.struct_info)
-            read.append(_unknown(e.VarBinding(made, field), (field,)))
+            read.append(unknown(e.VarBinding(made, field), (field,)))
             field = made
         fields.append(field)
     if not read:
@@ -136,9 +132,9 @@ def without_scalars(module: IRModule) -> IRModule:
         call = binding.value
         given = call.args if type(call) is e.Call else ()
         has_scalar = any(type(arg) is e.PrimValue and not arg.value.is_literal for arg in given)
-        return _unknown(binding, (), True) if has_scalar else binding
+        return unknown(binding, (), True) if has_scalar else binding
 
-    new = _rewritten(module, lambda fn: opaque)
+    new = rewritten(module, lambda fn: opaque)
     return new.having(
         {name: _with_objects(fn) if isinstance(fn, e.Function) else fn for name, fn in new.functions.items()}
     )
@@ -184,7 +180,7 @@ def without_inner_casts(module: IRModule) -> IRModule:
 
         return copied
 
-    return _rewritten(module, rule)
+    return rewritten(module, rule)
 
 
 def without_checked_arguments(module: IRModule) -> IRModule:
@@ -208,37 +204,19 @@ def without_checked_arguments(module: IRModule) -> IRModule:
                 want = substitute_info(info, dims)
                 if not always_fits(arg.struct_info or s.OBJECT, want):
                     var = (e.DataflowVar if type(walk.block) is e.DataflowBlock else e.Var)("checked", want)
-                    new.append(_unknown(e.MatchCast(var, arg, want, None, None), (arg,)))
+                    new.append(unknown(e.MatchCast(var, arg, want, None, None), (arg,)))
                     arg = var
                 args.append(arg)
             return (*new, replace(binding, value=replace(call, args=tuple(args)))) if new else binding
 
         return opaque
 
-    return _rewritten(module, rule)
+    return rewritten(module, rule)
 
 
 def without_return_annotations(module: IRModule) -> IRModule:
     """The annotations of results are left out, so that they are derived."""
     return _each(module, lambda fn, site: replace(fn, ret_struct_info=None, struct_info=None))
-
-
-def without_written_constants(module: IRModule) -> IRModule:
-    """Constants whose memory may be written are results of unknown calls."""
-
-    def rule(fn: e.Function) -> Callable[[Rewriter, e.Binding], Answer]:
-        name = next(name for name, other in module.functions.items() if other is fn)
-        memory, is_erased = aliases(module, name, fn), PURITY_ERASED.holds(module)
-
-        def opaque(walk: Rewriter, binding: e.Binding) -> Answer:
-            written = (
-                type(binding.value) is e.Constant and binding.var is not None and memory.written(binding.var)
-            )
-            return _unknown(binding, (), is_erased) if written else binding
-
-        return opaque
-
-    return _rewritten(module, rule)
 
 
 def without_unknown_vectors(module: IRModule) -> IRModule:
@@ -251,11 +229,11 @@ def without_unknown_vectors(module: IRModule) -> IRModule:
                 return binding
             info = call.args[0].struct_info
             dims = info.dims if isinstance(info, s.TensorStructInfo) else None
-            return binding if dims and isinstance(dims[0], p.IntImm) else _unknown(binding, call.args)
+            return binding if dims and isinstance(dims[0], p.IntImm) else unknown(binding, call.args)
 
         return opaque
 
-    return _rewritten(module, rule)
+    return rewritten(module, rule)
 
 
 def without_vector_products(module: IRModule) -> IRModule:
@@ -265,9 +243,9 @@ def without_vector_products(module: IRModule) -> IRModule:
         call = binding.value
         if type(call) is not e.Call or call.op is not e.op_ref("relax.matmul"):
             return binding
-        return _unknown(binding, call.args) if getattr(call.args[1].struct_info, "ndim", -1) == 1 else binding
+        return unknown(binding, call.args) if getattr(call.args[1].struct_info, "ndim", -1) == 1 else binding
 
-    return _rewritten(module, lambda fn: opaque)
+    return rewritten(module, lambda fn: opaque)
 
 
 def without_products_of_products(module: IRModule) -> IRModule:
@@ -280,11 +258,11 @@ def without_products_of_products(module: IRModule) -> IRModule:
         def opaque(walk: Rewriter, binding: e.Binding) -> Answer:
             call = binding.value
             is_product = type(call) is e.Call and call.op is product
-            return _unknown(binding, ()) if is_product and made.issuperset(operands(call)[1:]) else binding
+            return unknown(binding, ()) if is_product and made.issuperset(operands(call)[1:]) else binding
 
         return opaque
 
-    return _rewritten(module, rule)
+    return rewritten(module, rule)
 
 
 def without_branches(module: IRModule) -> IRModule:
@@ -292,9 +270,9 @@ def without_branches(module: IRModule) -> IRModule:
 
     def opaque(walk: Rewriter, binding: e.Binding) -> Answer:
         value = binding.value
-        return _unknown(binding, (value.condition,)) if type(value) is e.If else binding
+        return unknown(binding, (value.condition,)) if type(value) is e.If else binding
 
-    return _rewritten(module, lambda fn: opaque)
+    return rewritten(module, lambda fn: opaque)
 
 
 def without_outside(module: IRModule) -> IRModule:
@@ -305,13 +283,13 @@ def without_outside(module: IRModule) -> IRModule:
         if type(value) is not e.Call or type(value.op) is not e.OpRef or has_effect(value):
             return binding
         if type(walk.block) is not e.DataflowBlock:
-            return _unknown(binding, ())
+            return unknown(binding, ())
         if type(binding.var) is e.DataflowVar:
             return binding
         inner = e.DataflowVar("inner", value.struct_info)
-        return (e.VarBinding(inner, value), _unknown(binding, (inner,)))
+        return (e.VarBinding(inner, value), unknown(binding, (inner,)))
 
-    return _rewritten(module, lambda fn: opaque)
+    return rewritten(module, lambda fn: opaque)
 
 
 def without_inner_copies(module: IRModule) -> IRModule:
@@ -323,7 +301,7 @@ def without_inner_copies(module: IRModule) -> IRModule:
         walk.rename(binding.var, binding.value)
         return ()
 
-    return _rewritten(module, lambda fn: renamed)
+    return rewritten(module, lambda fn: renamed)
 
 
 def without_shared(module: IRModule) -> IRModule:
@@ -352,16 +330,16 @@ def without_shared(module: IRModule) -> IRModule:
 
         return repeated
 
-    return without_dead(rxe.normalize(_rewritten(module, rule)))
+    return without_dead(rxe.normalize(rewritten(module, rule)))
 
 
 def without(is_subject: Callable[[e.Expr], bool], is_erased: bool = True) -> Change:
     """Some values become unknown calls without operands, which are pure if purity is not erased."""
 
     def opaque(walk: Rewriter, binding: e.Binding) -> Answer:
-        return _unknown(binding, (), is_erased) if is_subject(binding.value) else binding
+        return unknown(binding, (), is_erased) if is_subject(binding.value) else binding
 
-    return lambda module: _rewritten(module, lambda fn: opaque)
+    return lambda module: rewritten(module, lambda fn: opaque)
 
 
 def is_unlowered(value: e.Expr) -> bool:
@@ -395,7 +373,7 @@ def without_chained_products(module: IRModule) -> IRModule:
         value = e.Call(e.op_ref("relax.negative"), (inner,), struct_info=call.struct_info)
         return (e.VarBinding(inner, call, None, binding.span), replace(binding, value=value))
 
-    return _rewritten(module, lambda fn: negated)
+    return rewritten(module, lambda fn: negated)
 
 
 def without_equal_values(module: IRModule) -> IRModule:
@@ -422,11 +400,11 @@ def without_recursion(module: IRModule) -> IRModule:
             is_own = isinstance(op, e.GlobalVar) and op.name in own
             if type(binding.value) is not e.Call or not (is_own or op in around):
                 return binding
-            return _unknown(binding, binding.value.args)
+            return unknown(binding, binding.value.args)
 
         return opaque
 
-    return _rewritten(module, rule)
+    return rewritten(module, rule)
 
 
 # -- results without the subject of a row ----------------------------------------------------------------------
@@ -495,24 +473,6 @@ def without_named_constants(module: IRModule) -> IRModule:
     """The module tells no names of constants for libraries."""
     attrs = {key: value for key, value in module.attrs.items() if key != "const_name_to_constant"}
     return replace(module, attrs=Attrs(attrs))
-
-
-def without_late_kills(module: IRModule) -> IRModule:
-    """Nothing is killed behind an If or a nested function of the same sequence."""
-
-    def rule(fn: e.Function) -> Callable[[Rewriter, e.Binding], Answer]:
-        late, todo = set[e.Binding](), [fn.body]
-        while todo:
-            is_behind = False
-            for binding in (binding for block in todo.pop().blocks for binding in block.bindings):
-                call, inner = binding.value, sequences(binding.value)
-                if is_behind and isinstance(call, e.Call) and call.op in KILL_OPS:
-                    late.add(binding)
-                is_behind = is_behind or bool(inner)
-                todo.extend(inner)
-        return lambda walk, binding: () if binding in late else binding
-
-    return _rewritten(module, rule)
 
 
 def with_sorted_stores(module: IRModule) -> IRModule:

@@ -124,7 +124,7 @@ STAYS = Code(
     "a function for a code generator stays",
     "RunCodegen replaces calls only if the caller can allocate the results: tensors of known shape. A function that is used as a "
     "value stays, too.",
-    "State the shape with a match_cast before FuseOpsByPattern, or call the function directly (CanonicalizeBindings).",
+    "State the shape of the result with a match_cast before FuseOpsByPattern, or call the function by its name.",
     "",
     Severity.WARNING,
 )

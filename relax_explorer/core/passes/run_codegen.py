@@ -72,14 +72,18 @@ def _replaceable(module: IRModule, at: PassSite) -> list[str]:
                 if not _is_allocatable(part.struct_info):
                     unshaped.setdefault(part.op.name, part)
     for name in values:
-        fn, text = module[name], ""
         if name in unshaped:
-            text = f"{name} stays: its result is {unshaped[name].struct_info}, for which no memory can be allocated"
+            call = unshaped[name]
+            text = f"{name} stays: its result is {call.struct_info}, for which no memory can be allocated"
+            at.report.say(codes.STAYS, text, call, help=_STATE_SHAPE)
         elif values[name] > called[name]:
-            text = f"{name} stays: the function itself is a value here, which a packed function can't be"
-        if text:
-            at.report.say(codes.STAYS, text, unshaped.get(name, fn), help=codes.STAYS.fix)
+            text = f"{name} stays: the function itself is used as a value, which a packed function can't be"
+            at.report.say(codes.STAYS, text, module[name], help=_CALL_DIRECTLY)
     return [name for name in called if name not in unshaped and values[name] == called[name]]
+
+
+_STATE_SHAPE = "State the shape with a match_cast before FuseOpsByPattern."
+_CALL_DIRECTLY = "Call the function by its name; CanonicalizeBindings replaces copies of it."
 
 
 def _is_allocatable(info: s.StructInfo | None) -> bool:
