@@ -512,6 +512,17 @@ def main(x: R.Tensor((2,), "float32")):
     c = R.sin(x)
     return (c, q)
 """
+WEAKER_CALL = """
+@R.function
+def main(x: R.Tensor(("n",), "float32")):
+    n = T.int64()
+    @R.function
+    def g() -> R.Tensor((n,), "float32"):
+        z = R.sin(x)
+        return z
+    y: R.Tensor(ndim=1, dtype="float32") = g()
+    return y
+"""
 CASES = {
     "read by a cast": ("FuseOps", READ_BY_A_CAST, "Value that a match_cast reads in FuseOps"),
     "lifted": ("LiftTransformParams", LIFTED, "LiftTransformParams for a result"),
@@ -548,6 +559,8 @@ CASES = {
     "other block": ("FuseOpsByPattern", OTHER_BLOCK, "FuseOpsByPattern for a match that shares"),
     "float": ("ComputePrimValue", FLOAT, "Numbers of floating point in ComputePrimValue"),
     "halves": ("FuseOps", HALVES, "Lengths of the result of a group in FuseOps"),
+    "symbol": ("AttachGlobalSymbol", NAMED, "`global_symbol` that is not the name"),
+    "weaker call": ("LambdaLift", WEAKER_CALL, "Weaker annotation of a call"),
     "in type": ("CanonicalizeBindings", IN_TYPE, "Length of a match_cast in a function type"),
     "ended": ("CanonicalizeBindings", ENDED, "Copy of a variable that a kill ends"),
     "in tuple": ("CanonicalizeBindings", IN_TUPLE, "Constant that a call may overwrite"),
@@ -584,9 +597,11 @@ WRONG = [
             "invoked",
             "compared",
             "promised",
+            "symbol",
         )
     ),
     ("invoked", "(c, x)", "(c, c)"),
+    ("symbol", "T.sin(", "T.cos("),
     ("compared", "cls.tir_sin,", "cls.tir_cos,"),
     ("promised", "cls.tir_sin,", "cls.tir_cos,"),
     ("weakened", "cls.tir_sin(", "cls.tir_exp("),

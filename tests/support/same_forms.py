@@ -17,6 +17,7 @@ from relax_explorer.core.ir.walk import all_dims, bindings, map_operands
 from relax_explorer.core.passes.contract import PassSite
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
 from relax_explorer.core.program.module import IRModule
+from relax_explorer.core.tir.stmt import PrimFunc
 from tests.support.annotations import strip_binding_annotations
 from tests.support.without_subjects import without_blocks, without_return_annotations
 
@@ -101,6 +102,31 @@ def with_bare_casts_of_functions(module: IRModule) -> IRModule:
         site.function = name
         site.editor.replace(name, rewrite(fn, site, rule))
     return without_return_annotations(annotated_anew(site.editor.done()))
+
+
+def with_names_for_symbols(module: IRModule) -> IRModule:
+    """The `global_symbol` of each function is its name."""
+    editor = ModuleEditor(module)
+    for name, fn in module.functions.items():
+        if isinstance(fn, (e.Function, PrimFunc)):
+            editor.replace(name, replace(fn, attrs=fn.attrs.having(global_symbol=name)))
+    return editor.done()
+
+
+def with_closures_called_as_annotated(module: IRModule) -> IRModule:
+    """Calls of closures promise what their variables are annotated with."""
+
+    def rule(walk: Rewriter, binding: e.Binding) -> Answer:
+        call, info = binding.value, binding.var.struct_info if binding.var is not None else None
+        if type(call) is not e.Call or call.op is not e.op_ref("relax.invoke_pure_closure") or info is None:
+            return binding
+        return replace(binding, value=replace(call, sinfo_args=(info,), struct_info=info))
+
+    site = PassSite(module)
+    for name, fn in module.relax_functions.items():
+        site.function = name
+        site.editor.replace(name, rewrite(fn, site, rule))
+    return site.editor.done()
 
 
 def with_names_of_regions(module: IRModule) -> IRModule:
