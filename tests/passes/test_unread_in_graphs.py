@@ -132,8 +132,12 @@ def test_contents() -> None:
     assert found.values == {e.If, e.Function, e.Call, e.Var}
     assert found.operators == {e.op_ref("relax.exp")}
     assert found.calls_packed
+    assert not found.calls_functions
     assert found.hides_infos
     plain = contents(_main('a: R.Tensor((2, 3), "float32") = R.exp(x)\nreturn a'))
     assert not plain.calls_packed
+    assert not plain.calls_functions
+    text = "@R.function\ndef f(p: R.Object):\n    return p\ny = f(x)\nreturn y"
+    assert contents(_main(text)).calls_functions
     assert not plain.hides_infos
     assert plain.bindings == {e.VarBinding}

@@ -9,6 +9,7 @@ from relax_explorer.core.check.claimed_phase import claims_lowered
 from relax_explorer.core.codes import well_formedness as codes
 from relax_explorer.core.diagnostics import Diagnostic, Label
 from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir.contents import contents
 from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.ops import find
 from relax_explorer.core.ops.kit.decl import Phase
@@ -23,28 +24,26 @@ def violations(module: IRModule) -> Iterator[Diagnostic]:
     kernels = {name for name, fn in prim_funcs if fn.ret_type is None or has_effect(fn)}
     if not kernels:
         return
-    direct_calls = []
-    operators = set()
-    for fn in module.relax_functions.values():
-        callees = Callees()
+    functions = module.relax_functions.values()
+    operators = {op for fn in functions for op in contents(fn).operators}
+    if any(map(_is_of_lowered_programs, operators)) or claims_lowered(module):
+        return
+    for fn in functions:
         is_forced = bool(fn.attrs.get("relax.force_pure"))  # as CallTIRRewrite needs it
-        for binding in bindings(fn):
+        callees = Callees()
+        for binding in bindings(fn) if contents(fn).calls_functions and not is_forced else ():
             value = binding.value
             if type(value) is not e.Call:
                 callees.note(binding)
-            elif type(value.op) is e.OpRef:
-                operators.add(value.op)
-            else:
+            elif type(value.op) is not e.OpRef:
                 callee = callees.of(value.op)
-                if type(callee) is e.GlobalVar and callee.name in kernels and not is_forced:
-                    direct_calls.append(_direct(callee.name, value, binding))
-    if not any(map(_is_of_lowered_programs, operators)) and not claims_lowered(module):
-        yield from direct_calls
+                if type(callee) is e.GlobalVar and callee.name in kernels:
+                    yield _direct(callee.name, value, binding)
 
 
-def _is_of_lowered_programs(op: e.OpRef) -> bool:
+def _is_of_lowered_programs(op: e.Expr) -> bool:
     """True if only lowered programs call an operator."""
-    declared = find(op.name)
+    declared = find(op.name) if type(op) is e.OpRef else None
     return declared is not None and declared.phase.includes(Phase.LOWERED)
 
 

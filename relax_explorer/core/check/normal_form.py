@@ -24,6 +24,8 @@ def function_violations(fn: e.Function) -> Iterator[Diagnostic]:
         yield _at(fn, "the body of a function is not a sequence")
         return
     for binding in bindings(fn):
+        if _is_plain(binding.value):
+            continue
         if type(binding.value) is e.SeqExpr:
             yield _at(binding, "a sequence stands where a value is bound")
         inner = sequences(binding.value)
@@ -38,6 +40,19 @@ def function_violations(fn: e.Function) -> Iterator[Diagnostic]:
         for seq in inner:
             yield from _result(seq, binding)
     yield from _result(fn.body, fn)
+
+
+def _is_plain(value: e.Expr) -> bool:
+    """True for a call over leaves, as most values are."""
+    if type(value) is not e.Call or type(value.op) not in e.LEAVES:
+        return False
+    args = value.args
+    if len(args) == 2 and type(args[1]) is e.Tuple:
+        args = (args[0], *args[1].fields)  # of a kernel
+    return _OPERANDS.issuperset(map(type, args))
+
+
+_OPERANDS = e.LEAVES - {e.OpRef, e.ExternFunc}
 
 
 def _result(seq: e.SeqExpr, place: object) -> Iterator[Diagnostic]:

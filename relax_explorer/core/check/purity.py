@@ -80,16 +80,32 @@ def impure_calls(fn: e.Function) -> Iterator[tuple[e.Call, e.Binding, bool]]:
     Branches are included. Nested functions are not: they do nothing until they are called.
     """
     stack: list[tuple[e.BindingBlock, bool]] = [(block, False) for block in reversed(fn.body.blocks)]
+    pure: dict[e.Expr, bool] = {}
     while stack:
         block, within = stack.pop()
         inside = within or type(block) is e.DataflowBlock
         for binding in with_pauses(block.bindings):
-            if type(binding.value) is e.Function:
+            value = binding.value
+            if type(value) is e.Function or type(value) in e.LEAVES:
+                continue
+            if type(value) is e.Call and _is_plain(value, pure):
                 continue
             for call in _impure_inside(binding.value):
                 yield call, binding, inside
             for seq in sequences(binding.value):
                 stack.extend((nested, inside) for nested in reversed(seq.blocks))
+
+
+def _is_plain(call: e.Call, pure: dict[e.Expr, bool]) -> bool:
+    """True for a call of a pure operator over leaves, as most values are. `pure` has the operators met so far."""
+    op, args = call.op, call.args
+    if type(op) is not e.OpRef:
+        return False
+    if op not in pure:
+        pure[op] = not is_impure(call, undeclared=False, by_spec=True)
+    if len(args) == 2 and type(args[1]) is e.Tuple:
+        args = (args[0], *args[1].fields)  # of a kernel
+    return pure[op] and e.LEAVES.issuperset(map(type, args))
 
 
 def _impure_inside(value: e.Expr) -> Iterator[e.Call]:

@@ -26,6 +26,7 @@ from relax_explorer.core.ir.walk import info_holders, operands, sequences
 from relax_explorer.core.ops import find
 from relax_explorer.core.ops.kit.kinds import Kind
 from relax_explorer.core.program.module import IRModule
+from relax_explorer.core.tir.stmt import PrimFunc
 
 
 def violations(module: IRModule, assume_pure: bool = False, effects: bool = True) -> Iterator[Diagnostic]:
@@ -71,8 +72,11 @@ def _problem(code: Code, text: str, place: object, spec_only: bool = False) -> D
     return Diagnostic(code, text, (Label(place, "", True),), help=code.fix, spec_only=spec_only)
 
 
-def _is_number(kind: DType) -> bool:
+def _is_scalar(kind: DType) -> bool:
     return kind.is_int or kind.is_float or kind.is_bool
+
+
+_LITERALS = frozenset({e.Constant, e.StringImm, e.DataTypeImm})
 
 
 _EVERYWHERE = sys.maxsize  # the depth limit of a variable that every closure may use
@@ -193,7 +197,7 @@ class _Scopes:
                 for dim in part.values or ():
                     if dim.children():  # -1 may be meant for R.reshape
                         self._length(dim, place)
-            elif isinstance(part, s.PrimStructInfo) and not _is_number(part.dtype):
+            elif isinstance(part, s.PrimStructInfo) and not _is_scalar(part.dtype):
                 self._say(codes.BAD_SCALAR_TYPE, f"{part} is not a scalar", place, spec_only=True)
 
     def _tensor(self, info: s.TensorStructInfo, place: object) -> None:
@@ -231,12 +235,42 @@ class _Scopes:
         for block in seq.blocks:
             inside = type(block) is e.DataflowBlock
             for binding in with_pauses(block.bindings):
-                self._binding(binding, inside)
+                if not self._is_plain(binding, inside):
+                    self._binding(binding, inside)
             if inside:
                 for binding in block.bindings:
                     if type(binding.var) is e.DataflowVar:
                         self.vars.pop(binding.var, None)
         self._expr(seq.body, self.fn if seq.body.span is None else seq.body)
+
+    def _is_plain(self, binding: e.Binding, inside: bool) -> bool:
+        """Take in a call of an operator on variables in scope, whose StructInfo is known to be right. Most bindings are such."""
+        call, var, vars_, depth = binding.value, binding.var, self.vars, self.depth
+        if type(call) is not e.Call or type(binding) is not e.VarBinding:
+            return False
+        if type(call.op) is not e.OpRef and not self._is_kernel(call.op):
+            return False
+        if binding.var.struct_info not in self.right:
+            return False
+        args: tuple[Any, ...] = call.args
+        if len(args) == 2 and type(args[1]) is e.Tuple and self._is_kernel(args[0]):
+            args = args[1].fields
+        for arg in args:
+            if vars_.get(arg, -1) < depth and not self._is_literal(arg):
+                return False
+        if type(var) is e.DataflowVar and not inside:
+            return False
+        self._define(binding.var, binding)
+        return True
+
+    def _is_literal(self, arg: e.Expr) -> bool:
+        """True for a literal whose lengths are numbers or shape variables in scope."""
+        if type(arg) is e.ShapeExpr:
+            return all([type(value) is p.IntImm or value in self.dims for value in arg.values])
+        return type(arg.value) is p.IntImm if type(arg) is e.PrimValue else type(arg) in _LITERALS
+
+    def _is_kernel(self, callee: e.Expr) -> bool:
+        return type(callee) is e.GlobalVar and type(self.module.functions.get(callee.name)) is PrimFunc
 
     def _binding(self, binding: e.Binding, inside: bool) -> None:
         value = binding.value

@@ -17,6 +17,7 @@ class Contents(NamedTuple):
     values: Set[type]  # the types of their values
     operators: Set[e.Expr]  # those that it calls
     calls_packed: bool  # True if it calls a packed function
+    calls_functions: bool  # True if it calls a function of the module, or a variable that holds one
     hides_infos: bool  # True if an annotation says something else than the StructInfo of its value
 
 
@@ -41,7 +42,10 @@ def _contents(fn: e.Function) -> Contents:
         if not WITH_BLOCKS.isdisjoint(map(type, own)):
             todo += [inner for value in own for seq in sequences(value) for inner in seq.blocks]
     operators = {op for op in callees if type(op) is e.OpRef}
-    return Contents(kinds, values, operators, e.ExternFunc in map(type, callees), hides_infos)
+    others = set(map(type, callees - operators))
+    return Contents(
+        kinds, values, operators, e.ExternFunc in others, bool(others - {e.ExternFunc}), hides_infos
+    )
 
 
 def _hides_info(binding: e.Binding) -> bool:

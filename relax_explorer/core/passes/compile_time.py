@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.facts import facts
@@ -14,10 +15,15 @@ def known_at_compile_time(fn: e.Function) -> Callable[[e.Expr, Match], bool]:
 
     As in TVM, a variable of the block in which the match stands is not known.
     """
-    count = fn.attrs.get("num_input")
-    known: set[e.Var] = set(fn.params[count:] if isinstance(count, int) else ())
-    derived = facts(fn)
-    for binding, read in zip(derived.bindings, derived.operands, strict=True):
-        if binding.var is not None and known.issuperset(read):
-            known.add(binding.var)
-    return lambda operand, found: operand in known and operand not in found.values
+
+    @cache  # only matches ask
+    def known() -> set[e.Expr]:
+        count = fn.attrs.get("num_input")
+        found: set[e.Expr] = set(fn.params[count:] if isinstance(count, int) else ())
+        derived = facts(fn)
+        for binding, read in zip(derived.bindings, derived.operands, strict=True):
+            if binding.var is not None and found.issuperset(read):
+                found.add(binding.var)
+        return found
+
+    return lambda operand, found: operand in known() and operand not in found.values
