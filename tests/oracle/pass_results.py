@@ -51,7 +51,7 @@ KNOWN = {
 REFUSED = {
     "Normalize": (("RX0116",), "Annotation that is more precise"),
     "BindSymbolicVars": (
-        ("RX0109", "RX0213", "RX0111", "RX0203"),
+        ("RX0109", "RX0213", "RX0111", "RX0203", "RX0155"),
         "BindSymbolicVars with values that contradict",
     ),
     **dict.fromkeys(

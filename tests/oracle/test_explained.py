@@ -523,6 +523,19 @@ def main(x: R.Tensor(("n",), "float32")):
     y: R.Tensor(ndim=1, dtype="float32") = g()
     return y
 """
+BOUND_BEHIND = """
+@R.function
+def main(x: R.Tensor((3, 5), "float32"), v: R.Tensor((1, 5), "float32"), u: R.Tensor(ndim=2, dtype="float32")):
+    n = T.int64()
+    with R.dataflow():
+        p = R.exp(x)
+        c = R.match_cast(u, R.Tensor((n, 5), "float32"))
+        q = R.broadcast_to(v, R.shape([n, 5]))
+        s = R.add(p, R.sum(q))
+        r = R.sin(c)
+        R.output(s, r)
+    return (s, r)
+"""
 CASES = {
     "read by a cast": ("FuseOps", READ_BY_A_CAST, "Value that a match_cast reads in FuseOps"),
     "lifted": ("LiftTransformParams", LIFTED, "LiftTransformParams for a result"),
@@ -559,6 +572,7 @@ CASES = {
     "other block": ("FuseOpsByPattern", OTHER_BLOCK, "FuseOpsByPattern for a match that shares"),
     "float": ("ComputePrimValue", FLOAT, "Numbers of floating point in ComputePrimValue"),
     "halves": ("FuseOps", HALVES, "Lengths of the result of a group in FuseOps"),
+    "bound behind": ("FuseOps", BOUND_BEHIND, "FuseOps and FuseOpsByPattern for a group that reads"),
     "symbol": ("AttachGlobalSymbol", NAMED, "`global_symbol` that is not the name"),
     "weaker call": ("LambdaLift", WEAKER_CALL, "Weaker annotation of a call"),
     "in type": ("CanonicalizeBindings", IN_TYPE, "Length of a match_cast in a function type"),
@@ -597,6 +611,7 @@ WRONG = [
             "invoked",
             "compared",
             "promised",
+            "bound behind",
             "symbol",
         )
     ),

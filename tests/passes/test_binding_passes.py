@@ -233,6 +233,34 @@ def test_values_that_contradict_the_program_are_refused() -> None:
         rxe.apply_pass(module(text), "BindSymbolicVars", binding_map={"n": 4, "m": 5})
 
 
+NEGATIVE = """@R.function
+def main(x: R.Tensor(("n", "m"), "float32"), c: R.Tensor((), "bool")):
+    n = T.int64()
+    m = T.int64()
+    LINES
+"""
+
+
+@pytest.mark.parametrize("value", [1, 2, 3])
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "return R.zeros(R.shape([n - 2, m]), 'float32')",
+        "if c:\n        y = R.zeros(R.shape([n - 2]), 'float32')\n    else:\n        y = R.zeros(R.shape([0]), 'float32')\n    return y",
+        "@R.function\n    def f() -> R.Tensor((n - 2,), 'float32'):\n        return R.zeros(R.shape([n - 2]), 'float32')\n    return f()",
+    ],
+)
+def test_values_that_make_a_length_negative_are_refused(lines: str, value: int) -> None:
+    given = rxe.normalize(rxe.parse(NEGATIVE.replace("LINES", lines)))
+    if value >= 2:
+        assert rxe.apply_pass(given, "BindSymbolicVars", binding_map={"n": value}) is not given
+        return
+    with pytest.raises(Failure, match="dimension -") as refused:
+        rxe.apply_pass(given, "BindSymbolicVars", binding_map={"n": value})
+    assert {item.code.id for item in refused.value.diagnostics} == {"RX0155"}
+    assert all("this is so with n = 1" in item.notes for item in refused.value.diagnostics)
+
+
 @pytest.mark.parametrize("name", ["BindParams", "BindSymbolicVars"])
 def test_nothing_to_bind_leaves_the_same_object(name: str) -> None:
     before = module()

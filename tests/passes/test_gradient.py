@@ -252,3 +252,17 @@ def test_a_symbolic_length_is_another_variable_in_the_new_function() -> None:
         for name in ("main", "main_adjoint")
     )
     assert old is not new
+
+
+def test_other_properties_are_kept() -> None:
+    """A derivative may be a copy of another one."""
+    text = """@R.function
+def main(x: R.Tensor((2,), "float32"), y: R.Tensor((2,), "float32")):
+    with R.dataflow():
+        a = R.add(x, y)
+        b = R.sum(a)
+        R.output(b)
+    return b
+"""
+    result = rxe.run_pipeline(rxe.parse(text), 'Gradient{func_name="main"}')
+    assert "main_adjoint" in result.functions

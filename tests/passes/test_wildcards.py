@@ -17,6 +17,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.program.module import IRModule
+from tests.support.copies import with_new_body
 from tests.support.mdtest import read
 
 CHAPTER = Path(__file__).parent.parent / "spec" / "22_wildcards.md"
@@ -92,3 +93,16 @@ def main(x: R.Tensor(("n",), "float32")):
     assert kept == wildcards_in(first.value.struct_info or s.OBJECT)
     assert len(own) == 1
     assert own != kept
+
+
+@pytest.mark.parametrize("then", ["", ",MergeCompositeFunctions", ",RunCodegen"])
+@pytest.mark.parametrize("marked", [True, False])
+@pytest.mark.parametrize("number", range(len(PROGRAMS)))
+def test_regions_for_code_generators_have_wildcards_of_their_own(
+    number: int, marked: bool, then: str
+) -> None:
+    module = rxe.normalize(rxe.parse(PROGRAMS[number], experimental="any_dim"))
+    fuse = f'FuseOpsByPattern{{patterns="my.add: add(_, _)",annotate_codegen={marked}}}'
+    result = rxe.run_pipeline(module, f"{fuse}{then}", phase_check="warn")
+    copies = {name: with_new_body(fn) for name, fn in result.functions.items()}
+    assert rxe.normalize(IRModule(copies, result.attrs)).script() == result.script()

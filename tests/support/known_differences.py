@@ -326,6 +326,7 @@ REASONS = [
     Reason("FuseOpsByPattern for a match that shares", frozenset({"FuseOpsByPattern"}), program=without_outside),
     Reason("FuseOpsByPattern for a match that shares", frozenset({"FuseOpsByPattern"}), program=without_shared),
     Reason("FuseOpsByPattern for a match that shares", frozenset({"FuseTransposeMatmul"}), ill_formed=True),
+    Reason("FuseOps and FuseOpsByPattern for a group that reads", frozenset({"FuseOps", "FuseOpsByPattern"}), ill_formed=True),
     Reason("FuseOpsByPattern for a tensor whose shape", frozenset({"FuseOpsByPattern"}), program=without(subject.has_held_shape, False)),
     Reason("Result of `invoke_closure`", frozenset({"LowerRuntimeBuiltin"}), ours=with_closures_of_objects),
     Reason("Copy of a variable that a kill ends", CANONICAL | {"EliminateCommonSubexpr"}, program=without_kills),

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace as with_fields
 from typing import Annotated
 
 from relax_explorer.core.arith.simplify import summed
 from relax_explorer.core.check.call_graph import mentioned
 from relax_explorer.core.check.normalize import normalize_with
+from relax_explorer.core.check.well_formed import violations
 from relax_explorer.core.codes import passes as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure
 from relax_explorer.core.ir import expr as e
@@ -59,7 +61,7 @@ def bind_symbolic_vars(
         place = f"function {func_name!r}" if func_name else "the module"
         raise _bad(f"{place} has no shape variable {min(unused)!r}", f"it has {', '.join(names) or 'none'}")
     at.is_open = at.changes_visible = at.retypes = True
-    check_values(at.editor.done(), module)
+    check_values(at.editor.done(), module, values)
     return at.editor.done()
 
 
@@ -77,12 +79,19 @@ def _with_lengths(fn: e.Function, dims: dict[p.PrimVar, p.IntImm], drop_scalars:
     return Substitution(scalars, FormedDims({**dims}, summed)).function(fn)
 
 
-def check_values(new: IRModule, old: IRModule) -> None:
-    """Raise Failure for problems that the values bring about."""
-    known = {item.code for item in normalize_with(old)[1].errors}
-    problems = [item for item in normalize_with(new)[1].errors if item.code not in known]
+def check_values(new: IRModule, old: IRModule, values: Mapping[str, int]) -> None:
+    """Raise Failure for problems that the values bring about, with a note of these."""
+    known = {item.code for item in _errors(old)}
+    problems = [item for item in _errors(new) if item.code not in known]
     if problems:
-        raise Failure(*problems)
+        note = "this is so with " + ", ".join([f"{name} = {value}" for name, value in values.items()])
+        raise Failure(*[with_fields(item, notes=(*item.notes, note)) for item in problems])
+
+
+def _errors(module: IRModule) -> list[Diagnostic]:
+    """The errors of inference, else those of well-formedness, such as a negative dimension."""
+    new, report = normalize_with(module)
+    return report.errors or [item for item in violations(new, effects=False) if item.is_error]
 
 
 def _bound(fn: e.Function) -> set[p.PrimVar]:

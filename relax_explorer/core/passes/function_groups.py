@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from relax_explorer.core.check.call_graph import components
+from relax_explorer.core.check.wildcards import allowed
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
@@ -16,6 +17,7 @@ from relax_explorer.core.ir.substitute import Substitution
 from relax_explorer.core.ir.walk import all_dims, defined_dims, map_operands, map_sequences
 from relax_explorer.core.passes import machine_calls as m
 from relax_explorer.core.passes.contract import PassSite
+from relax_explorer.core.passes.length_binders import length_binders, mentioned_lengths
 
 
 @dataclass(eq=False, slots=True)
@@ -53,7 +55,10 @@ def lift(fn: e.Function, at: PassSite, grouping: Grouping, lift_constants: bool 
     A block is sorted so that a group comes when its operands are there; a group that reads its own results through other bindings
     stays.
     """
-    return replace(fn, body=_Lifter(fn, at, grouping, lift_constants).sequence(fn.body)) if grouping else fn
+    if not grouping:
+        return fn
+    at.is_open = at.is_open or allowed(at.module.attrs)  # each call has wildcards of its own
+    return replace(fn, body=_Lifter(fn, at, grouping, lift_constants).sequence(fn.body))
 
 
 class _Lifter:
@@ -61,6 +66,7 @@ class _Lifter:
 
     def __init__(self, fn: e.Function, at: PassSite, grouping: Grouping, lift_constants: bool) -> None:
         self.facts, self.at, self.grouping, self.lift_constants = facts(fn), at, grouping, lift_constants
+        self.binders = length_binders(fn.params, self.facts.bindings)
 
     def sequence(self, seq: e.SeqExpr) -> e.SeqExpr:
         """A sequence, its branches included."""
@@ -69,7 +75,7 @@ class _Lifter:
     def _block(self, block: e.BindingBlock) -> e.BindingBlock:
         if type(block) is not e.DataflowBlock:
             return replace(block, bindings=tuple([self._nested(binding) for binding in block.bindings]))
-        units = _sorted(block, self.facts, self.grouping)
+        units = _sorted(block, self.facts, self.grouping, self.binders)
         if not any(isinstance(unit, Group) for unit in units):
             return block
         outputs = self._outputs(units)
@@ -247,14 +253,16 @@ def _infos(binding: e.VarBinding) -> Iterator[s.StructInfo]:
         yield from binding.value.sinfo_args
 
 
-def _sorted(block: e.BindingBlock, derived: Facts, grouping: Grouping) -> list[Unit]:
+def _sorted(
+    block: e.BindingBlock, derived: Facts, grouping: Grouping, binders: Mapping[p.PrimVar, e.MatchCast]
+) -> list[Unit]:
     """The bindings and groups of a block, each after those that it reads. Groups in a cycle are dissolved."""
     units: dict[Unit, list[e.Binding]] = {}
     for binding in block.bindings:
         units.setdefault(grouping.get(binding, binding), []).append(binding)
     if not any(isinstance(unit, Group) for unit in units):
         return list(units)
-    needed = _needed(units, derived)
+    needed = _needed(units, derived, binders)
     numbers = {unit: str(n) for n, unit in enumerate(units)}
     names = {number: unit for unit, number in numbers.items()}
     graph = {numbers[unit]: tuple([numbers[other] for other in others]) for unit, others in needed.items()}
@@ -269,13 +277,18 @@ def _sorted(block: e.BindingBlock, derived: Facts, grouping: Grouping) -> list[U
     return order
 
 
-def _needed(units: Mapping[Unit, Sequence[e.Binding]], derived: Facts) -> dict[Unit, list[Unit]]:
-    """The units that each unit reads."""
+def _needed(
+    units: Mapping[Unit, Sequence[e.Binding]], derived: Facts, binders: Mapping[p.PrimVar, e.MatchCast]
+) -> dict[Unit, list[Unit]]:
+    """The units that each unit reads, or that bind its lengths."""
     maker = {binding.var: unit for unit, bindings in units.items() for binding in bindings if binding.var}
     needed: dict[Unit, list[Unit]] = {}
     for unit, bindings in units.items():
         read = (var for binding in bindings for var in derived.operands[derived.number[binding]])
         others = dict.fromkeys(maker[var] for var in read if var in maker)
+        if binders:
+            casts = (binders[dim] for b in bindings for dim in mentioned_lengths(b) if dim in binders)
+            others.update(dict.fromkeys(cast for cast in casts if cast in units))
         needed[unit] = [other for other in others if other is not unit]
     return needed
 

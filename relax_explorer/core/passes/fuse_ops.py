@@ -21,6 +21,7 @@ from relax_explorer.core.ir.walk import all_dims, defined_dims, merged_blocks
 from relax_explorer.core.passes import machine_calls as m
 from relax_explorer.core.passes.contract import PassSite, function_pass
 from relax_explorer.core.passes.fusion_groups import Node, groups
+from relax_explorer.core.passes.length_binders import length_binders, mentioned_lengths
 from relax_explorer.core.passes.properties import (
     CANONICAL_BINDINGS,
     NORMAL_FORM,
@@ -65,10 +66,11 @@ class _Fusion:
 
     def __init__(self, fn: e.Function, at: PassSite, of: dict[e.Binding, Node]) -> None:
         self.at, self.of, self.known, self.names = at, of, facts(fn), FreshNames.of(fn)
+        self.binders = length_binders(fn.params, self.known.bindings)
         self.read = set(chain.from_iterable(self.known.operands))
 
     def block(self, block: e.BindingBlock) -> e.BindingBlock:
-        """A block with a call for each group of several bindings, after what the group reads."""
+        """A block with a call for each group of several bindings, after what the group reads, lengths of match_casts included."""
         members: dict[Node, list[e.Binding]] = {}
         home: dict[e.Var, Node] = {}
         for binding in block.bindings:
@@ -78,10 +80,14 @@ class _Fusion:
         if len(members) == len(block.bindings):
             return block
         operands, number = self.known.operands, self.known.number
+        casts = {dim: self.of[cast] for dim, cast in self.binders.items() if self.of.get(cast) in members}
 
         def needed(group: Node) -> Iterator[Node]:
             read = (var for binding in members[group] for var in operands[number[binding]])
-            return (home[var] for var in read if var in home and home[var] is not group)
+            yield from (home[var] for var in read if var in home and home[var] is not group)
+            if casts:
+                lengths = (dim for binding in members[group] for dim in mentioned_lengths(binding))
+                yield from (casts[dim] for dim in lengths if dim in casts and casts[dim] is not group)
 
         new: list[e.Binding] = []
         for group in _when_ready(members, needed):

@@ -20,6 +20,7 @@ from relax_explorer.core.passes.properties import (
     NO_NESTED_FUNCTIONS,
     NORMAL_FORM,
     PURITY_ERASED,
+    SHAPES_LOWERED,
     SYMBOLS_ATTACHED,
 )
 from relax_explorer.core.patterns import pattern as q
@@ -41,7 +42,7 @@ class FusionPattern:
 @module_pass(
     "FuseOpsByPattern",
     requires=[NORMAL_FORM],
-    invalidates=[BYOC_MARKED, NO_NESTED_FUNCTIONS, PURITY_ERASED, SYMBOLS_ATTACHED],
+    invalidates=[BYOC_MARKED, NO_NESTED_FUNCTIONS, PURITY_ERASED, SHAPES_LOWERED, SYMBOLS_ATTACHED],
     kept_with={"annotate_codegen": BYOC_MARKED},
 )
 def fuse_ops_by_pattern(

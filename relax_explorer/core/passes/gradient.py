@@ -22,6 +22,7 @@ from relax_explorer.core.passes.partials import NoGradient, Partials, add
 from relax_explorer.core.passes.pattern_rules import call
 from relax_explorer.core.passes.properties import (
     BUILTINS_LOWERED,
+    CANONICAL_BINDINGS,
     NO_HIGH_LEVEL_OPS,
     NORMAL_FORM,
     SHAPES_LOWERED,
@@ -30,7 +31,9 @@ from relax_explorer.core.program.module import IRModule
 
 
 @module_pass(
-    "Gradient", requires=[NORMAL_FORM], invalidates=[NO_HIGH_LEVEL_OPS, BUILTINS_LOWERED, SHAPES_LOWERED]
+    "Gradient",
+    requires=[NORMAL_FORM],
+    invalidates=[CANONICAL_BINDINGS, NO_HIGH_LEVEL_OPS, BUILTINS_LOWERED, SHAPES_LOWERED],
 )
 def gradient(
     module: IRModule,

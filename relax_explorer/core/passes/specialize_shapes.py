@@ -120,7 +120,8 @@ def _variant(names: LengthNames, text: str) -> _Variant:
     copy = _Copy({}, {**renamed, **lengths}).function(fn)
     copy = replace(copy, attrs=fn.attrs.without("global_symbol"))
     base = "_".join([name, *[f"{one.rpartition('.')[2]}{value}" for one, value in numbers.items()]])
-    check_values(names.module.having({**names.module.functions, f"<{base}>": copy}), names.module)
+    with_copy = names.module.having({**names.module.functions, f"<{base}>": copy})
+    check_values(with_copy, names.module, numbers)
     return _Variant(name, fn, lengths, base, copy)
 
 

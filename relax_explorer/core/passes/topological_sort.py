@@ -10,21 +10,18 @@ from typing import Annotated
 from relax_explorer.core.codes import passes as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure
 from relax_explorer.core.ir import expr as e
-from relax_explorer.core.ir import prim as p
-from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.facts import Facts, facts, reads, variables
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.walk import (
     all_blocks,
-    all_dims,
     dataflow_blocks,
-    defined_dims,
     map_block,
     map_sequences,
     operands,
     sequences,
 )
 from relax_explorer.core.passes.contract import PassSite, function_pass
+from relax_explorer.core.passes.length_binders import length_binders, mentioned_lengths
 from relax_explorer.core.passes.properties import NORMAL_FORM
 
 _CHOICES = {"order": ("depth-first", "breadth-first"), "direction": ("from-inputs", "from-outputs")}
@@ -129,7 +126,8 @@ def _operands(
     """
     params = [param for fn in functions for param in fn.params]
     numbers = derived.defs | {param: n for n, param in enumerate(params, len(derived.bindings))}
-    lengths = _lengths(params, derived)
+    binders = length_binders(params, derived.bindings)
+    lengths = {dim: derived.number[cast] for dim, cast in binders.items()}
     home = (
         {binding: block for block in all_blocks(functions[0]) for binding in block.bindings}
         if lengths
@@ -147,7 +145,7 @@ def _operands(
             read = [*[var for var in again if var in read], *[var for var in read if var not in again]]
         found = [numbers[var] for var in read if var in numbers]
         if lengths:
-            bound = [lengths[dim] for dim in _dims(binding) if dim in lengths]
+            bound = [lengths[dim] for dim in mentioned_lengths(binding) if dim in lengths]
             found += [number for number in bound if home[derived.bindings[number]] is home[binding]]
         nodes.append([number for number in dict.fromkeys(found) if number != own])
     nodes += [[] for _ in params]
@@ -167,30 +165,6 @@ def _read_last(value: e.Expr) -> dict[e.Var, None]:
             found[expr] = None
         stack += [*operands(expr), *[seq.body for seq in sequences(expr)]][::-1]
     return found
-
-
-def _lengths(params: Sequence[e.Var], derived: Facts) -> dict[p.PrimVar, int]:
-    """The numbers of the match_casts that bind shape variables."""
-    known = {dim for param in params for dim in defined_dims(param.struct_info or s.OBJECT)}
-    lengths: dict[p.PrimVar, int] = {}
-    for number, binding in enumerate(derived.bindings):
-        if type(binding) is e.MatchCast:
-            for dim in defined_dims(binding.struct_info):
-                if dim not in known:
-                    lengths.setdefault(dim, number)
-    return lengths
-
-
-def _dims(binding: e.Binding) -> list[p.PrimVar]:
-    """The shape variables that a binding mentions."""
-    infos = [binding.var.struct_info if binding.var is not None else None]
-    infos.append(binding.struct_info if type(binding) is e.MatchCast else None)
-    stack = [binding.value]
-    while stack:
-        value = stack.pop()
-        infos.append(value.struct_info)
-        stack.extend(operands(value))
-    return [dim for info in dict.fromkeys(infos) if info is not None for dim in all_dims(info)]
 
 
 def _search(
