@@ -92,9 +92,9 @@ def is_module_call(value: e.Expr) -> bool:
 
 
 def is_unshaped_module_call(value: e.Expr) -> bool:
-    """True for a call of a function of the module that gives a tensor of unknown shape."""
+    """True for a call of a function of the module that gives a tensor of unknown shape or dtype."""
     info = value.struct_info
-    return is_module_call(value) and isinstance(info, s.TensorStructInfo) and info.dims is None
+    return is_module_call(value) and isinstance(info, s.TensorStructInfo) and None in (info.dims, info.dtype)
 
 
 def has_held_shape(value: e.Expr) -> bool:

@@ -122,7 +122,7 @@ NO_CODE_GENERATOR = Code(
 STAYS = Code(
     "RX0417",
     "a function for a code generator stays",
-    "RunCodegen replaces calls only if the caller can allocate the results: tensors of known shape. A function that is used as a "
+    "RunCodegen replaces calls only if the caller can allocate the results: tensors of known shape and dtype. A function that is used as a "
     "value stays, too.",
     "State the shape of the result with a match_cast before FuseOpsByPattern, or call the function by its name.",
     "",
