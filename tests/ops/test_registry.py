@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import json
+import linecache
 import re
 from collections import Counter
 from collections.abc import Callable
@@ -258,3 +260,15 @@ def test_a_page_says_what_stands_for_an_operand_that_is_left_out(op: type[Op]) -
         and not re.search(r"left out|when|\bif\b|else|not given", q.doc)
     ]
     assert silent == []
+
+
+def test_the_line_of_an_operator_is_that_of_its_class() -> None:
+    for op in [*list(table().values())[::10], NamedOnlyHere]:
+        expected = inspect.getsourcelines(op)[1]
+        assert page.place(op) == f"{op.__module__.replace('.', '/')}.py:{expected}"
+        line = linecache.getline(inspect.getfile(op), expected)
+        assert line.startswith(f"class {op.__qualname__}(")
+
+
+class NamedOnlyHere(Op, name="my.named_only_here"):
+    """An operator outside of the package."""

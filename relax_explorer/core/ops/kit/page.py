@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import inspect
+import linecache
+import re
+from functools import lru_cache
 from typing import Any
 
 from relax_explorer.core.codes import operators as codes
@@ -146,9 +149,20 @@ def place(op: type[Op]) -> str:
     """The file and line where the operator is declared."""
     module = op.__module__.replace(".", "/")
     try:
-        return f"{module}.py:{inspect.getsourcelines(op)[1]}"
+        own = _class_lines(inspect.getfile(op)) if module.startswith("relax_explorer/") else {}
+        return f"{module}.py:{own.get(op.__qualname__) or inspect.getsourcelines(op)[1]}"
     except (OSError, TypeError):  # installed without sources
         return f"{module}.py"
+
+
+@lru_cache(maxsize=256)
+def _class_lines(file: str) -> dict[str, int]:
+    """The line of each class of a file. `inspect` would parse the whole file for each class."""
+    lines = linecache.getlines(file)
+    return {match[1]: number for number, line in enumerate(lines, 1) if (match := _CLASS.match(line))}
+
+
+_CLASS = re.compile(r"class (\w+)")
 
 
 def inference(op: type[Op]) -> str:
