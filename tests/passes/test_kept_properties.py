@@ -12,6 +12,7 @@ from tests.support.pass_agreement import programs
 from tests.support.ready_modules import ready
 
 CASES = [
+    ("BindSymbolicVars", "(SCOPE-16) #21"),
     ("CallTIRRewrite", "Overwriting by call_tir_inplace"),
     ("ConvertToDataflow", "(SCOPE-16)"),
     ("ElideChecks", "Two groups with one input"),
@@ -29,6 +30,9 @@ CASES = [
 ]
 
 
+OPTIONS = {"BindSymbolicVars": "BindSymbolicVars{binding_map={'n': 3}}"}
+
+
 @pytest.mark.parametrize(("name", "title"), CASES)
 def test_no_other_property_is_broken(name: str, title: str) -> None:
     texts = [text for heading, text in programs().items() if title in heading]
@@ -40,7 +44,7 @@ def test_no_other_property_is_broken(name: str, title: str) -> None:
             before = ready(module, name)
             if refusal(passes.get(name), before) is not None:
                 continue
-            after = rxe.run_pipeline(before, name)
+            after = rxe.run_pipeline(before, OPTIONS.get(name, name))
             changed += after is not before
             again = rxe.check(rxe.parse(after.script()))
             assert [str(item) for item in again if item.is_error and item.code.id == "RX0116"] == []
