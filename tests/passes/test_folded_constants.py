@@ -15,7 +15,8 @@ LINES = {
     "no constant is bound": (["y = R.exp(x)", "z = R.add(y, R.const(1.0))"], False),
     "a constant": (["y = R.const([1.0, 2.0, 3.0, 4.0])", "z = R.add(x, y)"], True),
     "an operator on constants": (["y = R.exp(R.const([1.0, 2.0, 3.0, 4.0]))", "z = R.add(x, y)"], True),
-    "a shape": (["s = R.shape([4])", "t = s", "z = R.reshape(x, t)"], True),
+    "a shape": (["s = R.shape([4])", "t = s", "z = R.reshape(x, t)"], False),
+    "a dtype": (["s = R.dtype('int8')", "z = R.call_pure_packed('f', s, ty_args=R.Object)"], False),
 }
 
 
@@ -96,3 +97,44 @@ class M:
 """
     module = rxe.normalize(rxe.parse(text))
     assert rxe.apply_pass(module, "FoldConstant") is module
+
+
+SHAPES = {
+    "an operator": ("s = R.shape([2, 2])\ny = R.reshape(x, s)", "R.reshape(x, R.shape([2, 2]))"),
+    "lengths with names": (
+        "n = T.int64()\ns = R.shape([n])\ny = R.zeros(s, 'float32')",
+        "R.zeros(R.shape([n]), ",
+    ),
+    "of a constant": (
+        "s = R.tensor_to_shape(R.const([2, 2], 'int64'))\ny = R.reshape(x, s)",
+        "(x, R.shape([2, 2]))",
+    ),
+    "a copy": ("s = R.shape([2, 2])\nt = s\ny = R.reshape(x, t)", "R.reshape(x, t)"),
+    "the shape of a tensor": ("s = R.shape_of(x)\ny = R.reshape(x, s)", "R.reshape(x, s)"),
+    "a function": ("s = R.shape([2, 2])\ny = g(s)", "= g(s)"),
+    "in a tuple": ("s = R.shape([2, 2])\ny = (x, s)", "= (x, s)"),
+    "a pure packed function": (
+        "s = R.shape([2, 2])\ny = R.call_pure_packed('f', s, ty_args=R.Object)",
+        '("f", R.shape([2, 2]), ',
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", SHAPES)
+def test_operators_read_written_shapes_directly(kind: str) -> None:
+    lines, read = SHAPES[kind]
+    params = f'x: {FOUR}, w: R.Tensor(("n",), "float32"), g: R.Callable((R.Shape,), R.Object, True)'
+    body = "".join([f"    {line}\n" for line in lines.splitlines()])
+    text = function(f"with R.dataflow():\n{body}    R.output(y)\nreturn y", params)
+    after = rxe.apply_pass(rxe.normalize(rxe.parse(text)), "FoldConstant")
+    assert read in after.script()
+    assert rxe.normalize(after) is after
+    bound = any(isinstance(binding.value, e.ShapeExpr) for binding in bindings(after["main"]))
+    assert bound is (kind in ("a copy", "a function", "in a tuple"))  # dropped where nothing reads it
+
+
+def test_what_a_written_shape_tells_is_known_afterwards() -> None:
+    wide = "s: R.Shape(ndim=2) = R.shape([2, 2])\ny = R.reshape(x, s)\nz: R.Tensor(ndim=2) = R.exp(y)\nreturn (y, z)"
+    after = rxe.apply_pass(rxe.normalize(rxe.parse(function(wide, f"x: {FOUR}"))), "FoldConstant")
+    y, z = [binding.var.struct_info for binding in bindings(after["main"]) if binding.var is not None]
+    assert (str(y), str(z)) == ('R.Tensor((2, 2), dtype="float32")', "R.Tensor(ndim=2)")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import relax_explorer as rxe
@@ -114,3 +115,38 @@ def test_a_block_without_bindings_goes() -> None:
     main = outcome.module["main"]
     assert isinstance(main, e.Function)
     assert not main.body.blocks
+
+
+SCALED = """@I.ir_module
+class Module:
+    @T.prim_func(private=True)
+    def scale(k: T.int64, a: T.Buffer((4,), "float32"), b: T.Buffer((4,), "float32")):
+        T.func_attr({"op_pattern": 0})
+        for i in range(4):
+            with T.sblock("b"):
+                v = T.axis.spatial(4, i)
+                b[v] = a[v] * T.Cast("float32", k)
+    @R.function
+    def main(x: R.Tensor((4,), "float32"), p: T.int64):
+        cls = Module
+        with R.dataflow():
+            a = R.call_tir(cls.scale, (R.prim_value(2), x), out_ty=R.Tensor((4,), "float32"))
+            b = R.call_tir(cls.scale, (R.prim_value(p + 1), a), out_ty=R.Tensor((4,), "float32"))
+            c = R.call_tir(cls.scale, (R.prim_value(OTHER), b), out_ty=R.Tensor((4,), "float32"))
+            d = R.call_tir(cls.scale, (p, c), out_ty=R.Tensor((4,), "float32"))
+            R.output(d)
+        return d
+"""
+
+
+@pytest.mark.parametrize("other", [2, 3])
+def test_numbers_stand_in_the_function_of_a_group(other: int) -> None:
+    module = rxe.normalize(rxe.parse(SCALED.replace("OTHER", str(other))))
+    after = rxe.apply_pass(module, "FuseOps")
+    fused = next(fn for fn in after.relax_functions.values() if "Primitive" in fn.attrs)
+    assert [str(param.struct_info) for param in fused.params] == [
+        'R.Tensor((4,), dtype="float32")', "T.int64", "T.int64",
+    ]  # fmt: skip
+    x = np.arange(4, dtype="float32")
+    for result in (after, rxe.apply_pass(after, "FuseTIR")):
+        assert np.array_equal(rxe.run(result, "main", [x, 5]), x * 2 * 6 * other * 5)

@@ -295,3 +295,35 @@ def test_a_transposed_matrix_that_others_read_and_a_square_stay_right() -> None:
         inputs = [np.random.default_rng(n).standard_normal((4, 4)).astype("float32") for n in range(2)]
         for a, b in zip(rxe.run(result, "main", inputs), rxe.run(module, "main", inputs), strict=True):
             np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "known", ["R.Tensor((3, 5))", "R.Tensor(ndim=2)", 'R.Tensor("float32", ndim=2)', "R.Tensor"]
+)
+def test_the_kernel_of_a_transposed_product_knows_more_than_its_variable(known: str) -> None:
+    text = function(
+        f"with R.dataflow():\n    t = R.permute_dims(w)\n    y: {known} = R.matmul(x, t)\n    z = R.exp(y)\n    R.output(z)\nreturn z",
+        'x: R.Tensor((3, 4), "float32"), w: R.Tensor((5, 4), "float32")',
+    )
+    module = rxe.normalize(rxe.parse(text))
+    result = rxe.apply_pass(module, "FuseTransposeMatmul")
+    assert 'out_ty=R.Tensor((3, 5), dtype="float32")' in result.script()
+    y, z = (binding.var for binding in bindings(result["main"]) if binding.var and binding.var.name in "yz")
+    before = [binding.var for binding in bindings(module["main"]) if binding.var and binding.var.name in "yz"]
+    assert [var.struct_info for var in (y, z)] == [var.struct_info for var in before]
+    x, w = np.ones((3, 4), "float32"), np.eye(5, 4, dtype="float32")
+    assert np.array_equal(rxe.run(result, "main", [x, w]), rxe.run(module, "main", [x, w]))
+
+
+@pytest.mark.parametrize("unknown", ["x", "w"])
+def test_products_of_unknown_lengths_stay(unknown: str) -> None:
+    infos = {
+        name: f"{name}: R.Tensor({shape}, 'float32')" for name, shape in (("x", "(3, 4)"), ("w", "(5, 4)"))
+    }
+    infos[unknown] = f"{unknown}: R.Tensor('float32', ndim=2)"
+    text = function(
+        "with R.dataflow():\n    t = R.permute_dims(w)\n    y = R.matmul(x, t)\n    R.output(y)\nreturn y",
+        ", ".join(infos.values()),
+    )
+    module = rxe.normalize(rxe.parse(text))
+    assert rxe.apply_pass(module, "FuseTransposeMatmul") is module

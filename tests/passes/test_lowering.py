@@ -124,12 +124,22 @@ def main(x: R.Tensor(("n",), "float32"), y: R.Tensor(("m",), "float32")):
     assert "compute_symbolic_expr" in lowered.script()
 
 
-@pytest.mark.parametrize("value", ["(x, R.prim_value(n * 2))", "((R.prim_value(n * 2), x), R.shape([m]))"])
-def test_a_tuple_of_computed_scalars_has_their_types(value: str) -> None:
+WIDE = ': R.Tuple(R.Tensor(("n", "m"), "float32"), T.int64)'
+
+
+@pytest.mark.parametrize(
+    ("annotation", "value"),
+    [
+        ("", "(x, R.prim_value(n * 2))"),
+        ("", "((R.prim_value(n * 2), x), R.shape([m]))"),
+        (WIDE, "(x, R.prim_value(n * 2))"),
+    ],
+)
+def test_a_tuple_of_computed_scalars_has_their_types(annotation: str, value: str) -> None:
     text = f"""@R.function
 def main(x: R.Tensor(("n", "m"), "float32")):
     n, m = T.int64(), T.int64()
-    t = {value}
+    t{annotation} = {value}
     u = t
     return u
 """
@@ -211,3 +221,29 @@ def test_tensors_of_symbolic_lengths_need_storages_before_their_lengths_are_lowe
         assert (problem.code.id, problem.help) == ("RX0407", "run LowerAllocTensor before it")
         module = rxe.apply_pass(module, "LowerAllocTensor")
     assert SHAPES_LOWERED.holds(rxe.apply_pass(module, "VMShapeLower"))
+
+
+RESULTS = {
+    "a scalar": "return R.prim_value(n * 2)",
+    "in a tuple": "return (x, (R.prim_value(n * 2), R.prim_value(3)))",
+    "in branches": "if c:\n    r = R.prim_value(n * 2)\nelse:\n    r = R.prim_value(n + 1)\nreturn r",
+    "in a nested branch": (
+        "if c:\n    if c:\n        q = R.prim_value(n * 2)\n    else:\n        q = R.prim_value(n)\n    r = q\n"
+        "else:\n    r = R.prim_value(n + 1)\nreturn (r, R.prim_value(n - 1))"
+    ),
+    "a length": "return R.prim_value(n)",
+}
+
+
+@pytest.mark.parametrize("kind", RESULTS)
+def test_scalars_as_results_are_computed(kind: str) -> None:
+    body = f'R.func_attr({{"relax.force_pure": True}})\nn = T.int64()\n{RESULTS[kind]}'
+    module = rxe.normalize(
+        rxe.parse(function(body, 'x: R.Tensor(("n",), "float32"), c: R.Tensor((), "bool")'))
+    )
+    after = rxe.apply_pass(module, "ComputePrimValue")
+    assert after.script().count("= cls.compute_symbolic_expr") == RESULTS[kind].count("(n ")
+    for c in (True, False):
+        inputs = [np.ones(5, "float32"), np.array(c)]
+        results = [str(rxe.run(program, "main", inputs)) for program in (after, module)]
+        assert len({re.sub(r"np.int64\((-?\d+)\)", r"\1", text) for text in results}) == 1

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -176,3 +178,31 @@ def test_models_compute_the_same(model: Model) -> None:
     result = rxe.run(new, model.entry, model.arrays("in"))
     first = result[0] if isinstance(result, tuple) else result
     np.testing.assert_allclose(first, model.arrays("out")[0], rtol=1e-4, atol=1e-5)
+
+
+WEIGHTS = {
+    'R.Tensor((4, 4), "int8")': [],
+    'R.Tensor(("m", 4), "int8")': ["check_tensor_info", "match_shape"],
+    "R.Any": [],
+    "R.Tuple(R.Any, R.Any)": ["check_tuple_info"],
+    'R.Tuple(R.Tensor((3,), "int8"), R.Tuple(R.Tensor((3,)), R.Shape([2])))': [
+        "check_tuple_info", "check_tuple_info", "check_shape_info", "match_shape",
+    ],
+    "R.Shape([4])": ["check_shape_info", "match_shape"],
+    "R.Shape(ndim=2)": ["check_shape_info"],
+    "T.int32": ["check_prim_value_info"],
+    "R.Callable((R.Any,), R.Any)": ["check_func_info"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("weight", WEIGHTS)
+def test_only_tensors_behind_the_inputs_are_not_checked(weight: str) -> None:
+    text = f"""@R.function(pure=False)
+def main(x: R.Tensor((2,), "float32"), a: {weight}):
+    R.func_attr({{"relax.force_pure": True, "num_input": 1}})
+    b = R.call_packed("f", x, ty_args=R.Any)
+    return b
+"""
+    lowered = rxe.apply_pass(rxe.normalize(rxe.parse(text)), "VMShapeLower")
+    checks = [line for line in lowered.script().splitlines() if "param[1]" in line]
+    assert re.findall(r"vm\.builtin\.(\w+)", "\n".join(checks)) == WEIGHTS[weight]

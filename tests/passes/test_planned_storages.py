@@ -7,6 +7,7 @@ import re
 
 import pytest
 
+from relax_explorer.core.check.normalize import normalize
 from relax_explorer.core.passes.pipeline import apply_pass
 from relax_explorer.core.syntax.parser import parse
 
@@ -227,3 +228,55 @@ def test_a_result_may_stand_for_an_operand(call: str, storages: dict[str, int]) 
     _, found = planned(body)
     names = sorted(set(found.values()), key=list(found.values()).index)
     assert {tensor: names.index(storage) for tensor, storage in found.items()} == storages
+
+
+DYNAMIC = '"relax.memory_plan_dynamic_func_output": True'
+RESULTS = """
+a = R.builtin.alloc_tensor(R.shape([n, 4]), R.dtype("float32"), R.prim_value(0))
+_ = cls.k12(x, a)
+b = R.builtin.alloc_tensor(R.shape([3, 4]), R.dtype("float32"), R.prim_value(0))
+_1 = cls.k22(a, b)
+if c:
+    d = R.builtin.alloc_tensor(R.shape([m, n]), R.dtype("float16"), R.prim_value(0))
+    r = d
+else:
+    w = R.builtin.alloc_tensor(R.shape([m, n]), R.dtype("float16"), R.prim_value(0))
+    r = w
+return (a, (b, r))
+"""
+
+
+def test_results_of_symbolic_lengths_have_storages_if_the_function_asks_for_them() -> None:
+    assert planned(RESULTS) == ([], {})
+    assert planned(RESULTS, DYNAMIC.replace("True", "False")) == ([], {})
+    sizes, tensors = planned(RESULTS, DYNAMIC)
+    assert sizes == ["n * 4 * 4", "m * n * 2", "m * n * 2"]
+    assert tensors == {"a": "storage", "d": "storage1", "w": "storage2"}
+    sizes, _ = planned(RESULTS, DYNAMIC + ', "tir_var_upper_bound": {"n": 8}')
+    assert sizes == ["128", "m * 8 * 2", "m * 8 * 2"]
+
+
+@pytest.mark.parametrize("body", ["return x", RESULTS])
+def test_the_wish_for_storages_of_results_is_granted_once(body: str) -> None:
+    lines = "\n".join(["        " + line for line in body.strip().split("\n")])
+    text = f"""@I.ir_module
+class M:
+{KERNELS}    @R.function(pure=False)
+    def main(x: R.Tensor((1,), "float32"), of: R.Shape(["n", "m"]), c: R.Tensor((), "bool")) -> R.Object:
+        R.func_attr({{{DYNAMIC}}})
+        n, m = T.int64(), T.int64()
+        cls = M
+{lines}
+"""
+    once = apply_pass(normalize(parse(text)), "StaticPlanBlockMemory")
+    assert "memory_plan_dynamic" not in once.script()
+    assert apply_pass(once, "StaticPlanBlockMemory") is once
+
+
+def test_the_wish_for_storages_of_results_changes_no_other_storage() -> None:
+    body = chain("n", "n", "n, 1", "n").replace("shape([1])", "shape([m])")
+    sizes, tensors = planned(body)
+    dynamic, more = planned(body, DYNAMIC)
+    assert len(sizes) < len(tensors)  # some are shared
+    assert dynamic == [*sizes, "m * 4"]
+    assert {name: more[name] for name in tensors} == tensors

@@ -97,3 +97,55 @@ def test_two_functions_of_one_symbol_are_refused() -> None:
     )  # fmt: skip
     with pytest.raises(rxe.Failure, match="'held' and 'plain' have the global_symbol 'held'"):
         rxe.apply_pass(rxe.normalize(rxe.parse(text)), "NormalizeGlobalVar")
+
+
+PREFIXED = """
+@I.ir_module
+class M:
+    I.module_attrs({"system_lib_prefix": "llm_"})
+    @T.prim_func(private=True)
+    def k(a: T.Buffer((2,), "float32"), b: T.Buffer((2,), "float32")):
+        for i in range(2):
+            b[i] = a[i] + a[i]
+    @T.prim_func
+    def public(a: T.Buffer((2,), "float32"), b: T.Buffer((2,), "float32")):
+        for i in range(2):
+            b[i] = a[i] * a[i]
+    @R.function(private=True)
+    def f(x: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
+        cls = M
+        y = R.call_tir(cls.k, (x,), out_ty=R.Tensor((2,), "float32"))
+        return y
+    @R.function
+    def main(x: R.Tensor((2,), "float32"), c: R.Tensor((), "bool")):
+        cls = M
+        if c:
+            a = R.call_tir(cls.public, (x,), out_ty=R.Tensor((2,), "float32"))
+        else:
+            a = cls.f(x)
+        return a
+"""
+
+
+def test_the_prefix_of_a_library_begins_the_symbols_of_kernels() -> None:
+    before = rxe.normalize(rxe.parse(PREFIXED))
+    after = rxe.apply_pass(before, "AttachGlobalSymbol")
+    symbols = {name: fn.attrs["global_symbol"] for name, fn in after.functions.items()}  # type: ignore[union-attr]
+    assert symbols == {name: name for name in ("llm_k", "llm_public", "f", "main")}
+    assert rxe.normalize(after) is after
+    assert rxe.well_formed(after)
+    assert rxe.apply_pass(after, "AttachGlobalSymbol") is after
+    x = np.array([1, 3], "float32")
+    for c in (True, False):
+        assert np.array_equal(rxe.run(after, "main", [x, c]), rxe.run(before, "main", [x, c]))
+
+
+def test_a_symbol_that_is_taken_gets_a_number() -> None:
+    text = PREFIXED.replace("def f(", "def llm_k(").replace("cls.f(", "cls.llm_k(")
+    after = rxe.apply_pass(rxe.normalize(rxe.parse(text)), "AttachGlobalSymbol")
+    assert set(after.functions) == {"llm_k1", "llm_public", "llm_k", "main"}
+    assert "R.call_tir(cls.llm_k1, (x,)" in after.script()
+    plain = PREFIXED.replace('    I.module_attrs({"system_lib_prefix": "llm_"})\n', "")
+    assert set(rxe.apply_pass(rxe.normalize(rxe.parse(plain)), "AttachGlobalSymbol").functions) == {
+        "k", "public", "f", "main",
+    }  # fmt: skip

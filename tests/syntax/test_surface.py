@@ -149,7 +149,7 @@ STATEMENTS: dict[str, tuple[str, str]] = {
     "call_packed": ('y = R.call_packed("f", x, ty_args=(R.Tensor((2, 3), dtype="float32"),))', ""),
     "call_packed, one type": ('y = R.call_packed("f", x, ty_args=R.Tensor(ndim=2))', "ty_args=(R.Tensor(ndim=2),)"),
     "call_packed, sinfo_args": ('y = R.call_packed("f", x, sinfo_args=[R.Object])', "ty_args=(R.Any,)"),
-    "call_packed, two types": ('y = R.call_packed("f", ty_args=(R.Any, T.int64))', ""),
+    "call_packed, two types": ('y = R.call_packed("f", ty_args=(R.Any, T.int64))', 'ty_args=(R.Any, R.Prim("int64"))'),
     "call_packed, attributes": ('y = R.call_packed("f", x, attrs_type_key="ffi.Dict", k=1, ty_args=(R.Any,))', ""),
     "call_pure_packed": ('y = R.call_pure_packed("f", x, ty_args=(R.Tensor((2, 3), dtype="float32"),))', ""),
     "call_pure_packed without types": ('y = R.call_pure_packed("f", x)', ""),

@@ -134,7 +134,7 @@ class _Copies:
 
     def _constant(self, walk: Rewriter, binding: e.Binding, var: e.Var, value: e.Expr) -> Answer:
         """Let readers read a constant directly. An output that only its block reads becomes a dataflow variable instead."""
-        if not self.at.as_tvm and self.memory.written(var):
+        if type(value) is e.Constant and not self.at.as_tvm and self.memory.written(var):
             return binding
         if binding.value in self.constants or value in self.bound:  # a copy of the variable of this constant
             walk.rename(var, value)

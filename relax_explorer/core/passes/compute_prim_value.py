@@ -11,7 +11,7 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.attrs import Attrs
 from relax_explorer.core.ir.fold import substitute
 from relax_explorer.core.ir.node import replace
-from relax_explorer.core.ir.walk import map_operands
+from relax_explorer.core.ir.walk import map_operands, map_sequences
 from relax_explorer.core.passes import machine_calls as m
 from relax_explorer.core.passes.contract import PassSite, function_pass
 from relax_explorer.core.passes.properties import (
@@ -35,36 +35,62 @@ def compute_prim_value(fn: e.Function, at: PassSite) -> e.Function:
     """Replace scalar operands such as `n * 2` by calls of PrimFuncs that compute them from the shape variables."""
     names = FreshNames.of(fn)
 
+    def result(seq: e.SeqExpr) -> e.SeqExpr:
+        return _with_result(seq, _Scalars(names, at))
+
     def rule(walk: Rewriter, binding: e.Binding) -> Answer:
-        if type(binding) is not e.VarBinding or type(binding.value) in (e.If, e.Function):
+        if type(binding) is not e.VarBinding or type(binding.value) is e.Function:
             return binding
-        emitted: list[e.Binding] = []
-
-        def computed(operand: e.Expr) -> e.Expr:
-            if type(operand) is e.Tuple:
-                fields = tuple(map(computed, operand.fields))
-                return operand if fields == operand.fields else e.tuple_of(fields)
-            if not _is_computed(operand):
-                return operand
-            new = m.bound(names("gv"), _call(operand, at))
-            emitted.append(new)
-            return new.var
-
+        if type(binding.value) is e.If:
+            return map_sequences(binding, result)
+        scalars = _Scalars(names, at)
         value = binding.value
         if _is_computed(value):
             call = _call(value, at)
             var = e.var_like(binding.var, call.struct_info)  # its value is not known any more
             walk.rename(binding.var, var)
             return replace(binding, var=var, value=call, annotation=None)
-        changed = map_operands(value, computed)
-        new = replace(binding, value=changed)
+        changed, emitted = map_operands(value, scalars.computed), scalars.emitted
         if emitted and type(changed) is e.Tuple:
-            var = e.var_like(binding.var, e.tuple_of(changed.fields).struct_info)
+            changed = replace(changed, struct_info=e.tuple_of(changed.fields).struct_info)
+            var = e.var_like(binding.var, changed.struct_info)
             walk.rename(binding.var, var)
-            new = replace(new, var=var, annotation=None)
+            return *emitted, replace(binding, var=var, value=changed, annotation=None)
+        new = replace(binding, value=changed)
         return (*emitted, new) if emitted else new
 
-    return rewrite(fn, at, rule)
+    fn = rewrite(fn, at, rule)
+    return replace(fn, body=result(fn.body))
+
+
+class _Scalars:
+    """The bindings that compute scalars in front of their reader."""
+
+    def __init__(self, names: FreshNames, at: PassSite) -> None:
+        self.names, self.at = names, at
+        self.emitted: list[e.Binding] = []
+
+    def computed(self, operand: e.Expr) -> e.Expr:
+        """The operand, or the variable of the call that computes it."""
+        if type(operand) is e.Tuple:
+            fields = tuple(map(self.computed, operand.fields))
+            return operand if fields == operand.fields else e.tuple_of(fields)
+        if not _is_computed(operand):
+            return operand
+        new = m.bound(self.names("gv"), _call(operand, self.at))
+        self.emitted.append(new)
+        return new.var
+
+
+def _with_result(seq: e.SeqExpr, scalars: _Scalars) -> e.SeqExpr:
+    """The sequence with a result that is computed behind its bindings, if it is a scalar or has one."""
+    result = scalars.computed(seq.body)
+    if not scalars.emitted:
+        return seq
+    scalars.at.is_open = True
+    *blocks, last = seq.blocks or (e.BindingBlock(()),)
+    last = replace(last, bindings=(*last.bindings, *scalars.emitted))
+    return replace(seq, blocks=(*blocks, last), body=result)
 
 
 def _is_computed(value: e.Expr) -> TypeGuard[e.PrimValue]:

@@ -40,35 +40,56 @@ def fold_constant(
     """Replace pure operators and kernels on constants by their values, and drop bindings that nothing reads.
 
     Kernels are evaluated everywhere, operators in dataflow blocks only, unless `everywhere` is set. Readers of a constant read it
-    directly. Values of more than a million elements are not folded, so that the program does not
-    grow; those of operators without a tensor, such as zeros, up to 1024 elements. Values whose memory may be overwritten are not
-    folded, unless the profile is `tvm`. A kernel that stops, or runs longer than 10 s, is kept.
+    directly, and so do operators whose operand is a variable of a written shape. Values of more than a million elements are not
+    folded, so that the program does not grow; those of operators without a tensor, such as zeros, up to 1024 elements. Values
+    whose memory may be overwritten are not folded, unless the profile is `tvm`. A kernel that stops, or runs longer than 10 s,
+    is kept.
     """
 
     @cache
     def memory() -> Aliases:
         return aliases(at.module, at.function, fn)
 
+    shapes: dict[e.Expr, e.ShapeExpr] = {}  # those that stand in bindings of their own
+
     def rule(walk: Rewriter, binding: e.Binding) -> Answer:
         if type(binding) is not e.VarBinding:
             return binding
         read, value = binding.var, binding.value
-        known: e.Expr | None = value if type(value) in _LITERALS else None
         if type(value) is e.Call:
-            known = _folded(value, walk, everywhere or type(walk.block) is e.DataflowBlock)
-        elif isinstance(value, e.Var):
-            known = walk.lookup(value)  # None if it is no shape
-        if known is None or (not at.as_tvm and memory().written(read)):
-            return binding
+            value = _with_shapes(value, shapes)
+        known = _known(value, walk, everywhere or type(walk.block) is e.DataflowBlock)
+        has_memory = type(known) not in (e.DataTypeImm, e.ShapeExpr)
+        if known is None or (has_memory and not at.as_tvm and memory().written(read)):
+            return _reading(walk, binding, value)
         if known is not value:
             binding = _bound(walk, binding, known if type(value) is e.Call else value)
         if type(known) in (e.Constant, e.DataTypeImm) and known.struct_info is binding.var.struct_info:
             walk.rename(read, known)
         elif type(known) is e.ShapeExpr:
             walk.note(binding.var, known)
+            if known is binding.value:
+                shapes[binding.var] = known
         return binding
 
     return drop_unread(rewrite(fn, at, rule), at)
+
+
+def _with_shapes(call: e.Call, shapes: dict[e.Expr, e.ShapeExpr]) -> e.Call:
+    """The call of an operator that reads written shapes directly. Functions get theirs from the variable, as in TVM."""
+    if not shapes or type(call.op) is not e.OpRef or shapes.keys().isdisjoint(call.args):
+        return call
+    direct = replace(call, args=tuple([shapes.get(arg, arg) for arg in call.args]), struct_info=None)
+    return replace(direct, struct_info=UNREPORTED.info(direct))
+
+
+def _reading(walk: Rewriter, binding: e.VarBinding, value: e.Expr) -> e.VarBinding:
+    """The binding with a value that reads other operands, which may tell more of its StructInfo."""
+    if value is binding.value:
+        return binding
+    if value.struct_info is binding.value.struct_info:
+        return replace(binding, value=value)
+    return _bound(walk, binding, value)
 
 
 def _bound(walk: Rewriter, binding: e.VarBinding, value: e.Expr) -> e.VarBinding:
@@ -78,6 +99,16 @@ def _bound(walk: Rewriter, binding: e.VarBinding, value: e.Expr) -> e.VarBinding
     var = e.var_like(binding.var, value.struct_info)
     walk.rename(binding.var, var)
     return replace(binding, var=var, value=value, annotation=None)
+
+
+def _known(value: e.Expr, walk: Rewriter, operators: bool) -> e.Expr | None:
+    """The value of an expression, if it is known."""
+    if type(value) is e.Call:
+        return _folded(value, walk, operators)
+    if isinstance(value, e.Var):
+        found: e.Expr | None = walk.lookup(value)  # None if it is no shape
+        return found
+    return value if type(value) in _LITERALS else None
 
 
 def _folded(call: e.Call, walk: Rewriter, operators: bool) -> e.Expr | None:

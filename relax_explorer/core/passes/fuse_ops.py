@@ -177,8 +177,8 @@ class _Group:
         self.parts += [getattr(arg, "values", arg) for arg in rest]
 
     def _slot(self, leaf: e.Expr) -> object:
-        """The number of the variable that the new function reads in place of a leaf. A length that it knows stays."""
-        if type(leaf) is e.PrimValue and leaf.value in self.dims:
+        """The number of the variable that the new function reads in place of a leaf. Numbers and lengths that it knows stay."""
+        if type(leaf) is e.PrimValue and (leaf.value in self.dims or not p.free_vars(leaf.value)):
             return leaf.value
         key = _key(leaf)
         if key not in self.slots:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from relax_explorer.core.check.infer import UNREPORTED
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
@@ -30,21 +31,20 @@ def fuse_transpose_matmul(module: IRModule, at: PassSite) -> IRModule:
     fused(module, at, [FusionPattern(_NAME, _PRODUCT, _swaps_last_axes)], bind_constants=False)
     functions = by_name(at.editor.done())
     composites = {
-        name: fn.ret_struct_info
-        for name, fn in functions
-        if fn.attrs.get("Composite") == _NAME and _gives_product(fn)
-    }
+        name: product for name, fn in functions
+        if fn.attrs.get("Composite") == _NAME and (product := _product_of(fn)) is not None
+    }  # fmt: skip
 
     def rule(walk: Rewriter, binding: e.Binding) -> Answer:
         value = binding.value
         if type(value) is not e.Call or type(value.op) is not e.GlobalVar or value.op.name not in composites:
             return binding
-        out = value.struct_info
-        assert out is not None  # the module is normalized
         args = value.args[1], value.args[0]
         infos = [arg.struct_info or s.OBJECT for arg in args]
+        out = _result(composites[value.op.name], *infos)
         call = walk.front_of(binding).call_te("NT_matmul", _kernel, args, infos, out)
-        return replace(binding, value=call)
+        known = binding.var.struct_info if binding.var is not None else None
+        return replace(binding, value=call, annotation=None if known is out else known)
 
     for name, fn in functions if composites else ():
         if name not in composites:
@@ -52,10 +52,20 @@ def fuse_transpose_matmul(module: IRModule, at: PassSite) -> IRModule:
     return at.editor.done()
 
 
-def _gives_product(fn: e.Function) -> bool:
-    """True if the result of a composite function is the product. If nothing reads it, the result is the transposed matrix."""
+def _product_of(fn: e.Function) -> e.Call | None:
+    """The product in a composite function. None if nothing reads it: then the result is the transposed matrix."""
     last = next((b.value for b in bindings(fn) if b.var is fn.body.body), None)
-    return type(last) is e.Call and last.op is e.op_ref("relax.matmul")
+    return last if type(last) is e.Call and last.op is e.op_ref("relax.matmul") else None
+
+
+def _result(product: e.Call, x: s.StructInfo, w: s.StructInfo) -> s.StructInfo:
+    """The StructInfo of a product with a matrix before it is transposed. The variable of the product may know less."""
+    assert isinstance(w, s.TensorStructInfo)  # the pattern asks for its lengths
+    assert w.dims is not None  # likewise
+    *lead, rows, columns = w.dims
+    swapped = s.TensorStructInfo((*lead, columns, rows), w.dtype, w.ndim, w.vdevice)
+    operands = e.Var("x", x), e.Var("w", swapped)
+    return UNREPORTED.info(replace(product, args=operands, struct_info=None))
 
 
 _NAME = "transpose_matmul_fuse"
@@ -66,8 +76,11 @@ _PRODUCT = is_op("relax.matmul")(_X, _TRANSPOSED)
 
 
 def _swaps_last_axes(found: Match) -> bool:
-    info, axes = found[_W].struct_info, found.call(_TRANSPOSED).attrs.get("axes")
-    rank = info.ndim if isinstance(info, s.TensorStructInfo) else -1
+    axes = found.call(_TRANSPOSED).attrs.get("axes")
+    infos = [found[operand].struct_info for operand in (_W, _X)]
+    if not all(isinstance(info, s.TensorStructInfo) and info.dims is not None for info in infos):
+        return False  # a kernel knows the lengths of its operands
+    rank = infos[0].ndim if isinstance(infos[0], s.TensorStructInfo) else -1
     if rank < 2 or found[_X] is found[_W]:
         return False
     return rank == 2 if axes is None else axes == (*range(rank - 2), rank - 1, rank - 2)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import reduce
 
 from relax_explorer.core.arith.bounds import bounds
 from relax_explorer.core.arith.form import CANONICAL
@@ -25,6 +26,8 @@ from relax_explorer.core.passes.machine_calls import is_allocation
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.tir.stmt import PrimFunc
 
+DYNAMIC_RESULTS = "relax.memory_plan_dynamic_func_output"
+"""The attribute of a function that asks for storages of results of symbolic lengths, too."""
 MATCH_RANGE = 16  # a storage is reused for a tensor at most so many times larger or smaller
 _ALIASES = ("relax.reshape", "relax.memory.view", "relax.memory.ensure_zero_offset", "vm.builtin.reshape")
 
@@ -64,7 +67,25 @@ def plan(fn: e.Function, module: IRModule) -> Plan:
     largest = _upper_bounds(fn)
     for block in lives.blocks:
         _Pool(lives, result, largest).plan(block)
+    if fn.attrs.get(DYNAMIC_RESULTS):
+        _plan_dynamic(lives, result, largest)
     return result
+
+
+def _plan_dynamic(lives: _Lives, result: Plan, largest: dict[p.PrimVar, p.PrimExpr]) -> None:
+    """Give each other tensor of symbolic lengths a storage of its own, so that its memory is as large as any run needs."""
+    for tensors in lives.tensors.values():
+        for binding in [tensor.binding for tensor in tensors if tensor.binding not in result.storages]:
+            assert isinstance(binding.value, e.Call)  # an allocation
+            lengths = binding.value.args[0]
+            if isinstance(lengths, e.ShapeExpr) and not all(type(dim) is p.IntImm for dim in lengths.values):
+                storage = result.storages[binding] = _storage(binding.value.args, largest)
+                most = [_at_most(dim, largest) for dim in lengths.values]
+                storage.size = reduce(_times, [*most, p.IntImm(_width(storage.dtype), INT64)])
+
+
+def _times(a: p.PrimExpr, b: p.PrimExpr) -> p.PrimExpr:
+    return p.IntImm(a.value * b.value, INT64) if type(a) is p.IntImm and type(b) is p.IntImm else a * b
 
 
 class _Lives:
@@ -205,11 +226,8 @@ class _Pool:
                     self._release(self.result.storages[tensor.binding])
 
     def _request(self, call: e.Call) -> Storage:
-        lengths, dtype, device, scope = call.args
-        assert isinstance(lengths, e.ShapeExpr)  # inference refuses other operands
-        assert isinstance(dtype, e.DataTypeImm)
-        size = _bytes(lengths.values, dtype.value, self.largest)
-        key = _key(dtype.value, (device, scope))
+        new = _storage(call.args, self.largest)
+        size, key = new.size, _key(new.dtype, new.place)
         if isinstance(size, p.IntImm):
             found = self._of_size(size.value, self.free.get(key, []))
             if found is not None:
@@ -218,7 +236,6 @@ class _Pool:
                 return storage
         elif fitting := self.symbolic.get(key, {}).get(_value(size)):
             return fitting.pop(0)
-        new = Storage(size, dtype.value, (device, scope))
         self.made.add(new)
         return new
 
@@ -241,6 +258,14 @@ class _Pool:
             self.symbolic.setdefault(key, {}).setdefault(_value(storage.size), []).append(storage)
 
 
+def _storage(args: tuple[e.Expr, ...], largest: dict[p.PrimVar, p.PrimExpr]) -> Storage:
+    """A new storage for an allocation with these operands."""
+    lengths, dtype, device, scope = args
+    assert isinstance(lengths, e.ShapeExpr)  # inference refuses other operands
+    assert isinstance(dtype, e.DataTypeImm)
+    return Storage(_bytes(lengths.values, dtype.value, largest), dtype.value, (device, scope))
+
+
 def _key(dtype: DType, place: tuple[e.Expr, e.Expr]) -> object:
     device, scope = place
     return dtype, getattr(device, "value", device), getattr(scope, "value", scope)
@@ -248,7 +273,7 @@ def _key(dtype: DType, place: tuple[e.Expr, e.Expr]) -> object:
 
 def _bytes(lengths: tuple[p.PrimExpr, ...], dtype: DType, largest: dict[p.PrimVar, p.PrimExpr]) -> p.PrimExpr:
     """The size of a tensor in bytes at most, the number in front of the symbolic lengths."""
-    factor = (dtype.bits * dtype.lanes + 7) // 8
+    factor = _width(dtype)
     rest: list[p.PrimExpr] = []
     for length in lengths:
         known = _at_most(length, largest)
@@ -263,6 +288,10 @@ def _bytes(lengths: tuple[p.PrimExpr, ...], dtype: DType, largest: dict[p.PrimVa
     for length in rest[1:]:
         product = product * length
     return product if factor == 1 else number * product
+
+
+def _width(dtype: DType) -> int:
+    return (dtype.bits * dtype.lanes + 7) // 8
 
 
 def _value(size: p.PrimExpr) -> object:

@@ -21,7 +21,11 @@ def normalize_global_var(module: IRModule, at: PassSite) -> IRModule:
     A private function that has this name already gets another one: `f` becomes `f1`. Raises Failure if two functions have the
     same symbol.
     """
-    names = _names(module)
+    return with_names(module, at, _names(module))
+
+
+def with_names(module: IRModule, at: PassSite, names: dict[str, str]) -> IRModule:
+    """The module with new names of its functions, and references to them."""
     renamed = {name: new for name, new in names.items() if new != name}
     renamer = _Renamer(renamed, at)
     functions = {}

@@ -8,7 +8,7 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.passes import machine_calls as m
 from relax_explorer.core.passes.contract import PassSite, function_pass
-from relax_explorer.core.passes.memory_plan import Storage, plan
+from relax_explorer.core.passes.memory_plan import DYNAMIC_RESULTS, Storage, plan
 from relax_explorer.core.passes.properties import (
     BUILTINS_LOWERED,
     EXPLICIT_ALLOCATION,
@@ -29,9 +29,12 @@ def static_plan_block_memory(fn: e.Function, at: PassSite) -> e.Function:
     """Turn each `builtin.alloc_tensor` whose life ends in its block into a tensor in a storage, which later ones use again.
 
     A tensor that leaves its block keeps its `builtin.alloc_tensor`: results, branches, and operands of packed functions whose
-    result is used. The attribute `tir_var_upper_bound` of a function gives shape variables a largest value, for the sizes.
+    result is used. The attribute `tir_var_upper_bound` of a function gives shape variables a largest value, for the sizes. With the
+    attribute `relax.memory_plan_dynamic_func_output`, which goes, such a tensor of symbolic lengths has a storage of its own.
     """
     storages = plan(fn, at.editor.done()).storages
+    if fn.attrs.get(DYNAMIC_RESULTS):
+        fn = replace(fn, attrs=fn.attrs.without(DYNAMIC_RESULTS))
     if not storages:
         return fn
     by_var = {binding.var: storage for binding, storage in storages.items()}

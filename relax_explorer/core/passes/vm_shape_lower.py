@@ -44,10 +44,10 @@ from relax_explorer.core.shapes.machine_checks import is_lowered
 def vm_shape_lower(fn: e.Function, at: PassSite) -> e.Function:
     """Give every symbolic length a slot on a shape heap, and turn shapes and scalars into builtins that read it.
 
-    At the start, builtins check the parameters (the first `num_input`, if the function has this attribute) and store their
-    lengths. PrimFuncs called `shape_func` compute further lengths as soon as their variables are known. A match_cast stays as
-    a copy behind its checks. A result is checked if its StructInfo does not follow from the body. A function with a
-    shape heap is unchanged.
+    At the start, builtins check the parameters and store their lengths. If the function has the attribute `num_input`, tensors
+    after so many parameters are not checked, unless a length is bound there. PrimFuncs called `shape_func` compute further lengths
+    as soon as their variables are known. A match_cast stays as a copy behind its checks. A result is checked if its StructInfo does
+    not follow from the body. A function with a shape heap is unchanged.
     """
     if is_lowered(fn):
         return fn
@@ -106,7 +106,8 @@ class _Lowering:
         checks = Checks(self)
         for number, param in enumerate(self.fn.params):
             info = param.struct_info
-            if info is not None and (number < checked or checks.binds(info)):
+            is_weight = number >= checked and isinstance(info, s.TensorStructInfo)
+            if info is not None and (not is_weight or checks.binds(info)):
                 checks.only_binding = number >= checked
                 where = f"fn={name}, loc=param[{number}], param={param.name}, annotation={describe(info)}"
                 checks.value(param, info, where, always=True)

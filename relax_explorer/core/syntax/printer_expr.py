@@ -164,7 +164,11 @@ class ExprText:
 
     def infos(self, infos: tuple[s.StructInfo, ...]) -> str:
         """StructInfo arguments as a Python tuple."""
-        inner = ", ".join([self.info_text(info) for info in infos])
+        # TVM prints a scalar there as `T.int64`, but reads only the longer form.
+        texts = [
+            self.info.part(info) if type(info) is s.PrimStructInfo else self.info_text(info) for info in infos
+        ]
+        inner = ", ".join(texts)
         return f"({inner},)" if len(infos) == 1 else f"({inner})"
 
 
