@@ -536,7 +536,97 @@ def main(x: R.Tensor((3, 5), "float32"), v: R.Tensor((1, 5), "float32"), u: R.Te
         R.output(s, r)
     return (s, r)
 """
+CACHES = """
+with R.dataflow():
+    z = R.exp(x)
+    a = R.call_pure_packed("vm.builtin.attention_kv_cache_create", z, R.shape([4]), R.prim_value(0), ty_args=R.Any)
+    b = R.call_pure_packed("vm.builtin.attention_kv_cache_create", z, R.shape([4]), R.prim_value(0), ty_args=R.Any)
+    R.output(a, b)
+e = R.sin(x)
+return (a, b, e)
+"""
+HINTED = """
+with R.dataflow():
+    a = R.hint_on_device(x, R.cpu(0))
+    b = R.hint_on_device(x, R.cpu(0))
+    d = R.add(a, b)
+    e = R.sin(d)
+    R.output(e)
+return e
+"""
+BUNDLED = """
+@R.function
+def f(x: R.Tensor((4,), "float32"), w: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
+    R.func_attr({"num_input": 1})
+    y = R.add(x, w)
+    return y
+@R.function
+def main(x: R.Tensor((4,), "float32"), w: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
+    R.func_attr({"num_input": 1})
+    y = Module.f(x, w)
+    z = R.sin(y)
+    return z
+"""
+CAPTURED = """
+a = R.exp(x)
+t = (a, x)
+@R.function
+def g(z: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
+    b = t[0]
+    d = R.add(b, z)
+    return d
+h = g(a)
+e = R.sin(h)
+return e
+"""
+PASSED = """
+a = R.exp(x)
+b = R.call_packed("f", a, ty_args=R.Any)
+d = R.exp(x)
+e = R.sin(d)
+return (b, d, e)
+"""
+VIEWED = """
+@R.function
+def main(x: R.Tensor((4, 2), "float32"), y: R.Tensor((1, 2), "float32")):
+    with R.dataflow():
+        a = R.multiply(x, R.const(1.0, "float32"))
+        b = R.call_inplace_packed("f", a, y, inplace_indices=[0], ty_args=(R.Tensor((4, 2), "float32"),))
+        e = R.sin(b)
+        R.output(e)
+    return e
+"""
+CAST = """
+@R.function
+def main(x: R.Tensor("float32", ndim=1), y: R.Tensor):
+    n, k = T.int64(), T.int64()
+    with R.dataflow():
+        a = R.match_cast(x, R.Tensor((n,), "float32"))
+        b = R.match_cast(a, R.Tensor((k,), "float32"))
+        c = R.match_cast(y, R.Tensor((n,), "float32"))
+        d = R.add(b, c)
+        e = R.sin(d)
+        R.output(e)
+    return e
+"""
+WIDENED = """
+with R.dataflow():
+    a = R.exp(x)
+    b: R.Tensor("float32", ndim=1) = R.add(a, x)
+    e = R.sin(b)
+    R.output(e)
+return e
+"""
 CASES = {
+    "caches": ("EliminateCommonSubexpr", CACHES, "Equal calls that make a cache"),
+    "hinted": ("DataflowUseInplaceCalls", HINTED, "Result of `hint_on_device`"),
+    "bundled": ("BundleModelParams", BUNDLED, "BundleModelParams of a function"),
+    "called weights": ("LiftTransformParams", BUNDLED, "LiftTransformParams for a length"),
+    "captured": ("ConvertToDataflow", CAPTURED, "Value of a dataflow block that a nested"),
+    "passed": ("EliminateCommonSubexpr", PASSED, "Value that a call overwrites"),
+    "written view": ("RewriteDataflowReshape", VIEWED, "Copy that RewriteDataflowReshape makes a view"),
+    "cast": ("TopologicalSort", CAST, "TopologicalSort of a dataflow block with a match_cast"),
+    "widened": ("ToNonDataflow", WIDENED, "Weaker annotation of a call"),
     "read by a cast": ("FuseOps", READ_BY_A_CAST, "Value that a match_cast reads in FuseOps"),
     "lifted": ("LiftTransformParams", LIFTED, "LiftTransformParams for a result"),
     "placed": ("VMShapeLower", PLACED, "Number of a device in the text"),
@@ -587,13 +677,16 @@ CASES = {
     "promised": ("RemovePurityChecking", PROMISED, "StructInfo of an If"),
     "merged": ("MergeCompositeFunctions", MERGED, "MergeCompositeFunctions with copies"),
 }
-IMPURE = ("overwritten",)
+IMPURE = ("overwritten", "passed")
 WRONG = [
+    ("hinted", "R.add(", "R.multiply("),
+    ("written view", "T.sin(", "T.cos("),
     *(
         (kind, "R.sin(", "R.cos(")
         for kind in CASES
         if kind
         not in (
+            "written view",
             "unread",
             "neighbours",
             "checked",
@@ -646,7 +739,7 @@ WRONG = [
 ]
 
 
-VARIANTS = {"compared": 1}  # behind LegalizeOps
+VARIANTS = {"compared": 1, "cast": 2}  # behind LegalizeOps, breadth-first
 CHANGING = {kind for kind, (_, _, row) in CASES.items() if row == "RemoveUnusedParameters: the order"}
 """Cases for which TVM's result differs from run to run, so that it is ours now and then."""
 

@@ -37,6 +37,7 @@ from tests.support.same_forms import (
     with_sorted_lengths,
     with_sorted_shapes,
     without_devices,
+    without_hints,
     without_lengths_of_functions,
     without_numbers_of_devices,
 )
@@ -113,7 +114,12 @@ LENGTHS = frozenset({"RemoveUnusedParameters", "FuseTIR"})
 DECOMPOSITIONS = frozenset({"DecomposeOpsForInference", "DecomposeOpsForTraining"})
 PER_FUNCTION = PATTERNS | {"FoldConstant", "InlinePrivateFunctions", "RemoveUnusedParameters"}
 PLACED = frozenset({"CallTIRRewrite", "LowerAllocTensor", "LowerRuntimeBuiltin"})
-DERIVING = frozenset({"FoldConstant", "FastMathTransform", "RunCodegen", "FuseTIR", "KillAfterLastUse"})
+DERIVING = frozenset(
+    {
+        *("FoldConstant", "FastMathTransform", "RunCodegen", "FuseTIR", "KillAfterLastUse"),
+        *("ToNonDataflow", "ToMixedPrecision"),
+    }
+)
 DEAD = CLEANING | PATTERNS | {"DeadCodeElimination", "FoldConstant", "MergeCompositeFunctions", "RunCodegen"}
 
 
@@ -381,12 +387,22 @@ REASONS = [
     ),
     Reason("MergeCompositeFunctions with copies", frozenset({"MergeCompositeFunctions"}), program=without_inner_copies),
     Reason("MergeCompositeFunctions with copies", frozenset({"MergeCompositeFunctions"}), ill_formed=True),
+    Reason("MergeCompositeFunctions with copies", frozenset({"MergeCompositeFunctions"}), program=without_copies),
+    Reason("Copy that RewriteDataflowReshape makes a view", frozenset({"RewriteDataflowReshape"}), program=without(subject.is_overwriting, False)),
+    Reason("LiftTransformParams for a length", frozenset({"LiftTransformParams"}), program=without(subject.is_module_call, False)),
+    Reason("BundleModelParams of a function", frozenset({"BundleModelParams"}), program=without(subject.is_module_call, False)),
+    Reason("Value that a call overwrites", PATTERNS | {"EliminateCommonSubexpr"}, program=without(is_packed, False)),
+    Reason("Equal calls that make a cache", frozenset({"EliminateCommonSubexpr"}), program=without(subject.makes_cache, False)),
+    Reason("Value of a dataflow block that a nested", frozenset({"ConvertToDataflow"}), program=without(lambda q: type(q) is e.Function, False)),
+    Reason("Result of `hint_on_device`", frozenset({"DataflowUseInplaceCalls"}), program=without_hints),
+    Reason("FuseOpsByPattern for a match that shares", frozenset({"FuseOpsByPattern"}), program=without_copies),
+    Reason("TopologicalSort of a dataflow block with a match_cast", frozenset({"TopologicalSort"}), program=without_casts),
     Reason("Numbers among the operands", frozenset({"BindSymbolicVars"}), theirs=with_folded_numbers),
     Reason("BindSymbolicVars of a scalar parameter", frozenset({"BindSymbolicVars"}), program=without(subject.passes_scalar, False)),
     Reason("Constant that a call may overwrite", frozenset({"InlinePrivateFunctions"}), ours=with_direct_constants, theirs=with_direct_constants),
     Reason("RemoveUnusedParameters: the order", LENGTHS, ours=with_sorted_lengths, theirs=with_sorted_lengths),
     Reason("The order of several lengths", frozenset({"FuseOps", "FuseOpsByPattern"}), ours=with_sorted_shapes, theirs=with_sorted_shapes),
-    Reason("StructInfo of an If", frozenset({"RemovePurityChecking"}), ours=without_lengths_of_functions, theirs=without_lengths_of_functions),
+    Reason("StructInfo of an If", PATTERNS | {"RemovePurityChecking"}, ours=without_lengths_of_functions, theirs=without_lengths_of_functions),
     Reason("Shapes that variables hold", DECOMPOSITIONS | {"ConvertToDataflow"}, ill_formed=True),
     Reason("Device of an allocated tensor", PLACED, ours=without_devices, theirs=without_devices),
     Reason("Lengths of the result of a group in FuseOps", frozenset({"FuseOps", "FuseTIR"}), ours=with_short_lengths, theirs=with_short_lengths),

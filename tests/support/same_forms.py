@@ -19,6 +19,7 @@ from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.tir.stmt import PrimFunc
 from tests.support.annotations import strip_binding_annotations
+from tests.support.subject_tests import operands, operator
 from tests.support.without_subjects import without_blocks, without_return_annotations
 
 
@@ -38,6 +39,22 @@ def without_devices(module: IRModule) -> IRModule:
     """No StructInfo tells a device."""
     new: IRModule = rxe.parse(re.sub(r', vdevice="[^"]*"', "", module.script()))
     return new
+
+
+def without_hints(module: IRModule) -> IRModule:
+    """Values stand where the results of `hint_on_device` are read."""
+
+    def dropped(walk: Rewriter, binding: e.Binding) -> Answer:
+        if binding.var is None or operator(binding.value) != "relax.hint_on_device":
+            return binding
+        walk.rename(binding.var, operands(binding.value)[0])
+        return ()
+
+    site = PassSite(module)
+    for name, fn in module.relax_functions.items():
+        site.function = name
+        site.editor.replace(name, rewrite(fn, site, dropped))
+    return site.editor.done()
 
 
 def with_own_lengths(module: IRModule) -> IRModule:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from relax_explorer.core.check.cache_effects import is_new
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
@@ -29,6 +30,16 @@ def is_packed_filling(value: e.Expr) -> bool:
 def is_overwriting(value: e.Expr) -> bool:
     """True for a call that overwrites an operand."""
     return operator(value) in ("relax.call_inplace_packed", "relax.call_tir_inplace")
+
+
+def makes_cache(value: e.Expr) -> bool:
+    """True for a call that makes a cache."""
+    return type(value) is e.Call and is_new(value)
+
+
+def is_hint(value: e.Expr) -> bool:
+    """True for `hint_on_device`, whose result may be its operand."""
+    return operator(value) == "relax.hint_on_device"
 
 
 def passes_scalar(value: e.Expr) -> bool:
