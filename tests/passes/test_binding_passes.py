@@ -15,6 +15,7 @@ from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.passes.pipeline import run_step, steps
 from relax_explorer.ui.cli.main import group
 from relax_explorer.ui.pass_files import with_files
+from tests.support.roundtrip import function
 
 TEXT = """
 @I.ir_module
@@ -332,3 +333,11 @@ def test_lengths_that_a_function_type_binds_stay(values: str, params: list[str],
     found = [x.shape, f.params[0].shape, f.ret.shape, main.ret_struct_info.params[0].shape]
     written = ["(" + ", ".join(map(str, shape)) + ("," if len(shape) == 1 else "") + ")" for shape in found]
     assert written == [*params, result]
+
+
+@pytest.mark.parametrize("name", ["CanonicalizeBindings", "FoldConstant"])
+def test_a_dtype_is_read_directly_by_a_function_that_may_write(name: str) -> None:
+    lines = 'd = R.dtype("float16")\nb = R.call_packed("f", x, d, ty_args=(R.Object,))\nc = R.call_packed("f", d, ty_args=(R.Object,))\nreturn (b, c)'
+    text = function(lines).replace("R.function", "R.function(pure=False)", 1)
+    after = rxe.apply_pass(rxe.normalize(rxe.parse(text)), name)
+    assert after.script().count('R.dtype("float16"),') == 2

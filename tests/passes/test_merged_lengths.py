@@ -11,10 +11,12 @@ import relax_explorer as rxe
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import FLOAT32
+from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.passes.contract import PassSite, function_pass
 from relax_explorer.core.passes.pipeline import Step, run_step
 from relax_explorer.core.passes.properties import holding
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
+from tests.support.roundtrip import function
 
 HEAD = 'x: R.Tensor((4,), "float32"), z: R.Tensor((3,), "float32"), u: R.Tensor("float32"), v: R.Tensor(("n",), "float32"), c: R.Tensor((), "bool")'
 
@@ -203,3 +205,26 @@ def main(x: R.Tensor(("n", "k"), "float32"), y: R.Object):
     before = rxe.normalize(rxe.parse(text))
     outcome = run_step(Step(losing), before, True, holding(before))
     assert any("the check of 'b' is gone" in problem.message for problem in outcome.problems)
+
+
+CHAIN = """n, m, k = T.int64(), T.int64(), T.int64()
+with R.dataflow():
+    a = R.match_cast(x, R.Tensor((n, m), "float32"))
+    b = R.match_cast(a, R.Tensor((k, m), "float32"))
+    d = R.add(b, a)
+    e = R.match_cast(d, R.Tensor((n, m), "float32"))
+    u = R.match_cast(d, R.Tensor((m, m), "float32"))
+    R.output(e, u)
+return (e, u)
+"""
+
+
+@pytest.mark.parametrize("profile", ["spec", "tvm"])
+def test_a_cast_that_merged_lengths_make_redundant_goes_at_once(profile: str) -> None:
+    module = rxe.normalize(rxe.parse(function(CHAIN, 'x: R.Tensor("float32", ndim=2)')))
+    after = rxe.apply_pass(module, "CanonicalizeBindings", profile=profile)
+    assert rxe.apply_pass(after, "CanonicalizeBindings", profile=profile) is after
+    casts = [binding for binding in bindings(after["main"]) if type(binding) is e.MatchCast]
+    assert len(casts) == 2  # that of x, and the one that compares n with m
+    x = np.ones((3, 3), "float32")
+    assert str(rxe.run(after, "main", [x])) == str(rxe.run(module, "main", [x]))

@@ -7,6 +7,7 @@ from functools import cached_property
 
 from relax_explorer.core.check.aliases import Aliases, aliases
 from relax_explorer.core.check.compatible import always_fits, defined_dims
+from relax_explorer.core.check.normalize import normalize_with
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.node import replace
@@ -36,12 +37,27 @@ def canonicalize_bindings(fn: e.Function, at: PassSite) -> e.Function:
 def canonicalize(fn: e.Function, at: PassSite) -> e.Function:
     """The function with canonical bindings, for passes that end or begin with this."""
     given = fn
-    fn = cast_branches(equal_lengths(fn, at) if at.as_tvm else merge_lengths(fn, at), at)
+    merged = equal_lengths(fn, at) if at.as_tvm else merge_lengths(fn, at)
+    cast = cast_branches(merged, at)
+    fn = cast if merged is fn else _derived(cast, at)
     copies = _Copies(fn, at)
     fn = rewrite(fn, at, copies.rule)
     if copies.promoted:
         fn = rewrite(fn, at, copies.promotion())
     return settle_outputs(fn, at, copies.inlined, given)
+
+
+def _derived(fn: e.Function, at: PassSite) -> e.Function:
+    """The function whose StructInfo tells what follows from merged lengths: casts that compared them may be redundant now."""
+    before = at.editor.done()
+    if at.function not in before.functions:
+        return fn
+    module = before.having({**before.functions, at.function: fn})
+    new = normalize_with(module, after=before)[0][at.function]
+    if not isinstance(new, e.Function) or new is fn:
+        return fn
+    at.record_in_order(fn, new)
+    return new
 
 
 class _Copies:
