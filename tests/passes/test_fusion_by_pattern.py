@@ -327,3 +327,30 @@ def test_products_of_unknown_lengths_stay(unknown: str) -> None:
     )
     module = rxe.normalize(rxe.parse(text))
     assert rxe.apply_pass(module, "FuseTransposeMatmul") is module
+
+
+@pytest.mark.parametrize("outer", [True, False])
+def test_matches_in_a_function_of_a_dataflow_block_count(outer: bool) -> None:
+    first = "R.add(x, x)" if outer else "R.exp(x)"
+    text = function(
+        f"""a = R.exp(x)
+with R.dataflow():
+    b = {first}
+    @R.function
+    def f(p: R.Tensor((3,), "float32")) -> R.Tensor((3,), "float32"):
+        with R.dataflow():
+            q = R.multiply(p, a)
+            s = R.add(q, a)
+            R.output(s)
+        return s
+    d = f(b)
+    R.output(d)
+return d
+""",
+        'x: R.Tensor((3,), "float32")',
+    )
+    module = rxe.normalize(rxe.parse(text))
+    after = rxe.apply_pass(module, "FuseOpsByPattern", patterns=["my.add: add(_, _)"])
+    assert after.script().count("= cls.fused_relax_add") == 1 + outer
+    x = np.ones(3, "float32")
+    assert np.array_equal(rxe.run(after, "main", [x]), rxe.run(module, "main", [x]))

@@ -73,13 +73,14 @@ class _Lifter:
         return replace(seq, blocks=tuple([self._block(block) for block in seq.blocks]))
 
     def _block(self, block: e.BindingBlock) -> e.BindingBlock:
-        if type(block) is not e.DataflowBlock:
-            return replace(block, bindings=tuple([self._nested(binding) for binding in block.bindings]))
-        units = _sorted(block, self.facts, self.grouping, self.binders)
+        is_dataflow = type(block) is e.DataflowBlock
+        units = _sorted(block, self.facts, self.grouping, self.binders) if is_dataflow else []
         if not any(isinstance(unit, Group) for unit in units):
-            return block
+            return replace(block, bindings=tuple([self._nested(binding) for binding in block.bindings]))
         outputs = self._outputs(units)
-        lifted = [self._lifted(unit, outputs) if isinstance(unit, Group) else [unit] for unit in units]
+        lifted = [
+            self._lifted(unit, outputs) if isinstance(unit, Group) else [self._nested(unit)] for unit in units
+        ]
         return replace(block, bindings=tuple([binding for part in lifted for binding in part]))
 
     def _nested(self, binding: e.Binding) -> e.Binding:
