@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import json
-import linecache
 import re
 from collections import Counter
 from collections.abc import Callable
@@ -263,12 +262,13 @@ def test_a_page_says_what_stands_for_an_operand_that_is_left_out(op: type[Op]) -
 
 
 def test_the_line_of_an_operator_is_that_of_its_class() -> None:
-    for op in [*list(table().values())[::10], NamedOnlyHere]:
-        expected = inspect.getsourcelines(op)[1]
-        assert page.place(op) == f"{op.__module__.replace('.', '/')}.py:{expected}"
-        line = linecache.getline(inspect.getfile(op), expected)
-        assert line.startswith(f"class {op.__qualname__}(")
-
-
-class NamedOnlyHere(Op, name="my.named_only_here"):
-    """An operator outside of the package."""
+    """Some classes are made by a function, and have no line."""
+    own, found = [op for op in table().values() if op.__module__.startswith("relax_explorer.")], 0
+    for op in own[::10]:
+        try:
+            expected = f":{inspect.getsourcelines(op)[1]}"
+            found += 1
+        except OSError:
+            expected = ""
+        assert page.place(op) == f"{op.__module__.replace('.', '/')}.py{expected}"
+    assert found > 10
