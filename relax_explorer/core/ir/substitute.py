@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from operator import is_
 from typing import Any
 
@@ -159,8 +160,30 @@ class Substitution:
 
     def blocks(self, seq: e.SeqExpr) -> tuple[e.BindingBlock, ...]:
         """The blocks of a sequence."""
-        blocks = tuple([map_block(block, self.binding) for block in seq.blocks])
+        blocks = tuple(
+            [
+                map_block(block, partial(self.bindings, is_dataflow=type(block) is e.DataflowBlock))
+                if self.dims
+                else map_block(block, self.binding)
+                for block in seq.blocks
+            ]
+        )
         return seq.blocks if all(map(is_, blocks, seq.blocks)) else blocks
+
+    def bindings(self, binding: e.Binding, is_dataflow: bool) -> e.Binding | tuple[e.Binding, ...]:
+        """One binding. The shape of a reshape with a length that became 0 has a binding in front: written in the call, a 0
+        means the length of the operand at the same place.
+        """
+        new = self.binding(binding)
+        if not self.dims or new.var is None or not _has_new_zero(binding.value, new.value):
+            return new
+        assert type(new.value) is e.Call  # as above
+        x, shape = new.value.args
+        held = (e.DataflowVar if is_dataflow else e.Var)(
+            f"{new.var.name}_shape", shape.struct_info, shape.span
+        )
+        call = replace(new.value, args=(x, held))
+        return e.VarBinding(held, shape, None, shape.span or new.span), replace(new, value=call)
 
     def binding(self, binding: e.Binding) -> e.Binding:
         """One binding."""
@@ -227,6 +250,26 @@ class Substitution:
                 if isinstance(new, e.Var):
                     self._renames.setdefault(new, []).append(old)
         return self._renames.get(var, [])
+
+
+def _has_new_zero(old: e.Expr, new: e.Expr) -> bool:
+    """True if a length in the new shape of a reshape is 0, was none before, and is not that of the operand anyway."""
+    if type(new) is not e.Call or type(new.op) is not e.OpRef or new.op.name != "relax.reshape":
+        return False
+    assert type(old) is e.Call  # only operands differ
+    before, now = old.args[1], new.args[1]
+    if type(before) is not e.ShapeExpr or type(now) is not e.ShapeExpr:
+        return False
+    info = new.args[0].struct_info
+    have = (info.lengths or ()) if isinstance(info, s.TensorStructInfo) else ()
+    return any(
+        _is_zero(dim) and not _is_zero(before.values[n]) and not (n < len(have) and _is_zero(have[n]))
+        for n, dim in enumerate(now.values)
+    )
+
+
+def _is_zero(length: p.PrimExpr) -> bool:
+    return type(length) is p.IntImm and length.value == 0
 
 
 def substitute_vars(fn: e.Function, variables: dict[e.Var, e.Expr]) -> e.Function:

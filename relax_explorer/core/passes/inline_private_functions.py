@@ -227,7 +227,7 @@ class _Inliner:
                     with build.inherit(binding):
                         yield self._inlined(callee, binding, frame)
                 elif copy is not None:
-                    build.keep(copy.binding(binding))
+                    _keep(build, copy, binding)
                 else:
                     build.keep(map_sequences(binding, lambda inner: self._sequence(inner, frame)))
 
@@ -256,7 +256,7 @@ class _Inliner:
             for block in body.blocks:
                 _continue(build, block)
                 for inside in block.bindings:
-                    build.keep(copy.binding(inside))
+                    _keep(build, copy, inside)
         _continue(build, around)
         annotation = None if self.at.as_tvm else binding.annotation
         new = replace(binding, value=copy.expr(body.body), annotation=annotation)
@@ -376,6 +376,13 @@ class _Copy(Substitution):
         kind = e.DataflowVar if self.is_inside and is_known else None
         self.variables[var] = new = e.var_like(var, info, kind)
         return new
+
+
+def _keep(build: BlockBuilder, copy: _Copy, binding: e.Binding) -> None:
+    """Emit the copy of a binding."""
+    new = copy.bindings(binding, build.is_dataflow)
+    for one in new if isinstance(new, tuple) else (new,):
+        build.keep(one)
 
 
 def _continue(build: BlockBuilder, like: e.BindingBlock) -> None:

@@ -158,7 +158,11 @@ def _new_lengths(at: Site, info: s.TensorStructInfo, values: list[p.PrimExpr]) -
     if literals.count(-1) > 1:
         raise at.fail(codes.BAD_ATTRIBUTE, "more than one length is -1", shape=f"shape {rules.text(values)}")
     least = -1 if is_partial else 0
-    open_ = next((n for n in literals if n < least or (n == 0 and info.dims is None)), None)
+    shape = at.arg("shape")
+    # Only a 0 that stands in the call copies a length: that of a variable, or of a named shape, may be 0.
+    written = shape.values if type(shape) is e.ShapeExpr else ()
+    copied = [n for n, value in enumerate(written) if _is(value, 0)]
+    open_ = next((n for n in literals if n < least or (n == 0 and info.dims is None and copied)), None)
     if open_ is not None:
         text = f"the length {open_} needs an operand of known shape"
         if open_ < -1:
@@ -166,7 +170,7 @@ def _new_lengths(at: Site, info: s.TensorStructInfo, values: list[p.PrimExpr]) -
         elif info.dims is not None:
             text = "the new shape has -1 beside a length of 0, so that any number would do"
         raise at.fail(codes.BAD_ATTRIBUTE, text, x=f"this is {info}", shape=f"shape {rules.text(values)}")
-    beyond = [n for n, value in enumerate(values) if value is rules.ZERO and 0 <= info.ndim <= n]
+    beyond = [n for n in copied if values[n] is rules.ZERO and 0 <= info.ndim <= n]
     if beyond and info.dims is not None:
         raise at.fail(
             codes.BAD_ATTRIBUTE,
