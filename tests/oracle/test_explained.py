@@ -617,6 +617,13 @@ with R.dataflow():
     R.output(e)
 return e
 """
+VIEWED = """
+@R.function(pure=False)
+def main(x: R.Tensor((2,), "float32")):
+    R.func_attr({"relax.force_pure": True})
+    v = R.memory.view(x, R.shape([1, 2]))
+    return v
+"""
 CASES = {
     "caches": ("EliminateCommonSubexpr", CACHES, "Equal calls that make a cache"),
     "hinted": ("DataflowUseInplaceCalls", HINTED, "Result of `hint_on_device`"),
@@ -663,6 +670,7 @@ CASES = {
     "float": ("ComputePrimValue", FLOAT, "Numbers of floating point in ComputePrimValue"),
     "halves": ("FuseOps", HALVES, "Lengths of the result of a group in FuseOps"),
     "bound behind": ("FuseOps", BOUND_BEHIND, "FuseOps and FuseOpsByPattern for a group that reads"),
+    "viewed": ("LowerRuntimeBuiltin", VIEWED, "Result of `invoke_closure`"),
     "symbol": ("AttachGlobalSymbol", NAMED, "`global_symbol` that is not the name"),
     "weaker call": ("LambdaLift", WEAKER_CALL, "Weaker annotation of a call"),
     "in type": ("CanonicalizeBindings", IN_TYPE, "Length of a match_cast in a function type"),
@@ -706,9 +714,11 @@ WRONG = [
             "promised",
             "bound behind",
             "symbol",
+            "viewed",
         )
     ),
     ("invoked", "(c, x)", "(c, c)"),
+    ("viewed", "R.shape([1, 2])", "R.shape([2, 1])"),
     ("symbol", "T.sin(", "T.cos("),
     ("compared", "cls.tir_sin,", "cls.tir_cos,"),
     ("promised", "cls.tir_sin,", "cls.tir_cos,"),

@@ -55,6 +55,18 @@ def test_an_answer_that_such_a_part_decides_is_counted() -> None:
     assert Proofs({real: None}).confirm() == {"not asked": 1}
 
 
+def test_a_fact_that_z3_does_not_know_is_left_out() -> None:
+    real = p.EQ(p.FloatImm(2.0, FLOAT32), p.FloatImm(2.0, FLOAT32))
+    odd = (real, p.GE(M, p.IntImm(2))), p.EQ(M * 2, p.IntImm(3)), Answer.NO
+    assert Proofs({odd: None}).confirm() == {"confirmed": 1}
+    by_other = (real, p.GE(M, p.IntImm(2))), p.GE(M, p.IntImm(1)), Answer.YES
+    assert Proofs({by_other: None}).confirm() == {"confirmed": 1}
+    by_real = (real,), p.GE(M, p.IntImm(2)), Answer.YES  # perhaps the fact says so
+    assert Proofs({by_real: None}).confirm() == {"not asked": 1}
+    with pytest.raises(Refuted):
+        Proofs({((p.GE(M, p.IntImm(1)),), p.GE(M, p.IntImm(2)), Answer.YES): None}).confirm()
+
+
 def test_quotients_are_rounded_up() -> None:
     rounded = p.PrimCall("ceildiv", (M, p.IntImm(2)), M.dtype)
     by_length = p.PrimCall("ceildiv", (M, N), M.dtype)  # which exists if N is not 0

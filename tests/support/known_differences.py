@@ -334,7 +334,7 @@ REASONS = [
     Reason("FuseOpsByPattern for a match that shares", frozenset({"FuseTransposeMatmul"}), ill_formed=True),
     Reason("FuseOps and FuseOpsByPattern for a group that reads", frozenset({"FuseOps", "FuseOpsByPattern"}), ill_formed=True),
     Reason("FuseOpsByPattern for a tensor whose shape", frozenset({"FuseOpsByPattern"}), program=without(subject.has_held_shape, False)),
-    Reason("Result of `invoke_closure`", frozenset({"LowerRuntimeBuiltin"}), ours=with_closures_of_objects),
+    Reason("Result of `invoke_closure`", frozenset({"LowerRuntimeBuiltin"}), ours=with_closures_of_objects, theirs=with_closures_of_objects),
     Reason("Copy of a variable that a kill ends", CANONICAL | {"EliminateCommonSubexpr"}, program=without_kills),
     Reason("Length of a match_cast in a function type", CANONICAL, ours=with_bare_casts_of_functions, theirs=with_bare_casts_of_functions),
     Reason("`global_symbol` that is not the name", frozenset({"AttachGlobalSymbol"}), ours=with_names_for_symbols),

@@ -78,11 +78,16 @@ def with_own_lengths(module: IRModule) -> IRModule:
 
 
 def with_closures_of_objects(module: IRModule) -> IRModule:
-    """The builtin that calls a closure gives an object."""
+    """The builtins that call a closure and make a view give objects."""
     text = re.sub(
         r"(\w+): .*? = (R\.call_builtin_with_ctx\(\"vm\.builtin\.invoke_closure\", .*, ty_args=)\(.*,\)\)",
         r"\1: R.Any = \2(R.Any,))",
         module.script(),
+    )
+    text = re.sub(
+        r"(\w+): .*? = (R\.call_packed\(\"runtime\.TVMTensorCreateView\", .*?)(?:, ty_args=\(.*,\))?\)\n",
+        r"\1: R.Any = \2)\n",
+        text,
     )
     new: IRModule = rxe.parse(text)
     return new

@@ -38,6 +38,17 @@ def _has_term(expr: p.PrimExpr) -> bool:
     return isinstance(expr, (p.PrimVar, p.IntImm, p.Not, p.Select, p.And, p.Or)) or type(expr) in OPERATORS
 
 
+def given(facts: Iterable[p.PrimExpr], of: Mapping[p.PrimExpr, Any]) -> tuple[list[Any], int]:
+    """The terms of facts, and the number of facts that have none, such as those about numbers of floating point."""
+    terms, left_out = list[Any](), 0
+    for fact in facts:
+        try:
+            terms += meaning(fact, of)
+        except KeyError:
+            left_out += 1
+    return terms, left_out
+
+
 def meaning(expr: p.PrimExpr, of: Mapping[p.PrimExpr, Any]) -> Meaning:
     """The term of an expression, with the terms of its atoms. Raises KeyError for an expression that has none."""
     if expr in of:

@@ -105,8 +105,7 @@ def _view(call: e.Call) -> e.Call:
     if type(lengths) is e.Tuple and not lengths.fields:
         lengths = _lengths_of(data, info)
     start = offset if type(offset) is e.PrimValue else m.number(0)
-    new = m.packed("runtime.TVMTensorCreateView", (data, lengths, kept, start), info, call)
-    return replace(new, sinfo_args=())
+    return m.packed("runtime.TVMTensorCreateView", (data, lengths, kept, start), info, call)
 
 
 _LEFT_OUT = e.Tuple((), s.TupleStructInfo(()))
