@@ -617,7 +617,7 @@ with R.dataflow():
     R.output(e)
 return e
 """
-VIEWED = """
+VIEW_OF_A_TENSOR = """
 @R.function(pure=False)
 def main(x: R.Tensor((2,), "float32")):
     R.func_attr({"relax.force_pure": True})
@@ -670,7 +670,7 @@ CASES = {
     "float": ("ComputePrimValue", FLOAT, "Numbers of floating point in ComputePrimValue"),
     "halves": ("FuseOps", HALVES, "Lengths of the result of a group in FuseOps"),
     "bound behind": ("FuseOps", BOUND_BEHIND, "FuseOps and FuseOpsByPattern for a group that reads"),
-    "viewed": ("LowerRuntimeBuiltin", VIEWED, "Result of `invoke_closure`"),
+    "viewed": ("LowerRuntimeBuiltin", VIEW_OF_A_TENSOR, "Result of `invoke_closure`"),
     "symbol": ("AttachGlobalSymbol", NAMED, "`global_symbol` that is not the name"),
     "weaker call": ("LambdaLift", WEAKER_CALL, "Weaker annotation of a call"),
     "in type": ("CanonicalizeBindings", IN_TYPE, "Length of a match_cast in a function type"),
