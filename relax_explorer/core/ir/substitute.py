@@ -130,11 +130,13 @@ class Substitution:
         return known
 
     def _if(self, expr: e.If) -> e.Expr:
+        # A sequence is taken at once: Python allows few calls in each other, and branches nest deep.
+        condition, true, false = self.expr(expr.condition), expr.true_branch, expr.false_branch
         return replace(
             expr,
-            condition=self.expr(expr.condition),
-            true_branch=self.expr(expr.true_branch),
-            false_branch=self.expr(expr.false_branch),
+            condition=condition,
+            true_branch=self.sequence(true) if type(true) is e.SeqExpr else self.expr(true),
+            false_branch=self.sequence(false) if type(false) is e.SeqExpr else self.expr(false),
             struct_info=self.info(expr.struct_info) or expr.struct_info,
         )
 

@@ -68,11 +68,16 @@ def fold_constant(
             walk.rename(read, known)
         elif type(known) is e.ShapeExpr:
             walk.note(binding.var, known)
-            if known is binding.value:
+            if known is binding.value and not any(map(_is_zero, known.values)):
                 shapes[binding.var] = known
         return binding
 
     return drop_unread(rewrite(fn, at, rule), at)
+
+
+def _is_zero(length: p.PrimExpr) -> bool:
+    """True for a length 0: written in a reshape, it means the length of the operand."""
+    return isinstance(length, p.IntImm) and length.value == 0
 
 
 def _with_shapes(call: e.Call, shapes: dict[e.Expr, e.ShapeExpr]) -> e.Call:
