@@ -20,7 +20,7 @@ from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.tir.stmt import PrimFunc
 from tests.support.annotations import strip_binding_annotations
 from tests.support.subject_tests import operands, operator
-from tests.support.without_subjects import without_blocks, without_return_annotations
+from tests.support.without_subjects import rewritten, without_blocks, without_return_annotations
 
 
 def annotated_anew(module: IRModule) -> IRModule:
@@ -70,11 +70,7 @@ def with_own_lengths(module: IRModule) -> IRModule:
         }
         return replace(binding, value=Substitution({}, own).function(inner))
 
-    site = PassSite(module)
-    for name, fn in module.relax_functions.items():
-        site.function = name
-        site.editor.replace(name, rewrite(fn, site, rule))
-    return annotated_anew(site.editor.done())
+    return annotated_anew(rewritten(module, lambda fn: rule))
 
 
 def with_closures_of_objects(module: IRModule) -> IRModule:
@@ -119,11 +115,7 @@ def with_bare_casts_of_functions(module: IRModule) -> IRModule:
             walk.rename(binding.var, var)
         return replace(binding, var=var, struct_info=bare, annotation=None)
 
-    site = PassSite(module)
-    for name, fn in module.relax_functions.items():
-        site.function = name
-        site.editor.replace(name, rewrite(fn, site, rule))
-    return without_return_annotations(annotated_anew(site.editor.done()))
+    return without_return_annotations(annotated_anew(rewritten(module, lambda fn: rule)))
 
 
 def with_names_for_symbols(module: IRModule) -> IRModule:
@@ -144,11 +136,7 @@ def with_closures_called_as_annotated(module: IRModule) -> IRModule:
             return binding
         return replace(binding, value=replace(call, sinfo_args=(info,), struct_info=info))
 
-    site = PassSite(module)
-    for name, fn in module.relax_functions.items():
-        site.function = name
-        site.editor.replace(name, rewrite(fn, site, rule))
-    return site.editor.done()
+    return rewritten(module, lambda fn: rule)
 
 
 def with_names_of_regions(module: IRModule) -> IRModule:
@@ -181,11 +169,7 @@ def _each_value(module: IRModule, change: Callable[[e.Expr], e.Expr]) -> IRModul
     def rule(walk: Rewriter, binding: e.Binding) -> Answer:
         return replace(binding, value=change(binding.value))
 
-    site = PassSite(module)
-    for name, fn in module.relax_functions.items():
-        site.function = name
-        site.editor.replace(name, rewrite(fn, site, rule))
-    return site.editor.done()
+    return rewritten(module, lambda fn: rule)
 
 
 def with_folded_numbers(module: IRModule) -> IRModule:

@@ -265,12 +265,13 @@ def _has_new_zero(old: e.Expr, new: e.Expr) -> bool:
     info = new.args[0].struct_info
     have = (info.lengths or ()) if isinstance(info, s.TensorStructInfo) else ()
     return any(
-        _is_zero(dim) and not _is_zero(before.values[n]) and not (n < len(have) and _is_zero(have[n]))
+        is_zero(dim) and not is_zero(before.values[n]) and not (n < len(have) and is_zero(have[n]))
         for n, dim in enumerate(now.values)
     )
 
 
-def _is_zero(length: p.PrimExpr) -> bool:
+def is_zero(length: p.PrimExpr) -> bool:
+    """True for a length 0: written in a reshape, it means the length of the operand."""
     return type(length) is p.IntImm and length.value == 0
 
 

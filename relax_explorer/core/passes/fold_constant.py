@@ -15,6 +15,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import INT64
 from relax_explorer.core.ir.node import replace
+from relax_explorer.core.ir.substitute import is_zero
 from relax_explorer.core.ops import find
 from relax_explorer.core.ops.kit.array_types import Array
 from relax_explorer.core.ops.kit.evaluation import kernel_results
@@ -68,16 +69,11 @@ def fold_constant(
             walk.rename(read, known)
         elif type(known) is e.ShapeExpr:
             walk.note(binding.var, known)
-            if known is binding.value and not any(map(_is_zero, known.values)):
+            if known is binding.value and not any(map(is_zero, known.values)):
                 shapes[binding.var] = known
         return binding
 
     return drop_unread(rewrite(fn, at, rule), at)
-
-
-def _is_zero(length: p.PrimExpr) -> bool:
-    """True for a length 0: written in a reshape, it means the length of the operand."""
-    return isinstance(length, p.IntImm) and length.value == 0
 
 
 def _with_shapes(call: e.Call, shapes: dict[e.Expr, e.ShapeExpr]) -> e.Call:
