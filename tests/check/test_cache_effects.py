@@ -48,6 +48,42 @@ def test_what_a_builtin_changes_is_read_again(name: str) -> None:
     assert reads("vm.builtin.reads_only", type_) == 1
 
 
+READING = [
+    *["shape_of", "tensor_to_shape", "multinomial_from_uniform"],
+    *["sample_top_p_from_logits", "sample_top_p_from_prob"],
+]
+
+
+@pytest.mark.parametrize("how", ["call_packed", "call_pure_packed"])
+@pytest.mark.parametrize("name", READING)
+def test_a_builtin_that_only_reads_changes_nothing(name: str, how: str) -> None:
+    text = f"""
+@I.ir_module
+class M:
+    @T.prim_func(private=True)
+    def flat(a: T.Buffer((2, 2), "float32"), b: T.Buffer((4,), "float32")):
+        for i in range(4):
+            with T.sblock("flat"):
+                v = T.axis.spatial(4, i)
+                b[v] = a[v // 2, v % 2]
+    @R.function(pure=False)
+    def main(x: R.Tensor((2, 2), "float32"), y: R.Object):
+        t = R.{how}("{{name}}", y, ty_args=R.Object)
+        with R.dataflow():
+            a = R.call_tir(M.flat, (x,), R.Tensor((4,), "float32"))
+            b = R.exp(a)
+            R.output(b)
+        return (t, b)
+"""
+
+    def views(callee: str) -> bool:
+        module = rxe.normalize(rxe.parse(text.replace("{name}", callee)))
+        return "R.reshape(" in rxe.apply_pass(module, "RewriteDataflowReshape").script()
+
+    assert views(f"vm.builtin.{name}")
+    assert views("unknown") is (how == "call_pure_packed"), "it may have kept x"
+
+
 def test_a_merge_changes_its_first_result_and_logarithms() -> None:
     name = CACHE + "merge_attn_output_inplace"
     assert reads(name, next(iter(READS)), "1, y, x, 2, 2") == 2

@@ -135,6 +135,16 @@ with R.dataflow():
     R.output(b, e)
 return (b, e)
 """
+CONSTANT_VIEW = """
+with R.dataflow():
+    a = R.reshape(R.const([1, 2, 3, 4], "float32"), (2, 2))
+    d = R.reshape(x, (2, 2))
+    f = R.add(d, d)
+    b = R.add(f, a)
+    e = R.sin(x)
+    R.output(b, e)
+return (b, e)
+"""
 FIELD = """
 with R.dataflow():
     a = R.add(x, x)
@@ -647,6 +657,7 @@ CASES = {
     "kept": ("FoldConstant", KEPT, "Operators on constants for which TVM"),
     "numbers": ("BindSymbolicVars", NUMBERS, "Numbers among the operands"),
     "constant": ("DataflowUseInplaceCalls", CONSTANT, "Constant in DataflowUseInplaceCalls"),
+    "constant view": ("DataflowUseInplaceCalls", CONSTANT_VIEW, "Constant in DataflowUseInplaceCalls"),
     "field": ("DataflowUseInplaceCalls", FIELD, "Field of a tuple in DataflowUse"),
     "weakened": ("CallTIRRewrite", WEAKENED, "StructInfo of an If"),
     "order": ("RemoveUnusedParameters", ORDER, "RemoveUnusedParameters: the order"),

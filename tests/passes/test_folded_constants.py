@@ -80,23 +80,50 @@ def test_kernels_run_on_constants_only(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(list(bindings(after["main"]))) == 1  # type: ignore[arg-type]  # it is a Relax function
 
 
-def test_a_kernel_without_operands_is_kept() -> None:
+@pytest.mark.parametrize(("lengths", "folded"), [("4", True), ("32, 32", True), ("32, 33", False)])
+def test_a_kernel_without_operands_is_folded_up_to_a_size(lengths: str, folded: bool) -> None:
+    text = f"""
+@R.function
+def main(x: R.Tensor(({lengths},), "float32")):
+    y = R.full(({lengths},), R.const(2, "float32"), "float32")
+    z = R.ones(({lengths},), "float32")
+    return (x, y, z)
+"""
+    lowered = rxe.apply_pass(rxe.normalize(rxe.parse(text)), "LegalizeOps")
+    after = rxe.apply_pass(lowered, "FoldConstant")
+    main = after["main"]
+    assert isinstance(main, e.Function)
+    left = [b.value.args[0].name for b in bindings(main) if type(b.value) is e.Call]
+    assert left == ([] if folded else ["full", "ones"])
+    assert (after is lowered) is not folded
+
+
+def test_two_results_of_a_kernel_without_operands_are_folded() -> None:
     text = f"""
 @I.ir_module
 class M:
     @T.prim_func(private=True)
-    def ones(a: T.Buffer((4,), "float32")):
-        for i in range(4):
-            with T.sblock("ones"):
-                v = T.axis.spatial(4, i)
+    def both(a: T.Buffer((SIZE,), "float32"), b: T.Buffer((SIZE,), "float32")):
+        for i in range(SIZE):
+            with T.sblock("both"):
+                v = T.axis.spatial(SIZE, i)
                 a[v] = T.float32(1)
+                b[v] = T.float32(2)
     @R.function
     def main(x: {FOUR}):
-        y = R.call_tir(M.ones, (), {FOUR})
-        return y
+        y = R.call_tir(M.both, (), [R.Tensor((SIZE,), "float32"), R.Tensor((SIZE,), "float32")])
+        z = y[1]
+        return z
 """
-    module = rxe.normalize(rxe.parse(text))
-    assert rxe.apply_pass(module, "FoldConstant") is module
+
+    for size in (4, 1025):  # TVM limits one result, not two
+        after = rxe.apply_pass(rxe.normalize(rxe.parse(text.replace("SIZE", str(size)))), "FoldConstant")
+        main = after["main"]
+        assert isinstance(main, e.Function)
+        value = next(iter(bindings(main))).value
+        assert isinstance(value, e.Tuple)
+        constants = [field for field in value.fields if isinstance(field, e.Constant)]
+        assert [c.data.tolist() for c in constants if c.data is not None] == [[1] * size, [2] * size]
 
 
 SHAPES = {

@@ -8,9 +8,11 @@ from collections.abc import Callable
 import relax_explorer as rxe
 from relax_explorer.core.arith.simplify import simplify
 from relax_explorer.core.build.module_editor import ModuleEditor
+from relax_explorer.core.check.effects import effects
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.attrs import Attrs
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.substitute import Substitution
 from relax_explorer.core.ir.walk import all_dims, bindings, map_operands
@@ -189,9 +191,18 @@ def with_folded_numbers(module: IRModule) -> IRModule:
 
 
 def with_made_constants(module: IRModule) -> IRModule:
-    """Constants that are bound are results of operators."""
+    """Constants that are bound, and views of constants, are results of operators."""
 
     def made(value: e.Expr) -> e.Expr:
+        if type(value) is e.Call and any(
+            type(leaf) is e.Constant for leaf in effects(module).of(value).shares
+        ):
+            info = value.struct_info
+            if isinstance(info, s.TensorStructInfo) and info.dims and info.dtype:
+                shape = e.ShapeExpr(info.dims, s.ShapeStructInfo(info.dims))
+                return e.Call(
+                    e.op_ref("relax.zeros"), (shape,), Attrs({"dtype": info.dtype}), struct_info=info
+                )
         if type(value) is not e.Constant or value.data is None:
             return value
         name = "logical_not" if value.data.dtype.kind == "b" else "negative"

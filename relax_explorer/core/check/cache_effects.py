@@ -1,4 +1,4 @@
-"""The builtins of TVM's runtime that change a cache or a tensor, although programs call them as pure functions.
+"""What builtins of TVM's runtime change: a cache or a tensor, although programs call them as pure functions, or nothing.
 
 Language models call them by `R.call_pure_packed`. TVM relies on the order of the bindings; here the effect is known by name.
 """
@@ -28,6 +28,13 @@ _CHANGES_FIRST = frozenset(
 )
 _MERGE = _CACHE + "merge_attn_output_inplace"
 """It changes two tensors, and reads a cache only to choose a kernel."""
+_READING = frozenset(
+    {
+        *["vm.builtin.shape_of", "vm.builtin.tensor_to_shape", "vm.builtin.multinomial_from_uniform"],
+        *["vm.builtin.sample_top_p_from_logits", "vm.builtin.sample_top_p_from_prob"],
+    }
+)
+"""They give new values, and keep and change nothing. Importers call the first two as if they were impure."""
 _CREATE = frozenset(
     {_CACHE + "create", "vm.builtin.paged_attention_kv_cache_create", "vm.builtin.rnn_state_create"}
 )
@@ -39,6 +46,11 @@ def changed(call: e.Call) -> tuple[e.Expr, ...]:
     if name == _MERGE:
         return args[1:3]
     return args[:1] if name in _CHANGES_FIRST else ()
+
+
+def only_reads(call: e.Call) -> bool:
+    """True if a builtin is called that reads its operands, and gives a value that shares no memory with them."""
+    return _callee(call)[0] in _READING
 
 
 def is_new(call: e.Call) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from relax_explorer.core.check.cache_effects import changed
+from relax_explorer.core.check.cache_effects import changed, only_reads
 from relax_explorer.core.check.call_graph import mentioned
 from relax_explorer.core.check.purity import is_impure
 from relax_explorer.core.ir import expr as e
@@ -106,7 +106,7 @@ class Effects:
                 return _with_cache(_operator(declared, call), call)
         elif type(op) is e.GlobalVar:
             return self._global(op.name, call)
-        elif type(op) is e.ExternFunc and op.name in _READING:
+        elif type(op) is e.ExternFunc and (op.name in _READING or only_reads(call)):
             return NONE
         arguments = tuple(leaves((op, *call.args)))
         if is_impure(call):

@@ -26,9 +26,7 @@ from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
 from relax_explorer.core.tir.stmt import PrimFunc
 
 SIZE_LIMIT = 1 << 20  # elements that a folded constant may have
-FILL_LIMIT = (
-    1024  # the same for operators without a tensor, such as zeros, which take less space in the program
-)
+FILL_LIMIT = 1024  # the same for calls without a tensor, such as zeros, which take less space in the program
 
 
 @function_pass("FoldConstant", has_profiles=True, requires=[NORMAL_FORM])
@@ -42,7 +40,7 @@ def fold_constant(
 
     Kernels are evaluated everywhere, operators in dataflow blocks only, unless `everywhere` is set. Readers of a constant read it
     directly, and so do operators whose operand is a variable of a written shape. Values of more than a million elements are not
-    folded, so that the program does not grow; those of operators without a tensor, such as zeros, up to 1024 elements. Values
+    folded, so that the program does not grow; those of calls without a tensor, such as zeros, up to 1024 elements. Values
     whose memory may be overwritten are not folded, unless the profile is `tvm`. A kernel that stops, or runs longer than 10 s,
     is kept.
     """
@@ -116,7 +114,7 @@ def _folded(call: e.Call, walk: Rewriter, operators: bool) -> e.Expr | None:
     """The value of a call on constants. Without `operators`, only kernels are evaluated."""
     if call.op is _CALL_TIR:
         args = call.args[1]
-        if type(args) is e.Tuple and args.fields and type(args.fields[0]) is e.Constant:  # hardly ever
+        if type(args) is e.Tuple and (not args.fields or type(args.fields[0]) is e.Constant):  # hardly ever
             return _kernel_value(call, walk.at)
         return None
     if not operators:
@@ -129,8 +127,8 @@ def _folded(call: e.Call, walk: Rewriter, operators: bool) -> e.Expr | None:
 
 
 def _kernel_value(call: e.Call, at: PassSite) -> e.Expr | None:
-    fields = call.args[1].fields if isinstance(call.args[1], e.Tuple) else ()
-    if not fields or not all([type(arg) is e.Constant for arg in fields]):
+    fields = call.args[1].fields if isinstance(call.args[1], e.Tuple) else None
+    if fields is None or not all([type(arg) is e.Constant for arg in fields]):
         return None
     callee, out = call.args[0], call.sinfo_args[0]
     kernel = at.module.functions.get(callee.name) if isinstance(callee, e.GlobalVar) else None
@@ -138,7 +136,7 @@ def _kernel_value(call: e.Call, at: PassSite) -> e.Expr | None:
     data = [arg.data for arg in fields if type(arg) is e.Constant]
     if not isinstance(kernel, PrimFunc) or len(call.args) != 2 or not all(map(_is_small, infos)):
         return None
-    if any(array is None for array in data):
+    if any(array is None for array in data) or (not data and _size(out) > FILL_LIMIT):
         return None
     try:
         results = kernel_results(kernel, data, out, call)
