@@ -228,3 +228,32 @@ def test_a_cast_that_merged_lengths_make_redundant_goes_at_once(profile: str) ->
     assert len(casts) == 2  # that of x, and the one that compares n with m
     x = np.ones((3, 3), "float32")
     assert str(rxe.run(after, "main", [x])) == str(rxe.run(module, "main", [x]))
+
+
+PRINTED = 'R.Tensor(dtype="float32", ndim=2)'
+
+
+@pytest.mark.parametrize("profile", ["spec", "tvm"])
+@pytest.mark.parametrize(
+    ("annotation", "casts"), [(None, 2), (PRINTED, 2), ("R.Tensor", 3), ('R.Tensor("float32")', 3)]
+)
+def test_an_annotation_that_told_what_the_value_told_hides_nothing(
+    annotation: str | None, casts: int, profile: str
+) -> None:
+    """Printed text annotates every binding. Only an annotation that hides something from the start goes on to hide it."""
+    text = f"""
+@R.function
+def main(x: R.Tensor("float32", ndim=2), y: R.Tensor):
+    n, m, k = T.int64(), T.int64(), T.int64()
+    with R.dataflow():
+        a = R.match_cast(x, R.Tensor((n, m), "float32"))
+        b = R.match_cast(a, R.Tensor((k, m), "float32"))
+        d = R.match_cast(y, R.Tensor((n, m), "float32"))
+        f{f": {annotation}" if annotation else ""} = R.add(b, d)
+        g = R.match_cast(f, R.Tensor((n, m), "float32"))
+        R.output(g)
+    return g
+"""
+    after = rxe.apply_pass(rxe.normalize(rxe.parse(text)), "CanonicalizeBindings", profile=profile)
+    assert after.script().count("R.match_cast(") == casts
+    assert " k = " not in after.script()

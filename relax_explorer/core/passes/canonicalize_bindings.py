@@ -48,7 +48,11 @@ def canonicalize(fn: e.Function, at: PassSite) -> e.Function:
 
 
 def _derived(fn: e.Function, at: PassSite) -> e.Function:
-    """The function whose StructInfo tells what follows from merged lengths: casts that compared them may be redundant now."""
+    """The function whose StructInfo tells what follows from merged lengths: casts that compared them may be redundant now.
+
+    An annotation that told what the value tells, as in printed text, hides nothing of it now.
+    """
+    fn = rewrite(fn, at, _without_plain_annotation)
     before = at.editor.done()
     if at.function not in before.functions:
         return fn
@@ -58,6 +62,12 @@ def _derived(fn: e.Function, at: PassSite) -> e.Function:
         return fn
     at.record_in_order(fn, new)
     return new
+
+
+def _without_plain_annotation(walk: Rewriter, binding: e.Binding) -> Answer:
+    if type(binding) is not e.VarBinding or binding.annotation is None:
+        return binding
+    return replace(binding, annotation=None) if binding.annotation == binding.value.struct_info else binding
 
 
 class _Copies:
