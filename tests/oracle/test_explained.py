@@ -145,6 +145,14 @@ with R.dataflow():
     R.output(b, e)
 return (b, e)
 """
+SLICED = """
+with R.dataflow():
+    i = R.astype(R.const([0], "int32"), "int64")
+    a = R.dynamic_strided_slice(x, i, i, i)
+    e = R.sin(x)
+    R.output(a, e)
+return (a, e)
+"""
 FIELD = """
 with R.dataflow():
     a = R.add(x, x)
@@ -658,6 +666,7 @@ CASES = {
     "numbers": ("BindSymbolicVars", NUMBERS, "Numbers among the operands"),
     "constant": ("DataflowUseInplaceCalls", CONSTANT, "Constant in DataflowUseInplaceCalls"),
     "constant view": ("DataflowUseInplaceCalls", CONSTANT_VIEW, "Constant in DataflowUseInplaceCalls"),
+    "sliced": ("FoldConstant", SLICED, "`dynamic_strided_slice` in FoldConstant"),
     "field": ("DataflowUseInplaceCalls", FIELD, "Field of a tuple in DataflowUse"),
     "weakened": ("CallTIRRewrite", WEAKENED, "StructInfo of an If"),
     "order": ("RemoveUnusedParameters", ORDER, "RemoveUnusedParameters: the order"),

@@ -219,6 +219,10 @@ return y
             {"a": 0, "t": 1, "u": 0},
         ),
         ('R.call_packed("my.f", a, ty_args=(R.Tensor((8,), "float32"),))', {"t": 0, "u": 1}),
+        (
+            'R.call_packed("relax.run.unique", a, ty_args=(R.Tensor((8,), "float32"),))',
+            {"a": 0, "t": 0, "u": 1},
+        ),
         ("R.cumsum(a)", {"a": 0, "t": 0, "u": 1}),
     ],
 )

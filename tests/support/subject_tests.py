@@ -22,6 +22,11 @@ def operands(value: e.Expr) -> tuple[e.Expr, ...]:
     return value.args if type(value) is e.Call else ()
 
 
+def is_dynamic_slice(value: e.Expr) -> bool:
+    """True for `dynamic_strided_slice`."""
+    return operator(value) == "relax.dynamic_strided_slice"
+
+
 def is_packed_filling(value: e.Expr) -> bool:
     """True for `call_dps_packed`."""
     return operator(value) == "relax.call_dps_packed"

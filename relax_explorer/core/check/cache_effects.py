@@ -30,11 +30,12 @@ _MERGE = _CACHE + "merge_attn_output_inplace"
 """It changes two tensors, and reads a cache only to choose a kernel."""
 _READING = frozenset(
     {
+        *["relax.run." + name for name in ("assert_op", "nonzero", "print", "shape_to_tensor", "unique")],
         *["vm.builtin.shape_of", "vm.builtin.tensor_to_shape", "vm.builtin.multinomial_from_uniform"],
         *["vm.builtin.sample_top_p_from_logits", "vm.builtin.sample_top_p_from_prob"],
     }
 )
-"""They give new values, and keep and change nothing. Importers call the first two as if they were impure."""
+"""They give new values, and keep and change nothing. The first ones run operators that have no kernel."""
 _CREATE = frozenset(
     {_CACHE + "create", "vm.builtin.paged_attention_kv_cache_create", "vm.builtin.rnn_state_create"}
 )

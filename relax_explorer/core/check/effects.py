@@ -36,7 +36,6 @@ class Effect:
 
 
 NONE = Effect()
-_READING = frozenset({"relax.run.print", "relax.run.assert_op"})  # lowered operators
 _EFFECTS: PerNode[Effects] = PerNode()
 
 
@@ -106,7 +105,7 @@ class Effects:
                 return _with_cache(_operator(declared, call), call)
         elif type(op) is e.GlobalVar:
             return self._global(op.name, call)
-        elif type(op) is e.ExternFunc and (op.name in _READING or only_reads(call)):
+        elif only_reads(call):
             return NONE
         arguments = tuple(leaves((op, *call.args)))
         if is_impure(call):

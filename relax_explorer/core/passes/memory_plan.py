@@ -14,6 +14,7 @@ from functools import reduce
 
 from relax_explorer.core.arith.bounds import bounds
 from relax_explorer.core.arith.form import CANONICAL
+from relax_explorer.core.check.cache_effects import only_reads
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
@@ -165,11 +166,12 @@ class _Lives:
 
     def _is_known(self, binding: e.Binding) -> bool:
         """True for a call that uses its operands only while it runs."""
-        op = binding.value.op if type(binding.value) is e.Call else None
+        call = binding.value
+        op = call.op if type(call) is e.Call else None
         if type(op) is e.GlobalVar:
             return isinstance(self.module.functions.get(op.name), PrimFunc)
-        if type(op) is e.ExternFunc:  # its result may use the memory of an operand
-            return binding.var is None or not facts(self.fn).users(binding.var)
+        if type(call) is e.Call and type(op) is e.ExternFunc:  # its result may use the memory of an operand
+            return only_reads(call) or binding.var is None or not facts(self.fn).users(binding.var)
         declared = find(op.name) if type(op) is e.OpRef else None
         return declared is not None and not declared.shares and not declared.writes
 
