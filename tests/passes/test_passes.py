@@ -861,3 +861,12 @@ def test_a_pass_records_what_it_replaced_and_dropped(name: str, changes: list[tu
     seen = [(item.before[0].var.name, [b.var.name for b in item.after]) for item in outcome.record.rewrites()]
     assert seen == changes
     assert {item.rule for item in outcome.record.rewrites()} == {name}
+
+
+@pytest.mark.parametrize("data", ["[1.0, 2.0]", str([0.5] * 400), str([*range(400)])])
+def test_calls_of_equal_constants_are_common_subexpressions(data: str) -> None:
+    """Importers write equal weights more than once, such as biases of zeros."""
+    same, other = (f'R.const({text}, "float32")' for text in (data, f"{data[:-1]}5]"))
+    body = f"a = R.exp({same})\nb = R.exp({same})\nd = R.exp({other})\nreturn (a, b, d)"
+    after = rxe.apply_pass(rxe.normalize(rxe.parse(function(body))), "EliminateCommonSubexpr")
+    assert [type(binding.value) for binding in bindings(after["main"])][:3] == [e.Call, e.Var, e.Call]

@@ -6,7 +6,6 @@ unknown to all passes), or for a result without it (a block that one side divide
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -18,7 +17,7 @@ from relax_explorer.core.program.module import IRModule
 from tests.support import subject_tests as subject
 from tests.support.annotations import strip_binding_annotations
 from tests.support.oracle import Answer, Applied, Handle, Oracle
-from tests.support.pass_agreement import asked
+from tests.support.pass_agreement import asked, readable
 from tests.support.pass_variants import Variant
 from tests.support.same_forms import (
     annotated_anew,
@@ -227,7 +226,7 @@ class Difference:
         options = {key: value for reason in about for key, value in reason.options.items()}
         is_same = before is self.given
         if not is_same:
-            before = _normal(_read_back(before.script()))
+            before = _normal(readable(before.script()))
         is_plain = is_same and not options
         ours = self.mine if is_plain else self._ours(before, options)
         answer = self.answer if is_same else self.oracle.apply(before.script(), [self.of.in_tvm])
@@ -261,7 +260,7 @@ class Difference:
         if handle is None and len(theirs.relax_functions) == len(theirs.functions):
             return False
         # There a declared purity is the same as none, and the regions of blocks may be left out.
-        equal = self.oracle.equal(mine.script(), handle or theirs.script())
+        equal = self.oracle.equal(readable(mine.script()), handle or theirs.script())
         return equal.ok and equal.get().mapped
 
     def _is_wrong(self) -> bool:
@@ -272,11 +271,6 @@ class Difference:
 def _normal(text: str) -> IRModule:
     module: IRModule = rxe.normalize(rxe.parse(text))
     return module
-
-
-def _read_back(text: str) -> str:
-    """A text without a part that TVM prints but does not read: types of `alloc_tensor`, which follow from its operands."""
-    return re.sub(r"(R\.builtin\.alloc_tensor\(.*), ty_args=\(R\.Tensor\(.*\),\)\)", r"\1)", text)
 
 
 def _chain(module: IRModule, changes: Iterable[Change]) -> IRModule:

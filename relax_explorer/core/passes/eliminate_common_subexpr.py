@@ -17,7 +17,7 @@ from relax_explorer.core.passes.liveness import killed
 from relax_explorer.core.passes.properties import CANONICAL_BINDINGS, NORMAL_FORM
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
 from relax_explorer.core.program.equal import structural_equal
-from relax_explorer.core.program.hash import Hasher
+from relax_explorer.core.program.hash import Hasher, data_digest
 
 
 @function_pass(
@@ -153,9 +153,9 @@ _VARS = frozenset((e.Var, e.DataflowVar))
 
 
 def _constant_key(expr: e.Constant) -> Any:
-    if expr.data is None or expr.data.size > 16:
-        return (e.Constant, expr.identity)
-    return (e.Constant, str(expr.data.dtype), expr.data.shape, expr.data.tobytes())
+    if expr.data is None:
+        return (e.Constant, expr.key)
+    return (e.Constant, str(expr.data.dtype), expr.data.shape, data_digest(expr.data))
 
 
 _HASHES: PerNode[int] = PerNode()

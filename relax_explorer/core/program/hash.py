@@ -6,14 +6,25 @@ from collections.abc import Callable
 from hashlib import blake2b
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.attrs import Attrs
 from relax_explorer.core.ir.dtype import DType
 from relax_explorer.core.ir.index_map import IndexMap
+from relax_explorer.core.ir.interned import PerNode
 from relax_explorer.core.ir.tensor_place import Sharding, VDevice
 from relax_explorer.core.program.module import IRModule
+
+_DIGESTS: PerNode[str] = PerNode()
+
+
+def data_digest(array: npt.NDArray[np.generic]) -> str:
+    """The hash of the bytes of an array that is never written, computed once."""
+    return _DIGESTS.of(array, lambda array: blake2b(array.tobytes(), digest_size=16).hexdigest())
 
 
 class _Texts(dict[object, str]):
@@ -154,12 +165,7 @@ class Hasher:
         if value.data is None:
             self.token("constant", value.key)
         else:
-            self.token(
-                "constant",
-                value.data.dtype,
-                value.data.shape,
-                blake2b(value.data.tobytes(), digest_size=8).hexdigest(),
-            )
+            self.token("constant", value.data.dtype, value.data.shape, data_digest(value.data))
 
     def _prim_value(self, value: e.PrimValue) -> None:
         param = self.scalars.get(value.value)
