@@ -153,6 +153,13 @@ with R.dataflow():
     R.output(a, e)
 return (a, e)
 """
+HUGE = """
+with R.dataflow():
+    a = R.broadcast_to(R.const([1], "int8"), (1048577,))
+    e = R.sin(x)
+    R.output(a, e)
+return (a, e)
+"""
 FIELD = """
 with R.dataflow():
     a = R.add(x, x)
@@ -667,6 +674,7 @@ CASES = {
     "constant": ("DataflowUseInplaceCalls", CONSTANT, "Constant in DataflowUseInplaceCalls"),
     "constant view": ("DataflowUseInplaceCalls", CONSTANT_VIEW, "Constant in DataflowUseInplaceCalls"),
     "sliced": ("FoldConstant", SLICED, "`dynamic_strided_slice` in FoldConstant"),
+    "huge": ("FoldConstant", HUGE, "Value of more than a million elements"),
     "field": ("DataflowUseInplaceCalls", FIELD, "Field of a tuple in DataflowUse"),
     "weakened": ("CallTIRRewrite", WEAKENED, "StructInfo of an If"),
     "order": ("RemoveUnusedParameters", ORDER, "RemoveUnusedParameters: the order"),

@@ -402,6 +402,7 @@ REASONS = [
     Reason("Device of an allocated tensor", PLACED, ours=without_devices, theirs=without_devices),
     Reason("Lengths of the result of a group in FuseOps", frozenset({"FuseOps", "FuseTIR"}), ours=with_short_lengths, theirs=with_short_lengths),
     Reason("Call of a closure with effects", LIFTING, ours=with_pure_closures),
+    Reason("Value of more than a million elements", frozenset({"FoldConstant"}), options={"profile": "tvm"}),
     Reason("Closure that a function returns", LIFTING, ours=with_opaque_closures, theirs=with_opaque_closures),
 ]  # fmt: skip
 """The rows that are recognised, narrow ones first."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from typing import Annotated, Any
 
@@ -25,7 +26,7 @@ from relax_explorer.core.passes.properties import NORMAL_FORM
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
 from relax_explorer.core.tir.stmt import PrimFunc
 
-SIZE_LIMIT = 1 << 20  # elements that a folded constant may have
+SIZE_LIMIT = 1 << 20  # elements that a folded constant may have, if the operands have fewer
 FILL_LIMIT = 1024  # the same for calls without a tensor, such as zeros, which take less space in the program
 
 
@@ -39,10 +40,10 @@ def fold_constant(
     """Replace pure operators and kernels on constants by their values, and drop bindings that nothing reads.
 
     Kernels are evaluated everywhere, operators in dataflow blocks only, unless `everywhere` is set. Readers of a constant read it
-    directly, and so do operators whose operand is a variable of a written shape. Values of more than a million elements are not
-    folded, so that the program does not grow; those of calls without a tensor, such as zeros, up to 1024 elements. Values
-    whose memory may be overwritten are not folded, unless the profile is `tvm`. A kernel that stops, or runs longer than 10 s,
-    is kept.
+    directly, and so do operators whose operand is a variable of a written shape. Values of more than a million elements that have
+    more than their operands are not folded, so that the program does not grow; those of calls without a tensor, such as zeros,
+    up to 1024 elements. Nor are values whose memory may be overwritten. The profile `tvm` folds both. A kernel that stops, or runs
+    longer than 10 s, is kept.
     """
 
     @cache
@@ -134,7 +135,7 @@ def _kernel_value(call: e.Call, at: PassSite) -> e.Expr | None:
     kernel = at.module.functions.get(callee.name) if isinstance(callee, e.GlobalVar) else None
     infos = out.fields if isinstance(out, s.TupleStructInfo) else (out,)
     data = [arg.data for arg in fields if type(arg) is e.Constant]
-    if not isinstance(kernel, PrimFunc) or len(call.args) != 2 or not all(map(_is_small, infos)):
+    if not isinstance(kernel, PrimFunc) or len(call.args) != 2 or not _may_stand(infos, fields, at):
         return None
     if any(array is None for array in data) or (not data and _size(out) > FILL_LIMIT):
         return None
@@ -174,10 +175,10 @@ def _operator_value(call: e.Call, walk: Rewriter) -> e.Expr | None:
     if any(value is None for value in values):
         return None
     info = call.struct_info
-    if not all(map(_is_small, _parts(info))):  # what is known of the operands may be new
+    if not _may_stand(_parts(info), call.args, walk.at):  # what is known of the operands may be new
         info = UNREPORTED.info(replace(call, struct_info=None))
     infos = _parts(info)
-    if not all(map(_is_small, infos)):
+    if not _may_stand(infos, call.args, walk.at):
         return None
     if not any(map(_has_tensor, call.args)) and sum(map(_size, infos)) > FILL_LIMIT:
         return None
@@ -243,8 +244,28 @@ def _has_tensor(arg: e.Expr) -> bool:
     return type(arg) is e.Constant or (type(arg) is e.Tuple and any(map(_has_tensor, arg.fields)))
 
 
+def _may_stand(infos: Sequence[s.StructInfo | None], operands: Sequence[e.Expr], at: PassSite) -> bool:
+    """True if tensors of known shapes and dtypes are so small, or so few, that they may stand in the program."""
+    if all(map(_is_small, infos)):
+        return True
+    if not all(map(_has_data, infos)):
+        return False
+    return at.as_tvm or sum(map(_size, infos)) <= sum(map(_elements, operands))
+
+
+def _elements(operand: e.Expr) -> int:
+    """The number of elements of the constants in an operand."""
+    if type(operand) is e.Tuple:
+        return sum(map(_elements, operand.fields))
+    return operand.data.size if type(operand) is e.Constant and operand.data is not None else 0
+
+
 def _is_small(info: s.StructInfo | None) -> bool:
     return isinstance(info, s.TensorStructInfo) and info.dtype is not None and -1 < _size(info) <= SIZE_LIMIT
+
+
+def _has_data(info: s.StructInfo | None) -> bool:
+    return isinstance(info, s.TensorStructInfo) and info.dtype is not None and _size(info) >= 0
 
 
 def _size(info: s.StructInfo | None) -> int:
