@@ -8,6 +8,10 @@ from types import FrameType
 import pytest
 
 import relax_explorer
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir.attrs import Attrs
+from relax_explorer.core.ir.node import replace
+from relax_explorer.core.program.module import IRModule
 from tests.perf.generate import renamed, transformer
 
 TEXT = """from tvm.script import ir as I
@@ -80,3 +84,30 @@ def _calls(bindings: int) -> int:
 
 def test_most_bindings_need_few_calls() -> None:
     assert _calls(680) - _calls(340) < 12 * 340
+
+
+def _attrs(a: int) -> list[tuple[str, object]]:
+    return [("a", a), ("b", Attrs({"c": 1, "d": a})), ("e", ("x", a))]
+
+
+def _reversed(attrs: list[tuple[str, object]]) -> Attrs:
+    return Attrs([(k, Attrs([*v.items()][::-1]) if isinstance(v, Attrs) else v) for k, v in attrs[::-1]])
+
+
+def test_the_order_of_attributes_does_not_count() -> None:
+    """TVM prints them by name, so passes that set them in another order give the same text."""
+    module = relax_explorer.parse(TEXT)
+    fn = module["main"]
+    assert isinstance(fn, e.Function)
+    of_functions = [
+        replace(fn, attrs=attrs) for attrs in (Attrs(_attrs(1)), _reversed(_attrs(1)), Attrs(_attrs(2)))
+    ]
+    of_modules = [
+        IRModule(module.functions, attrs)
+        for attrs in (Attrs(_attrs(1)), _reversed(_attrs(1)), Attrs(_attrs(2)))
+    ]
+    for one, two, other in (of_functions, of_modules):
+        assert relax_explorer.structural_equal(one, two)
+        assert relax_explorer.structural_hash(one) == relax_explorer.structural_hash(two)
+        assert not relax_explorer.structural_equal(one, other)
+        assert relax_explorer.structural_hash(one) != relax_explorer.structural_hash(other)

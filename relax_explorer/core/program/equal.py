@@ -8,6 +8,7 @@ from typing import Any
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.attrs import Attrs
 from relax_explorer.core.ir.index_map import IndexMap
 from relax_explorer.core.ir.node import collector_at_rest
 from relax_explorer.core.ir.walk import operands
@@ -47,7 +48,7 @@ class _Comparer:
     def modules(self, a: IRModule, b: IRModule) -> bool:
         if (
             set(a.functions) != set(b.functions)
-            or a.attrs is not b.attrs
+            or not _Comparer(self.map_free_vars)._attrs(a.attrs, b.attrs)
             or a.global_infos is not b.global_infos
         ):
             return False
@@ -207,7 +208,7 @@ class _Comparer:
     def _attrs(self, a: Any, b: Any) -> bool:
         if a is b:
             return True
-        if list(a) != list(b):
+        if a.keys() != b.keys():  # their order does not count
             return False
         return all(self._constant(value, b[name]) for name, value in a.items())
 
@@ -218,6 +219,8 @@ class _Comparer:
             return len(a) == len(b) and all(map(self._constant, a, b))
         if isinstance(a, s.StructInfo) and isinstance(b, s.StructInfo):
             return self.info(a, b)
+        if isinstance(a, Attrs) and isinstance(b, Attrs):
+            return self._attrs(a, b)
         if isinstance(a, IndexMap) and isinstance(b, IndexMap):
             if len(a.names) != len(b.names) or not self._constant(a.results, b.results):
                 return False

@@ -98,7 +98,9 @@ class Hasher:
         if isinstance(part, s.StructInfo):
             self._info(part)
         elif isinstance(part, Attrs):
-            self.all([item for pair in part.items() for item in pair])
+            self.all(
+                [item for name in sorted(part) for item in (name, part[name])]
+            )  # the order does not count
         elif isinstance(part, p.PrimExpr):
             self._prims(part)
         elif type(part) is e.OpRef:
