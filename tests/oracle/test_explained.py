@@ -160,6 +160,45 @@ with R.dataflow():
     R.output(a, e)
 return (a, e)
 """
+EXTENTS = """
+with R.dataflow():
+    b = R.zeros(R.shape([8 + n, 3]), "float32")
+    d = R.exp(b)
+    e = R.sin(x)
+    R.output(d, e)
+return (d, e)
+"""
+HELD_SHAPE = """
+o = R.call_pure_packed("f", x, ty_args=R.Shape(ndim=2))
+with R.dataflow():
+    a = R.zeros(o, "float32")
+    e = R.sin(x)
+    R.output(a, e)
+return (a, e)
+"""
+TOLD = """
+@R.function(private=True)
+def f(x: R.Tensor(("n",), "float32"), k: T.int64) -> R.Tensor(("k", "n"), "float32"):
+    n = T.int64()
+    z = R.full(R.shape([k, n]), R.const(2, "float32"))
+    y = R.sin(z)
+    return y
+@R.function
+def main(x: R.Tensor(("n",), "float32"), m: T.int64):
+    cls = Module
+    a = cls.f(x, m)
+    return a
+"""
+BOTH_FIELDS = """
+with R.dataflow():
+    t = R.split(R.exp(x), 2)
+    a = t[0]
+    b = t[1]
+    d = R.add(a, b)
+    e = R.sin(d)
+    R.output(t, e)
+return (t, e)
+"""
 FIELD = """
 with R.dataflow():
     a = R.add(x, x)
@@ -673,7 +712,11 @@ CASES = {
     "numbers": ("BindSymbolicVars", NUMBERS, "Numbers among the operands"),
     "constant": ("DataflowUseInplaceCalls", CONSTANT, "Constant in DataflowUseInplaceCalls"),
     "constant view": ("DataflowUseInplaceCalls", CONSTANT_VIEW, "Constant in DataflowUseInplaceCalls"),
-    "sliced": ("FoldConstant", SLICED, "`dynamic_strided_slice` in FoldConstant"),
+    "sliced": ("FoldConstant", SLICED, "Operators that FoldConstant begins to legalize"),
+    "extents": ("FastMathTransform", EXTENTS, "Extents of loops"),
+    "held shape": ("FoldConstant", HELD_SHAPE, "Operators that FoldConstant begins to legalize"),
+    "told": ("RemovePurityChecking", TOLD, "Lengths that scalar parameters tell"),
+    "both fields": ("DataflowUseInplaceCalls", BOTH_FIELDS, "Field of a tuple in DataflowUse"),
     "huge": ("FoldConstant", HUGE, "Value of more than a million elements"),
     "field": ("DataflowUseInplaceCalls", FIELD, "Field of a tuple in DataflowUse"),
     "weakened": ("CallTIRRewrite", WEAKENED, "StructInfo of an If"),
@@ -717,12 +760,14 @@ IMPURE = ("overwritten", "passed")
 WRONG = [
     ("hinted", "R.add(", "R.multiply("),
     ("written view", "T.sin(", "T.cos("),
+    ("told", "T.sin(", "T.cos("),
     *(
         (kind, "R.sin(", "R.cos(")
         for kind in CASES
         if kind
         not in (
             "written view",
+            "told",
             "unread",
             "neighbours",
             "checked",

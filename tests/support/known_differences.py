@@ -27,11 +27,13 @@ from tests.support.same_forms import (
     with_direct_constants,
     with_folded_numbers,
     with_made_constants,
+    with_made_fields,
     with_names_for_symbols,
     with_names_of_regions,
     with_names_of_symbols,
     with_opaque_closures,
     with_own_lengths,
+    with_plain_extents,
     with_pure_closures,
     with_sorted_lengths,
     with_sorted_shapes,
@@ -119,6 +121,7 @@ DERIVING = frozenset(
         *("ToNonDataflow", "ToMixedPrecision"),
     }
 )
+MAKING = frozenset({"FastMathTransform", "DataflowUseInplaceCalls"})
 DEAD = CLEANING | PATTERNS | {"DeadCodeElimination", "FoldConstant", "MergeCompositeFunctions", "RunCodegen"}
 
 
@@ -311,7 +314,7 @@ REASONS = [
     Reason("Length of the function in the type", frozenset({"BindSymbolicVars"}), ours=derived, theirs=derived),
     Reason("`repeat` of all elements in ConvertLayout", frozenset({"ConvertLayout"}), program=without(subject.is_whole_repeat)),
     Reason("Blocks of an inlined function", frozenset({"InlinePrivateFunctions"}), ours=without_blocks, theirs=without_blocks),
-    Reason("`dynamic_strided_slice` in FoldConstant", frozenset({"FoldConstant"}), program=without(subject.is_dynamic_slice), is_wrong=True),
+    Reason("Operators that FoldConstant begins to legalize", frozenset({"FoldConstant"}), program=without(subject.is_dynamic_slice), is_wrong=True),
     Reason("Rounding", frozenset({"FoldConstant"}), ours=with_rounded_constants, theirs=with_rounded_constants),
     Reason("InlinePrivateFunctions of a function with lengths", frozenset({"InlinePrivateFunctions"}), unannotated=True),
     Reason("InlinePrivateFunctions of a function with lengths", frozenset({"InlinePrivateFunctions"}), ill_formed=True),
@@ -366,6 +369,10 @@ REASONS = [
     Reason("Product of two products in AdjustMatmulOrder", frozenset({"AdjustMatmulOrder"}), program=without_products_of_products),
     Reason("Operand of a function in DataflowUse", frozenset({"DataflowUseInplaceCalls"}), program=without(subject.is_module_call, False)),
     Reason("Field of a tuple in DataflowUse", frozenset({"DataflowUseInplaceCalls"}), program=without(subject.is_tuple, False)),
+    Reason("Field of a tuple in DataflowUse", frozenset({"DataflowUseInplaceCalls"}), program=with_made_fields),
+    Reason("Extents of loops", MAKING, ours=with_plain_extents, theirs=with_plain_extents),
+    Reason("Lengths that scalar parameters tell", frozenset({"RemovePurityChecking"}), ours=derived, theirs=derived),
+    Reason("Operators that FoldConstant begins to legalize", frozenset({"FoldConstant"}), program=without(subject.reads_held_shape)),
     Reason("Attention with a bias or a mask", frozenset({"ToMixedPrecision"}), program=without(subject.is_attention, False)),
     Reason("Products of integers or float64", frozenset({"ToMixedPrecision"}), program=without(subject.is_other_product, False)),
     Reason("Products of float16 tensors", frozenset({"ToMixedPrecision"}), program=without(subject.is_ready_product, False)),

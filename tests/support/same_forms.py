@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import reduce
 
 import relax_explorer as rxe
 from relax_explorer.core.arith.simplify import simplify
@@ -19,6 +20,7 @@ from relax_explorer.core.ir.walk import all_dims, bindings, map_operands
 from relax_explorer.core.passes.contract import PassSite
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
 from relax_explorer.core.program.module import IRModule
+from relax_explorer.core.tir.mutator import Mutator
 from relax_explorer.core.tir.stmt import PrimFunc
 from tests.support.annotations import strip_binding_annotations
 from tests.support.subject_tests import operands, operator
@@ -190,6 +192,29 @@ def with_folded_numbers(module: IRModule) -> IRModule:
     return _each_value(module, folded)
 
 
+class _Sums(Mutator):
+    """Simplifies sums of integers, with the terms in the order of their texts."""
+
+    def expr(self, expr: p.PrimExpr) -> p.PrimExpr:
+        new = super().expr(expr)
+        if not isinstance(new, p.Add) or new.dtype.kind != "int":
+            return new
+        return reduce(p.Add, sorted(_terms(simplify(new)), key=str))
+
+
+def _terms(expr: p.PrimExpr) -> list[p.PrimExpr]:
+    return [*_terms(expr.a), *_terms(expr.b)] if isinstance(expr, p.Add) else [expr]
+
+
+def with_plain_extents(module: IRModule) -> IRModule:
+    """Sums in kernels, such as extents of loops, have their terms in one order."""
+    editor = ModuleEditor(module)
+    for name, fn in module.functions.items():
+        if isinstance(fn, PrimFunc):
+            editor.replace(name, _Sums().function(fn))
+    return editor.done()
+
+
 def with_made_constants(module: IRModule) -> IRModule:
     """Constants that are bound, and views of constants, are results of operators."""
 
@@ -209,6 +234,18 @@ def with_made_constants(module: IRModule) -> IRModule:
         return e.Call(e.op_ref(f"relax.{name}"), (value,), struct_info=value.struct_info)
 
     return _each_value(module, made)
+
+
+def with_made_fields(module: IRModule) -> IRModule:
+    """Fields of tuples are read by an operator, so that their variables have memory of their own."""
+
+    def made(value: e.Expr) -> e.Expr:
+        if type(value) is not e.TupleGetItem:
+            return value
+        return e.Call(e.op_ref("relax.negative"), (value,), struct_info=value.struct_info)
+
+    new: IRModule = rxe.normalize(_each_value(module, made))
+    return new
 
 
 def with_direct_constants(module: IRModule) -> IRModule:

@@ -27,6 +27,16 @@ def is_dynamic_slice(value: e.Expr) -> bool:
     return operator(value) == "relax.dynamic_strided_slice"
 
 
+def reads_held_shape(value: e.Expr) -> bool:
+    """True for the call of an operator that takes its shape from a variable."""
+    shapes = [
+        arg
+        for arg in operands(value)
+        if isinstance(arg, e.Var) and isinstance(arg.struct_info, s.ShapeStructInfo)
+    ]
+    return bool(operator(value)) and bool(shapes)
+
+
 def is_packed_filling(value: e.Expr) -> bool:
     """True for `call_dps_packed`."""
     return operator(value) == "relax.call_dps_packed"
