@@ -184,6 +184,12 @@ def test_who_passes_ops_and_explain() -> None:
     ]
     assert "DeadCodeElimination" in rxe_cli("passes").stdout
     assert "EliminateCommonSubexpr" not in rxe_cli("passes", "--changing", MLP).stdout
+    assert rxe_cli("passes", "FuseOps").stdout == rxe_cli("explain", "FuseOps").stdout
+    row = json.loads(rxe_cli("passes", "FuseOps", "--format", "json").stdout)["passes"]
+    assert [pass_["name"] for pass_ in row] == ["FuseOps"]
+    assert "did you mean FuseOps" in rxe_cli("passes", "FuseOp").stderr
+    for option in (("--missing",), ("--changing", MLP), ("--explain", "LegalizeOps")):
+        assert "not both" in rxe_cli("passes", "FuseOps", *option).stderr
     assert len(json.loads(rxe_cli("ops", "--format", "json").stdout)["operators"]) == len(rxe.ops.names())
     assert "inner" in rxe_cli("explain", "RX0203").stdout
     assert "Matrix product" in rxe_cli("explain", "matmul").stdout

@@ -54,6 +54,7 @@ REFUSED = {
         ("RX0109", "RX0213", "RX0111", "RX0203", "RX0155"),
         "BindSymbolicVars with values that contradict",
     ),
+    "Gradient": (("RX0409",), "Gradient of calls of functions and PrimFuncs"),
     **dict.fromkeys(
         ("BindParams", "DecomposeOpsForInference", "DecomposeOpsForTraining"),
         (("RX0404",), "BindParams, Decompose"),

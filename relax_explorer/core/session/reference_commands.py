@@ -7,8 +7,9 @@ from relax_explorer.core.session.command_types import Argument, Command
 
 PASS_LIST = Command(
     "passes",
-    "List the passes and pipelines.",
+    "List the passes and pipelines, or tell all about one pass.",
     (
+        Argument("subject", "tell all about this pass", required=False, metavar="[PASS]"),
         Argument("--changing", "list only passes that would change this file", "source", metavar="INPUT"),
         Argument(
             "--explain", "tell what the order of these passes lacks, without a program", metavar="A,B,C"
@@ -18,6 +19,7 @@ PASS_LIST = Command(
     ),
     (
         "relax-explorer passes",
+        "relax-explorer passes FuseOps",
         "relax-explorer passes --changing model.py",
         "relax-explorer passes --explain LambdaLift,LegalizeOps,VMShapeLower",
     ),

@@ -271,10 +271,14 @@ def find(
     return find_in(chosen(open_session(input, passes), stage), input, pattern, func, format)
 
 
-def passes(changing: str | None, explain: str | None, missing: bool, format: str) -> int:
-    """List passes, or explain an order of them."""
-    from relax_explorer.ui.cli.tables import print_passes
+def passes(subject: str | None, changing: str | None, explain: str | None, missing: bool, format: str) -> int:
+    """List passes, explain one, or explain an order of them."""
+    from relax_explorer.ui.cli.tables import print_pass, print_passes
 
+    if subject is not None:
+        if changing is not None or explain is not None or missing:
+            raise click.UsageError("name a pass, or give an option that lists some: not both")
+        return print_pass(subject, format)
     if explain is not None or missing:
         from relax_explorer.ui.cli import phase_output
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import click
+
 from relax_explorer.core import ops, passes
 from relax_explorer.core.ops.kit import page
 from relax_explorer.core.ops.kit.decl import Fusion, Op
@@ -11,6 +13,7 @@ from relax_explorer.core.passes.pipeline import normalized
 from relax_explorer.core.passes.speculation import verdicts
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.ui.cli import output
+from relax_explorer.ui.cli.explain import explain
 
 
 def print_passes(module: IRModule | None, style: str) -> None:
@@ -34,6 +37,18 @@ def print_passes(module: IRModule | None, style: str) -> None:
         output.say("\nPipelines:")
         for name, parts in passes.PIPELINES.items():
             output.say(f"{name:<24} {','.join(parts)}")
+
+
+def print_pass(name: str, style: str) -> int:
+    """Print the page of a pass, or its row as JSON. An unknown name is refused, with similar names as a hint."""
+    try:
+        found = passes.get(name)
+    except KeyError as error:
+        raise click.UsageError(str(error.args[0])) from None
+    if style == "json":
+        output.say(output.document("passes", {"passes": [_pass_row(found)], "pipelines": {}}))
+        return output.OK
+    return explain(found.name)
 
 
 def _pass_row(pass_: Pass) -> dict[str, object]:
