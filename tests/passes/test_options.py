@@ -43,6 +43,51 @@ def test_what_cannot_be_meant_is_refused(text: str) -> None:
     assert caught.value.diagnostics[0].help
 
 
+@pytest.mark.parametrize(
+    "text", ['LegalizeOps{skip="matmul"}', " LegalizeOps { skip = matmul } ", 'LegalizeOps{skip=["matmul"]},']
+)
+def test_one_pass_reads_the_options_in_its_text(text: str) -> None:
+    module = rxe.normalize(rxe.parse(PROGRAM))
+    expected = rxe.apply_pass(module, "LegalizeOps", skip="matmul")
+    assert "R.matmul(x, x" in expected.script()
+    assert rxe.apply_pass(module, text).script() == expected.script()
+    assert rxe.apply_pass(module, text).script() == rxe.run_pipeline(module, text).script()
+
+
+def test_options_in_the_text_stand_beside_those_that_are_given() -> None:
+    body = "    with R.dataflow():\n        y = R.matmul(x, x)\n        R.output(y)\n    return y\n"
+    module = rxe.normalize(rxe.parse(PROGRAM.partition("    y")[0] + body))
+    texts = [
+        rxe.apply_pass(module, "ToMixedPrecision{out_dtype=float16}", fp16_input_names="x"),
+        rxe.apply_pass(module, "ToMixedPrecision{fp16_input_names=x}", out_dtype="float16"),
+        rxe.apply_pass(module, "ToMixedPrecision", out_dtype="float16", fp16_input_names="x"),
+        rxe.run_pipeline(module, "ToMixedPrecision{out_dtype=float16,fp16_input_names=x}"),
+    ]
+    assert len({text.script() for text in texts}) == 1
+    assert 'out_dtype="float16"' in texts[0].script()
+    assert 'x: R.Tensor((2, 2), dtype="float16")' in texts[0].script()
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "code"),
+    [
+        ("LegalizeOps{skip=add}", {"skip": "add"}, "RX0404"), ("LegalizeOps{skip=add}", {"skip": "matmul"}, "RX0404"),
+        ("LegalizeOps{other=1}", {}, "RX0404"), ("LegalizeOps{skip=add}", {"other": 1}, "RX0404"), ("LegalizeOps{", {}, "RX0404"),
+        ("LegalizeOps{skip=3}", {}, "RX0404"), ("LegalizeOps{skip=add}}", {}, "RX0404"), ("LegalizeOps}", {}, "RX0404"),
+        ("LegalizeOp{skip=add}", {}, "RX0401"), ("", {}, "RX0401"), ("{skip=add}", {}, "RX0401"),
+        ("LegalizeOps{skip=add},ToNonDataflow", {}, "RX0401"), ("LegalizeOps,ToNonDataflow", {}, "RX0401"),
+        ("default", {}, "RX0401"), ('default{profile="tvm"}', {}, "RX0401"),
+    ],
+)  # fmt: skip
+def test_one_pass_refuses_options_without_a_clear_meaning(
+    text: str, options: dict[str, object], code: str
+) -> None:
+    with pytest.raises(Failure) as caught:
+        rxe.apply_pass(rxe.normalize(rxe.parse(PROGRAM)), text, **options)
+    assert caught.value.diagnostics[0].code.id == code
+    assert caught.value.diagnostics[0].help
+
+
 def test_a_skipped_operator_exists() -> None:
     with pytest.raises(Failure, match="not an operator"):
         rxe.apply_pass(rxe.parse(PROGRAM), "LegalizeOps", skip="relax.matmull")

@@ -379,9 +379,25 @@ def _lost(step: Step, loss: Loss) -> Diagnostic:
 def apply_pass(module: IRModule, name: str, **options: Any) -> IRModule:
     """The module after one pass. A module not in normal form is normalized first.
 
-    Raises Failure for an unknown pass or option, for a module with inference errors, or for a broken contract of the pass.
+    Options stand in the text, as in a pipeline (`FuseOps{fuse_opt_level=0}`), or are keyword arguments. Raises Failure for an
+    unknown pass or option, for an option that is given in both ways, for several passes, for a module with inference errors, or
+    for a broken contract of the pass.
     """
-    return _result(module, [Step(_step(name).of, options)], True, False)
+    return _result(module, [_one_step(name, options)], True, False)
+
+
+def _one_step(text: str, options: dict[str, Any]) -> Step:
+    """The step of one pass, with options in its text and others beside it."""
+    parts = _split(text)
+    name = text.partition("{")[0].strip()
+    if len(parts) > 1 or name in registry.PIPELINES:
+        problem = f"{text[:80]!r} is {'a pipeline' if len(parts) < 2 else 'more than one pass'}"
+        raise Failure(Diagnostic(codes.UNKNOWN_PASS, problem, help="run_pipeline runs several passes"))
+    step = _step(parts[0] if parts else text)
+    twice = sorted(step.options.keys() & options.keys())
+    if twice:
+        raise _bad_option(f"option {twice[0]!r} of {step.of.name} is given twice")
+    return Step(step.of, {**step.options, **options})
 
 
 @collector_at_rest()
