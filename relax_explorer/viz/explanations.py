@@ -13,6 +13,7 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ops.kit import page
 from relax_explorer.core.ops.kit.decl import Op, Parameter
 from relax_explorer.core.passes.contract import Pass
+from relax_explorer.core.passes.examples import changed_text, example
 from relax_explorer.core.passes.pass_order import required_passes
 
 NOTATION = "f32[n,4] is a tensor of dtype and lengths, f32[?,?] one of unknown lengths, (n,4) a shape or tuple, 2 a scalar"
@@ -140,4 +141,16 @@ def _pass(pass_: Pass) -> str:
         parts.append(
             "Passes that run before it:\n" + "\n".join(f"  {' or '.join(names)}" for names in earlier)
         )
+    shown = example(pass_)
+    if shown is not None:
+        before = shown.before
+        after = shown.after(before)
+        title = f"Example of {shown.step}" if shown.step.options else "Example"
+        parts += [f"{title}, before:", _code_lines(changed_text(before, after))]
+        parts += ["After:", _code_lines(changed_text(after, before))]
     return "\n\n".join(parts)
+
+
+def _code_lines(text: str) -> str:
+    """Lines of a program, indented so that they are not joined to paragraphs."""
+    return "\n".join([f"    {line}".rstrip() for line in text.strip().splitlines()])

@@ -244,6 +244,7 @@ class Pass:
     kept_with: Mapping[str, Property] = field(
         default_factory=dict
     )  # of `invalidates`, what stays with an option
+    example: str = ""  # a program that it changes; `examples.md` has those of our passes
 
     def breaks(self, options: Mapping[str, Any]) -> set[Property]:
         """The properties that the pass may break if it runs with these options."""
@@ -445,10 +446,12 @@ def _is_as_pure(new: Function, old: Function) -> bool:
 
 
 def function_pass(
-    name: str, *, has_profiles: bool = False, **contract: Sequence[Property]
+    name: str, *, has_profiles: bool = False, example: str = "", **contract: Sequence[Property]
 ) -> Callable[[Callable[..., Function]], Pass]:
     """Declare a pass that changes one Relax function at a time. What it needs, it also requires."""
-    return lambda run: Pass(name, run, False, **_contract(contract), has_profiles=has_profiles)
+    return lambda run: Pass(
+        name, run, False, **_contract(contract), has_profiles=has_profiles, example=example
+    )
 
 
 def module_pass(
@@ -456,11 +459,13 @@ def module_pass(
     *,
     has_profiles: bool = False,
     kept_with: Mapping[str, Property] | None = None,
+    example: str = "",
     **contract: Sequence[Property],
 ) -> Callable[[Callable[..., IRModule]], Pass]:
     """Declare a pass that changes the module as a whole."""
+    kept = kept_with or {}
     return lambda run: Pass(
-        name, run, True, **_contract(contract), has_profiles=has_profiles, kept_with=kept_with or {}
+        name, run, True, **_contract(contract), has_profiles=has_profiles, kept_with=kept, example=example
     )
 
 

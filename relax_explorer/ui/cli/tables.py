@@ -8,6 +8,7 @@ from relax_explorer.core import ops, passes
 from relax_explorer.core.ops.kit import page
 from relax_explorer.core.ops.kit.decl import Fusion, Op
 from relax_explorer.core.passes.contract import Pass
+from relax_explorer.core.passes.examples import example
 from relax_explorer.core.passes.pass_order import required_passes
 from relax_explorer.core.passes.pipeline import normalized
 from relax_explorer.core.passes.speculation import verdicts
@@ -46,9 +47,18 @@ def print_pass(name: str, style: str) -> int:
     except KeyError as error:
         raise click.UsageError(str(error.args[0])) from None
     if style == "json":
-        output.say(output.document("passes", {"passes": [_pass_row(found)], "pipelines": {}}))
+        row = {**_pass_row(found), "example": _example(found)}
+        output.say(output.document("passes", {"passes": [row], "pipelines": {}}))
         return output.OK
     return explain(found.name)
+
+
+def _example(of: Pass) -> dict[str, str] | None:
+    shown = example(of)
+    if shown is None:
+        return None
+    before = shown.before
+    return {"step": str(shown.step), "before": before.script(), "after": shown.after(before).script()}
 
 
 def _pass_row(pass_: Pass) -> dict[str, object]:

@@ -71,7 +71,8 @@ def _joined(lines: list[str]) -> list[str]:
 
 
 def _wrapped(line: str, width: int) -> list[str]:
-    """A line cut at words; what follows stands below its text."""
+    """A line cut at words; what follows stands below its text, and that of a program deeper."""
     hit = _INDENT.match(line)
-    inner = " " * min(len(hit[0]) if hit is not None else 0, width // 3)
+    deeper = 4 if line.startswith("    ") else 0
+    inner = " " * min(len(hit[0]) + deeper if hit is not None else 0, width // 3)
     return wrap(line, width, subsequent_indent=inner) or [""]
