@@ -8,7 +8,7 @@ from difflib import get_close_matches
 
 from relax_explorer.core import ops, passes
 from relax_explorer.core.codes import CODES
-from relax_explorer.core.diagnostics import Code, Severity
+from relax_explorer.core.diagnostics import Code, Failure, Severity
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ops.kit import page
 from relax_explorer.core.ops.kit.decl import Op, Parameter
@@ -141,14 +141,25 @@ def _pass(pass_: Pass) -> str:
         parts.append(
             "Passes that run before it:\n" + "\n".join(f"  {' or '.join(names)}" for names in earlier)
         )
+    parts += _example(pass_)
+    return "\n\n".join(parts)
+
+
+def _example(pass_: Pass) -> list[str]:
+    """The example of a pass. A third party's may be wrong: then the reason takes its place."""
     shown = example(pass_)
-    if shown is not None:
+    if shown is None:
+        return []
+    title = f"Example of {shown.step}" if shown.step.options else "Example"
+    try:
         before = shown.before
         after = shown.after(before)
-        title = f"Example of {shown.step}" if shown.step.options else "Example"
-        parts += [f"{title}, before:", _code_lines(changed_text(before, after))]
-        parts += ["After:", _code_lines(changed_text(after, before))]
-    return "\n\n".join(parts)
+    except Failure as failure:
+        return [f"{title}: it fails with {failure.diagnostics[0].code.id}, {failure.diagnostics[0].message}"]
+    return [
+        *(f"{title}, before:", _code_lines(changed_text(before, after))),
+        *("After:", _code_lines(changed_text(after, before))),
+    ]
 
 
 def _code_lines(text: str) -> str:

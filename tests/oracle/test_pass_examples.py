@@ -14,7 +14,7 @@ from tests.support.pass_variants import Variant
 OWN = frozenset(  # TVM does not have them, or reads their options in another form
     [
         *("BindParams", "ElideChecks", "EliminateShapeChecks", "LowerWildcards", "ReplaceModule", "SimplifyShapes", "SpecializeShapes"),
-        *("FuseOpsByPattern", "Gradient", "UpdateParamType", "UpdateVDevice"),
+        *("FuseOpsByPattern", "UpdateParamType", "UpdateVDevice"),
     ]
 )  # fmt: skip
 KERNELS = frozenset(["DispatchSampling", "DispatchSortScan", "LegalizeOps", "Normalize"])

@@ -22,6 +22,9 @@ def test_a_pass_changes_its_example(name: str) -> None:
     before = shown.before
     after = shown.after(before)
     assert after is not before
+    assert (rxe.normalize(before) is before) is (name != "Normalize")
+    wrong = [problem.code.id for problem in rxe.check(before)]
+    assert wrong == (["RX0108"] if name == "NormalizeGlobalVar" else []), "it repairs this"
     profile = "tvm" if name == "RunCodegen" else "spec"  # a packed function that fills memory is not pure
     assert rxe.well_formed(after, profile=profile), rxe.check(after)[0]
     assert "pass\n" not in (text := changed_text(before, after) + changed_text(after, before))
@@ -43,6 +46,7 @@ def test_kernels_are_cut_and_what_stays_is_left_out() -> None:
     assert after.count("def ") == 2
     assert after.count("    ...\n") == 1
     assert "T.axis" not in page
+    assert page_of("AnnotateTIROpPattern").count('"op_pattern": ') == 2
     assert "Example of BindSymbolicVars{binding_map='n=2'}, before:" in page_of("BindSymbolicVars")
 
 
@@ -54,3 +58,14 @@ def test_a_pass_from_elsewhere_brings_its_own_example(monkeypatch: pytest.Monkey
     assert "R.dataflow" in changed_text(shown.before, shown.after(shown.before))
     assert "R.dataflow" not in changed_text(shown.after(shown.before), shown.before)
     assert example(Pass("Other", mine.run, False)) is None
+
+
+@pytest.mark.parametrize(("text", "code"), [("@R.function\ndef main(:\n", "RX0005"), ("a = b", "RX")])
+def test_an_example_that_fails_leaves_its_reason_on_the_page(text: str, code: str) -> None:
+    mine = Pass("Mine", passes.get("ToNonDataflow").run, False, example=text)
+    passes.register(mine)
+    try:
+        page = page_of("Mine")
+    finally:
+        passes.unregister("Mine")
+    assert f"Example: it fails with {code}" in page

@@ -61,7 +61,7 @@ def _cases() -> tuple[tuple[str, str], ...]:
 
 
 def changed_text(module: IRModule, other: IRModule) -> str:
-    """The functions of a module that `other` has not, or all Relax functions, as text. PrimFuncs are cut behind their signature."""
+    """The functions of a module that `other` has not, or all Relax functions, as text. Bodies of PrimFuncs are cut."""
     new = {name: fn for name, fn in module.functions.items() if other.functions.get(name) is not fn}
     new = new or {**module.relax_functions}
     return "\n".join(_cut(module.having(new).script(), {n for n, fn in new.items() if type(fn) is PrimFunc}))
@@ -73,11 +73,13 @@ def _cut(text: str, kernels: set[str]) -> Iterator[str]:
     is_cut = False
     for line in lines:
         line = line.removeprefix("    ")
-        if line.startswith(("@", "def ", "I.")) or (line and not line.startswith(" ")):
+        if is_cut and line and not line.startswith(" "):
+            yield "    ...\n"
             is_cut = False
-        if not is_cut:
+        if not is_cut or line.startswith("    T.func_attr("):
             yield line
         name = re.match(r"def (\w+)\(", line)
         if name is not None and name[1] in kernels:
-            yield "    ...\n"
             is_cut = True
+    if is_cut:
+        yield "    ..."
