@@ -23,8 +23,7 @@ def test_a_pass_changes_its_example(name: str) -> None:
     after = shown.after(before)
     assert after is not before
     assert (rxe.normalize(before) is before) is (name != "Normalize")
-    wrong = [problem.code.id for problem in rxe.check(before)]
-    assert wrong == (["RX0108"] if name == "NormalizeGlobalVar" else []), "it repairs this"
+    assert rxe.well_formed(before) is (name != "NormalizeGlobalVar"), "this one repairs the program"
     profile = "tvm" if name == "RunCodegen" else "spec"  # a packed function that fills memory is not pure
     assert rxe.well_formed(after, profile=profile), rxe.check(after)[0]
     assert "pass\n" not in (text := changed_text(before, after) + changed_text(after, before))
