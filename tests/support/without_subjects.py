@@ -131,13 +131,19 @@ def without_scalars(module: IRModule) -> IRModule:
     def opaque(walk: Rewriter, binding: e.Binding) -> Answer:
         call = binding.value
         given = call.args if type(call) is e.Call else ()
-        has_scalar = any(type(arg) is e.PrimValue and not arg.value.is_literal for arg in given)
-        return unknown(binding, (), True) if has_scalar else binding
+        return unknown(binding, (), True) if any(map(_is_scalar, given)) else binding
 
     new = rewritten(module, lambda fn: opaque)
     return new.having(
         {name: _with_objects(fn) if isinstance(fn, e.Function) else fn for name, fn in new.functions.items()}
     )
+
+
+def _is_scalar(arg: e.Expr) -> bool:
+    """True for an operand that is a scalar, but no number."""
+    if type(arg) is e.PrimValue:
+        return not arg.value.is_literal
+    return isinstance(arg, e.Var) and isinstance(arg.struct_info, s.PrimStructInfo)
 
 
 def _with_objects(fn: e.Function) -> e.Function:
