@@ -10,6 +10,7 @@ import pytest
 import relax_explorer as rxe
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.ops import find
 from relax_explorer.core.passes.mixed_precision_policies import ALWAYS, FOLLOW
@@ -52,6 +53,34 @@ def array(info: s.StructInfo | None, seed: int) -> Any:
 
 def leaves(value: Any) -> list[Any]:
     return [leaf for item in value for leaf in leaves(item)] if isinstance(value, tuple) else [value]
+
+
+HALVES = 'x: R.Tensor((3, 3), "float16"), w: R.Tensor((3, 3), "float16"), c: R.Tensor((), "bool"), f: R.Tensor((3, 3), "float32")'
+NEARLY_DONE = {  # programs in which few things are left to do, with what the text has afterwards
+    "another accumulator": (block("y = R.matmul(x, w, out_dtype='float16')", "y") + "return y", 'out_dtype="float32"'),
+    "a constant that is too large for float16, before one that is not": (
+        block("p = R.add(R.const(1e6, 'float32'), R.const(1e6, 'float32'))\n"
+              "q = R.add(R.const(1.0, 'float32'), R.const(1.0, 'float32'))\nt = (p, q)", "t") + "return t",
+        'R.astype(R.const(1.0, "float32")',
+    ),
+    "a product in a branch": (
+        "if c:\n" + "".join(f"    {line}\n" for line in block("y = R.matmul(f, f)", "y").splitlines())
+        + "    r = y\nelse:\n    r = R.exp(f)\nreturn r", 'R.astype(f, dtype="float16")',
+    ),
+    "a product in a nested function": (
+        '@R.function\ndef g(a: R.Tensor((3, 3), "float32")):\n'
+        + "".join(f"    {line}\n" for line in block("y = R.matmul(a, a)", "y").splitlines()) + "    return y\nr = g(f)\nreturn r",
+        'R.astype(a, dtype="float16")',
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", NEARLY_DONE)
+def test_one_call_that_is_left_is_enough(case: str) -> None:
+    text, has = NEARLY_DONE[case]
+    before = program(text, HALVES)
+    assert has not in before.script()
+    assert has in after(before).script()
 
 
 @pytest.mark.parametrize("out_dtype", ["float32", "float16"])
@@ -292,3 +321,11 @@ def test_the_pass_is_linear_in_bindings() -> None:
     found = list(bindings(result["main"]))
     assert len(found) == 202  # one cast of w, 200 products, one cast of the result
     assert sum(type(b.value) is e.Call and b.value.op is e.op_ref("relax.astype") for b in found) == 2
+
+
+def test_empty_blocks_go() -> None:
+    before = program(block("y = R.exp(x)", "y") + "return y", 'x: R.Tensor((2,), "float16")')
+    fn = before["main"]
+    with_empty = replace(fn, body=replace(fn.body, blocks=(*fn.body.blocks, e.DataflowBlock(()))))
+    new, _ = steps(NAME)[0].of.apply(before.having({"main": with_empty}))
+    assert len(new["main"].body.blocks) == 1

@@ -344,3 +344,23 @@ def test_a_matrix_may_be_a_factor_of_both_products() -> None:
     w = np.arange(16, dtype="float32").reshape(4, 4) / 8
     after = rxe.apply_pass(module, "AdjustMatmulOrder")
     np.testing.assert_allclose(rxe.run(after, "main", [w]), rxe.run(module, "main", [w]), rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "a = R.exp(x)\nb = R.add(a, x)",
+        "a = R.exp(x)\nb = R.add(x, a)",
+        "a = R.exp(x)\nc = a\nb = R.add(x, c)",
+    ],
+)
+def test_operands_of_a_sum_may_stand_in_either_order(lines: str) -> None:
+    x, y = wildcard(), wildcard()
+    rule = Rule(
+        "sum",
+        is_op("relax.add")(is_op("relax.exp")(x), y),
+        lambda found: call("relax.subtract", found[x], found[y]),
+    )
+    module = rxe.normalize(rxe.parse(function(in_graph(lines, "b"), X)))
+    new = apply_rules(module["main"], PassSite(module, "main"), [rule])
+    assert [getattr(b.value, "op", None) for b in bindings(new)] == [e.op_ref("relax.subtract")]

@@ -269,3 +269,40 @@ def test_bindings_are_followed() -> None:
         ("b", "b"),
         ("c", "c"),
     ]
+
+
+HERE = 'R.Tensor((2,), "float32", vdevice="cuda:0:global")'
+NOWHERE = 'R.Tensor((2,), "float32")'
+ONE_DEVICE = {  # functions in which one StructInfo names a device
+    "of a parameter": (
+        f"x: {HERE}, y: {NOWHERE}",
+        NOWHERE,
+        f'c = R.call_pure_packed("f", x, y, sinfo_args=({NOWHERE},))',
+        "y",
+    ),
+    "of a value": (
+        f"x: {NOWHERE}",
+        NOWHERE,
+        f'a = R.call_pure_packed("f", x, sinfo_args=({HERE},))\n        c = x',
+        "x",
+    ),
+    "of a result": (f"x: {NOWHERE}", HERE, f'c = R.call_pure_packed("f", x, sinfo_args=({NOWHERE},))', "x"),
+}
+
+
+@pytest.mark.parametrize("case", ONE_DEVICE)
+def test_one_device_is_enough(case: str) -> None:
+    params, result, lines, name = ONE_DEVICE[case]
+    text = f"""
+@I.ir_module
+class Module:
+    I.module_global_infos({{"vdevice": [{TWO}]}})
+    @R.function
+    def main({params}) -> {result}:
+        {lines}
+        return c
+"""
+    module = rxe.normalize(rxe.parse(text))
+    changed, _ = steps("RealizeVDevice")[0].of.apply(module)
+    placed = {param.name: param.struct_info for param in changed["main"].params}
+    assert "cuda" in str(placed[name])

@@ -121,6 +121,45 @@ def test_results_and_scalars_are_simplified() -> None:
     assert shapes(simplified(module(branches))) == ["m", "m"]
 
 
+PLAIN = """@R.function(pure=False)
+def main(x: R.Tensor(("n", "m"), "float32")):
+    n, m = T.int64(), T.int64()
+"""
+ONE_SOURCE = {  # programs with one thing that tells of lengths, or with one length that has a shorter form
+    "nothing": ("t = R.shape([T.max(n, 4), n])\nreturn t", ["T.max(n, 4), n"]),
+    "a branch": (
+        "h = R.prim_value(n < 4)\nif h:\n    r = R.shape([T.max(n, 4)])\nelse:\n    r = R.shape([T.min(n, 4)])\nreturn r", ["4", "4"],
+    ),
+    "an assertion": ("_ = R.assert_op(R.prim_value(n < 4), format='')\nt = R.shape([T.max(n, 4)])\nreturn t", ["4"]),
+    "a nested function": (
+        "@R.function\ndef g(q: R.Tensor(('l', 'l - 4'), 'float32')):\n    l = T.int64()\n    t = R.shape([T.max(l, 4)])\n    return t\nreturn x",
+        ["l"],
+    ),
+    "an operand": ("t = R.zeros(R.shape([n * 2 - n]), 'float32')\nreturn t", ["n"]),
+    "a field": ("t = (x, R.shape([n * 2 - n]))\nreturn t", ["n"]),
+    "a result": ("t = R.shape([m])\nreturn R.shape([n * 2 - n])", ["m", "n"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", ONE_SOURCE)
+@pytest.mark.parametrize("is_second", [False, True])
+def test_one_thing_that_tells_of_lengths_is_enough(case: str, is_second: bool) -> None:
+    lines, after = ONE_SOURCE[case]
+    text = PLAIN + "".join(f"    {line}\n" for line in lines.splitlines())
+    if is_second:
+        text = PLAIN.replace("main", "first") + "    return x\n\n" + text
+    before = rxe.normalize(rxe.parse(text))
+    found = simplified(before)
+    assert shapes(found) == after
+    assert (found is before) is (case == "nothing")
+
+
+def test_a_scalar_is_simplified_where_nothing_else_is() -> None:
+    scalar = rxe.normalize(rxe.parse(PLAIN + "    p = R.prim_value(n * 2 - n)\n    return p\n"))
+    found, _ = steps("SimplifyShapes")[0].of.apply(scalar)
+    assert [str(b.value.value) for b in bindings(found["main"])] == ["n"]
+
+
 def test_checks_and_results_of_functions_stay() -> None:
     text = f"{Y_IS_N}d = R.match_cast(y, R.Tensor((k, m), 'float32'))\n_ = R.assert_op(R.prim_value(k == n), format='')\n"
     program = module(text + "q = R.zeros(R.shape([k * 2 - n, m]), 'float32')\nreturn q")

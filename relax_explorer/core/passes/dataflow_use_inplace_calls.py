@@ -11,6 +11,7 @@ from relax_explorer.core.check.infer import UNREPORTED
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.attrs import Attrs
+from relax_explorer.core.ir.facts import add_read
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.walk import dataflow_blocks
 from relax_explorer.core.ops import get
@@ -60,6 +61,8 @@ def _in_its_blocks(fn: e.Function, at: PassSite) -> e.Function:
 
 def _found(block: e.DataflowBlock, at: PassSite) -> Iterator[tuple[e.Binding, int]]:
     """The bindings that may overwrite an operand, with the number of the operand."""
+    if not _has_last_reader(block):
+        return
     memory: BlockMemory | None = None
     for position, binding in enumerate(block.bindings):
         call = binding.value
@@ -75,6 +78,21 @@ def _found(block: e.DataflowBlock, at: PassSite) -> Iterator[tuple[e.Binding, in
             if _may_overwrite(call, place, position, memory):
                 yield binding, place
                 break
+
+
+def _has_last_reader(block: e.DataflowBlock) -> bool:
+    """True if an operator that can overwrite is the last to read a like tensor of the block: most often one walk tells that none is."""
+    later = set[e.Expr]()
+    own = {binding.var for binding in block.bindings}
+    for binding in reversed(block.bindings):
+        call = binding.value
+        if type(call) is e.Call and type(call.op) is e.OpRef and call.op.name in _ELEMENTWISE:
+            for arg in call.args:
+                is_last = type(arg) is e.DataflowVar and arg in own and arg not in later
+                if is_last and _same_tensor(arg.struct_info, call.struct_info):
+                    return True
+        add_read(binding, later)
+    return False
 
 
 def _may_overwrite(call: e.Call, place: int, position: int, memory: BlockMemory) -> bool:

@@ -8,6 +8,7 @@ from typing import Annotated
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.contents import contents
 from relax_explorer.core.ir.facts import facts, variables
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.walk import all_dims, operands, sequences
@@ -31,6 +32,8 @@ def elide_checks(
     """
     check_errors(errors)
     at.drops_checks = errors == "drop"
+    if e.MatchCast not in contents(fn).bindings:
+        return fn
     needs = _Needs(fn, at.drops_checks)
 
     def rule(walk: Rewriter, binding: e.Binding) -> Answer:

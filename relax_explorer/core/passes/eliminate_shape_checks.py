@@ -9,6 +9,7 @@ from relax_explorer.core.check.compatible import always_fits
 from relax_explorer.core.codes import passes as codes
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.contents import contents
 from relax_explorer.core.ir.facts import facts, reads
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.walk import bindings
@@ -40,6 +41,8 @@ def eliminate_shape_checks(module: IRModule, at: PassSite) -> IRModule:
     compares no length that is known to be right; it still stores those that are new. A tensor that the function makes has
     the lengths that it was made with.
     """
+    if not any(map(_has_checks, module.relax_functions.values())):
+        return module
     for name, proofs in proved_checks(module).items():
 
         def is_fine(dropped: Collection[e.Binding], name: str = name) -> bool:
@@ -69,6 +72,15 @@ def eliminate_shape_checks(module: IRModule, at: PassSite) -> IRModule:
                 proved = [check for check in checks[binding] if check.answer is Answer.YES]
                 _tell(at, binding, proved, is_gone=changes[binding] == ())
     return at.editor.done()
+
+
+def _has_checks(fn: e.Function) -> bool:
+    """True if a function has match_casts, assertions, or checks in virtual machine form: nothing else goes."""
+    found = contents(fn)
+    return e.MatchCast in found.bindings or _ASSERT in found.operators or is_lowered(fn)
+
+
+_ASSERT = e.op_ref("relax.assert_op")
 
 
 def proved_checks(module: IRModule) -> dict[str, Proofs]:

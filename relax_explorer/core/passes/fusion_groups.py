@@ -122,15 +122,17 @@ def _weights(fn: e.Function) -> tuple[e.Var, ...]:
 
 def is_kernel_call(value: e.Expr) -> bool:
     """True for call_tir and call_tir_inplace."""
-    return type(value) is e.Call and value.op in _KERNEL_CALLS
+    return type(value) is e.Call and value.op in KERNEL_CALLS
 
 
-_KERNEL_CALLS = frozenset({e.op_ref("relax.call_tir"), e.op_ref("relax.call_tir_inplace")})
+KERNEL_CALLS = frozenset({e.op_ref("relax.call_tir"), e.op_ref("relax.call_tir_inplace")})
 
 
 def _leaves(value: e.Expr) -> list[e.Expr]:
     if type(value) is e.Tuple and e.LEAVES.issuperset(map(type, value.fields)):
         return list(value.fields)  # most often
+    if type(value) is e.Call and type(value.op) is e.OpRef and e.LEAVES.issuperset(map(type, value.args)):
+        return [value.op, *value.args]
     found: list[e.Expr] = []
     todo = [value]
     while todo:

@@ -24,7 +24,7 @@ from relax_explorer.core.passes import canonicalize_bindings, eliminate_common_s
 from relax_explorer.core.passes.contract import PassSite
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
 from relax_explorer.core.patterns.matcher import Match, match, seen_through
-from relax_explorer.core.patterns.occurrences import root_of, roots
+from relax_explorer.core.patterns.occurrences import is_likely, tests
 from relax_explorer.core.patterns.pattern import Pattern
 
 MOST_ROUNDS = 100  # a rule that undoes another would not end
@@ -37,11 +37,6 @@ class Rule:
     name: str
     pattern: Pattern
     rewrite: Callable[[Match], e.Expr | None]
-
-    def fits(self, value: e.Expr) -> bool:
-        """True if the root of a value is one that the pattern may match."""
-        wanted = roots(self.pattern)
-        return wanted is None or root_of(value) in wanted
 
 
 def call(op: str, *args: e.Expr, **attrs: object) -> e.Call:
@@ -111,7 +106,8 @@ class _Rules:
     """
 
     def __init__(self, fn: e.Function, at: PassSite, rules: Sequence[Rule]) -> None:
-        self.fn, self.at, self.rules, self.name = fn, at, rules, at.rule
+        self.fn, self.at, self.name = fn, at, at.rule
+        self.rules = [(rule, tests(rule.pattern)) for rule in rules]
         self.tables: dict[e.BindingBlock | None, dict[e.Var, e.Expr]] = {}
 
     @cached_property
@@ -136,8 +132,10 @@ class _Rules:
         """The bindings that replace one after the first rule that applies; None if none does."""
         if type(binding) is not e.VarBinding:
             return None
-        for rule in self.rules:
-            found = match(rule.pattern, binding.value, values) if rule.fits(binding.value) else None
+        for rule, test in self.rules:
+            found = (
+                match(rule.pattern, binding.value, values) if is_likely(test, binding.value, values) else None
+            )
             if found is None or any(map(self.memory.written, found.operands.values())):
                 continue
             value = rule.rewrite(found)

@@ -13,6 +13,7 @@ from relax_explorer.core.diagnostics import Diagnostic, Failure, Label
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.attrs import Attrs
+from relax_explorer.core.ir.contents import contents
 from relax_explorer.core.ir.facts import free_variables, variables
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.substitute import Substitution
@@ -53,6 +54,8 @@ def realize_vdevice(module: IRModule, at: PassSite) -> IRModule:
     graph = call_graph(module)
     recursive = {name for group in components(graph) if is_recursive(group, graph) for name in group}
     for name, fn in module.relax_functions.items():
+        if not _names_devices(fn):
+            continue
         places = _places(fn, devices)
         if _Placed(places, devices).function(fn) is not fn:
             following = _following(fn, name in recursive)
@@ -110,6 +113,16 @@ class _Devices:
 
 
 # -- where variables lie -------------------------------------------------------------------------------------------
+
+
+def _names_devices(fn: e.Function) -> bool:
+    """True if a hint, an annotation or StructInfo in a function names a device."""
+    if _HINT in contents(fn).operators:
+        return True
+    infos = {b.annotation or b.var.struct_info for b in bindings(fn) if b.var is not None}
+    for each in (fn, *_nested(fn)):
+        infos.update([each.ret_struct_info, *[param.struct_info for param in each.params]])
+    return any(_device(info) is not None for info in infos)
 
 
 def _places(fn: e.Function, devices: _Devices) -> dict[e.Var, VDevice]:

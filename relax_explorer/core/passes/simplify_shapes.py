@@ -8,13 +8,16 @@ from dataclasses import dataclass, field
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.contents import contents
 from relax_explorer.core.ir.facts import reads
 from relax_explorer.core.ir.node import replace
-from relax_explorer.core.ir.walk import map_block, map_operands, map_sequences
+from relax_explorer.core.ir.walk import WITH_BLOCKS, map_block, map_operands, map_sequences
 from relax_explorer.core.passes.contract import PassSite, module_pass
 from relax_explorer.core.passes.properties import NORMAL_FORM
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.shapes.assumptions import Assumptions
+from relax_explorer.core.shapes.machine_checks import is_lowered
+from relax_explorer.core.shapes.operand_lengths import tensors
 from relax_explorer.core.shapes.precision import refused, tells_as_much
 from relax_explorer.core.shapes.residual import Visible, visit_facts
 from relax_explorer.core.shapes.shortest import shortest
@@ -38,6 +41,8 @@ def simplify_shapes(module: IRModule, at: PassSite) -> IRModule:
     results of functions, conditions, and divisions that may stop a run stay as they are. Each check and each shape variable
     that a match_cast binds stays, too. StructInfo is derived again. A length stays if the program would tell less without it.
     """
+    if _are_all_shortest(module):
+        return module
     changes = _changes(module)
     places: list[Place] = [*changes.bindings, *changes.results]
     if not places:
@@ -69,6 +74,46 @@ def _changes(module: IRModule) -> _Changes:
 
     visit_facts(module, visit)
     return found
+
+
+def _are_all_shortest(module: IRModule) -> bool:
+    """True if each length is in its shortest form, and nothing in the module tells more of one: one walk finds that out."""
+    lengths = _Lengths(Assumptions(), Visible(set(), frozenset()))
+    for fn in module.relax_functions.values():
+        found = contents(fn)
+        if not found.bindings <= {e.VarBinding} or not WITH_BLOCKS.isdisjoint(found.values):
+            return False
+        if _ASSERT in found.operators or is_lowered(fn) or any(map(_tells_lengths, fn.params)):
+            return False
+        if not all([lengths.expr(part) is part for part in _unlike_variables(fn)]):
+            return False
+    return True
+
+
+_ASSERT = e.op_ref("relax.assert_op")
+
+
+def _tells_lengths(param: e.Var) -> bool:
+    """True if that a parameter exists tells something of lengths: one of `n - 4` can't be negative."""
+    return any(
+        dim.children() for _, info in tensors(param.name, param.struct_info) for dim in info.lengths or ()
+    )
+
+
+def _unlike_variables(fn: e.Function) -> list[e.Expr]:
+    """The expressions of a function without branches in which lengths may stand, among them operands, each once."""
+    found = {fn.body.body}
+    for block in fn.body.blocks:
+        values = [binding.value for binding in block.bindings]
+        for value in values:
+            if type(value) is e.Call and not value.sinfo_args:
+                found.update(value.args)
+            else:
+                found.add(value)
+    return [expr for expr in found if type(expr) not in _WITHOUT_LENGTHS]
+
+
+_WITHOUT_LENGTHS = e.LEAVES - {e.ShapeExpr, e.PrimValue}
 
 
 class _Lengths:

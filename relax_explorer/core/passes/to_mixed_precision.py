@@ -18,7 +18,7 @@ from relax_explorer.core.ir.attrs import Attrs
 from relax_explorer.core.ir.dtype import FLOAT16, FLOAT32, DType, dtype
 from relax_explorer.core.ir.facts import variables
 from relax_explorer.core.ir.node import replace
-from relax_explorer.core.ir.walk import map_operands, merged_blocks, sequences
+from relax_explorer.core.ir.walk import all_blocks, map_operands, merged_blocks, sequences
 from relax_explorer.core.ops import find
 from relax_explorer.core.passes.contract import PassSite, module_pass
 from relax_explorer.core.passes.dataflow_forms import DataflowForms
@@ -55,8 +55,12 @@ def to_mixed_precision(
     named = {name: _half_params(fn, fp16_input_names) for name, fn in module.relax_functions.items()}
     _check_names(module, fp16_input_names, {p.name for params in named.values() for p in params})
     called = {other for fn in module.relax_functions.values() for other in mentioned(fn)}
+    settled = _Settled(dtype(out_dtype))
     for name, fn in module.relax_functions.items():
-        new = _Mixer(fn, at, dtype(out_dtype), () if name in called else named[name]).function()
+        params = () if name in called else named[name]
+        if not params and settled.function(fn):
+            continue
+        new = _Mixer(fn, at, dtype(out_dtype), params).function()
         if new is not fn:
             at.editor.replace(name, new)
             at.is_open = True
@@ -108,6 +112,61 @@ def _tensors(info: s.StructInfo | None) -> Iterator[s.TensorStructInfo]:
     elif isinstance(info, s.TupleStructInfo):
         for part in info.fields:
             yield from _tensors(part)
+
+
+class _Settled:
+    """Tells which functions are in mixed precision already: in each of their calls, the operands have the dtype that its policy says."""
+
+    def __init__(self, out_dtype: DType) -> None:
+        self.out_dtype = out_dtype
+        self.known: dict[object, bool] = {}  # layers repeat: most calls are like one before
+
+    def function(self, fn: e.Function) -> bool:
+        """True if the pass would leave a function as it is."""
+        blocks = list(all_blocks(fn))
+        if not all([block.bindings for block in blocks]):
+            return False  # the pass drops empty blocks, too
+        graphs = [block for block in blocks if type(block) is e.DataflowBlock]
+        return all([self._value(binding.value) for block in graphs for binding in block.bindings])
+
+    def _value(self, value: e.Expr) -> bool:
+        if type(value) is not e.Call:
+            return True
+        args = value.args
+        if not _VARIABLES.issuperset(map(type, args)):
+            return _is_settled(value, self.out_dtype)  # it may depend on elements of constants
+        key = (value.op, value.attrs, *[arg.struct_info for arg in args], value.struct_info)
+        known = self.known.get(key)
+        if known is None:
+            known = self.known[key] = _is_settled(value, self.out_dtype)
+        return known
+
+
+_VARIABLES = frozenset({e.Var, e.DataflowVar})
+
+
+def _is_settled(value: e.Call, out_dtype: DType) -> bool:
+    """True if the operands of a call have the dtype that its policy says, and it asks for the dtype that the options say."""
+    policy = _policy(value)
+    if policy is None:
+        return True
+    to = _wanted(value, policy)
+    return _attrs(value, policy, out_dtype) == value.attrs and not any(
+        _differs(arg.struct_info, to) for arg in value.args
+    )
+
+
+def _wanted(value: e.Call, policy: frozenset[str]) -> DType:
+    """The dtype that the operands of a call get."""
+    return FLOAT32 if policy is FOLLOW and any(map(_is_wide, value.args)) else FLOAT16
+
+
+def _attrs(value: e.Call, policy: frozenset[str], out_dtype: DType) -> Attrs:
+    """The attributes that a call gets."""
+    op = find(value.op.name) if type(value.op) is e.OpRef else None
+    if policy is ALWAYS and op is not None and any(p.name == "out_dtype" for p in op.attributes):
+        return value.attrs.having(out_dtype=out_dtype)
+    return value.attrs
 
 
 @dataclass(slots=True)
@@ -238,11 +297,9 @@ class _Mixer(DataflowForms):
 
     def _in_precision(self, value: e.Call, policy: frozenset[str]) -> e.Call:
         """A call with operands of the dtype that its policy says."""
-        to = FLOAT32 if policy is FOLLOW and any(map(_is_wide, value.args)) else FLOAT16
+        to = _wanted(value, policy)
         args = tuple([self._operand(arg, to) for arg in value.args])
-        attrs, op = value.attrs, find(value.op.name) if type(value.op) is e.OpRef else None
-        if policy is ALWAYS and op is not None and any(p.name == "out_dtype" for p in op.attributes):
-            attrs = attrs.having(out_dtype=self.out_dtype)
+        attrs = _attrs(value, policy, self.out_dtype)
         if attrs == value.attrs and all(map(is_, args, value.args)):
             return value
         return e.Call(value.op, args, attrs, value.sinfo_args, None, value.span)

@@ -19,7 +19,7 @@ from relax_explorer.core.patterns import pattern as q
 
 Values = Mapping[e.Var, e.Expr]
 State = tuple[int, int, int]
-_COMMUTATIVE = frozenset({"relax.add", "relax.multiply"})
+COMMUTATIVE = frozenset({"relax.add", "relax.multiply"})
 
 
 @dataclass(slots=True)
@@ -133,7 +133,7 @@ class Matching:
             return False
         if self.accepts_all(pattern.args, call.args):
             return True
-        swaps = type(call.op) is e.OpRef and call.op.name in _COMMUTATIVE
+        swaps = type(call.op) is e.OpRef and call.op.name in COMMUTATIVE
         return swaps and self.accepts_all(pattern.args, call.args[::-1])
 
     def tuple_of(self, pattern: q.TupleOf, operand: e.Expr) -> bool:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.facts import Facts, facts
 from relax_explorer.core.ir.interned import PerNode
 from relax_explorer.core.patterns import pattern as q
-from relax_explorer.core.patterns.matcher import Match, Matching
+from relax_explorer.core.patterns.matcher import COMMUTATIVE, Match, Matching, Values, seen_through
 from relax_explorer.core.program.module import IRModule
 
 Root = str | type
@@ -89,6 +89,35 @@ def roots(pattern: q.Pattern) -> frozenset[Root] | None:
 _CLASSES: dict[type, type] = {
     q.ItemOf: e.TupleGetItem, q.TupleOf: e.Tuple, q.ConstantValue: e.Constant, q.ShapeOf: e.ShapeExpr,
 }  # fmt: skip
+
+
+Test = tuple[frozenset[Root] | None, tuple["frozenset[Root] | None", ...]]
+"""The roots of a value, and for a call without further operands those of what it reads."""
+
+
+def tests(pattern: q.Pattern) -> tuple[Test, ...]:
+    """What a value needs to match a pattern, told by roots alone; one test suffices."""
+    if isinstance(pattern, q.Either):
+        return tests(pattern.left) + tests(pattern.right)
+    if isinstance(pattern, q.CallOf):
+        return ((roots(pattern), tuple(map(roots, pattern.args))),)
+    return ((roots(pattern), ()),)
+
+
+def is_likely(alternatives: tuple[Test, ...], value: e.Expr, values: Values) -> bool:
+    """True if a value may match. Most values do not, so this comes before a match."""
+    root = root_of(value)
+    fitting = [operands for wanted, operands in alternatives if wanted is None or root in wanted]
+    if not fitting or type(value) is not e.Call:
+        return bool(fitting)
+    read = [root_of(seen_through(arg, values)) for arg in value.args]
+    if any([_fit(wanted, read) for wanted in fitting]):
+        return True
+    return root in COMMUTATIVE and any([_fit(wanted, read[::-1]) for wanted in fitting])
+
+
+def _fit(wanted: Sequence[frozenset[Root] | None], read: Sequence[Root]) -> bool:
+    return all([one is None or root in one for one, root in zip(wanted, read, strict=False)])
 
 
 def _call_roots(op: q.Pattern) -> frozenset[Root] | None:
