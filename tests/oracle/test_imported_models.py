@@ -115,8 +115,8 @@ def test_every_model_is_read_printed_and_judged_as_by_tvm(oracle: Oracle) -> Non
 
 
 RUN = (
-    "module_llm", "module_mask", "module_moe", "module_quant", "module_rms", "module_tuples", "onnx_attn_dyn", "onnx_bn_conv_chain",
-    "onnx_convnet", "onnx_cumsum_tri", "onnx_dynshape", "onnx_embed_gelu", "onnx_scatter_nd_params", "onnx_unet", "onnx_where_cast",
+    "module_llm", "module_mask", "module_moe", "module_quant", "module_rms", "module_tuples", "onnx_attn_dyn", "onnx_bn_conv_chain", "onnx_boxes",
+    "onnx_convnet", "onnx_cumsum_tri", "onnx_nll_loss", "onnx_dynshape", "onnx_embed_gelu", "onnx_scatter_nd_params", "onnx_unet", "onnx_where_cast",
 )  # fmt: skip
 
 

@@ -331,3 +331,34 @@ def test_a_constant_that_float16_does_not_hold_stays(line: str, value: str, is_h
     x = np.full((4, 4), 0.25, "float32")
     want, have = rxe.run(module, "main", [x]), rxe.run(after, "main", [x])
     assert np.array_equal(np.isinf(want), np.isinf(have))
+
+
+BOXES = """
+@R.function
+def main(b: R.Tensor((1, 6, 4), "float32"), s: R.Tensor((1, 1, 6), "float32")){RESULT}:
+    with R.dataflow():
+        t{TUPLE} = R.vision.all_class_non_max_suppression(
+            b, s, R.const(9, "int64"), R.const(0.5, "float32"), R.const(0.0, "float32"), output_format="onnx"
+        )
+        u{TABLE} = t[0]
+        v{TABLE} = u
+        R.output(v)
+    return v
+"""
+
+
+@pytest.mark.parametrize(
+    ("is_printed", "result"), [(False, ""), (True, ""), (True, ' -> R.Tensor((6, 3), "int64")')]
+)
+def test_a_number_of_boxes_is_not_claimed_once_the_run_counts_them(is_printed: bool, result: str) -> None:
+    """TVM's importer claims as many rows as there are boxes. The kernels return those that were selected."""
+    table, count = ': R.Tensor((6, 3), "int64")', 'R.Tensor((1,), "int64")'
+    text = BOXES.replace("{RESULT}", result).replace("{TABLE}", table if is_printed else "")
+    text = text.replace("{TUPLE}", f": R.Tuple({table[2:]}, {count})" if is_printed else "")
+    before = rxe.normalize(rxe.parse(text))
+    after = rxe.run_pipeline(before, "zero,default_build", phase_check="warn")
+    inputs = [np.zeros((1, 6, 4), np.float32), np.arange(6, dtype=np.float32).reshape(1, 1, 6)]
+    assert rxe.run(after, "main", inputs).shape == rxe.run(before, "main", inputs).shape == (5, 3)
+    lowered = rxe.apply_pass(before, "LegalizeOps")["main"]
+    assert isinstance(lowered, e.Function)
+    assert str(lowered.ret_struct_info) == 'R.Tensor(dtype="int64", ndim=2)'

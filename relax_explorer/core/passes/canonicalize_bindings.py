@@ -16,7 +16,7 @@ from relax_explorer.core.passes.contract import PassSite, function_pass
 from relax_explorer.core.passes.liveness import killed
 from relax_explorer.core.passes.outputs import Blocks, settle_outputs
 from relax_explorer.core.passes.properties import CANONICAL_BINDINGS, NORMAL_FORM
-from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
+from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite, without_plain_annotation
 from relax_explorer.core.passes.same_lengths import equal_lengths, merge_lengths
 
 
@@ -52,7 +52,7 @@ def _derived(fn: e.Function, at: PassSite) -> e.Function:
 
     An annotation that told what the value tells, as in printed text, hides nothing of it now.
     """
-    fn = rewrite(fn, at, _without_plain_annotation)
+    fn = rewrite(fn, at, without_plain_annotation)
     before = at.editor.done()
     if at.function not in before.functions:
         return fn
@@ -62,12 +62,6 @@ def _derived(fn: e.Function, at: PassSite) -> e.Function:
         return fn
     at.record_in_order(fn, new)
     return new
-
-
-def _without_plain_annotation(walk: Rewriter, binding: e.Binding) -> Answer:
-    if type(binding) is not e.VarBinding or binding.annotation is None:
-        return binding
-    return replace(binding, annotation=None) if binding.annotation == binding.value.struct_info else binding
 
 
 class _Copies:

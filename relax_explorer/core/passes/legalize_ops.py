@@ -8,6 +8,7 @@ from typing import Annotated
 from relax_explorer.core.build.block_builder import BlockBuilder
 from relax_explorer.core.check.aliases import aliases
 from relax_explorer.core.check.attributes import problem
+from relax_explorer.core.check.compatible import always_fits
 from relax_explorer.core.check.infer import EXTERN, UNREPORTED
 from relax_explorer.core.check.stopping import lengths_to_check
 from relax_explorer.core.codes import passes as codes
@@ -27,7 +28,7 @@ from relax_explorer.core.passes.properties import (
     NO_TENSOR_TO_SHAPE,
     NORMAL_FORM,
 )
-from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
+from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite, without_plain_annotation
 
 
 @function_pass(
@@ -87,9 +88,21 @@ def lower_operators(fn: e.Function, at: PassSite, chosen: Callable[[str], bool])
         # The lengths have names now, so a new variable gets the more precise StructInfo.
         var = e.var_like(binding.var, call.struct_info)
         walk.rename(binding.var, var)
+        if not always_fits(call.struct_info or s.OBJECT, binding.var.struct_info or s.OBJECT):
+            trimmed.append(var)
         return (*before, e.VarBinding(var, call, None, binding.span))
 
-    return rewrite(fn, at, rule)
+    trimmed: list[e.Var] = []
+    new = rewrite(fn, at, rule)
+    return _with_lengths_of_the_run(new, at) if trimmed else new
+
+
+def _with_lengths_of_the_run(fn: e.Function, at: PassSite) -> e.Function:
+    """The function where nothing that follows from values claims lengths which only the run knows now, such as a number of boxes."""
+    new = rewrite(fn, at, without_plain_annotation)
+    at.is_open = True
+    told = fn.ret_struct_info is fn.body.body.struct_info
+    return replace(new, ret_struct_info=None, struct_info=None) if told else new
 
 
 def _say_closures(at: PassSite) -> None:

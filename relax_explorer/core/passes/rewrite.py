@@ -193,6 +193,13 @@ def rewrite(fn: e.Function, at: PassSite, rule: Callable[[Rewriter, e.Binding], 
     return Rewriter(fn, at, rule).run()
 
 
+def without_plain_annotation(walk: Rewriter, binding: e.Binding) -> Answer:
+    """The rule that drops annotations which tell what the values told, as in printed text. Those of new values are derived then."""
+    if type(binding) is not e.VarBinding or binding.annotation is None:
+        return binding
+    return replace(binding, annotation=None) if binding.annotation is binding.value.struct_info else binding
+
+
 def without(fn: e.Function, at: PassSite, stays: Callable[[e.Binding], bool]) -> e.Function:
     """`fn` without the bindings for which `stays` is False. The same object if all stay.
 
