@@ -81,20 +81,18 @@ def lower_operators(fn: e.Function, at: PassSite, chosen: Callable[[str], bool])
             at.waived.add(NO_HIGH_LEVEL_OPS)
             at.report.say(codes.NO_LEGALIZATION, f"{value.op.name} is kept: {reason}", value)
             return binding
-        before = build.bindings
-        if not before or call.struct_info is binding.var.struct_info:
+        if not build.bindings or call.struct_info is binding.var.struct_info:
             lowered = replace(binding, value=call)
-            return (*before, lowered) if before else lowered
+            return (*build.bindings, lowered) if build.bindings else lowered
         # The lengths have names now, so a new variable gets the more precise StructInfo.
         var = e.var_like(binding.var, call.struct_info)
         walk.rename(binding.var, var)
-        if not always_fits(call.struct_info or s.OBJECT, binding.var.struct_info or s.OBJECT):
-            trimmed.append(var)
-        return (*before, e.VarBinding(var, call, None, binding.span))
+        trimmed.append(not always_fits(call.struct_info or s.OBJECT, binding.var.struct_info or s.OBJECT))
+        return (*build.bindings, e.VarBinding(var, call, None, binding.span))
 
-    trimmed: list[e.Var] = []
+    trimmed: list[bool] = []
     new = rewrite(fn, at, rule)
-    return _with_lengths_of_the_run(new, at) if trimmed else new
+    return _with_lengths_of_the_run(new, at) if any(trimmed) else new
 
 
 def _with_lengths_of_the_run(fn: e.Function, at: PassSite) -> e.Function:
