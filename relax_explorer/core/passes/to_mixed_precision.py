@@ -127,7 +127,7 @@ class _Settled:
         if not all([block.bindings for block in blocks]):
             return False  # the pass drops empty blocks, too
         graphs = [block for block in blocks if type(block) is e.DataflowBlock]
-        return all([self._value(binding.value) for block in graphs for binding in block.bindings])
+        return all(self._value(binding.value) for block in graphs for binding in block.bindings)
 
     def _value(self, value: e.Expr) -> bool:
         if type(value) is not e.Call:

@@ -83,9 +83,10 @@ class _Template:
 
 _CANONICAL: list[
     p.PrimVar
-] = []  # placeholders for shape variables, so that calls share a template whatever the names of their variables
+] = []  # placeholders for shape variables, so that calls of a module share a kernel whatever the names of their variables
 KNOWN_TEMPLATES = 512  # size of the cache; the least recently used template goes first
-_TEMPLATES: OrderedDict[Any, _Template | str] = OrderedDict()  # a text is the reason why there is none
+# By what their text depends on, names included: it does not tell what was lowered before. A text is the reason why there is none.
+_TEMPLATES: OrderedDict[Any, _Template | str] = OrderedDict()
 
 
 def _stand_in(number: int) -> p.PrimVar:
@@ -131,7 +132,7 @@ def lower(call: e.Call, infos: Sequence[s.StructInfo]) -> Lowered:
     need_known(out, "the result")
     flat = flat_operands(call)
     variables = _variables(infos, out)
-    template_key = key(call, infos)
+    template_key = key(call, infos), _names(call.args), tuple([var.name for var in variables])
     template = _TEMPLATES.get(template_key)
     if template is None:
         try:
@@ -149,6 +150,16 @@ def lower(call: e.Call, infos: Sequence[s.StructInfo]) -> Lowered:
         for n in template.scalars
     ]
     return Lowered(template.prim_func, (*flat, *scalars), out)
+
+
+def _names(args: Sequence[e.Expr]) -> tuple[object, ...]:
+    """The names of operands, which those of the parameters follow."""
+    return tuple(
+        [
+            _names(arg.fields) if type(arg) is e.Tuple else arg.name if isinstance(arg, e.Var) else None
+            for arg in args
+        ]
+    )
 
 
 def flat_operands(call: e.Call) -> list[e.Expr]:
