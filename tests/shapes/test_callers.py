@@ -137,3 +137,49 @@ def test_the_reason_names_the_first_call_that_does_not_prove_it(main: str, call:
     assert found["a == b"].why == "it fails with a = 3, b = 4" + (f"; {call}" if call else "")
     assert found["a == b"].answer is Answer.UNKNOWN
     assert not found["c == d"].why
+
+
+REFUTED = """
+@I.ir_module
+class M:
+    @R.function{private}
+    def f(x: R.Tensor(("n",), "float32"), y: R.Tensor("float32", ndim=1)) -> R.Tensor(("n",), "float32"):
+        n = T.int64()
+        z = R.match_cast(y, R.Tensor((n,), "float32"))
+        w = R.add(x, z)
+        return w
+    @R.function
+    def main(a: R.Tensor((3,), "float32"), b: R.Tensor((4,), "float32"), c: R.Tensor((), "bool"), d: R.Tensor((), "bool")):
+        {main}
+        return a
+"""
+CALL = "main calls it with y.shape[0] = 4, n = 3 in line 12"
+
+
+@pytest.mark.parametrize(
+    ("main", "answer"),
+    [
+        ("u = M.f(a, b)", Answer.NO),
+        ("v = M.f(a, b); u = M.f(b, a)", Answer.NO),
+        ("v = M.f(a, b); u = M.f(a, a)", Answer.UNKNOWN),
+        ("u = M.f(a, a)", Answer.YES),
+        ("t = (b, a); s = t[0]; u = M.f(a, s)", Answer.NO),
+        ("g = M.f; u = g(a, b)", Answer.UNKNOWN),
+        ("u = a", Answer.UNKNOWN),
+    ],
+)
+@pytest.mark.parametrize("private", ["(private=True)", ""])
+def test_a_check_that_every_call_refutes_always_fails(main: str, answer: Answer, private: str) -> None:
+    text = REFUTED.format(main=main.replace("; ", "\n        "), private=private)
+    module = rxe.normalize(rxe.parse(text))
+    (cast,) = [check for check in shape_checks(module) if check.kind == "match_cast"]
+    wanted = answer if private else Answer.UNKNOWN
+    assert cast.answer is wanted
+    problems = [problem for problem in rxe.check(module) if problem.code.id == "RX0217"]
+    assert bool(problems) is (wanted is Answer.NO)
+    if problems and "g = " not in main:
+        line = 12 + main[: main.index("M.f")].count("; ")
+        assert cast.why == f"{CALL[:-2]}{line}, where it always fails"
+        assert problems[0].message.endswith(
+            f"can never succeed: y.shape[0] == n fails where {CALL[:-2]}{line}"
+        )

@@ -58,24 +58,32 @@ class Callers:
             if not is_seen:
                 del self.sites[name]
 
-    def judged(self, function: str, condition: p.PrimExpr) -> tuple[tuple[Fact, ...], str]:
-        """What each call gives, and the facts that prove the condition there. Else the first call that does not prove it."""
+    def judged(self, function: str, condition: p.PrimExpr) -> tuple[Answer, tuple[Fact, ...], str]:
+        """NO if every call refutes the condition, or YES with what each call gives, and the facts that prove the condition there.
+
+        The text tells of the first call that does not prove it.
+        """
         facts: list[Fact] = []
+        answers: set[Answer] = set()
+        first = ""
         for site in self.sites.get(function, ()):
             if not site.is_reached:
                 continue
             found = {var: site.value(var) for var in p.free_vars(condition) if var not in rare_elements()}
             values = {var: value for var, value in found.items() if value is not None}
             if len(values) < len(found):
-                return (), ""
+                return Answer.UNKNOWN, (), first
             there = p.substitute(condition, values)
             answer = site.known.prove(there)
+            answers.add(answer)
             call = _in_words(site, values)
-            if answer is not Answer.YES:
-                return (), f"{call}, where it always fails" if answer is Answer.NO else call
-            facts.append(Fact(condition, call, site.place))
-            facts += site.known.reasons(there)
-        return tuple(facts), ""
+            if answer is Answer.YES:
+                facts += [Fact(condition, call, site.place), *site.known.reasons(there)]
+            elif not first:
+                first = f"{call}, where it always fails" if answer is Answer.NO else call
+        if answers in ({Answer.YES}, {Answer.NO}):
+            return answers.pop(), tuple(facts), first
+        return Answer.UNKNOWN, (), first
 
 
 def _in_words(site: CallSite, values: Mapping[p.PrimVar, p.PrimExpr]) -> str:

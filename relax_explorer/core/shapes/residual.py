@@ -18,6 +18,7 @@ from relax_explorer.core.check.wildcards import wildcards_in
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.contents import contents
 from relax_explorer.core.ir.interned import PerNode
 from relax_explorer.core.ir.node import collector_at_rest
 from relax_explorer.core.ir.pauses import with_pauses
@@ -91,7 +92,9 @@ class ShapeCheck:
 
     @cached_property
     def why(self) -> str:
-        """Why it remains: lengths for which it fails. Calls from outside are always checked, so parameters need no reason."""
+        """Why it remains or fails: lengths, or a call. Calls from outside are always checked, so parameters need no reason."""
+        if self.answer is Answer.NO and self.call:
+            return self.call
         if self.answer is not Answer.UNKNOWN or self.kind == PARAMETERS:
             return ""
         if self.kind == PACKED and self.subject.startswith(_OF_PACKED):
@@ -144,19 +147,33 @@ def shape_checks(
 def refuted_checks(module: IRModule) -> list[ShapeCheck]:
     """Those of `shape_checks` that no run fulfils, apart from checks of parameters. Found in half the time or less."""
     found: list[ShapeCheck] = []
+    sites: list[CallSite] = []
     for name, fn in module.relax_functions.items():
         walk = _Walk(module, name, ALL)
         walk.is_quick = True
         found += [check for check in walk.function(fn, Assumptions()) if check.kind != PARAMETERS]
-    return found
+        sites += walk.sites
+    return [*found, *_refuted_by_callers(module, sites)]
+
+
+def _refuted_by_callers(module: IRModule, sites: Sequence[CallSite]) -> Iterator[ShapeCheck]:
+    """The checks of private functions that every call refutes."""
+    functions = module.relax_functions
+    callees = {site.callee for site in sites if e.MatchCast in contents(functions[site.callee]).bindings}
+    callers = Callers(module, callees, sites)
+    for name in callers.sites:
+        for check in _Walk(module, name, ALL).function(functions[name], Assumptions()):
+            judged = _with_callers(check, callers)
+            if judged is not check and judged.answer is Answer.NO:
+                yield judged
 
 
 def _with_callers(check: ShapeCheck, callers: Callers) -> ShapeCheck:
-    """The check; proved if every call of its private function proves it, else with the first that does not."""
+    """The check; proved or refuted if every call of its private function does so, with the first call that does not prove it."""
     if check.answer is not Answer.UNKNOWN or check.condition is None:
         return check
-    proof, call = callers.judged(check.function, check.condition)
-    return replace(check, answer=Answer.YES, callers=proof) if proof else replace(check, call=call)
+    answer, proof, call = callers.judged(check.function, check.condition)
+    return replace(check, answer=answer, callers=proof, call=call)
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,7 +75,9 @@ def _told(module: IRModule, failing: Sequence[ShapeCheck]) -> Iterator[Diagnosti
         code, text = codes.CONTRADICTED, f"{check.subject}: {check.text} never holds here"
         if check.kind == CAST:
             code = codes.IMPOSSIBLE_CAST
-            text = f"the {check.word} of {check.subject} can never succeed: {check.text} contradicts what is known"
+            known = check.call.removesuffix(", where it always fails") if check.call else "what is known"
+            verb = "fails where" if check.call else "contradicts"
+            text = f"the {check.word} of {check.subject} can never succeed: {check.text} {verb} {known}"
         report.say(
             code, text, _shown(check), help=_help(module, check, code), labels=tuple(_labels(module, check)),
             severity=Severity.WARNING if check.kind == ASSERT else code.severity,  # no run may be meant to come there
