@@ -8,7 +8,7 @@ the same however many there are; a second branch copies the log.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain, islice, product
@@ -466,3 +466,19 @@ def _definition(condition: p.PrimExpr) -> tuple[p.PrimVar, p.PrimExpr] | None:
         if type(var) is p.PrimVar and var not in p.free_vars(value):
             return var, value
     return None
+
+
+def assuming(conditions: Sequence[p.PrimExpr]) -> Assumptions:
+    """The assumptions that conditions are taken for granted."""
+    known = Assumptions()
+    for condition in conditions:
+        known = known.plus(condition, "given")
+    return known
+
+
+def all_of(answers: Iterable[Answer]) -> Answer:
+    """Whether all of some conditions hold; not known if there are none."""
+    found = set(answers)
+    if Answer.NO in found:
+        return Answer.NO
+    return Answer.YES if found == {Answer.YES} else Answer.UNKNOWN

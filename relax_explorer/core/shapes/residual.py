@@ -6,7 +6,7 @@ Functions are walked in the order of evaluation. What a check demands is known a
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -28,7 +28,7 @@ from relax_explorer.core.ops.kit.decl import Op, Stops
 from relax_explorer.core.ops.machine.call import CallTir
 from relax_explorer.core.ops.machine.effect import AssertOp
 from relax_explorer.core.program.module import IRModule
-from relax_explorer.core.shapes.assumptions import Assumptions, Fact
+from relax_explorer.core.shapes.assumptions import Assumptions, Fact, all_of, assuming
 from relax_explorer.core.shapes.callers import Callers, CallSite
 from relax_explorer.core.shapes.check_words import remedy, values_in, why_not, words
 from relax_explorer.core.shapes.conditions import (
@@ -199,14 +199,6 @@ def visit_facts(
     """Call `visit` with each binding and the facts before it, then with each sequence and the facts at its result."""
     for name, fn in module.relax_functions.items():
         _Walk(module, name, trusted, visit).function(fn, assuming((given or {}).get(name, ())))
-
-
-def assuming(conditions: Sequence[p.PrimExpr]) -> Assumptions:
-    """The assumptions that conditions are taken for granted."""
-    known = Assumptions()
-    for condition in conditions:
-        known = known.plus(condition, "given")
-    return known
 
 
 _BY_PLACE: PerNode[dict[int, list[ShapeCheck]]] = PerNode()
@@ -570,7 +562,7 @@ class _Walk:
         """Note one check, decided or not; what is known after it."""
         condition = demand.condition
         parts = [] if condition is None else conjuncts(condition)
-        answer = _all_of(map(known.prove, parts))
+        answer = all_of(map(known.prove, parts))
         is_wanted = answer is not Answer.YES or kind == MACHINE or not _is_trivial(condition)
         if is_wanted and (answer is Answer.NO or not self.is_quick):
             self.checks.append(
@@ -596,14 +588,6 @@ class _Walk:
 _OF_PACKED = "the result of "
 _UNCHECKED_RESULT = "nobody checks it: state less, such as the rank alone, and cast the result"
 _NOT_LENGTHS = "the StructInfo of the value does not tell"
-
-
-def _all_of(answers: Iterable[Answer]) -> Answer:
-    """Whether all of some conditions hold; not known if there are none."""
-    found = set(answers)
-    if Answer.NO in found:
-        return Answer.NO
-    return Answer.YES if found == {Answer.YES} else Answer.UNKNOWN
 
 
 def _is_trivial(condition: p.PrimExpr | None) -> bool:

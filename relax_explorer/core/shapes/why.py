@@ -17,7 +17,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.walk import all_dims, bindings, substitute_info
 from relax_explorer.core.program.module import IRModule
-from relax_explorer.core.shapes.assumptions import Assumptions
+from relax_explorer.core.shapes.assumptions import Assumptions, assuming
 from relax_explorer.core.shapes.given import read_conditions
 from relax_explorer.core.shapes.length_names import LengthNames, scopes
 from relax_explorer.core.shapes.operand_lengths import paths
@@ -27,7 +27,6 @@ from relax_explorer.core.shapes.residual import (
     PARAMETERS,
     ShapeCheck,
     Visible,
-    assuming,
     checks_at,
     shape_checks,
     visit_facts,
