@@ -14,14 +14,13 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.attrs import Attrs
-from relax_explorer.core.ir.contents import contents
 from relax_explorer.core.ir.facts import facts
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.substitute import Substitution
 from relax_explorer.core.ir.walk import all_dims, defined_dims, merged_blocks
 from relax_explorer.core.passes import machine_calls as m
 from relax_explorer.core.passes.contract import PassSite, function_pass
-from relax_explorer.core.passes.fusion_groups import KERNEL_CALLS, Node, groups
+from relax_explorer.core.passes.fusion_groups import Node, groups
 from relax_explorer.core.passes.length_binders import length_binders, mentioned_lengths
 from relax_explorer.core.passes.properties import (
     CANONICAL_BINDINGS,
@@ -54,9 +53,6 @@ def fuse_ops(
     """
     if fuse_opt_level == 0 or fn.attrs.get("Primitive") or "Codegen" in fn.attrs:
         return fn
-    found = contents(fn)
-    if KERNEL_CALLS.isdisjoint(found.operators) and e.TupleGetItem not in found.values:
-        return fn  # nothing else joins a group
     of = groups(fn, at.module)
     if len(set(of.values())) == len(of):
         return fn

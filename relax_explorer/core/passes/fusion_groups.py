@@ -122,10 +122,10 @@ def _weights(fn: e.Function) -> tuple[e.Var, ...]:
 
 def is_kernel_call(value: e.Expr) -> bool:
     """True for call_tir and call_tir_inplace."""
-    return type(value) is e.Call and value.op in KERNEL_CALLS
+    return type(value) is e.Call and value.op in _KERNEL_CALLS
 
 
-KERNEL_CALLS = frozenset({e.op_ref("relax.call_tir"), e.op_ref("relax.call_tir_inplace")})
+_KERNEL_CALLS = frozenset({e.op_ref("relax.call_tir"), e.op_ref("relax.call_tir_inplace")})
 
 
 def _leaves(value: e.Expr) -> list[e.Expr]:
