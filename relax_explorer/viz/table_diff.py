@@ -292,5 +292,11 @@ def _compared(old: TableRow, new: TableRow) -> TableRow:
             pieces += [("old", left[i0][1].rstrip()), ("muted", "→"), ("new", right[j0][1])]
         else:
             pieces += [("new", text) for _, text in right[j0:j1]]
-    info = new.info if new.info == old.info or not old.info else f"{old.info} → {new.info}"
-    return TableRow(new.place, tuple(pieces), info)
+    return TableRow(new.place, tuple(pieces), _compared_info(old.info, new.info))
+
+
+def _compared_info(old: str, new: str) -> str:
+    """Two types of one row. That of a function starts with an arrow, so no other one stands beside it."""
+    if new == old or not old:
+        return new
+    return f"{new} (was {old.removeprefix('→ ')})" if new.startswith("→ ") else f"{old} → {new}"

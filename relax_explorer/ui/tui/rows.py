@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Collection, Hashable, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from relax_explorer.core.session.provenance import Trace
 
 T = TypeVar("T")
+_MESSAGE_WIDTH = 76  # a message is read whole in a terminal of 80 columns: only its frame is beside it
 
 
 def ghost(node: Any) -> str:
@@ -180,7 +182,11 @@ def text_rows(
 
 def problem_rows(problem: Diagnostic, where: str = "") -> list[Row]:
     """A diagnostic: first the message, because paths are long, then place, excerpt, notes and hint."""
-    shown = [Row(f"{problem.level}[{problem.code}]: {visible(problem.message)}")]
+    message = f"{problem.level}[{problem.code}]: {visible(problem.message)}"
+    shown = [
+        Row(line)
+        for line in textwrap.wrap(message, _MESSAGE_WIDTH, subsequent_indent="  ", break_on_hyphens=False)
+    ]
     place = (
         f"{visible(problem.span.source.filename)}:{problem.span.line}:{problem.span.column + 1}"
         if problem.span
