@@ -33,6 +33,21 @@ class CallSite:
         return self.lengths.get(var) or self.given(var)
 
 
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What the calls of a private function tell of a condition in it.
+
+    `proof` has what each call gives, and the facts that prove the condition there. It is empty if one call does not prove it:
+    `call` has the words of the first such call. `refuting` has the calls under which the condition never holds. The answer is NO if
+    these are all.
+    """
+
+    answer: Answer
+    proof: tuple[Fact, ...]
+    call: str
+    refuting: tuple[CallSite, ...]
+
+
 class Callers:
     """The calls of those private functions of which every use is a call that is looked at.
 
@@ -58,32 +73,35 @@ class Callers:
             if not is_seen:
                 del self.sites[name]
 
-    def judged(self, function: str, condition: p.PrimExpr) -> tuple[Answer, tuple[Fact, ...], str]:
-        """NO if every call refutes the condition, or YES with what each call gives, and the facts that prove the condition there.
-
-        The text tells of the first call that does not prove it.
-        """
+    def judged(self, function: str, condition: p.PrimExpr) -> Judged:
+        """What the calls of a function tell of a condition in it."""
         facts: list[Fact] = []
+        refuting: list[CallSite] = []
         answers: set[Answer] = set()
-        first = ""
+        against: str | None = None
         for site in self.sites.get(function, ()):
             if not site.is_reached:
                 continue
             found = {var: site.value(var) for var in p.free_vars(condition) if var not in rare_elements()}
             values = {var: value for var, value in found.items() if value is not None}
             if len(values) < len(found):
-                return Answer.UNKNOWN, (), first
+                answers.add(Answer.UNKNOWN)
+                against = "" if against is None else against
+                continue
             there = p.substitute(condition, values)
             answer = site.known.prove(there)
             answers.add(answer)
             call = _in_words(site, values)
-            if answer is Answer.YES:
-                facts += [Fact(condition, call, site.place), *site.known.reasons(there)]
-            elif not first:
-                first = f"{call}, where it always fails" if answer is Answer.NO else call
-        if answers in ({Answer.YES}, {Answer.NO}):
-            return answers.pop(), tuple(facts), first
-        return Answer.UNKNOWN, (), first
+            if answer is Answer.NO:
+                refuting.append(site)
+                call = f"{call}, where it always fails"
+            if answer is not Answer.YES:
+                against = call if against is None else against
+                continue
+            facts.append(Fact(condition, call, site.place))
+            facts += site.known.reasons(there)
+        answer = answers.pop() if len(answers) == 1 else Answer.UNKNOWN
+        return Judged(answer, tuple(facts) if against is None else (), against or "", tuple(refuting))
 
 
 def _in_words(site: CallSite, values: Mapping[p.PrimVar, p.PrimExpr]) -> str:

@@ -18,7 +18,6 @@ from relax_explorer.core.check.wildcards import wildcards_in
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
-from relax_explorer.core.ir.contents import contents
 from relax_explorer.core.ir.interned import PerNode
 from relax_explorer.core.ir.node import collector_at_rest
 from relax_explorer.core.ir.pauses import with_pauses
@@ -77,6 +76,7 @@ class ShapeCheck:
         Fact, ...
     ] = ()  # for each call of a private function, what it gives, and the facts that prove that
     call: str = ""  # the first call of its private function that does not prove it
+    refuting: tuple[CallSite, ...] = ()  # the calls of its private function under which it never holds
 
     @property
     def word(self) -> str:
@@ -147,33 +147,19 @@ def shape_checks(
 def refuted_checks(module: IRModule) -> list[ShapeCheck]:
     """Those of `shape_checks` that no run fulfils, apart from checks of parameters. Found in half the time or less."""
     found: list[ShapeCheck] = []
-    sites: list[CallSite] = []
     for name, fn in module.relax_functions.items():
         walk = _Walk(module, name, ALL)
         walk.is_quick = True
         found += [check for check in walk.function(fn, Assumptions()) if check.kind != PARAMETERS]
-        sites += walk.sites
-    return [*found, *_refuted_by_callers(module, sites)]
-
-
-def _refuted_by_callers(module: IRModule, sites: Sequence[CallSite]) -> Iterator[ShapeCheck]:
-    """The checks of private functions that every call refutes."""
-    functions = module.relax_functions
-    callees = {site.callee for site in sites if e.MatchCast in contents(functions[site.callee]).bindings}
-    callers = Callers(module, callees, sites)
-    for name in callers.sites:
-        for check in _Walk(module, name, ALL).function(functions[name], Assumptions()):
-            judged = _with_callers(check, callers)
-            if judged is not check and judged.answer is Answer.NO:
-                yield judged
+    return found
 
 
 def _with_callers(check: ShapeCheck, callers: Callers) -> ShapeCheck:
     """The check; proved or refuted if every call of its private function does so, with the first call that does not prove it."""
     if check.answer is not Answer.UNKNOWN or check.condition is None:
         return check
-    answer, proof, call = callers.judged(check.function, check.condition)
-    return replace(check, answer=answer, callers=proof, call=call)
+    told = callers.judged(check.function, check.condition)
+    return replace(check, answer=told.answer, callers=told.proof, call=told.call, refuting=told.refuting)
 
 
 @dataclass(frozen=True, slots=True)

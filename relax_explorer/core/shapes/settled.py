@@ -14,6 +14,7 @@ from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.shapes.assumptions import Assumptions
 from relax_explorer.core.shapes.conditions import fits_without_lengths
+from relax_explorer.core.shapes.failing_calls import failing_calls, has_candidates
 from relax_explorer.core.shapes.machine_checks import is_lowered
 from relax_explorer.core.shapes.origins import owner_name
 from relax_explorer.core.shapes.residual import (
@@ -44,7 +45,7 @@ def settled(module: IRModule, problems: Iterable[Diagnostic]) -> list[Diagnostic
     items = list(problems)
     if any(item.code is internal.OWN_FAULT for item in items):
         return items  # a rule that fails would fail again
-    if not any(item.code in _KINDS for item in items):
+    if not any(item.code in _KINDS for item in items) and not has_candidates(module):
         return [*items, *_told(module, _failing(refuted_checks(module)))]
     checks = shape_checks(module)
     failing = _failing(checks)
@@ -52,7 +53,7 @@ def settled(module: IRModule, problems: Iterable[Diagnostic]) -> list[Diagnostic
     items = [
         item for item in items if item.code not in _KINDS or (_KINDS[item.code], _key(item.span)) not in done
     ]
-    return [*items, *_told(module, failing)]
+    return [*items, *_told(module, failing), *failing_calls(module, checks)]
 
 
 def _failing(checks: Sequence[ShapeCheck]) -> list[ShapeCheck]:
@@ -62,6 +63,7 @@ def _failing(checks: Sequence[ShapeCheck]) -> list[ShapeCheck]:
         for check in checks
         if check.answer is Answer.NO
         and check.is_reached
+        and not check.refuting  # told at the calls
         and check.kind != PARAMETERS
         and check.condition is not None
         and (check.kind == OPERATOR or Assumptions().prove(check.condition) is not Answer.NO)
@@ -75,9 +77,7 @@ def _told(module: IRModule, failing: Sequence[ShapeCheck]) -> Iterator[Diagnosti
         code, text = codes.CONTRADICTED, f"{check.subject}: {check.text} never holds here"
         if check.kind == CAST:
             code = codes.IMPOSSIBLE_CAST
-            known = check.call.removesuffix(", where it always fails") if check.call else "what is known"
-            verb = "fails where" if check.call else "contradicts"
-            text = f"the {check.word} of {check.subject} can never succeed: {check.text} {verb} {known}"
+            text = f"the {check.word} of {check.subject} can never succeed: {check.text} contradicts what is known"
         report.say(
             code, text, _shown(check), help=_help(module, check, code), labels=tuple(_labels(module, check)),
             severity=Severity.WARNING if check.kind == ASSERT else code.severity,  # no run may be meant to come there
