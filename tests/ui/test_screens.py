@@ -587,7 +587,11 @@ async def test_a_problem_of_several_stages_is_listed_once(tmp_path: Path) -> Non
         lines = [row.text for row in app.frame.query_one("#problems", LineView).rows]
         heads = [n for n, line in enumerate(lines) if "[RX" in line]
         assert lines[heads[0]].startswith("error")
-        told = [(lines[n].split(":")[0], lines[n + 1].strip()) for n in heads[1:]]
+        below = [
+            [line.strip() for line in lines[n + 1 :]] for n in heads[1:]
+        ]  # a long message takes two lines
+        places = [next(line for line in some if line.startswith("stage ")) for some in below]
+        told = [(lines[n].split(":")[0], place) for n, place in zip(heads[1:], places, strict=True)]
         assert told[0] == ("note[RX0241]", "stage 0 input, and in 2 later stages: 1, 2")
         assert told[1][1] == "stage 2 Twice"
         assert len(told) == 2
