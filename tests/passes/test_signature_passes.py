@@ -263,3 +263,45 @@ def test_a_function_that_is_a_value_anywhere_keeps_its_signature(where: str, nam
     after = rxe.apply_pass(before, name)
     same = after["f"].struct_info is before["f"].struct_info
     assert same is (where != "called only")
+
+
+@pytest.mark.parametrize(
+    ("body", "left"),
+    [
+        ("u = t[1]\nreturn u", 1),
+        ("u = t[0]\nreturn u", 1),
+        ("u = t[0]\nv = t[1]\nw = R.add(u, v)\nreturn w", 2),
+        ("return t", 2),
+        ("u = t[1]\nv = (u, t)\nreturn v", 2),
+        ("if c:\n    u = t[1]\n    w = u\nelse:\n    w = z\nreturn w", 1),
+        ("if c:\n    w = t\nelse:\n    w = (z, z)\nreturn w", 2),
+        ("@R.function\ndef deeper() -> R.Object:\n    u = t[1]\n    return u\nw = deeper()\nreturn w", 1),
+        ("@R.function\ndef deeper() -> R.Object:\n    return t\nw = deeper()\nreturn w", 2),
+    ],
+)
+def test_outputs_that_a_nested_function_reads_stay_and_no_others(body: str, left: int) -> None:
+    two = 'R.Tensor((2,), "float32")'
+    lines = body.replace("\n", "\n            ")
+    text = f"""
+@I.ir_module
+class M:
+    @R.function(private=True)
+    def both(p: {two}, q: {two}) -> R.Tuple({two}, {two}):
+        a = R.sin(p)
+        return (a, q)
+    @R.function
+    def main(x: {two}, y: {two}, c: R.Tensor((), "bool")):
+        t = M.both(x, y)
+        @R.function
+        def inner(z: {two}) -> R.Object:
+            {lines}
+        w = inner(y)
+        return w
+"""
+    before = rxe.normalize(rxe.parse(text))
+    after = rxe.apply_pass(before, "RemoveUnusedOutputs")
+    assert rxe.well_formed(after)
+    signature = after.script().split("def both(")[1].split(":\n")[0]
+    assert signature.split("-> ")[1].count("R.Tensor") == left
+    inputs = [np.array([1, 2], "float32"), np.array([3, 4], "float32"), np.array(True)]
+    assert str(rxe.run(after, "main", inputs)) == str(rxe.run(before, "main", inputs))

@@ -68,9 +68,12 @@ def _callee(binding: e.Binding) -> str:
 
 def _read_fields(derived: Facts, var: e.Var, size: int) -> set[int]:
     """The fields of a tuple that its readers take. All, if one of them uses the tuple as a whole."""
-    fields = set()
+    fields: set[int] = set()
     for number in derived.users(var):
         value = derived.bindings[number].value if number < len(derived.bindings) else None
+        if type(value) is e.Function:  # it captures the tuple
+            fields |= _read_fields(facts(value), var, size)
+            continue
         if type(value) is not e.TupleGetItem:
             return set(range(size))
         fields.add(value.index)
