@@ -1,6 +1,7 @@
-"""What builtins of TVM's runtime change: a cache or a tensor, although programs call them as pure functions, or nothing.
+"""What builtins of TVM's runtime change: a cache, a tensor, or nothing.
 
-Language models call them by `R.call_pure_packed`. TVM relies on the order of the bindings; here the effect is known by name.
+Language models call those that change something as pure functions, by `R.call_pure_packed`. TVM relies on the order of the
+bindings; here the effect is known by name.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ def changed(call: e.Call) -> tuple[e.Expr, ...]:
 
 
 def only_reads(call: e.Call) -> bool:
-    """True if a builtin is called that reads its operands, and gives a value that shares no memory with them."""
+    """True for the call of a builtin that only reads its operands. Its result shares no memory with them."""
     return _callee(call)[0] in _READING
 
 

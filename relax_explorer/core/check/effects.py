@@ -105,7 +105,7 @@ class Effects:
                 return _with_cache(_operator(declared, call), call)
         elif type(op) is e.GlobalVar:
             return self._global(op.name, call)
-        elif only_reads(call):
+        elif type(op) is e.ExternFunc and only_reads(call):
             return NONE
         arguments = tuple(leaves((op, *call.args)))
         if is_impure(call):

@@ -245,7 +245,7 @@ def _has_tensor(arg: e.Expr) -> bool:
 
 
 def _may_stand(infos: Sequence[s.StructInfo | None], operands: Sequence[e.Expr], at: PassSite) -> bool:
-    """True if tensors of known shapes and dtypes are so small, or so few, that they may stand in the program."""
+    """True if results may stand in the program: each is small, or together they are no larger than the operands."""
     if all(map(_is_small, infos)):
         return True
     if not all(map(_has_data, infos)):

@@ -59,10 +59,15 @@ def lambda_lift(module: IRModule, at: PassSite) -> IRModule:
         if any(type(binding.value) is e.Function for binding in bindings(fn))
     }
     affected = nesting | _calling_makers(module, nesting)
+    at.shared["moved"] = moved = dict[
+        e.Binding, e.Binding
+    ]()  # those that a new function holds anew, each once
     for name, fn in module.relax_functions.items():
         if name in affected:
             at.is_open = True
             at.editor.replace(name, _Lifter(at, name, fn).function(fn))
+    if moved:
+        at.recorded.renew(moved, at.rule)
     return at.editor.done()
 
 
@@ -329,7 +334,10 @@ class _Lifter:
         if own is not None:
             whole = _calling_itself(whole, own, e.GlobalVar(name), tuple(extra), self.at)
         if copies or renewed:
-            whole = Substitution(dict(copies), dict(renewed)).function(whole)
+            before, whole = whole, Substitution(dict(copies), dict(renewed)).function(whole)
+            if fn not in self.unchanged:  # the walk recorded bindings of it
+                pairs = zip(bindings(before), bindings(whole), strict=True)
+                self.at.shared["moved"].update([(old, new) for old, new in pairs if old is not new])
         info = fn.struct_info
         if (
             own is None

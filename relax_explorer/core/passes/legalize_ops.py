@@ -96,7 +96,7 @@ def lower_operators(fn: e.Function, at: PassSite, chosen: Callable[[str], bool])
 
 
 def _with_lengths_of_the_run(fn: e.Function, at: PassSite) -> e.Function:
-    """The function where nothing that follows from values claims lengths which only the run knows now, such as a number of boxes."""
+    """The function without claims about lengths that only the run knows now, such as a number of boxes."""
     new = rewrite(fn, at, without_plain_annotation)
     at.is_open = True
     told = fn.ret_struct_info is fn.body.body.struct_info

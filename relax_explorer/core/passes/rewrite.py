@@ -194,7 +194,7 @@ def rewrite(fn: e.Function, at: PassSite, rule: Callable[[Rewriter, e.Binding], 
 
 
 def without_plain_annotation(walk: Rewriter, binding: e.Binding) -> Answer:
-    """The rule that drops annotations which tell what the values told, as in printed text. Those of new values are derived then."""
+    """Drop an annotation that tells only what its value tells, as printed text has them. That of a new value is derived then."""
     if type(binding) is not e.VarBinding or binding.annotation is None:
         return binding
     return replace(binding, annotation=None) if binding.annotation is binding.value.struct_info else binding

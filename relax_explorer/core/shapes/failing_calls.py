@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cache
 
 from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.diagnostics import Diagnostic, Label, Report, Severity
@@ -14,7 +15,7 @@ from relax_explorer.core.shapes.residual import ASSERT, CAST, ShapeCheck
 
 
 def has_candidates(module: IRModule) -> bool:
-    """True if a private function takes lengths that only its calls know. Others need no look from outside."""
+    """True if some private function takes lengths that only its calls know."""
     return any(
         fn.is_private and not is_lowered(fn) and any(_is_open(param.struct_info) for param in fn.params)
         for fn in module.relax_functions.values()
@@ -35,8 +36,9 @@ def failing_calls(module: IRModule, checks: Sequence[ShapeCheck]) -> Iterator[Di
     """A problem for each call under which a check of the callee never holds."""
     report = Report()
     told: set[int] = set()
+    met = cache(lambda name: _always_met(module.relax_functions[name]))
     for check in checks:
-        if not check.refuting or not check.is_reached or not _is_always_met(module, check):
+        if not check.refuting or not check.is_reached or id(check.place) not in met(check.function):
             continue
         for site in check.refuting:
             if id(site.place) in told:
@@ -53,12 +55,9 @@ def failing_calls(module: IRModule, checks: Sequence[ShapeCheck]) -> Iterator[Di
     return iter(report)
 
 
-def _is_always_met(module: IRModule, check: ShapeCheck) -> bool:
-    """True if a call that ends comes to a check: it is in no branch and in no function that is only made there."""
-    fn = module.relax_functions[check.function]
-    return check.place is fn or any(
-        check.place is binding for block in fn.body.blocks for binding in block.bindings
-    )
+def _always_met(fn: e.Function) -> set[int]:
+    """The places that a call comes to if it ends: none in a branch, and none in a nested function."""
+    return {id(fn), *[id(binding) for block in fn.body.blocks for binding in block.bindings]}
 
 
 def _place(check: ShapeCheck) -> object:
