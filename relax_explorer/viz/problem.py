@@ -25,8 +25,11 @@ def render(diagnostic: Diagnostic, color: bool = False) -> str:
     paint = _Paint(color)
     lines = [headline(diagnostic, color)]
     above: Label | None = None
+    digits = max(
+        [len(str(label.span.line)) for label in diagnostic.labels if label.span is not None], default=0
+    )
     for label in sorted(diagnostic.labels, key=lambda item: not item.primary):
-        lines += _excerpt(label, paint, above)
+        lines += _excerpt(label, paint, above, digits)
         above = label
     lines += [f"  note: {visible(note)}" for note in diagnostic.remarks]
     if diagnostic.origin:
@@ -44,15 +47,15 @@ class _Paint:
         return f"{style}{text}{_OFF}" if self.color else text
 
 
-def _excerpt(label: Label, paint: _Paint, above: Label | None) -> list[str]:
-    """The line of a label and its mark below; only the mark if the label `above` is on the same line."""
+def _excerpt(label: Label, paint: _Paint, above: Label | None, digits: int) -> list[str]:
+    """The line of a label and its mark below; only the mark if the label `above` is on the same line. Numbers take `digits` columns."""
     span = label.span
     if span is None:
         return [f"  at {visible(_node_text(label.place))}: {visible(label.text)}".rstrip(": ")]
     text = span.source.line(span.line)
     if not text.strip():
         return []
-    number = str(span.line)
+    number = str(span.line).rjust(digits)
     start, width = span.column, _width(span, text)
     shown, start = _window(text, start)
     width = max(1, min(width, len(shown) - start))

@@ -22,7 +22,8 @@ from relax_explorer.core.codes import (
     tir,
 )
 from relax_explorer.core.codes import well_formedness as well_formed
-from relax_explorer.core.diagnostics import Code, ParseError
+from relax_explorer.core.diagnostics import Code, Diagnostic, Label, ParseError
+from relax_explorer.core.source import Source, Span
 from relax_explorer.core.syntax.load import read_text
 from relax_explorer.core.syntax.parser import read
 from relax_explorer.viz.problem import render
@@ -180,3 +181,15 @@ def test_a_binary_file_is_told_what_it_should_hold(tmp_path: Path, name: str, wa
     (found,) = caught.value.diagnostics
     assert found.message.endswith(f"is a binary file, not {wanted}")
     assert ("model" in found.help) is (name == "m.py")
+
+
+@pytest.mark.parametrize(("first", "second"), [(9, 8), (10, 9), (9, 10), (101, 9)])
+def test_the_numbers_of_all_lines_stand_in_one_column(first: int, second: int) -> None:
+    source = Source("\n".join(["x = y"] * 120), "a.py")
+    labels = tuple(
+        Label(Span(source, line, 4, line, 5), text, primary=not text)
+        for line, text in ((first, ""), (second, "seen here"))
+    )
+    shown = render(Diagnostic(operators.CONTRADICTED, "text", labels=labels)).split("\n")[1:]
+    assert len({line.index("|") for line in shown if "|" in line}) == 1
+    assert [line.split("|")[0].strip() for line in shown if "x = y" in line] == [str(first), str(second)]

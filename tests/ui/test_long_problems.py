@@ -21,6 +21,17 @@ def test_a_long_message_has_all_its_words() -> None:
     assert " ".join(line.strip() for line in told).endswith(message)
 
 
+def test_a_long_note_and_a_long_hint_have_all_their_words() -> None:
+    note, hint = (" ".join(f"{kind}{number}" for number in range(20)) for kind in ("note", "hint"))
+    problem = Diagnostic(codes.CONTRADICTED, "short", notes=(note,), help=hint)
+    shown = [row.text for row in problem_rows(problem)]
+    assert all(len(line) <= 76 for line in shown)
+    whole = " ".join(line.strip() for line in shown)
+    assert f"note: {note}" in whole
+    assert f"hint: {hint}" in whole
+    assert sum(line.startswith("    ") for line in shown) >= 2
+
+
 def test_a_short_message_has_one_line() -> None:
     assert problem_rows(Diagnostic(codes.CONTRADICTED, "short"))[0].text == "error[RX0223]: short"
 

@@ -182,18 +182,25 @@ def text_rows(
 
 def problem_rows(problem: Diagnostic, where: str = "") -> list[Row]:
     """A diagnostic: first the message, because paths are long, then place, excerpt, notes and hint."""
-    message = f"{problem.level}[{problem.code}]: {visible(problem.message)}"
-    shown = [
-        Row(line)
-        for line in textwrap.wrap(message, _MESSAGE_WIDTH, subsequent_indent="  ", break_on_hyphens=False)
-    ]
+    shown = _folded(f"{problem.level}[{problem.code}]: {visible(problem.message)}")
     place = (
         f"{visible(problem.span.source.filename)}:{problem.span.line}:{problem.span.column + 1}"
         if problem.span
         else ""
     )
     shown += [Row(f"  {text}") for text in (where, place) if text]
-    return shown + [Row(line) for line in render(problem).split("\n")[1:]] + [Row("")]
+    for line in render(problem).split("\n")[1:]:
+        shown += _folded(line, "    ") if line.startswith(_SENTENCES) else [Row(line)]
+    return [*shown, Row("")]
+
+
+_SENTENCES = ("  note: ", "  hint: ", "  origin: ")  # other lines below a message are those of the program
+
+
+def _folded(line: str, indent: str = "  ") -> list[Row]:
+    """A sentence in as many rows as it needs."""
+    parts = textwrap.wrap(line, _MESSAGE_WIDTH, subsequent_indent=indent, break_on_hyphens=False)
+    return [Row(part) for part in parts]
 
 
 def detail_lines(session: Session, stage: Snapshot, selection: Selection) -> list[str]:
