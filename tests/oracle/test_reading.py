@@ -223,6 +223,43 @@ PYTHON = {
 }
 
 
+# The last statements of the branches of an If. A tuple is a leaf, so it needs no variable.
+BRANCHES = {
+    "tuples": ("r = (x, x)", "y = R.exp(x)\nr = (y, x)"),
+    "a tuple in one branch": ("r = (x, x)", "r = R.split(R.concat((x, x), axis=0), 2)"),
+    "tuples in a tuple": ("r = (x, (x, x))", "r = (x, (x, x))"),
+    "calls in a tuple": ("r = (R.exp(x), x)", "r = (x, R.exp(x))"),
+    "empty tuples": ("r = R.tuple()", "r = R.tuple()"),
+    "scalars in a tuple": ("r = (x, m)", "r = (x, m + 1)"),
+    "tuples with annotations": ("r: R.Tuple(R.Tensor, R.Tensor) = (x, x)", "r: R.Tuple(R.Tensor, R.Tensor) = (x, x)"),
+    "a tuple behind another If": ("if c:\n    r = (x, x)\nelse:\n    r = (x, R.exp(x))", "r = (R.exp(x), x)"),
+    "a copy of a tuple": ("p = (x, x)\nr = p", "r = (x, x)"),
+    "shapes": ("r = R.shape([m, 3])", "r = R.shape([3, m])"),
+}  # fmt: skip
+
+
+def branched(ends: tuple[str, str]) -> str:
+    """A function with an If that ends in these statements."""
+    first, second = [textwrap.indent(end, " " * 4) for end in ends]
+    body = f"if c:\n{first}\nelse:\n{second}\nreturn r"
+    return "@R.function\n" + (
+        'def main(x: R.Tensor((4,), "float32"), c: R.Tensor((), "bool"), m: T.int64):\n'
+        + textwrap.indent(body, " " * 4)
+    )
+
+
+# Operands that are left out, as TVM fills them in.
+FILLED = {
+    f"R.unique({operands})": f"""
+        @R.function
+        def main(x: R.Tensor((4,), "float32")):
+            y = R.unique({operands})
+            return y
+    """
+    for operands in ("x", "x, True, False", "x, 1, 0", "x, sorted=False, axis=0", "x, axis=None")
+}
+
+
 def module_of(text: str) -> str:
     """The program as TVM expects it: imports, and a class around functions."""
     text = textwrap.dedent(text).strip("\n") + "\n"
@@ -231,7 +268,8 @@ def module_of(text: str) -> str:
     return f"{HEAD}@I.ir_module\nclass Module:\n{textwrap.indent(text, '    ')}"
 
 
-FORMS = {**SCALARS, **HELD_SHAPES, **MEMBERS, **PYTHON}
+IFS = {f"an If of {name}": branched(ends) for name, ends in BRANCHES.items()}
+FORMS = {**SCALARS, **HELD_SHAPES, **MEMBERS, **PYTHON, **IFS, **FILLED}
 
 
 @pytest.mark.parametrize("name", FORMS)

@@ -98,7 +98,8 @@ def _branch(
         return e.SeqExpr(blocks.close(), e.Tuple(())), None
     blocks.bindings.pop()
     span = last.span
-    if isinstance(last, e.VarBinding) and type(last.value) in e.LEAVES:
+    # A tuple is a leaf, too. The normalizer binds its fields in the branch.
+    if isinstance(last, e.VarBinding) and (type(last.value) in e.LEAVES or type(last.value) is e.Tuple):
         return e.SeqExpr(blocks.close(), last.value, None, span), last.annotation
     var = e.Var(name + suffix, last.var.struct_info, last.var.span)
     renamed: e.Binding

@@ -9,7 +9,6 @@ import numpy as np
 
 from relax_explorer.core.arith.simplify import simplify
 from relax_explorer.core.codes import operators as codes
-from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import INT32, INT64, DType, from_numpy
@@ -244,18 +243,10 @@ class Unique(Op, name="relax.unique"):
     source = "numpy.unique"
     raises = (codes.AXIS_RANGE,)
     x: Tensor = operand("the tensor")
-    sorted: Prim | None = operand(
-        "1 for ascending order, which numpy's order is in any case; 1 when left out", default=None
-    )
-    return_index: Prim | None = operand(
-        "1 to give, for each, the index of the first one; 0 when left out", default=None
-    )
-    return_inverse: Prim | None = operand(
-        "1 to give, for each element of x, which of them it is; 0 when left out", default=None
-    )
-    return_counts: Prim | None = operand(
-        "1 to give, for each, how often it is there; 0 when left out", default=None
-    )
+    sorted: Prim = operand("True for ascending order, which numpy's order is in any case", default=True)
+    return_index: Prim = operand("True to give, for each, the index of the first one", default=False)
+    return_inverse: Prim = operand("True to give, for each element of x, which of them it is", default=False)
+    return_counts: Prim = operand("True to give, for each, how often it is there", default=False)
     axis: Prim | None = operand(
         "the axis along which slices are compared, an integer; elements are when left out", default=None
     )
@@ -266,14 +257,6 @@ class Unique(Op, name="relax.unique"):
         "i32[5] 1 1 1 1 -> (i32[?],i64[?],i64[?],i64[?])",
         "i32[3,4] 1 0 0 1 -1 -> (i32[?,?],i64[?])",
     )
-
-    @staticmethod
-    def refine(call: e.Call, infos: list[s.StructInfo]) -> e.Call:
-        """The flags written out."""
-        missing = [e.PrimValue(p.IntImm(int(n == 1))) for n in range(len(call.args), 5)]
-        if not missing:
-            return call
-        return e.Call(call.op, (*call.args, *missing), call.attrs, call.sinfo_args, None, call.span)
 
     @staticmethod
     def infer(at: Site, x: s.StructInfo, *flags: s.StructInfo | None) -> s.StructInfo:
