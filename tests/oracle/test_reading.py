@@ -260,6 +260,41 @@ FILLED = {
 }
 
 
+# The lengths of the parameter and of the result of a function, and the lengths of the argument of its call.
+CALLED = {
+    '"m", "k"': [('"m + k",', '3, "n"'), ('"k + m",', '"n", "n"'), ('"k * 4 + m",', '"n * 2", 2'), ('"m", "k - m"', '"n", "n + 2"')],
+    '"m",': [
+        ('"m",', '"2 * n",'), ('"2 * m",', '"n",'), ('"2 * m",', '"n + 1",'), ('"m + m",', '"n",'),
+        ('"m * m",', '"n + 1",'), ('"(m + 1) // 2 * 2",', '"n * 2 + 1",'), ('"T.max(m, 3)",', '"n + 1",'),
+    ],
+}  # fmt: skip
+
+
+def called(params: str, result: str, argument: str) -> str:
+    """A function that casts to lengths of its own, and a call of it."""
+    names = "\n".join(f"            {name} = T.int64()" for name in "mk" if name in params)
+    return f"""
+        @R.function(private=True)
+        def f(x: R.Tensor(({params}), "float32"), u: R.Tensor("float32")) -> R.Tensor(({result}), "float32"):
+{names}
+            r = R.match_cast(u, R.Tensor(({result.replace('"', "")}), "float32"))
+            return r
+        @R.function
+        def main(w: R.Tensor(("n",), "float32"), x: R.Tensor(({argument}), "float32"), u: R.Tensor("float32")):
+            cls = Module
+            y = cls.f(x, u)
+            z = R.exp(y)
+            return z
+    """
+
+
+CALLS = {
+    f"a call of ({params}) -> ({result}) with ({argument})": called(params, result, argument)
+    for params, cases in CALLED.items()
+    for result, argument in cases
+}
+
+
 def module_of(text: str) -> str:
     """The program as TVM expects it: imports, and a class around functions."""
     text = textwrap.dedent(text).strip("\n") + "\n"
@@ -269,7 +304,7 @@ def module_of(text: str) -> str:
 
 
 IFS = {f"an If of {name}": branched(ends) for name, ends in BRANCHES.items()}
-FORMS = {**SCALARS, **HELD_SHAPES, **MEMBERS, **PYTHON, **IFS, **FILLED}
+FORMS = {**SCALARS, **HELD_SHAPES, **MEMBERS, **PYTHON, **IFS, **FILLED, **CALLS}
 
 
 @pytest.mark.parametrize("name", FORMS)
@@ -301,3 +336,15 @@ def test_the_variable_that_holds_a_shape_is_kept_as_they_keep_it(name: str, orac
         if b.var is not None
     ]
     assert [row for row in ours if row[0] != "gv"] == [row for row in theirs if row[0] != "gv"]
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_the_lengths_of_a_call_are_simplified_as_theirs(name: str, oracle: Oracle) -> None:
+    written = module_of(CALLS[name])
+    theirs = {row.name: row.type for row in oracle.types(written).get()}
+    ours = {
+        b.var.name: str(b.var.struct_info)
+        for b in bindings(rxe.normalize(rxe.parse(written))["main"])
+        if b.var
+    }
+    assert ours == {name: theirs[name] for name in ("y", "z")}

@@ -11,7 +11,7 @@ from relax_explorer.core.check.normalize import normalize_with
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.node import replace
-from relax_explorer.core.passes.branch_results import cast_branches
+from relax_explorer.core.passes.branch_results import cast_branches, without_values
 from relax_explorer.core.passes.contract import PassSite, function_pass
 from relax_explorer.core.passes.liveness import killed
 from relax_explorer.core.passes.outputs import Blocks, settle_outputs
@@ -199,13 +199,19 @@ class _Copies:
         return have is want or (have is not None and want is not None and always_fits(have, want))
 
     def _match_cast(self, walk: Rewriter, binding: e.MatchCast) -> Answer:
-        value = binding.value
-        if value.struct_info is not binding.struct_info or _binds(binding):
+        value, info = binding.value, binding.struct_info
+        have = value.struct_info
+        if have is None or (info is not have and info is not without_values(have)) or _binds(binding):
+            return binding
+        if type(value) is e.PrimValue and not isinstance(value.value, p.PrimVar):
             return binding
         if binding.var is None:
             return ()
         if type(value) is e.Constant:
             return self._constant(walk, binding, binding.var, value)
+        if type(value) is e.PrimValue:
+            walk.rename(binding.var, value)
+            return ()
         if not isinstance(value, e.Var):
             return binding
         if self._replaceable(binding.var, value):
