@@ -150,3 +150,15 @@ def test_numbers_stand_in_the_function_of_a_group(other: int) -> None:
     x = np.arange(4, dtype="float32")
     for result in (after, rxe.apply_pass(after, "FuseTIR")):
         assert np.array_equal(rxe.run(result, "main", [x, 5]), x * 2 * 6 * other * 5)
+
+
+def test_fields_of_fields_are_grouped_without_a_kernel() -> None:
+    pair = 'R.Tuple(R.Tensor((4,), "float32"), R.Tensor((4,), "float32"))'
+    lines = ["p = t[0]", "q = p[1]", "r = R.exp(q)"]
+    text = function(
+        _block(lines, "r").removeprefix("n = T.int64()\n") + "return r", f"t: R.Tuple({pair}, R.Tensor)"
+    )
+    fused = rxe.apply_pass(rxe.normalize(rxe.parse(text)), "FuseOps")
+    assert [type(b.value) for b in bindings(fused["fused"])] == [e.TupleGetItem]
+    alone = text.replace("q = p[1]", "q = t[1]")
+    assert rxe.apply_pass(rxe.normalize(rxe.parse(alone)), "FuseOps").relax_functions.keys() == {"main"}

@@ -247,3 +247,17 @@ def test_scalars_as_results_are_computed(kind: str) -> None:
         inputs = [np.ones(5, "float32"), np.array(c)]
         results = [str(rxe.run(program, "main", inputs)) for program in (after, module)]
         assert len({re.sub(r"np.int64\((-?\d+)\)", r"\1", text) for text in results}) == 1
+
+
+def test_scalars_in_a_tuple_of_operands_are_computed() -> None:
+    body = (
+        'R.func_attr({"relax.force_pure": True})\nn = T.int64()\n'
+        'y = R.call_packed("test.f", x, (x, R.prim_value(n * 2)), ty_args=(R.Tensor((n,), "float32"),))\n'
+        'z = R.call_packed("test.f", y, (x, y), ty_args=(R.Tensor((n,), "float32"),))\nreturn z'
+    )
+    after = rxe.apply_pass(
+        rxe.normalize(rxe.parse(function(body, 'x: R.Tensor(("n",), "float32")'))), "ComputePrimValue"
+    )
+    assert "= cls.compute_symbolic_expr(R.prim_value(n))" in after.script()
+    assert 'R.call_packed("test.f", x, (x, gv), ' in after.script()
+    assert 'R.call_packed("test.f", y, (x, y), ' in after.script()

@@ -13,7 +13,8 @@ from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.passes import get
 from relax_explorer.core.passes.contract import PassSite
 from relax_explorer.core.passes.pattern_rules import Rule, apply_rules, call
-from relax_explorer.core.patterns import is_op, wildcard
+from relax_explorer.core.patterns import is_call_packed, is_gv, is_op, is_tuple_get_item, wildcard
+from relax_explorer.core.patterns.pattern import Pattern
 from tests.passes.test_passes import body
 from tests.support.roundtrip import function
 
@@ -364,3 +365,39 @@ def test_operands_of_a_sum_may_stand_in_either_order(lines: str) -> None:
     module = rxe.normalize(rxe.parse(function(in_graph(lines, "b"), X)))
     new = apply_rules(module["main"], PassSite(module, "main"), [rule])
     assert [getattr(b.value, "op", None) for b in bindings(new)] == [e.op_ref("relax.subtract")]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "line"),
+    [
+        (
+            is_call_packed("test.f"),
+            'y = R.call_packed("test.f", x, pure=True, ty_args=(R.Tensor((4, 6), "float32"),))',
+        ),
+        (is_gv("own")(wildcard()), "y = Module.own(x)"),
+        (is_tuple_get_item(wildcard(), 0), "y = t[0]"),
+        (is_op("relax.exp")(wildcard()), "y = R.exp(x)"),
+        (wildcard().has_shape((4, 6)), "y = R.exp(x)"),
+    ],
+    ids=["a packed function", "a function", "a field", "an operator", "anything"],
+)
+def test_a_rule_may_have_any_root(pattern: Pattern, line: str) -> None:
+    own = f"""
+    @R.function(private=True)
+    def own(x: {X[3:]}):
+        y = R.sin(x)
+        return y
+"""
+    main = f"""
+    @R.function
+    def main({X}, t: R.Tuple(R.Tensor((4, 6), "float32"), R.Tensor((4, 6), "float32"))):
+        with R.dataflow():
+            {line}
+            R.output(y)
+        return y
+"""
+    module = rxe.normalize(rxe.parse(f"@I.ir_module\nclass Module:\n{own}{main}"))
+    param = module["main"].params[0]
+    site = PassSite(module, "main")
+    new = apply_rules(module["main"], site, [Rule("any", pattern, lambda _: call("relax.cos", param))])
+    assert e.op_ref("relax.cos") in [getattr(b.value, "op", None) for b in bindings(new)]

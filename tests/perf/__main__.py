@@ -12,6 +12,7 @@ from tests.perf.benchmark import Benchmark, Result
 from tests.perf.each_pass import EACH
 from tests.perf.exec import EXEC
 from tests.perf.graphs import GRAPHS
+from tests.perf.idle import IDLE
 from tests.perf.memory import MEMORY
 from tests.perf.passes import PASSES
 from tests.perf.shapes import SHAPES
@@ -24,6 +25,7 @@ GROUPS = {
     "text": TEXT,
     "passes": PASSES,
     "each-pass": EACH,
+    "idle": IDLE,
     "exec": [*EXEC, *TRAVEL],
     "graphs": GRAPHS,
     "ui": [*TUI, *MEMORY],

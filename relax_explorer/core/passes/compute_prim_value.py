@@ -43,8 +43,10 @@ def compute_prim_value(fn: e.Function, at: PassSite) -> e.Function:
             return binding
         if type(binding.value) is e.If:
             return map_sequences(binding, result)
-        scalars = _Scalars(names, at)
         value = binding.value
+        if type(value) is e.Call and _WITH_SCALARS.isdisjoint(map(type, value.args)):
+            return binding  # most often
+        scalars = _Scalars(names, at)
         if _is_computed(value):
             call = _call(value, at)
             var = e.var_like(binding.var, call.struct_info)  # its value is not known any more
@@ -61,6 +63,10 @@ def compute_prim_value(fn: e.Function, at: PassSite) -> e.Function:
 
     fn = rewrite(fn, at, rule)
     return replace(fn, body=result(fn.body))
+
+
+_WITH_SCALARS = frozenset((e.PrimValue, e.Tuple))
+"""The operands that are scalars, or hold some."""
 
 
 class _Scalars:

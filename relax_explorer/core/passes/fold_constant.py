@@ -166,13 +166,12 @@ def _lengths_value(call: e.Call) -> e.Expr | None:
 
 
 def _operator_value(call: e.Call, walk: Rewriter) -> e.Expr | None:
-    op = find(call.op.name) if type(call.op) is e.OpRef else None
-    if op is None or op.evaluate is None or not op.pure or op.name == "relax.arange":
+    callee = call.op
+    values = _operand_values(call, walk) if type(callee) is e.OpRef else None
+    if type(callee) is not e.OpRef or values is None:
         return None
-    values = [_value(walk, arg) for arg in call.args]
-    if op.name in _LIKE:
-        values[0] = _stand_in(call.args[0].struct_info)
-    if any(value is None for value in values):
+    op = find(callee.name)
+    if op is None or op.evaluate is None or not op.pure or op.name == "relax.arange":
         return None
     info = call.struct_info
     if not _may_stand(_parts(info), call.args, walk.at):  # what is known of the operands may be new
@@ -195,6 +194,17 @@ def _operator_value(call: e.Call, walk: Rewriter) -> e.Expr | None:
     return e.tuple_of(
         tuple([_constant(array, part, call) for array, part in zip(result, infos, strict=True)])
     )
+
+
+def _operand_values(call: e.Call, walk: Rewriter) -> list[Any] | None:
+    """The values of the operands; None at the first that is not known, which most often is the first of all."""
+    values: list[Any] = []
+    for arg in call.args:
+        value = _value(walk, arg) if values or call.op not in _LIKE else _stand_in(arg.struct_info)
+        if value is None:
+            return None
+        values.append(value)
+    return values
 
 
 def _parts(info: s.StructInfo | None) -> tuple[s.StructInfo | None, ...]:
@@ -226,7 +236,7 @@ def _value(walk: Rewriter, arg: e.Expr) -> Any:
 
 _CALL_TIR = e.op_ref("relax.call_tir")
 _LITERALS = (e.Constant, e.DataTypeImm, e.ShapeExpr)
-_LIKE = frozenset(f"relax.{name}_like" for name in ("zeros", "ones", "full", "eye"))
+_LIKE = frozenset(e.op_ref(f"relax.{name}_like") for name in ("zeros", "ones", "full", "eye"))
 """Operators that read only the StructInfo of their first operand."""
 
 

@@ -20,7 +20,7 @@ from relax_explorer.core.ir.substitute import Substitution
 from relax_explorer.core.ir.walk import all_dims, defined_dims, merged_blocks
 from relax_explorer.core.passes import machine_calls as m
 from relax_explorer.core.passes.contract import PassSite, function_pass
-from relax_explorer.core.passes.fusion_groups import Node, groups
+from relax_explorer.core.passes.fusion_groups import Node, groups, has_none
 from relax_explorer.core.passes.length_binders import length_binders, mentioned_lengths
 from relax_explorer.core.passes.properties import (
     CANONICAL_BINDINGS,
@@ -51,7 +51,7 @@ def fuse_ops(
     parameters. A group that nothing reads goes. If the function tells its inputs (`num_input`), fields of other parameters are read outside
     of groups. FuseTIR then makes one PrimFunc of each function.
     """
-    if fuse_opt_level == 0 or fn.attrs.get("Primitive") or "Codegen" in fn.attrs:
+    if fuse_opt_level == 0 or fn.attrs.get("Primitive") or "Codegen" in fn.attrs or has_none(fn, at.module):
         return fn
     of = groups(fn, at.module)
     if len(set(of.values())) == len(of):

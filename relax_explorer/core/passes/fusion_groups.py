@@ -10,7 +10,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.contents import contents
 from relax_explorer.core.ir.facts import free_variables
+from relax_explorer.core.ir.interned import PerNode
 from relax_explorer.core.ir.walk import operands
 from relax_explorer.core.ops.kit.decl import Fusion
 from relax_explorer.core.program.module import IRModule
@@ -56,6 +59,24 @@ def groups(fn: e.Function, module: IRModule) -> dict[e.Binding, Node]:
         for node in graph.nodes:
             _try(node, phase)
     return {node.binding: node.root() for node in graph.nodes if node.binding is not None}
+
+
+def has_none(fn: e.Function, module: IRModule) -> bool:
+    """True if no group has two bindings: the function calls no kernel with a pattern, and takes no tuple out of another one."""
+    has = contents(fn)
+    if not has.operators.isdisjoint(_KERNEL_CALLS) and _ANNOTATED.of(module, _annotated):
+        return False
+    if e.TupleGetItem not in has.values:
+        return True
+    values = [b.value for block in fn.body.blocks for b in block.bindings if type(b.value) is e.TupleGetItem]
+    return not any(type(value.struct_info) is s.TupleStructInfo for value in values)
+
+
+def _annotated(module: IRModule) -> bool:
+    return any(isinstance(fn, PrimFunc) and "op_pattern" in fn.attrs for fn in module.functions.values())
+
+
+_ANNOTATED: PerNode[bool] = PerNode()
 
 
 class _Graph:

@@ -36,6 +36,13 @@ def unread_in_graphs(fn: e.Function) -> set[e.Binding] | None:
     So it is with branches and nested functions, with unread bindings outside of dataflow blocks, which may stop a run, and with
     variables that are read in front of their bindings.
     """
+    return _UNREAD.of(fn, _unread_in_graphs)
+
+
+_UNREAD: PerNode[set[e.Binding] | None] = PerNode()
+
+
+def _unread_in_graphs(fn: e.Function) -> set[e.Binding] | None:
     read: set[e.Expr] = set(variables(fn.body.body))
     unread: set[e.Binding] = set()
     for block in reversed(fn.body.blocks):

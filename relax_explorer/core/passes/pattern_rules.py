@@ -9,7 +9,7 @@ unread bindings go.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import cycle
@@ -18,13 +18,14 @@ from relax_explorer.core.check.aliases import Aliases, aliases
 from relax_explorer.core.check.compatible import always_fits
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.attrs import Attrs, freeze
+from relax_explorer.core.ir.contents import contents
 from relax_explorer.core.ir.facts import facts
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.passes import canonicalize_bindings, eliminate_common_subexpr, eliminate_dead_code
 from relax_explorer.core.passes.contract import PassSite
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
 from relax_explorer.core.patterns.matcher import Match, match, seen_through
-from relax_explorer.core.patterns.occurrences import is_likely, tests
+from relax_explorer.core.patterns.occurrences import Root, Test, is_likely, root_of, tests
 from relax_explorer.core.patterns.pattern import Pattern
 
 MOST_ROUNDS = 100  # a rule that undoes another would not end
@@ -53,6 +54,9 @@ def apply_rules(fn: e.Function, at: PassSite, rules: Sequence[Rule]) -> e.Functi
     """
     if fn.attrs.get("Primitive"):
         return fn
+    by_root = _ByRoot(rules)
+    if not by_root.may_match(fn):
+        return finished(fn, fn, at)
     name = at.rule
     current, before = fn, None
     for _ in range(MOST_ROUNDS):
@@ -60,7 +64,7 @@ def apply_rules(fn: e.Function, at: PassSite, rules: Sequence[Rule]) -> e.Functi
             current = finished(current, fn, at)
             if current is before:
                 return current
-        before, current = current, rewrite(current, at, _Rules(current, at, rules).rule)
+        before, current = current, rewrite(current, at, _Rules(current, at, by_root).rule)
         at.rule = name
     return finished(current, fn, at)
 
@@ -99,15 +103,49 @@ def _has_functions(fn: e.Function) -> bool:
     return any(type(binding.value) is e.Function for binding in facts(fn).bindings)
 
 
+class _ByRoot:
+    """Rules by the operations that values have at their roots, so that most values meet none."""
+
+    def __init__(self, rules: Sequence[Rule]) -> None:
+        self.all = [(rule, tests(rule.pattern)) for rule in rules]
+        wanted = [roots for _, alternatives in self.all for roots, _ in alternatives]
+        self.known = None if None in wanted else frozenset().union(*filter(None, wanted))
+        self.by_root: dict[Root, list[tuple[Rule, tuple[Test, ...]]]] = {}
+
+    def may_match(self, fn: e.Function) -> bool:
+        """True if a function has a value with the root of a rule."""
+        has = contents(fn)
+        if self.known is None or has.calls_packed or has.calls_functions:
+            return True
+        found: set[Root] = {op.name for op in has.operators if type(op) is e.OpRef}
+        kinds = {e.Var if kind is e.DataflowVar else kind for kind in has.values}
+        return not self.known.isdisjoint(found | kinds)
+
+    def of(self, value: e.Expr) -> Sequence[tuple[Rule, tuple[Test, ...]]]:
+        """The rules for a value, in their order."""
+        if self.known is None:
+            return self.all
+        root = root_of(value)
+        if root not in self.known:
+            return ()
+        if root not in self.by_root:
+            self.by_root[root] = [
+                (rule, alternatives)
+                for rule, alternatives in self.all
+                if any(roots is not None and root in roots for roots, _ in alternatives)
+            ]
+        return self.by_root[root]
+
+
 class _Rules:
     """The rules applied in one round. Each block has a table of the values of its variables.
 
     As in TVM, nothing looks through a value that this round rewrites. A chain of n matches takes about log(n) rounds.
     """
 
-    def __init__(self, fn: e.Function, at: PassSite, rules: Sequence[Rule]) -> None:
+    def __init__(self, fn: e.Function, at: PassSite, rules: _ByRoot) -> None:
         self.fn, self.at, self.name = fn, at, at.rule
-        self.rules = [(rule, tests(rule.pattern)) for rule in rules]
+        self.rules = rules
         self.tables: dict[e.BindingBlock | None, dict[e.Var, e.Expr]] = {}
 
     @cached_property
@@ -117,38 +155,36 @@ class _Rules:
 
     def rule(self, walk: Rewriter, binding: e.Binding) -> Answer:
         """The binding with its value rewritten, after the bindings that the new value needs."""
-        values = self.tables.setdefault(walk.block, {})
+        value, values = binding.value, self.tables.setdefault(walk.block, {})
         self.at.rule = self.name
-        new = self._step(walk, binding, values)
-        if new is not None:
-            return tuple(new)
+        rules = self.rules.of(value) if type(binding) is e.VarBinding else ()
+        for rule, alternatives in rules:
+            if is_likely(alternatives, value, values):
+                new = self._rewritten(walk, binding, rule, match(rule.pattern, value, values))
+                if new is not None:
+                    return new
         if binding.var is not None:
-            values[binding.var] = seen_through(binding.value, values)
+            values[binding.var] = seen_through(value, values) if isinstance(value, e.Var) else value
         return binding
 
-    def _step(
-        self, walk: Rewriter, binding: e.Binding, values: Mapping[e.Var, e.Expr]
-    ) -> list[e.Binding] | None:
-        """The bindings that replace one after the first rule that applies; None if none does."""
-        if type(binding) is not e.VarBinding:
+    def _rewritten(
+        self, walk: Rewriter, binding: e.Binding, rule: Rule, found: Match | None
+    ) -> tuple[e.Binding, ...] | None:
+        """The bindings that replace one after a rule; None if the rule does not apply."""
+        if type(binding) is not e.VarBinding or found is None:
             return None
-        for rule, test in self.rules:
-            found = (
-                match(rule.pattern, binding.value, values) if is_likely(test, binding.value, values) else None
-            )
-            if found is None or any(map(self.memory.written, found.operands.values())):
-                continue
-            value = rule.rewrite(found)
-            if value is None:
-                continue
-            build = walk.front_of(binding)
-            value = build.informed(value)
-            front: list[e.Binding] = list(build.bindings)
-            if _says_less(value, binding.var):
-                continue
-            self.at.rule = rule.name
-            return [*front, self._bound(walk, binding, value)]
-        return None
+        if any(map(self.memory.written, found.operands.values())):
+            return None
+        value = rule.rewrite(found)
+        if value is None:
+            return None
+        build = walk.front_of(binding)
+        value = build.informed(value)
+        front = list[e.Binding](build.bindings)
+        if _says_less(value, binding.var):
+            return None
+        self.at.rule = rule.name
+        return (*front, self._bound(walk, binding, value))
 
     def _bound(self, walk: Rewriter, binding: e.VarBinding, value: e.Expr) -> e.Binding:
         """A binding of a new value. The variable is a new one if the StructInfo is."""
