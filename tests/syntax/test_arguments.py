@@ -74,3 +74,45 @@ def test_numbers_without_a_literal_stay_numbers(written: str, printed: str) -> N
     assert type(again["k"].attrs["a"]) is float
     assert rxe.structural_equal(again, module)
     assert again.script() == text
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "R.linear()", "R.linear(x)", 'R.linear(x, x, x, "float16", 3)', "R.linear(x, x, data=x)", "R.linear(x, x, other=3)",
+        "R.linear(*x)", "R.linear(**x)", "R.nn.relu6()", "R.nn.relu6(x, 6)", "R.stop_lift_params(x, x)",
+    ],
+)  # fmt: skip
+def test_a_shorthand_tells_its_arguments(value: str) -> None:
+    text = f'@R.function\ndef main(x: R.Tensor((2, 2), "float32")):\n    y = {value}\n    return y\n'
+    with pytest.raises(rxe.Failure) as caught:
+        rxe.parse(text)
+    (problem,) = caught.value.diagnostics
+    name = value.split("(")[0]
+    assert (problem.code.id, problem.message) == ("RX0015", f"the arguments of {name} do not fit")
+    assert problem.help is not None
+    assert problem.help.startswith(f"write {name}(data")
+    assert problem.span is not None
+    assert problem.span.line == 3
+
+
+@pytest.mark.parametrize(
+    ("value", "column"),
+    [
+        ("R.linear(x, *x)", 20),
+        ("R.linear(x, x, q)", 23),
+        ("R.linear(x, x, out_dtype=3)", 33),
+        ("x.astype()", 8),
+        ("x.astype(3)", 17),
+        ('x.astype("int8", x)', 8),
+        ("x.reshape((4,))", 8),
+        ('q.astype("int8")', 8),
+    ],
+)
+def test_a_bad_argument_of_a_shorthand_is_named_at_its_place(value: str, column: int) -> None:
+    text = f'@R.function\ndef main(x: R.Tensor((2, 2), "float32")):\n    y = {value}\n    return y\n'
+    with pytest.raises(rxe.Failure) as caught:
+        rxe.parse(text)
+    (problem,) = caught.value.diagnostics
+    assert problem.span is not None
+    assert (problem.span.line, problem.span.column) == (3, column)

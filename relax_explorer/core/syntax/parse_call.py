@@ -28,6 +28,7 @@ from relax_explorer.core.syntax.parse_call_forms import (
     packed_form,
 )
 from relax_explorer.core.syntax.parse_forms import FORMS, NO_VALUES, executes
+from relax_explorer.core.syntax.parse_shorthands import is_method, is_shorthand, read_method, read_shorthand
 from relax_explorer.core.syntax.reader import Reader
 from relax_explorer.core.syntax.written import dotted
 
@@ -47,6 +48,8 @@ def read_call(reader: Reader, node: ast.Call) -> Any:
             )
         if name.startswith("I."):
             return executes(reader, node)
+        if is_method(reader, func):
+            return read_method(reader, node, func)
     callee = reader.as_expr(reader.read(func), func)
     args = tuple([reader.value(arg) for arg in node.args])
     attrs, infos = keywords(reader, node, "")
@@ -69,6 +72,8 @@ def _relax(reader: Reader, node: ast.Call, name: str) -> Any:
     form = FORMS.get(name)
     if form is not None:
         return form(reader, node)
+    if is_shorthand(name):
+        return read_shorthand(reader, node, name)
     if name in CALL_FORMS:
         return call_form(reader, node, name, find_op(f"relax.{name}"))
     if name in PACKED_FORMS and node.args:
