@@ -405,7 +405,7 @@ PYTHON = {
     "while": "while True:\n    x = R.exp(x)\nreturn x",
     "augmented": "x += x\nreturn x",
     "call of Python": "y = helper(x)",
-    "method": "y = x.astype('int8')",
+    "method": "y = x.reshape((4,))",
     "assert": "assert x\nreturn x",
     "slice": "y = x[0:1]",
     "meta_var": "y = I.meta_var(3)",

@@ -47,17 +47,17 @@ def is_method(reader: Reader, func: ast.Attribute) -> bool:
     return func.attr == "astype" and is_value
 
 
-def read_method(reader: Reader, node: ast.Call, func: ast.Attribute) -> Any:
+def read_method(reader: Reader, node: ast.Call, func: ast.Attribute) -> object:
     """A cast that is written as a method of its operand."""
     return _read(reader, node, _call("R.astype", [func.value, *node.args], node.keywords))
 
 
-def read_shorthand(reader: Reader, node: ast.Call, name: str) -> Any:
+def read_shorthand(reader: Reader, node: ast.Call, name: str) -> object:
     """What a shorthand stands for."""
     return _read(reader, node, _SHORTHANDS[name](reader, node))
 
 
-def _read(reader: Reader, node: ast.Call, written: ast.expr) -> Any:
+def _read(reader: Reader, node: ast.Call, written: ast.expr) -> object:
     """The parts that are not written there have the place of the whole, the others their own."""
     for part in ast.walk(written):
         if "lineno" in part._attributes and not hasattr(part, "lineno"):
