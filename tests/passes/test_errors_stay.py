@@ -357,6 +357,76 @@ CLOSURES = {
         + "dead = g(y)",
         True,
     ),
+    "a length of the function around it, which the argument has": (
+        G.format("b = R.exp(a)").replace('R.Tensor((3,), "float32")', 'R.Tensor((n,), "float32")')
+        + "dead = g(x)",
+        False,
+    ),
+    "a length of its own": (
+        G.format("b = R.exp(a)").replace('R.Tensor((3,), "float32")', 'R.Tensor(("kk",), "float32")')
+        + "dead = g(y)",
+        False,
+    ),
+    "a length of its own, twice": (
+        G.format("b = R.exp(a)").replace('R.Tensor((3,), "float32")', 'R.Tensor(("kk", "kk"), "float32")')
+        + "dead = g(w)",
+        True,
+    ),
+    "a length that a cast before it bound": (
+        'kk = T.int64()\nv = R.match_cast(o, R.Tensor((kk,), "float32"))\n'
+        + G.format("b = R.exp(a)").replace('R.Tensor((3,), "float32")', 'R.Tensor((kk,), "float32")')
+        + "dead = g(y)",
+        True,
+    ),
+    "the length that a cast before it bound": (
+        'kk = T.int64()\nv = R.match_cast(o, R.Tensor((kk,), "float32"))\n'
+        + G.format("b = R.exp(a)").replace('R.Tensor((3,), "float32")', 'R.Tensor((kk,), "float32")')
+        + "dead = g(v)",
+        False,
+    ),
+    "a length of the nested function around it": (
+        G.format("b = R.exp(a)")
+        .replace('R.Tensor((3,), "float32")', 'R.Tensor(("kk",), "float32")')
+        .replace(
+            "    b = R.exp(a)",
+            '    kk = T.int64()\n    @R.function\n    def h(d: R.Tensor((kk,), "float32")) -> R.Tensor((kk,), "float32"):\n'
+            "        return d\n    b = h(z)",
+        )
+        + "dead = g(y)",
+        True,
+    ),
+    "the length of the nested function around it": (
+        G.format("b = R.exp(a)")
+        .replace('R.Tensor((3,), "float32")', 'R.Tensor(("kk",), "float32")')
+        .replace(
+            "    b = R.exp(a)",
+            '    kk = T.int64()\n    @R.function\n    def h(d: R.Tensor((kk,), "float32")) -> R.Tensor((kk,), "float32"):\n'
+            "        return d\n    b = h(a)",
+        )
+        + "dead = g(y)",
+        False,
+    ),
+    "a length of the outermost function": (
+        G.format(
+            '@R.function\n    def h(d: R.Tensor((n,), "float32")) -> R.Tensor((n,), "float32"):\n        return d\n    b = h(y)'
+        )
+        + "dead = g(z)",
+        True,
+    ),
+    "in a branch": (
+        "if c:\n    "
+        + G.format("b = R.exp(a)").replace("(3,)", "(n,)").replace("\n", "\n    ")
+        + "e = g(x)\n"
+        "else:\n    e = x\ndead = R.exp(e)",
+        False,
+    ),
+    "in a branch, a length that does not fit": (
+        "if c:\n    "
+        + G.format("b = R.exp(a)").replace("(3,)", "(n,)").replace("\n", "\n    ")
+        + "dead = g(y)\n"
+        "else:\n    dead = x",
+        True,
+    ),
     "it is not known which one": (
         G.format("b = R.exp(a)") + "f = R.grad.no_grad(z)\nh = cls.pick()\ndead = h(z)",
         True,

@@ -249,6 +249,29 @@ def test_scalars_as_results_are_computed(kind: str) -> None:
         assert len({re.sub(r"np.int64\((-?\d+)\)", r"\1", text) for text in results}) == 1
 
 
+@pytest.mark.parametrize(
+    ("cast", "expected"),
+    [
+        ('q = R.match_cast(m + 1, R.Prim("int64"))', "R.match_cast(gv, T.int64)"),
+        ('q = R.match_cast(m, R.Prim("int64"))', "R.match_cast(m, T.int64)"),
+        (
+            'q = R.match_cast((x, m + 1), R.Tuple(R.Tensor((4,), "float32"), R.Prim("int64")))',
+            'R.match_cast((x, gv), R.Tuple(R.Tensor((4,), dtype="float32"), R.Prim("int64")))',
+        ),
+    ],
+)
+def test_scalars_that_are_cast_are_computed(cast: str, expected: str) -> None:
+    body = f'R.func_attr({{"relax.force_pure": True}})\n{cast}\nreturn q'
+    module = rxe.normalize(rxe.parse(function(body, 'x: R.Tensor((4,), "float32"), m: T.int64')))
+    after = rxe.apply_pass(module, "ComputePrimValue")
+    assert f"= {expected}\n" in after.script()
+    x = np.ones(4, "float32")
+    results = [
+        str(rxe.run(program, "main", [x, 5])).replace("np.int64(6)", "6") for program in (after, module)
+    ]
+    assert results[0] == results[1]
+
+
 def test_scalars_in_a_tuple_of_operands_are_computed() -> None:
     body = (
         'R.func_attr({"relax.force_pure": True})\nn = T.int64()\n'

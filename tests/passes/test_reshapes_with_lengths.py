@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import relax_explorer as rxe
+from tests.support.roundtrip import function
 
 CALL = """
 @I.ir_module
@@ -48,3 +49,23 @@ def test_a_reshape_with_a_length_is_known(kind: str) -> None:
     after = rxe.apply_pass(before, "RewriteDataflowReshape")
     assert ("R.reshape(x" in after.script()) is is_known
     assert (after is before) is not is_known
+
+
+@pytest.mark.parametrize(
+    ("lines", "views"),
+    [
+        (["with R.dataflow():", "    a = R.reshape(x, R.shape([8]))", "    r = R.exp(a)", "    R.output(r)"], 1),
+        (["if c:", "    with R.dataflow():", "        a = R.reshape(x, R.shape([8]))", "        b = R.exp(a)", "        R.output(b)",
+          "    r = b", "else:", "    r = R.reshape(x, R.shape([8]))"], 0),
+        (["@R.function", 'def f(y: R.Tensor((2, 4), "float32")) -> R.Tensor((8,), "float32"):', "    with R.dataflow():",
+          "        a = R.reshape(y, R.shape([8]))", "        b = R.exp(a)", "        R.output(b)", "    return b", "r = f(x)"], 0),
+    ],
+    ids=["in a block of the function", "in a branch", "in a nested function"],
+)  # fmt: skip
+def test_only_blocks_of_the_function_itself_get_views(lines: list[str], views: int) -> None:
+    text = function(
+        "\n".join([*lines, "return r"]), 'x: R.Tensor((2, 4), "float32"), c: R.Tensor((), "bool")'
+    )
+    lowered = rxe.apply_pass(rxe.normalize(rxe.parse(text)), "LegalizeOps")
+    after = rxe.apply_pass(lowered, "RewriteDataflowReshape")
+    assert after.script().count("R.reshape(") == views

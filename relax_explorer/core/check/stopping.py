@@ -5,7 +5,9 @@ Outside a dataflow block a pass must not drop or move such a binding (specificat
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from itertools import chain
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -21,7 +23,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import DType
 from relax_explorer.core.ir.interned import PerNode
-from relax_explorer.core.ir.walk import bindings, info_vars, sequences, substitute_info
+from relax_explorer.core.ir.walk import bindings, defined_dims, info_vars, sequences, substitute_info
 from relax_explorer.core.ops import find
 from relax_explorer.core.ops.kit.decl import FLOATS, InferFailure, Op, Site, Stops
 from relax_explorer.core.ops.machine.call import CallTir
@@ -48,6 +50,7 @@ class Stopping:
         self._safe: set[str] = set()
         self._memo: dict[Any, bool] = {}
         self._closures: dict[e.Var, e.Function] = {}
+        self._own_dims: dict[e.Function, frozenset[p.PrimVar]] = {}
         self._returns: dict[e.Var, bool] = {}
 
     def _always_returns(self, name: str) -> bool:
@@ -74,6 +77,8 @@ class Stopping:
             inner = [b for name in group for b in bindings(self._functions[name])]
             closures = {b.var: b.value for b in inner if type(b.value) is e.Function and b.var is not None}
             self._closures.update(closures)
+            if closures:
+                self._own_dims.update(own for name in group for own in _own_dims(self._functions[name]))
             for var in closures:  # in text order, so that recursion goes only as deep as functions are nested
                 self._closure(var)
             if not is_recursive(group, graph) and not self._body(self._functions[group[0]]):
@@ -111,12 +116,7 @@ class Stopping:
             return not self._always_returns(op.name) or not _takes(self._functions[op.name], call)
         if isinstance(op, e.Var):
             fn = self._closure(op)
-            if fn is None:
-                return True
-            captures = any(
-                info_vars(param.struct_info) for param in fn.params if param.struct_info is not None
-            )
-            return captures or not _takes(fn, call)  # a length of the function around it has a value already
+            return fn is None or not _takes(fn, call, self._own_dims[fn])
         declared = find(op.name) if type(op) is e.OpRef else None
         if declared is CallTir:
             return self._kernel(call)
@@ -156,10 +156,34 @@ class Stopping:
         return cached
 
 
-def _takes(fn: e.Function, call: e.Call) -> bool:
-    """True if the arguments of a call always fit the parameters of the function."""
+def _takes(fn: e.Function, call: e.Call, own: Set[p.PrimVar] | None = None) -> bool:
+    """True if the arguments of a call always fit the parameters of the function.
+
+    A nested function binds its `own` shape variables only. The others have values already, which the arguments must have, too.
+    """
     want = tuple([param.struct_info or s.OBJECT for param in fn.params])
-    return _all_fit(want, tuple([arg.struct_info or s.OBJECT for arg in call.args]))
+    outer = [] if own is None else [dim for info in want for dim in info_vars(info) if dim not in own]
+    return _all_fit(
+        want, tuple([arg.struct_info or s.OBJECT for arg in call.args]), dict(zip(outer, outer, strict=True))
+    )
+
+
+def _own_dims(
+    fn: e.Function, around: Set[p.PrimVar] = frozenset()
+) -> Iterator[tuple[e.Function, frozenset[p.PrimVar]]]:
+    """The shape variables that a function and the ones nested in it bind by parameters, without those of functions around them."""
+    params = {dim for param in fn.params for dim in defined_dims(param.struct_info or s.OBJECT)}
+    yield fn, frozenset(params - around)
+    blocks = list(fn.body.blocks)
+    for block in blocks:  # it grows
+        ifs = [binding.value for binding in block.bindings if type(binding.value) is e.If]
+        blocks += [inner for value in ifs for seq in sequences(value) for inner in seq.blocks]
+    inner = [binding for block in blocks for binding in block.bindings]
+    casts = [defined_dims(binding.struct_info) for binding in inner if type(binding) is e.MatchCast]
+    scope = around | params | set(chain(*casts))
+    for binding in inner:
+        if type(binding.value) is e.Function:
+            yield from _own_dims(binding.value, scope)
 
 
 def _operator_may_stop(op: type[Op], call: e.Call, infos: Sequence[s.StructInfo | None]) -> bool:
@@ -270,11 +294,15 @@ def _dims(info: s.StructInfo | None) -> Iterator[p.PrimExpr]:
         yield from info.values or ()
 
 
-def _all_fit(want: tuple[s.StructInfo, ...], have: tuple[s.StructInfo, ...]) -> bool:
-    """True if values of `have` fit parameters of `want` for all lengths."""
+def _all_fit(
+    want: tuple[s.StructInfo, ...],
+    have: tuple[s.StructInfo, ...],
+    outer: Mapping[p.PrimVar, p.PrimExpr] = MappingProxyType({}),
+) -> bool:
+    """True if values of `have` fit parameters of `want` for all lengths, with the values of `outer` shape variables."""
     if len(want) != len(have):
         return False
-    mapping: dict[p.PrimVar, p.PrimExpr] = {}
+    mapping = dict(outer)
     for parameter, argument in zip(want, have, strict=True):
         match_dims(parameter, argument, mapping)
     return all(always_fits(a, substitute_info(w, mapping)) for w, a in zip(want, have, strict=True))

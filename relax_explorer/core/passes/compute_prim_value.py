@@ -39,6 +39,10 @@ def compute_prim_value(fn: e.Function, at: PassSite) -> e.Function:
         return _with_result(seq, _Scalars(names, at))
 
     def rule(walk: Rewriter, binding: e.Binding) -> Answer:
+        if type(binding) is e.MatchCast:
+            scalars = _Scalars(names, at)
+            value = scalars.computed(binding.value)
+            return (*scalars.emitted, replace(binding, value=value)) if scalars.emitted else binding
         if type(binding) is not e.VarBinding or type(binding.value) is e.Function:
             return binding
         if type(binding.value) is e.If:

@@ -31,16 +31,17 @@ from relax_explorer.core.tir.stmt import PrimFunc
     invalidates=[BUILTINS_LOWERED, SHAPES_LOWERED],
 )
 def rewrite_dataflow_reshape(fn: e.Function, at: PassSite) -> e.Function:
-    """In dataflow blocks, replace the call of a kernel that copies its operand in row-major order by `reshape`.
+    """In the dataflow blocks of a function itself, replace the call of a kernel that copies its operand in row-major order by `reshape`.
 
     The virtual machine then gives the same memory another shape, and nothing is copied. Outputs of the block stay copies, and so
     does what shares memory that may be overwritten.
     """
     memory = cache(lambda: aliases(at.module, at.function, fn))  # most functions have no such kernel
+    own = frozenset(fn.body.blocks)  # those of branches and of nested functions stay as they are, as in TVM
 
     def rule(walk: Rewriter, binding: e.Binding) -> Answer:
         call = binding.value
-        if type(binding.var) is not e.DataflowVar or type(call) is not e.Call:
+        if type(binding.var) is not e.DataflowVar or type(call) is not e.Call or walk.block not in own:
             return binding
         out = call.sinfo_args[0] if call.op is e.op_ref("relax.call_tir") else None
         if not isinstance(out, s.TensorStructInfo) or out.dims is None or len(call.args) != 2:
