@@ -7,7 +7,6 @@ from functools import cache
 from typing import Any
 
 from relax_explorer.core.arith.prove import prover_in_use
-from relax_explorer.core.arith.simplify import simplify
 from relax_explorer.core.check import arguments, kernel_arguments
 from relax_explorer.core.check.attributes import operand_problem, problem
 from relax_explorer.core.check.because import explained
@@ -18,7 +17,7 @@ from relax_explorer.core.check.erase import is_closed
 from relax_explorer.core.check.matching import bound_dims, holds_function, pinned
 from relax_explorer.core.check.missing import depends_on_missing
 from relax_explorer.core.check.repeated_calls import SIMPLE, is_simple_tuple, names_no_variable, seen_by_rules
-from relax_explorer.core.check.wildcards import Wildcards, blurred, map_lengths, opened, renewed, wildcards_in
+from relax_explorer.core.check.wildcards import Wildcards, blurred, opened, renewed, simplified, wildcards_in
 from relax_explorer.core.codes import internal
 from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.codes import syntax as syntax_codes
@@ -357,7 +356,7 @@ class Inferrer:
         ret = erase(ret, mapping.keys(), None, bound - mapping.keys())
         result = substitute_info(ret, mapping)
         if not is_closed(ret):
-            result = map_lengths(result, simplify)
+            result = simplified(result)
         if fits and not (self.wildcards and wildcards_in(result)):
             self._applied[key] = result
         return result

@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from relax_explorer.core.arith.prove import Answer, equal
+from relax_explorer.core.arith.simplify import simplify
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.attrs import WILDCARDS
@@ -65,6 +66,11 @@ def map_lengths(info: s.StructInfo, change: Callable[[p.PrimExpr], p.PrimExpr]) 
     if isinstance(info, s.ShapeStructInfo) and info.values is not None:
         return s.ShapeStructInfo(tuple(map(change, info.values)))
     return info
+
+
+def simplified(info: s.StructInfo) -> s.StructInfo:
+    """`info` with simplified lengths, as a call of a function returns it. The same object if nothing changes."""
+    return map_lengths(info, simplify)
 
 
 def opened(info: s.StructInfo) -> s.StructInfo:

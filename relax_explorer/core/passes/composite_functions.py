@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from relax_explorer.core.check.call_graph import mentioned
+from relax_explorer.core.check.wildcards import simplified
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.attrs import Attrs
@@ -102,9 +103,9 @@ def _wrapper(fn: e.Function) -> e.Function:
     params = tuple([e.var_like(param, param.struct_info) for param in fn.params])
     result = fn.ret_struct_info
     local, output = e.Var("local_func", fn.struct_info), e.Var("output", result)
-    call = e.Call(local, params, struct_info=result)
-    body = e.SeqExpr(
-        (e.BindingBlock((e.VarBinding(local, inner), e.VarBinding(output, call))),), output, result
-    )
+    returned = simplified(result) if result is not None else None
+    call = e.Call(local, params, struct_info=returned)
+    last = e.VarBinding(output, call, None if returned is result else result)
+    body = e.SeqExpr((e.BindingBlock((e.VarBinding(local, inner), last)),), output, result)
     attrs = Attrs({"Codegen": codegen_of(fn), "global_symbol": ""})
     return e.Function(params, body, result, None, attrs, fn.struct_info)

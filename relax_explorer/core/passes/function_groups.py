@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from relax_explorer.core.check.call_graph import components
-from relax_explorer.core.check.wildcards import allowed
+from relax_explorer.core.check.wildcards import allowed, simplified
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
@@ -99,11 +99,15 @@ class _Lifter:
             known = self.at.shared[key] = self.at.editor.add(group.name, made.function()), made.lengths
         kernel, lengths = known
         args = (*made.args, m.shape(lengths)) if lengths else tuple(made.args)
-        infos = tuple([var.struct_info or s.OBJECT for var in outputs])
+        infos = tuple([simplified(var.struct_info or s.OBJECT) for var in outputs])
+        annotations = [
+            None if info is var.struct_info else var.struct_info
+            for var, info in zip(outputs, infos, strict=True)
+        ]
         span = group.bindings[-1].span
         if len(outputs) == 1:
             call = e.Call(kernel, args, struct_info=infos[0], span=span)
-            new: list[e.Binding] = [e.VarBinding(outputs[0], call, None, span)]
+            new: list[e.Binding] = [e.VarBinding(outputs[0], call, annotations[0], span)]
         else:
             info = s.TupleStructInfo(infos)
             whole = e.DataflowVar("lv", info, span)
@@ -112,7 +116,12 @@ class _Lifter:
             for binding in group.bindings:
                 if binding.var in results[group]:
                     place = outputs.index(binding.var)
-                    new.append(replace(binding, value=e.TupleGetItem(whole, place, infos[place], span)))
+                    field = e.TupleGetItem(whole, place, infos[place], span)
+                    new.append(
+                        e.VarBinding(
+                            outputs[place], field, annotations[place] or binding.annotation, binding.span
+                        )
+                    )
         self.at.record(tuple(group.bindings), tuple(new))
         return new
 

@@ -10,6 +10,7 @@ from typing import Annotated
 
 from relax_explorer.core.check.emission import FreshNames
 from relax_explorer.core.check.normalize_function import function_info
+from relax_explorer.core.check.wildcards import simplified
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
@@ -103,6 +104,7 @@ class _Fusion:
             at.record(tuple(row))
             return ()
         group, info = _Group(row, self.names), last.var.struct_info
+        result = simplified(info) if info is not None else None
         shape = "fused", *group.parts
         known = at.shared.get(shape)
         if known is None:
@@ -111,8 +113,8 @@ class _Fusion:
         callee, lengths = known
         args = [argument for _, _, argument, _ in group.inputs]
         args += [m.shape(lengths)] if lengths else []
-        call = e.Call(callee, tuple(args), struct_info=info, span=last.value.span)
-        new = e.VarBinding(last.var, call, None, last.span)
+        call = e.Call(callee, tuple(args), struct_info=result, span=last.value.span)
+        new = e.VarBinding(last.var, call, None if result is info else info, last.span)
         at.record(tuple(row), new)
         if group.fields:
             at.record(last, tuple(group.fields))
