@@ -341,3 +341,33 @@ def test_a_dtype_is_read_directly_by_a_function_that_may_write(name: str) -> Non
     text = function(lines).replace("R.function", "R.function(pure=False)", 1)
     after = rxe.apply_pass(rxe.normalize(rxe.parse(text)), name)
     assert after.script().count('R.dtype("float16"),') == 2
+
+
+@pytest.mark.parametrize(
+    ("cast", "left"),
+    [
+        ('R.match_cast(m, R.Prim("int64"))', 0),
+        ('R.match_cast(t, R.Tuple(R.Tensor((2,), "float32"), R.Prim("int64")))', 0),
+        ('R.match_cast(m + 1, R.Prim("int64"))', 1),
+        ('R.match_cast(u, R.Tensor((2,), "float32"))', 1),
+    ],
+)
+def test_a_cast_of_a_scalar_to_its_own_type_goes(cast: str, left: int) -> None:
+    lines = f"k = T.int64()\nt = (x, m)\nr = {cast}\nreturn r"
+    text = function(lines, 'x: R.Tensor((2,), "float32"), u: R.Tensor("float32"), m: T.int64')
+    after = rxe.apply_pass(rxe.normalize(rxe.parse(text)), "CanonicalizeBindings")
+    assert after.script().count("match_cast") == left
+
+
+@pytest.mark.parametrize("name", ["KillAfterLastUse", "FuseTIR"])
+def test_a_branch_with_a_scalar_needs_no_cast(name: str) -> None:
+    lines = """R.func_attr({"relax.force_pure": True})
+if c:
+    a = R.memory.alloc_storage(R.shape([8]), 0, "global", "float32")
+    r = (x, m)
+else:
+    r = (x, m + 1)
+return r"""
+    text = function(lines, 'x: R.Tensor((2,), "float32"), c: R.Tensor((), "bool"), m: T.int64')
+    after = rxe.apply_pass(rxe.normalize(rxe.parse(text)), name)
+    assert "match_cast" not in after.script()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import textwrap
 
 import pytest
 
@@ -334,6 +335,19 @@ return {result}"""
 
 
 G = '@R.function\ndef g(a: R.Tensor((3,), "float32")) -> R.Tensor((3,), "float32"):\n    {}\n    return a\n'
+CAST = 'kk = T.int64()\nv = R.match_cast(o, R.Tensor((kk,), "float32"))\n'
+INNER = (
+    "{0} = T.int64()\n    @R.function\n"
+    '    def h(d: R.Tensor(({0},), "float32")) -> R.Tensor(({0},), "float32"):\n        return d\n    b = h({1})'
+)
+
+
+def sized(shape: str, inner: str = "b = R.exp(a)") -> str:
+    """The nested function `g` for tensors of this shape."""
+    return G.format("INNER").replace("(3,)", shape).replace("INNER", inner)
+
+
+BRANCHES = f"if c:\n{textwrap.indent(sized('(n,)'), '    ')}    dead = g({{}})\nelse:\n    dead = x"
 CLOSURES = {
     "it returns": (G.format("b = R.exp(a)") + "dead = g(z)", False),
     "it calls one that returns": (
@@ -352,81 +366,23 @@ CLOSURES = {
     ),
     "it does not end": (G.format("b = g(a)") + "dead = g(z)", True),
     "its argument may not fit": (G.format("b = R.exp(a)") + "dead = g(x)", True),
-    "a length of the function around it": (
-        G.format("b = R.exp(a)").replace('R.Tensor((3,), "float32")', 'R.Tensor((n,), "float32")')
-        + "dead = g(y)",
-        True,
-    ),
-    "a length of the function around it, which the argument has": (
-        G.format("b = R.exp(a)").replace('R.Tensor((3,), "float32")', 'R.Tensor((n,), "float32")')
-        + "dead = g(x)",
-        False,
-    ),
-    "a length of its own": (
-        G.format("b = R.exp(a)").replace('R.Tensor((3,), "float32")', 'R.Tensor(("kk",), "float32")')
-        + "dead = g(y)",
-        False,
-    ),
-    "a length of its own, twice": (
-        G.format("b = R.exp(a)").replace('R.Tensor((3,), "float32")', 'R.Tensor(("kk", "kk"), "float32")')
-        + "dead = g(w)",
-        True,
-    ),
-    "a length that a cast before it bound": (
-        'kk = T.int64()\nv = R.match_cast(o, R.Tensor((kk,), "float32"))\n'
-        + G.format("b = R.exp(a)").replace('R.Tensor((3,), "float32")', 'R.Tensor((kk,), "float32")')
-        + "dead = g(y)",
-        True,
-    ),
-    "the length that a cast before it bound": (
-        'kk = T.int64()\nv = R.match_cast(o, R.Tensor((kk,), "float32"))\n'
-        + G.format("b = R.exp(a)").replace('R.Tensor((3,), "float32")', 'R.Tensor((kk,), "float32")')
-        + "dead = g(v)",
-        False,
-    ),
+    "a length of the function around it": (sized("(n,)") + "dead = g(y)", True),
+    "a length of the function around it, which the argument has": (sized("(n,)") + "dead = g(x)", False),
+    "a length of its own": (sized('("kk",)') + "dead = g(y)", False),
+    "a length of its own, twice": (sized('("kk", "kk")') + "dead = g(w)", True),
+    "a length that a cast before it bound": (CAST + sized("(kk,)") + "dead = g(y)", True),
+    "the length that a cast before it bound": (CAST + sized("(kk,)") + "dead = g(v)", False),
     "a length of the nested function around it": (
-        G.format("b = R.exp(a)")
-        .replace('R.Tensor((3,), "float32")', 'R.Tensor(("kk",), "float32")')
-        .replace(
-            "    b = R.exp(a)",
-            '    kk = T.int64()\n    @R.function\n    def h(d: R.Tensor((kk,), "float32")) -> R.Tensor((kk,), "float32"):\n'
-            "        return d\n    b = h(z)",
-        )
-        + "dead = g(y)",
+        sized('("kk",)', INNER.format("kk", "z")) + "dead = g(y)",
         True,
     ),
     "the length of the nested function around it": (
-        G.format("b = R.exp(a)")
-        .replace('R.Tensor((3,), "float32")', 'R.Tensor(("kk",), "float32")')
-        .replace(
-            "    b = R.exp(a)",
-            '    kk = T.int64()\n    @R.function\n    def h(d: R.Tensor((kk,), "float32")) -> R.Tensor((kk,), "float32"):\n'
-            "        return d\n    b = h(a)",
-        )
-        + "dead = g(y)",
+        sized('("kk",)', INNER.format("kk", "a")) + "dead = g(y)",
         False,
     ),
-    "a length of the outermost function": (
-        G.format(
-            '@R.function\n    def h(d: R.Tensor((n,), "float32")) -> R.Tensor((n,), "float32"):\n        return d\n    b = h(y)'
-        )
-        + "dead = g(z)",
-        True,
-    ),
-    "in a branch": (
-        "if c:\n    "
-        + G.format("b = R.exp(a)").replace("(3,)", "(n,)").replace("\n", "\n    ")
-        + "e = g(x)\n"
-        "else:\n    e = x\ndead = R.exp(e)",
-        False,
-    ),
-    "in a branch, a length that does not fit": (
-        "if c:\n    "
-        + G.format("b = R.exp(a)").replace("(3,)", "(n,)").replace("\n", "\n    ")
-        + "dead = g(y)\n"
-        "else:\n    dead = x",
-        True,
-    ),
+    "a length of the outermost function": (sized("(3,)", INNER.format("n", "y")) + "dead = g(z)", True),
+    "in a branch": (BRANCHES.format("x"), False),
+    "in a branch, a length that does not fit": (BRANCHES.format("y"), True),
     "it is not known which one": (
         G.format("b = R.exp(a)") + "f = R.grad.no_grad(z)\nh = cls.pick()\ndead = h(z)",
         True,

@@ -281,3 +281,10 @@ def with_lengths(info: StructInfo | None, dims: tuple[PrimExpr, ...]) -> StructI
     if isinstance(info, TensorStructInfo):
         return TensorStructInfo(dims, info.dtype, -1, info.vdevice)
     return TensorStructInfo(dims)
+
+
+def without_values(info: StructInfo) -> StructInfo:
+    """`info` without the values of its scalars, which TVM's types of scalars do not have. The same object if it has none."""
+    if isinstance(info, TupleStructInfo):
+        return TupleStructInfo(tuple(map(without_values, info.fields)))
+    return PrimStructInfo(info.dtype) if isinstance(info, PrimStructInfo) else info

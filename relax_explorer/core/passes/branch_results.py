@@ -38,17 +38,10 @@ def _cast(seq: e.SeqExpr, info: s.StructInfo, names: FreshNames, hint: str) -> e
     """The branch with the cast behind its last binding. The same object if its result has this StructInfo."""
     have = seq.body.struct_info
     if (
-        have is None or alike(info, without_values(have)) or alike(info, have) or info_holders(have)
+        have is None or alike(info, s.without_values(have)) or alike(info, have) or info_holders(have)
     ):  # a variable with the shape ends with its branch
         return seq
     info = renewed(info)  # its wildcards are those of this value
     var = e.Var(names(hint), info)
     block = e.BindingBlock((e.MatchCast(var, seq.body, info, None, seq.body.span),))
     return replace(seq, blocks=tuple(merged_blocks([*seq.blocks, block])), body=var, struct_info=info)
-
-
-def without_values(info: s.StructInfo) -> s.StructInfo:
-    """The StructInfo of a result without the values of its scalars. TVM's types of scalars have none."""
-    if isinstance(info, s.TupleStructInfo):
-        return s.TupleStructInfo(tuple(map(without_values, info.fields)))
-    return s.PrimStructInfo(info.dtype) if isinstance(info, s.PrimStructInfo) else info

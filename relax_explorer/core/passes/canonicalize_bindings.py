@@ -10,8 +10,9 @@ from relax_explorer.core.check.compatible import always_fits, defined_dims
 from relax_explorer.core.check.normalize import normalize_with
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.node import replace
-from relax_explorer.core.passes.branch_results import cast_branches, without_values
+from relax_explorer.core.passes.branch_results import cast_branches
 from relax_explorer.core.passes.contract import PassSite, function_pass
 from relax_explorer.core.passes.liveness import killed
 from relax_explorer.core.passes.outputs import Blocks, settle_outputs
@@ -201,7 +202,7 @@ class _Copies:
     def _match_cast(self, walk: Rewriter, binding: e.MatchCast) -> Answer:
         value, info = binding.value, binding.struct_info
         have = value.struct_info
-        if have is None or (info is not have and info is not without_values(have)) or _binds(binding):
+        if have is None or (info is not have and info is not s.without_values(have)) or _binds(binding):
             return binding
         if type(value) is e.PrimValue and not isinstance(value.value, p.PrimVar):
             return binding

@@ -191,7 +191,7 @@ class _Group:
     def _param(self, key: object, name: str, argument: e.Expr) -> None:
         self.slots[key] = len(self.slots)
         self.unnamed += name.startswith("param_")
-        self.inputs.append((key, name, argument, _param_info(argument)))
+        self.inputs.append((key, name, argument, s.without_values(argument.struct_info or s.OBJECT)))
 
     def _field(self, binding: e.Binding, value: e.TupleGetItem) -> None:
         """Read a field of a tuple from outside in front of the call, and make it a parameter."""
@@ -259,12 +259,6 @@ def _inside(value: e.Expr, inner: dict[object, e.Var]) -> e.Expr:
     kernel, inputs, *rest = value.args
     fields = inputs.fields if isinstance(inputs, e.Tuple) else (inputs,)
     return replace(value, args=(kernel, e.tuple_of(tuple(map(leaf, fields))), *rest))
-
-
-def _param_info(argument: e.Expr) -> s.StructInfo:
-    """The StructInfo of the parameter for an argument."""
-    info = argument.struct_info or s.OBJECT
-    return s.PrimStructInfo(info.dtype) if isinstance(info, s.PrimStructInfo) else info
 
 
 def _finished(fn: e.Function) -> e.Function:
