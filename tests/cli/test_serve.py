@@ -23,13 +23,14 @@ from tests.cli.test_commands import rxe_cli
 from tests.support.roundtrip import SAMPLES
 from tests.viz.test_report import CHROMIUM, QUIET
 
+COMMAND = (sys.executable, "-m", "relax_explorer")
 PROGRAM = str(next(path for path in SAMPLES if path.stem.startswith("12")))
 
 
 @asynccontextmanager
 async def served(*arguments: str) -> AsyncIterator[tuple[asyncio.subprocess.Process, str]]:
     """The process of `serve`, and its address."""
-    command = [sys.executable, "-m", "relax_explorer", "serve", "--port", "0", *arguments]
+    command = [*COMMAND, "serve", "--port", "0", *arguments]
     process = await asyncio.create_subprocess_exec(*command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert process.stdout is not None
     try:
@@ -118,6 +119,32 @@ async def test_only_the_address_with_the_token_is_served() -> None:
         assert process.stderr is not None
         assert (await process.stderr.read()).decode() == ""
         assert children(process.pid) == []
+
+
+async def test_nothing_in_the_current_folder_is_executed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name in ("click", "relax_explorer", "textual", "numpy"):
+        (tmp_path / f"{name}.py").write_text("open('executed', 'w').close()\n")
+    script = tmp_path / "bin" / "rxe.py"  # as an installed command, whose folder is not the current one
+    script.parent.mkdir()
+    script.write_text(
+        f"import sys\nsys.path.insert(0, {str(SAMPLES[0].parent.parent)!r})\nfrom relax_explorer.ui.cli.main import main\nmain()\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(f"{__name__}.COMMAND", (sys.executable, str(script)))
+    async with (
+        served(PROGRAM) as (_, address),
+        aiohttp.ClientSession() as client,
+        client.ws_connect(f"{address.replace('http', 'ws')}ws?width=100&height=30") as terminal,
+    ):
+        frames = (
+            frame.data.decode(errors="replace")
+            async for frame in terminal
+            if frame.type == aiohttp.WSMsgType.BINARY
+        )
+        await text_until(frames, "nn.layer_norm")
+    assert not (tmp_path / "executed").exists()
 
 
 def test_what_is_wrong_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

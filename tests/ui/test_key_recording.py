@@ -153,6 +153,29 @@ def test_what_cannot_be_played_is_said(tmp_path: Path, lines: str, said: str, st
     assert done.exit_code == (3 if status == 1 else 2)
 
 
+@pytest.mark.parametrize("keys", [":export {}", ":export svg {}", ":report {}", "3 e", "3 f e"])
+def test_a_played_recording_writes_nothing_unless_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, keys: str
+) -> None:
+    folder, state = tmp_path / "here", tmp_path / "state"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr("relax_explorer.ui.directories.state", lambda: state)
+    kept = folder / "kept.html"
+    kept.write_text("mine")
+    typed = keys.format("kept.html")
+    line = f"key colon\ntype {typed[1:]}\nkey enter" if typed.startswith(":") else f"key {typed}"
+    (tmp_path / "a.keys").write_text(f"size 120 30\n{line}\n")
+    command = ("play", str(tmp_path / "a.keys"), SAMPLE, "-p", "")
+    done = rxe_cli(*command)
+    assert (done.exit_code, "not written: " in done.output) == (0, True)
+    assert ([path.name for path in folder.iterdir()], kept.read_text()) == (["kept.html"], "mine")
+    assert not state.exists()
+    rxe_cli(*command, "--write")
+    assert kept.read_text() != "mine" or len([*folder.iterdir()]) == 2
+    assert (state / "recent.json").exists()
+
+
 def test_a_terminal_records_and_plays(tmp_path: Path) -> None:
     keys = tmp_path / "a.keys"
     command = [sys.executable, "-m", "relax_explorer", "tui", SAMPLE, "-p", "", "--record", str(keys)]

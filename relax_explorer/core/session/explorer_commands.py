@@ -25,6 +25,10 @@ EXPLORER = (
 )  # fmt: skip
 """What the explorer takes, in a terminal and without one."""
 
+WRITE = Argument(
+    "--write", "let the recording write files: exports, reports, lists of recent programs", "flag", False
+)
+
 TUI = Command(
     "tui",
     "Open the explorer on a file, or a folder of stages: step passes and evaluation, see graphs.",
@@ -44,6 +48,7 @@ TUI = Command(
             metavar="FILE",
         ),
         Argument("--play", "first play the keys and clicks of this file", "source", metavar="FILE"),
+        WRITE,
         Argument("--no-mouse", "leave the mouse to the terminal, which selects text with it", "flag", False),
     ),
     ("relax-explorer model.py", "relax-explorer tui model.py --passes CanonicalizeBindings,LegalizeOps"),
@@ -57,6 +62,7 @@ PLAY = Command(
         *EXPLORER,
         Argument("--size", "columns and rows (default: those of the recording, else 80x24)", metavar="80x24"),
         Argument("--each", "print the screen after each line, not only the last one", "flag", False),
+        WRITE,
         choice_of_format("text", "svg"),
         OUTPUT,
     ),

@@ -29,7 +29,7 @@ SIZE = (80, 24)  # of the screen without a terminal
 _LARGEST = 1000
 
 
-def tui(record: Target | None, play: str | None, no_mouse: bool, **arguments: object) -> int:
+def tui(record: Target | None, play: str | None, write: bool, no_mouse: bool, **arguments: object) -> int:
     """Open the explorer."""
     if not (
         sys.stdout.isatty() or os.environ.get("TEXTUAL_DRIVER")
@@ -45,6 +45,7 @@ def tui(record: Target | None, play: str | None, no_mouse: bool, **arguments: ob
     app = _explorer(**arguments)  # type: ignore[arg-type]  # click checked them
     if record is None and events is None:
         return run_app(app, mouse=not no_mouse)
+    app.may_write = write or events is None
     return _recorded(app, record, events, not no_mouse)
 
 
@@ -59,6 +60,7 @@ def _recorded(app: Explorer, record: Target | None, events: list[Event] | None, 
             app.say("the recording ends here; the keys are yours")
         except BadRecording as problem:
             app.say(str(problem))
+        app.may_write = True
 
     if record is not None:
         app.recorder = Recorder(record, shlex.join(["relax-explorer", *sys.argv[1:]]))
@@ -66,7 +68,13 @@ def _recorded(app: Explorer, record: Target | None, events: list[Event] | None, 
 
 
 def play(
-    events: str, size: str | None, each: bool, output_: Target | None, format: str, **arguments: object
+    events: str,
+    size: str | None,
+    each: bool,
+    write: bool,
+    output_: Target | None,
+    format: str,
+    **arguments: object,
 ) -> int:
     """Play a recording without a terminal, and print the screen."""
     from relax_explorer.ui.tui.key_recording import BadRecording, at_rest, screen_text
@@ -74,6 +82,7 @@ def play(
 
     found = _events(events)
     app = _explorer(screen="passes", **arguments)  # type: ignore[arg-type]  # click checked them
+    app.may_write = write
     shown: list[str] = []
     problems: list[BadRecording] = []
 

@@ -10,10 +10,16 @@ from pathlib import Path
 
 import click
 
+import relax_explorer
 from relax_explorer.ui.cli import output, streams
 
 HOST = "127.0.0.1"  # no other machine reaches it
 HIGHEST = 65535
+# `python -m` would import whatever lies in the current folder under the name of a library.
+_START = (
+    "import sys; sys.path.insert(0, sys.argv.pop(1)); from relax_explorer.ui.cli.main import main; main()"
+)
+_EXPLORER = (sys.executable, "-P", "-c", _START, str(Path(relax_explorer.__file__).parent.parent))
 
 
 def serve(
@@ -28,7 +34,7 @@ def serve(
         raise click.UsageError("serve takes a file or a folder: each tab of the browser reads it again")
     if input is not None and not Path(input).exists():
         raise click.UsageError(f"{input}: there is no such file or folder")
-    words = [sys.executable, "-m", "relax_explorer", "tui", "--profile", profile, "--theme", theme]
+    words = [*_EXPLORER, "tui", "--profile", profile, "--theme", theme]
     words += [*["--ascii"] * streams.is_ascii(), *["--reduce-motion"] * reduce_motion]
     words += ["--passes", passes] if passes is not None else []
     words += ["--", input] if input is not None else []

@@ -109,6 +109,7 @@ class Explorer(App[int]):
         )  # before the first rules are parsed, which hold its colours
         self.stylesheet = StyleRules(self.get_css_variables())
         self.history: list[str] = []  # of the `:` line
+        self.may_write = True  # False while a recording is played
         self.notice = ""
         self.ended_notice = False  # did the last key or click end one?
         self.starts = True  # False while a screen is shown whose work is started by someone else

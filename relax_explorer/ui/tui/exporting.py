@@ -10,6 +10,7 @@ from typing import Protocol
 
 from relax_explorer import __version__
 from relax_explorer.core.diagnostics import Failure
+from relax_explorer.core.exec.binding_times import BindingTimes
 from relax_explorer.core.exec.debugger import Debugger
 from relax_explorer.core.exec.interrupt import Interrupt
 from relax_explorer.core.ir import expr as e
@@ -21,7 +22,7 @@ from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.ui.files import CannotWrite, target
 from relax_explorer.ui.tui.host import Host
 from relax_explorer.ui.tui.jobs import Job
-from relax_explorer.ui.tui.pictures import graph_of
+from relax_explorer.ui.tui.pictures import graph_of, graphed_function
 from relax_explorer.ui.tui.run_control import RunControl
 from relax_explorer.ui.tui.widgets.line_view import Row
 from relax_explorer.viz.lexer import highlight
@@ -130,7 +131,25 @@ class Exports:
             text or f"{Path(session.filename or 'program').stem}-report.html", "writing the report", made
         )
 
-    def _write(self, name: str, what: str, made: Callable[[], tuple[str, str]]) -> None:
+    def graph(self, times: BindingTimes | None) -> None:
+        """Write the graph as SVG into the folder where the explorer was started."""
+        state = self.app.state
+        if state.session is None:
+            return
+
+        def made() -> tuple[bytes, str]:
+            picture = graph_of(state, times).draw("svg")
+            return picture.data, f", laid out by {picture.engine}"
+
+        shown = "calls" if state.options.calls else graphed_function(state)
+        name = f"{Path(state.path or 'graph').stem}-{shown}-{state.selection.stage}.svg"
+        self._write(name, "drawing the SVG", made)
+
+    def _write(self, name: str, what: str, made: Callable[[], tuple[str | bytes, str]]) -> None:
+        """Write a file in a job, unless a recording asks for it: who recorded it may be a stranger."""
+        if not self.app.may_write:
+            self.app.say(f"not written: {visible(name, 60)}; a recording writes files with --write")
+            return
         if not name.isprintable():
             self.app.say(f"a file name has no control characters: {visible(name, 60)}")
             return
@@ -141,7 +160,8 @@ class Exports:
                 if goal.name is None:
                     return "a file is written, not standard output"
                 content, remark = made()
-                goal.write(content.encode("utf-8", "backslashreplace"))
+                data = content if isinstance(content, bytes) else content.encode("utf-8", "backslashreplace")
+                goal.write(data)
             except CannotWrite as error:
                 return str(error)
             return f"wrote {goal.name}{remark}"

@@ -36,6 +36,7 @@ class Host(Protocol):
     follows: bool
     history: list[str]
     keymap: Keymap
+    may_write: bool  # False while a recording is played: it may come from a stranger
 
     @property
     def size(self) -> Size:

@@ -16,7 +16,6 @@ from relax_explorer.core.session.inputs import call_values
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.core.syntax.doc import Line
-from relax_explorer.ui.files import CannotWrite, target
 from relax_explorer.ui.tui import rows
 from relax_explorer.ui.tui.host import Host
 from relax_explorer.ui.tui.jobs import Job
@@ -158,25 +157,6 @@ class Pictures:
 
     def __init__(self, app: Host, stages: StageControl, run: RunControl) -> None:
         self.app, self.stages, self.run = app, stages, run
-
-    def export(self, times: BindingTimes | None) -> None:
-        """Write the graph as SVG into the folder where the explorer was started."""
-        state = self.app.state
-        if state.session is None:
-            return
-
-        def work(job: Job) -> str:
-            drawing = graph_of(state, times)
-            name = f"{Path(state.path or 'graph').stem}-{drawing.title}-{state.selection.stage}.svg"
-            try:
-                goal = target(name)
-                picture = drawing.draw("svg")
-                goal.write(picture.data)
-            except CannotWrite as error:
-                return str(error)
-            return f"wrote {name}, laid out by {picture.engine}"
-
-        self.app.jobs.start("export", "drawing the SVG", work, self.app.say)
 
     def image(self, times: BindingTimes | None) -> None:
         """Show the graph as a real picture, if the terminal can."""

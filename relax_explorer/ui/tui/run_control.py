@@ -161,7 +161,8 @@ class RunControl:
         """Start again with other inputs."""
         self.calls[function] = call
         session = self.app.state.session
-        if session is not None and self.recalled is not None and self.recalled[0] is session.stages[0]:
+        is_known = self.recalled is not None and session is not None and self.recalled[0] is session.stages[0]
+        if self.recalled is not None and is_known and self.app.may_write:
             remembered_inputs.remember(self.recalled[1], function, call)
         self.restart()
 

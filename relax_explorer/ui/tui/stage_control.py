@@ -79,7 +79,7 @@ class StageControl:
 
             solving = reading.solving_of(path, keep_branches)
             if solving is not None:
-                recent.remember(path)
+                self._remember(path)
                 import_module("relax_explorer.ui.tui.screens.solver_screen")
                 self._shown(job, lambda: self.app.go_on("solver"))
                 job.tell(lambda: self._solved(solving))
@@ -118,7 +118,7 @@ class StageControl:
         if early:  # so that a run that starts at once has them
             self._recall(session, job)
         reading.prepare(session.stages[0])
-        recent.remember(path)
+        self._remember(path)
         self._shown(job, self.app.go_on)
         job.tell(lambda: self._opened(session, path))
         if remark:  # on the screen that stays
@@ -126,6 +126,11 @@ class StageControl:
         if not early:
             self._recall(session, job)
         self._advance(session, job)
+
+    def _remember(self, path: str) -> None:
+        """Put a program first in the list of Home, unless a recording opened it."""
+        if self.app.may_write:
+            recent.remember(path)
 
     def _recall(self, session: Session, job: Job) -> None:
         """Look up the inputs of earlier runs of this program."""

@@ -375,7 +375,7 @@ class GraphScreen(Frame):
         app.jobs.start("heat", f"running {name}", work, done)
 
     def action_export(self) -> None:
-        self.explorer.pictures.export(self._heat_times())
+        self.explorer.exports.graph(self._heat_times())
 
     def action_image(self) -> None:
         self.explorer.pictures.image(self._heat_times())
