@@ -140,9 +140,9 @@ def _place_json(span: Span) -> dict[str, Any]:
     return {
         "file": span.source.filename,
         "line": span.line,
-        "column": span.column + 1,
+        "column": span.file_column,
         "end_line": span.end_line,
-        "end_column": span.end_column + 1,
+        "end_column": span.file_end_column,
     }
 
 

@@ -33,6 +33,10 @@ class Source:
         """True if byte columns and character columns are the same."""
         return self.text.isascii()
 
+    def margin(self, line: int) -> int:
+        """The number of columns that were cut off a line of the file."""
+        return 0
+
     def line(self, number: int) -> str:
         """Text of line `number` (from 1) without its line end. Empty beyond the last line."""
         if not 1 <= number <= len(self.line_starts):
@@ -81,6 +85,16 @@ class Span:
     end_column: int
 
     @property
+    def file_column(self) -> int:
+        """The column of the start in the file, from 1."""
+        return self.column + self.source.margin(self.line) + 1
+
+    @property
+    def file_end_column(self) -> int:
+        """The column of the end in the file, from 1."""
+        return self.end_column + self.source.margin(self.end_line) + 1
+
+    @property
     def text(self) -> str:
         """The text inside the span."""
         starts = self.source.line_starts
@@ -89,4 +103,4 @@ class Span:
         ]
 
     def __repr__(self) -> str:
-        return f"{self.source.filename}:{self.line}:{self.column + 1}"
+        return f"{self.source.filename}:{self.line}:{self.file_column}"

@@ -116,7 +116,7 @@ def settings(start: Path, given: Path | None = None) -> tuple[Settings, list[str
     arguments = {item.name: (*item.arguments, *EVERYWHERE) for item in COMMANDS}
     options = {name: {a.key for a in own if not a.positional} for name, own in arguments.items()}
     personal = {a.key for own in arguments.values() for a in own if a.is_personal}
-    code = {a.key for own in arguments.values() for a in own if a.is_code}
+    code = {a.key for own in arguments.values() for a in own if a.is_typed}
     kinds = {(name, a.key): a.kind for name, own in arguments.items() for a in own}
     reader = _Reader(options, personal, code, kinds, {name: {} for name in options}, [])
     for path, is_project in [(given, False)] if given else reversed(list(_files(start))):

@@ -15,7 +15,7 @@ def headline(diagnostic: Diagnostic, color: bool = False) -> str:
     """The diagnostic in one line: place, code, sentence."""
     paint = _Paint(color)
     span = diagnostic.span
-    where = f"{visible(span.source.filename)}:{span.line}:{span.column + 1}: " if span else ""
+    where = f"{visible(span.source.filename)}:{span.line}:{span.file_column}: " if span else ""
     level = paint(_STYLES[diagnostic.level], f"{diagnostic.level}[{diagnostic.code}]")
     return f"{where}{level}: {paint(_BOLD, visible(diagnostic.message, 600))}"
 

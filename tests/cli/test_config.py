@@ -126,7 +126,7 @@ PATHS = [
     (item.name, a)
     for item in COMMANDS
     for a in item.arguments
-    if a.is_personal and not a.is_code and not a.positional
+    if a.is_personal and not a.is_typed and not a.positional
 ]
 
 
@@ -176,6 +176,7 @@ KINDS = {
     "int",
     "float",
     "flag",
+    "permission",
     "choice",
     "names",
     "source",

@@ -137,7 +137,7 @@ def test_a_target_that_cannot_be_is_refused_before_the_work(
     def never(*_: object) -> None:
         raise AssertionError("the work began")
 
-    monkeypatch.setattr("relax_explorer.ui.cli.output.read", never)
+    monkeypatch.setattr("relax_explorer.ui.cli.opening.build_at", never)
     before = sorted(tmp_path.rglob("*"))
     to = place(tmp_path)
     done = written(command, program, to)

@@ -14,9 +14,9 @@ from click.testing import CliRunner
 import relax_explorer as rxe
 from relax_explorer.core.exec.debugger import Debugger
 from relax_explorer.core.exec.interrupt import Cancelled
+from relax_explorer.core.session.build_files import open_build
 from relax_explorer.core.session.debug_commands import execute
 from relax_explorer.core.session.debug_session import DebugSession, open_debug_session
-from relax_explorer.core.session.dumps import dumped
 from relax_explorer.core.session.samples import samples_of
 from relax_explorer.core.session.session import Session
 from relax_explorer.ui.cli.main import group
@@ -183,7 +183,7 @@ def test_an_endless_loop_is_cancelled_and_looked_at() -> None:
 
 def session(model: str, stage: str) -> DebugSession:
     path = next((CORPUS / model).glob(f"{stage}_*.py"))
-    read = dumped(str(path))[0]
+    read = open_build(str(path)).stages[0]
     opened = Session(read.module, filename=str(path))
     values = samples_of(read.module, read.entry)[0].values(read.module.functions[read.entry])
     return open_debug_session(opened, opened.debug(read.entry, values), 0)

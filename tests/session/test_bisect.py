@@ -14,10 +14,11 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.passes.contract import PassSite, function_pass
 from relax_explorer.core.passes.pipeline import Step
 from relax_explorer.core.session.bisect import LeftOut, left_out
-from relax_explorer.core.session.dumps import Stage, dumped
+from relax_explorer.core.session.build_files import open_build
 from relax_explorer.core.session.predicates import NoNan, SameOutput, WellFormed
 from relax_explorer.core.session.samples import samples_of
 from relax_explorer.core.session.session import Session
+from relax_explorer.core.session.stages import Stage
 from relax_explorer.ui.cli.main import group
 from tests.support.planted import LLAMA, PLANTS, Plant, before
 
@@ -184,9 +185,9 @@ def test_a_program_that_never_runs_to_its_end_is_not_called_right() -> None:
 def test_stages_are_read_in_the_order_of_their_numbers(tmp_path: Path) -> None:
     for name in ("10_Last.py", "2_Second.py", "00_input.py", "notes.txt", "x.py"):
         (tmp_path / name).write_text(PROGRAM)
-    assert [str(stage) for stage in dumped(tmp_path)] == ["0 input", "2 Second", "10 Last"]
+    assert [str(stage) for stage in open_build(tmp_path).stages] == ["0 input", "2 Second", "10 Last"]
     with pytest.raises(rxe.Failure):
-        dumped(tmp_path.parent / "nothing")
+        open_build(tmp_path.parent / "nothing")
 
 
 def test_one_text_may_hold_several_stages(tmp_path: Path) -> None:
@@ -194,7 +195,7 @@ def test_one_text_may_hold_several_stages(tmp_path: Path) -> None:
     path.write_text(
         f"# after the parser, in prose\n{PROGRAM}# after SubtractToAdd\n{PROGRAM.replace('subtract', 'add')}\n# -----\n"
     )
-    stages = dumped(path)
+    stages = open_build(path).stages
     assert [str(stage) for stage in stages] == ["0 input", "1 SubtractToAdd"]
     found = rxe.bisect(stages)
     assert found.failed is not None
@@ -206,4 +207,4 @@ def test_one_text_may_hold_several_stages(tmp_path: Path) -> None:
     assert (
         path.read_text().split("\n")[first.b.line - 1].strip() == "b = R.add(a, x)"
     )  # the line in the whole file
-    assert len(dumped(LLAMA / "04_FuseOps.py")) == 1
+    assert len(open_build(LLAMA / "04_FuseOps.py").stages) == 1

@@ -15,11 +15,11 @@ import relax_explorer as rxe
 from relax_explorer.core.session.bisect import first_failing
 from relax_explorer.core.session.compare import Verdict, judged, links_between
 from relax_explorer.core.session.difference import Tolerance
-from relax_explorer.core.session.dumps import Stage
 from relax_explorer.core.session.predicates import NoNan, SameOutput, WellFormed
 from relax_explorer.core.session.recording import recorded
 from relax_explorer.core.session.samples import Sample, samples_of
 from relax_explorer.core.session.session import Session
+from relax_explorer.core.session.stages import Stage
 
 KERNEL = """
     @T.prim_func

@@ -1,4 +1,4 @@
-"""Only lines that begin as a heading are matched, and all of these are found."""
+"""Only lines that are headings begin a stage, and all of these are found."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ import re
 
 import pytest
 
-from relax_explorer.core.session.dumps import split_stages
+from relax_explorer.core.session.build_files import build_of_text
 
+FUNCTION = "@R.function\ndef f(x: R.Tensor((2,))):\n    return x"
 _LINE = re.compile(
-    r"#+[ -]*(?:IR dump after|after|stage [0-9]{1,9}:?) +([\w.]+(?:\{[^\n]*\})?)[ -]*|((?://|#) ?-----+ *)",
+    r"#+[ -]*(?:IR dump after|after|stage [0-9]{1,9}:?) +([\w.]+(?:\{[^\n]*\})?)[ -]*|((?://|#) ?-----+ *)"
+    r"|(?:After|Before) Running Pass: .*name=\"(\w+)\".*|.*PrintIR\((\w+)\):",
     re.IGNORECASE,
 )
 _LINES = (
@@ -18,11 +20,13 @@ _LINES = (
     "#after Y",
     "  # after Z",
     "x = 1  # after W",
-    "x = 2",
+    FUNCTION,
     "// -----",
     "# ------",
     "#-- stage 3 Foo --",
     "##-- IR dump after Bar{a=1}",
+    'After Running Pass: transform.PassInfo(opt_level=0, name="Fuse", required=(), traceable=False)',
+    "[12:00:00] /project/print_ir.cc:44: PrintIR(here):",
     "# a comment",
     "# after a comment in prose",
     "-----",
@@ -31,21 +35,29 @@ _LINES = (
 
 
 def expected(lines: list[str]) -> list[str]:
-    """The passes named by the headings that code follows; "" stands for what comes first and for rules."""
-    parts: list[tuple[str, bool]] = [("", False)]
+    """The passes named by the headings above programs; "" stands for what has none, and for rules.
+
+    Functions that only comments and empty lines separate are one program.
+    """
+    names: list[str] = []
+    heading, goes_on = "", False
     for line in lines:
         if (hit := _LINE.fullmatch(line)) is not None:
-            parts.append((hit[1] or "", line.startswith("//")))  # only `#` makes a comment
+            heading, goes_on = next(filter(None, (hit[1], hit[3], hit[4])), ""), False
+        elif line == FUNCTION:
+            if not goes_on:
+                names.append(heading)
+            heading, goes_on = "", True
         elif line.strip() and not line.lstrip().startswith("#"):
-            parts[-1] = (parts[-1][0], True)
-    return [name for name, has_code in parts if has_code]
+            goes_on = False
+    return names
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_every_heading_begins_a_stage(seed: int) -> None:
+def test_every_heading_names_the_program_below(seed: int) -> None:
     choose = random.Random(seed)
     for _ in range(20):
-        lines = choose.choices(_LINES, k=choose.randrange(1, 9))
-        names = [stage.made_by for stage in split_stages("\n".join(lines), "dump.py")]
-        found = ["" if re.fullmatch(r"part \d+", name) or name == "input" else name for name in names]
+        lines = choose.choices((*_LINES, FUNCTION), k=choose.randrange(1, 9))
+        names = [stage.made_by for stage in build_of_text("\n".join(lines), "dump.py").every]
+        found = ["" if re.fullmatch(r"part \d+|input|functions( \d+)?", name) else name for name in names]
         assert found == (expected(lines) or [""]), lines

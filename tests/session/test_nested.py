@@ -1,4 +1,4 @@
-"""Folders of stages inside a folder of stages: a row of the list each, opened by Enter, told by the command line."""
+"""Folders of stages inside a folder of stages: a row of the list each, open_build by Enter, told by the command line."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from relax_explorer.core.diagnostics import Failure
-from relax_explorer.core.session.dumps import dumped
+from relax_explorer.core.session.build_files import open_build
 from relax_explorer.core.session.folders import nested, outer
 from relax_explorer.ui.tui.app import Explorer
 from relax_explorer.ui.tui.widgets.line_view import LineView
@@ -35,7 +35,7 @@ def folder(tmp_path: Path) -> Path:
 def test_nested_folders_come_behind_their_stage(folder: Path) -> None:
     found = [(Path(item.path).name, item.count, item.number) for item in nested(folder)]
     assert found == [("02_parts", 2, 2), ("9_nine", 1, 9), ("10_late", 1, 10), ("zlast", 1, None)]
-    assert [stage.number for stage in dumped(folder)] == [0, 2, 3]
+    assert [stage.number for stage in open_build(folder).stages] == [0, 2, 3]
     assert outer(folder / "02_parts") == str(folder)
     assert outer(folder) == outer(folder / "00_input.py") == outer(folder / "zlast") == ""
     assert nested(folder / "gone") == []
@@ -43,7 +43,7 @@ def test_nested_folders_come_behind_their_stage(folder: Path) -> None:
 
 def test_a_folder_with_nested_stages_only_names_them(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(Failure) as caught:
-        dumped(tmp_path)
+        open_build(tmp_path)
     assert str(folder) in str(caught.value.diagnostics[0].help)
 
 

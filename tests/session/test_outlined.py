@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from relax_explorer.core.ir.walk import bindings
+from relax_explorer.core.session.build_files import open_build
 from relax_explorer.core.session.provenance import Trace, history
-from relax_explorer.core.session.recorded import RecordedSession, recorded
+from relax_explorer.core.session.recorded import RecordedSession
 
 FLAT = """@I.ir_module
 class Module:
@@ -46,7 +47,7 @@ def traced(tmp_path: Path, name: str, stage: int, *texts: str, function: str = "
     tmp_path.mkdir(exist_ok=True)
     for number, text in enumerate(texts):
         (tmp_path / f"{number:02}_Stage{number}.py").write_text(text)
-    session = RecordedSession(recorded(tmp_path), str(tmp_path))
+    session = RecordedSession(open_build(tmp_path))
     session.run_all()
     asked = session.stages[stage]
     wanted = next(b for b in bindings(asked.module.functions[function]) if b.var and b.var.name == name)
@@ -129,7 +130,7 @@ def test_an_operator_and_its_kernel_are_likely(tmp_path: Path) -> None:
 def test_who_prefers_public_functions_to_outlined_ones_of_later_stages(tmp_path: Path) -> None:
     for number, text in enumerate((FLAT, FUSED)):
         (tmp_path / f"{number:02}_Stage{number}.py").write_text(text)
-    session = RecordedSession(recorded(tmp_path), str(tmp_path))
+    session = RecordedSession(open_build(tmp_path))
     session.run_all()
     assert names(session.who("a")) == ["a", "lv"], "`fused` holds an `a`, too"
     assert names(session.who("gv")) == ["not made yet", "gv"], "a private function is the only one"

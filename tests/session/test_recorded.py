@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from relax_explorer.core.diagnostics import Failure
-from relax_explorer.core.session.recorded import RecordedSession, recorded
+from relax_explorer.core.session.build_files import open_build
+from relax_explorer.core.session.recorded import RecordedSession
 from relax_explorer.ui.tui.app import Explorer
 from tests.cli.test_commands import rxe_cli
 from tests.support.roundtrip import DATA
@@ -40,14 +41,14 @@ def folder(tmp_path: Path) -> Path:
     return place
 
 
-def opened(path: Path) -> RecordedSession:
-    session = RecordedSession(recorded(path), str(path))
+def session_of(path: Path) -> RecordedSession:
+    session = RecordedSession(open_build(path))
     session.run_all()
     return session
 
 
 def test_the_stages_of_a_folder(folder: Path) -> None:
-    session = opened(folder)
+    session = session_of(folder)
     assert [(stage.made_by, stage.changed) for stage in session.stages] == [
         ("input", True), ("Rewrite", True), ("Broken", True), ("Undo", True)]  # fmt: skip
     assert session.total == 3
@@ -56,7 +57,7 @@ def test_the_stages_of_a_folder(folder: Path) -> None:
 
 
 def test_a_stage_that_cannot_be_read_is_text_with_its_problem(folder: Path) -> None:
-    broken = opened(folder).stages[2]
+    broken = session_of(folder).stages[2]
     assert broken.text == BROKEN
     assert "\n".join(line.text for line in broken.printed.lines) == BROKEN
     (problem,) = broken.located
@@ -68,7 +69,7 @@ def test_a_stage_that_cannot_be_read_is_text_with_its_problem(folder: Path) -> N
 def test_an_equal_stage_is_the_same_module(tmp_path: Path) -> None:
     for number in range(3):
         (tmp_path / f"{number}_same.py").write_text(FIRST)
-    session = opened(tmp_path)
+    session = session_of(tmp_path)
     assert [stage.changed for stage in session.stages] == [True, False, False]
     assert session.stages[2].module is session.stages[0].module
 
@@ -98,24 +99,24 @@ def test_a_heading_stands_before_a_program(text: str, stages: int, tmp_path: Pat
     function = "@R.function\ndef main(x: R.Tensor((2,))):\n    return x\n"
     path = tmp_path / "text.py"
     path.write_text(text.format(a=FIRST, b=SECOND, f=function))
-    assert len(recorded(path)) == (stages if stages > 1 else 0)
+    assert len(open_build(path).stages) == stages
 
 
 def test_one_text_with_headings_is_several_stages_and_one_program_is_none(tmp_path: Path) -> None:
     both = tmp_path / "both.py"
     both.write_text(f"{FIRST}\n# after Rewrite\n{SECOND}")
-    assert [stage.made_by for stage in recorded(both)] == ["input", "Rewrite"]
+    assert [stage.made_by for stage in open_build(both).stages] == ["input", "Rewrite"]
     one = tmp_path / "one.py"
     one.write_text(FIRST)
-    assert recorded(one) == []
+    assert not open_build(one).is_recorded
     empty = tmp_path / "empty"
     empty.mkdir()
     with pytest.raises(Failure, match="has no files such as"):
-        recorded(empty)
+        open_build(empty)
 
 
 def test_listeners_hear_of_every_stage_but_the_first(folder: Path) -> None:
-    session = RecordedSession(recorded(folder), str(folder))
+    session = RecordedSession(open_build(folder))
     heard: list[int] = []
     session.listeners.append(lambda stage: heard.append(stage.number))
     session.run_all()
@@ -125,7 +126,7 @@ def test_listeners_hear_of_every_stage_but_the_first(folder: Path) -> None:
 def test_the_history_of_a_value_crosses_recorded_stages(tmp_path: Path) -> None:
     for number, name in enumerate(("00_input.py", "01_LegalizeOps.py")):
         shutil.copy(DATA / "mlp" / name, tmp_path / f"{number}_{name[3:]}")
-    session = opened(tmp_path)
+    session = session_of(tmp_path)
     names = [
         line.text.split(" = ")[0].split(":")[0].strip()
         for line in session.stages[1].printed.lines
@@ -148,7 +149,7 @@ def test_the_commands_take_a_folder(folder: Path, arguments: list[str]) -> None:
 def test_a_folder_has_its_passes_already(folder: Path) -> None:
     done = rxe_cli("show", str(folder), "--passes", "LegalizeOps")
     assert done.exit_code == 2
-    assert "--passes takes one program" in done.output
+    assert "--passes goes on from one of them" in done.output
 
 
 def test_changes_between_stages_of_a_folder_as_json(folder: Path) -> None:

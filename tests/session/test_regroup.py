@@ -9,7 +9,8 @@ import pytest
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.align import ModuleDiff, Unit, diff_modules
-from relax_explorer.core.session.recorded import RecordedSession, recorded
+from relax_explorer.core.session.build_files import open_build
+from relax_explorer.core.session.recorded import RecordedSession
 from relax_explorer.core.session.regroup import with_groups
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.syntax.parser import parse
@@ -134,7 +135,7 @@ def test_a_lowered_call_is_split_only_if_its_own_kernel_is_called(kernel: str, e
 
 
 def test_a_build_that_was_recorded() -> None:
-    session = RecordedSession(recorded(BROKEN), str(BROKEN))
+    session = RecordedSession(open_build(BROKEN))
     session.run_all()
     numbers = {stage.made_by: stage.number for stage in session.stages}
     fused = told(session.diff(numbers["FuseOps"] - 1, numbers["FuseOps"]))
@@ -163,7 +164,7 @@ def test_what_our_pass_records_is_certain() -> None:
 def test_the_table_marks_the_binding_that_makes_the_value(tmp_path: Path) -> None:
     (tmp_path / "00_input.py").write_text(FLAT.script())
     (tmp_path / "01_FuseOps.py").write_text(TWO.script())
-    session = RecordedSession(recorded(tmp_path), str(tmp_path))
+    session = RecordedSession(open_build(tmp_path))
     session.run_all()
     tables = [IrTable(stage) for stage in session.stages]
     diff = TableDiff(tables[0], tables[1], session.diff(0, 1))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from relax_explorer.core.session.dumps import dumped
+from relax_explorer.core.session.build_files import open_build
 from relax_explorer.ui import directories, recent
 from relax_explorer.ui.tui.app import Explorer
 from relax_explorer.ui.tui.keymap import keymap
@@ -224,4 +224,4 @@ async def test_empty_screens_say_what_was_checked_and_what_to_press(
 
 def test_home_offers_what_it_can_open() -> None:
     for sample in directories.samples():
-        assert dumped(str(sample))[0].text
+        assert open_build(str(sample)).stages[0].text

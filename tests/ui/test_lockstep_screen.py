@@ -10,8 +10,9 @@ import pytest
 import relax_explorer as rxe
 from relax_explorer.core.exec.interrupt import Cancelled, Interrupt
 from relax_explorer.core.session import compare, counterparts
+from relax_explorer.core.session.build_files import open_build
+from relax_explorer.core.session.builds import stage_of
 from relax_explorer.core.session.compare import Trial
-from relax_explorer.core.session.dumps import dumped, stage_of
 from relax_explorer.core.session.lockstep import lockstep
 from relax_explorer.core.session.samples import samples_of
 from relax_explorer.core.session.session import Session
@@ -279,7 +280,7 @@ def test_an_interrupt_stops_the_pairing_of_compare(everything: bool, monkeypatch
         return work(self, *arguments)
 
     monkeypatch.setattr(owner, name, cancelling)
-    first, last = dumped(BROKEN)[0], dumped(BROKEN)[-1]
+    first, last = open_build(BROKEN).stages[0], open_build(BROKEN).stages[-1]
     with pytest.raises(Cancelled):
         compare.compare(first, last, everything=True, interrupt=interrupt)
     assert len(calls) == 4

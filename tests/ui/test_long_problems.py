@@ -6,7 +6,8 @@ from pathlib import Path
 
 from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.diagnostics import Diagnostic
-from relax_explorer.core.session.recorded import RecordedSession, recorded
+from relax_explorer.core.session.build_files import open_build
+from relax_explorer.core.session.recorded import RecordedSession
 from relax_explorer.ui.tui.rows import problem_rows
 from relax_explorer.viz.ir_table import IrTable
 from relax_explorer.viz.table_diff import TableDiff
@@ -46,7 +47,7 @@ def main(x: R.Tensor(("n",), "float32")) -> R.Tensor(("n",), "float32"):
 def test_a_changed_result_of_a_function_has_one_arrow(tmp_path: Path) -> None:
     (tmp_path / "00_input.py").write_text(PROGRAM)
     (tmp_path / "01_Pass.py").write_text(PROGRAM.replace('-> R.Tensor(("n",), "float32")', "-> R.Object"))
-    session = RecordedSession(recorded(tmp_path), str(tmp_path))
+    session = RecordedSession(open_build(tmp_path))
     session.run_all()
     old, new = [IrTable(stage) for stage in session.stages]
     infos = [row.row.info for row in TableDiff(old, new, session.diff(0, 1)) if "(was" in row.row.info]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from relax_explorer.core.session import snapshot
-from relax_explorer.core.session.dumps import Stage
+from relax_explorer.core.session.stages import Stage
 from relax_explorer.core.syntax.printer import printed_module
 from relax_explorer.ui.tui import keys, stage_control
 from relax_explorer.ui.tui.app import Explorer

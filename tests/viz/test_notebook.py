@@ -14,8 +14,9 @@ from IPython.core.formatters import DisplayFormatter
 import relax_explorer as rxe
 from relax_explorer.core import shown
 from relax_explorer.core.program.module import IRModule
+from relax_explorer.core.session.build_files import open_build
 from relax_explorer.core.session.inputs import make_inputs
-from relax_explorer.core.session.recorded import RecordedSession, recorded
+from relax_explorer.core.session.recorded import RecordedSession
 from relax_explorer.core.session.run_log import logged
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.syntax.load import load
@@ -129,7 +130,7 @@ def test_odd_programs_have_a_view() -> None:
     assert "return x" in re.sub(
         "<[^>]*>", "", rxe.html(rxe.parse("@R.function\ndef f(x: R.Object): return x"))
     )
-    session = RecordedSession(recorded(BROKEN), str(BROKEN))
+    session = RecordedSession(open_build(BROKEN))
     session.run_all()
     assert "13 DeadCodeElimination" in rxe.html(session.stages[-2])
     assert "6 stages" in rxe.html(session)

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from relax_explorer.core.session.build_files import open_build
 from relax_explorer.core.session.inputs import make_inputs
-from relax_explorer.core.session.recorded import RecordedSession, recorded
+from relax_explorer.core.session.recorded import RecordedSession
 from relax_explorer.core.session.run_log import RunLog, logged
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.syntax.load import load
@@ -128,7 +129,7 @@ def test_a_long_run_is_cut() -> None:
 
 
 def test_sides_show_each_row_once() -> None:
-    session = RecordedSession(recorded(BROKEN), str(BROKEN))
+    session = RecordedSession(open_build(BROKEN))
     session.run_all()
     for stage in session.stages[1:]:
         diff = session.diff(stage.number - 1, stage.number)

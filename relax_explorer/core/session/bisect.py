@@ -12,10 +12,11 @@ from relax_explorer.core.exec.interrupt import Cancelled, Interrupt
 from relax_explorer.core.passes.pipeline import Step, run, steps
 from relax_explorer.core.passes.properties import holding
 from relax_explorer.core.program.module import IRModule
+from relax_explorer.core.session.builds import Build, as_build
 from relax_explorer.core.session.compare import Comparison, Side, Told, compare, links_between, mapped, untold
-from relax_explorer.core.session.dumps import Build, Stage, as_build
 from relax_explorer.core.session.predicates import NoNan, Predicate, SameOutput
 from relax_explorer.core.session.session import Session
+from relax_explorer.core.session.stages import Stage
 
 _MOST_PAIRS = 120  # pairs of passes that are tried before the search becomes approximate
 

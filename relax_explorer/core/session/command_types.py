@@ -12,8 +12,8 @@ from typing import Any
 class Argument:
     """One argument. It is positional if its name has no dash.
 
-    `kind` is text, names (with commas), int, float, flag, switch (a flag with a `--no-` form), source (a path to read), target
-    (a path to write), address (of a server), pair (`name=value`, may be repeated), many (may be repeated), code (files to execute,
+    `kind` is text, names (with commas), int, float, flag, switch (a flag with a `--no-` form), permission (a flag that is typed), source (a path
+    to read), target (a path to write), address (of a server), pair (`name=value`, may be repeated), many (may be repeated), code (files to execute,
     may be repeated) or one of `choices`.
     """
 
@@ -33,12 +33,17 @@ class Argument:
 
     @property
     def is_personal(self) -> bool:
-        """True for paths and addresses: only the user sets them, never a settings file found in a folder."""
-        return self.kind in ("source", "target", "address", "code")
+        """True for paths, addresses and permissions: only the user sets them, never a settings file found in a folder."""
+        return self.kind in ("source", "target", "address") or self.is_typed
+
+    @property
+    def is_typed(self) -> bool:
+        """True if only the command line sets it: no settings file and no environment variable."""
+        return self.is_code or self.kind == "permission"
 
     @property
     def is_code(self) -> bool:
-        """True for files that are executed: only typed options name them, no settings file and no environment variable."""
+        """True for files that are executed."""
         return self.kind == "code"
 
     @property
@@ -71,7 +76,7 @@ class Command:
                 continue
             if argument.positional:
                 parts.append(shlex.quote(str(value)))
-            elif argument.kind == "flag":
+            elif argument.kind in ("flag", "permission"):
                 parts.append(argument.name)
             elif isinstance(value, Mapping):
                 parts += [f"{argument.name} {shlex.quote(f'{key}={item}')}" for key, item in value.items()]

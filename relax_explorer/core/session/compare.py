@@ -18,13 +18,14 @@ from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.align import binding_text, diff_kernels, unit_text
 from relax_explorer.core.session.arrays import read_as
+from relax_explorer.core.session.builds import as_stage
 from relax_explorer.core.session.counterparts import Match, Origins, counterparts
 from relax_explorer.core.session.difference import BY_DTYPE, Delta, Tolerance, delta, leaves_of
-from relax_explorer.core.session.dumps import Stage, as_stage
 from relax_explorer.core.session.holders import Holders
 from relax_explorer.core.session.recording import Production, Recording, recorded
 from relax_explorer.core.session.samples import Sample, function_of, samples_of
 from relax_explorer.core.session.snapshot import Snapshot
+from relax_explorer.core.session.stages import Stage
 from relax_explorer.core.tir.stmt import PrimFunc
 
 MOST_KERNEL_LINES = 12

@@ -26,7 +26,10 @@ EXPLORER = (
 """What the explorer takes, in a terminal and without one."""
 
 WRITE = Argument(
-    "--write", "let the recording write files: exports, reports, lists of recent programs", "flag", False
+    "--write",
+    "let the recording write files: exports, reports, the list of recent programs",
+    "permission",
+    False,
 )
 
 TUI = Command(

@@ -16,9 +16,9 @@ from relax_explorer.core.exec.values import Value
 from relax_explorer.core.session.arrays import read_as
 from relax_explorer.core.session.compare import Side, inputs_of, outcome, side_of
 from relax_explorer.core.session.difference import BY_DTYPE, Tolerance, delta, is_float, leaves_of
-from relax_explorer.core.session.dumps import Stage
 from relax_explorer.core.session.recording import Recording, finished, recorded
 from relax_explorer.core.session.samples import Sample, samples_of
+from relax_explorer.core.session.stages import Stage
 
 Predicate = Callable[[Stage], str]
 

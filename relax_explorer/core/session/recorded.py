@@ -1,34 +1,37 @@
-"""A session on stages that a build recorded: a folder of numbered files, or one text with headings."""
+"""A session on the stages that a build recorded."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from relax_explorer.core.check import checked, lenient, problems
 from relax_explorer.core.diagnostics import Diagnostic, ParseError
 from relax_explorer.core.program.equal import structural_equal
 from relax_explorer.core.program.module import IRModule
-from relax_explorer.core.session.dumps import Stage, dumped
-from relax_explorer.core.session.folders import nested, outer
+from relax_explorer.core.session.builds import Build
+from relax_explorer.core.session.lineages import Kind
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
+from relax_explorer.core.session.stages import Stage
+
+ASIDE = -1  # the place of a stage beside the main lineage
 
 
 class RecordedSession(Session):
     """The stages of a build. The first is read at once, and `advance` reads the others one by one.
 
-    A stage that can't be read is kept as text, with its problems.
+    A stage that can't be read is kept as text, with its problems. Stages beside the main lineage are read when they are asked for.
     """
 
-    def __init__(
-        self, stages: Sequence[Stage], filename: str = "", cache: Path | None = None, profile: str = "spec"
-    ) -> None:
-        super().__init__(IRModule({}), (), filename, cache, profile)
+    def __init__(self, build: Build, cache: Path | None = None, profile: str = "spec") -> None:
+        super().__init__(IRModule({}), (), build.path, cache, profile)
         self.profile = profile
-        self._recorded = list(stages)
-        if Path(filename).is_dir():
-            self.nested, self.outer = nested(filename), outer(filename)
+        self.build = build
+        self.asides, self.outer = build.asides, build.outer
+        self._recorded = build.stages
+        self._beside: dict[int, Snapshot] = {}
         self.stages = [self._read(self._recorded[0], None)]
 
     @property
@@ -46,32 +49,58 @@ class RecordedSession(Session):
             listener(snapshot)
         return snapshot
 
+    def stage(self, which: int | str) -> Snapshot:
+        """The stage at a place, or by its label or its pass as text, also one beside the main lineage. Raises KeyError."""
+        try:
+            return super().stage(which)
+        except KeyError:
+            beside = [stage for item in self.asides for stage in item.stages]
+            for stage in reversed(beside) if isinstance(which, str) else ():
+                if which in (str(stage.number), stage.made_by):
+                    return self._read_beside(stage)
+            raise
+
+    def kernels_alone(self) -> list[Snapshot]:
+        """The stages of the host build, which goes on with the kernels alone."""
+        tail = [stage for item in self.asides if item.kind is Kind.KERNELS for stage in item.stages]
+        return [self._read_beside(stage) for stage in tail]
+
+    def _read_beside(self, stage: Stage) -> Snapshot:
+        """A stage beside the main lineage, read once."""
+        if stage.number not in self._beside:
+            before = self._beside.get(stage.number - 1)
+            found = self._read(stage, before)
+            self._beside[stage.number] = replace(found, number=ASIDE)
+        return self._beside[stage.number]
+
     def _read(self, stage: Stage, before: Snapshot | None) -> Snapshot:
         number = 0 if before is None else before.number + 1
         try:
             given = stage.module
         except ParseError as failure:
             found = problems(failure, self.profile)
+            text = stage.text or "(no text)"
             return Snapshot(
-                number, stage.made_by, IRModule({}), True, found, text=stage.text, recorded_as=stage.number
+                number, stage.made_by, IRModule({}), True, found, text=text, recorded_as=stage.number
+            )
+        if before is not None and before.given is given:  # the same text
+            return Snapshot(
+                number,
+                stage.made_by,
+                before.module,
+                False,
+                before.problems,
+                recorded_as=stage.number,
+                given=given,
             )
         result = checked(given, self.profile)
         is_changed = before is None or bool(before.text) or not structural_equal(before.module, result.module)
         module = result.module if is_changed or before is None else before.module
         found = self._lenient(result.problems)
-        return Snapshot(number, stage.made_by, module, is_changed, found, recorded_as=stage.number)
+        return Snapshot(
+            number, stage.made_by, module, is_changed, found, recorded_as=stage.number, given=given
+        )
 
     def _lenient(self, found: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
         tvm = self.profile == "tvm"
         return tuple([lenient(item) for item in found if not (tvm and item.spec_only)])
-
-
-def recorded(path: str | Path) -> list[Stage]:
-    """The stages at a path if there are several; empty for one program. Raises Failure for what can't be read."""
-    found = dumped(path)
-    return found if is_recorded(path, found) else []
-
-
-def is_recorded(path: str | Path, stages: Sequence[Stage]) -> bool:
-    """True if the stages at a path are a build, not one program."""
-    return len(stages) > 1 or Path(path).is_dir()

@@ -27,7 +27,7 @@ from relax_explorer.core.syntax.load import load
 
 if TYPE_CHECKING:
     from relax_explorer.core.exec.debugger import Debugger
-    from relax_explorer.core.session.folders import Nested
+    from relax_explorer.core.session.stages import Aside
 
 _NUMBER = re.compile(r"-?[0-9]{1,9}")
 Listener = Callable[[Snapshot], None]
@@ -36,8 +36,8 @@ Listener = Callable[[Snapshot], None]
 class Session(Shown):
     """The stages of one program. Front ends read it and store no IR."""
 
-    nested: Sequence[Nested] = ()  # folders with further stages of a recorded build
-    outer = ""  # the folder around nested stages
+    asides: Sequence[Aside] = ()  # what a recorded build has beside its main lineage
+    outer = ""  # what these stages are a part of
 
     def __init__(
         self,
@@ -180,6 +180,12 @@ class Session(Shown):
 
     # -- questions ------------------------------------------------------------------------------------------------
 
+    def between(self, a: Snapshot, b: Snapshot) -> ModuleDiff:
+        """The diff of two stages, also of those beside the main lineage."""
+        if all(0 <= item.number < len(self.stages) and self.stages[item.number] is item for item in (a, b)):
+            return self.diff(a.number, b.number)
+        return with_groups(diff_modules(a.module, b.module), a.module, b.module)
+
     def diff(self, a: int, b: int) -> ModuleDiff:
         """The diff of two stages."""
         hit = self._diffs.get((a, b))
@@ -212,6 +218,10 @@ class Session(Shown):
             if found is not None:
                 return history(self.stages, snapshot.number, candidate, found)
         raise KeyError(f"no stage has a variable {name!r}")
+
+    def kernels_alone(self) -> Sequence[Snapshot]:
+        """The stages of the host build, which goes on with the kernels of a recorded build alone."""
+        return ()
 
     def find(self, text: str, stage: int) -> list[int]:
         """Numbers of the lines of a stage's text that contain `text`."""

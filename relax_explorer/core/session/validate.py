@@ -9,12 +9,13 @@ from pathlib import Path
 
 from relax_explorer.core.exec.interrupt import Interrupt
 from relax_explorer.core.program.module import IRModule
+from relax_explorer.core.session.builds import Build, as_build
 from relax_explorer.core.session.compare import Told, Trial, inputs_of, mapped, outcome, untold
 from relax_explorer.core.session.difference import BY_DTYPE, Tolerance
-from relax_explorer.core.session.dumps import Build, Stage, as_build
 from relax_explorer.core.session.recording import Recording, finished
 from relax_explorer.core.session.samples import Sample, samples_of
 from relax_explorer.core.session.session import Session
+from relax_explorer.core.session.stages import Stage
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from itertools import islice
 from typing import Any
@@ -29,6 +29,9 @@ class Context:
     def __init__(self, source: Source, report: Report, names: dict[str, DType] | None = None) -> None:
         self.source = source
         self.report = report
+        self.computed: Mapping[
+            str, str
+        ] = {}  # names outside of the program, with why their values are unknown
         self.experimental = False  # True if constructs are accepted that no TVM has yet
         self.line_offset = 0  # number of lines before the piece that is being read
         self.column_offset = 0  # number of columns cut off its lines
@@ -75,7 +78,9 @@ class Context:
         return Skip(message)
 
     def meant(self, name: str, names: Iterable[str]) -> str:
-        """A hint with a name similar to an undefined one, or "". There is a limit to the number of guesses for a text."""
+        """A hint on an undefined name: why its value is unknown, or a similar name, or "". There is a limit to the number of guesses."""
+        if name in self.computed:
+            return f"{self.computed[name]}; write its value"
         self._guesses += 1
         if self._guesses > _MOST_GUESSES:
             return ""

@@ -159,13 +159,13 @@ class DimReader:
         if node.id == UNREADABLE:
             raise Skip
         declared = self.ctx.type_var_dtype(node.id)
-        if declared is not None or self.in_signature:
+        if declared is not None or (self.in_signature and node.id not in self.ctx.computed):
             return self.define(node.id, declared or INT64)
         raise self.ctx.fail(
             codes.UNDEFINED,
             f"shape variable {node.id!r} is not defined",
             node,
-            help=f"declare it: {node.id} = T.int64()",
+            help=self.ctx.meant(node.id, ()) or f"declare it: {node.id} = T.int64()",
         )
 
     def _constant(self, node: ast.Constant) -> p.PrimExpr:

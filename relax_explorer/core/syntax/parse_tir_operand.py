@@ -79,7 +79,7 @@ class OperandReader(ABC):
         declared = self.ctx.type_var_dtype(node.id)
         if declared is not None:
             return self.define(node.id, declared)
-        hint = codes.UNDEFINED.fix
+        hint = self.ctx.meant(node.id, ()) or codes.UNDEFINED.fix
         raise self.ctx.fail(
             codes.UNDEFINED, f"{node.id!r} is not defined", node, "not defined here", help=hint
         )

@@ -21,7 +21,9 @@ from relax_explorer.core.source import Source, with_line_feeds
 from relax_explorer.core.syntax import long_lines, pieces, python_names
 from relax_explorer.core.syntax.context import UNREADABLE, Context, Skip
 from relax_explorer.core.syntax.dialects import REWRITER
+from relax_explorer.core.syntax.excerpt import NOTHING, Excerpt
 from relax_explorer.core.syntax.metadata import read_metadata
+from relax_explorer.core.syntax.outer_values import with_values
 from relax_explorer.core.syntax.parse_attributes import constant
 from relax_explorer.core.syntax.parse_forms import extern
 from relax_explorer.core.syntax.parse_function import FunctionReader
@@ -35,8 +37,8 @@ _CONTROLS = (*map(chr, range(0x09)), *map(chr, range(0x0E, 0x20)), "\x7f")
 _CONTROL = re.compile(f"[{re.escape(''.join(_CONTROLS))}]")  # several times as slow as to look for each
 
 
-def parse(text: str, filename: str = "<text>", experimental: bool = False) -> IRModule:
-    """The module in `text`. Raises ParseError with all problems.
+def parse(text: str | Source, filename: str = "<text>", experimental: bool = False) -> IRModule:
+    """The module in `text`, or in an excerpt of a file. Raises ParseError with all problems.
 
     `experimental` allows constructs that no TVM has yet: `R.any_dim`. So does the module attribute `wildcard_dims`, which it sets.
     """
@@ -46,9 +48,13 @@ def parse(text: str, filename: str = "<text>", experimental: bool = False) -> IR
     return module
 
 
-def read(text: str, filename: str = "<text>", experimental: bool = False) -> tuple[IRModule | None, Report]:
+def read(
+    text: str | Source, filename: str = "<text>", experimental: bool = False
+) -> tuple[IRModule | None, Report]:
     """The readable part of the module (None if there is none), and the problems."""
-    source = Source(with_line_feeds(text.removeprefix("\ufeff")), filename)
+    source = (
+        text if isinstance(text, Source) else Source(with_line_feeds(text.removeprefix("\ufeff")), filename)
+    )
     with collector_at_rest():
         python = python_text(source.text)
         skeleton, runs = pieces.cut(python.text)
@@ -72,8 +78,14 @@ def _read(
         if runs:
             raise pieces.NotInPieces
         tree = python_names.translated(tree)
+    around = source.around if isinstance(source, Excerpt) else NOTHING
+    if around.values:
+        if runs:
+            raise pieces.NotInPieces
+        tree = with_values(tree, around.values)
     pieces.put_back(tree, runs)
-    context = Context(source, report, names)
+    context = Context(source, report, {**around.lengths, **names})
+    context.computed = around.computed
     context.experimental = experimental
     try:
         return _ModuleReader(context).read(tree), report

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from relax_explorer.core.diagnostics import Diagnostic, Severity
-from relax_explorer.core.session.dumps import Stage
+from relax_explorer.core.session.stages import Stage
 from relax_explorer.ui.cli import output, sarif
 from relax_explorer.viz.problem import headline, render
 from relax_explorer.viz.visible import visible
@@ -16,10 +16,12 @@ from relax_explorer.viz.visible import visible
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
 
 
-def print_problems(found: Sequence[tuple[Stage | None, Diagnostic]], style: str, files: int) -> None:
+def print_problems(
+    found: Sequence[tuple[Stage | None, Diagnostic]], style: str, files: int, is_build: bool = False
+) -> None:
     """Print problems as text with excerpts, one line each, JSON, GitHub annotations, or SARIF.
 
-    Each comes with its stage, if a folder of stages was checked.
+    Each comes with its stage, if those of a build were checked.
     """
     problems = [problem for _, problem in found]
     counts = Counter(str(problem.level) for problem in problems)
@@ -48,7 +50,8 @@ def print_problems(found: Sequence[tuple[Stage | None, Diagnostic]], style: str,
         for stage in dict.fromkeys(stage for stage, _ in found if stage is not None):
             own = Counter(str(problem.level) for its, problem in found if its is stage)
             output.say(f"stage {stage}: {_total(own)}", err=True)
-        output.say(f"{files} file{'s' if files > 1 else ''} checked: {_total(counts)}", err=True)
+        what = "stage" if is_build else "file"
+        output.say(f"{files} {what}{'s' if files > 1 else ''} checked: {_total(counts)}", err=True)
 
 
 def _total(counts: Counter[str]) -> str:
@@ -63,5 +66,5 @@ def _data(stage: Stage | None, problem: Diagnostic) -> dict[str, Any]:
 
 def _github(problem: Diagnostic) -> str:
     span = problem.span
-    place = f" file={visible(span.source.filename)},line={span.line},col={span.column + 1}," if span else " "
+    place = f" file={visible(span.source.filename)},line={span.line},col={span.file_column}," if span else " "
     return f"::{_LEVELS[problem.level]}{place}title={problem.code}::{visible(problem.message, 600)}"

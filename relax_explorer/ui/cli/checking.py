@@ -10,9 +10,8 @@ from relax_explorer.core.check import check, problems
 from relax_explorer.core.diagnostics import Diagnostic, Failure, ParseError
 from relax_explorer.core.notations import CONTRACTS, RELATIONS
 from relax_explorer.core.program.module import IRModule
-from relax_explorer.core.session.dumps import Stage
-from relax_explorer.ui.cli import output
-from relax_explorer.ui.cli.opening import recorded_stages
+from relax_explorer.core.session.stages import Stage
+from relax_explorer.ui.cli.opening import build_at
 
 NOTATIONS = (CONTRACTS, RELATIONS)
 _UNREADABLE = frozenset({"RX0001", "RX0003", "RX0004"})
@@ -36,12 +35,14 @@ def check_path(path: str, profile: str, prover: str) -> list[CheckedText]:
     if path.endswith(NOTATIONS):
         return [CheckedText(_of_notation(path))]
     try:
-        stages = recorded_stages(path, None)
+        build = build_at(path)
     except Failure as failure:
         return [CheckedText(failure.diagnostics)]
-    if not stages:
-        return [CheckedText(_checked(partial(output.read, path), profile, prover))]
-    return [CheckedText(_checked(partial(_module, stage), profile, prover), stage) for stage in stages]
+    shown = [stage if build.is_recorded else None for stage in build.stages]
+    return [
+        CheckedText(_checked(partial(_module, stage), profile, prover), shown[number])
+        for number, stage in enumerate(build.stages)
+    ]
 
 
 def _of_notation(path: str) -> tuple[Diagnostic, ...]:

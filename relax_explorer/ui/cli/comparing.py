@@ -14,11 +14,12 @@ from relax_explorer.core.exec.interrupt import Interrupt
 from relax_explorer.core.session.arrays import read_arrays
 from relax_explorer.core.session.bisect import Bisection
 from relax_explorer.core.session.bisect import bisect as find
+from relax_explorer.core.session.build_files import address
 from relax_explorer.core.session.compare import Comparison, Links, Trial, against, links_between
 from relax_explorer.core.session.compare import compare as compare_stages
 from relax_explorer.core.session.difference import Tolerance
-from relax_explorer.core.session.dumps import Stage
 from relax_explorer.core.session.predicates import NoNan, Predicate, SameOutput, WellFormed
+from relax_explorer.core.session.stages import Stage
 from relax_explorer.core.session.validate import validate as validate_stages
 from relax_explorer.ui import directories
 from relax_explorer.ui.cli import comparison_output as shown
@@ -49,8 +50,7 @@ def compare(
     if ref is not None:
         if b is not None or workers is not None or scheduler is not None:
             raise click.UsageError("--ref compares A alone, in this process")
-        path, name = trials.place(a)
-        build = trials.build(path, passes)
+        build, name = trials.build_and_stage(a, passes)
         stage = trials.chosen(build, name, -1)
         function = trials.function_name(stage, func)
         sample = trials.samples(stage, function, input_, shape, samples, max_input)[0]
@@ -87,16 +87,20 @@ class _Pair:
 
 def _pair(a: str, b: str | None, passes: str | None) -> _Pair:
     """Two stages of one build, or of two."""
-    (path, name), (other, its_name) = trials.place(a), trials.place(b if b is not None else a)
-    one = b is None or (other == path and path != "-")
-    left = trials.build(path, passes if one or name is not None else None)
+    path, its_name = address(a)[0], None
+    is_one = b is None or (address(b)[0] == path and path != "-")
+    left, name = trials.build_and_stage(a, passes if is_one or address(a)[1] is not None else None)
+    right = left
     if b is None and len(left.stages) == 1:
         raise click.UsageError("compare takes a second program, --passes, or --ref")
-    right = left if one else trials.build(other, passes)
-    first = trials.chosen(left, name, 0 if one or left.snapshots else -1)
-    second = trials.chosen(right, its_name if b is not None else None, -1)
+    if b is not None and is_one and left.path == path:
+        its_name = address(b)[1]
+    elif b is not None:  # another build, or the recorded one beside passes that go on from its stage
+        right, its_name = trials.build_and_stage(b, None if is_one else passes)
+    first = trials.chosen(left, name, 0 if right is left else -1)
+    second = trials.chosen(right, its_name, -1)
     links: Links = ()
-    if one and left.snapshots and first.number <= second.number:
+    if right is left and left.snapshots and first.number <= second.number:
         links = links_between(left.snapshots, first.number, second.number)
     return _Pair(first, second, (left.title(first), right.title(second)), links)
 
@@ -180,7 +184,7 @@ def bisect(
     workers: int | None, scheduler: str | None, profile: str, format: str,
 ) -> int:  # fmt: skip
     """Find the first stage that fails a test."""
-    build = trials.build(input, passes, profile)
+    build = trials.build_of(input, passes, profile)
     if len(build.stages) == 1:
         raise click.UsageError("bisect takes --passes, or a folder or file with several stages")
     allowed = trials.tolerance(rtol, atol)
@@ -219,7 +223,7 @@ def validate(
     rtol: float | None, atol: float | None, max_input: float, packed: tuple[str, ...], workers: int | None, scheduler: str | None, format: str,
 ) -> int:  # fmt: skip
     """Run every stage against the first one."""
-    build = trials.build(input, passes)
+    build = trials.build_of(input, passes)
     if len(build.stages) == 1:
         raise click.UsageError("validate takes --passes, or a folder or file with several stages")
     allowed = trials.tolerance(rtol, atol)

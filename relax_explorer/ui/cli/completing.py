@@ -70,10 +70,10 @@ def _stages(ctx: click.Context, incomplete: str) -> Iterator[tuple[str, str]]:
     """The stages of the given folder or file: numbers, then passes."""
     from relax_explorer.core.diagnostics import Failure
     from relax_explorer.core.passes.pipeline import steps
-    from relax_explorer.core.session.dumps import dumped
+    from relax_explorer.core.session.build_files import open_build
 
     try:
-        found = [(stage.number, stage.made_by) for stage in dumped(_input(ctx))]
+        found = [(stage.number, stage.made_by) for stage in open_build(_input(ctx)).stages]
         made = steps(ctx.params.get("passes") or ())
     except (Failure, OSError):  # nothing completes a name that can't be read
         return

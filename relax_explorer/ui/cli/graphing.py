@@ -25,7 +25,7 @@ def between_stages(
     session: Session, left: Snapshot, right: Snapshot, func: str | None, weights: str
 ) -> Drawing:
     """The graph of a function with what differs between two stages."""
-    difference = session.diff(left.number, right.number)
+    difference = session.between(left, right)
     drawing = diff_graph(left.module, right.module, difference, func or right.entry, weights)
     stages = " → ".join(f"{stage.label} {stage.made_by}" for stage in (left, right))
     return replace(drawing, title=f"{drawing.title}: {stages}")

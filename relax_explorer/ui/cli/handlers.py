@@ -19,7 +19,7 @@ from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.core.syntax.dialects import OWN
 from relax_explorer.ui import directories
 from relax_explorer.ui.cli import output
-from relax_explorer.ui.cli.opening import chosen, recorded_stages
+from relax_explorer.ui.cli.opening import build_at, chosen, program_at, started
 from relax_explorer.ui.files import STANDARD_OUTPUT, Target
 from relax_explorer.ui.pass_files import with_files
 
@@ -36,19 +36,20 @@ def open_session(path: str, passes: str | None, usual: str = "") -> Session:
 
 
 def _session(path: str, passes: str | None, usual: str) -> Session:
-    stages = recorded_stages(path, passes)
-    if stages:
-        return RecordedSession(stages, path, directories.kernel_cache())
+    build = started(build_at(path), passes)
+    if build.is_recorded and passes is None:
+        return RecordedSession(build, directories.kernel_cache())
     pipeline = with_files(passes or usual or ())
-    return Session(output.read(path), pipeline, path, directories.kernel_cache())
+    return Session(build.stages[0].module, pipeline, path, directories.kernel_cache())
 
 
 def show(
     input: str, passes: str | None, stage: str | None, func: str | None, dialect: str, format: str
 ) -> int:
     """Print a module."""
-    if passes is None and stage is None and not recorded_stages(input, None):
-        module = output.read(input)
+    build = started(build_at(input), passes)
+    if passes is None and not build.is_recorded and stage is None:
+        module = build.stages[0].module
     else:
         module = chosen(open_session(input, passes), stage).module
     if func is not None:
@@ -99,7 +100,7 @@ def check(
         for problem in text.problems
         if _selected(problem, selected_codes, ignored_codes)
     ]
-    print_problems(selected, output_format, len(texts))
+    print_problems(selected, output_format, len(texts), all(text.stage is not None for text in texts))
     if not all(text.is_readable for text in texts):
         return output.USAGE
     return output.FOUND if any(problem.is_error for _, problem in selected) else output.OK
@@ -139,7 +140,7 @@ def opt(
     from relax_explorer.core.passes.properties import holding
 
     pipeline = with_files(passes or "default", profile)
-    module, problems = normalized(output.read(input))
+    module, problems = normalized(program_at(input))
     held = holding(module)
     errors = [item for item in problems if item.is_error and (profile == "spec" or not item.spec_only)]
     output.report([*errors, *explain_order(pipeline, held, recorded(module) or ())])
@@ -181,13 +182,13 @@ def diff(a: str, b: str | None, passes: str | None, between: str | None, style: 
     from relax_explorer.ui.cli.diff_output import print_diff
 
     if b is not None:
-        left, right = normalize_with(output.read(a))[0], normalize_with(output.read(b))[0]
+        left, right = normalize_with(program_at(a))[0], normalize_with(program_at(b))[0]
         difference = with_groups(diff_modules(left, right), left, right)
         names = (a, b)
     else:
         session = open_session(a, passes, "default")
         first, last = _two_stages(session, between or "")
-        difference = session.diff(first.number, last.number)
+        difference = session.between(first, last)
         names = (f"{a}@{first.made_by}", f"{a}@{last.made_by}")
     print_diff(difference, names, style)
     return output.FOUND if exit_code and not difference.is_empty else output.OK
@@ -287,7 +288,7 @@ def passes(subject: str | None, changing: str | None, explain: str | None, missi
             if explain is not None
             else phase_output.print_missing(format)
         )
-    module = None if changing is None else output.read(changing)
+    module = None if changing is None else program_at(changing)
     print_passes(module, format)
     return output.OK
 

@@ -142,7 +142,7 @@ def _parameter(argument: Argument) -> click.Parameter:
             shell_complete=own,
         )
     names = [argument.name, *([argument.short] if argument.short else []), argument.key]
-    if argument.kind == "flag":
+    if argument.kind in ("flag", "permission"):
         return click.Option(names, is_flag=True, default=argument.default, help=argument.doc)
     many = argument.may_repeat
     shown = argument.default not in (None, False) and not many
@@ -154,7 +154,7 @@ def _parameter(argument: Argument) -> click.Parameter:
         help=argument.doc,
         metavar=argument.metavar or None,
         show_default=shown,
-        allow_from_autoenv=not argument.is_code,
+        allow_from_autoenv=not argument.is_typed,
         shell_complete=own,
     )
 

@@ -1,20 +1,61 @@
-"""Open the stage that `run` and `debug` execute: of a file after passes, or of a folder of stages."""
+"""Open what the command line names: a file, standard input, a folder of stages, or one of their stages, `PATH@STAGE`."""
 
 from __future__ import annotations
 
-from pathlib import Path
+import sys
 
 import click
 
 from relax_explorer.core.diagnostics import Failure, ParseError
-from relax_explorer.core.session.dumps import Stage, stage_called
-from relax_explorer.core.session.folders import nested
-from relax_explorer.core.session.recorded import RecordedSession, recorded
+from relax_explorer.core.program.module import IRModule
+from relax_explorer.core.session.build_files import build_of_text, open_build
+from relax_explorer.core.session.builds import Build
+from relax_explorer.core.session.recorded import RecordedSession
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
+from relax_explorer.core.session.stages import Stage
+from relax_explorer.core.syntax.load import read_stream
 from relax_explorer.ui import directories
 from relax_explorer.ui.cli import output
 from relax_explorer.ui.pass_files import with_files
+from relax_explorer.viz.asides import aside_title
+
+
+def build_at(path: str) -> Build:
+    """The build at a path, or in standard input for `-`. What stands beside its main lineage is told. Raises Failure."""
+    build = (
+        build_of_text(read_stream(sys.stdin.buffer, "<stdin>"), "<stdin>")
+        if path == "-"
+        else open_build(path)
+    )
+    tell(build)
+    return build
+
+
+def tell(build: Build) -> None:
+    """Tell on stderr what a build has beside the stages of its main lineage."""
+    if build.asides:
+        count = len(build.stages)
+        aside = ", ".join(map(aside_title, build.asides))
+        output.say(f"{count} stage{'s' * (count != 1)} of the module; aside: {aside}", err=True)
+
+
+def program_at(path: str) -> IRModule:
+    """The program at a path; of several the first, which is told. Raises ParseError and Failure."""
+    build = build_at(path)
+    if len(build.stages) > 1:
+        output.say(f"stage {build.stages[0]} of {path}; {path}@STAGE chooses another", err=True)
+    return build.stages[0].module
+
+
+def started(build: Build, passes: str | None) -> Build:
+    """A build that passes start from, if there are passes: it is one program, or one stage of a build."""
+    if passes is not None and len(build.stages) > 1:
+        text = f"{build.path} holds {len(build.stages)} stages; --passes goes on from one of them"
+        raise click.UsageError(
+            f"{text}: {build.path}@{build.stages[0].number} or {build.path}@{build.stages[-1].made_by}"
+        )
+    return build
 
 
 def chosen(session: Session, stage: str | None) -> Snapshot:
@@ -33,13 +74,12 @@ def session_to_run(
     Raises Failure if the program or a pass has errors.
     """
     cache = directories.kernel_cache()
-    stages = recorded_stages(path, passes)
-    if stages:
-        session: Session = RecordedSession(
-            [_with_constants(_chosen(stages, path, stage), const)], path, cache, profile
-        )
+    build = started(build_at(path), passes)
+    if build.is_recorded or (len(build.stages) == 1 and build.stages[0].number and passes is None):
+        given = _with_constants(_chosen(build, stage), const)
+        session: Session = RecordedSession(Build((given,), path), cache, profile)
     else:
-        given = _with_constants(Stage(0, "input", output.read(path)), const)
+        given = _with_constants(build.stages[0], const)
         session = Session(given.module, with_files(passes or (), profile), path, cache, profile)
         session.run_all()
         if stage is not None:
@@ -61,31 +101,25 @@ def _with_constants(stage: Stage, source: str | None) -> Stage:
     return stage
 
 
-def recorded_stages(path: str, passes: str | None) -> list[Stage]:
-    """The stages of a folder, or of one text with headings; empty for one program. Stages take no passes."""
-    stages = [] if path == "-" else recorded(path)
-    if stages and passes:
-        raise click.UsageError(f"{path} holds stages that were recorded; --passes takes one program")
-    inner = [item.path for item in nested(path)] if stages and Path(path).is_dir() else []
-    if inner:
-        output.say(f"nested stages are opened by their own folder: {', '.join(inner[:5])}", err=True)
-    return stages
-
-
-def _chosen(stages: list[Stage], path: str, name: str | None) -> Stage:
+def _chosen(build: Build, name: str | None) -> Stage:
     """The stage with this number or pass, else the last one with a Relax function. It is told on stderr."""
     if name is not None:
-        try:
-            return stage_called(stages, name)
-        except KeyError as error:
-            raise click.UsageError(f"{path}: {error.args[0]}") from None
-    for stage in reversed(stages):
+        return stage_of(build, name)
+    for stage in reversed(build.stages):
         obstacle = _obstacle(stage)
         if not obstacle:
-            output.say(f"stage {stage} of {path}; --stage chooses another", err=True)
+            output.say(f"stage {stage} of {build.path}; --stage chooses another", err=True)
             return stage
         output.say(f"stage {stage} {obstacle}; it is skipped", err=True)
-    return stages[-1]
+    return build.stages[-1]
+
+
+def stage_of(build: Build, name: str) -> Stage:
+    """The stage with this number or pass."""
+    try:
+        return build.stage(name)
+    except KeyError as error:
+        raise click.UsageError(f"{build.path}: {error.args[0]}") from None
 
 
 def _obstacle(stage: Stage) -> str:

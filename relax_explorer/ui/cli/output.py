@@ -22,7 +22,6 @@ from relax_explorer.viz.visible import visible, visible_json, visible_lines
 
 if TYPE_CHECKING:
     from relax_explorer.core.diagnostics import Diagnostic, Failure
-    from relax_explorer.core.program.module import IRModule
     from relax_explorer.core.session.session import Session
 
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
@@ -92,16 +91,6 @@ def report(diagnostics: Iterable[Diagnostic]) -> None:
 def of_passes(session: Session) -> list[Diagnostic]:
     """The errors of passes that failed or broke their contract. Later stages are then not the requested result."""
     return [item for stage in session.stages[1:] for item in stage.problems if item.is_error]
-
-
-def read(path: str) -> IRModule:
-    """Parse a file, or standard input for `-`. Raises ParseError."""
-    from relax_explorer.core.syntax.load import load, read_stream
-    from relax_explorer.core.syntax.parser import parse
-
-    if path != "-":
-        return load(path)
-    return parse(read_stream(sys.stdin.buffer, "<stdin>"), "<stdin>")
 
 
 def plain(value: Any) -> Any:

@@ -72,9 +72,9 @@ def _place(span: Span) -> dict[str, Any]:
 def _region(span: Span) -> dict[str, int]:
     return {
         "startLine": span.line,
-        "startColumn": span.column + 1,
+        "startColumn": span.file_column,
         "endLine": span.end_line,
-        "endColumn": span.end_column + 1,
+        "endColumn": span.file_end_column,
     }
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import multiprocessing
-import os
 from collections.abc import Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor
 
@@ -12,13 +11,16 @@ import click
 
 from relax_explorer.core.codes import passes as pass_codes
 from relax_explorer.core.diagnostics import Failure
+from relax_explorer.core.session.build_files import address, part
+from relax_explorer.core.session.builds import Build, built
 from relax_explorer.core.session.difference import Tolerance
-from relax_explorer.core.session.dumps import Build, Stage, built, dumped, stage_called
 from relax_explorer.core.session.samples import Sample, function_of, samples_of
 from relax_explorer.core.session.session import Session
+from relax_explorer.core.session.stages import Stage
 from relax_explorer.ui import directories
 from relax_explorer.ui.cli import output
 from relax_explorer.ui.cli.input_options import lengths_given, sources_by_name
+from relax_explorer.ui.cli.opening import build_at, stage_of, started
 from relax_explorer.ui.cli.packed_files import register_files
 from relax_explorer.ui.cli.run import most_bytes
 from relax_explorer.ui.pass_files import with_files
@@ -29,33 +31,32 @@ _MOST_WORKERS = 512
 
 def chosen(build: Build, name: str | None, default: int) -> Stage:
     """The stage with this number or pass, else the one at the place `default`."""
-    if name is None:
-        return build.stages[default]
-    try:
-        return stage_called(build.stages, name)
-    except KeyError as error:
-        raise click.UsageError(f"{build.path}: {error.args[0]}") from None
+    return build.stages[default] if name is None else stage_of(build, name)
 
 
-def place(text: str) -> tuple[str, str | None]:
-    """Path and stage of `PATH@STAGE`. A file whose own name has an `@` is a path."""
-    path, at, stage = text.rpartition("@")
-    if not at or not path or os.path.exists(text):  # also for a name that no file can have
-        return text, None
-    return path, stage
-
-
-def build(path: str, passes: str | None, profile: str = "spec") -> Build:
-    """The stages of a file after passes in a profile, of a folder of stages, or of a file with several stages."""
-    if path == "-":
-        stages = [Stage(0, "input", output.read(path), path)]
-    else:
-        stages = dumped(path)
+def build_and_stage(text: str, passes: str | None, profile: str = "spec") -> tuple[Build, str | None]:
+    """The build of `PATH` or `PATH@STAGE`, and the name of the stage in it. Passes go on from a stage that was recorded."""
+    path, name = address(text)
+    build = build_at(path)
     if passes is None:
-        return Build(tuple(stages), path)
-    if len(stages) > 1:
-        raise click.UsageError(f"{path} has {len(stages)} stages already; --passes is for one program")
-    session = Session(stages[0].module, with_files(passes, profile), path, directories.kernel_cache(), "tvm")
+        return build, name
+    if build.is_recorded and name is not None:
+        return after_passes(part(build, name), passes, profile), None
+    return after_passes(build, passes, profile), name
+
+
+def build_of(text: str, passes: str | None, profile: str = "spec") -> Build:
+    """The build at a path, of which `@STAGE` chooses a stage, after passes in a profile."""
+    build, name = build_and_stage(text, passes, profile)
+    return build if name is None else part(build, name)
+
+
+def after_passes(build: Build, passes: str, profile: str = "spec") -> Build:
+    """The build of passes on one program. Raises Failure for errors of the program, and for options of passes."""
+    stage = started(build, passes).stages[0]
+    session = Session(
+        stage.module, with_files(passes, profile), build.path, directories.kernel_cache(), "tvm"
+    )
     session.run_all()
     errors = [item for item in session.stages[0].problems if item.is_error]
     said = output.of_passes(session)

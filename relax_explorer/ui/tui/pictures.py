@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from relax_explorer.core.exec.binding_times import BindingTimes
@@ -15,6 +14,7 @@ from relax_explorer.core.session.call_inputs import CallInputs
 from relax_explorer.core.session.inputs import call_values
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
+from relax_explorer.core.session.stages import Aside
 from relax_explorer.core.syntax.doc import Line
 from relax_explorer.ui.tui import rows
 from relax_explorer.ui.tui.host import Host
@@ -200,7 +200,7 @@ class Pictures:
             return rows.kernel_rows(session, name, selection.stage)
 
         def done(found: list[Row]) -> None:
-            here = next((n for n, row in enumerate(found) if row.node[0] == selection.stage), 0)
+            here = next((n for n, row in enumerate(found) if row.gutter == "▌"), 0)
             title = f"History of {'' if selection.variable else 'kernel '}{visible(name)}"
             self.app.show_rows(title, found, here, self._to_trace)
 
@@ -217,7 +217,9 @@ class Pictures:
         return lambda: rows.history_lines(session, selection)
 
     def _to_trace(self, row: Row) -> None:
-        if isinstance(row.node, tuple):
+        if isinstance(row.node, Aside):
+            self.stages.open(row.node.path)
+        elif isinstance(row.node, tuple):
             stage, binding = row.node
             self.stages.go_to(stage, row.function, binding)
             self.app.show_screen("passes")

@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from relax_explorer.core.session.align import ModuleDiff
-from relax_explorer.core.session.folders import Nested
+from relax_explorer.core.session.lineages import Kind
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
+from relax_explorer.core.session.stages import Aside
 from relax_explorer.ui.tui.state import State
 from relax_explorer.ui.tui.widgets.buttons import ButtonLine
 from relax_explorer.ui.tui.widgets.line_view import Row
+from relax_explorer.viz.asides import aside_line
 from relax_explorer.viz.stage_line import stage_line
 from relax_explorer.viz.visible import columns, fit, visible
 
@@ -26,7 +28,7 @@ class OffPass:
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """What the row of nested stages, or of those around them, stands for: their folder."""
+    """What the row of stages beside the main lineage, or of those around these, stands for: the path that opens them."""
 
     path: str
 
@@ -39,14 +41,16 @@ def rail_rows(state: State, width: int) -> list[Row]:
     rows: list[Row] = []
     quiet: list[Snapshot] = []
     off = _off(state, width)
-    inner = list(session.nested)
+    inner = list(session.asides)
     if session.outer:
-        rows.append(_folder("▴", session.outer, "", width))
+        rows.append(
+            Row(f"▴ {fit(visible(Path(session.outer).name, 60), width - 3)}/", " ", Folder(session.outer))
+        )
     for stage in session.stages[: state.stages]:
         is_quiet = not stage.changed and not stage.problems and stage.number != state.selection.stage
         is_quiet = is_quiet and stage.number not in off
-        while inner and inner[0].number is not None and inner[0].number < stage.label:
-            rows += [*_folded(quiet), _nested(inner.pop(0), width)]
+        while inner and inner[0].before is not None and inner[0].before <= stage.label:
+            rows += [*_folded(quiet), _aside(inner.pop(0), width)]
             quiet = []
         if is_quiet and not state.options.shows_unchanged:
             quiet.append(stage)
@@ -55,16 +59,13 @@ def rail_rows(state: State, width: int) -> list[Row]:
         quiet = []
         rows.append(Row(stage_line(stage, _diff(session, stage), width), " ", stage.number))
         rows += off.get(stage.number, [])
-    return [*rows, *_folded(quiet), *[_nested(item, width) for item in inner]]
+    return [*rows, *_folded(quiet), *[_aside(item, width) for item in inner]]
 
 
-def _nested(item: Nested, width: int) -> Row:
-    return _folder("▸", item.path, f" ({item.count} stage{'s' * (item.count > 1)})", width)
-
-
-def _folder(glyph: str, path: str, count: str, width: int) -> Row:
-    name = fit(visible(Path(path).name, 60), width - columns(count) - 3)
-    return Row(f"{glyph} {name}/{count}", " ", Folder(path))
+def _aside(item: Aside, width: int) -> Row:
+    """The row of stages beside the main lineage. Pass managers are headings: what they hold stands above."""
+    glyph = "─" if item.kind is Kind.MANAGER else "▸"
+    return Row(f"{glyph} {fit(aside_line(item), width - 2)}", " ", Folder(item.path))
 
 
 def _off(state: State, width: int) -> dict[int, list[Row]]:

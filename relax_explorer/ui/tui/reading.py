@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import replace
 
 from relax_explorer.core.diagnostics import ParseError
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.facts import facts
-from relax_explorer.core.session.dumps import Stage, dumped
-from relax_explorer.core.session.recorded import RecordedSession, is_recorded
+from relax_explorer.core.session.build_files import open_build
+from relax_explorer.core.session.builds import Build
+from relax_explorer.core.session.recorded import RecordedSession
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
+from relax_explorer.core.session.stages import Stage
 from relax_explorer.core.shapes.lower import lower
 from relax_explorer.core.syntax.parser import parse
 from relax_explorer.ui import directories
@@ -40,37 +42,39 @@ def session_of_contracts(contracts: ContractSteps, pipeline: str, profile: str) 
     for name, function in lowered.packed.items():
         packed_function(name)(function)
     module = parse(lowered.text, f"{contracts.path} as Relax")
-    return session_of(contracts.path, [Stage(0, "input", module)], pipeline, profile)
+    return session_of(Build((Stage(0, "input", module),), contracts.path), pipeline, profile)
 
 
-def stages_of(path: str, source: str | None) -> tuple[list[Stage], str]:
-    """The stages of a file or folder, and what was made up. Raises Failure if they can't be read.
+def build_of(path: str, source: str | None) -> tuple[Build, str]:
+    """The build at a path, and what was made up. Raises Failure if it can't be read.
 
     `source` makes constants that the texts omit; with None they stay unknown.
     """
-    stages = dumped(path)
+    build = open_build(path)
     if source is None:
-        return stages, ""
+        return build, ""
     from relax_explorer.core.session.made_constants import with_constants
 
     found, notes = [], []
-    for stage in stages:
+    for stage in build.stages:
         try:
             stage, made_up = with_constants(stage, source)
             notes += [made_up] if made_up else []
         except ParseError:
             pass  # a stage that can't be read tells it itself
         found.append(stage)
-    return found, f"constants made up: {notes[0]}" if notes else ""
+    return replace(build, stages=tuple(found)), f"constants made up: {notes[0]}" if notes else ""
 
 
-def session_of(path: str, stages: Sequence[Stage], pipeline: str, profile: str) -> Session:
+def session_of(build: Build, pipeline: str, profile: str) -> Session:
     """The session of a program, or of the stages of a build. Raises Failure or ParseError."""
     cache = directories.kernel_cache()
-    if is_recorded(path, stages):  # TVM made them, so its rules hold
-        return RecordedSession(stages, path, cache, "tvm" if profile == "auto" else profile)
+    if build.is_recorded:  # TVM made them, so its rules hold
+        return RecordedSession(build, cache, "tvm" if profile == "auto" else profile)
     rules = "spec" if profile == "auto" else profile
-    return Session(stages[0].module, with_files(pipeline, rules), path, cache, rules)
+    session = Session(build.stages[0].module, with_files(pipeline, rules), build.path, cache, rules)
+    session.outer = build.outer
+    return session
 
 
 def is_small(session: Session) -> bool:

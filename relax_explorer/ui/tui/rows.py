@@ -13,6 +13,7 @@ from relax_explorer.core.diagnostics import Diagnostic
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.facts import Facts, facts
 from relax_explorer.core.session.align import ModuleDiff
+from relax_explorer.core.session.kernel_history import kernel_history
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.core.shapes.residual import checks_at
@@ -184,7 +185,7 @@ def problem_rows(problem: Diagnostic, where: str = "") -> list[Row]:
     """A diagnostic: first the message, because paths are long, then place, excerpt, notes and hint."""
     shown = _folded(f"{problem.level}[{problem.code}]: {visible(problem.message)}")
     place = (
-        f"{visible(problem.span.source.filename)}:{problem.span.line}:{problem.span.column + 1}"
+        f"{visible(problem.span.source.filename)}:{problem.span.line}:{problem.span.file_column}"
         if problem.span
         else ""
     )
@@ -324,24 +325,25 @@ def has_kernel(stage: Snapshot, name: str) -> bool:
     return type(stage.module.functions.get(name)) is PrimFunc
 
 
+_KERNEL_MARKS = {"made": "+", "removed": "-", "changed": "~"}
+
+
 def kernel_rows(session: Session, name: str, here: int) -> list[Row]:
-    """The stages that made, changed or removed a kernel, and stage `here`."""
+    """The stages that made, changed or removed a kernel, and stage `here`. Those of the host build come last."""
     found: list[Row] = []
-    had = False
-    for stage in list(session.stages):
-        has = has_kernel(stage, name)
-        mark, text = " ", "unchanged" if has else "no kernel"
-        if has != had:
-            mark, text = ("+", "made") if has else ("-", "removed")
-        elif has and stage.changed:
-            diff = session.diff(stage.number - 1, stage.number)
-            changed = tuple([fn for fn in diff.functions if fn.name == name and fn.status == "changed"])
-            mark, text = ("~", f"changed: {change_counts(ModuleDiff(changed))}") if changed else (mark, text)
-        had = has
+    for trace in kernel_history(session, name):
+        stage, mark = trace.stage, _KERNEL_MARKS.get(trace.change, " ")
+        text = trace.change or "no kernel"
+        if trace.diff is not None:
+            text = f"changed: {change_counts(ModuleDiff((trace.diff,)))}"
         if mark != " " or (stage.number == here and found):
             line = f"{stage.label:3} {mark} {stage.made_by:<24} {text}"
             gutter = "▌" if stage.number == here else mark
-            found.append(Row(visible(line), gutter, (stage.number, None), name))
+            beside = next(
+                (item for item in session.asides for own in item.stages if own.number == stage.label), None
+            )
+            node = (stage.number, None) if beside is None else beside
+            found.append(Row(visible(line), gutter, node, name))
     return found
 
 

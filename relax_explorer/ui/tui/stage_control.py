@@ -85,8 +85,8 @@ class StageControl:
                 job.tell(lambda: self._solved(solving))
                 return
             with collector_at_rest(is_prompt=True):  # a key would wait for a full collection
-                stages, remark = reading.stages_of(path, self.const)
-                session = reading.session_of(path, stages, self.pipeline, self.profile)
+                build, remark = reading.build_of(path, self.const)
+                session = reading.session_of(build, self.pipeline, self.profile)
                 self._begin(session, path, remark, job)
 
         self.app.jobs.start("session", f"reading {Path(path).name or path}", work, self._go_on)
@@ -353,11 +353,13 @@ def _read_at(first: Snapshot, line: int) -> Selection | None:
 
 def first_text(path: str) -> str:
     """The text of a file, or of the first stage in a folder. Empty if it can't be read: its reader will tell why."""
+    from relax_explorer.core.session.build_files import address
     from relax_explorer.core.syntax.load import read_text
 
-    found = numbered_files(Path(path)) if os.path.isdir(path) else []
+    place, _ = address(path)
+    found = numbered_files(Path(place)) if os.path.isdir(place) else []
     try:
-        return read_text(found[0][1] if found else path)
+        return read_text(found[0][1] if found else place)
     except ParseError:
         return ""
 

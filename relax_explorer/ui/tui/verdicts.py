@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from relax_explorer.core.exec.interrupt import Cancelled, Interrupt
 from relax_explorer.core.session.bisect import Bisection, bisect
+from relax_explorer.core.session.builds import built, stage_of
 from relax_explorer.core.session.call_inputs import CallInputs
 from relax_explorer.core.session.compare import Comparison, Trial, links_between
-from relax_explorer.core.session.dumps import built, stage_of
 from relax_explorer.core.session.lockstep import lockstep
 from relax_explorer.core.session.predicates import SameOutput
 from relax_explorer.core.session.samples import samples_of

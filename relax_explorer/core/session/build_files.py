@@ -1,0 +1,177 @@
+"""Opens what people have of a build: a folder of stages, a log, a script, a notebook, one program; `PATH@STAGE` is a stage of it."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from itertools import groupby
+from pathlib import Path
+
+from relax_explorer.core.codes import syntax as codes
+from relax_explorer.core.diagnostics import Diagnostic, Failure, ParseError
+from relax_explorer.core.session.builds import Build
+from relax_explorer.core.session.folders import nested, numbered_files, outer
+from relax_explorer.core.session.lineages import Contents, Kind, Recorded, kinds
+from relax_explorer.core.session.stages import Aside, Stage, StageText
+from relax_explorer.core.syntax.finder import Found, is_whole, programs, without_escapes
+from relax_explorer.core.syntax.load import read_text
+
+_RANGE = re.compile(r"([0-9]{1,9})\.\.([0-9]{1,9})")
+
+
+def open_build(path: str | Path) -> Build:
+    """The build at a path: a folder of stages, a file with one program or several, or `PATH@STAGE` for one of their stages.
+
+    `PATH@20..78` are the stages with these numbers. Raises Failure for what can't be read.
+    """
+    place, name = address(str(path))
+    build = _folder(place) if os.path.isdir(place) else build_of_text(read_text(place), place)
+    return build if name is None else part(build, name)
+
+
+def address(text: str) -> tuple[str, str | None]:
+    """Path and stage of `PATH@STAGE`. A file whose own name has an `@` is a path."""
+    path, at, stage = text.rpartition("@")
+    if not at or not path or os.path.exists(text):  # also for a name that no file can have
+        return text, None
+    return path, stage
+
+
+def part(build: Build, name: str) -> Build:
+    """One stage of a build, or those of a range `20..78`, as a build. Raises Failure."""
+    path = f"{build.path}@{name}"
+    span = _RANGE.fullmatch(name)
+    if span is None:
+        try:
+            return Build((build.stage(name),), path, outer=build.path)
+        except KeyError as error:
+            text, has = str(error.args[0]).partition("; ")[::2]
+            raise Failure(Diagnostic(codes.UNREADABLE, f"{build.path}: {text}", help=has)) from None
+    chosen = [stage for stage in build.every if int(span[1]) <= stage.number <= int(span[2])]
+    if not chosen:
+        text = f"{build.path} has no stages {span[1]} to {span[2]}"
+        raise Failure(
+            Diagnostic(codes.UNREADABLE, text, help=f"it has {build.every[0]} to {build.every[-1]}")
+        )
+    inner = with_lineages(chosen, path) if build.asides else Build(tuple(chosen), path)
+    return replace(inner, outer=build.path, is_folder=True)
+
+
+def _folder(path: str) -> Build:
+    """The numbered files of a folder. Equal texts are read once."""
+    found = numbered_files(Path(path))
+    if not found:
+        text = f"{path} has no files such as 00_input.py and 01_LegalizeOps.py"
+        inner = ", ".join([item.path for item in nested(path)][:5])
+        help = (
+            f"open one of its folders: {inner}" if inner else "name a folder of numbered stages, or one file"
+        )
+        raise Failure(Diagnostic(codes.UNREADABLE, text, help=help))
+    known: dict[object, StageText] = {}
+    stages = []
+    for hit, name in found:
+        given = _program(str(name))
+        stages.append(Stage(int(hit[1]), hit[2] or hit[1], known.setdefault(given.key, given), str(name)))
+    build = with_lineages(stages, path)
+    last = build.stages[-1].number
+    folders = [
+        Aside(None, (), _behind(item.number, last), item.path, count=item.count) for item in nested(path)
+    ]
+    return replace(build, asides=(*build.asides, *folders), outer=outer(path), is_folder=True)
+
+
+def _behind(number: int | None, last: int) -> int | None:
+    """The number of the first stage behind a folder that belongs to the stage `number`."""
+    return number + 1 if number is not None and number < last else None
+
+
+def _program(file: str) -> StageText:
+    """The program in the file of one stage: the first one, or the whole text if it holds none or nothing else.
+
+    A file that can't be read is a stage, too: the others are opened.
+    """
+    try:
+        text = without_escapes(read_text(file))
+    except ParseError as failure:
+        return StageText("", file, failure=failure)
+    found = programs(text)
+    return StageText(text, file) if not found or is_whole(text, found) else StageText("", file, found[0])
+
+
+def build_of_text(text: str, name: str) -> Build:
+    """The programs in a text as the stages of a build, named by the headings above them, or by their classes.
+
+    A text without any is one stage, so that its parser tells what is wrong.
+    """
+    plain = without_escapes(text)
+    found = programs(plain)
+    if not found or is_whole(plain, found):
+        made_by = (found[0].heading or "input") if found else "input"
+        return Build((Stage(0, made_by, StageText(plain, name), name),), name)
+    known: dict[object, StageText] = {}
+    stages = []
+    for number, (item, made_by) in enumerate(zip(found, _names(found), strict=True)):
+        given = StageText("", name, item)
+        stages.append(Stage(number, made_by, known.setdefault(given.key, given), name))
+    is_log = any(item.heading for item in found)
+    return with_lineages(stages, name) if is_log else Build(tuple(stages), name)
+
+
+def _names(found: Sequence[Found]) -> list[str]:
+    """A name for each program of a text: the pass of its heading, else its class or its title, with a number where one repeats."""
+    if any(item.heading is not None for item in found):
+        return [
+            item.heading or ("input" if number == 0 and item.heading is None else f"part {number}")
+            for number, item in enumerate(found)
+        ]
+    if len(found) == 1:
+        return ["input"]
+    classes = Counter(item.name for item in found)
+    names = [
+        item.name
+        if item.name and classes[item.name] == 1 and item.name != "Module"
+        else item.title or item.name or "functions"
+        for item in found
+    ]
+    seen: Counter[str] = Counter()
+    unique = []
+    for name in names:
+        seen[name] += 1
+        unique.append(name if seen[name] == 1 else f"{name} {seen[name]}")
+    return unique
+
+
+def with_lineages(stages: Sequence[Stage], path: str) -> Build:
+    """A build of all stages that were recorded: those of the main lineage, the others beside it."""
+    contents: dict[object, Contents] = {}
+    noted = []
+    for stage in stages:
+        text = stage.origin
+        key = stage.text if text is None else text.key
+        if key not in contents:
+            contents[key] = Contents(stage.text)
+        noted.append(Recorded(stage.made_by, contents[key], key))
+    told = list(zip(stages, kinds(noted), strict=True))
+    main = tuple([stage for stage, kind in told if kind is Kind.MAIN])
+    if not main:
+        return Build(tuple(stages), path)
+    return Build(main, path, asides=tuple(_asides(told, path)))
+
+
+def _asides(told: Sequence[tuple[Stage, Kind]], path: str) -> Iterable[Aside]:
+    """The stages beside the main lineage, in groups that stand together."""
+    place = 0
+    for kind, items in groupby(told, lambda item: item[1]):
+        group = [stage for stage, _ in items]
+        place += len(group)
+        if kind is Kind.MAIN:
+            continue
+        following = next((stage for stage, other in told[place:] if other is Kind.MAIN), None)
+        address = f"{path}@{group[0].number}..{group[-1].number}"
+        of = following.made_by if kind is Kind.HELPER and following is not None else ""
+        yield Aside(
+            kind, tuple(group), None if following is None else following.number, address, of, len(group)
+        )
