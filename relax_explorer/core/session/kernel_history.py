@@ -24,6 +24,8 @@ def kernel_history(session: Session, name: str) -> Iterator[KernelTrace]:
     """What each stage did with the kernel `name`, in order, those of the host build included."""
     before: PrimFunc | None = None
     for stage in (*session.stages, *session.kernels_alone()):
+        if stage.recorded_as is not None and not stage.module.functions:
+            continue  # the part of the host build that is for another device
         found = stage.module.functions.get(name)
         kernel = found if type(found) is PrimFunc else None
         if kernel is None:

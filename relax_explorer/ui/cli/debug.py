@@ -35,7 +35,7 @@ def debug(
         raise click.UsageError("--budget takes a number of MiB from 0 on")
     check_alone(calls, (func, input_, shape))
     commands = commands_of(script, (input, calls))
-    session = session_to_run(input, passes, stage, profile, const)
+    session = session_to_run(input, passes, stage, profile, const, (func,) if func is not None else ())
     last = session.stages[-1]
     register_files(packed)
     if calls is not None:

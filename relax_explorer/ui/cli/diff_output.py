@@ -10,10 +10,12 @@ from typing import Any
 import click
 
 from relax_explorer.core.session.align import FunctionDiff, ModuleDiff, Unit, binding_text
+from relax_explorer.core.session.kernel_history import KernelTrace
 from relax_explorer.core.session.provenance import Trace
 from relax_explorer.core.syntax.doc import Line
 from relax_explorer.ui.cli import output
 from relax_explorer.viz.diff import lines, stat_line
+from relax_explorer.viz.stage_line import change_counts
 from relax_explorer.viz.visible import visible
 
 _COLORS = {"+": "blue", "-": "yellow", "~": "magenta", "t": "green", ">": "cyan"}
@@ -114,6 +116,35 @@ def print_history(traces: Sequence[Trace], style: str) -> None:
     for mark in dict.fromkeys(trace.mark for trace in traces):
         if mark in _MARKS:
             output.say(f"{mark} {_MARKS[mark]}")
+
+
+_CHANGES = {"made": "+", "removed": "-", "changed": "~"}
+
+
+def print_kernel_history(traces: Sequence[KernelTrace], style: str) -> None:
+    """Print the history of a kernel: a line for each stage that made, changed or removed it, and one for all others in a row."""
+    if style == "json":
+        rows = [
+            {"stage": item.stage.label, "pass": item.stage.made_by, "change": item.change or "none"}
+            | ({} if item.diff is None else {"stat": ModuleDiff((item.diff,)).stat})
+            for item in traces
+        ]
+        output.say(output.document("who", {"kernel": rows}))
+        return
+    for change, group in groupby(traces, lambda item: item.change if item.change in _CHANGES else ""):
+        items = list(group)
+        if change:
+            for item in items:
+                counts = "" if item.diff is None else f": {change_counts(ModuleDiff((item.diff,)))}"
+                output.say(
+                    f"{item.stage.label:>5} {_CHANGES[change]} {item.stage.made_by:<24} {change}{counts}"
+                )
+        elif items[0].change:
+            output.say(f"{_labels([item.stage.label for item in items]):>5}   unchanged")
+
+
+def _labels(labels: Sequence[int]) -> str:
+    return str(labels[0]) if len(labels) == 1 else f"{labels[0]}-{labels[-1]}"
 
 
 def _text(trace: Trace) -> str:

@@ -17,6 +17,7 @@ from relax_explorer.core.session.recorded import RecordedSession
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.core.syntax.dialects import OWN
+from relax_explorer.core.tir.stmt import PrimFunc
 from relax_explorer.ui import directories
 from relax_explorer.ui.cli import output
 from relax_explorer.ui.cli.opening import build_at, chosen, program_at, started
@@ -252,9 +253,13 @@ def report(
 
 def who(input: str, var: str, passes: str | None, func: str | None, format: str) -> int:
     """Print the history of a variable."""
-    from relax_explorer.ui.cli.diff_output import print_history
+    from relax_explorer.core.session.kernel_history import kernel_history
+    from relax_explorer.ui.cli.diff_output import print_history, print_kernel_history
 
     session = open_session(input, passes, "default")
+    if any(type(stage.module.functions.get(var)) is PrimFunc for stage in session.stages):
+        print_kernel_history(list(kernel_history(session, var)), format)
+        return output.OK
     try:
         found = session.who(var, func or "")
     except KeyError as error:

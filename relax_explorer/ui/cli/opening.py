@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
+from dataclasses import replace
 
 import click
 
+from relax_explorer.core.check import check
 from relax_explorer.core.diagnostics import Failure, ParseError
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.build_files import build_of_text, open_build
 from relax_explorer.core.session.builds import Build
+from relax_explorer.core.session.partial import concerning, runnable
 from relax_explorer.core.session.recorded import RecordedSession
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
@@ -67,27 +71,52 @@ def chosen(session: Session, stage: str | None) -> Snapshot:
 
 
 def session_to_run(
-    path: str, passes: str | None, stage: str | None, profile: str, const: str | None = None
+    path: str,
+    passes: str | None,
+    stage: str | None,
+    profile: str,
+    const: str | None = None,
+    functions: Sequence[str] = (),
 ) -> Session:
-    """A session that ends with the requested stage. `const` is the source of constants that the text omits.
+    """A session that ends with the requested stage, to run functions of it (by default the entry).
 
-    Raises Failure if the program or a pass has errors.
+    `const` is the source of constants that the text omits. Raises Failure for errors of the program that concern the functions, and
+    for passes that fail: with passes, the program after them is judged.
     """
     cache = directories.kernel_cache()
     build = started(build_at(path), passes)
-    if build.is_recorded or (len(build.stages) == 1 and build.stages[0].number and passes is None):
-        given = _with_constants(_chosen(build, stage), const)
-        session: Session = RecordedSession(Build((given,), path), cache, profile)
+    is_recorded = build.is_recorded or (bool(build.outer) and passes is None)
+    asked = functions[0] if functions else ""
+    given = _with_constants(
+        _readable(_chosen(build, stage, asked) if is_recorded else build.stages[0], asked), const
+    )
+    if is_recorded:
+        session: Session = RecordedSession(replace(build, stages=(given,), asides=()), cache, profile)
     else:
-        given = _with_constants(build.stages[0], const)
         session = Session(given.module, with_files(passes or (), profile), path, cache, profile)
         session.run_all()
         if stage is not None:
             session = session.with_pipeline(session.pipeline[: chosen(session, stage).number])
-    errors = [item for item in session.stages[0].problems if item.is_error] or output.of_passes(session)
+    last = session.stages[-1]
+    found = last.problems if len(session.stages) == 1 else check(last.module, profile)
+    names = [name for name in functions or (last.entry,) if name in last.module.functions]
+    errors = [item for name in names for item in concerning(found, last.module, name) if item.is_error]
+    errors = list(dict.fromkeys([*output.of_passes(session), *errors]))
     if errors:
         raise Failure(*errors)
     return session
+
+
+def _readable(stage: Stage, function: str) -> Stage:
+    """A stage of which a function can run. Problems in other functions are told."""
+    module, problems = runnable(stage, function)
+    if not problems:
+        return stage
+    places = ", ".join(dict.fromkeys(f"line {item.span.line}" for item in problems if item.span is not None))
+    output.say(
+        f"problems in functions that do not run here are left aside ({places}); `check` tells them", err=True
+    )
+    return Stage(stage.number, stage.made_by, module, stage.file)
 
 
 def _with_constants(stage: Stage, source: str | None) -> Stage:
@@ -101,12 +130,14 @@ def _with_constants(stage: Stage, source: str | None) -> Stage:
     return stage
 
 
-def _chosen(build: Build, name: str | None) -> Stage:
-    """The stage with this number or pass, else the last one with a Relax function. It is told on stderr."""
+def _chosen(build: Build, name: str | None, function: str) -> Stage:
+    """The stage with this number or pass, else the last one with a Relax function that can be read. It is told on stderr."""
     if name is not None:
         return stage_of(build, name)
+    if len(build.stages) == 1:
+        return build.stages[0]
     for stage in reversed(build.stages):
-        obstacle = _obstacle(stage)
+        obstacle = _obstacle(stage, function)
         if not obstacle:
             output.say(f"stage {stage} of {build.path}; --stage chooses another", err=True)
             return stage
@@ -122,9 +153,9 @@ def stage_of(build: Build, name: str) -> Stage:
         raise click.UsageError(f"{build.path}: {error.args[0]}") from None
 
 
-def _obstacle(stage: Stage) -> str:
+def _obstacle(stage: Stage, function: str) -> str:
     """Why no function of a stage can run, or an empty text."""
     try:
-        return "" if stage.module.relax_functions else "has no Relax function"
+        return "" if runnable(stage, function)[0].relax_functions else "has no Relax function"
     except ParseError:
         return "can't be read"

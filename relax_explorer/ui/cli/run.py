@@ -51,7 +51,7 @@ def run(
         unused = func, passes, expect, output_, asked.steps, time_bindings, packed, calls, stage, const
         return run_contracts(input, unused, lambda fn: run_inputs(fn, input_, shape, max_input), format)
     check_alone(calls, (func, input_, shape, expect, time_bindings, asked.steps))
-    session = session_to_run(input, passes, stage, profile, const)
+    session = session_to_run(input, passes, stage, profile, const, (func,) if func is not None else ())
     register_files(packed)
     if calls is not None:
         return run_calls(session, calls, private, engine, most_bytes(max_input), format, output_)
