@@ -1,0 +1,84 @@
+"""Reads a module, or a single function, from TVM's JSON."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from relax_explorer.core.codes import syntax as codes
+from relax_explorer.core.diagnostics import Diagnostic, Label, ParseError
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir.attrs import EMPTY, Attrs, Verbatim
+from relax_explorer.core.ir.node import collector_at_rest
+from relax_explorer.core.program.module import IRModule
+from relax_explorer.core.source import Source
+from relax_explorer.core.syntax.tvm_json import constants, expressions, places, scalars, statements, types
+from relax_explorer.core.syntax.tvm_json.graph import Damaged, Graph, graph_of
+from relax_explorer.core.syntax.tvm_json.nodes import Decoded, Node
+from relax_explorer.core.syntax.tvm_json.places import Device, Mesh
+from relax_explorer.core.tir.stmt import PrimFunc
+
+_START = re.compile(r'\ufeff?\s*\{\s*"(?:root_index|root|nodes|b64ndarrays|metadata|attrs)"\s*:')
+
+
+def is_tvm_json(text: str) -> bool:
+    """True if a text begins as `save_json` writes modules, in the form of this year or of TVM 0.16 to 0.21."""
+    return _START.match(text[:200]) is not None
+
+
+@collector_at_rest()
+def read_json(text: str, name: str = "<text>") -> IRModule:
+    """The module in TVM's JSON. Raises ParseError."""
+    try:
+        return _module(decode(graph_of(text)))
+    except Damaged as error:
+        place = Label(Source(text[:200], name).span(1, 0), "", True)
+        message = f"{name} can't be read as TVM's JSON: {error}"
+        raise ParseError(Diagnostic(codes.BAD_JSON, message, (place,), help=codes.BAD_JSON.fix)) from None
+
+
+def decode(graph: Graph) -> Any:
+    """The value of the root of a graph. Raises Damaged."""
+    decoded = Decoded(graph)
+    decoded.devices = places.place_names(graph)
+    expressions.note_variables(graph, decoded)
+    return decoded.run(_READERS)
+
+
+def _module(value: Any) -> IRModule:
+    if isinstance(value, IRModule):
+        return value
+    if isinstance(value, (e.Function, PrimFunc)):
+        name = str(value.attrs.get("global_symbol", "main"))
+        return IRModule({name: value})
+    raise Damaged(f"it holds a {type(value).__name__}, not a module or a function")
+
+
+def _ir_module(node: Node) -> IRModule:
+    functions: dict[str, Any] = {}
+    for key, function in node.of("functions", dict).items():
+        if not isinstance(key, e.GlobalVar) or not isinstance(function, (e.Function, PrimFunc, e.ExternFunc)):
+            raise node.wrong("functions", "a map of functions", function)
+        functions[key.name] = function
+    attrs = node.value("attrs")
+    infos = {str(key): _listed(value) for key, value in node.of("global_infos", dict).items()}
+    return IRModule(functions, attrs if isinstance(attrs, Attrs) else EMPTY, Attrs(infos) if infos else EMPTY)
+
+
+def _listed(values: Any) -> tuple[Any, ...]:
+    return tuple([Verbatim(item.text) if isinstance(item, (Device, Mesh)) else constants.constant(item) for item in values])
+
+
+class _Readers(dict[str, Callable[[Node], Any]]):
+    """All readers by the class of node; attributes of operators share one."""
+
+    def get(self, kind: str, default: Any = None) -> Any:
+        """The reader of a class of nodes."""
+        return super().get(kind) or constants.attrs_reader(kind) or default
+
+
+_READERS = _Readers(
+    types.READERS | scalars.READERS | constants.READERS | places.READERS | expressions.READERS | statements.READERS
+    | {"ir.IRModule": _ir_module}
+)  # fmt: skip
