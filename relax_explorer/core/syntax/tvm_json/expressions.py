@@ -162,6 +162,10 @@ def note_variables(graph: Graph, decoded: Decoded) -> None:
             buffer, pointer = graph.field(number, "buffer"), graph.field(number, "data")
             decoded.pointers[buffer] = pointer
             graph.more[buffer] = (pointer,)
+        elif kind == "tirx.AllocBuffer":
+            buffer, notes = graph.field(number, "buffer"), graph.field(number, "annotations")
+            decoded.notes[buffer] = notes
+            graph.more[buffer] = (notes,)
     if decoded.params & decoded.bound:
         raise Damaged(f"{graph.described(min(decoded.params & decoded.bound))} is a parameter and is bound, too")
 

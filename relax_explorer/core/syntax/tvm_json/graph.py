@@ -136,11 +136,16 @@ class Graph:
         found.extend(self.more.get(number, ()))
         return found
 
-    def operands_first(self) -> Iterator[int]:
-        """The nodes that the root needs, each after those that it refers to. Raises Damaged if one refers to itself."""
-        is_open, is_done = bytearray(len(self.kinds)), bytearray(len(self.kinds))
-        stack = [(self.root, iter(self.operands(self.root)))]
-        is_open[self.root] = 1
+    def operands_first(self, root: int, is_done: bytearray) -> Iterator[int]:
+        """The nodes that a node needs, each after those that it refers to, without those that are done, and itself.
+
+        Marks them as done. Raises Damaged if one refers to itself.
+        """
+        if is_done[root]:
+            return
+        is_open = bytearray(len(self.kinds))
+        stack = [(root, iter(self.operands(root)))]
+        is_open[root] = 1
         while stack:
             number, operands = stack[-1]
             for operand in operands:
@@ -157,14 +162,13 @@ class Graph:
                 yield number
 
 
-def graph_of(text: str) -> Graph:
-    """The graph in a JSON text. Raises Damaged."""
+def loaded(text: str) -> Any:
+    """What a JSON text holds. Raises Damaged for a text that is no JSON, or is too large or too deep to be loaded."""
     if text.count("{") > MOST_NODES * 3 or text.count(",") > _MOST_COMMAS:
         raise Damaged(f"it is too large; the most are {MOST_NODES:,} nodes")
     try:
-        document = json.loads(text)
+        return json.loads(text)
     except RecursionError:
         raise Damaged("the JSON nests too deeply") from None
     except ValueError as error:
         raise Damaged(f"it is not JSON: {str(error)[:80]}") from None
-    return Graph(document)

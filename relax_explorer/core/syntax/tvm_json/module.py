@@ -14,8 +14,8 @@ from relax_explorer.core.ir.node import collector_at_rest
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.source import Source
 from relax_explorer.core.syntax.tvm_json import constants, expressions, places, scalars, statements, types
-from relax_explorer.core.syntax.tvm_json.graph import Damaged, Graph, graph_of
-from relax_explorer.core.syntax.tvm_json.nodes import Decoded, Node
+from relax_explorer.core.syntax.tvm_json.graph import Damaged, Graph, loaded
+from relax_explorer.core.syntax.tvm_json.nodes import Decoded, Node, Unknown
 from relax_explorer.core.syntax.tvm_json.places import Device, Mesh
 from relax_explorer.core.tir.stmt import PrimFunc
 
@@ -31,19 +31,38 @@ def is_tvm_json(text: str) -> bool:
 def read_json(text: str, name: str = "<text>") -> IRModule:
     """The module in TVM's JSON. Raises ParseError."""
     try:
-        return _module(decode(graph_of(text)))
+        graph = Graph(loaded(text))
+        return _module(_decoded(graph).run(graph.root, _READERS))
     except Damaged as error:
         place = Label(Source(text[:200], name).span(1, 0), "", True)
         message = f"{name} can't be read as TVM's JSON: {error}"
         raise ParseError(Diagnostic(codes.BAD_JSON, message, (place,), help=codes.BAD_JSON.fix)) from None
 
 
-def decode(graph: Graph) -> Any:
-    """The value of the root of a graph. Raises Damaged."""
+def parts(document: Any) -> list[tuple[str, list[Any]]]:
+    """The keys of a map of lists, each with the values in its list: the form of metadata blocks.
+
+    A value of a class that is not known is its JSON. Raises Damaged.
+    """
+    graph = Graph(document)
+    decoded = _decoded(graph)
+    items, entries = graph.items(graph.root), []
+    for key, listed in zip(items[::2], items[1::2], strict=False):
+        values: list[Any] = []
+        for number in graph.items(graph.checked(listed, "the metadata")):
+            try:
+                values.append(decoded.run(graph.checked(number, "the metadata"), _READERS))
+            except Unknown:
+                values.append(graph.data[number])
+        entries.append((str(graph.data[graph.checked(key, "the metadata")]), values))
+    return entries
+
+
+def _decoded(graph: Graph) -> Decoded:
     decoded = Decoded(graph)
     decoded.devices = places.place_names(graph)
     expressions.note_variables(graph, decoded)
-    return decoded.run(_READERS)
+    return decoded
 
 
 def _module(value: Any) -> IRModule:
@@ -56,14 +75,16 @@ def _module(value: Any) -> IRModule:
 
 
 def _ir_module(node: Node) -> IRModule:
+    """The module, with its functions in the order in which TVM prints them."""
     functions: dict[str, Any] = {}
     for key, function in node.of("functions", dict).items():
         if not isinstance(key, e.GlobalVar) or not isinstance(function, (e.Function, PrimFunc, e.ExternFunc)):
             raise node.wrong("functions", "a map of functions", function)
         functions[key.name] = function
+    printed = sorted(functions.items(), key=lambda item: (not isinstance(item[1], PrimFunc), item[0]))
     attrs = node.value("attrs")
     infos = {str(key): _listed(value) for key, value in node.of("global_infos", dict).items()}
-    return IRModule(functions, attrs if isinstance(attrs, Attrs) else EMPTY, Attrs(infos) if infos else EMPTY)
+    return IRModule(dict(printed), attrs if isinstance(attrs, Attrs) else EMPTY, Attrs(infos) if infos else EMPTY)
 
 
 def _listed(values: Any) -> tuple[Any, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
@@ -22,6 +22,17 @@ _LEAVES = frozenset({"ir.Var", "relax.expr.DataflowVar", "ir.GlobalVar", "ir.Op"
 _FLAT = frozenset({"ffi.Array", "ffi.Map", "tirx.SeqStmt", "relax.expr.SeqExpr", "relax.expr.BindingBlock", "ir.Range", "tirx.IterVar"})
 
 
+class Unknown(Damaged):
+    """A node of a class that is not known."""
+
+
+class Readers(Protocol):
+    """The readers by the classes of nodes."""
+
+    def get(self, kind: str, /) -> Callable[[Node], Any] | None:
+        """The reader of a class."""
+
+
 class Decoded:
     """The values of the nodes of a graph, and what the readers note about variables."""
 
@@ -34,17 +45,19 @@ class Decoded:
         self.bound: set[int] = set()  # or that a binding binds
         self.unannotated: set[int] = set()  # those whose values state their StructInfo
         self.pointers: dict[int, int] = {}  # the nodes of pointers to the memory of declared buffers
+        self.notes: dict[int, int] = {}  # the nodes of the annotations of allocated buffers
+        self._is_done = bytearray(len(graph))
         self._depth = [0] * len(graph)
         self._size = [1] * len(graph)
 
-    def run(self, readers: dict[str, Callable[[Node], Any]]) -> Any:
-        """Decode all nodes that the root needs, and return the root's value."""
+    def run(self, root: int, readers: Readers) -> Any:
+        """Decode a node with all that it needs, and return its value."""
         graph = self.graph
-        for number in graph.operands_first():
+        for number in graph.operands_first(root, self._is_done):
             kind = graph.kinds[number]
             reader = readers.get(kind)
             if reader is None:
-                raise Damaged(f"{graph.described(number)} is of a class that this reader does not know")
+                raise Unknown(f"{graph.described(number)} is of a class that this reader does not know")
             self._measure(number, kind)
             try:
                 self.values[number] = reader(Node(self, number, kind))
@@ -52,7 +65,7 @@ class Decoded:
                 if isinstance(error, Damaged):
                     raise
                 raise Damaged(f"{graph.described(number)}: {str(error)[:120]}") from None
-        return self.values[graph.root]
+        return self.values[root]
 
     def _measure(self, number: int, kind: str) -> None:
         """Refuse what nests too deep, or is too large once shared parts are written out, for functions that walk over trees."""

@@ -118,7 +118,8 @@ def _region(node: Node) -> BufferRegion:
     buffer = node.of("source", Buffer)
     ranges: tuple[Range, ...] = _checked(node, buffer, node.several("region", Range))
     points = tuple([isinstance(part.extent, p.IntImm) and part.extent.value == 1 for part in ranges])
-    return BufferRegion(buffer, ranges, points)
+    shown = [Range(part.start, p.IntImm(1, part.start.dtype)) if point else part for part, point in zip(ranges, points, strict=True)]
+    return BufferRegion(buffer, tuple(shown), points)
 
 
 def _range(node: Node) -> Range:

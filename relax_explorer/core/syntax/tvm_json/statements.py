@@ -95,7 +95,7 @@ def _match(node: Node) -> t.MatchBufferRegion:
 
 
 def _alloc(node: Node) -> t.Stmt:
-    return t.AllocBuffer(node.of("buffer", Buffer), "alloc_buffer", _attrs(node, "annotations"))
+    return t.AllocBuffer(node.of("buffer", Buffer), "alloc_buffer")
 
 
 def _declare(node: Node) -> t.Stmt:

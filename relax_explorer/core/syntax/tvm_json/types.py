@@ -8,7 +8,7 @@ from typing import Any
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
-from relax_explorer.core.ir.dtype import HANDLE, DType, dtype, element_type
+from relax_explorer.core.ir.dtype import HANDLE, INT32, DType, dtype, element_type
 from relax_explorer.core.ir.tensor_place import Sharding, VDevice
 from relax_explorer.core.syntax.tvm_json.graph import Damaged
 from relax_explorer.core.syntax.tvm_json.nodes import Node
@@ -106,12 +106,13 @@ def _old_function(node: Node) -> s.StructInfo:
 
 
 def _buffer_type(node: Node) -> BufferType:
-    offset = node.prim("elem_offset")
+    offset, shape = node.prim("elem_offset"), node.prims("shape")
     align, factor = node.plain("data_alignment", int), node.plain("offset_factor", int)
-    is_start = isinstance(offset, p.IntImm) and offset.value == 0
+    default = shape[0].dtype if shape else INT32
+    is_start = isinstance(offset, p.IntImm) and offset.value == 0 and offset.dtype is default
     scope = node.of("storage_scope", str)
     return BufferType(
-        node.dtype("dtype"), "" if scope == "global" else scope, node.prims("shape"), node.prims("strides"),
+        node.dtype("dtype"), "" if scope == "global" else scope, shape, node.prims("strides"),
         None if is_start else offset, None if align == 64 else align, None if factor in (0, 1) else factor,
     )  # fmt: skip
 
@@ -122,9 +123,12 @@ def _var(node: Node) -> Any:
     if isinstance(info, BufferType):
         pointer = node.decoded.pointers.get(node.number)
         data = None if pointer is None else node.decoded.scalar(node.decoded.values[pointer])
+        notes = node.decoded.notes.get(node.number)
+        others = () if notes is None or not node.decoded.values[notes] else (("annotations", written(node.decoded.values[notes])),)
         return Buffer(
-            name, info.shape, info.dtype, info.scope, data, info.strides or None, info.elem_offset, info.align, info.offset_factor
-        )
+            name, info.shape, info.dtype, info.scope, data, info.strides or None, info.elem_offset, info.align,
+            info.offset_factor, others,
+        )  # fmt: skip
     if isinstance(info, PointerType):
         return p.PrimVar(name, HANDLE, "" if info.element is HANDLE else str(info))
     if isinstance(info, s.PrimStructInfo) and node.kind == "ir.Var" and node.number not in node.decoded.bound:
@@ -134,6 +138,18 @@ def _var(node: Node) -> Any:
         raise node.wrong("ty", "a type", info)
     known = None if node.number in node.decoded.unannotated else info
     return (e.DataflowVar if node.kind == "relax.expr.DataflowVar" else e.Var)(name, known)
+
+
+def written(value: Any) -> str:
+    """A constant as Python writes it."""
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(written, value))}]"
+    if isinstance(value, dict):
+        entries = sorted(value.items(), key=lambda entry: str(entry[0]))
+        return "{" + ", ".join([f"{key!r}: {written(item)}" for key, item in entries]) + "}"
+    if isinstance(value, p.PrimExpr):
+        return str(value.value) if isinstance(value, p.IntImm) else f"T.{value}" if isinstance(value, p.FloatImm) else str(value)
+    return repr(value)
 
 
 def _global_var(node: Node) -> e.GlobalVar:
