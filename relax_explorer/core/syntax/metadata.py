@@ -44,8 +44,19 @@ def read_metadata(text: str, ctx: Context, node: ast.AST) -> None:
 def _old_entries(document: Any) -> list[tuple[str, list[Any]]]:
     try:
         entries = metadata_old.entries(document)
-        return [(key, [tensor_from_text(item) if isinstance(item, str) else item for item in items]) for key, items in entries]
-    except (ValueError, KeyError, TypeError, IndexError, AttributeError, struct.error, binascii.Error) as error:
+        return [
+            (key, [tensor_from_text(item) if isinstance(item, str) else item for item in items])
+            for key, items in entries
+        ]
+    except (
+        ValueError,
+        KeyError,
+        TypeError,
+        IndexError,
+        AttributeError,
+        struct.error,
+        binascii.Error,
+    ) as error:
         raise Damaged(str(error)) from None
 
 

@@ -28,6 +28,8 @@ from relax_explorer.core.syntax.parse_function import FunctionReader
 from relax_explorer.core.syntax.parse_info import InfoReader
 from relax_explorer.core.syntax.parse_tir import parse_prim_func
 from relax_explorer.core.syntax.python_text import python_text
+from relax_explorer.core.syntax.tvm_json.module import read_json_with_report
+from relax_explorer.core.syntax.tvm_json.start import is_tvm_json
 from relax_explorer.core.syntax.written import dotted, dtype_of_prefix
 
 _ALLOWED_IMPORTS = ("tvm", "typing", "__future__")
@@ -36,7 +38,7 @@ _CONTROL = re.compile(f"[{re.escape(''.join(_CONTROLS))}]")  # several times as 
 
 
 def parse(text: str, filename: str = "<text>", experimental: bool = False) -> IRModule:
-    """The module in `text`. Raises ParseError with all problems.
+    """The module in `text`: TVMScript, or TVM's JSON. Raises ParseError with all problems.
 
     `experimental` allows constructs that no TVM has yet: `R.any_dim`. So does the module attribute `wildcard_dims`, which it sets.
     """
@@ -48,6 +50,8 @@ def parse(text: str, filename: str = "<text>", experimental: bool = False) -> IR
 
 def read(text: str, filename: str = "<text>", experimental: bool = False) -> tuple[IRModule | None, Report]:
     """The readable part of the module (None if there is none), and the problems."""
+    if is_tvm_json(text):
+        return read_json_with_report(text, filename)
     source = Source(with_line_feeds(text.removeprefix("\ufeff")), filename)
     with collector_at_rest():
         python = python_text(source.text)

@@ -1,4 +1,4 @@
-"""TVM's JSON (`tvm.ir.save_json`): `graph` checks the nodes, `values` decodes them, `module` makes the IRModule.
+"""TVM's JSON (`tvm.ir.save_json`): `start` recognises it, `graph` checks the nodes, `nodes` decodes them, `module` makes the IRModule.
 
-The classes of nodes are read in `types`, `scalars`, `constants`, `expressions` and `statements`.
+The classes of nodes are read in `types`, `scalars`, `constants`, `places`, `expressions` and `statements`.
 """

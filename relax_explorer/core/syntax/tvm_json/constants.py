@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.attrs import EMPTY, Attrs, Verbatim
 from relax_explorer.core.ir.dtype import INT64, DType, element_type
 from relax_explorer.core.ir.index_map import IndexMap, index_map
@@ -19,6 +20,9 @@ from relax_explorer.core.syntax.tensor_text import tensor_from_text
 from relax_explorer.core.syntax.tvm_json.graph import Damaged
 from relax_explorer.core.syntax.tvm_json.nodes import Node
 from relax_explorer.core.syntax.tvm_json.places import Device, Mesh, Target
+
+
+_CONSTANTS = (bool, int, float, str, DType, s.StructInfo, p.PrimExpr, IndexMap, Attrs)
 
 
 def _plain(node: Node) -> Any:
@@ -79,7 +83,11 @@ def constant(value: Any, bare: DType = INT64) -> Any:
         return value.name or Verbatim(value.text)
     if isinstance(value, (Target, Mesh)):
         return Verbatim(value.text)
-    return value.value if type(value) is p.PrimString else value
+    if type(value) is p.PrimString:
+        return value.value
+    if value is None or isinstance(value, _CONSTANTS):
+        return value
+    raise Damaged(f"a {type(value).__name__} is no constant of an attribute")
 
 
 def dict_attrs(node: Node) -> Attrs:
@@ -118,6 +126,9 @@ def call_attrs(name: str, fields: Any) -> Attrs:
     unknown = set(given) - {q.name for q in op.attributes}
     if unknown:
         raise Damaged(f"{name} has no attribute {sorted(unknown)[0]!r}")
+    missing = [q.name for q in op.attributes if q.required and q.name not in given]
+    if missing:
+        raise Damaged(f"{name} lacks its attribute {missing[0]!r}")
     pairs = []
     for q in op.attributes:
         if q.name not in given:
@@ -131,7 +142,8 @@ def call_attrs(name: str, fields: Any) -> Attrs:
 def _index_map(node: Node) -> IndexMap:
     names = node.several("initial_indices", p.PrimVar)
     inverse = node.optional("inverse_index_map", IndexMap)
-    return index_map([var.name for var in names], names, node.prims("final_indices"), inverse)
+    shown = [var.name if var.name.isidentifier() else f"i{number}" for number, var in enumerate(names)]
+    return index_map(shown, names, node.prims("final_indices"), inverse)
 
 
 READERS: dict[str, Callable[[Node], Any]] = {

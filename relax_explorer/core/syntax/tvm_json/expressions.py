@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.attrs import EMPTY, Attrs
 from relax_explorer.core.ir.dtype import DType
+from relax_explorer.core.ops import find as find_op
 from relax_explorer.core.syntax.dialects import ARGS_KEYWORDS
 from relax_explorer.core.syntax.parse_call_forms import CALL_FORMS
 from relax_explorer.core.syntax.tvm_json.constants import call_attrs
@@ -26,7 +27,10 @@ _CALL_TIR_OF_TWO_NAMES = "relax.dist.call_tir"
 
 
 def _operator(node: Node) -> e.OpRef:
-    return e.op_ref(str(node.raw))
+    name = node.text()
+    if not all(map(str.isidentifier, name.split("."))):
+        raise Damaged(f"{node.decoded.graph.described(node.number)} is no name of an operator: {name[:40]!r}")
+    return e.op_ref(name)
 
 
 def _extern(node: Node) -> e.ExternFunc:
@@ -65,7 +69,11 @@ def _call(node: Node) -> e.Expr | p.PrimExpr:
         if room in ("tirx", "tir", "prim"):
             return prim_call(node, name)
         return _operator_call(node, "relax.call_tir" if op.name == _CALL_TIR_OF_TWO_NAMES else op.name)
-    if isinstance(op, e.GlobalVar) and isinstance(node.value("ty"), s.PrimStructInfo) and _is_of_prim_func(node):
+    if (
+        isinstance(op, e.GlobalVar)
+        and isinstance(node.value("ty"), s.PrimStructInfo)
+        and _is_of_prim_func(node)
+    ):
         return module_call(node, op)
     callee = node.decoded.expr(op)
     if callee is None:
@@ -87,11 +95,26 @@ def _packed_attrs(attrs: Attrs, infos: tuple[s.StructInfo, ...]) -> tuple[Attrs,
 
 def _operator_call(node: Node, name: str) -> e.Call:
     args, fields = node.exprs("args"), node.value("attrs")
+    if fields is not None and not isinstance(fields, Mapping):
+        raise node.wrong("attrs", "attributes", fields)
     place = _FORMATS.get(name)
-    if place is not None and len(args) > place and isinstance(args[place], e.StringImm):  # a keyword in a text
+    if (
+        place is not None and len(args) > place and isinstance(args[place], e.StringImm)
+    ):  # a keyword in a text
         fields = {**(fields or {}), "format": args[place].value}
         args = (*args[:place], *args[place + 1 :])
+    _check_arguments(node, name, len(args))
     return e.Call(e.op_ref(name), args, call_attrs(name, fields), _types(node))
+
+
+def _check_arguments(node: Node, name: str, count: int) -> None:
+    """Refuse a call with too few or too many arguments, as the reader of texts does."""
+    op = find_op(name)
+    least, most = (2, 3) if name in _SAYS_RESULT else (0, count)
+    if op is not None and not op.variadic and name not in _SAYS_RESULT:
+        least, most = sum([q.required for q in op.operands]), len(op.operands)
+    if not least <= count <= most:
+        raise Damaged(f"{node.decoded.graph.described(node.number)} calls {name} with {count} arguments")
 
 
 def _is_of_prim_func(node: Node) -> bool:
@@ -104,7 +127,8 @@ def _types(node: Node) -> tuple[s.StructInfo, ...]:
 
 
 def _if(node: Node) -> e.If:
-    return e.If(node.expr("cond"), node.of("true_branch", e.SeqExpr), node.of("false_branch", e.SeqExpr))
+    branches = [node.sole(node.of(name, e.SeqExpr)) for name in ("true_branch", "false_branch")]
+    return e.If(node.expr("cond"), *branches)
 
 
 def _bound(node: Node) -> e.Var:
@@ -116,7 +140,7 @@ def _bound(node: Node) -> e.Var:
 
 
 def _binding(node: Node) -> e.VarBinding:
-    var, value = _bound(node), node.expr("value")
+    var, value = _bound(node), node.bound("value")
     scalar = value.value if isinstance(value, e.PrimValue) else node.decoded.scalar(value)
     if isinstance(scalar, p.PrimExpr) and scalar.size <= s.MOST_WRITTEN:
         node.decoded.scalars[var] = scalar
@@ -132,30 +156,35 @@ def _block(node: Node) -> e.BindingBlock:
     for binding in bindings:
         if not isinstance(binding, (e.VarBinding, e.MatchCast)):
             raise node.wrong("bindings", "a list of bindings", binding)
+        node.sole(binding)
     return (e.DataflowBlock if node.kind == "relax.expr.DataflowBlock" else e.BindingBlock)(bindings)
 
 
 def _sequence(node: Node) -> e.SeqExpr:
-    return e.SeqExpr(node.several("blocks", e.BindingBlock), node.expr("body"))
+    blocks = tuple(map(node.sole, node.several("blocks", e.BindingBlock)))
+    return e.SeqExpr(blocks, node.expr("body"))
 
 
 def _function(node: Node) -> e.Function:
     params = node.several("params", e.Var)
     ret = node.optional("ret_ty", s.StructInfo)
-    body = node.expr("body")
-    sequence = body if isinstance(body, e.SeqExpr) else e.SeqExpr((), body)
+    found = node.value("body")
+    sequence = node.sole(found) if isinstance(found, e.SeqExpr) else e.SeqExpr((), node.expr("body"))
     attrs = node.value("attrs")
-    return e.Function(params, sequence, ret, node.plain("is_pure", bool), attrs if isinstance(attrs, Attrs) else EMPTY)
+    return e.Function(
+        params, sequence, ret, node.plain("is_pure", bool), attrs if isinstance(attrs, Attrs) else EMPTY
+    )
 
 
 def note_variables(graph: Graph, decoded: Decoded) -> None:
     """Note which variables are parameters of Relax functions, which are bound, and the pointers of declared buffers."""
     for number, kind in enumerate(graph.kinds):
         if kind == "relax.expr.Function":
-            decoded.params.update(graph.operands(graph.field(number, "params")))
+            for param in graph.operands(graph.field(number, "params")):
+                _once(graph, param, decoded.params)
         elif kind in ("relax.expr.VarBinding", "relax.expr.MatchCast"):
             var = graph.field(number, "var")
-            decoded.bound.add(var)
+            _once(graph, var, decoded.bound)
             if kind == "relax.expr.VarBinding" and _says_result(graph, graph.field(number, "value")):
                 decoded.unannotated.add(var)
         elif kind == "tirx.DeclBuffer":
@@ -167,7 +196,15 @@ def note_variables(graph: Graph, decoded: Decoded) -> None:
             decoded.notes[buffer] = notes
             graph.more[buffer] = (notes,)
     if decoded.params & decoded.bound:
-        raise Damaged(f"{graph.described(min(decoded.params & decoded.bound))} is a parameter and is bound, too")
+        raise Damaged(
+            f"{graph.described(min(decoded.params & decoded.bound))} is a parameter and is bound, too"
+        )
+
+
+def _once(graph: Graph, var: int, bound: set[int]) -> None:
+    if var in bound:
+        raise Damaged(f"{graph.described(var)} is bound twice")
+    bound.add(var)
 
 
 def _says_result(graph: Graph, value: int) -> bool:
@@ -175,8 +212,10 @@ def _says_result(graph: Graph, value: int) -> bool:
     kind = graph.kinds[value]
     if kind == "ir.Call":
         op = graph.field(value, "op")
-        return graph.kinds[op] == "ir.Op" and graph.data[op] in _SAYS_RESULT
-    return kind == "relax.expr.Function" or (kind == "ir.Tuple" and not graph.items(graph.field(value, "fields")))
+        return graph.kinds[op] == "ir.Op" and str(graph.data[op]) in _SAYS_RESULT
+    return kind == "relax.expr.Function" or (
+        kind == "ir.Tuple" and not graph.items(graph.field(value, "fields"))
+    )
 
 
 READERS: dict[str, Callable[[Node], Any]] = {

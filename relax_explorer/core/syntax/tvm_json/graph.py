@@ -56,7 +56,9 @@ class Graph:
 
     def __init__(self, document: Any) -> None:
         if isinstance(document, dict) and "root" in document and "root_index" not in document:
-            raise Damaged("it is JSON of TVM 0.21 or older, whose nodes have a `type_key`; load it with that TVM and print it as TVMScript")
+            raise Damaged(
+                "it is JSON of TVM 0.21 or older, whose nodes have a `type_key`; load it with that TVM and print it as TVMScript"
+            )
         nodes = document.get("nodes") if isinstance(document, dict) else None
         if not isinstance(nodes, list):
             raise Damaged("it has no list of nodes")
@@ -79,7 +81,9 @@ class Graph:
         for kind, data in zip(self.kinds, self.data, strict=True):
             value = data.get("value") if kind == "ir.IntImm" and isinstance(data, dict) else 0
             if kind == "ir.IntImm" and (
-                type(value) is not int or not 0 <= value < len(self.kinds) or self.kinds[value] not in _INTEGERS
+                type(value) is not int
+                or not 0 <= value < len(self.kinds)
+                or self.kinds[value] not in _INTEGERS
             ):
                 return False
         return True

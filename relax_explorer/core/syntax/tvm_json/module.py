@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import Any
 
 from relax_explorer.core.codes import syntax as codes
-from relax_explorer.core.diagnostics import Diagnostic, Label, ParseError
+from relax_explorer.core.diagnostics import Diagnostic, Label, ParseError, Report
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.attrs import EMPTY, Attrs, Verbatim
 from relax_explorer.core.ir.node import collector_at_rest
@@ -18,13 +17,6 @@ from relax_explorer.core.syntax.tvm_json.graph import Damaged, Graph, loaded
 from relax_explorer.core.syntax.tvm_json.nodes import Decoded, Node, Unknown
 from relax_explorer.core.syntax.tvm_json.places import Device, Mesh
 from relax_explorer.core.tir.stmt import PrimFunc
-
-_START = re.compile(r'\ufeff?\s*\{\s*"(?:root_index|root|nodes|b64ndarrays|metadata|attrs)"\s*:')
-
-
-def is_tvm_json(text: str) -> bool:
-    """True if a text begins as `save_json` writes modules, in the form of this year or of TVM 0.16 to 0.21."""
-    return _START.match(text[:200]) is not None
 
 
 @collector_at_rest()
@@ -37,6 +29,16 @@ def read_json(text: str, name: str = "<text>") -> IRModule:
         place = Label(Source(text[:200], name).span(1, 0), "", True)
         message = f"{name} can't be read as TVM's JSON: {error}"
         raise ParseError(Diagnostic(codes.BAD_JSON, message, (place,), help=codes.BAD_JSON.fix)) from None
+
+
+def read_json_with_report(text: str, name: str) -> tuple[IRModule | None, Report]:
+    """The module in TVM's JSON, or None, and the problems: as `parser.read` returns them."""
+    report = Report()
+    try:
+        return read_json(text, name), report
+    except ParseError as error:
+        report.items.extend(error.diagnostics)
+        return None, report
 
 
 def parts(document: Any) -> list[tuple[str, list[Any]]]:
@@ -80,15 +82,22 @@ def _ir_module(node: Node) -> IRModule:
     for key, function in node.of("functions", dict).items():
         if not isinstance(key, e.GlobalVar) or not isinstance(function, (e.Function, PrimFunc, e.ExternFunc)):
             raise node.wrong("functions", "a map of functions", function)
-        functions[key.name] = function
+        functions[key.name] = node.sole(function)
     printed = sorted(functions.items(), key=lambda item: (not isinstance(item[1], PrimFunc), item[0]))
     attrs = node.value("attrs")
     infos = {str(key): _listed(value) for key, value in node.of("global_infos", dict).items()}
-    return IRModule(dict(printed), attrs if isinstance(attrs, Attrs) else EMPTY, Attrs(infos) if infos else EMPTY)
+    return IRModule(
+        dict(printed), attrs if isinstance(attrs, Attrs) else EMPTY, Attrs(infos) if infos else EMPTY
+    )
 
 
 def _listed(values: Any) -> tuple[Any, ...]:
-    return tuple([Verbatim(item.text) if isinstance(item, (Device, Mesh)) else constants.constant(item) for item in values])
+    return tuple(
+        [
+            Verbatim(item.text) if isinstance(item, (Device, Mesh)) else constants.constant(item)
+            for item in values
+        ]
+    )
 
 
 class _Readers(dict[str, Callable[[Node], Any]]):

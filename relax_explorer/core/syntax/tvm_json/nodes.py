@@ -10,16 +10,32 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import BOOL, DType
 from relax_explorer.core.syntax.tvm_json.graph import Damaged, Graph
-from relax_explorer.core.tir.prim_expr import BufferPtr
 from relax_explorer.core.tir.buffer import Buffer
+from relax_explorer.core.tir.prim_expr import BufferPtr
+from relax_explorer.core.tir.stmt import PrimFunc
 
 T = TypeVar("T")
 MOST_NESTED = 90
 """A text nests at most this deep: Python reads 100 levels of blocks, and twice as many brackets."""
+_LONGEST_NAME = 10_000
 MOST_UNFOLDED = 5_000_000
 _LEAVES = frozenset({"ir.Var", "relax.expr.DataflowVar", "ir.GlobalVar", "ir.Op", "relax.expr.ExternFunc"})
 """References: what they refer to counts once, where it is bound."""
-_FLAT = frozenset({"ffi.Array", "ffi.Map", "tirx.SeqStmt", "relax.expr.SeqExpr", "relax.expr.BindingBlock", "ir.Range", "tirx.IterVar"})
+_FLAT = frozenset(
+    {
+        "ffi.Array",
+        "ffi.Map",
+        "tirx.SeqStmt",
+        "relax.expr.SeqExpr",
+        "relax.expr.BindingBlock",
+        "ir.Range",
+        "tirx.IterVar",
+    }
+)
+
+
+_STATEMENTS = (e.SeqExpr, e.Function, e.If, PrimFunc)
+_LISTS = frozenset({"ffi.Array", "ffi.Map"})
 
 
 class Unknown(Damaged):
@@ -45,6 +61,7 @@ class Decoded:
         self.bound: set[int] = set()  # or that a binding binds
         self.unannotated: set[int] = set()  # those whose values state their StructInfo
         self.pointers: dict[int, int] = {}  # the nodes of pointers to the memory of declared buffers
+        self.placed: set[int] = set()  # the identities of parts that stand in their place
         self.notes: dict[int, int] = {}  # the nodes of the annotations of allocated buffers
         self._is_done = bytearray(len(graph))
         self._depth = [0] * len(graph)
@@ -74,11 +91,14 @@ class Decoded:
             return
         deepest = max([self._depth[operand] for operand in operands])
         size = 1 + sum([self._size[operand] for operand in operands])
-        if kind.startswith("prim.") and len(operands) == 3:  # its type and two operands; a long sum nests to the left
+        if (
+            kind.startswith("prim.") and len(operands) == 3
+        ):  # its type and two operands; a long sum nests to the left
             left, right = operands[1:]
             depth = max(self._depth[left], self._depth[right] + 1)
         else:
-            depth = deepest + (kind not in _FLAT)
+            in_list = kind in _LISTS and any([self.graph.kinds[operand] in _LISTS for operand in operands])
+            depth = deepest + (kind not in _FLAT or in_list)
         if depth > MOST_NESTED:
             raise Damaged(f"{self.graph.described(number)} nests more than {MOST_NESTED} deep")
         if size > MOST_UNFOLDED:
@@ -100,9 +120,9 @@ class Decoded:
         return None
 
     def expr(self, value: Any) -> e.Expr | None:
-        """A value in the place of a Relax expression, or None if it is none."""
+        """A value in the place of a Relax expression, or None if it may not stand there."""
         if isinstance(value, e.Expr):
-            return value
+            return None if isinstance(value, _STATEMENTS) else value
         if isinstance(value, p.PrimString):
             return e.StringImm(value.value)
         return e.PrimValue(value) if isinstance(value, p.PrimExpr) else None
@@ -111,7 +131,7 @@ class Decoded:
 class Node:
     """One node: its fields, decoded. A field of another kind than its reader needs raises Damaged."""
 
-    __slots__ = ("decoded", "kind", "number", "_fields")
+    __slots__ = ("_fields", "decoded", "kind", "number")
 
     def __init__(self, decoded: Decoded, number: int, kind: str) -> None:
         self.decoded, self.number, self.kind = decoded, number, kind
@@ -205,6 +225,31 @@ class Node:
         if found is None:
             raise self.wrong(name, "an expression", value)
         return found
+
+    def bound(self, name: str) -> e.Expr:
+        """The value of a binding in a field, which may be a function or a branch."""
+        value = self.value(name)
+        return self.sole(value) if isinstance(value, (e.Function, e.If)) else self.expr(name)
+
+    def sole(self, value: T) -> T:
+        """A part that may stand in one place only, since it binds variables."""
+        if id(value) in self.decoded.placed:
+            raise Damaged(f"{self.decoded.graph.described(self.number)} shares a {type(value).__name__} with another node")
+        self.decoded.placed.add(id(value))
+        return value
+
+    def text(self) -> str:
+        """The content of a node that is a text."""
+        if not isinstance(self.raw, str):
+            raise Damaged(f"{self.decoded.graph.described(self.number)} is not a text")
+        return self.raw
+
+    def name(self, name: str) -> str:
+        """The name in a field. A text can't hold every name."""
+        value = self.of(name, str)
+        if not value.isprintable() or len(value) > _LONGEST_NAME:
+            raise Damaged(f"{name!r} of {self.decoded.graph.described(self.number)} is not a name")
+        return value
 
     def exprs(self, name: str) -> tuple[e.Expr, ...]:
         """The Relax expressions of an array in a field."""

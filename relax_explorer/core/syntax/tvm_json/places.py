@@ -67,7 +67,11 @@ def _plain(value: Any) -> Any:
 def _target(node: Node) -> Target:
     attrs = node.of("attrs", dict)
     entries: dict[str, Any] = {str(key): _plain(value) for key, value in attrs.items()}
-    entries |= {"kind": node.of("kind", str), "tag": node.of("tag", str), "keys": list(node.several("keys", str))}
+    entries |= {
+        "kind": node.of("kind", str),
+        "tag": node.of("tag", str),
+        "keys": list(node.several("keys", str)),
+    }
     host = node.optional("host", Target)
     if host is not None:
         entries["host"] = host.entries
@@ -76,7 +80,9 @@ def _target(node: Node) -> Target:
 
 def _device(node: Node) -> Device:
     name = node.decoded.devices.get(node.number, "")
-    return Device(node.of("target", Target), node.plain("vdevice_id", int), node.of("memory_scope", str), name)
+    return Device(
+        node.of("target", Target), node.plain("vdevice_id", int), node.of("memory_scope", str), name
+    )
 
 
 def _mesh(node: Node) -> Mesh:
@@ -98,7 +104,9 @@ def place_names(graph: Graph) -> dict[int, str]:
     infos = graph.checked(graph.fields(graph.root)["global_infos"], "global_infos")
     of_kind: dict[str, int] = {}
     for listed in graph.items(infos)[1::2] if graph.kinds[infos] == "ffi.Map" else ():
-        members = graph.items(listed) if graph.kinds[graph.checked(listed, "global_infos")] == "ffi.Array" else ()
+        members = (
+            graph.items(listed) if graph.kinds[graph.checked(listed, "global_infos")] == "ffi.Array" else ()
+        )
         for number in members:
             kind = graph.kinds[graph.checked(number, "global_infos")]
             if kind == "relax.VDevice":

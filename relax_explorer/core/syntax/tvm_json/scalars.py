@@ -8,7 +8,7 @@ from typing import Any
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
-from relax_explorer.core.ir.attrs import EMPTY
+from relax_explorer.core.ir.attrs import EMPTY, Attrs
 from relax_explorer.core.ir.dtype import HANDLE, INT32, MOST_LANES, DType
 from relax_explorer.core.syntax.tvm_json.graph import Damaged
 from relax_explorer.core.syntax.tvm_json.nodes import Node
@@ -53,7 +53,9 @@ def _float(node: Node) -> p.PrimExpr:
 def _pair(node: Node) -> tuple[p.PrimExpr, p.PrimExpr]:
     a, b = node.prim("a"), node.prim("b")
     if a.dtype is not b.dtype and HANDLE not in (a.dtype, b.dtype):
-        raise Damaged(f"the operands of {node.decoded.graph.described(node.number)} are {a.dtype} and {b.dtype}")
+        raise Damaged(
+            f"the operands of {node.decoded.graph.described(node.number)} are {a.dtype} and {b.dtype}"
+        )
     return a, b
 
 
@@ -118,7 +120,10 @@ def _region(node: Node) -> BufferRegion:
     buffer = node.of("source", Buffer)
     ranges: tuple[Range, ...] = _checked(node, buffer, node.several("region", Range))
     points = tuple([isinstance(part.extent, p.IntImm) and part.extent.value == 1 for part in ranges])
-    shown = [Range(part.start, p.IntImm(1, part.start.dtype)) if point else part for part, point in zip(ranges, points, strict=True)]
+    shown = [
+        Range(part.start, p.IntImm(1, part.start.dtype)) if point else part
+        for part, point in zip(ranges, points, strict=True)
+    ]
     return BufferRegion(buffer, tuple(shown), points)
 
 
@@ -137,8 +142,8 @@ def prim_call(node: Node, name: str) -> p.PrimExpr:
         args = (written, *args)
     elif name in DTYPE_LAST:
         args = (*args, written)
-    attrs = node.value("attrs")
-    return p.PrimCall(name, args, result, () if attrs is None else tuple((attrs or EMPTY).items()))
+    attrs = node.optional("attrs", Attrs) or EMPTY
+    return p.PrimCall(name, args, result, tuple(attrs.items()))
 
 
 def _result(node: Node) -> tuple[DType, p.PrimExpr]:

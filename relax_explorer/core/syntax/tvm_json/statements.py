@@ -16,6 +16,7 @@ from relax_explorer.core.syntax.tvm_json.nodes import Node
 from relax_explorer.core.tir import stmt as t
 from relax_explorer.core.tir.buffer import Buffer, BufferRegion, Range
 from relax_explorer.core.tir.prim_expr import BufferPtr
+from relax_explorer.core.tir.traverse import statements
 
 _KINDS = ("serial", "parallel", "vectorized", "unroll", "thread_binding")
 _AXES = {0: "spatial", 1: "thread_index", 2: "reduce", 3: "scan", 4: "opaque"}
@@ -56,6 +57,13 @@ def _for(node: Node) -> t.Stmt:
     )  # fmt: skip
 
 
+class Block:
+    """A block without the values of its axes, which is no statement yet."""
+
+    def __init__(self, block: t.SBlock) -> None:
+        self.block = block
+
+
 class IterVar:
     """An axis of a block, or a launched thread."""
 
@@ -65,27 +73,36 @@ class IterVar:
 
 def _iter_var(node: Node) -> IterVar:
     kind = _AXES.get(node.plain("iter_type", int))
-    return IterVar(node.of("var", p.PrimVar), node.optional("dom", Range), kind or "opaque", node.of("thread_tag", str))
+    return IterVar(
+        node.of("var", p.PrimVar), node.optional("dom", Range), kind or "opaque", node.of("thread_tag", str)
+    )
 
 
-def _block(node: Node) -> t.SBlock:
+def _block(node: Node) -> Block:
     axes = []
     for axis in node.several("iter_vars", IterVar):
         if axis.domain is None:
             raise node.wrong("iter_vars", "a list of axes with domains", axis)
         axes.append(t.IterVar(axis.var, axis.domain, axis.kind))
-    return t.SBlock(
+    block = t.SBlock(
         node.of("name_hint", str), tuple(axes), (), node.of("body", t.Stmt), None, node.several("reads", BufferRegion),
         node.several("writes", BufferRegion), node.optional("init", t.Stmt), node.several("alloc_buffers", Buffer),
         node.several("match_buffers", t.MatchBufferRegion), _attrs(node, "annotations"),
     )  # fmt: skip
+    return Block(block)
 
 
 def _realize(node: Node) -> t.Stmt:
     """A block with the values of its axes."""
-    block, values, predicate = node.of("block", t.SBlock), node.prims("iter_values"), node.condition("predicate")
+    block, values, predicate = (
+        node.of("block", Block).block,
+        node.prims("iter_values"),
+        node.condition("predicate"),
+    )
     if len(values) != len(block.iter_vars):
-        raise Damaged(f"{node.decoded.graph.described(node.number)} has {len(values)} values for {len(block.iter_vars)} axes")
+        raise Damaged(
+            f"{node.decoded.graph.described(node.number)} has {len(values)} values for {len(block.iter_vars)} axes"
+        )
     always = isinstance(predicate, p.IntImm) and predicate.value == 1
     return replace(block, iter_values=values, predicate=None if always else predicate)
 
@@ -103,7 +120,12 @@ def _declare(node: Node) -> t.Stmt:
 
 
 def _attr(node: Node) -> t.Stmt:
-    subject, key, value, body = node.value("node"), node.of("attr_key", str), node.prim("value"), node.of("body", t.Stmt)
+    subject, key, value, body = (
+        node.value("node"),
+        node.of("attr_key", str),
+        node.prim("value"),
+        node.of("body", t.Stmt),
+    )
     if isinstance(subject, IterVar) and key in ("thread_extent", "virtual_thread"):
         return t.AttrStmt((subject.var, p.PrimString(subject.thread)), "launch_thread", value, body)
     if isinstance(subject, Buffer):
@@ -129,7 +151,9 @@ def _return(node: Node) -> t.Stmt:
 
 
 def _if(node: Node) -> t.Stmt:
-    return t.IfThenElse(node.condition("condition"), node.of("then_case", t.Stmt), node.optional("else_case", t.Stmt))
+    return t.IfThenElse(
+        node.condition("condition"), node.of("then_case", t.Stmt), node.optional("else_case", t.Stmt)
+    )
 
 
 def _while(node: Node) -> t.Stmt:
@@ -145,11 +169,15 @@ def _prim_func(node: Node) -> t.PrimFunc:
     for param in params:
         if not isinstance(param, (Buffer, p.PrimVar)):
             raise node.wrong("params", "a list of buffers and scalars", param)
-    attrs, body = node.value("attrs") or EMPTY, node.of("body", t.Stmt)
-    ret = node.value("ret_type")
-    s_tir = bool(attrs.get("s_tir"))
+    attrs, body = node.optional("attrs", Attrs) or EMPTY, node.of("body", t.Stmt)
+    ret = node.optional("ret_type", s.StructInfo)
+    s_tir = bool(attrs.get("s_tir")) or any(type(stmt) is t.SBlock for stmt in statements(body))
     return t.PrimFunc(
-        params, _without_root(body), None if ret is None or ret is s.VOID else ret, attrs.without("s_tir") if s_tir else attrs, s_tir
+        params,
+        _without_root(body),
+        None if ret is None or ret is s.VOID else ret,
+        attrs.without("s_tir"),
+        s_tir,
     )
 
 
@@ -162,7 +190,11 @@ def _without_root(body: t.Stmt) -> t.Stmt:
         return body
     if type(body.body) is t.SBlock and not body.body.iter_vars:
         return body
-    return t.SBlock("root", (), (), body.body, alloc_buffers=body.alloc_buffers) if body.alloc_buffers else body.body
+    return (
+        t.SBlock("root", (), (), body.body, alloc_buffers=body.alloc_buffers)
+        if body.alloc_buffers
+        else body.body
+    )
 
 
 READERS: dict[str, Callable[[Node], Any]] = {

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+import keyword
 from dataclasses import dataclass
 from typing import Any
 
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
-from relax_explorer.core.ir.dtype import HANDLE, INT32, DType, dtype, element_type
+from relax_explorer.core.ir.dtype import HANDLE, DType, dtype, element_type
 from relax_explorer.core.ir.tensor_place import Sharding, VDevice
 from relax_explorer.core.syntax.tvm_json.graph import Damaged
 from relax_explorer.core.syntax.tvm_json.nodes import Node
 from relax_explorer.core.tir.buffer import Buffer
 from relax_explorer.core.tir.prim_expr import PointerType
-
 
 _BY_ARGUMENTS = "tvm.relax.type.infer_by_ty_args"
 """What derives the result of a packed function from the StructInfo arguments of its call: the usual rule, which a text omits."""
@@ -98,7 +98,12 @@ def _tuple(node: Node) -> s.StructInfo:
 def _function(node: Node) -> s.StructInfo:
     derive = node.optional("derive_func", NamedFunction)
     params = None if node.value("params") is None else node.several("params", s.StructInfo)
-    return s.FuncStructInfo(params, node.of("ret", s.StructInfo), node.plain("purity", bool), None if derive is None or derive.name == _BY_ARGUMENTS else derive.name)
+    return s.FuncStructInfo(
+        params,
+        node.of("ret", s.StructInfo),
+        node.plain("purity", bool),
+        None if derive is None or derive.name == _BY_ARGUMENTS else derive.name,
+    )
 
 
 def _old_function(node: Node) -> s.StructInfo:
@@ -108,8 +113,11 @@ def _old_function(node: Node) -> s.StructInfo:
 def _buffer_type(node: Node) -> BufferType:
     offset, shape = node.prim("elem_offset"), node.prims("shape")
     align, factor = node.plain("data_alignment", int), node.plain("offset_factor", int)
-    default = shape[0].dtype if shape else INT32
-    is_start = isinstance(offset, p.IntImm) and offset.value == 0 and offset.dtype is default
+    is_start = (
+        isinstance(offset, p.IntImm)
+        and offset.value == 0
+        and not (shape and offset.dtype.bits < shape[0].dtype.bits)
+    )
     scope = node.of("storage_scope", str)
     return BufferType(
         node.dtype("dtype"), "" if scope == "global" else scope, shape, node.prims("strides"),
@@ -119,12 +127,16 @@ def _buffer_type(node: Node) -> BufferType:
 
 def _var(node: Node) -> Any:
     """A variable: of Relax, of scalar expressions, or a buffer, by its type."""
-    name, info = node.of("name", str), node.value("ty")
+    name, info = node.name("name"), node.value("ty")
     if isinstance(info, BufferType):
         pointer = node.decoded.pointers.get(node.number)
         data = None if pointer is None else node.decoded.scalar(node.decoded.values[pointer])
         notes = node.decoded.notes.get(node.number)
-        others = () if notes is None or not node.decoded.values[notes] else (("annotations", written(node.decoded.values[notes])),)
+        others = (
+            ()
+            if notes is None or not node.decoded.values[notes]
+            else (("annotations", written(node.decoded.values[notes])),)
+        )
         return Buffer(
             name, info.shape, info.dtype, info.scope, data, info.strides or None, info.elem_offset, info.align,
             info.offset_factor, others,
@@ -133,7 +145,11 @@ def _var(node: Node) -> Any:
         return p.PrimVar(name, HANDLE, "" if info.element is HANDLE else str(info))
     if isinstance(info, s.PrimStructInfo) and node.kind == "ir.Var" and node.number not in node.decoded.bound:
         scalar = p.PrimVar(name, info.dtype)
-        return e.Var(name, s.PrimStructInfo(info.dtype, scalar)) if node.number in node.decoded.params else scalar
+        return (
+            e.Var(name, s.PrimStructInfo(info.dtype, scalar))
+            if node.number in node.decoded.params
+            else scalar
+        )
     if info is not None and not isinstance(info, s.StructInfo):
         raise node.wrong("ty", "a type", info)
     known = None if node.number in node.decoded.unannotated else info
@@ -148,22 +164,37 @@ def written(value: Any) -> str:
         entries = sorted(value.items(), key=lambda entry: str(entry[0]))
         return "{" + ", ".join([f"{key!r}: {written(item)}" for key, item in entries]) + "}"
     if isinstance(value, p.PrimExpr):
-        return str(value.value) if isinstance(value, p.IntImm) else f"T.{value}" if isinstance(value, p.FloatImm) else str(value)
+        return (
+            str(value.value)
+            if isinstance(value, p.IntImm)
+            else f"T.{value}"
+            if isinstance(value, p.FloatImm)
+            else str(value)
+        )
     return repr(value)
 
 
 def _global_var(node: Node) -> e.GlobalVar:
-    return e.GlobalVar(node.of("name_hint", str))
+    name = node.name("name_hint")
+    if keyword.iskeyword(name):
+        raise Damaged(f"{node.decoded.graph.described(node.number)} has the name {name!r}, a keyword of Python")
+    return e.GlobalVar(name)
 
 
 def _layout(node: Node) -> None:
     """A layout says nothing beyond the shape if it has no replicas, no offset, and names no axis of a device."""
-    if node.value("replica") or node.value("offset") or any(axis != "m" for axis in node.several("shard", str)):
-        raise Damaged(f"{node.decoded.graph.described(node.number)} is a layout for one device, which this reader does not know")
+    if (
+        node.value("replica")
+        or node.value("offset")
+        or any(axis != "m" for axis in node.several("shard", str))
+    ):
+        raise Damaged(
+            f"{node.decoded.graph.described(node.number)} is a layout for one device, which this reader does not know"
+        )
 
 
 def _text(node: Node) -> str:
-    return str(node.raw)
+    return node.text()
 
 
 READERS = {
