@@ -205,3 +205,9 @@ LOST_VALUE = Code(
     '@R.function\ndef f(x: R.Tensor(("k",), "float32"), p: R.Prim(value="k")):\n    return x\n',
     Severity.WARNING,
 )
+BAD_JSON = Code(
+    "RX0032",
+    "not a module in TVM's JSON",
+    "The JSON is damaged, too large or too deep, of an older form, or it holds something else than a module or a function.",
+    "Write it again with tvm.ir.save_json, or print the module as TVMScript: mod.script(show_meta=True).",
+)

@@ -93,6 +93,18 @@ class Context:
         """The dtype of the module-level variable `name`, or None."""
         return self.type_vars.get(name)
 
+    def metadata_entry(self, node: ast.AST) -> Any:
+        """The entry of the metadata block that `metadata["key"][0]` names; None for another expression, and if there is none."""
+        outer = node.value if isinstance(node, ast.Subscript) else None
+        if not isinstance(node, ast.Subscript) or not isinstance(outer, ast.Subscript):
+            return None
+        base, key, index = outer.value, outer.slice, node.slice
+        if not isinstance(base, ast.Name) or base.id != "metadata" or not isinstance(key, ast.Constant):
+            return None
+        entries = self.metadata.get(str(key.value), [])
+        number = index.value if isinstance(index, ast.Constant) else None
+        return entries[number] if isinstance(number, int) and 0 <= number < len(entries) else None
+
     def declare(self, name: str, dtype: DType = INT64) -> None:
         """Declare a module-level shape variable."""
         self.type_vars[name] = dtype

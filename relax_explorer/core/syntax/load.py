@@ -11,6 +11,7 @@ from relax_explorer.core.diagnostics import Code, Diagnostic, Label, ParseError
 from relax_explorer.core.notations import HOLDS
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.source import Source, with_line_feeds
+from relax_explorer.core.syntax.tvm_json.start import is_tvm_json
 
 MAX_BYTES = 256 << 20
 # First bytes of files that are opened by mistake, with a description and advice.
@@ -27,7 +28,11 @@ _KNOWN: tuple[tuple[bytes, str, str], ...] = (
     (b"\xfe\xff", "UTF-16 text", "save it as UTF-8"),
     (b"<!DOCTYPE", "an HTML page", "download the raw file"),
     (b"<html", "an HTML page", "download the raw file"),
-    (b"{", "JSON", "print the module as TVMScript text"),
+    (
+        b"{",
+        "JSON of another program",
+        "write it with tvm.ir.save_json, or print the module as TVMScript text",
+    ),
 )
 
 
@@ -76,7 +81,9 @@ def read_stream(stream: BinaryIO, name: str) -> str:
 def decode(data: bytes, name: str) -> str:
     """Bytes as text. If they are not UTF-8 text, raises ParseError with a description of the file."""
     for start, description, advice in _KNOWN:
-        if data.startswith(start):
+        if data.startswith(start) and not (
+            start == b"{" and is_tvm_json(data[:200].decode("utf-8", "replace"))
+        ):
             raise _error(codes.NOT_TEXT, f"{name} is {description}, not {_wanted(name)}", name, help=advice)
     if b"\x00" in data[:4096]:
         binary = "an ONNX model or another binary file" if name.endswith(".onnx") else "a binary file"

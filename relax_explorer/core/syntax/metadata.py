@@ -1,120 +1,74 @@
 """Reads and writes the metadata block: JSON text in which TVM prints all constants except scalars. The data is kept exactly.
 
-The block is a graph: `nodes` refer to each other by index. A tensor is a base64 DLTensor: 8 bytes magic 0xDD5E40F096B4A13F,
-8 reserved, device (2 x i32), ndim i32, dtype (code u8, bits u8, lanes u16), shape i64[ndim], byte count i64, data; little endian.
+The block is a graph of nodes, as in TVM's JSON (`tvm_json`); TVM before 0.22 has a form of its own (`metadata_old`).
 """
 
 from __future__ import annotations
 
 import ast
-import base64
 import binascii
 import json
 import struct
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from relax_explorer.core.codes import syntax as codes
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.attrs import Verbatim
-from relax_explorer.core.ir.dtype import DType, dtype, from_numpy
+from relax_explorer.core.ir.dtype import from_numpy
 from relax_explorer.core.syntax import metadata_old
 from relax_explorer.core.syntax.context import Context
-from relax_explorer.core.syntax.dialects import CONSTANT_KEYS
-
-MAGIC = 0xDD5E40F096B4A13F
-_CODES = {0: "int", 1: "uint", 2: "float", 4: "bfloat", 6: "bool"}
-_CODE_OF = {name: code for code, name in _CODES.items()}
-_FLOAT8 = {
-    7: "float8_e3m4", 8: "float8_e4m3", 9: "float8_e4m3b11fnuz", 10: "float8_e4m3fn", 11: "float8_e4m3fnuz", 12: "float8_e5m2",
-    13: "float8_e5m2fnuz", 14: "float8_e8m0fnu",
-}  # fmt: skip
+from relax_explorer.core.syntax.tensor_text import tensor_from_text, tensor_text
+from relax_explorer.core.syntax.tvm_json.graph import Damaged, loaded
+from relax_explorer.core.syntax.tvm_json.module import parts
 
 
 def read_metadata(text: str, ctx: Context, node: ast.AST) -> None:
     """Fill `ctx.metadata` from the JSON text. Reports a damaged block and raises Skip."""
     try:
-        graph = json.loads(text)
-        entries = metadata_old.entries(graph) if metadata_old.is_old(graph) else _entries(graph)
-    except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError) as error:
+        document = loaded(text)
+        entries = _old_entries(document) if metadata_old.is_old(document) else parts(document)
+    except Damaged as error:
         raise ctx.fail(
             codes.BAD_METADATA,
-            f"the metadata block can't be read: {str(error)[:80]}",
+            f"the metadata block can't be read: {str(error)[:120]}",
             node,
             help=codes.BAD_METADATA.fix,
         ) from None
     ctx.has_metadata = True
     for key, items in entries:
-        ctx.metadata[key] = [_item(item, number, ctx, node) for number, item in enumerate(items)]
+        ctx.metadata[key] = [_item(item) for item in items]
 
 
-def _entries(graph: Any) -> list[tuple[str, list[Any]]]:
-    """The (key, items) pairs of the block. An item is the base64 text of an array, or another node."""
-    nodes = graph["nodes"]
-    flat = nodes[graph["root_index"]]["data"]
-    entries = []
-    for at in range(0, len(flat), 2):
-        items = [nodes[number] for number in nodes[flat[at + 1]]["data"]]
-        entries.append((str(nodes[flat[at]]["data"]), [_array_text(item, nodes) for item in items]))
-    return entries
-
-
-def _array_text(entry: dict[str, Any], nodes: list[Any]) -> Any:
-    if entry["type"] in CONSTANT_KEYS:
-        fields = entry["data"]
-        return str(nodes[fields["value"] if "value" in fields else fields["data"]]["data"])
-    return str(entry["data"]) if entry["type"] == "ffi.Tensor" else entry
-
-
-def _item(entry: Any, number: int, ctx: Context, node: ast.AST) -> Any:
-    if not isinstance(entry, str):
-        return Verbatim(json.dumps(entry)[:200])
+def _old_entries(document: Any) -> list[tuple[str, list[Any]]]:
     try:
-        return tensor_from_text(entry)
-    except (ValueError, KeyError, TypeError, struct.error, binascii.Error) as error:
-        raise ctx.fail(
-            codes.BAD_METADATA, f"constant {number} of the metadata block is damaged: {str(error)[:80]}", node
-        ) from None
+        entries = metadata_old.entries(document)
+        return [
+            (key, [tensor_from_text(item) if isinstance(item, str) else item for item in items])
+            for key, items in entries
+        ]
+    except (
+        ValueError,
+        KeyError,
+        TypeError,
+        IndexError,
+        AttributeError,
+        struct.error,
+        binascii.Error,
+    ) as error:
+        raise Damaged(str(error)) from None
 
 
-def tensor_from_text(text: str) -> Any:
-    """The read-only array in a base64 DLTensor. Raises ValueError or struct.error for damaged text."""
-    raw = base64.b64decode(text, validate=True)
-    magic, _reserved, _device, _device_id, ndim, code, bits, lanes = struct.unpack_from("<QQiiiBBH", raw)
-    if magic != MAGIC:
-        raise ValueError("not a tensor")
-    if not 0 <= ndim <= 64 or lanes != 1:
-        raise ValueError(f"{ndim} dimensions of {lanes} lanes")
-    shape = struct.unpack_from(f"<{ndim}q", raw, 32)
-    (size,) = struct.unpack_from("<q", raw, 32 + 8 * ndim)
-    data = raw[40 + 8 * ndim :]
-    if len(data) != size:
-        raise ValueError(f"{len(data)} bytes of data, {size} announced")
-    array = np.frombuffer(data, dtype=_dtype(code, bits).to_numpy()).reshape(shape)
-    array.setflags(write=False)
-    return array
-
-
-def _dtype(code: int, bits: int) -> DType:
-    if code in _FLOAT8:
-        return dtype(_FLOAT8[code])
-    base = _CODES[code]
-    return dtype("bool" if base == "bool" or (base == "uint" and bits == 1) else f"{base}{bits}")
-
-
-def tensor_text(array: Any, old: bool = False) -> str:
-    """An array as a base64 DLTensor. In the older form, bool is uint1."""
-    element = from_numpy(array.dtype)
-    code, bits = _CODE_OF.get(element.kind, 2), element.bits
-    if element.is_bool and old:
-        code, bits = _CODE_OF["uint"], 1
-    if element.name.startswith("float8"):
-        code = next(number for number, name in _FLOAT8.items() if name == element.name)
-    data = np.ascontiguousarray(array).tobytes()
-    head = struct.pack("<QQiiiBBH", MAGIC, 0, 1, 0, array.ndim, code, bits, 1)
-    sizes = struct.pack(f"<{array.ndim}q", *array.shape) + struct.pack("<q", len(data))
-    return base64.b64encode(head + sizes + data).decode("ascii")
+def _item(value: Any) -> Any:
+    """An entry as the reader of expressions takes it: an array, an expression, or text that is kept as it is."""
+    if isinstance(value, e.Constant):
+        return value.data
+    if isinstance(value, p.PrimString):
+        return e.StringImm(value.value)
+    if isinstance(value, p.PrimExpr):
+        return e.PrimValue(value)
+    return Verbatim(json.dumps(value)[:200]) if isinstance(value, (dict, list, str)) else value
 
 
 class _Graph:

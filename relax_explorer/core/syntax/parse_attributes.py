@@ -78,7 +78,11 @@ def attribute_value(reader: Reader, q: Parameter, node: ast.expr) -> Any:
         return reader.info.dtype(node) if isinstance(node, ast.Constant) else constant(reader, node)
     if q.kind is Kind.STR and isinstance(node, ast.Call) and dotted(node.func) == "R.str":
         return constant(reader, node.args[0]) if len(node.args) == 1 else constant(reader, node)
-    value = constant(reader, node)
+    return converted(q, constant(reader, node))
+
+
+def converted(q: Parameter, value: Any) -> Any:
+    """A constant as the value of a declared attribute: converted to its kind."""
     if value is None and q.default == ():
         return ()
     if q.kind is Kind.FLOAT and type(value) in (p.IntImm, p.FloatImm):

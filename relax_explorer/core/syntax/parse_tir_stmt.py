@@ -10,6 +10,7 @@ from relax_explorer.core.codes import syntax as codes
 from relax_explorer.core.codes import tir as tir_codes
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.attrs import EMPTY, Attrs, Verbatim
+from relax_explorer.core.ir.expr import StringImm
 from relax_explorer.core.syntax.context import Context, Skip
 from relax_explorer.core.syntax.parse_tir_assign import AssignmentReader
 from relax_explorer.core.syntax.parse_tir_block import BlockParts, constant
@@ -262,8 +263,15 @@ class StatementReader(AssignmentReader):
             if message is None
             else [message]
         )
-        texts = [str(part.value) if isinstance(part, ast.Constant) else ast.unparse(part) for part in parts]
+        texts = [self._message_part(part) for part in parts]
         return t.AssertStmt(self.expr.truth(node.test), tuple(texts), error, self.ctx.span(node))
+
+    def _message_part(self, node: ast.expr) -> str:
+        """A part of a message. TVM moves a string with line breaks to the metadata block."""
+        if isinstance(node, ast.Constant):
+            return str(node.value)
+        entry = self.ctx.metadata_entry(node)
+        return entry.value if isinstance(entry, StringImm) else ast.unparse(node)
 
     def _return(self, node: ast.Return) -> t.Stmt | None:
         if node.value is None:

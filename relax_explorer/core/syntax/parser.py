@@ -30,6 +30,8 @@ from relax_explorer.core.syntax.parse_function import FunctionReader
 from relax_explorer.core.syntax.parse_info import InfoReader
 from relax_explorer.core.syntax.parse_tir import parse_prim_func
 from relax_explorer.core.syntax.python_text import python_text
+from relax_explorer.core.syntax.tvm_json.module import read_json_with_report
+from relax_explorer.core.syntax.tvm_json.start import is_tvm_json
 from relax_explorer.core.syntax.written import dotted, dtype_of_prefix
 
 _ALLOWED_IMPORTS = ("tvm", "typing", "__future__")
@@ -39,6 +41,8 @@ _CONTROL = re.compile(f"[{re.escape(''.join(_CONTROLS))}]")  # several times as 
 
 def parse(text: str | Source, filename: str = "<text>", experimental: bool = False) -> IRModule:
     """The module in `text`, or in an excerpt of a file. Raises ParseError with all problems.
+def parse(text: str, filename: str = "<text>", experimental: bool = False) -> IRModule:
+    """The module in `text`: TVMScript, or TVM's JSON. Raises ParseError with all problems.
 
     `experimental` allows constructs that no TVM has yet: `R.any_dim`. So does the module attribute `wildcard_dims`, which it sets.
     """
@@ -55,6 +59,9 @@ def read(
     source = (
         text if isinstance(text, Source) else Source(with_line_feeds(text.removeprefix("\ufeff")), filename)
     )
+    if is_tvm_json(text):
+        return read_json_with_report(text, filename)
+    source = Source(with_line_feeds(text.removeprefix("\ufeff")), filename)
     with collector_at_rest():
         python = python_text(source.text)
         skeleton, runs = pieces.cut(python.text)

@@ -22,7 +22,7 @@ from relax_explorer.core.ops import find as find_op
 from relax_explorer.core.ops.kit.kinds import Kind
 from relax_explorer.core.syntax import index_maps
 from relax_explorer.core.syntax.dialects import MISSING, Dialect
-from relax_explorer.core.syntax.names import Names
+from relax_explorer.core.syntax.names import Names, function_name
 from relax_explorer.core.syntax.parse_call_forms import CALL_FORMS, PACKED_FORMS
 
 _Writers = dict[type, Callable[[Any], str]]
@@ -345,7 +345,7 @@ def _or_written(out: ExprText, writer: Callable[[Any], str], expr: e.Expr) -> st
 
 
 _WRITERS: dict[type, Callable[[ExprText, Any], str]] = {
-    e.GlobalVar: lambda out, x: f"{out.module_alias}.{x.name}",
+    e.GlobalVar: lambda out, x: f"{out.module_alias}.{function_name(x.name)}",
     e.ExternFunc: _extern,
     e.OpRef: lambda out, x: f"R.{x.name.removeprefix('relax.')}",
     e.Constant: _constant,

@@ -1,0 +1,114 @@
+"""Reads a module, or a single function, from TVM's JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from relax_explorer.core.codes import syntax as codes
+from relax_explorer.core.diagnostics import Diagnostic, Label, ParseError, Report
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir.attrs import EMPTY, Attrs, Verbatim
+from relax_explorer.core.ir.node import collector_at_rest
+from relax_explorer.core.program.module import IRModule
+from relax_explorer.core.source import Source
+from relax_explorer.core.syntax.tvm_json import constants, expressions, places, scalars, statements, types
+from relax_explorer.core.syntax.tvm_json.graph import Damaged, Graph, loaded
+from relax_explorer.core.syntax.tvm_json.nodes import Decoded, Node, Unknown
+from relax_explorer.core.syntax.tvm_json.places import Device, Mesh
+from relax_explorer.core.tir.stmt import PrimFunc
+
+
+@collector_at_rest()
+def read_json(text: str, name: str = "<text>") -> IRModule:
+    """The module in TVM's JSON. Raises ParseError."""
+    try:
+        graph = Graph(loaded(text))
+        return _module(_decoded(graph).run(graph.root, _READERS))
+    except Damaged as error:
+        place = Label(Source(text[:200], name).span(1, 0), "", True)
+        message = f"{name} can't be read as TVM's JSON: {error}"
+        raise ParseError(Diagnostic(codes.BAD_JSON, message, (place,), help=codes.BAD_JSON.fix)) from None
+
+
+def read_json_with_report(text: str, name: str) -> tuple[IRModule | None, Report]:
+    """The module in TVM's JSON, or None, and the problems: as `parser.read` returns them."""
+    report = Report()
+    try:
+        return read_json(text, name), report
+    except ParseError as error:
+        report.items.extend(error.diagnostics)
+        return None, report
+
+
+def parts(document: Any) -> list[tuple[str, list[Any]]]:
+    """The keys of a map of lists, each with the values in its list: the form of metadata blocks.
+
+    A value of a class that is not known is its JSON. Raises Damaged.
+    """
+    graph = Graph(document)
+    decoded = _decoded(graph)
+    items, entries = graph.items(graph.root), []
+    for key, listed in zip(items[::2], items[1::2], strict=False):
+        values: list[Any] = []
+        for number in graph.items(graph.checked(listed, "the metadata")):
+            try:
+                values.append(decoded.run(graph.checked(number, "the metadata"), _READERS))
+            except Unknown:
+                values.append(graph.data[number])
+        entries.append((str(graph.data[graph.checked(key, "the metadata")]), values))
+    return entries
+
+
+def _decoded(graph: Graph) -> Decoded:
+    decoded = Decoded(graph)
+    decoded.devices = places.place_names(graph)
+    expressions.note_variables(graph, decoded)
+    return decoded
+
+
+def _module(value: Any) -> IRModule:
+    if isinstance(value, IRModule):
+        return value
+    if isinstance(value, (e.Function, PrimFunc)):
+        name = str(value.attrs.get("global_symbol", "main"))
+        return IRModule({name: value})
+    raise Damaged(f"it holds a {type(value).__name__}, not a module or a function")
+
+
+def _ir_module(node: Node) -> IRModule:
+    """The module, with its functions in the order in which TVM prints them."""
+    functions: dict[str, Any] = {}
+    for key, function in node.of("functions", dict).items():
+        if not isinstance(key, e.GlobalVar) or not isinstance(function, (e.Function, PrimFunc, e.ExternFunc)):
+            raise node.wrong("functions", "a map of functions", function)
+        functions[key.name] = node.sole(function)
+    printed = sorted(functions.items(), key=lambda item: (not isinstance(item[1], PrimFunc), item[0]))
+    attrs = node.value("attrs")
+    infos = {str(key): _listed(value) for key, value in node.of("global_infos", dict).items()}
+    return IRModule(
+        dict(printed), attrs if isinstance(attrs, Attrs) else EMPTY, Attrs(infos) if infos else EMPTY
+    )
+
+
+def _listed(values: Any) -> tuple[Any, ...]:
+    return tuple(
+        [
+            Verbatim(item.text) if isinstance(item, (Device, Mesh)) else constants.constant(item)
+            for item in values
+        ]
+    )
+
+
+class _Readers(dict[str, Callable[[Node], Any]]):
+    """All readers by the class of node; attributes of operators share one."""
+
+    def get(self, kind: str, default: Any = None) -> Any:
+        """The reader of a class of nodes."""
+        return super().get(kind) or constants.attrs_reader(kind) or default
+
+
+_READERS = _Readers(
+    types.READERS | scalars.READERS | constants.READERS | places.READERS | expressions.READERS | statements.READERS
+    | {"ir.IRModule": _ir_module}
+)  # fmt: skip

@@ -1,0 +1,226 @@
+"""Types and variables of TVM's JSON. What TVM calls types is StructInfo here; a buffer's type makes the buffer."""
+
+from __future__ import annotations
+
+import keyword
+from dataclasses import dataclass
+from typing import Any
+
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.dtype import HANDLE, DType, dtype, element_type
+from relax_explorer.core.ir.tensor_place import Sharding, VDevice
+from relax_explorer.core.syntax.tvm_json.graph import Damaged
+from relax_explorer.core.syntax.tvm_json.nodes import Node
+from relax_explorer.core.tir.buffer import Buffer
+from relax_explorer.core.tir.prim_expr import PointerType
+
+_BY_ARGUMENTS = "tvm.relax.type.infer_by_ty_args"
+"""What derives the result of a packed function from the StructInfo arguments of its call: the usual rule, which a text omits."""
+
+
+@dataclass(frozen=True, slots=True)
+class BufferType:
+    """What a variable of this type is: a buffer without its name."""
+
+    dtype: DType
+    scope: str
+    shape: tuple[p.PrimExpr, ...]
+    strides: tuple[p.PrimExpr, ...]
+    elem_offset: p.PrimExpr | None
+    align: int | None
+    offset_factor: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class NamedFunction:
+    """A function of TVM's runtime, by its name."""
+
+    name: str
+
+
+def _prim_type(node: Node) -> s.StructInfo:
+    element = element_type(node.plain("dtype", str))
+    return s.VOID if element is None else s.PrimStructInfo(element)
+
+
+def _pointer(node: Node) -> PointerType:
+    pointee = node.value("element_type")
+    element = pointee.dtype if isinstance(pointee, s.PrimStructInfo) else HANDLE
+    return PointerType(element, node.of("storage_scope", str) or "global")
+
+
+def _shape(node: Node) -> s.StructInfo:
+    values = None if node.value("values") is None else tuple([p.as_dim(dim) for dim in node.prims("values")])
+    return s.ShapeStructInfo(values, node.plain("ndim", int))
+
+
+def _tensor(node: Node) -> s.StructInfo:
+    shape = node.value("shape")
+    if isinstance(shape, e.ShapeExpr):
+        shape = shape.values
+    elif shape is not None and not isinstance(shape, e.Var):
+        raise node.wrong("shape", "a shape", shape)
+    element = None if node.value("dtype") is None else node.value("dtype")
+    known = element.dtype if isinstance(element, s.PrimStructInfo) else None
+    device = None if node.value("vdevice") is None else VDevice.read(_place(node, "vdevice"))
+    return s.TensorStructInfo(shape, known, node.plain("ndim", int), device)
+
+
+def _place(node: Node, name: str) -> str:
+    """The name of a device or mesh of the module."""
+    number = node.operand(name)
+    found = node.decoded.devices.get(number)
+    if found is None:
+        raise Damaged(f"{node.decoded.graph.described(number)} is not among the module's global infos")
+    return found
+
+
+def _distributed(node: Node) -> s.StructInfo:
+    tensor = node.of("tensor_ty", s.TensorStructInfo)
+    place = Sharding(_place(node, "device_mesh"), node.of("placement", str))
+    return s.TensorStructInfo(tensor.shape, tensor.dtype, tensor.ndim, place)
+
+
+def _placement(node: Node) -> str:
+    return ", ".join(node.several("dim_specs", str))
+
+
+def _placement_spec(node: Node) -> str:
+    return f"S[{node.plain('axis', int)}]" if node.plain("kind", int) == 0 else "R"
+
+
+def _tuple(node: Node) -> s.StructInfo:
+    return s.TupleStructInfo(node.several("fields", s.StructInfo))
+
+
+def _function(node: Node) -> s.StructInfo:
+    derive = node.optional("derive_func", NamedFunction)
+    params = None if node.value("params") is None else node.several("params", s.StructInfo)
+    return s.FuncStructInfo(
+        params,
+        node.of("ret", s.StructInfo),
+        node.plain("purity", bool),
+        None if derive is None or derive.name == _BY_ARGUMENTS else derive.name,
+    )
+
+
+def _old_function(node: Node) -> s.StructInfo:
+    return s.FuncStructInfo(node.several("arg_types", s.StructInfo), node.of("ret_type", s.StructInfo), True)
+
+
+def _buffer_type(node: Node) -> BufferType:
+    offset, shape = node.prim("elem_offset"), node.prims("shape")
+    align, factor = node.plain("data_alignment", int), node.plain("offset_factor", int)
+    is_start = (
+        isinstance(offset, p.IntImm)
+        and offset.value == 0
+        and not (shape and offset.dtype.bits < shape[0].dtype.bits)
+    )
+    scope = node.of("storage_scope", str)
+    return BufferType(
+        node.dtype("dtype"), "" if scope == "global" else scope, shape, node.prims("strides"),
+        None if is_start else offset, None if align == 64 else align, None if factor in (0, 1) else factor,
+    )  # fmt: skip
+
+
+def _var(node: Node) -> Any:
+    """A variable: of Relax, of scalar expressions, or a buffer, by its type."""
+    name, info = node.name("name"), node.value("ty")
+    if isinstance(info, BufferType):
+        pointer = node.decoded.pointers.get(node.number)
+        data = None if pointer is None else node.decoded.scalar(node.decoded.values[pointer])
+        notes = node.decoded.notes.get(node.number)
+        others = (
+            ()
+            if notes is None or not node.decoded.values[notes]
+            else (("annotations", written(node.decoded.values[notes])),)
+        )
+        return Buffer(
+            name, info.shape, info.dtype, info.scope, data, info.strides or None, info.elem_offset, info.align,
+            info.offset_factor, others,
+        )  # fmt: skip
+    if isinstance(info, PointerType):
+        return p.PrimVar(name, HANDLE, "" if info.element is HANDLE else str(info))
+    if isinstance(info, s.PrimStructInfo) and node.kind == "ir.Var" and node.number not in node.decoded.bound:
+        scalar = p.PrimVar(name, info.dtype)
+        return (
+            e.Var(name, s.PrimStructInfo(info.dtype, scalar))
+            if node.number in node.decoded.params
+            else scalar
+        )
+    if info is not None and not isinstance(info, s.StructInfo):
+        raise node.wrong("ty", "a type", info)
+    known = None if node.number in node.decoded.unannotated else info
+    return (e.DataflowVar if node.kind == "relax.expr.DataflowVar" else e.Var)(name, known)
+
+
+def written(value: Any) -> str:
+    """A constant as Python writes it."""
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(written, value))}]"
+    if isinstance(value, dict):
+        entries = sorted(value.items(), key=lambda entry: str(entry[0]))
+        return "{" + ", ".join([f"{key!r}: {written(item)}" for key, item in entries]) + "}"
+    if isinstance(value, p.PrimExpr):
+        return (
+            str(value.value)
+            if isinstance(value, p.IntImm)
+            else f"T.{value}"
+            if isinstance(value, p.FloatImm)
+            else str(value)
+        )
+    return repr(value)
+
+
+def _global_var(node: Node) -> e.GlobalVar:
+    name = node.name("name_hint")
+    if keyword.iskeyword(name):
+        raise Damaged(f"{node.decoded.graph.described(node.number)} has the name {name!r}, a keyword of Python")
+    return e.GlobalVar(name)
+
+
+def _layout(node: Node) -> None:
+    """A layout says nothing beyond the shape if it has no replicas, no offset, and names no axis of a device."""
+    if (
+        node.value("replica")
+        or node.value("offset")
+        or any(axis != "m" for axis in node.several("shard", str))
+    ):
+        raise Damaged(
+            f"{node.decoded.graph.described(node.number)} is a layout for one device, which this reader does not know"
+        )
+
+
+def _text(node: Node) -> str:
+    return node.text()
+
+
+READERS = {
+    "ir.PrimType": _prim_type,
+    "ir.PointerType": _pointer,
+    "ir.TupleType": _tuple,
+    "ir.FuncType": _old_function,
+    "ir.StringType": lambda node: s.OBJECT,
+    "ir.OpaqueType": lambda node: s.OBJECT,
+    "relax.AnyType": lambda node: s.OBJECT,
+    "relax.ShapeType": _shape,
+    "relax.TensorType": _tensor,
+    "relax.DTensorType": _distributed,
+    "relax.FuncType": _function,
+    "relax.PackedFuncType": lambda node: s.FuncStructInfo(None, s.OBJECT, False),
+    "relax.distributed.Placement": _placement,
+    "relax.distributed.PlacementSpec": _placement_spec,
+    "relax.distributed.Sharding": _placement_spec,
+    "tirx.BufferType": _buffer_type,
+    "tirx.BufferRegionType": lambda node: None,
+    "tirx.TileLayout": _layout,
+    "tirx.Iter": lambda node: node.of("axis", str),
+    "tirx.Axis": _text,
+    "ir.Var": _var,
+    "relax.expr.DataflowVar": _var,
+    "ir.GlobalVar": _global_var,
+    "ir.EnvFunc": lambda node: NamedFunction(_text(node)),
+    "DataType": lambda node: dtype(_text(node)),
+}  # fmt: skip
