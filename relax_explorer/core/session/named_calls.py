@@ -10,8 +10,9 @@ Each line calls a function of the module, or a packed function by its dotted nam
 from __future__ import annotations
 
 import ast
+import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -32,11 +33,12 @@ from relax_explorer.core.exec.values import Shape, Value, as_argument, describe
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.program.module import IRModule
-from relax_explorer.core.session.arrays import read_arrays
+from relax_explorer.core.session.call_inputs import is_file
+from relax_explorer.core.session.field_names import FieldNames, field_names
+from relax_explorer.core.session.inputs import named_source
 from relax_explorer.core.session.made import Maker
 from relax_explorer.core.syntax.parser import parse
 
-_FILES = (".npz", ".npy")
 _DOTTED = re.compile(r"[A-Za-z_][\w.]*")
 
 
@@ -52,14 +54,23 @@ class NamedCall:
 
 @dataclass(slots=True)
 class Calls:
-    """Runs calls of one module. `results` are the named ones so far; `most` limits the bytes of each file or made value."""
+    """Runs calls of one module. `results` are the named ones so far; `most` limits the bytes of each file or made value.
+
+    Files are looked for in `folder` first. `names` are those that a build tells, for the fields of tuple parameters of each
+    function; without them, those that the module tells. `remarks` tell how
+    entries of files were found, each once; their reader takes them.
+    """
 
     module: IRModule
     most: int
     cache: Path | None = None
     private: bool = False
     engine: str = FUSED
+    folder: str = ""
+    names: Mapping[str, FieldNames] = field(default_factory=dict)
     results: dict[str, Value] = field(default_factory=dict)
+    remarks: list[str] = field(default_factory=list)
+    _said: set[str] = field(default_factory=set)
 
     def find(self, name: str) -> Value:
         """The result called `name`; None if there is none."""
@@ -89,7 +100,7 @@ class Calls:
             if "." in call.function:
                 return [self._value(call, arg, None, 0) for arg in call.args]
             fn = entry(self.module, call.function, len(call.args), self.private)
-            return [self._value(call, arg, fn.params[n], n) for n, arg in enumerate(call.args)]
+            return [self._value(call, arg, fn, n) for n, arg in enumerate(call.args)]
 
     def _machine(self, call: NamedCall, values: list[Value], interrupt: Interrupt) -> Machine:
         if "." in call.function:
@@ -104,13 +115,13 @@ class Calls:
             engine=self.engine,
         )
 
-    def _value(self, call: NamedCall, node: ast.expr, param: e.Var | None, number: int) -> Value:
-        """The value of an argument."""
-        info = param.struct_info if param is not None else None
+    def _value(self, call: NamedCall, node: ast.expr, fn: e.Function | None, number: int) -> Value:
+        """The value of an argument of a function of the module, or of a packed one."""
+        info = fn.params[number].struct_info if fn is not None else None
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            if param is None:
+            if fn is None:
                 raise _refused(call, "a source of values needs a parameter of a function of the module")
-            return self._made(node.value, param, number)
+            return self._made(node.value, call, fn, number)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "shape":
             return Shape(_length(call, self._element(arg)) for arg in node.args)
         if isinstance(node, ast.List):
@@ -125,15 +136,23 @@ class Calls:
             return [self._element(part) for part in node.elts]
         return expression(ast.unparse(node)).value(self)
 
-    def _made(self, source: str, param: e.Var, number: int) -> Value:
+    def _made(self, source: str, call: NamedCall, fn: e.Function, number: int) -> Value:
         """The value of a source: a file, or what a maker fills."""
-        info = param.struct_info or s.OBJECT
-        if not source.endswith(_FILES):
+        param, path = fn.params[number], self._path(source)
+        if not is_file(path):
             return Maker({}, self.most, "write the elements, [[1, 2], [3, 4]], or give a .npy file").make(
-                info, source, param, number
+                param.struct_info or s.OBJECT, source, param, number
             )
-        arrays = tuple(read_arrays(source, self.most).values())
-        return arrays if isinstance(info, s.TupleStructInfo) else arrays[0] if len(arrays) == 1 else arrays
+        names = self.names.get(call.function) or field_names(fn, self.module)
+        value, remarks = named_source(fn, number, path, self.most, names)
+        self.remarks += [remark for remark in remarks if remark not in self._said]
+        self._said.update(remarks)
+        return value
+
+    def _path(self, source: str) -> str:
+        """The path of a source in the folder of the calls, if it is there; else as it is, from the current folder."""
+        beside = os.path.join(self.folder, source)
+        return beside if is_file(beside) and os.path.exists(beside) else source
 
 
 @contextmanager

@@ -28,7 +28,7 @@ from relax_explorer.core.ir.interned import PerNode
 from relax_explorer.core.ir.walk import operands, sequences
 from relax_explorer.core.ops import find
 from relax_explorer.core.program.module import IRModule
-from relax_explorer.core.session.arrays import INPUT_LIMIT
+from relax_explorer.core.session.weight_entries import INPUT_LIMIT
 from relax_explorer.core.tir.buffer import Buffer
 from relax_explorer.core.tir.stmt import AllocBuffer, BufferStore, PrimFunc, SBlock
 from relax_explorer.core.tir.traverse import statements

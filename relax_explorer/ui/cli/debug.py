@@ -13,7 +13,7 @@ from relax_explorer.core.session.debug_session import Answer, DebugSession, open
 from relax_explorer.ui.cli import output
 from relax_explorer.ui.cli.calling import last_call
 from relax_explorer.ui.cli.interruptible import PATIENCE, interruptible
-from relax_explorer.ui.cli.opening import session_to_run
+from relax_explorer.ui.cli.opening import session_to_run, told_names
 from relax_explorer.ui.cli.packed_files import register_files
 from relax_explorer.ui.cli.progress import compiling
 from relax_explorer.ui.cli.prompt import Console, commands_of, printer
@@ -42,7 +42,8 @@ def debug(
         name, args = last_call(session, calls, private, most_bytes(max_input))
     else:
         name = func or last.entry
-        args = run_inputs(relax_function(last.module, name), input_, shape, max_input)
+        fn = relax_function(last.module, name)
+        args = run_inputs(fn, input_, shape, max_input, told_names(session, name))
     most = budget << 20 or None
     debugger = interruptible(
         lambda interrupt: Debugger(last.module, name, args, session.cache, interrupt, private, most)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import click
 
 from relax_explorer.core.diagnostics import Failure, ParseError
+from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.dumps import Stage, stage_called
+from relax_explorer.core.session.field_names import FieldNames, told_by
 from relax_explorer.core.session.folders import nested
 from relax_explorer.core.session.recorded import RecordedSession, recorded
 from relax_explorer.core.session.session import Session
@@ -48,6 +52,30 @@ def session_to_run(
     if errors:
         raise Failure(*errors)
     return session
+
+
+def told_names(session: Session, function: str) -> FieldNames:
+    """The names for the fields of tuple parameters, as the last stage of a session tells them, or an earlier one of its build."""
+    return told_by(_modules(session), function)
+
+
+def _modules(session: Session) -> Iterator[IRModule]:
+    for item in reversed(session.stages):
+        yield item.module
+    path, last = session.filename, session.stages[0].label
+    if Path(path).exists():  # only asked if the stages above tell too little
+        earlier = [stage for stage in recorded(path) if stage.number < last]
+        yield from modules_before(None, earlier)
+
+
+def modules_before(stage: Stage | None, earlier: Sequence[Stage]) -> Iterator[IRModule]:
+    """The module of a stage, then those of earlier stages that can be read, the nearest first."""
+    if stage is not None:
+        yield stage.module
+    for item in reversed(earlier):
+        if stage is None or item.number < stage.number:
+            with suppress(ParseError):
+                yield item.module
 
 
 def _with_constants(stage: Stage, source: str | None) -> Stage:

@@ -17,16 +17,17 @@ from relax_explorer.core.exec.values import to_python
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.notations import is_contract
 from relax_explorer.core.program.module import IRModule
-from relax_explorer.core.session.inputs import from_npz, made_inputs
+from relax_explorer.core.session.field_names import FieldNames
+from relax_explorer.core.session.inputs import file_remarks, from_file, made_inputs
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.tir.stmt import PrimFunc
 from relax_explorer.ui.cli import output
 from relax_explorer.ui.cli.calling import run_calls
 from relax_explorer.ui.cli.contract_runs import run_contracts
 from relax_explorer.ui.cli.expected import compare
-from relax_explorer.ui.cli.input_options import lengths_given, sources_by_name
+from relax_explorer.ui.cli.input_options import inputs_given
 from relax_explorer.ui.cli.interruptible import interruptible
-from relax_explorer.ui.cli.opening import session_to_run
+from relax_explorer.ui.cli.opening import session_to_run, told_names
 from relax_explorer.ui.cli.packed_files import register_files
 from relax_explorer.ui.cli.progress import compiling
 from relax_explorer.ui.cli.run_problems import of_the_run
@@ -58,7 +59,7 @@ def run(
     name = func or session.stages[-1].entry
     fn = relax_function(session.stages[-1].module, name)
     output.report(of_the_run(session.stages[0], {name}))
-    args = run_inputs(fn, input_, shape, max_input)
+    args = run_inputs(fn, input_, shape, max_input, told_names(session, name))
     if asked.steps:
         walked = interruptible(
             lambda interrupt: walk(_debugger(session, name, args, interrupt, private, engine), asked)
@@ -152,15 +153,23 @@ def _ended(
 
 
 def run_inputs(
-    fn: e.Function, sources: tuple[str, ...], shape: tuple[str, ...], gigabytes: float
+    fn: e.Function,
+    sources: tuple[str, ...],
+    shape: tuple[str, ...],
+    gigabytes: float,
+    names: FieldNames | None = None,
 ) -> list[Any]:
-    """The inputs of the options `--input` and `--shape`. Made-up ones are noted on standard error."""
+    """The inputs of the options `--input` and `--shape`. Made-up ones and translated names are noted on standard error.
+
+    `names` are those that a build tells for the fields of tuple parameters.
+    """
     most = most_bytes(gigabytes)
-    if len(sources) == 1 and "=" not in sources[0] and sources[0].endswith(".npz"):
-        if shape:
-            raise click.UsageError("--shape has no effect with an .npz: its arrays have fixed lengths")
-        return from_npz(fn, sources[0], most)
-    values, made_up = made_inputs(fn, sources_by_name(sources), lengths_given(shape), most=most)
+    call = inputs_given(sources, shape)
+    for remark in file_remarks(fn, call, names):
+        output.say(remark, err=True)
+    if call.whole:
+        return from_file(fn, call.whole, most, names)
+    values, made_up = made_inputs(fn, call.sources, call.shape, most=most, names=names)
     if made_up:
         output.say(f"made up: {made_up}; --shape and --input choose others", err=True)
     return values

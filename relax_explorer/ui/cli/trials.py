@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import multiprocessing
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor
 
 import click
@@ -14,11 +14,14 @@ from relax_explorer.core.codes import passes as pass_codes
 from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.session.difference import Tolerance
 from relax_explorer.core.session.dumps import Build, Stage, built, dumped, stage_called
+from relax_explorer.core.session.field_names import told_by
+from relax_explorer.core.session.inputs import file_remarks
 from relax_explorer.core.session.samples import Sample, function_of, samples_of
 from relax_explorer.core.session.session import Session
 from relax_explorer.ui import directories
 from relax_explorer.ui.cli import output
-from relax_explorer.ui.cli.input_options import lengths_given, sources_by_name
+from relax_explorer.ui.cli.input_options import inputs_given
+from relax_explorer.ui.cli.opening import modules_before
 from relax_explorer.ui.cli.packed_files import register_files
 from relax_explorer.ui.cli.run import most_bytes
 from relax_explorer.ui.pass_files import with_files
@@ -79,16 +82,19 @@ def samples(
     shape: tuple[str, ...],
     count: int | None,
     gigabytes: float,
+    earlier: Sequence[Stage] = (),
 ) -> tuple[Sample, ...]:
-    """The samples that the options choose."""
+    """The samples that the options choose. Stages before this one may tell names that it has lost."""
     most = most_bytes(gigabytes)
     if count is not None and not 1 <= count <= _MOST_SAMPLES:
         raise click.UsageError(f"--samples takes a number from 1 to {_MOST_SAMPLES}")
-    if len(sources) == 1 and "=" not in sources[0] and sources[0].endswith(".npz"):
-        if shape or count is not None:
-            raise click.UsageError("--shape and --samples have no effect with an .npz: its arrays are fixed")
-        return (Sample(file=sources[0], most=most),)
-    return samples_of(stage.module, function, count, sources_by_name(sources), lengths_given(shape), most)
+    call = inputs_given(sources, shape)
+    if call.whole and count is not None:
+        raise click.UsageError("--samples has no effect with a file of all inputs: its arrays are fixed")
+    names = told_by(modules_before(stage, earlier), function)
+    for remark in file_remarks(function_of(stage.module, function), call, names):
+        output.say(remark, err=True)
+    return samples_of(stage.module, function, count, call.sources, call.shape, most, names)
 
 
 def tolerance(rtol: float | None, atol: float | None) -> Tolerance:
