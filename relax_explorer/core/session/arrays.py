@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import IO, Any
 
@@ -27,6 +27,8 @@ _HEADERS = {
     (1, 0): np.lib.format.read_array_header_1_0,
     (2, 0): np.lib.format.read_array_header_2_0,
 }
+_LARGE = 1 << 30
+_MOST_GROWTH = 500  # of a large entry; deflate makes zeros a thousand times smaller
 MAGIC = b"\x93NUMPY"
 
 
@@ -41,14 +43,14 @@ class ArrayFile(Weights):
 
     def entry(self, name: str) -> Entry:
         """What the header tells."""
-        with reading(self.path):
+        with _unpacking(self.path):
             self._file.seek(0)
             return _header(self._file, name, self.path, os.fstat(self._file.fileno()).st_size)
 
     def read(self, name: str) -> Any:
         """The array."""
         self.entry(name)
-        with reading(self.path):
+        with _unpacking(self.path):
             self._file.seek(0)
             return _array(self._file)
 
@@ -94,8 +96,13 @@ class ArchiveFile(Weights):
 
     def read(self, name: str) -> Any:
         """The array of an entry."""
-        self.entry(name)
-        with _unpacking(self.path), self._archive.open(self._places[name]) as file:
+        place, entry = self._places[name], self.entry(name)
+        if entry.nbytes > _LARGE and entry.nbytes > _MOST_GROWTH * place.compress_size:
+            raise damaged(
+                f"{name} in {self.path} would grow from {place.compress_size:,} to {entry.nbytes:,} bytes: "
+                "save it without compression if this is meant"
+            )
+        with _unpacking(self.path), self._archive.open(place) as file:
             return _array(file)
 
     def close(self) -> None:
@@ -111,18 +118,20 @@ def _unpacking(path: str) -> Iterator[None]:
             yield
     except Failure:
         raise
-    except Exception as error:  # noqa: BLE001  # zipfile and zlib raise a dozen exception types for a damaged archive
-        raise damaged(f"{path} is damaged or not an .npz file: {type(error).__name__}") from None
+    except Exception as error:  # noqa: BLE001  # zipfile, zlib and numpy raise a dozen exception types for damage
+        raise damaged(f"{path} is damaged, or no file of arrays: {type(error).__name__}") from None
 
 
-def read_arrays(path: str, most: int = INPUT_LIMIT) -> dict[str, Any]:
+def read_arrays(
+    path: str, most: int = INPUT_LIMIT, wanted: Callable[[str], object] = lambda name: True
+) -> dict[str, Any]:
     """The arrays of a .npz file by name, or the array of a .npy file under "". Raises Failure for an unreadable file.
 
-    `most` limits their total size in bytes.
+    `most` limits their total size in bytes. Only entries with a `wanted` name are read.
     """
     with numpy_file(path) as file:
         arrays: dict[str, Any] = {}
-        for name in file.names:
+        for name in filter(wanted, file.names):
             needed = file.entry(name).nbytes
             if needed > most:
                 raise too_much(f"{name} in {path}" if name else path, needed, most)

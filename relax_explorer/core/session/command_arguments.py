@@ -62,9 +62,13 @@ PROFILE_OR_AUTO = Argument(
 )
 SHAPE = Argument("--shape", "the value of a shape variable, n=3", "pair", metavar="n=3")
 
+INPUT_HELP = (
+    "a parameter's value: x=zeros, ones, arange, randn:SEED, a number or a file; or one file for all. Files are .npy, .npz, "
+    ".safetensors and folders of MLC weights; their entries go to parameters and fields of tuples by name"
+)
 RUN_INPUT = Argument(
     "--input",
-    "a parameter's value: x=file.npy, x=zeros, ones, arange, randn:SEED or a number; or one .npz",
+    INPUT_HELP,
     "many",
     metavar="x=SOURCE",
 )
@@ -86,7 +90,7 @@ SCRIPT = Argument(
 SAMPLING = (
     Argument(
         "--input",
-        "a parameter's value: x=file.npy, x=zeros, ones, arange, randn:SEED or a number; or one .npz",
+        INPUT_HELP,
         "many",
         metavar="x=SOURCE",
     ),

@@ -200,13 +200,17 @@ def _read(naming: Naming, file: Weights, most: int) -> dict[int, Any]:
         if needed > most:
             raise too_much(f"{name or naming.slots[n]} in {file.path}", needed, most)
         most -= needed
-    return _placed(naming, [_of(file.read(naming.entries[n]), slot.info) for n, slot in enumerate(naming.slots)])
+    return _placed(
+        naming, [_of(file.read(naming.entries[n]), slot.info) for n, slot in enumerate(naming.slots)]
+    )
 
 
 def _outlines(naming: Naming, file: Weights, most: int) -> dict[int, Any]:
     """Values of the shapes that the headers of a file tell, by the number of the parameter."""
     entries = [file.entry(naming.entries[n]) for n in range(len(naming.slots))]
-    return _placed(naming, [outline(entry, slot.info) for entry, slot in zip(entries, naming.slots, strict=True)])
+    return _placed(
+        naming, [outline(entry, slot.info) for entry, slot in zip(entries, naming.slots, strict=True)]
+    )
 
 
 def _placed(naming: Naming, values: Sequence[Any]) -> dict[int, Any]:

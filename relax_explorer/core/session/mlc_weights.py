@@ -72,6 +72,9 @@ class MlcFolder(Weights):
         array = data.view(_BFLOAT16 if record.is_narrowed else record.entry.dtype)
         return array.reshape(record.entry.shape).astype(record.entry.dtype, copy=False)
 
+    def close(self) -> None:
+        """Nothing is open between two reads."""
+
     def _add(self, shard: object) -> None:
         """The records of one shard."""
         if not isinstance(shard, dict):
@@ -123,9 +126,13 @@ def _record(item: object, shard: str, index: str) -> _Record:
     is_narrowed = form == _NARROWED and word == "float32"
     dtype = _numpy_dtype(word)
     if dtype is None:
-        return _Record(Entry(name, shape, refusal=f"its dtype {word} can't be decoded"), shard, start, nbytes, False)
+        return _Record(
+            Entry(name, shape, refusal=f"its dtype {word} can't be decoded"), shard, start, nbytes, False
+        )
     if form not in ("raw", "raw-shard", _NARROWED):
-        return _Record(Entry(name, shape, refusal=f"its format {form} can't be decoded"), shard, start, nbytes, False)
+        return _Record(
+            Entry(name, shape, refusal=f"its format {form} can't be decoded"), shard, start, nbytes, False
+        )
     needed = math.prod(shape) * (2 if is_narrowed else dtype.itemsize)
     if needed != nbytes:
         raise damaged(f"{what}: {shape} of {word} takes {needed} bytes, it has {nbytes}")

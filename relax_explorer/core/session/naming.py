@@ -140,7 +140,9 @@ def _without_digits(name: str, count: int) -> str:
 def _unnamed(naming: Naming, missing: list[int], rest: list[str], file: Weights) -> list[str]:
     """Give the other entries to slots by number, or in order to those that nothing names. Returns what is left."""
     numbered = _numbers(rest)
-    groups = [slot.number if slot.path else -1 for slot in naming.slots]  # the fields of a tuple, and the parameters
+    groups = [
+        slot.number if slot.path else -1 for slot in naming.slots
+    ]  # the fields of a tuple, and the parameters
     are_whole = not {groups[n] for n in missing} & {groups[n] for n in naming.entries}
     if len(rest) == len(missing) and are_whole and numbered is not None:
         naming.entries.update(zip(missing, [numbered[n] for n in range(len(missing))], strict=True))
@@ -151,7 +153,11 @@ def _unnamed(naming: Naming, missing: list[int], rest: list[str], file: Weights)
     if len(rest) > len(nameless):
         return rest
     naming.entries.update(zip(nameless, rest, strict=True))
-    where = "in the order of the index" if file.is_ordered else "in the order of the file: nothing tells their names"
+    where = (
+        "in the order of the index"
+        if file.is_ordered
+        else "in the order of the file: nothing tells their names"
+    )
     params = cut(list(dict.fromkeys(naming.slots[n].param.name for n in nameless)))
     naming.remarks.append(f"fields of {params} {where}: {cut(rest, _SHOWN)} ({len(rest)} of {len(rest)})")
     return []
@@ -236,7 +242,7 @@ def _refused(
     ]
     notes = [
         f"{word}: {item}"
-        for word, items in (("missing", absent), ("does not fit", wrong), ("unused", unused))
+        for word, items in (("missing", absent), ("does not fit", wrong))
         if len(items) > _SHOWN
         for item in items[:_MOST_NOTES]
     ]
@@ -254,4 +260,3 @@ def _near(name: str, spare: Sequence[str]) -> str:
     forms = {one_name(item): item for item in spare[:_MOST_COMPARED]}
     near = get_close_matches(one_name(name), forms, 1)
     return f"{name}, nearest: {forms[near[0]]}" if near else name
-

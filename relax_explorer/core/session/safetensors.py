@@ -104,6 +104,8 @@ def _entry(name: str, item: object, what: str, size: int) -> tuple[Entry, int, i
     if dtype is None:
         return Entry(name, shape, refusal=f"its dtype {word} can't be decoded"), start, end
     if math.prod(shape) * dtype.itemsize != end - start:
-        text = f"{what}: {shape} of {word} takes {math.prod(shape) * dtype.itemsize} bytes, it has {end - start}"
+        text = (
+            f"{what}: {shape} of {word} takes {math.prod(shape) * dtype.itemsize} bytes, it has {end - start}"
+        )
         raise damaged(text)
     return Entry(name, shape, dtype), start, end

@@ -12,10 +12,10 @@ from relax_explorer.core.codes import runtime as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.program.module import IRModule
-from relax_explorer.core.session.weight_entries import INPUT_LIMIT
 from relax_explorer.core.session.call_inputs import CallInputs
 from relax_explorer.core.session.field_names import FieldNames
 from relax_explorer.core.session.inputs import free_lengths, from_file, made_inputs
+from relax_explorer.core.session.weight_entries import INPUT_LIMIT
 
 _PRIMES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29)
 _LENGTHS = (1, 2, 3, 4, 5, 7, 8, 11, 13, 16, 17)

@@ -65,6 +65,7 @@ class Weights(ABC):
     def read(self, name: str) -> Any:
         """The array of an entry. Raises Failure."""
 
+    @abstractmethod
     def close(self) -> None:
         """Close the file. Reading ends here."""
 

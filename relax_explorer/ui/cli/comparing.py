@@ -208,7 +208,7 @@ def bisect(
 
 def _reference(path: str) -> tuple[tuple[str, Any], ...]:
     """The recorded results of a file, in order."""
-    found = {key: value for key, value in read_arrays(path).items() if _RESULT.fullmatch(key)}
+    found = read_arrays(path, wanted=_RESULT.fullmatch)
     if sorted(found) != sorted(f"out{n}" for n in range(len(found))) or not found:
         raise click.UsageError(f"{path} has no results out0, out1, …")
     return tuple([(f"out{n}", found[f"out{n}"]) for n in range(len(found))])

@@ -15,7 +15,9 @@ def inputs_given(sources: tuple[str, ...], shape: tuple[str, ...], function: str
     """What both options say of a call."""
     call = CallInputs(function, sources_by_name(sources), lengths_given(shape))
     if call.whole and shape:
-        raise click.UsageError("--shape has no effect with a file of all inputs: its arrays have fixed lengths")
+        raise click.UsageError(
+            "--shape has no effect with a file of all inputs: its arrays have fixed lengths"
+        )
     return call
 
 

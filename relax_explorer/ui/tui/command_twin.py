@@ -45,7 +45,6 @@ def called(app: Controls, name: str, **values: object) -> str:
 
 def inputs(call: CallInputs) -> dict[str, object]:
     """The values of `--input` and `--shape`."""
-    whole = call.sources.get("0", "") if len(call.sources) == 1 else ""
     return {"input_": call.whole or call.sources or None, "shape": call.shape or None}
 
 
