@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from relax_explorer.core.exec.values import Shape, as_argument, bytes_of
+from relax_explorer.core.exec.values import Shape, Value, as_argument, bytes_of
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
@@ -171,7 +171,7 @@ def file_remarks(fn: e.Function, call: CallInputs, names: FieldNames | None = No
 
 def named_source(
     fn: e.Function, number: int, source: str, most: int, names: FieldNames
-) -> tuple[Any, list[str]]:
+) -> tuple[Value, list[str]]:
     """The value of one parameter from a file, and the remarks on how its entries were found. Raises Failure."""
     with open_weights(source) as file:
         naming = _named(fn, number, file, names)
@@ -180,7 +180,7 @@ def named_source(
 
 def _from_source(
     fn: e.Function, number: int, source: str, most: int, names: FieldNames, read: _Reader
-) -> Any:
+) -> Value:
     with open_weights(source) as file:
         return read(_named(fn, number, file, names), file, most).get(number, ())
 
@@ -222,14 +222,14 @@ def _placed(naming: Naming, values: Sequence[Any]) -> dict[int, Any]:
     return {n: _built(params[n].struct_info or s.OBJECT, found) for n, found in parts.items()}
 
 
-def _built(info: s.StructInfo, parts: Mapping[Path, Any], path: Path = ()) -> Any:
+def _built(info: s.StructInfo, parts: Mapping[Path, Any], path: Path = ()) -> Value:
     """The value of nested tuples from its parts."""
     if not isinstance(info, s.TupleStructInfo):
         return parts[path]
     return tuple([_built(field, parts, (*path, number)) for number, field in enumerate(info.fields)])
 
 
-def _of(array: Any, info: s.StructInfo) -> Any:
+def _of(array: Value, info: s.StructInfo) -> Value:
     """An array from a file as a value of this StructInfo: files store shapes and scalars, and bytes of other dtypes."""
     if isinstance(info, s.ShapeStructInfo) and array.ndim == 1 and array.dtype.kind in "iu":
         return Shape(map(int, array))

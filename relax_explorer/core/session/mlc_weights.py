@@ -12,6 +12,7 @@ import ml_dtypes
 import numpy as np
 
 from relax_explorer.core.ir.dtype import dtype as dtype_called
+from relax_explorer.core.exec.values import Value
 from relax_explorer.core.session.weight_entries import (
     MOST_ENTRIES,
     MOST_HEADER,
@@ -64,7 +65,7 @@ class MlcFolder(Weights):
         """What the index tells of an entry."""
         return self._records[name].entry
 
-    def read(self, name: str) -> Any:
+    def read(self, name: str) -> Value:
         """The array of an entry."""
         record = self._records[name]
         with reading(record.shard), opened(record.shard) as file:
@@ -139,7 +140,7 @@ def _record(item: object, shard: str, index: str) -> _Record:
     return _Record(Entry(name, shape, dtype), shard, start, nbytes, is_narrowed)
 
 
-def _numpy_dtype(word: str) -> Any:
+def _numpy_dtype(word: str) -> Value:
     """The dtype of numpy for one of TVM; None if elements of it share bytes, or nobody knows it."""
     try:
         found = dtype_called(word)

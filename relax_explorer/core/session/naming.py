@@ -18,7 +18,7 @@ import numpy as np
 from relax_explorer.core.codes import runtime as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure, Label
 from relax_explorer.core.exec.match import Mismatch, match
-from relax_explorer.core.exec.values import UNKNOWN, Shape
+from relax_explorer.core.exec.values import UNKNOWN, Shape, Value
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
@@ -208,7 +208,7 @@ def _misshapen(naming: Naming, file: Weights) -> dict[int, str]:
     return found
 
 
-def outline(entry: Entry, info: s.StructInfo) -> Any:
+def outline(entry: Entry, info: s.StructInfo) -> Value:
     """A value of the shape and dtype of an entry, without its data. Raises ValueError for a shape that numpy has not."""
     if isinstance(info, s.ShapeStructInfo) and len(entry.shape) == 1 and entry.dtype.kind in "iu":
         return Shape([0] * entry.shape[0]) if info.values is None else UNKNOWN

@@ -9,6 +9,7 @@ from typing import IO, Any
 import ml_dtypes
 import numpy as np
 
+from relax_explorer.core.exec.values import Value
 from relax_explorer.core.session.weight_entries import (
     MOST_ENTRIES,
     MOST_HEADER,
@@ -54,7 +55,7 @@ class SafetensorsFile(Weights):
         """What the header tells of an entry."""
         return self._entries[name]
 
-    def read(self, name: str) -> Any:
+    def read(self, name: str) -> Value:
         """The array of an entry."""
         entry = self._entries[name]
         with reading(self.path):

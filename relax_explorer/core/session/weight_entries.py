@@ -22,7 +22,7 @@ import numpy as np
 
 from relax_explorer.core.codes import runtime as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure
-from relax_explorer.core.exec.values import MOST_AXES
+from relax_explorer.core.exec.values import MOST_AXES, Value
 
 INPUT_LIMIT = 4 << 30
 """Default limit for the total size of the inputs of a run, in bytes."""
@@ -62,7 +62,7 @@ class Weights(ABC):
         """What the headers tell of an entry. Raises Failure for a damaged header."""
 
     @abstractmethod
-    def read(self, name: str) -> Any:
+    def read(self, name: str) -> Value:
         """The array of an entry. Raises Failure."""
 
     @abstractmethod
@@ -161,7 +161,7 @@ def check_places(places: list[tuple[int, int, str]], what: str, gapless: bool = 
         end, before = max(end, stop), name
 
 
-def bytes_at(file: IO[bytes], start: int, count: int, what: str) -> Any:
+def bytes_at(file: IO[bytes], start: int, count: int, what: str) -> Value:
     """`count` bytes of a file as an array. Raises Failure if the file is shorter."""
     file.seek(start)
     data = np.fromfile(file, np.uint8, count)
