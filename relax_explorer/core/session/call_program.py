@@ -26,7 +26,7 @@ from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.difference import leaves_of
 from relax_explorer.core.session.field_names import FieldNames
 from relax_explorer.core.session.named_calls import Arguments, NamedCall
-from relax_explorer.core.session.weight_entries import INPUT_LIMIT
+from relax_explorer.core.session.weight_entries import INPUT_LIMIT, cut
 
 NAME = "calls"
 """The name of the function that makes the calls; longer if a function of the module has it."""
@@ -63,6 +63,15 @@ class CallProgram:
             for name, (call, part) in self.results.items()
         }
 
+    @property
+    def summary(self) -> str:
+        """All calls in a sentence, equal ones once."""
+        counts: dict[str, int] = {}
+        for label in self.labels:
+            counts[label] = counts.get(label, 0) + 1
+        shown = [f"{label} × {count}" if count > 1 else label for label, count in counts.items()]
+        return f"{len(self.calls)} call{'s' * (len(self.calls) > 1)}: {cut(shown)}"
+
     def last(self, result: Value) -> list[Value]:
         """The results of the last call, without caches: what a file of right results holds as out0, out1, …"""
         return [part for part in leaves_of(result[-1]) if not isinstance(part, Stateful)]
@@ -75,7 +84,22 @@ class CallProgram:
 
     def label(self, number: int) -> str:
         """A call in a sentence: its number from 1, and its label."""
-        return f"call {number} ({self.labels[number - 1]})" if number else ""
+        if not number:
+            return ""
+        function, _, lengths = self.labels[number - 1].partition(" (")
+        return f"call {number} ({function}{f', {lengths}' if lengths else ')'}"
+
+    def ends(self, result: Value) -> list[tuple[str, Value]]:
+        """The results of all calls, each with its name in a sentence. A cache stands where it was returned last, for it is one object."""
+        found: list[tuple[str, Value]] = []
+        for number, (call, value) in enumerate(zip(self.calls, result, strict=True), 1):
+            parts = value if len(call.names) > 1 else (value,)
+            for name, part in zip(call.names or ("the result",), parts, strict=True):
+                leaves = list(leaves_of(part))
+                marks = [f"[{n}]" for n in range(len(leaves))] if type(part) is tuple else [""]
+                found += [(f"{name}{mark} of {self.label(number)}", leaf) for mark, leaf in zip(marks, leaves, strict=False)]
+        last = {id(value): n for n, (_, value) in enumerate(found) if isinstance(value, Stateful)}
+        return [item for n, item in enumerate(found) if last.get(id(item[1]), n) == n]
 
 
 def call_program(

@@ -80,6 +80,13 @@ PACKED = Argument(
     metavar="[NAME=]FILE.py[:FUNCTION]",
 )
 MAX_INPUT = Argument("--max-input", "memory limit of all inputs, in GiB", "float", 4.0, metavar="GIB")
+CALLS = Argument(
+    "--calls",
+    'make the calls in this file, one a line: `logits, cache = prefill([[3, 14]], cache, "weights.npz")`; `shape(2, 3)` makes a '
+    "shape, dotted names call packed functions; files are looked for beside it first",
+    "source",
+    metavar="FILE",
+)
 # A call of a function: the program, the function, and its arguments.
 CALL = (PROGRAM, FUNCTION, PASSES, RUN_STAGE, CONST, RUN_INPUT, SHAPE, MAX_INPUT, PACKED, PRIVATE)
 

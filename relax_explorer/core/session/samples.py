@@ -15,6 +15,7 @@ from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.call_inputs import CallInputs
 from relax_explorer.core.session.field_names import FieldNames
 from relax_explorer.core.session.inputs import free_lengths, from_file, made_inputs
+from relax_explorer.core.session.named_calls import NamedCall
 from relax_explorer.core.session.weight_entries import INPUT_LIMIT
 
 _PRIMES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29)
@@ -23,8 +24,20 @@ USUAL = 3  # samples of a function with free shape variables: primes, ones, zero
 
 
 @dataclass(frozen=True, slots=True)
+class CallFile:
+    """The calls of a file. `names` are those that a build tells for the fields of tuple parameters, by function."""
+
+    path: str
+    folder: str
+    calls: tuple[NamedCall, ...]
+    names: Mapping[str, FieldNames] = field(default_factory=dict, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Sample:
     """Inputs by rule: lengths, a seed for the rest, given sources, or one file with all values. It holds no arrays.
+
+    With `calls` it is a file of calls instead, which are made one after the other (`sample_runs`).
 
     `names` are those of the fields of tuple parameters, for files; by default those that the function tells.
     """
@@ -35,6 +48,7 @@ class Sample:
     file: str = ""
     most: int = INPUT_LIMIT
     names: FieldNames | None = field(default=None, compare=False)
+    calls: CallFile | None = None
 
     def values(self, fn: e.Function) -> list[Any]:
         """The values for the parameters of a function. Raises Failure if they cannot be made."""
@@ -44,6 +58,8 @@ class Sample:
         return made_inputs(fn, dict(self.sources), dict(self.lengths), default, self.most, self.names)[0]
 
     def __str__(self) -> str:
+        if self.calls is not None:
+            return self.calls.path
         if self.file:
             return self.file
         return ", ".join([*[f"{name} = {length}" for name, length in self.lengths], f"seed {self.seed}"])

@@ -16,16 +16,19 @@ from relax_explorer.core.session.difference import Tolerance
 from relax_explorer.core.session.dumps import Build, Stage, built, dumped, stage_called
 from relax_explorer.core.session.field_names import told_by
 from relax_explorer.core.session.inputs import file_remarks
-from relax_explorer.core.session.samples import Sample, function_of, samples_of
+from relax_explorer.core.session.sample_runs import program_of
+from relax_explorer.core.session.samples import CallFile, Sample, function_of, samples_of
 from relax_explorer.core.session.session import Session
 from relax_explorer.ui import directories
-from relax_explorer.ui.cli import output
+from relax_explorer.ui.cli import calling, output
 from relax_explorer.ui.cli.input_options import inputs_given
 from relax_explorer.ui.cli.opening import modules_before
 from relax_explorer.ui.cli.packed_files import register_files
 from relax_explorer.ui.cli.run import most_bytes
 from relax_explorer.ui.pass_files import with_files
 
+Choice = tuple[tuple[str, ...], tuple[str, ...], int | None, float]
+"""What the options say of inputs: sources, lengths, the number of samples, GiB."""
 _MOST_SAMPLES = 1000
 _MOST_WORKERS = 512
 
@@ -95,6 +98,31 @@ def samples(
     for remark in file_remarks(function_of(stage.module, function), call, names):
         output.say(remark, err=True)
     return samples_of(stage.module, function, count, call.sources, call.shape, most, names)
+
+
+def function_and_samples(
+    stage: Stage, func: str | None, calls: str | None, choice: Choice, earlier: Sequence[Stage] = ()
+) -> tuple[str, tuple[Sample, ...]]:
+    """The function to run with its samples, or the calls of a file, which are one sample of the function that makes them."""
+    sources, shape, count, gigabytes = choice
+    if calls is None:
+        function = function_name(stage, func)
+        return function, samples(stage, function, sources, shape, count, gigabytes, earlier)
+    if func or sources or shape or count not in (None, 1):
+        text = "--calls takes functions and inputs from its file: no other option may give them"
+        raise click.UsageError(text)
+    found = calling.read(calls)
+    names = {
+        call.function: told_by(modules_before(stage, earlier), call.function)
+        for call in found
+        if "." not in call.function
+    }
+    folder = "" if calls == "-" else os.path.dirname(calls)
+    sample = Sample(most=most_bytes(gigabytes), calls=CallFile(calls, folder, tuple(found), names))
+    program = program_of(stage.module, sample)
+    for remark in (program.summary, *program.remarks):
+        output.say(remark, err=True)
+    return program.name, (sample,)
 
 
 def tolerance(rtol: float | None, atol: float | None) -> Tolerance:
