@@ -13,7 +13,7 @@ from pathlib import Path
 
 from relax_explorer.core.program.equal import structural_hash
 from relax_explorer.core.program.module import IRModule
-from relax_explorer.core.session.call_inputs import CallInputs
+from relax_explorer.core.session.call_inputs import CallInputs, is_file
 from relax_explorer.ui import directories
 from relax_explorer.ui.files import CannotWrite, target
 
@@ -100,6 +100,6 @@ def _absolute(source: str) -> str:
     file, colon, key = source.partition(".npz:")
     path = Path(f"{file}.npz" if colon else source)
     with suppress(OSError, ValueError):
-        if path.suffix in (".npy", ".npz") and path.exists():
+        if is_file(str(path)) and path.exists():
             return f"{path.resolve()}{':' + key if colon else ''}"
     return source

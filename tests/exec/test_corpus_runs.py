@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import relax_explorer as rxe
-from relax_explorer.core.session.inputs import from_npz
+from relax_explorer.core.session.inputs import from_file
 from tests.support.ready_modules import after as after_pass
 from tests.support.roundtrip import DATA, STAGES, module, stage_id
 
@@ -24,7 +24,7 @@ def entry(model: str) -> str:
 
 def check(program: Any, model: str, tolerance: float = 1e-4) -> None:
     name = entry(model)
-    inputs = from_npz(program[name], DATA / model / "io.npz")
+    inputs = from_file(program[name], DATA / model / "io.npz")
     expected = np.load(DATA / model / "io.npz")["out0"]
     np.testing.assert_allclose(rxe.run(program, name, inputs), expected, rtol=tolerance, atol=tolerance / 10)
 
@@ -53,7 +53,7 @@ def test_the_pipeline_keeps_the_values(model: str) -> None:
 
 def test_going_back_is_as_if_it_had_not_been_stepped() -> None:
     program = rxe.normalize(module(DATA / "llama" / "00_input.py"))
-    inputs = from_npz(program["forward"], DATA / "llama" / "io.npz")
+    inputs = from_file(program["forward"], DATA / "llama" / "io.npz")
     debugger = rxe.debug(program, "forward", inputs)
     seen: list[set[str]] = [set(debugger.frame.values)]
     for _ in range(20):

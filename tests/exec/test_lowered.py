@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import relax_explorer as rxe
-from relax_explorer.core.session.inputs import from_npz
+from relax_explorer.core.session.inputs import from_file
 from tests.support.roundtrip import DATA, STAGES, module, stage_id
 
 LATE = [path for path in STAGES if int(path.name[:2]) > 12]
@@ -19,7 +19,7 @@ LAST = [path for path in STAGES if path.name == "33_AttachGlobalSymbol.py"]
 
 def inputs(program: Any, model: str) -> tuple[str, list[Any], Any]:
     name = str(json.loads((DATA / model / "stages.json").read_text())["entry"])
-    return name, from_npz(program[name], DATA / model / "io.npz"), np.load(DATA / model / "io.npz")["out0"]
+    return name, from_file(program[name], DATA / model / "io.npz"), np.load(DATA / model / "io.npz")["out0"]
 
 
 @pytest.mark.parametrize("path", LATE, ids=stage_id)

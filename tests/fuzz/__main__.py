@@ -6,12 +6,15 @@ import argparse
 import gc
 import resource
 import sys
+import tempfile
 import time
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 from tests.fuzz.mutations import Mutator, programs
 from tests.fuzz.trial import Finding, trial
+from tests.fuzz.weight_files import KINDS, WeightFiles
 
 MOST_BYTES = 1 << 30
 COLLECTED_EACH = 200
@@ -22,12 +25,17 @@ def main() -> int:
     arguments = _arguments()
     resource.setrlimit(resource.RLIMIT_DATA, (MOST_BYTES, MOST_BYTES))
     mutator = Mutator(arguments.seed, programs())
+    folder = tempfile.TemporaryDirectory()
+    files = WeightFiles(arguments.seed, Path(folder.name))
     counts: Counter[str] = Counter()
     found: Counter[str] = Counter()
     start = time.monotonic()
     gc.disable()  # a collection would be charged to the current text
     for run in range(1, arguments.runs + 1):
         outcome = trial(mutator.text(), long=run % arguments.long_each == 0)
+        damaged = files.trial(KINDS[run % len(KINDS)])
+        if damaged is not None:
+            outcome = replace(outcome, finding=damaged)
         counts.update(parsed=outcome.parsed, clean=outcome.clean, long=outcome.long)
         if outcome.finding is not None:
             found[outcome.finding.what] += 1

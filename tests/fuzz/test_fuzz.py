@@ -8,6 +8,7 @@ import pytest
 
 from tests.fuzz.mutations import Mutator, programs
 from tests.fuzz.trial import trial
+from tests.fuzz.weight_files import KINDS, WeightFiles
 
 RUNS = 1000
 FOUND = sorted((Path(__file__).parents[1] / "data" / "fuzz").glob("*.py"))
@@ -23,6 +24,14 @@ def test_damaged_programs_are_read_or_refused() -> None:
             f"{outcome.finding.what}\n{outcome.finding.text}\n{outcome.finding.details}"
         )
     assert read
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_damaged_files_of_weights_are_read_or_refused(kind: str, tmp_path: Path) -> None:
+    files = WeightFiles(0, tmp_path)
+    for _ in range(RUNS // 4):
+        finding = files.trial(kind)
+        assert finding is None, f"{finding.what}\n{finding.text}\n{finding.details}"
 
 
 @pytest.mark.parametrize("path", FOUND, ids=lambda path: path.stem)

@@ -51,10 +51,10 @@ class Outcome:
 def trial(text: str, long: bool = False) -> Outcome:
     """Parse, check, normalize and print `text`, with a limit of time; with the long way, run passes and views as well."""
     try:
-        with _limited(MOST_SECONDS):
+        with limited(MOST_SECONDS):
             outcome, module = _steps(text)
         if long and module is not None and outcome.finding is None:
-            with _limited(MOST_SECONDS):
+            with limited(MOST_SECONDS):
                 long_way.walk(module, outcome.clean)
         return replace(outcome, long=long and module is not None)
     except TooSlow:
@@ -139,7 +139,7 @@ def _unstable(text: str, program: IRModule) -> Finding | None:
 
 
 @contextlib.contextmanager
-def _limited(seconds: float) -> Iterator[None]:
+def limited(seconds: float) -> Iterator[None]:
     """Raise TooSlow after this many seconds of processor time; at the end if a callback swallowed it."""
     late = False
 

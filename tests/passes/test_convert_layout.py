@@ -16,7 +16,7 @@ from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.ops import find
 from relax_explorer.core.passes.layout_rules import CONVOLUTIONS, ELEMENTWISE
 from relax_explorer.core.passes.pipeline import run_step, steps
-from relax_explorer.core.session.inputs import from_npz
+from relax_explorer.core.session.inputs import from_file
 from tests.support.pass_agreement import programs
 from tests.support.roundtrip import DATA, module
 
@@ -140,7 +140,7 @@ def test_a_model_of_one_block_changes_its_layout_only_at_the_ends() -> None:
     path = DATA / "resnet_block"
     result = after(rxe.normalize(module(path / "00_input.py")))
     name = str(json.loads((path / "stages.json").read_text())["entry"])
-    found = rxe.run(result, name, from_npz(result[name], path / "io.npz"))
+    found = rxe.run(result, name, from_file(result[name], path / "io.npz"))
     np.testing.assert_allclose(found, np.load(path / "io.npz")["out0"], rtol=1e-4, atol=1e-5)
     assert set(layouts_of(result)) == {("NHWC", "OHWI")}
 

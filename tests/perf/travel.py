@@ -19,10 +19,10 @@ FIRST_RUN = """
 import sys, time
 from pathlib import Path
 import relax_explorer
-from relax_explorer.core.session.inputs import from_npz
+from relax_explorer.core.session.inputs import from_file
 folder = Path(sys.argv[1])
 module = relax_explorer.normalize(relax_explorer.parse((folder / "01_LegalizeOps.py").read_text()))
-arrays = from_npz(module["forward"], folder / "io.npz")
+arrays = from_file(module["forward"], folder / "io.npz")
 started = time.perf_counter()
 relax_explorer.run(module, "forward", arrays, cache=Path(sys.argv[2]))
 print(time.perf_counter() - started)

@@ -12,7 +12,7 @@ from relax_explorer.core.codes import runtime as codes
 from relax_explorer.core.diagnostics import Code, Failure
 from relax_explorer.core.ir.expr import Function
 from relax_explorer.core.session.arrays import read_arrays
-from relax_explorer.core.session.inputs import from_npz, made_inputs, make_inputs
+from relax_explorer.core.session.inputs import from_file, made_inputs, make_inputs
 
 
 def function(head: str) -> Function:
@@ -46,14 +46,14 @@ def test_entries_are_bound_by_name_or_by_their_own_number(
     entries: dict[str, np.ndarray], first: int, tmp_path: Path
 ) -> None:
     np.savez(tmp_path / "io.npz", **entries)
-    a, b = from_npz(function(TWO), tmp_path / "io.npz")
+    a, b = from_file(function(TWO), tmp_path / "io.npz")
     assert (a[0], b[0]) == (first, 11 - first)
 
 
 def test_more_than_ten_entries_keep_their_order(tmp_path: Path) -> None:
     np.savez(tmp_path / "io.npz", *[np.full(1, n) for n in range(12)])
     fn = function(", ".join(f'p{n}: R.Tensor((1,), "int64")' for n in range(12)))
-    assert [int(value[0]) for value in from_npz(fn, tmp_path / "io.npz")] == list(range(12))
+    assert [int(value[0]) for value in from_file(fn, tmp_path / "io.npz")] == list(range(12))
 
 
 @pytest.mark.parametrize(
@@ -65,14 +65,14 @@ def test_more_than_ten_entries_keep_their_order(tmp_path: Path) -> None:
 def test_entries_of_other_names_are_refused(entries: dict[str, np.ndarray], tmp_path: Path) -> None:
     np.savez(tmp_path / "io.npz", **entries)
     with pytest.raises(Failure) as caught:
-        from_npz(function(TWO), tmp_path / "io.npz")
+        from_file(function(TWO), tmp_path / "io.npz")
     assert caught.value.diagnostics[0].code is codes.WRONG_INPUT
     assert "a, b" in caught.value.diagnostics[0].help
 
 
 def test_a_parameter_called_out_is_bound(tmp_path: Path) -> None:
     np.savez(tmp_path / "io.npz", output=ONE)
-    assert from_npz(function('output: R.Tensor((2,), "float32")'), tmp_path / "io.npz")[0][0] == 1
+    assert from_file(function('output: R.Tensor((2,), "float32")'), tmp_path / "io.npz")[0][0] == 1
 
 
 def test_a_scalar_that_is_a_length_is_honoured() -> None:

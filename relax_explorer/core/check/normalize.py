@@ -94,6 +94,16 @@ def normal_form_of(module: IRModule) -> IRModule:
     return normal
 
 
+def normal_form_to_run(module: IRModule) -> IRModule:
+    """The module in normal form, also if rules of operators fail: then the StructInfo is Object, and a run checks the values.
+
+    It counts as in normal form from now on, as long as no operator is registered.
+    """
+    normal, _ = normalize_with(module)
+    _IN_NORMAL_FORM.setdefault(normal, set()).add((False, prover_in_use(), edition()))
+    return normal
+
+
 def _with_sequence(fn: Any) -> Any:
     return replace(fn, body=as_sequence(fn.body)) if type(fn) is e.Function else fn
 

@@ -92,8 +92,8 @@ OVERFLOW = Code(
 BAD_INPUT_FILE = Code(
     "RX0514",
     "input file can't be read",
-    "The file is not a .npy or .npz file of plain arrays.",
-    "Save the arrays with numpy.save or numpy.savez.",
+    "The file is no whole .npy, .npz or .safetensors file of plain arrays, nor an index of MLC weights.",
+    "Save the arrays with numpy.save, numpy.savez or safetensors.",
 )
 PLAIN_RESULT = Code(
     "RX0516",

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from relax_explorer.core.exec.cache_rows import Rows, empty_rows
+from relax_explorer.core.exec.cache_rows import Array, Rows, empty_rows
 from relax_explorer.core.exec.memory import Stateful
 from relax_explorer.core.exec.need import VmBuiltin, count, need, shape, tensor, wrong
 from relax_explorer.core.exec.plan import Instruction
@@ -31,6 +31,10 @@ class KvCache(Stateful):
 
     __slots__ = ()
     state: _Filled
+
+    def parts(self) -> tuple[tuple[str, Array], ...]:
+        """Its rows."""
+        return (("", self.state.rows.data),)
 
     def __repr__(self) -> str:
         rows = self.state.rows

@@ -500,9 +500,8 @@ class Machine:
         odd = other_than_stated(self, at, result)
         if odd:
             self.warn(codes.OTHER_THAN_STATED, f"{name} returned {odd}", at)
-        if isinstance(result, (int, float, str)) and not any(
-            item.code is codes.PLAIN_RESULT for item in self.warnings
-        ):
+        is_plain = isinstance(result, (int, float, str)) and not packed.is_operator(function)
+        if is_plain and not any(item.code is codes.PLAIN_RESULT for item in self.warnings):
             text = f"{name} returned {result!r}, a plain Python {type(result).__name__}; it is treated as a scalar or string"
             self.warn(codes.PLAIN_RESULT, text, at)
         return () if result is None else result

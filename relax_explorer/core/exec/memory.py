@@ -42,6 +42,10 @@ class Stateful:
     def __init__(self, state: object) -> None:
         self.state = state
 
+    def parts(self) -> tuple[tuple[str, np.ndarray[Any, Any]], ...]:
+        """What it holds, for comparing and printing: arrays of rows, each with its place in it. Nobody may write into them."""
+        return ()
+
 
 class _Ended:
     """The content of a register after its tensor or storage was killed."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
 from typing import Any
@@ -46,7 +47,24 @@ def _runtime() -> dict[str, Packed]:
 
 def is_operator(function: Packed) -> bool:
     """True if a packed function is a runtime function that evaluates an operator."""
-    return function in _runtime().values()
+    return type(function) is Computation or function in _runtime().values()
+
+
+@dataclass(frozen=True, slots=True)
+class Computation:
+    """A function of this project that a run calls as a value, such as the computation of an argument. `text` names it."""
+
+    text: str
+    work: Packed
+
+    @property
+    def __name__(self) -> str:
+        """What a frame calls it."""
+        return self.text
+
+    def __call__(self, *args: Value) -> Value:
+        """Its result."""
+        return self.work(*args)
 
 
 def _operator(op: type[Op]) -> Packed:

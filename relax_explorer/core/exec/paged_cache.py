@@ -101,6 +101,19 @@ class PagedCache(Stateful):
 
     # -- what it holds --------------------------------------------------------------------------------------------
 
+    def parts(self) -> tuple[tuple[str, Array], ...]:
+        """The keys and values of each sequence and layer; of layers with one vector for each token only these."""
+        first = self.layout.first_layer
+        return tuple(
+            [
+                (f"sequence {name}, layer {first + layer}, {word}", rows.data)
+                for name, own in sorted(self.state.sequences.items())
+                for layer, pair in enumerate(own.rows)
+                for word, rows in zip(("keys", "values"), pair, strict=True)
+                if not (word == "values" and self.layout.latent[layer])
+            ]
+        )
+
     @property
     def total(self) -> int:
         """The number of tokens of all sequences."""

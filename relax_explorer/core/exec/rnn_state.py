@@ -86,6 +86,18 @@ class RnnState(Stateful):
         states = f"{len(sizes.initial)} state{'s' * (len(sizes.initial) != 1)} in {sizes.layers} layers"
         return f"<rnn state of {sequences} sequence{'s' * (sequences != 1)}, {states}, {sizes.history} kept{forward}>"
 
+    def parts(self) -> tuple[tuple[str, Array], ...]:
+        """The states of each sequence: slots, layers, states."""
+        return tuple(
+            [
+                (f"sequence {name}, slot {slot}, layer {layer}, state {number}", array)
+                for name, own in sorted(self.state.sequences.items())
+                for slot, layers in enumerate(own.slots)
+                for layer, states in enumerate(layers)
+                for number, array in enumerate(states)
+            ]
+        )
+
     def sequence(self, name: int) -> _Sequence:
         """A sequence that exists."""
         found = self.state.sequences.get(name)

@@ -4,93 +4,176 @@ from __future__ import annotations
 
 import math
 import os
-import stat
 import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import IO, Any
 
 import numpy as np
 
-from relax_explorer.core.codes import runtime as codes
-from relax_explorer.core.diagnostics import Code, Diagnostic, Failure
-
-INPUT_LIMIT = 4 << 30
-"""Default limit for the total size of the inputs of a run, in bytes."""
+from relax_explorer.core.diagnostics import Failure
+from relax_explorer.core.session.weight_entries import (
+    INPUT_LIMIT,
+    MOST_ENTRIES,
+    Entry,
+    Weights,
+    damaged,
+    opened,
+    reading,
+    too_much,
+)
 
 _HEADERS = {
     (1, 0): np.lib.format.read_array_header_1_0,
     (2, 0): np.lib.format.read_array_header_2_0,
 }
+_LARGE = 1 << 30
+_MOST_GROWTH = 500  # of a large entry; deflate makes zeros a thousand times smaller
+MAGIC = b"\x93NUMPY"
 
 
-def read_arrays(path: str, most: int = INPUT_LIMIT) -> dict[str, Any]:
-    """The arrays of a .npz file by name, or the array of a .npy file under "". Raises Failure for an unreadable file.
+class ArrayFile(Weights):
+    """A .npy file: one array, under the name ""."""
 
-    `most` limits their total size in bytes.
-    """
+    def __init__(self, path: str) -> None:
+        super().__init__(path)
+        with reading(path):
+            self._file = opened(path)
+        self.names = ("",)
+
+    def entry(self, name: str) -> Entry:
+        """What the header tells."""
+        with _unpacking(self.path):
+            self._file.seek(0)
+            return _header(self._file, name, self.path, os.fstat(self._file.fileno()).st_size)
+
+    def read(self, name: str) -> Any:
+        """The array."""
+        self.entry(name)
+        with _unpacking(self.path):
+            self._file.seek(0)
+            return _array(self._file)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
+class ArchiveFile(Weights):
+    """A .npz file. The headers of its entries are read one by one, when somebody asks for them."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path)
+        with reading(path):
+            self._file = opened(path)
+        try:
+            self._places = self._listed()
+        except BaseException:
+            self._file.close()
+            raise
+        self.names = tuple(self._places)
+        self._known: dict[str, Entry] = {}
+
+    def _listed(self) -> dict[str, zipfile.ZipInfo]:
+        """The entries of the archive by name."""
+        with _unpacking(self.path):
+            self._archive = zipfile.ZipFile(self._file)
+            found = self._archive.infolist()
+        if len(found) > MOST_ENTRIES:
+            raise damaged(f"{self.path} has {len(found):,} entries; at most {MOST_ENTRIES:,} are read")
+        places = {item.filename.removesuffix(".npy"): item for item in found}
+        if len(places) < len(found):
+            raise damaged(f"{self.path} has several entries of one name")
+        return places
+
+    def entry(self, name: str) -> Entry:
+        """What the header of an entry tells."""
+        if name not in self._known:
+            place = self._places[name]
+            with _unpacking(self.path), self._archive.open(place) as file:
+                self._known[name] = _header(file, name, f"{name} in {self.path}", place.file_size)
+        return self._known[name]
+
+    def read(self, name: str) -> Any:
+        """The array of an entry."""
+        place, entry = self._places[name], self.entry(name)
+        if entry.nbytes > _LARGE and entry.nbytes > _MOST_GROWTH * place.compress_size:
+            raise damaged(
+                f"{name} in {self.path} would grow from {place.compress_size:,} to {entry.nbytes:,} bytes: "
+                "save it without compression if this is meant"
+            )
+        with _unpacking(self.path), self._archive.open(place) as file:
+            return _array(file)
+
+    def close(self) -> None:
+        """Close the archive."""
+        self._archive.close()
+        self._file.close()
+
+
+@contextmanager
+def _unpacking(path: str) -> Iterator[None]:
     try:
-        if not stat.S_ISREG(os.stat(path).st_mode):
-            raise _failure(codes.BAD_INPUT_FILE, f"{path} is not a regular file")
-        with open(path, "rb") as file:
-            is_array = file.read(6) == b"\x93NUMPY"
-            file.seek(0)
-            if is_array:
-                return {"": _array(file, path, os.fstat(file.fileno()).st_size, most)}
-            with zipfile.ZipFile(file) as archive:
-                return _entries(archive, path, most)
+        with reading(path):
+            yield
     except Failure:
         raise
-    except (OSError, ValueError, EOFError, KeyError, MemoryError) as error:
-        reason = getattr(error, "strerror", None) or str(error)[:120]
-        raise _failure(codes.BAD_INPUT_FILE, f"{path}: {reason}") from None
-    except Exception as error:  # noqa: BLE001  # zipfile and zlib raise a dozen exception types for a damaged archive
-        text = f"{path} is damaged or not an .npz file: {type(error).__name__}"
-        raise _failure(codes.BAD_INPUT_FILE, text) from None
+    except Exception as error:  # noqa: BLE001  # zipfile, zlib and numpy raise a dozen exception types for damage
+        raise damaged(f"{path} is damaged, or no file of arrays: {type(error).__name__}") from None
 
 
-def _entries(archive: zipfile.ZipFile, path: str, most: int) -> dict[str, Any]:
-    arrays: dict[str, Any] = {}
-    for entry in archive.infolist():
-        name = entry.filename.removesuffix(".npy")
-        with archive.open(entry) as file:
-            arrays[name] = _array(file, f"{name} in {path}", entry.file_size, most)
-        most -= arrays[name].nbytes
-    return arrays
+def read_arrays(
+    path: str, most: int = INPUT_LIMIT, wanted: Callable[[str], object] = lambda name: True
+) -> dict[str, Any]:
+    """The arrays of a .npz file by name, or the array of a .npy file under "". Raises Failure for an unreadable file.
+
+    `most` limits their total size in bytes. Only entries with a `wanted` name are read.
+    """
+    with numpy_file(path) as file:
+        arrays: dict[str, Any] = {}
+        for name in filter(wanted, file.names):
+            needed = file.entry(name).nbytes
+            if needed > most:
+                raise too_much(f"{name} in {path}" if name else path, needed, most)
+            most -= needed
+            arrays[name] = file.read(name)
+        return arrays
 
 
-def _array(file: IO[bytes], name: str, size: int, most: int) -> Any:
-    """The array of a file of `size` bytes."""
+def numpy_file(path: str) -> Weights:
+    """An open .npy or .npz file, told apart by its first bytes. Raises Failure."""
+    with reading(path), opened(path) as file:
+        is_array = file.read(len(MAGIC)) == MAGIC
+    return ArrayFile(path) if is_array else ArchiveFile(path)
+
+
+def _header(file: IO[bytes], name: str, what: str, size: int) -> Entry:
+    """The entry that the header of an array tells of, in a file of `size` bytes."""
     version = np.lib.format.read_magic(file)
     if version not in _HEADERS:
-        raise _failure(codes.BAD_INPUT_FILE, f"{name} is an array in the unsupported format {version}")
+        raise damaged(f"{what} is an array in the unsupported format {version}")
     shape, _, dtype = _HEADERS[version](file)
     if dtype.hasobject:
-        raise _failure(codes.BAD_INPUT_FILE, f"{name} holds Python objects, which are never unpickled")
+        raise damaged(f"{what} holds Python objects, which are never unpickled")
     needed = math.prod(shape) * dtype.itemsize
-    if needed > most:
-        raise too_much(name, needed, most)
-    if not 0 <= needed <= size:
-        raise _failure(codes.BAD_INPUT_FILE, f"{name} declares {needed} bytes, but has {size}")
-    file.seek(0)
-    return np.lib.format.read_array(file, allow_pickle=False)
+    if any(length < 0 for length in shape) or not 0 <= needed <= size:
+        raise damaged(f"{what} declares {needed} bytes, but has {size}")
+    return Entry(name, tuple(shape), dtype)
+
+
+def _array(file: IO[bytes]) -> Any:
+    array = np.lib.format.read_array(file, allow_pickle=False)
+    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 
 
 def read_as(array: Any, dtype: Any) -> Any:
     """View an array of raw bytes as a dtype unknown to numpy, such as bfloat16. Files store its bytes without the dtype."""
-    bytes_alone = array.dtype.kind == "V" and array.dtype.names is None and array.dtype.subdtype is None
-    if bytes_alone and dtype is not None and dtype.isbuiltin != 1 and dtype.itemsize == array.dtype.itemsize:
-        return array.view(dtype)
-    return array
+    return array.view(dtype) if is_stored(array.dtype, dtype) else array
 
 
-def too_much(name: str, needed: int, most: int) -> Failure:
-    """The Failure for an input that needs more memory than is left."""
-    text = f"{name} needs {_size(needed)}, but only {_size(max(most, 0))} are left for inputs"
-    return Failure(Diagnostic(codes.TOO_LARGE, text, help="use smaller lengths, or raise --max-input"))
-
-
-def _size(count: int) -> str:
-    return f"{count / 2**30:,.2f} GiB" if count >= 1 << 27 else f"{count / 2**20:,.2f} MiB"
-
-
-def _failure(code: Code, text: str) -> Failure:
-    return Failure(Diagnostic(code, text, help=code.fix))
+def is_stored(given: Any, dtype: Any) -> bool:
+    """True if a file with the dtype `given` stores raw bytes of `dtype`."""
+    bytes_alone = given.kind == "V" and given.names is None and given.subdtype is None
+    return bool(
+        bytes_alone and dtype is not None and dtype.isbuiltin != 1 and dtype.itemsize == given.itemsize
+    )

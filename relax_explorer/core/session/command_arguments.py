@@ -62,9 +62,13 @@ PROFILE_OR_AUTO = Argument(
 )
 SHAPE = Argument("--shape", "the value of a shape variable, n=3", "pair", metavar="n=3")
 
+INPUT_HELP = (
+    "a parameter's value: x=zeros, ones, arange, randn:SEED, a number or a file; or one file for all. Files are .npy, .npz, "
+    ".safetensors and folders of MLC weights; their entries go to parameters and fields of tuples by name"
+)
 RUN_INPUT = Argument(
     "--input",
-    "a parameter's value: x=file.npy, x=zeros, ones, arange, randn:SEED or a number; or one .npz",
+    INPUT_HELP,
     "many",
     metavar="x=SOURCE",
 )
@@ -76,6 +80,13 @@ PACKED = Argument(
     metavar="[NAME=]FILE.py[:FUNCTION]",
 )
 MAX_INPUT = Argument("--max-input", "memory limit of all inputs, in GiB", "float", 4.0, metavar="GIB")
+CALLS = Argument(
+    "--calls",
+    'make the calls in this file, one a line: `logits, cache = prefill([[3, 14]], cache, "weights.npz")`; `shape(2, 3)` makes a '
+    "shape, dotted names call packed functions; files are looked for beside it first",
+    "source",
+    metavar="FILE",
+)
 # A call of a function: the program, the function, and its arguments.
 CALL = (PROGRAM, FUNCTION, PASSES, RUN_STAGE, CONST, RUN_INPUT, SHAPE, MAX_INPUT, PACKED, PRIVATE)
 
@@ -86,7 +97,7 @@ SCRIPT = Argument(
 SAMPLING = (
     Argument(
         "--input",
-        "a parameter's value: x=file.npy, x=zeros, ones, arange, randn:SEED or a number; or one .npz",
+        INPUT_HELP,
         "many",
         metavar="x=SOURCE",
     ),

@@ -22,10 +22,12 @@ from relax_explorer.core.session.builds import as_stage
 from relax_explorer.core.session.counterparts import Match, Origins, counterparts
 from relax_explorer.core.session.difference import BY_DTYPE, Delta, Tolerance, delta, leaves_of
 from relax_explorer.core.session.holders import Holders
-from relax_explorer.core.session.recording import Production, Recording, recorded
-from relax_explorer.core.session.samples import Sample, function_of, samples_of
+from relax_explorer.core.session.recording import Production, Recording, differing
+from relax_explorer.core.session.sample_runs import program_of, sample_run
+from relax_explorer.core.session.samples import Sample, samples_of
 from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.core.session.stages import Stage
+from relax_explorer.core.session.wrong_rows import wrong_row
 from relax_explorer.core.tir.stmt import PrimFunc
 
 MOST_KERNEL_LINES = 12
@@ -40,6 +42,7 @@ class Side:
     """One side of a pair: the function, the variable, its operation, its binding as text, and its line in its file (0: none).
 
     `stale` are operands that something overwrote after they were made, each with its writer. `shape` is that of an array.
+    `call` is the number of the call of a file, from 1, and `place` that of the binding in its function.
     """
 
     function: str
@@ -49,13 +52,16 @@ class Side:
     line: int = 0
     stale: tuple[str, ...] = ()
     shape: tuple[int, ...] | None = None
+    call: int = 0
+    place: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Pairing:
     """A value of A beside its counterpart of B. `by` tells how they were matched.
 
-    For a value that only A has, `within` names the value of B whose computation holds it, if there is one.
+    For a value that only A has, `within` names the value of B whose computation holds it, if there is one. `row` is the first
+    place in a cache where they differ: `row 3`.
     """
 
     a: Side | None
@@ -63,6 +69,7 @@ class Pairing:
     delta: Delta | None = None
     by: str = ""
     within: str = ""
+    row: str = ""
 
     @property
     def equal(self) -> bool:
@@ -76,7 +83,7 @@ class Verdict:
 
     `reason` tells why they differ; it is empty if they are equal. `first` is the first binding where the values part, with
     the operands of B there. A run that stopped has its message in `stopped`. `kernel` are the lines in which the kernels called
-    there differ, old ones with `-` and new ones with `+`, if both have one name.
+    there differ, old ones with `-` and new ones with `+`, if both have one name. `call` is that of a file in which they part.
     """
 
     sample: str
@@ -88,6 +95,7 @@ class Verdict:
     pairs: tuple[Pairing, ...] = ()
     unkept: int = 0
     kernel: tuple[str, ...] = ()
+    call: str = ""
 
     @property
     def equal(self) -> bool:
@@ -200,27 +208,29 @@ def mapped(
             future.cancel()
 
 
-def inputs_of(stage: Stage, function: str, sample: Sample) -> list[Value]:
-    """The inputs of a sample for a function of a stage."""
-    return sample.values(function_of(stage.module, function))
-
-
 def verdict_of(trial: Trial) -> Verdict:
     """Compare two stages on one sample."""
     a, b = runs_of(trial)
     verdict = judged(
         a, b, str(trial.sample), trial.tolerance, origins_of(trial), trial.everything, trial.interrupt
     )
-    return replace(verdict, kernel=_kernel_changes(trial.a.module, trial.b.module, verdict.first))
+    kernel = _kernel_changes(trial.a.module, trial.b.module, verdict.first)
+    return replace(verdict, kernel=kernel, call=call_of(trial, verdict))
+
+
+def call_of(trial: Trial, verdict: Verdict) -> str:
+    """The call of a file in which two runs part; empty for one call, and for equal runs."""
+    first = verdict.first
+    side = None if first is None else first.b or first.a
+    if trial.sample.calls is None or side is None:
+        return ""
+    return program_of(trial.a.module, trial.sample).label(side.call)
 
 
 def runs_of(trial: Trial) -> tuple[Recording, Recording]:
     """The recorded runs of both stages on the same inputs."""
-    values = inputs_of(trial.a, trial.function, trial.sample)
-    a, b = [
-        recorded(stage.module, trial.function, values, trial.cache, trial.interrupt)
-        for stage in (trial.a, trial.b)
-    ]
+    run = sample_run(trial.a, trial.function, trial.sample)
+    a, b = [run.recorded(stage.module, trial.cache, trial.interrupt) for stage in (trial.a, trial.b)]
     return a, b
 
 
@@ -286,13 +296,13 @@ def outcome(a: Recording, b: Recording, tolerance: Tolerance) -> tuple[str, tupl
     """
     if a.failure is not None or b.failure is not None:
         if a.failure is not None and b.failure is not None:
-            return "", ()
+            return f"A stops in call {a.call}, B in call {b.call}" if a.call != b.call else "", ()
         stopped = "A" if a.failure is not None else "B"
         return f"only {stopped} stops", ()
     left, right = list(leaves_of(a.result)), list(leaves_of(b.result))
     if len(left) != len(right):
         return f"{len(left)} results against {len(right)}", ()
-    found = [(f"out{n}", delta(x, y, tolerance)) for n, (x, y) in enumerate(zip(left, right, strict=True))]
+    found = [(name, delta(x, y, tolerance)) for name, x, y in zip(b.labels, left, right, strict=True)]
     names = [*a.names, *[f"input {n}" for n in range(len(a.names), len(a.inputs))]]
     for name, x, y in zip(names, a.inputs, b.inputs, strict=False):
         apart = delta(x, y, tolerance)
@@ -301,7 +311,7 @@ def outcome(a: Recording, b: Recording, tolerance: Tolerance) -> tuple[str, tupl
     wrong = [name for name, apart in found if not apart.equal]
     if not wrong and a.output != b.output:
         return "they print different lines", tuple(found)
-    return f"{', '.join(wrong)} differ{'s' * (len(wrong) == 1)}" if wrong else "", tuple(found)
+    return differing(wrong) if wrong else "", tuple(found)
 
 
 def judged(
@@ -357,7 +367,9 @@ class Report:
             return Pairing(sides[0], sides[1], None, match.by, within)
         if left.value is UNKNOWN or right.value is UNKNOWN:  # beyond the memory limit
             return Pairing(sides[0], sides[1], None, "not kept")
-        return Pairing(sides[0], sides[1], delta(left.value, right.value, self.tolerance), match.by)
+        apart = delta(left.value, right.value, self.tolerance)
+        row = "" if apart.equal else wrong_row(left, right, self.tolerance)
+        return Pairing(sides[0], sides[1], apart, match.by, row=row)
 
     def first(self) -> tuple[Pairing | None, tuple[Pairing, ...]]:
         """The first pair that differs among the values that the wrong result depends on, and its operands in B."""
@@ -428,7 +440,17 @@ def side_of(item: Production) -> Side:
     """The names and texts of a recorded value."""
     side = _of_binding(item.binding)
     shape = item.value.shape if isinstance(item.value, np.ndarray) else None
-    return Side(item.function, item.name, item.operation, side.text, side.line, item.stale, shape)
+    return Side(
+        item.function,
+        item.name,
+        item.operation,
+        side.text,
+        side.line,
+        item.stale,
+        shape,
+        item.call,
+        item.place,
+    )
 
 
 def _of_binding(binding: e.Binding) -> Side:
@@ -448,14 +470,15 @@ def against(
 ) -> Comparison:  # fmt: skip
     """Compare a run with recorded values: results called `out0`, `out1`, …, and values by the names of variables."""
     name = function or stage.entry
-    run = recorded(stage.module, name, inputs_of(stage, name, sample), cache, interrupt)
+    given = sample_run(stage, name, sample)
+    run = given.recorded(stage.module, cache, interrupt)
     last = {item.name: item for item in run.productions if item.name in values}
     pairs = []
     for item in run.productions:
         if last.get(item.name) is item:
             apart = delta(_as(values[item.name], item.value), item.value, tolerance)
             pairs.append((item, Pairing(Side("", item.name, "recorded"), side_of(item), apart, "name")))
-    results = [] if run.failure is not None else list(leaves_of(run.result))
+    results = [] if run.failure is not None else run.last_results(given.program)
     found = [
         (f"out{n}", delta(_as(values[f"out{n}"], value), value, tolerance))
         for n, value in enumerate(results)

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
+import pathlib
 import re
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from relax_explorer.core.exec.values import Shape
+from relax_explorer.core.exec.values import Shape, Value, as_argument, bytes_of
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.walk import info_vars
-from relax_explorer.core.session.arrays import INPUT_LIMIT, read_arrays, read_as
-from relax_explorer.core.session.call_inputs import CallInputs
+from relax_explorer.core.session.arrays import read_as
+from relax_explorer.core.session.call_inputs import CallInputs, is_file
+from relax_explorer.core.session.field_names import FieldNames, Path, field_names
 from relax_explorer.core.session.made import DEFAULT_LENGTH, Maker, scalar
 from relax_explorer.core.session.made import failure as _failure
+from relax_explorer.core.session.naming import Naming, name_entries, outline, slots_of
+from relax_explorer.core.session.weight_entries import INPUT_LIMIT, Weights, too_much
+from relax_explorer.core.session.weights import open_weights
 
+_Reader = Callable[[Naming, Weights, int], dict[int, Any]]
 _DECIMAL = re.compile(r"[0-9]{1,18}")
-_NUMBERED = re.compile(
-    r"(?:arr_|in)([0-9]{1,9})(?:_.*)?", re.DOTALL
-)  # numpy.savez names unnamed arrays arr_0
 
 
 def make_inputs(
@@ -30,9 +32,15 @@ def make_inputs(
     return made_inputs(fn, given, shape, default)[0]
 
 
-def free_lengths(fn: e.Function, given: Mapping[str, str], shape: Mapping[str, int]) -> list[str]:
-    """The shape variables whose lengths neither `shape` nor the given values fix. Raises Failure like `made_inputs`."""
-    known = _known(fn, _sources(fn, given), INPUT_LIMIT)[0]
+def free_lengths(
+    fn: e.Function, given: Mapping[str, str], shape: Mapping[str, int], names: FieldNames | None = None
+) -> list[str]:
+    """The shape variables whose lengths neither `shape` nor the given values fix. Raises Failure like `made_inputs`.
+
+    Of files only the headers are read.
+    """
+    names = field_names(fn) if names is None else names
+    known = _known(fn, _sources(fn, given), INPUT_LIMIT, names, _outlines)[0]
     dims = _dims(fn, known, shape)
     return list(dict.fromkeys(var.name for var in _variables(fn) if var not in dims))
 
@@ -43,14 +51,16 @@ def made_inputs(
     shape: Mapping[str, int] | None = None,
     default: str = "randn:0",
     most: int = INPUT_LIMIT,
+    names: FieldNames | None = None,
 ) -> tuple[list[Any], str]:
     """One value per parameter, and a short note of the invented lengths and sources.
 
     `given` maps the name or number of a parameter to a source; others get `default`. Raises Failure for an unknown
-    parameter, an unknown source or an unreadable file. `most` limits the total size of the values in bytes.
+    parameter, an unknown source or an unreadable file. `most` limits the total size of the values in bytes. `names` are those
+    of the fields of tuple parameters; by default those that the function tells.
     """
     sources = _sources(fn, given)
-    known, most = _known(fn, sources, most)
+    known, most = _known(fn, sources, most, field_names(fn) if names is None else names)
     dims = _dims(fn, known, shape or {})
     lengths = [f"{var.name} = {DEFAULT_LENGTH}" for var in _variables(fn) if var not in dims]
     for var in _variables(fn):
@@ -67,22 +77,28 @@ def made_inputs(
     return values, ", ".join([*lengths, *([f"{' '.join(unsaid)} by {default}"] if unsaid else [])])
 
 
-def call_values(fn: e.Function, call: CallInputs, most: int = INPUT_LIMIT) -> tuple[list[Any], str]:
-    """The values of a call, and a note of what was made up. A single source that is an .npz without a name holds all."""
-    first = call.sources.get("0", "")
-    if len(call.sources) == 1 and first.endswith(".npz"):
-        return from_npz(fn, first, most), ""
-    return made_inputs(fn, call.sources, call.shape, most=most)
+def call_values(
+    fn: e.Function, call: CallInputs, most: int = INPUT_LIMIT, names: FieldNames | None = None
+) -> tuple[list[Any], str]:
+    """The values of a call, and a note of what was made up and of how the entries of files were named."""
+    remarks = file_remarks(fn, call, names)
+    if call.whole:
+        return from_file(fn, call.whole, most, names), "; ".join(remarks)
+    values, note = made_inputs(fn, call.sources, call.shape, most=most, names=names)
+    return values, "; ".join([*([note] if note else []), *remarks])
 
 
-def _known(fn: e.Function, sources: Mapping[int, str], most: int) -> tuple[dict[int, Any], int]:
+def _known(
+    fn: e.Function, sources: Mapping[int, str], most: int, names: FieldNames, read: _Reader | None = None
+) -> tuple[dict[int, Any], int]:
     """The given values that fix lengths, by parameter number, and the bytes that are left for others."""
+    read = read or _read
     known: dict[int, Any] = {}
     for number, source in sources.items():
         param = fn.params[number]
-        if source.endswith((".npy", ".npz")):
-            known[number] = _load(source, param, most)
-            most -= getattr(known[number], "nbytes", 0)
+        if is_file(source):
+            known[number] = _from_source(fn, number, source, most, names, read)
+            most -= bytes_of(known[number])
         elif isinstance(param.struct_info, s.PrimStructInfo):
             if source.startswith(("arange", "randn")):
                 raise _failure(
@@ -124,49 +140,103 @@ def _variables(fn: e.Function) -> list[p.PrimVar]:
     return list(dict.fromkeys(var for param in fn.params for var in info_vars(param.struct_info or s.OBJECT)))
 
 
-def from_npz(fn: e.Function, path: str | Path, most: int = INPUT_LIMIT) -> list[Any]:
-    """Parameter values from one file: by name, or by number if all entries are called like arr_0, in1 or in2_x.
+def from_file(
+    fn: e.Function, path: str | pathlib.Path, most: int = INPUT_LIMIT, names: FieldNames | None = None
+) -> list[Any]:
+    """Parameter values from one file, by name or by number.
 
-    Entries `out…` that name no parameter are ignored, because runs save their results under such names.
+    `names` are those of the fields of tuple parameters; by default those that the function tells. Entries `out…` that name
+    no parameter are ignored, because runs save their results under such names. Raises Failure if the file does not fit.
     """
-    names = [param.name for param in fn.params]
-    entries = {
-        key: value
-        for key, value in read_arrays(str(path), most).items()
-        if key in names or not key.startswith("out")
-    }
-    takes = f"the parameters are {', '.join(names)}" if names else "the function has no parameters"
-    if set(entries) == set(names):
-        return [_of(entries[param.name], param) for param in fn.params]
-    places = [int(hit[1]) for key in entries if (hit := _NUMBERED.fullmatch(key or "arr_0"))]
-    if sorted(places) != list(range(len(entries))):
-        missing = [name for name in names if name not in entries]
-        extra = [name for name in entries if name not in names]
-        text = f"{path} has no entry {', '.join(missing)}" if missing else f"{path} has too many entries"
-        has = f"it has {', '.join(extra)}" if extra else "it has no other entries"
-        raise _failure(text, f"{has}; {takes}", fn)
-    if len(entries) != len(names):
-        text = f"{path} has {len(entries)} inputs, the function {len(names)} parameters"
-        raise _failure(text, takes, fn)
-    by_place = dict(zip(places, entries.values(), strict=True))
-    return [_of(by_place[place], param) for place, param in enumerate(fn.params)]
+    numbers = range(len(fn.params))
+    with open_weights(str(path)) as file:
+        slots = slots_of(fn, numbers, field_names(fn) if names is None else names)
+        found = _read(name_entries(fn, slots, file, True), file, most)
+    return [found.get(number, ()) for number in numbers]
 
 
-def _of(array: Any, param: e.Var) -> Any:
-    """An array from a file, viewed as the dtype of the parameter if the file cannot store it."""
-    info = param.struct_info
+def file_remarks(fn: e.Function, call: CallInputs, names: FieldNames | None = None) -> tuple[str, ...]:
+    """How the entries of files were found for a call: translated names, fields in order. Reads headers alone. Raises Failure."""
+    names = field_names(fn) if names is None else names
+    if call.whole:
+        with open_weights(call.whole) as file:
+            return tuple(name_entries(fn, slots_of(fn, range(len(fn.params)), names), file, True).remarks)
+    remarks: list[str] = []
+    for number, source in _sources(fn, call.sources).items():
+        if is_file(source):
+            with open_weights(source) as file:
+                remarks += _named(fn, number, file, names).remarks
+    return tuple(remarks)
+
+
+def named_source(
+    fn: e.Function, number: int, source: str, most: int, names: FieldNames
+) -> tuple[Value, list[str]]:
+    """The value of one parameter from a file, and the remarks on how its entries were found. Raises Failure."""
+    with open_weights(source) as file:
+        naming = _named(fn, number, file, names)
+        return _read(naming, file, most).get(number, ()), naming.remarks
+
+
+def _from_source(
+    fn: e.Function, number: int, source: str, most: int, names: FieldNames, read: _Reader
+) -> Value:
+    with open_weights(source) as file:
+        return read(_named(fn, number, file, names), file, most).get(number, ())
+
+
+def _named(fn: e.Function, number: int, file: Weights, names: FieldNames) -> Naming:
+    """The entries for one parameter. A tensor takes the only entry of a file, whatever its name."""
+    slots = slots_of(fn, [number], names)
+    if len(file.names) == 1 and len(slots) == 1:
+        return Naming(slots, {0: file.names[0]})
+    return name_entries(fn, slots, file, False)
+
+
+def _read(naming: Naming, file: Weights, most: int) -> dict[int, Any]:
+    """The values of parameters, by number. Nothing is read if all together take more than `most` bytes."""
+    for n, name in naming.entries.items():
+        needed = file.entry(name).nbytes
+        if needed > most:
+            raise too_much(f"{name or naming.slots[n]} in {file.path}", needed, most)
+        most -= needed
+    return _placed(
+        naming, [_of(file.read(naming.entries[n]), slot.info) for n, slot in enumerate(naming.slots)]
+    )
+
+
+def _outlines(naming: Naming, file: Weights, most: int) -> dict[int, Any]:
+    """Values of the shapes that the headers of a file tell, by the number of the parameter."""
+    entries = [file.entry(naming.entries[n]) for n in range(len(naming.slots))]
+    return _placed(
+        naming, [outline(entry, slot.info) for entry, slot in zip(entries, naming.slots, strict=True)]
+    )
+
+
+def _placed(naming: Naming, values: Sequence[Any]) -> dict[int, Any]:
+    """The values of parameters from those of the slots."""
+    parts: dict[int, dict[Path, Any]] = {}
+    for slot, value in zip(naming.slots, values, strict=True):
+        parts.setdefault(slot.number, {})[slot.path] = value
+    params = {slot.number: slot.param for slot in naming.slots}
+    return {n: _built(params[n].struct_info or s.OBJECT, found) for n, found in parts.items()}
+
+
+def _built(info: s.StructInfo, parts: Mapping[Path, Any], path: Path = ()) -> Value:
+    """The value of nested tuples from its parts."""
+    if not isinstance(info, s.TupleStructInfo):
+        return parts[path]
+    return tuple([_built(field, parts, (*path, number)) for number, field in enumerate(info.fields)])
+
+
+def _of(array: Value, info: s.StructInfo) -> Value:
+    """An array from a file as a value of this StructInfo: files store shapes and scalars, and bytes of other dtypes."""
+    if isinstance(info, s.ShapeStructInfo) and array.ndim == 1 and array.dtype.kind in "iu":
+        return Shape(map(int, array))
+    if isinstance(info, s.PrimStructInfo) and array.ndim == 0:
+        return as_argument(array.item(), info)
     dtype = info.dtype if isinstance(info, s.TensorStructInfo) else None
     return array if dtype is None else read_as(array, dtype.to_numpy())
-
-
-def _load(source: str, param: e.Var, most: int) -> Any:
-    entries = read_arrays(source, most)
-    if len(entries) == 1:
-        return _of(next(iter(entries.values())), param)
-    if param.name in entries:
-        return _of(entries[param.name], param)
-    has = f"it has {', '.join(entries)}" if entries else "it is empty"
-    raise _failure(f"{source} has no entry {param.name!r}", has, param)
 
 
 def _shape(source: str, param: e.Var) -> Shape:

@@ -17,7 +17,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import FLOAT32, INT64, DType, limits
-from relax_explorer.core.session.arrays import too_much
+from relax_explorer.core.session.weight_entries import too_much
 
 DEFAULT_LENGTH = 3  # of a shape variable without a given value
 _SOURCES = "use zeros, ones, randn:SEED, arange, a number, or a .npy or .npz file"

@@ -17,9 +17,9 @@ from relax_explorer.core.ir.fold import DimMap
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.walk import bindings, exprs, map_blocks, map_operands, substitute_info
 from relax_explorer.core.program.module import IRModule
-from relax_explorer.core.session.arrays import INPUT_LIMIT
 from relax_explorer.core.session.made import Maker
 from relax_explorer.core.session.stages import Stage
+from relax_explorer.core.session.weight_entries import INPUT_LIMIT
 from relax_explorer.core.tir.signature import prim_func_info
 from relax_explorer.core.tir.stmt import PrimFunc
 

@@ -10,33 +10,30 @@ Each line calls a function of the module, or a packed function by its dotted nam
 from __future__ import annotations
 
 import ast
+import os
 import re
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
+from typing import TypeGuard
 
 import numpy as np
 
-from relax_explorer.core.check.normalize import normal_form_of
 from relax_explorer.core.codes import runtime as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure
 from relax_explorer.core.exec import packed, vm_builtins
-from relax_explorer.core.exec.checks import entry
-from relax_explorer.core.exec.engine import FUSED
 from relax_explorer.core.exec.expression import NoValue, expression, refused
-from relax_explorer.core.exec.interrupt import Interrupt
-from relax_explorer.core.exec.kernels import Kernels
-from relax_explorer.core.exec.machine import Machine
 from relax_explorer.core.exec.values import Shape, Value, as_argument, describe
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.program.module import IRModule
-from relax_explorer.core.session.arrays import read_arrays
+from relax_explorer.core.session.call_inputs import is_file
+from relax_explorer.core.session.field_names import FieldNames, field_names
+from relax_explorer.core.session.inputs import named_source
 from relax_explorer.core.session.made import Maker
-from relax_explorer.core.syntax.parser import parse
+from relax_explorer.core.source import Source, Span, with_line_feeds
 
-_FILES = (".npz", ".npy")
+MOST_CALLS = 2_000
 _DOTTED = re.compile(r"[A-Za-z_][\w.]*")
 
 
@@ -48,92 +45,103 @@ class NamedCall:
     names: tuple[str, ...]
     function: str
     args: tuple[ast.expr, ...]
+    span: Span | None = None
 
 
 @dataclass(slots=True)
-class Calls:
-    """Runs calls of one module. `results` are the named ones so far; `most` limits the bytes of each file or made value."""
+class Arguments:
+    """The values of arguments of calls. `most` limits the bytes of each file or made value.
+
+    Files are looked for in `folder` first. `names` are those that a build tells, for the fields of tuple parameters of each
+    function; without them, those that the module tells. `remarks` tell how entries of files were found, each once.
+    """
 
     module: IRModule
     most: int
-    cache: Path | None = None
-    private: bool = False
-    engine: str = FUSED
-    results: dict[str, Value] = field(default_factory=dict)
+    folder: str = ""
+    names: Mapping[str, FieldNames] = field(default_factory=dict)
+    remarks: dict[str, None] = field(default_factory=dict)
+
+    def value(
+        self, call: NamedCall, node: ast.expr, fn: e.Function | None, number: int, known: Mapping[str, Value]
+    ) -> Value:
+        """The value of an argument of a function of the module, or of a packed one; `known` are results. Raises Failure."""
+        with _at(call):
+            return self._value(call, node, fn, number, _Known(known))
+
+    def check(self, call: NamedCall, node: ast.expr) -> None:
+        """Raise Failure for an argument that no results can give a value."""
+        with _at(call):
+            for part in _leaves(node):
+                expression(ast.unparse(part))
+
+    def check_packed(self, call: NamedCall) -> None:
+        """Raise Failure for a packed function that nobody knows."""
+        if packed.find(call.function) is None and call.function not in vm_builtins.TABLE:
+            text = f"{call.place}: no packed function {call.function!r} is registered"
+            raise Failure(Diagnostic(codes.UNKNOWN_PACKED, text, help=packed.hint(call.function)))
+
+    def _value(
+        self, call: NamedCall, node: ast.expr, fn: e.Function | None, number: int, known: _Known
+    ) -> Value:
+        info = fn.params[number].struct_info if fn is not None else None
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            if fn is None:
+                raise _refused(call, "a source of values needs a parameter of a function of the module")
+            return self._made(node.value, call, fn, number)
+        if _is_shape(node):
+            return Shape(_length(call, _element(arg, known)) for arg in _leaves(node))
+        if isinstance(node, ast.List):
+            elements = _element(node, known)
+            is_typed = isinstance(info, (s.TensorStructInfo, s.ShapeStructInfo))
+            return as_argument(elements, info) if is_typed else np.asarray(elements)
+        return as_argument(_element(node, known), info)
+
+    def _made(self, source: str, call: NamedCall, fn: e.Function, number: int) -> Value:
+        """The value of a source: a file, or what a maker fills."""
+        param, path = fn.params[number], self._path(source)
+        if not is_file(path):
+            return Maker({}, self.most, "write the elements, [[1, 2], [3, 4]], or give a .npy file").make(
+                param.struct_info or s.OBJECT, source, param, number
+            )
+        names = self.names.get(call.function) or field_names(fn, self.module)
+        value, remarks = named_source(fn, number, path, self.most, names)
+        self.remarks.update(dict.fromkeys(remarks))
+        return value
+
+    def _path(self, source: str) -> str:
+        """The path of a source in the folder of the calls, if it is there; else as it is, from the current folder."""
+        beside = os.path.join(self.folder, source)
+        return beside if is_file(beside) and os.path.exists(beside) else source
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """The results that expressions may name."""
+
+    values: Mapping[str, Value]
 
     def find(self, name: str) -> Value:
         """The result called `name`; None if there is none."""
-        return self.results.get(name)
+        return self.values.get(name)
 
-    def run(
-        self,
-        call: NamedCall,
-        interrupt: Interrupt,
-        around: Callable[[Kernels], AbstractContextManager[None]] = lambda kernels: nullcontext(),
-    ) -> Machine:
-        """Run one call inside `around` of its kernels, and keep its results. Raises Failure."""
-        given = self.arguments(call)
-        with _at(call):
-            machine = self._machine(call, given, interrupt)
-        with around(machine.kernels):
-            machine.run()
-        values = (machine.result,) if len(call.names) < 2 else machine.result
-        if call.names and (type(values) is not tuple or len(values) != len(call.names)):
-            raise _refused(call, f"the result is {describe(machine.result)}, not {len(call.names)} values")
-        self.results.update(zip(call.names, values, strict=False))
-        return machine
 
-    def arguments(self, call: NamedCall) -> list[Value]:
-        """The arguments of a call. Raises Failure."""
-        with _at(call):
-            if "." in call.function:
-                return [self._value(call, arg, None, 0) for arg in call.args]
-            fn = entry(self.module, call.function, len(call.args), self.private)
-            return [self._value(call, arg, fn.params[n], n) for n, arg in enumerate(call.args)]
+def _element(node: ast.expr, known: _Known) -> Value:
+    """The value of an expression, or a list of them."""
+    if isinstance(node, ast.List):
+        return [_element(part, known) for part in node.elts]
+    return expression(ast.unparse(node)).value(known)
 
-    def _machine(self, call: NamedCall, values: list[Value], interrupt: Interrupt) -> Machine:
-        if "." in call.function:
-            return Machine(_wrapper(call), "main", values, interrupt=interrupt)
-        return Machine(
-            self.module,
-            call.function,
-            values,
-            cache=self.cache,
-            interrupt=interrupt,
-            private=self.private,
-            engine=self.engine,
-        )
 
-    def _value(self, call: NamedCall, node: ast.expr, param: e.Var | None, number: int) -> Value:
-        """The value of an argument."""
-        info = param.struct_info if param is not None else None
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            if param is None:
-                raise _refused(call, "a source of values needs a parameter of a function of the module")
-            return self._made(node.value, param, number)
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "shape":
-            return Shape(_length(call, self._element(arg)) for arg in node.args)
-        if isinstance(node, ast.List):
-            elements = self._element(node)
-            known = isinstance(info, (s.TensorStructInfo, s.ShapeStructInfo))
-            return as_argument(elements, info) if known else np.asarray(elements)
-        return as_argument(self._element(node), info)
+def _is_shape(node: ast.expr) -> TypeGuard[ast.Call]:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "shape"
 
-    def _element(self, node: ast.expr) -> Value:
-        """The value of an expression, or a list of them."""
-        if isinstance(node, ast.List):
-            return [self._element(part) for part in node.elts]
-        return expression(ast.unparse(node)).value(self)
 
-    def _made(self, source: str, param: e.Var, number: int) -> Value:
-        """The value of a source: a file, or what a maker fills."""
-        info = param.struct_info or s.OBJECT
-        if not source.endswith(_FILES):
-            return Maker({}, self.most, "write the elements, [[1, 2], [3, 4]], or give a .npy file").make(
-                info, source, param, number
-            )
-        arrays = tuple(read_arrays(source, self.most).values())
-        return arrays if isinstance(info, s.TupleStructInfo) else arrays[0] if len(arrays) == 1 else arrays
+def _leaves(node: ast.expr) -> list[ast.expr]:
+    """The expressions in an argument: itself, the elements of a list, the lengths of a shape."""
+    if _is_shape(node):
+        return node.args
+    return [leaf for part in node.elts for leaf in _leaves(part)] if isinstance(node, ast.List) else [node]
 
 
 @contextmanager
@@ -147,11 +155,18 @@ def _at(call: NamedCall) -> Iterator[None]:
 
 def read_calls(text: str, name: str) -> list[NamedCall]:
     """The calls in a text, one for each line. Empty lines and comments are skipped. Raises Failure."""
-    lines = [(number, line.strip()) for number, line in enumerate(text.splitlines(), 1)]
-    return [_read(line, f"{name}:{number}") for number, line in lines if line and not line.startswith("#")]
+    source = Source(with_line_feeds(text), name)
+    lines = [(number, source.line(number).strip()) for number in range(1, len(source.line_starts) + 1)]
+    found = [(number, line) for number, line in lines if line and not line.startswith("#")]
+    if len(found) > MOST_CALLS:
+        what = f"{name} has {len(found):,} calls; at most {MOST_CALLS:,} are made"
+        raise Failure(Diagnostic(codes.TOO_LARGE, what, help="split the file"))
+    return [
+        _read(line, f"{name}:{number}", source.span(number, 0, number, len(line))) for number, line in found
+    ]
 
 
-def _read(line: str, place: str) -> NamedCall:
+def _read(line: str, place: str, span: Span) -> NamedCall:
     try:
         body = ast.parse(line).body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -170,22 +185,7 @@ def _read(line: str, place: str) -> NamedCall:
     ):
         text = f"{place}: a line is `result = function(argument, …)`, not {line[:60]!r}"
         raise Failure(Diagnostic(codes.BAD_EXPRESSION, text, help="see `run --help`"))
-    return NamedCall(place, names, function, tuple(value.args))
-
-
-def _wrapper(call: NamedCall) -> IRModule:
-    """A program that calls a packed function with its parameters."""
-    if packed.find(call.function) is None and call.function not in vm_builtins.TABLE:
-        text = f"{call.place}: no packed function {call.function!r} is registered"
-        raise Failure(Diagnostic(codes.UNKNOWN_PACKED, text, help=packed.hint(call.function)))
-    names = [f"a{number}" for number in range(len(call.args))]
-    text = (
-        f"@I.ir_module\nclass Module:\n    @R.function(pure=False)\n"
-        f"    def main({', '.join(f'{name}: R.Any' for name in names)}):\n"
-        f'        out = R.call_packed("{call.function}", {"".join(f"{name}, " for name in names)}ty_args=[R.Any])\n'
-        f"        return out\n"
-    )
-    return normal_form_of(parse(text, call.place))
+    return NamedCall(place, names, function, tuple(value.args), span)
 
 
 def _length(call: NamedCall, value: Value) -> int:
@@ -198,4 +198,4 @@ def _refused(call: NamedCall, text: str) -> Failure:
     return refused(f"{call.place}: {call.function}: {text}")
 
 
-__all__ = ["Calls", "NamedCall", "read_calls"]
+__all__ = ["Arguments", "NamedCall", "read_calls"]

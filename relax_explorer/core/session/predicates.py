@@ -14,9 +14,11 @@ from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.exec.interrupt import Cancelled, Interrupt
 from relax_explorer.core.exec.values import Value
 from relax_explorer.core.session.arrays import read_as
-from relax_explorer.core.session.compare import Side, inputs_of, outcome, side_of
+from relax_explorer.core.session.call_program import CallProgram
+from relax_explorer.core.session.compare import Side, outcome, side_of
 from relax_explorer.core.session.difference import BY_DTYPE, Tolerance, delta, is_float, leaves_of
-from relax_explorer.core.session.recording import Recording, finished, recorded
+from relax_explorer.core.session.recording import Recording
+from relax_explorer.core.session.sample_runs import SampleRun, sample_run
 from relax_explorer.core.session.samples import Sample, samples_of
 from relax_explorer.core.session.stages import Stage
 
@@ -43,10 +45,12 @@ class SameOutput:
         stops: list[str] = []
         chosen = self.chosen
         for sample in chosen:
-            values = inputs_of(self.first, self.function, sample)
-            run = finished(stage.module, self.function, values, self.cache, self.interrupt)
+            given = sample_run(self.first, self.function, sample)
+            run = given.finished(stage.module, self.cache, self.interrupt)
             reason = (
-                self._against_recorded(run) if self.recorded else self._against_first(run, sample, values)
+                self._against_recorded(run, given.program)
+                if self.recorded
+                else self._against_first(run, sample, given)
             )
             if reason:
                 return f"{reason} ({sample})"
@@ -63,17 +67,17 @@ class SameOutput:
         parts = (self.first, self.function, self.samples, self.tolerance, self.recorded, self.cache)
         return SameOutput, parts
 
-    def _against_first(self, run: Recording, sample: Sample, values: list[Value]) -> str:
+    def _against_first(self, run: Recording, sample: Sample, given: SampleRun) -> str:
         known: dict[Sample, Recording] = vars(self).setdefault("_runs", {})
         if sample not in known:
-            known[sample] = finished(self.first.module, self.function, values, self.cache, self.interrupt)
+            known[sample] = given.finished(self.first.module, self.cache, self.interrupt)
         reason, _ = outcome(known[sample], run, self.tolerance)
         return _with_message(reason, run)
 
-    def _against_recorded(self, run: Recording) -> str:
+    def _against_recorded(self, run: Recording, program: CallProgram | None) -> str:
         if run.failure is not None:
             return _with_message("it stops", run)
-        results = list(leaves_of(run.result))
+        results = run.last_results(program)
         given = dict(self.recorded)
         if len(given) != len(results):
             return f"{len(results)} results, {len(given)} are recorded"
@@ -110,10 +114,10 @@ class NoNan:
     def first_nan(self, stage: Stage) -> tuple[Side, Sample] | None:
         """The first binding whose value holds NaN, and the sample."""
         for sample in self.samples:
-            values = inputs_of(self.first, self.function, sample)
-            if any(map(_has_nan, values)):
+            given = sample_run(self.first, self.function, sample)
+            if any(map(_has_nan, given.values)):
                 continue  # NaN is given
-            run = recorded(stage.module, self.function, values, self.cache, self.interrupt)
+            run = given.recorded(stage.module, self.cache, self.interrupt)
             for item in run.productions:
                 if _has_nan(item.value):
                     return side_of(item), sample

@@ -22,17 +22,21 @@ from relax_explorer.core.exec.events import Event
 from relax_explorer.core.exec.frame import Frame
 from relax_explorer.core.exec.interrupt import Cancelled, Interrupt
 from relax_explorer.core.exec.machine import Machine
+from relax_explorer.core.exec.memory import Stateful
 from relax_explorer.core.exec.values import UNKNOWN, Shape, Value, to_python
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.interned import PerNode
-from relax_explorer.core.ir.walk import operands, sequences
+from relax_explorer.core.ir.walk import bindings, operands, sequences
 from relax_explorer.core.ops import find
 from relax_explorer.core.program.module import IRModule
-from relax_explorer.core.session.arrays import INPUT_LIMIT
+from relax_explorer.core.session.call_program import CallProgram
+from relax_explorer.core.session.difference import leaves_of
+from relax_explorer.core.session.weight_entries import INPUT_LIMIT, cut
 from relax_explorer.core.tir.buffer import Buffer
 from relax_explorer.core.tir.stmt import AllocBuffer, BufferStore, PrimFunc, SBlock
 from relax_explorer.core.tir.traverse import statements
 
+_MOST_NAMES = 20
 _ANSWERS = ("call_tir", "call_tir_inplace", "call_dps_packed", "call_tir_with_grad", "vm.call_tir_dyn")
 
 
@@ -54,11 +58,17 @@ class Production:
     written: bool = False
     stale: tuple[str, ...] = ()  # operands that were overwritten after they were made, with the writer
     depth: int = 0
+    call: int = 0  # of a file of calls, from 1
+    place: int = 0  # of the binding in its function, from 1
+    parts: tuple[str, ...] = ()  # of a cache: what each array of the value is
 
 
 @dataclass(slots=True, eq=False)
 class Recording:
-    """The productions of one call in order, its results, its output, and the failure that stopped it.
+    """The productions of a call in order, its results, its output, and the failure that stopped it.
+
+    Caches stand in it by their content. `labels` name the results. `call` is the call of a file that was running last,
+    and `ends` are the results of the last one, without caches.
 
     `inputs` are the arguments after the run. `last` is the binding that was running when the program stopped. `unkept` values
     were beyond the memory limit.
@@ -74,6 +84,25 @@ class Recording:
     last_reads: tuple[int, ...] = ()
     ends_in: tuple[int, ...] = ()  # the productions that are the result
     unkept: int = 0
+    labels: tuple[str, ...] = ()
+    call: int = 0
+    ends: tuple[Value, ...] = ()
+
+    def last_results(self, program: CallProgram | None) -> list[Value]:
+        """The results of the last call, without caches: those that a file of right results holds as out0, out1, …"""
+        return list(leaves_of(self.result)) if program is None else list(self.ends)
+
+    def keep(self, machine: Machine, program: CallProgram | None) -> None:
+        """Keep the result and the output of a machine that ended."""
+        self.output, self.inputs = tuple(machine.output), content(self.inputs)
+        if program is None:
+            self.result = content(to_python(machine.result))
+            self.labels = tuple([f"out{n}" for n, _ in enumerate(leaves_of(self.result))])
+            return
+        self.call, self.ends = len(program.calls), tuple(program.last(machine.result))
+        ends = program.ends(machine.result)
+        self.result = tuple([content(value) for _, value in ends])
+        self.labels = tuple([name for name, value in ends for _ in leaves_of(content(value))])
 
 
 def finished(
@@ -82,9 +111,14 @@ def finished(
     args: Sequence[Value],
     cache: Path | None = None,
     interrupt: Interrupt | None = None,
+    program: CallProgram | None = None,
 ) -> Recording:
-    """Run a call without recording its values. A failure of the program is part of the result."""
+    """Run a call without recording its values. A failure of the program is part of the result.
+
+    `program` are the calls of a file that the function makes.
+    """
     recording, arguments = Recording(), _copied(tuple(args))
+    machine: Machine | None = None
     try:
         machine = Machine(
             normal_form_of(module), function, arguments, cache=cache, interrupt=interrupt, private=True
@@ -94,11 +128,37 @@ def finished(
         raise
     except Failure as failure:
         recording.failure = failure.diagnostics[0]
-        recording.inputs = arguments
+        recording.inputs = content(arguments)
+        recording.call = _running(machine, program)
         return recording
-    recording.result, recording.inputs = to_python(machine.result), arguments
-    recording.output = tuple(machine.output)
+    recording.inputs = arguments
+    recording.keep(machine, program)
     return recording
+
+
+def differing(names: Sequence[str]) -> str:
+    """The sentence about results that differ: `out0 differs`. Of several calls, about those of the first call."""
+    calls = [name.partition(" of ")[2] for name in names]
+    first = [name.partition(" of ")[0] for name, call in zip(names, calls, strict=True) if call == calls[0]]
+    where = f"in {calls[0]}: " if calls[0] else ""
+    return f"{where}{cut(first, _MOST_NAMES)} differ{'s' * (len(first) == 1)}"
+
+
+def content(value: Value) -> Value:
+    """A value with the contents of caches in their place: one array, or a tuple of arrays."""
+    if isinstance(value, Stateful):
+        arrays = tuple([array for _, array in value.parts()])
+        return arrays[0] if len(arrays) == 1 else arrays or value
+    return tuple(map(content, value)) if type(value) is tuple else value
+
+
+def _running(machine: Machine | None, program: CallProgram | None) -> int:
+    """The call of a file that a machine is in."""
+    if machine is None or program is None or not machine.frames:
+        return 0
+    frame = machine.frames[0]
+    done = [item.binding for item in frame.plan.code[: frame.pc] if item.binding is not None]
+    return program.number(done[-1]) if done else 1
 
 
 def recorded(
@@ -108,9 +168,13 @@ def recorded(
     cache: Path | None = None,
     interrupt: Interrupt | None = None,
     most: int = INPUT_LIMIT,
+    program: CallProgram | None = None,
 ) -> Recording:
-    """Run a call and record its values, up to `most` bytes. A failure of the program is part of the result."""
-    recorder = _Recorder(most)
+    """Run a call and record its values, up to `most` bytes. A failure of the program is part of the result.
+
+    `program` are the calls of a file that the function makes.
+    """
+    recorder = _Recorder(most, program)
     recording, arguments = recorder.recording, _copied(tuple(args))
     recording.inputs = arguments
     try:
@@ -124,17 +188,19 @@ def recorded(
         raise
     except Failure as failure:
         recording.failure = failure.diagnostics[0]
+        recording.inputs, recording.call = content(recording.inputs), recorder.call
         return recording
-    recording.result, recording.output = to_python(machine.result), tuple(machine.output)
+    recording.keep(machine, program)
     return recording
 
 
 class _Recorder:
     """Watches the steps of a machine."""
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, most: int, program: CallProgram | None = None) -> None:
         self.recording = Recording()
-        self.most = most
+        self.most, self.program, self.call = most, program, 0
+        self.written: dict[Stateful, int] = {}  # the production that changed an object last
         self.sources: list[dict[e.Var, tuple[int, ...]]] = []  # productions of each variable, for each frame
         self.contents: dict[e.Var, tuple[Any, Any]] = {}  # arrays of variables, with their contents when made
         self.writers: list[
@@ -153,7 +219,15 @@ class _Recorder:
         """One step of the machine. What it wrote is read from its operands, which may be released after it."""
         machine, recording = self.machine, self.recording
         frame, binding = machine.frames[-1], _next(machine.frames[-1])
+        if self.program is not None and len(machine.frames) == 1 and binding is not None:
+            self.call = self.program.number(binding)
+        held = _held(frame, binding)
         reads = self._reads(binding.value) if binding is not None else ()
+        reads = tuple(
+            dict.fromkeys(
+                [*reads, *[self.written[item.value] for item in held if item.value in self.written]]
+            )
+        )
         recording.last, recording.last_reads = binding, reads
         places = self._places(frame, binding)
         self.stale = self._stale(binding, places) if machine.is_mutable and binding is not None else ()
@@ -165,6 +239,7 @@ class _Recorder:
         elif event.kind == "bind" and event.binding is not None:
             taken = reads if event.binding is binding else self._reads(event.binding.value)
             self._bound(event, taken, places)
+            self._changed(event, taken, [item for item in held if item.is_changed()])
 
     def _enter(self, binding: e.Binding) -> None:
         frame, sources = self.machine.frames[-1], self.sources[-1]
@@ -204,6 +279,17 @@ class _Recorder:
             self._remember([(place.var, place.name, place.array) for place in written], known)
             self.writers += [(*_addresses(place.array), place.name) for place in written]
 
+    def _changed(self, event: Event, reads: tuple[int, ...], objects: list[_Object]) -> None:
+        """Record the objects that a binding changed. One that it returns is recorded as its result already."""
+        assert event.binding is not None  # of events that bind
+        last = len(self.recording.productions) - 1
+        for item in objects:
+            number = last
+            if item.value is not event.value:
+                number = self._add(event.binding, item.name, item.value, reads, True)
+            self.written[item.value] = number
+            self.sources[-1][item.var] = (number,)
+
     def _remember(self, items: list[tuple[e.Var | None, str, Value]], content: Value) -> None:
         """Keep the contents of arrays, to notice when something else overwrites them."""
         contents = content if len(items) > 1 and type(content) is tuple else (content,)
@@ -228,13 +314,14 @@ class _Recorder:
     def _add(self, binding: e.Binding, name: str, value: Value, reads: tuple[int, ...], written: bool) -> int:
         recording = self.recording
         number = len(recording.productions)
+        parts = tuple([label for label, _ in value.parts()]) if isinstance(value, Stateful) else ()
         size = sum(array.nbytes for array in _arrays(value))
         if size > self.most:
             recording.unkept += 1
             value = UNKNOWN
         else:
             self.most -= size
-            value = _copied(value) if self.machine.is_mutable else value
+            value = content(_copied(value) if self.machine.is_mutable else value)
         operation = operation_of(binding.value)
         recording.productions.append(
             Production(
@@ -248,6 +335,9 @@ class _Recorder:
                 written,
                 self.stale,
                 len(self.sources) - 1,
+                self.call,
+                _PLACES.of(self.machine.frames[-1].function, _places).get(id(binding), 0),
+                parts,
             )
         )
         return number
@@ -384,8 +474,48 @@ def _allocates(value: e.Expr) -> bool:
     return declared is not None and declared.allocates
 
 
+_PLACES: PerNode[dict[int, int]] = PerNode()
+
+
+def _places(fn: e.Function) -> dict[int, int]:
+    """The numbers of the bindings of a function, from 1, by identity: a fact must not hold its node."""
+    return {id(binding): number for number, binding in enumerate(bindings(fn), 1)}
+
+
+@dataclass(frozen=True, slots=True)
+class _Object:
+    """An object with a state that is an operand of a binding, with its state before."""
+
+    var: e.Var
+    name: str
+    value: Stateful
+    before: object
+
+    def is_changed(self) -> bool:
+        """True if a call has replaced the state."""
+        return self.value.state is not self.before
+
+
+def _held(frame: Frame, binding: e.Binding | None) -> list[_Object]:
+    """The objects with a state among the operands of a call."""
+    if binding is None or type(binding.value) is not e.Call:
+        return []
+    found = []
+    for var in _variables(binding.value):
+        value = frame.value_of(var)
+        parts = [(var.name, value)] if isinstance(value, Stateful) else _fields(var.name, value)
+        found += [_Object(var, name, item, item.state) for name, item in parts if isinstance(item, Stateful)]
+    return found
+
+
+def _fields(name: str, value: Value) -> list[tuple[str, Value]]:
+    return [(f"{name}[{n}]", item) for n, item in enumerate(value)] if type(value) is tuple else []
+
+
 def is_kept(value: Value) -> bool:
-    """True for a value that can be compared: tensors, shapes, scalars, and tuples that hold one."""
+    """True for a value that can be compared: tensors, shapes, scalars, caches, and tuples that hold one."""
+    if isinstance(value, Stateful):
+        return bool(value.parts())
     if type(value) is tuple:
         return any(map(is_kept, value))
     return isinstance(value, (np.ndarray, np.generic, Shape, bool, int, float))

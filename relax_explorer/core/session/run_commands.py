@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from relax_explorer.core.session.command_arguments import (
     CALL,
+    CALLS,
     FUNCTION,
     PASSES,
     PROFILE,
@@ -71,13 +72,7 @@ RUN = Command(
             "flag",
             False,
         ),
-        Argument(
-            "--calls",
-            'make the calls in this file, one a line, `logits, cache = prefill([[3, 14]], cache, "weights.npz")`, and print '
-            "the named results; `shape(2, 3)` makes a shape, dotted names call packed functions",
-            "source",
-            metavar="FILE",
-        ),
+        CALLS,
         PROFILE,
         Argument("--trace", "write one JSON line for each step to this file", "target", metavar="FILE.jsonl"),
         choice_of_format("text", "json"),
@@ -105,12 +100,7 @@ DEBUG = Command(
             512,
             metavar="MIB",
         ),
-        Argument(
-            "--calls",
-            "make the calls in this file as `run --calls` does, and debug the last one",
-            "source",
-            metavar="FILE",
-        ),
+        CALLS,
         SCRIPT,
         PROFILE,
         choice_of_format("text", "json"),
@@ -138,6 +128,7 @@ COMPARE = Command(
             metavar="FILE.npz",
         ),
         *SAMPLING,
+        CALLS,
         Argument("--all", "list every pair of values", "flag", False),
         Argument(
             "--step",
@@ -185,6 +176,7 @@ BISECT = Command(
             metavar="FILE.npz",
         ),
         *SAMPLING,
+        CALLS,
         *SIDE_BY_SIDE,
         PROFILE,
         choice_of_format("text", "json"),
@@ -204,6 +196,7 @@ VALIDATE = Command(
         PASSES,
         FUNCTION,
         *SAMPLING,
+        CALLS,
         *SIDE_BY_SIDE,
         choice_of_format("text", "json"),
     ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from relax_explorer.core.check.normalize import normal_form_of
@@ -12,8 +12,11 @@ from relax_explorer.core.codes import runtime as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.program.module import IRModule
-from relax_explorer.core.session.arrays import INPUT_LIMIT
-from relax_explorer.core.session.inputs import free_lengths, from_npz, made_inputs
+from relax_explorer.core.session.call_inputs import CallInputs
+from relax_explorer.core.session.field_names import FieldNames
+from relax_explorer.core.session.inputs import free_lengths, from_file, made_inputs
+from relax_explorer.core.session.named_calls import NamedCall
+from relax_explorer.core.session.weight_entries import INPUT_LIMIT
 
 _PRIMES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29)
 _LENGTHS = (1, 2, 3, 4, 5, 7, 8, 11, 13, 16, 17)
@@ -21,22 +24,42 @@ USUAL = 3  # samples of a function with free shape variables: primes, ones, zero
 
 
 @dataclass(frozen=True, slots=True)
+class CallFile:
+    """The calls of a file. `names` are those that a build tells for the fields of tuple parameters, by function."""
+
+    path: str
+    folder: str
+    calls: tuple[NamedCall, ...]
+    names: Mapping[str, FieldNames] = field(default_factory=dict, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Sample:
-    """Inputs by rule: lengths, a seed for the rest, given sources, or one file with all values. It holds no arrays."""
+    """Inputs by rule: lengths, a seed for the rest, given sources, or one file with all values. It holds no arrays.
+
+    With `calls` it is a file of calls instead, which are made one after the other (`sample_runs`).
+
+    `names` are those of the fields of tuple parameters, for files; by default those that the function tells.
+    """
 
     lengths: tuple[tuple[str, int], ...] = ()
     seed: int = 0
     sources: tuple[tuple[str, str], ...] = ()
     file: str = ""
     most: int = INPUT_LIMIT
+    names: FieldNames | None = field(default=None, compare=False)
+    calls: CallFile | None = None
 
     def values(self, fn: e.Function) -> list[Any]:
         """The values for the parameters of a function. Raises Failure if they cannot be made."""
         if self.file:
-            return from_npz(fn, self.file, self.most)
-        return made_inputs(fn, dict(self.sources), dict(self.lengths), f"randn:{self.seed}", self.most)[0]
+            return from_file(fn, self.file, self.most, self.names)
+        default = f"randn:{self.seed}"
+        return made_inputs(fn, dict(self.sources), dict(self.lengths), default, self.most, self.names)[0]
 
     def __str__(self) -> str:
+        if self.calls is not None:
+            return self.calls.path
         if self.file:
             return self.file
         return ", ".join([*[f"{name} = {length}" for name, length in self.lengths], f"seed {self.seed}"])
@@ -48,18 +71,19 @@ def sampled(
     sources: Mapping[str, str] | None = None,
     lengths: Mapping[str, int] | None = None,
     most: int = INPUT_LIMIT,
+    names: FieldNames | None = None,
 ) -> tuple[Sample, ...]:
     """`count` samples. Shape variables without a given length are first different primes, then 1, then 0, then others.
 
     Without `count`, these three for a function with free shape variables, else one.
     """
     given, fixed = dict(sources or {}), dict(lengths or {})
-    free = free_lengths(fn, given, fixed)
+    free = free_lengths(fn, given, fixed, names)
     if count is None:
         count = USUAL if free else 1
     return tuple(
         [
-            Sample((*fixed.items(), *_lengths(free, number)), number, tuple(given.items()), "", most)
+            Sample((*fixed.items(), *_lengths(free, number)), number, tuple(given.items()), "", most, names)
             for number in range(count)
         ]
     )
@@ -72,16 +96,17 @@ def samples_of(
     sources: Mapping[str, str] | None = None,
     lengths: Mapping[str, int] | None = None,
     most: int = INPUT_LIMIT,
+    names: FieldNames | None = None,
 ) -> tuple[Sample, ...]:
     """`sampled` for a function of a module. A single source that is an .npz without a name holds all values, so it is the only sample.
 
     Raises Failure if there is no such function.
     """
-    whole = (sources or {}).get("0", "")
-    if len(sources or {}) == 1 and whole.endswith(".npz"):
+    whole = CallInputs("", sources or {}).whole
+    if whole and not lengths:
         function_of(module, function)
-        return (Sample(file=whole, most=most),)
-    return sampled(function_of(module, function), count, sources, lengths, most)
+        return (Sample(file=whole, most=most, names=names),)
+    return sampled(function_of(module, function), count, sources, lengths, most, names)
 
 
 def function_of(module: IRModule, name: str) -> e.Function:

@@ -27,7 +27,7 @@ from relax_explorer.core.syntax.load import load
 
 if TYPE_CHECKING:
     from relax_explorer.core.exec.debugger import Debugger
-    from relax_explorer.core.session.stages import Aside
+    from relax_explorer.core.session.stages import Aside, Stage
 
 _NUMBER = re.compile(r"-?[0-9]{1,9}")
 Listener = Callable[[Snapshot], None]
@@ -38,6 +38,7 @@ class Session(Shown):
 
     asides: Sequence[Aside] = ()  # what a recorded build has beside its main lineage
     outer = ""  # what these stages are a part of
+    earlier: Sequence[Stage] = ()  # stages of the build before the first one, which were not read
 
     def __init__(
         self,

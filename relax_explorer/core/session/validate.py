@@ -10,9 +10,10 @@ from pathlib import Path
 from relax_explorer.core.exec.interrupt import Interrupt
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.builds import Build, as_build
-from relax_explorer.core.session.compare import Told, Trial, inputs_of, mapped, outcome, untold
+from relax_explorer.core.session.compare import Told, Trial, mapped, outcome, untold
 from relax_explorer.core.session.difference import BY_DTYPE, Tolerance
-from relax_explorer.core.session.recording import Recording, finished
+from relax_explorer.core.session.recording import Recording
+from relax_explorer.core.session.sample_runs import sample_run
 from relax_explorer.core.session.samples import Sample, samples_of
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.stages import Stage
@@ -93,12 +94,12 @@ class _FirstRuns:
 
     def cell(self, trial: Trial) -> Cell:
         """Compare the results of two stages on one sample."""
-        values = inputs_of(trial.a, trial.function, trial.sample)
+        given = sample_run(trial.a, trial.function, trial.sample)
         if self._known is None or self._known[0] != trial.sample:
-            run = finished(trial.a.module, trial.function, values, trial.cache, trial.interrupt)
+            run = given.finished(trial.a.module, trial.cache, trial.interrupt)
             self._known = trial.sample, run
         before = self._known[1]
-        after = finished(trial.b.module, trial.function, values, trial.cache, trial.interrupt)
+        after = given.finished(trial.b.module, trial.cache, trial.interrupt)
         reason, results = outcome(before, after, trial.tolerance)
         stops = [run.failure.message for run in (after, before) if run.failure is not None]
         most = max([apart.max_abs for _, apart in results], default=0.0)

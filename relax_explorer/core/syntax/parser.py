@@ -40,9 +40,7 @@ _CONTROL = re.compile(f"[{re.escape(''.join(_CONTROLS))}]")  # several times as 
 
 
 def parse(text: str | Source, filename: str = "<text>", experimental: bool = False) -> IRModule:
-    """The module in `text`, or in an excerpt of a file. Raises ParseError with all problems.
-def parse(text: str, filename: str = "<text>", experimental: bool = False) -> IRModule:
-    """The module in `text`: TVMScript, or TVM's JSON. Raises ParseError with all problems.
+    """The module in `text`, TVMScript or TVM's JSON, or in an excerpt of a file. Raises ParseError with all problems.
 
     `experimental` allows constructs that no TVM has yet: `R.any_dim`. So does the module attribute `wildcard_dims`, which it sets.
     """
@@ -56,12 +54,11 @@ def read(
     text: str | Source, filename: str = "<text>", experimental: bool = False
 ) -> tuple[IRModule | None, Report]:
     """The readable part of the module (None if there is none), and the problems."""
+    if isinstance(text, str) and is_tvm_json(text):
+        return read_json_with_report(text, filename)
     source = (
         text if isinstance(text, Source) else Source(with_line_feeds(text.removeprefix("\ufeff")), filename)
     )
-    if is_tvm_json(text):
-        return read_json_with_report(text, filename)
-    source = Source(with_line_feeds(text.removeprefix("\ufeff")), filename)
     with collector_at_rest():
         python = python_text(source.text)
         skeleton, runs = pieces.cut(python.text)

@@ -1,66 +1,79 @@
-"""`run --calls` and `debug --calls`: several calls in sequence, and their named results."""
+"""`--calls`: the calls of a file as one function to run, and their named results."""
 
 from __future__ import annotations
 
+import os
 import sys
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 import numpy as np
 
 from relax_explorer.core.exec.values import Value, to_python
-from relax_explorer.core.session.named_calls import Calls, NamedCall, read_calls
+from relax_explorer.core.program.module import IRModule
+from relax_explorer.core.session.call_program import CallProgram, call_program
+from relax_explorer.core.session.field_names import FieldNames
+from relax_explorer.core.session.named_calls import NamedCall, read_calls
 from relax_explorer.core.session.session import Session
+from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.ui.cli import output
-from relax_explorer.ui.cli.interruptible import interruptible
-from relax_explorer.ui.cli.progress import compiling
+from relax_explorer.ui.cli.opening import told_names
 from relax_explorer.ui.cli.run_problems import of_the_run
 from relax_explorer.ui.cli.stored import save
 from relax_explorer.ui.files import Target
 from relax_explorer.viz.short import short_value
 
 
-def run_calls(
-    session: Session, path: str, private: bool, engine: str, most: int, format: str, target: Target | None
-) -> int:
-    """Make the calls of a file, and print what their names hold at the end."""
-    known = Calls(session.stages[-1].module, most, session.cache, private, engine)
-    for call in _checked(session, path):
-        _make(known, call)
-    results = {name: to_python(value) for name, value in known.results.items()}
-    _print(results, format)
-    if target is not None:
-        save(results, target)
-    return output.OK
-
-
-def last_call(session: Session, path: str, private: bool, most: int) -> tuple[str, list[Value]]:
-    """Make all calls of a file but the last one. Returns the function and the arguments of that."""
-    calls = _checked(session, path)
-    if not calls or "." in calls[-1].function:
-        what = f"{calls[-1].place} calls {calls[-1].function}" if calls else f"{path} is empty"
-        raise click.UsageError(f"--calls: the last call must be one of a function of the module; {what}")
-    known = Calls(session.stages[-1].module, most, session.cache, private)
-    for call in calls[:-1]:
-        _make(known, call)
-    return calls[-1].function, known.arguments(calls[-1])
-
-
-def _checked(session: Session, path: str) -> list[NamedCall]:
-    """The calls of a file. Problems of the functions they call are reported."""
-    calls = read_calls(_text(path), path)
-    functions = session.stages[-1].module.relax_functions.keys() & session.stages[0].module.functions.keys()
+def calls_in(
+    session: Session, path: str, private: bool, most: int, stage: Snapshot | None = None
+) -> CallProgram:
+    """The calls of a file for a stage of a session, by default the last. Problems of the functions they call are reported."""
+    calls = read(path)
+    module = (stage or session.stages[-1]).module
+    functions = module.relax_functions.keys() & session.stages[0].module.functions.keys()
     output.report(of_the_run(session.stages[0], sorted(functions & {call.function for call in calls})))
+    return made(module, calls, path, lambda name: told_names(session, name), most, private)
+
+
+def read(path: str) -> list[NamedCall]:
+    """The calls of a file, of which there is at least one."""
+    calls = read_calls(_text(path), path)
+    if not calls:
+        raise click.UsageError(f"--calls {path} makes no call")
     return calls
 
 
-def _make(known: Calls, call: NamedCall) -> None:
-    """Make one call, and report what the program printed."""
-    machine = interruptible(lambda interrupt: known.run(call, interrupt, compiling))
-    for line in machine.output:
-        output.say(line, err=True)
-    for warning in machine.warnings:
-        output.say(f"warning[{warning.code}]: {warning.message}", err=True)
+def made(
+    module: IRModule,
+    calls: Sequence[NamedCall],
+    path: str,
+    names_of: Callable[[str], FieldNames],
+    most: int,
+    private: bool = True,
+) -> CallProgram:
+    """The program of calls. How entries of files were found is said on standard error."""
+    names = {call.function: names_of(call.function) for call in calls if "." not in call.function}
+    folder = "" if path == "-" else os.path.dirname(path)
+    program = call_program(module, calls, path, folder, most, names, private)
+    for remark in program.remarks:
+        output.say(remark, err=True)
+    return program
+
+
+def tell_results(
+    program: CallProgram, result: Value, style: str, document: dict[str, Any], target: Target | None
+) -> list[Value]:
+    """Print what the names hold at the end, and the last result if it has no name. Returns the last results, without caches."""
+    results = {name: to_python(value) for name, value in program.named(result).items()}
+    shown = dict(results)
+    if not program.calls[-1].names and result[-1] != ():
+        shown[program.labels[-1]] = to_python(result[-1])
+    _print(shown.items(), style, document)
+    if target is not None:
+        save(results, target)
+    return program.last(result)
 
 
 def _text(path: str) -> str:
@@ -72,18 +85,18 @@ def _text(path: str) -> str:
         raise click.UsageError(f"--calls {path}: {reason}") from None
 
 
-def _print(results: dict[str, Value], style: str) -> None:
+def _print(results: Iterable[tuple[str, Value]], style: str, more: dict[str, Any]) -> None:
     """Print each result under its name."""
     if style == "json":
         rows = [
             {"name": name, "shape": list(value.shape), "dtype": value.dtype.name, "value": value}
             if isinstance(value, np.ndarray)
             else {"name": name, "value": value}
-            for name, value in results.items()
+            for name, value in results
         ]
-        output.say(output.document("run", {"results": rows}))
+        output.say(output.document("run", {"results": rows, **more}))
         return
-    for name, value in results.items():
+    for name, value in results:
         output.say(f"{name}: {short_value(value, 100)}")
         if isinstance(value, np.ndarray) and value.ndim:
             output.say(np.array2string(value, threshold=100, edgeitems=3, precision=6))

@@ -36,7 +36,7 @@ _RESULT = re.compile(r"out[0-9]{1,9}")
 def compare(
     a: str, b: str | None, passes: str | None, func: str | None, ref: str | None, input_: tuple[str, ...], shape: tuple[str, ...],
     samples: int | None, rtol: float | None, atol: float | None, max_input: float, packed: tuple[str, ...], all: bool, step: bool, script: str | None,
-    workers: int | None, scheduler: str | None, format: str,
+    workers: int | None, scheduler: str | None, format: str, calls: str | None,
 ) -> int:  # fmt: skip
     """Compare two programs, or one with recorded values."""
     allowed = trials.tolerance(rtol, atol)
@@ -46,14 +46,15 @@ def compare(
         if all or any(option is not None for option in (ref, samples, workers, scheduler)):
             raise click.UsageError(_ONE_SAMPLE)
         register_files(packed)
-        return _stepped(a, b, passes, func, (input_, shape, 1, max_input), allowed, script, format)
+        return _stepped(a, b, passes, func, (input_, shape, 1, max_input), calls, allowed, script, format)
     if ref is not None:
         if b is not None or workers is not None or scheduler is not None:
             raise click.UsageError("--ref compares A alone, in this process")
         build, name = trials.build_and_stage(a, passes)
         stage = trials.chosen(build, name, -1)
-        function = trials.function_name(stage, func)
-        sample = trials.samples(stage, function, input_, shape, samples, max_input)[0]
+        choice = input_, shape, samples, max_input
+        function, found = trials.function_and_samples(stage, func, calls, choice, build.stages)
+        sample = found[0]
         values = read_arrays(ref)
         register_files(packed)
         result = interruptible(
@@ -68,7 +69,7 @@ def compare(
             )
     else:
         choice, where = (input_, shape, samples, max_input), (workers, scheduler, packed)
-        result = _compared(a, b, passes, func, choice, allowed, all, where)
+        result = _compared(a, b, passes, func, choice, calls, allowed, all, where)
     shown.print_comparison(result, format, all)
     if not result.equal:
         return output.FOUND
@@ -77,12 +78,13 @@ def compare(
 
 @dataclass(frozen=True)
 class _Pair:
-    """Two stages to compare, their names in messages, and which binding came from which."""
+    """Two stages to compare, their names in messages, and which binding came from which; `earlier` are stages before A."""
 
     a: Stage
     b: Stage
     names: tuple[str, str]
     links: Links
+    earlier: tuple[Stage, ...] = ()
 
 
 def _pair(a: str, b: str | None, passes: str | None) -> _Pair:
@@ -102,34 +104,32 @@ def _pair(a: str, b: str | None, passes: str | None) -> _Pair:
     links: Links = ()
     if right is left and left.snapshots and first.number <= second.number:
         links = links_between(left.snapshots, first.number, second.number)
-    return _Pair(first, second, (left.title(first), right.title(second)), links)
+    return _Pair(first, second, (left.title(first), right.title(second)), links, left.stages)
 
 
 def _stepped(
-    a: str, b: str | None, passes: str | None, func: str | None, choice: tuple[Any, ...], allowed: Tolerance,
+    a: str, b: str | None, passes: str | None, func: str | None, choice: trials.Choice, calls: str | None, allowed: Tolerance,
     script: str | None, format: str,
 ) -> int:  # fmt: skip
     """Walk through the runs of two stages."""
     from relax_explorer.core.session.lockstep import lockstep
     from relax_explorer.ui.cli.stepping import walk
 
-    commands = commands_of(script, (a, b))
+    commands = commands_of(script, (a, b, calls))
     pair = _pair(a, b, passes)
-    function = trials.function_name(pair.a, func)
-    sample = trials.samples(pair.a, function, *choice)[0]
-    trial = Trial(pair.a, pair.b, function, sample, allowed, pair.links, directories.kernel_cache())
+    function, found = trials.function_and_samples(pair.a, func, calls, choice, pair.earlier)
+    trial = Trial(pair.a, pair.b, function, found[0], allowed, pair.links, directories.kernel_cache())
     runs = interruptible(lambda interrupt: lockstep(replace(trial, interrupt=interrupt)))
     return walk(runs, pair.names, commands, script or "-", format)
 
 
 def _compared(
-    a: str, b: str | None, passes: str | None, func: str | None, choice: tuple[Any, ...], allowed: Tolerance, everything: bool,
+    a: str, b: str | None, passes: str | None, func: str | None, choice: trials.Choice, calls: str | None, allowed: Tolerance, everything: bool,
     where: tuple[int | None, str | None, tuple[str, ...]],
 ) -> Comparison:  # fmt: skip
     """Compare two stages of one build, or of two."""
     pair = _pair(a, b, passes)
-    function = trials.function_name(pair.a, func)
-    chosen = trials.samples(pair.a, function, *choice)
+    function, chosen = trials.function_and_samples(pair.a, func, calls, choice, pair.earlier)
     cache = directories.kernel_cache()
 
     def work(interrupt: Interrupt) -> Comparison:
@@ -181,17 +181,17 @@ class CommandTest:
 def bisect(
     input: str, command: tuple[str, ...], passes: str | None, func: str | None, test: str, ref: str | None, input_: tuple[str, ...],
     shape: tuple[str, ...], samples: int | None, rtol: float | None, atol: float | None, max_input: float, packed: tuple[str, ...],
-    workers: int | None, scheduler: str | None, profile: str, format: str,
+    workers: int | None, scheduler: str | None, profile: str, format: str, calls: str | None,
 ) -> int:  # fmt: skip
     """Find the first stage that fails a test."""
-    build = trials.build_of(input, passes, profile)
+    build, skipped = trials.build_of(input, passes, func, profile)
     if len(build.stages) == 1:
         raise click.UsageError("bisect takes --passes, or a folder or file with several stages")
     allowed = trials.tolerance(rtol, atol)
     first = build.stages[0]
     runs = test in ("same-output", "no-nan") and not command
-    function = trials.function_name(first, func) if runs else ""
-    chosen = trials.samples(first, function, input_, shape, samples, max_input) if runs else ()
+    choice = input_, shape, samples, max_input
+    function, chosen = trials.function_and_samples(first, func, calls, choice) if runs else ("", ())
     cache = directories.kernel_cache()
     results = _reference(ref) if ref is not None else ()
 
@@ -207,12 +207,12 @@ def bisect(
 
     found = interruptible(work)
     shown.print_bisection(found, input, " ".join(command or (test,)), bool(build.snapshots), format)
-    return output.OK if found.failed is None else output.FOUND
+    return output.FOUND if found.failed is not None else output.CANNOT if skipped else output.OK
 
 
 def _reference(path: str) -> tuple[tuple[str, Any], ...]:
     """The recorded results of a file, in order."""
-    found = {key: value for key, value in read_arrays(path).items() if _RESULT.fullmatch(key)}
+    found = read_arrays(path, wanted=_RESULT.fullmatch)
     if sorted(found) != sorted(f"out{n}" for n in range(len(found))) or not found:
         raise click.UsageError(f"{path} has no results out0, out1, …")
     return tuple([(f"out{n}", found[f"out{n}"]) for n in range(len(found))])
@@ -220,15 +220,16 @@ def _reference(path: str) -> tuple[tuple[str, Any], ...]:
 
 def validate(
     input: str, passes: str | None, func: str | None, input_: tuple[str, ...], shape: tuple[str, ...], samples: int | None,
-    rtol: float | None, atol: float | None, max_input: float, packed: tuple[str, ...], workers: int | None, scheduler: str | None, format: str,
+    rtol: float | None, atol: float | None, max_input: float, packed: tuple[str, ...], workers: int | None, scheduler: str | None,
+    format: str, calls: str | None,
 ) -> int:  # fmt: skip
     """Run every stage against the first one."""
-    build = trials.build_of(input, passes)
+    build, skipped = trials.build_of(input, passes, func)
     if len(build.stages) == 1:
         raise click.UsageError("validate takes --passes, or a folder or file with several stages")
     allowed = trials.tolerance(rtol, atol)
-    function = trials.function_name(build.stages[0], func)
-    chosen = trials.samples(build.stages[0], function, input_, shape, samples, max_input)
+    choice = input_, shape, samples, max_input
+    function, chosen = trials.function_and_samples(build.stages[0], func, calls, choice)
 
     def work(interrupt: Interrupt) -> Any:
         with trials.executor(workers, scheduler, packed) as executor, progress() as told:
@@ -249,4 +250,4 @@ def validate(
     if any(not row.equal for row in rows):
         return output.FOUND
     ran = not rows or any(not cell.stopped for row in rows for cell in row.cells)
-    return output.OK if ran else output.CANNOT
+    return output.OK if ran and not skipped else output.CANNOT

@@ -66,7 +66,10 @@ def print_first(verdict: Verdict) -> None:
     side = first.b or first.a
     assert side is not None  # a pair has at least one side
     where = f" of {side.function}" if side.function else ""
-    output.say(f"  first difference: {visible(side.name, 100)}{where}")
+    call = f", in {visible(verdict.call, 200)}" if verdict.call else ""
+    output.say(f"  first difference: {visible(side.name, 100)}{where}{call}")
+    if first.row:
+        output.say(f"    {first.row} is wrong; binding {side.place}{where} wrote it")
     for mark, item in (("A", first.a), ("B", first.b)):
         if item is not None and item.text:
             line = f"{item.line}: " if item.line else ""

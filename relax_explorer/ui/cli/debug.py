@@ -11,13 +11,12 @@ from relax_explorer.core.exec.interrupt import Interrupt
 from relax_explorer.core.session.debug_commands import DEBUG_COMMANDS, execute
 from relax_explorer.core.session.debug_session import Answer, DebugSession, open_debug_session
 from relax_explorer.ui.cli import output
-from relax_explorer.ui.cli.calling import last_call
 from relax_explorer.ui.cli.interruptible import PATIENCE, interruptible
 from relax_explorer.ui.cli.opening import session_to_run
 from relax_explorer.ui.cli.packed_files import register_files
 from relax_explorer.ui.cli.progress import compiling
 from relax_explorer.ui.cli.prompt import Console, commands_of, printer
-from relax_explorer.ui.cli.run import check_alone, most_bytes, relax_function, run_inputs
+from relax_explorer.ui.cli.run import check_alone, started
 from relax_explorer.viz.debug_text import answer_data, answer_lines
 
 STUCK = (
@@ -38,14 +37,12 @@ def debug(
     session = session_to_run(input, passes, stage, profile, const, (func,) if func is not None else ())
     last = session.stages[-1]
     register_files(packed)
-    if calls is not None:
-        name, args = last_call(session, calls, private, most_bytes(max_input))
-    else:
-        name = func or last.entry
-        args = run_inputs(relax_function(last.module, name), input_, shape, max_input)
+    start = started(session, calls, (func, input_, shape, max_input), private)
     most = budget << 20 or None
     debugger = interruptible(
-        lambda interrupt: Debugger(last.module, name, args, session.cache, interrupt, private, most)
+        lambda interrupt: Debugger(
+            start.module, start.name, start.args, session.cache, interrupt, private, most
+        )
     )
     opened = open_debug_session(session, debugger, last.number)
     show = printer("debug", format, answer_data, answer_lines)

@@ -18,9 +18,8 @@ _NUMBERS = "biuf"
 
 def compare(results: Sequence[Any], path: str, rtol: float, atol: float) -> int:
     """Compare result N with the entry `outN` of the file, and print the outcome. Returns the exit status."""
-    numbered = {
-        int(hit[1]): array for key, array in read_arrays(path).items() if (hit := _NAME.fullmatch(key))
-    }
+    found = read_arrays(path, wanted=_NAME.fullmatch)
+    numbered = {int(hit[1]): array for key, array in found.items() if (hit := _NAME.fullmatch(key))}
     if sorted(numbered) != list(range(len(results))):
         has = ", ".join(f"out{number}" for number in sorted(numbered)) or "none"
         output.say(f"{path} has the results {has}; the function has {len(results)}, from out0 on", err=True)

@@ -6,7 +6,19 @@ import re
 
 import click
 
+from relax_explorer.core.session.call_inputs import CallInputs
+
 _LENGTH = re.compile(r"[0-9]{1,18}")
+
+
+def inputs_given(sources: tuple[str, ...], shape: tuple[str, ...], function: str = "") -> CallInputs:
+    """What both options say of a call."""
+    call = CallInputs(function, sources_by_name(sources), lengths_given(shape))
+    if call.whole and shape:
+        raise click.UsageError(
+            "--shape has no effect with a file of all inputs: its arrays have fixed lengths"
+        )
+    return call
 
 
 def sources_by_name(sources: tuple[str, ...]) -> dict[str, str]:

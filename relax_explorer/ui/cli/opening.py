@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 import click
@@ -13,6 +14,7 @@ from relax_explorer.core.diagnostics import Failure, ParseError
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.build_files import build_of_text, open_build
 from relax_explorer.core.session.builds import Build
+from relax_explorer.core.session.field_names import FieldNames, told_by
 from relax_explorer.core.session.partial import concerning, runnable
 from relax_explorer.core.session.recorded import RecordedSession
 from relax_explorer.core.session.session import Session
@@ -92,6 +94,7 @@ def session_to_run(
     )
     if is_recorded:
         session: Session = RecordedSession(replace(build, stages=(given,), asides=()), cache, profile)
+        session.earlier = [stage for stage in build.stages if stage.number < given.number]
     else:
         session = Session(given.module, with_files(passes or (), profile), path, cache, profile)
         session.run_all()
@@ -117,6 +120,27 @@ def _readable(stage: Stage, function: str) -> Stage:
         f"problems in functions that do not run here are left aside ({places}); `check` tells them", err=True
     )
     return Stage(stage.number, stage.made_by, module, stage.file)
+
+
+def told_names(session: Session, function: str) -> FieldNames:
+    """The names for the fields of tuple parameters, as the last stage of a session tells them, or an earlier one of its build."""
+    return told_by(_modules(session), function)
+
+
+def _modules(session: Session) -> Iterator[IRModule]:
+    for item in reversed(session.stages):
+        yield item.module
+    yield from modules_before(None, session.earlier)  # only asked if the stages above tell too little
+
+
+def modules_before(stage: Stage | None, earlier: Sequence[Stage]) -> Iterator[IRModule]:
+    """The module of a stage, then those of earlier stages that can be read, the nearest first."""
+    if stage is not None:
+        yield stage.module
+    for item in reversed(earlier):
+        if stage is None or item.number < stage.number:
+            with suppress(ParseError):
+                yield item.module
 
 
 def _with_constants(stage: Stage, source: str | None) -> Stage:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import click
@@ -17,16 +18,19 @@ from relax_explorer.core.exec.values import to_python
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.notations import is_contract
 from relax_explorer.core.program.module import IRModule
-from relax_explorer.core.session.inputs import from_npz, made_inputs
+from relax_explorer.core.session.call_program import CallProgram
+from relax_explorer.core.session.field_names import FieldNames
+from relax_explorer.core.session.inputs import file_remarks, from_file, made_inputs
 from relax_explorer.core.session.session import Session
+from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.core.tir.stmt import PrimFunc
 from relax_explorer.ui.cli import output
-from relax_explorer.ui.cli.calling import run_calls
+from relax_explorer.ui.cli.calling import calls_in, tell_results
 from relax_explorer.ui.cli.contract_runs import run_contracts
 from relax_explorer.ui.cli.expected import compare
-from relax_explorer.ui.cli.input_options import lengths_given, sources_by_name
+from relax_explorer.ui.cli.input_options import inputs_given
 from relax_explorer.ui.cli.interruptible import interruptible
-from relax_explorer.ui.cli.opening import session_to_run
+from relax_explorer.ui.cli.opening import session_to_run, told_names
 from relax_explorer.ui.cli.packed_files import register_files
 from relax_explorer.ui.cli.progress import compiling
 from relax_explorer.ui.cli.run_problems import of_the_run
@@ -50,37 +54,70 @@ def run(
     if is_contract(input):
         unused = func, passes, expect, output_, asked.steps, time_bindings, packed, calls, stage, const
         return run_contracts(input, unused, lambda fn: run_inputs(fn, input_, shape, max_input), format)
-    check_alone(calls, (func, input_, shape, expect, time_bindings, asked.steps))
+    check_alone(calls, (func, input_, shape))
     session = session_to_run(input, passes, stage, profile, const, (func,) if func is not None else ())
     register_files(packed)
-    if calls is not None:
-        return run_calls(session, calls, private, engine, most_bytes(max_input), format, output_)
-    name = func or session.stages[-1].entry
-    fn = relax_function(session.stages[-1].module, name)
-    output.report(of_the_run(session.stages[0], {name}))
-    args = run_inputs(fn, input_, shape, max_input)
+    start = started(session, calls, (func, input_, shape, max_input), private)
     if asked.steps:
         walked = interruptible(
-            lambda interrupt: walk(_debugger(session, name, args, interrupt, private, engine), asked)
+            lambda interrupt: walk(_debugger(session, start, interrupt, private, engine), asked)
         )
         if walked.is_stopped:
-            report_stop(walked)
+            report_stop(walked, start.program)
             return output.FOUND if stop_on is not None else output.OK
         machine, document = walked.debugger.machine, walked.data
     else:
         times = BindingTimes()
         machine = interruptible(
             lambda interrupt: _ended(
-                session, name, args, interrupt, times if time_bindings else None, private, engine
+                session, start, interrupt, times if time_bindings else None, private, engine
             )
         )
         document = report(times, format) if time_bindings else {}
-    results = _told(machine, format, document, output_)
+    results = _told(machine, format, document, output_, start.program)
     return compare(results, expect, rtol, atol) if expect is not None else output.OK
 
 
-def _told(machine: Machine, format: str, document: dict[str, Any], target: Target | None) -> list[Any]:
+@dataclass(frozen=True, slots=True)
+class Start:
+    """What a run begins with: a module, a function of it, and its arguments. `program` are the calls of `--calls`."""
+
+    module: IRModule
+    name: str
+    args: Sequence[Any]
+    program: CallProgram | None = None
+
+
+def started(
+    session: Session,
+    calls: str | None,
+    choice: tuple[str | None, tuple[str, ...], tuple[str, ...], float],
+    private: bool = True,
+    stage: Snapshot | None = None,
+) -> Start:
+    """The run that the options choose, of the last stage: a function and its inputs, or a file of calls."""
+    func, sources, shape, gigabytes = choice
+    at = stage or session.stages[-1]
+    if calls is not None:
+        program = calls_in(session, calls, private, most_bytes(gigabytes), stage)
+        return Start(program.into(at.module), program.name, program.values, program)
+    name = func or at.entry
+    fn = relax_function(at.module, name)
+    output.report(of_the_run(session.stages[0], {name}))
+    return Start(at.module, name, run_inputs(fn, sources, shape, gigabytes, told_names(session, name)))
+
+
+def _told(
+    machine: Machine,
+    format: str,
+    document: dict[str, Any],
+    target: Target | None,
+    program: CallProgram | None,
+) -> list[Any]:
     """The results of a run, after they and the remarks were printed, and saved if there is a target."""
+    if program is not None:
+        _report_remarks(machine)
+        return tell_results(program, machine.result, format, document, target)
     results = _flat(to_python(machine.result))
     _report_remarks(machine)
     _print(results, format, document)
@@ -93,7 +130,7 @@ def check_alone(calls: str | None, others: tuple[object, ...]) -> None:
     """Refuse options that --calls has no use for."""
     if calls is not None and any(others):
         raise click.UsageError(
-            "--calls takes functions and inputs from its file: no other option may give them, or record steps"
+            "--calls takes functions and inputs from its file: no other option may give them"
         )
 
 
@@ -105,11 +142,8 @@ def _report_remarks(machine: Machine) -> None:
         output.say(f"warning[{warning.code}]: {warning.message}", err=True)
 
 
-def _debugger(
-    session: Session, name: str, args: Sequence[Any], interrupt: Interrupt, private: bool, engine: str
-) -> Debugger:
-    module = session.stages[-1].module
-    return Debugger(module, name, args, session.cache, interrupt, private, engine=engine)
+def _debugger(session: Session, start: Start, interrupt: Interrupt, private: bool, engine: str) -> Debugger:
+    return Debugger(start.module, start.name, start.args, session.cache, interrupt, private, engine=engine)
 
 
 def relax_function(module: IRModule, name: str) -> e.Function:
@@ -133,16 +167,22 @@ def relax_function(module: IRModule, name: str) -> e.Function:
 
 def _ended(
     session: Session,
-    name: str,
-    args: Sequence[Any],
+    start: Start,
     interrupt: Interrupt,
     times: BindingTimes | None,
     private: bool,
     engine: str,
 ) -> Machine:
     """Run a machine to the end."""
-    module, cache = session.stages[-1].module, session.cache
-    machine = Machine(module, name, args, cache=cache, interrupt=interrupt, private=private, engine=engine)
+    machine = Machine(
+        start.module,
+        start.name,
+        start.args,
+        cache=session.cache,
+        interrupt=interrupt,
+        private=private,
+        engine=engine,
+    )
     with compiling(machine.kernels):
         if times is None:
             machine.run()
@@ -152,15 +192,23 @@ def _ended(
 
 
 def run_inputs(
-    fn: e.Function, sources: tuple[str, ...], shape: tuple[str, ...], gigabytes: float
+    fn: e.Function,
+    sources: tuple[str, ...],
+    shape: tuple[str, ...],
+    gigabytes: float,
+    names: FieldNames | None = None,
 ) -> list[Any]:
-    """The inputs of the options `--input` and `--shape`. Made-up ones are noted on standard error."""
+    """The inputs of the options `--input` and `--shape`. Made-up ones and translated names are noted on standard error.
+
+    `names` are those that a build tells for the fields of tuple parameters.
+    """
     most = most_bytes(gigabytes)
-    if len(sources) == 1 and "=" not in sources[0] and sources[0].endswith(".npz"):
-        if shape:
-            raise click.UsageError("--shape has no effect with an .npz: its arrays have fixed lengths")
-        return from_npz(fn, sources[0], most)
-    values, made_up = made_inputs(fn, sources_by_name(sources), lengths_given(shape), most=most)
+    call = inputs_given(sources, shape)
+    for remark in file_remarks(fn, call, names):
+        output.say(remark, err=True)
+    if call.whole:
+        return from_file(fn, call.whole, most, names)
+    values, made_up = made_inputs(fn, call.sources, call.shape, most=most, names=names)
     if made_up:
         output.say(f"made up: {made_up}; --shape and --input choose others", err=True)
     return values
@@ -195,4 +243,4 @@ def _print(results: list[Any], style: str, more: dict[str, Any]) -> None:
             output.say(np.array2string(value, threshold=100, edgeitems=3, precision=6))
 
 
-__all__ = ["relax_function", "run", "run_inputs"]
+__all__ = ["Start", "relax_function", "run", "run_inputs", "started"]

@@ -20,6 +20,7 @@ from relax_explorer.core.exec.expression import Expression, NoValue
 from relax_explorer.core.exec.not_finite import BOTH, INF, NAN, on_not_finite
 from relax_explorer.core.exec.shape_panel import shape_panel
 from relax_explorer.core.ir import expr as e
+from relax_explorer.core.session.call_program import CallProgram, outermost
 from relax_explorer.ui.cli import output
 from relax_explorer.ui.cli.progress import compiling
 from relax_explorer.ui.cli.run_places import breakpoint_at, watched
@@ -191,15 +192,17 @@ def _change_line(change: Mapping[str, Any], watch: _Watch) -> str:
     )
 
 
-def report_stop(walked: Walk) -> None:
-    """Print where a run stopped: the maker of a NaN, or the frame at a breakpoint."""
+def report_stop(walked: Walk, program: CallProgram | None = None) -> None:
+    """Print where a run stopped: the maker of a NaN, or the frame at a breakpoint. `program` are the calls that ran."""
     debugger = walked.debugger
+    call = "" if program is None else program.label(program.number(outermost(debugger)))
     if walked.asked.is_json:
         stop = {
             "step": debugger.position,
             "event": debugger.event.kind,
             "func": debugger.frame.name,
             "shape_vars": debugger.frame.shape_vars,
+            **({"call": call} if call else {}),
         }
         if walked.found is not None:
             stop["maker"] = blame_data(walked.found)
@@ -207,7 +210,7 @@ def report_stop(walked: Walk) -> None:
             stop["values"] = {name: short_value(value, 90) for name, value in debugger.frame.values.items()}
         output.say(output.document("run", {"results": [], "stopped": stop, **walked.data}))
         return
-    output.say(f"stopped after step {debugger.position}: {debugger.event}")
+    output.say(f"stopped after step {debugger.position}{f', in {call}' if call else ''}: {debugger.event}")
     walked.show_shapes()
     if walked.found is not None:
         for line in blame_lines(walked.found):

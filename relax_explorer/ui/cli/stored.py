@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -14,12 +15,22 @@ from relax_explorer.ui.files import Target
 
 def save(results: dict[str, Value], target: Target) -> None:
     """Save results by name in an .npz. Caches are left out, with a warning."""
-    stored = {name: _storable(value) for name, value in results.items() if not isinstance(value, Stateful)}
-    if len(stored) < len(results):
+    parts = [part for name, value in results.items() for part in _parts(name, value)]
+    stored = {name: _storable(value) for name, value in parts if not isinstance(value, Stateful)}
+    if len(stored) < len(parts):
         output.say("warning: a cache cannot be stored in an .npz; it is left out", err=True)
     held = io.BytesIO()
     np.savez(held, **stored)
     output.save(target, held.getvalue())
+
+
+def _parts(name: str, value: Value) -> Iterator[tuple[str, Value]]:
+    """A result; the fields of a tuple that holds other values than lengths by themselves, under numbered names."""
+    if type(value) is not tuple or all(type(item) is int for item in value):
+        yield name, value
+        return
+    for number, item in enumerate(value):
+        yield from _parts(f"{name}_{number}", item)
 
 
 def _storable(value: Value) -> Value:

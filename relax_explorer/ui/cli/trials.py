@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import multiprocessing
-from collections.abc import Iterator
+import os
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor
 
 import click
@@ -14,17 +15,23 @@ from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.session.build_files import address, part
 from relax_explorer.core.session.builds import Build, built
 from relax_explorer.core.session.difference import Tolerance
-from relax_explorer.core.session.samples import Sample, function_of, samples_of
+from relax_explorer.core.session.field_names import told_by
+from relax_explorer.core.session.inputs import file_remarks
+from relax_explorer.core.session.partial import Skipped, readable
+from relax_explorer.core.session.sample_runs import program_of
+from relax_explorer.core.session.samples import CallFile, Sample, function_of, samples_of
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.stages import Stage
 from relax_explorer.ui import directories
-from relax_explorer.ui.cli import output
-from relax_explorer.ui.cli.input_options import lengths_given, sources_by_name
-from relax_explorer.ui.cli.opening import build_at, stage_of, started
+from relax_explorer.ui.cli import calling, output
+from relax_explorer.ui.cli.input_options import inputs_given
+from relax_explorer.ui.cli.opening import build_at, modules_before, stage_of, started
 from relax_explorer.ui.cli.packed_files import register_files
 from relax_explorer.ui.cli.run import most_bytes
 from relax_explorer.ui.pass_files import with_files
 
+Choice = tuple[tuple[str, ...], tuple[str, ...], int | None, float]
+"""What the options say of inputs: sources, lengths, the number of samples, GiB."""
 _MOST_SAMPLES = 1000
 _MOST_WORKERS = 512
 
@@ -45,10 +52,18 @@ def build_and_stage(text: str, passes: str | None, profile: str = "spec") -> tup
     return after_passes(build, passes, profile), name
 
 
-def build_of(text: str, passes: str | None, profile: str = "spec") -> Build:
-    """The build at a path, of which `@STAGE` chooses a stage, after passes in a profile."""
+def build_of(
+    text: str, passes: str | None, func: str | None, profile: str = "spec"
+) -> tuple[Build, tuple[Skipped, ...]]:
+    """The build at a path, of which `@STAGE` chooses a stage, after passes in a profile.
+
+    Stages of which the function can't be read are left out, which is told.
+    """
     build, name = build_and_stage(text, passes, profile)
-    return build if name is None else part(build, name)
+    build, skipped = readable(build if name is None else part(build, name), func or "")
+    for item in skipped:
+        output.say(f"skipped: {item}", err=True)
+    return build, skipped
 
 
 def after_passes(build: Build, passes: str, profile: str = "spec") -> Build:
@@ -80,16 +95,44 @@ def samples(
     shape: tuple[str, ...],
     count: int | None,
     gigabytes: float,
+    earlier: Sequence[Stage] = (),
 ) -> tuple[Sample, ...]:
-    """The samples that the options choose."""
+    """The samples that the options choose. Stages before this one may tell names that it has lost."""
     most = most_bytes(gigabytes)
     if count is not None and not 1 <= count <= _MOST_SAMPLES:
         raise click.UsageError(f"--samples takes a number from 1 to {_MOST_SAMPLES}")
-    if len(sources) == 1 and "=" not in sources[0] and sources[0].endswith(".npz"):
-        if shape or count is not None:
-            raise click.UsageError("--shape and --samples have no effect with an .npz: its arrays are fixed")
-        return (Sample(file=sources[0], most=most),)
-    return samples_of(stage.module, function, count, sources_by_name(sources), lengths_given(shape), most)
+    call = inputs_given(sources, shape)
+    if call.whole and count is not None:
+        raise click.UsageError("--samples has no effect with a file of all inputs: its arrays are fixed")
+    names = told_by(modules_before(stage, earlier), function)
+    for remark in file_remarks(function_of(stage.module, function), call, names):
+        output.say(remark, err=True)
+    return samples_of(stage.module, function, count, call.sources, call.shape, most, names)
+
+
+def function_and_samples(
+    stage: Stage, func: str | None, calls: str | None, choice: Choice, earlier: Sequence[Stage] = ()
+) -> tuple[str, tuple[Sample, ...]]:
+    """The function to run with its samples, or the calls of a file, which are one sample of the function that makes them."""
+    sources, shape, count, gigabytes = choice
+    if calls is None:
+        function = function_name(stage, func)
+        return function, samples(stage, function, sources, shape, count, gigabytes, earlier)
+    if func or sources or shape or count not in (None, 1):
+        text = "--calls takes functions and inputs from its file: no other option may give them"
+        raise click.UsageError(text)
+    found = calling.read(calls)
+    names = {
+        call.function: told_by(modules_before(stage, earlier), call.function)
+        for call in found
+        if "." not in call.function
+    }
+    folder = "" if calls == "-" else os.path.dirname(calls)
+    sample = Sample(most=most_bytes(gigabytes), calls=CallFile(calls, folder, tuple(found), names))
+    program = program_of(stage.module, sample)
+    for remark in (program.summary, *program.remarks):
+        output.say(remark, err=True)
+    return program.name, (sample,)
 
 
 def tolerance(rtol: float | None, atol: float | None) -> Tolerance:

@@ -45,8 +45,7 @@ def called(app: Controls, name: str, **values: object) -> str:
 
 def inputs(call: CallInputs) -> dict[str, object]:
     """The values of `--input` and `--shape`."""
-    whole = call.sources.get("0", "") if len(call.sources) == 1 else ""
-    return {"input_": whole if whole.endswith(".npz") else call.sources or None, "shape": call.shape or None}
+    return {"input_": call.whole or call.sources or None, "shape": call.shape or None}
 
 
 def pair(app: Controls, a: int, b: int) -> dict[str, object]:

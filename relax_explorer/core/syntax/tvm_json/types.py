@@ -177,7 +177,9 @@ def written(value: Any) -> str:
 def _global_var(node: Node) -> e.GlobalVar:
     name = node.name("name_hint")
     if keyword.iskeyword(name):
-        raise Damaged(f"{node.decoded.graph.described(node.number)} has the name {name!r}, a keyword of Python")
+        raise Damaged(
+            f"{node.decoded.graph.described(node.number)} has the name {name!r}, a keyword of Python"
+        )
     return e.GlobalVar(name)
 
 

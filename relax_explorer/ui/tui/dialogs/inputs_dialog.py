@@ -19,7 +19,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.walk import info_vars
-from relax_explorer.core.session.call_inputs import CallInputs
+from relax_explorer.core.session.call_inputs import CallInputs, holds_several
 from relax_explorer.core.session.inputs import call_values
 from relax_explorer.ui.tui.screens.settling import Settling
 from relax_explorer.ui.tui.widgets.fixed_text import FixedText
@@ -46,8 +46,7 @@ def fields_of(fn: e.Function, given: CallInputs) -> list[Field]:
     variables = dict.fromkeys(
         var.name for param in fn.params for var in info_vars(param.struct_info or s.OBJECT)
     )
-    whole = given.sources.get("0", "") if len(given.sources) == 1 else ""
-    whole = whole if whole.endswith(".npz") else ""
+    whole = given.whole
     lengths = [Field(name, "length", "length", str(given.shape.get(name, "")), "3") for name in variables]
     sources = [
         Field(
@@ -82,8 +81,8 @@ def call_of(function: str, fields: Sequence[Field], typed: Mapping[int, str]) ->
         if not text:
             continue
         if field.kind == "all":
-            if not text.endswith(".npz"):
-                raise ValueError(f"{field.key}: {text!r} is no FILE.npz")
+            if not holds_several(text):
+                raise ValueError(f"{field.key}: {text!r} is no .npz, .safetensors or folder of weights")
             return CallInputs(function, {"0": text})
         if field.kind == "parameter":
             sources[field.key] = text
@@ -169,10 +168,9 @@ class Inputs(Settling, ModalScreen["CallInputs | None"]):
     def _draw_values(self, call: CallInputs, values: Sequence[Value]) -> None:
         """Show where each value comes from, and what it looks like."""
         by_name = {param.name: value for param, value in zip(self.fn.params, values, strict=True)}
-        lengths, whole = lengths_of(self.fn, values), call.sources.get("0", "")
-        is_whole = len(call.sources) == 1 and whole.endswith(".npz")
+        lengths, whole = lengths_of(self.fn, values), call.whole
         for number, field in enumerate(self.fields):
-            hint = f"from {Path(whole).name}" if is_whole and field.kind == "parameter" else field.hint
+            hint = f"from {Path(whole).name}" if whole and field.kind == "parameter" else field.hint
             if field.kind == "length":
                 hint = str(lengths.get(field.key, hint))
             self.query_one(f"#field_{number}", Input).placeholder = hint

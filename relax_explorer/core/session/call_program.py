@@ -1,0 +1,269 @@
+"""A file of calls as a program: one function that makes the calls, so that everything that runs a function runs them.
+
+Sources, shapes and literal elements are inputs of this function. An argument that is computed from earlier results is a
+call of a function that evaluates its text.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from relax_explorer.core.check.normalize import normal_form_of, normal_form_to_run
+from relax_explorer.core.exec.checks import entry
+from relax_explorer.core.exec.debugger import Debugger
+from relax_explorer.core.exec.match import Mismatch, match_all
+from relax_explorer.core.exec.memory import Stateful
+from relax_explorer.core.exec.packed import Computation
+from relax_explorer.core.exec.values import UNKNOWN, Value
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.attrs import Attrs
+from relax_explorer.core.program.module import IRModule
+from relax_explorer.core.session.difference import leaves_of
+from relax_explorer.core.session.field_names import FieldNames
+from relax_explorer.core.session.named_calls import Arguments, NamedCall
+from relax_explorer.core.session.weight_entries import INPUT_LIMIT, cut
+
+NAME = "calls"
+"""The name of the function that makes the calls; longer if a function of the module has it."""
+_FUNCTION = s.FuncStructInfo(None, s.OBJECT, True)
+_MOST_LENGTHS = 3  # of a call, in its label
+
+
+@dataclass(frozen=True, slots=True)
+class CallProgram:
+    """The calls of a file as a function called `name`, with its inputs. `remarks` tell how entries of files were found.
+
+    `labels` name each call with the lengths that its literal arguments fix: `decode (total = 4)`. `results` are the
+    names that hold a value at the end, with the place of the value in the result: the call, and the field if it has several.
+    """
+
+    file: str
+    calls: tuple[NamedCall, ...]
+    name: str
+    function: e.Function
+    values: tuple[Value, ...]
+    labels: tuple[str, ...]
+    results: Mapping[str, tuple[int, int]]
+    remarks: tuple[str, ...] = ()
+
+    def into(self, module: IRModule) -> IRModule:
+        """A stage with the function, in normal form."""
+        stage = normal_form_of(module)
+        return normal_form_to_run(stage.having({**stage.functions, self.name: self.function}))
+
+    def named(self, result: Value) -> dict[str, Value]:
+        """The values of the names at the end, from the result of the function."""
+        return {
+            name: result[call] if part < 0 else result[call][part]
+            for name, (call, part) in self.results.items()
+        }
+
+    @property
+    def summary(self) -> str:
+        """All calls in a sentence, equal ones once."""
+        counts: dict[str, int] = {}
+        for label in self.labels:
+            counts[label] = counts.get(label, 0) + 1
+        shown = [f"{label} × {count}" if count > 1 else label for label, count in counts.items()]
+        return f"{len(self.calls)} call{'s' * (len(self.calls) > 1)}: {cut(shown)}"
+
+    def last(self, result: Value) -> list[Value]:
+        """The results of the last call, without caches: what a file of right results holds as out0, out1, …"""
+        return [part for part in leaves_of(result[-1]) if not isinstance(part, Stateful)]
+
+    def number(self, binding: e.Binding | None) -> int:
+        """The number of the call that a binding of the function belongs to, from 1; 0 for none."""
+        span = binding.span if binding is not None else None
+        lines = [call.span.line for call in self.calls if call.span is not None]
+        return lines.index(span.line) + 1 if span is not None and span.line in lines else 0
+
+    def label(self, number: int) -> str:
+        """A call in a sentence: its number from 1, and its label."""
+        if not number:
+            return ""
+        function, _, lengths = self.labels[number - 1].partition(" (")
+        return f"call {number} ({function}{f', {lengths}' if lengths else ')'}"
+
+    def ends(self, result: Value) -> list[tuple[str, Value]]:
+        """The results of all calls, each with its name in a sentence. A cache stands where it was returned last, for it is one object."""
+        found: list[tuple[str, Value]] = []
+        for number, (call, value) in enumerate(zip(self.calls, result, strict=True), 1):
+            parts = value if len(call.names) > 1 else (value,)
+            for name, part in zip(call.names or ("the result",), parts, strict=True):
+                leaves = list(leaves_of(part))
+                marks = [f"[{n}]" for n in range(len(leaves))] if type(part) is tuple else [""]
+                found += [
+                    (f"{name}{mark} of {self.label(number)}", leaf)
+                    for mark, leaf in zip(marks, leaves, strict=False)
+                ]
+        last = {id(value): n for n, (_, value) in enumerate(found) if isinstance(value, Stateful)}
+        return [item for n, item in enumerate(found) if last.get(id(item[1]), n) == n]
+
+
+def call_program(
+    module: IRModule,
+    calls: Sequence[NamedCall],
+    file: str,
+    folder: str = "",
+    most: int = INPUT_LIMIT,
+    names: Mapping[str, FieldNames] | None = None,
+    private: bool = True,
+) -> CallProgram:
+    """The program of calls of functions of a module. Raises Failure for a call that can't be made.
+
+    Files are looked for in `folder` first. `names` are those that a build tells for the fields of tuple parameters, by function.
+    """
+    maker = _Maker(module, Arguments(module, most, folder, names or {}), private)
+    for call in calls:
+        maker.add(call)
+    name = NAME
+    while name in module.functions:
+        name += "_"
+    return CallProgram(
+        file,
+        tuple(calls),
+        name,
+        maker.function(name),
+        tuple(maker.inputs.values()),
+        tuple(maker.labels),
+        maker.named,
+        tuple(maker.arguments.remarks),
+    )
+
+
+@dataclass(slots=True)
+class _Maker:
+    """Turns calls into bindings one by one."""
+
+    module: IRModule
+    arguments: Arguments
+    private: bool
+    inputs: dict[e.Var, Value] = field(default_factory=dict)
+    labels: list[str] = field(default_factory=list)
+    named: dict[str, tuple[int, int]] = field(default_factory=dict)
+    known: dict[str, e.Var] = field(default_factory=dict)  # the results so far
+    bindings: list[e.Binding] = field(default_factory=list)
+    made: list[e.Var] = field(default_factory=list)  # the result of each call
+    sources: dict[tuple[str, str], e.Var] = field(default_factory=dict)  # inputs that several calls share
+
+    def add(self, call: NamedCall) -> None:
+        """One more call."""
+        fn: e.Function | None = None
+        if "." in call.function:
+            self.arguments.check_packed(call)
+            op: e.Expr = e.ExternFunc(call.function)
+        else:
+            fn = entry(self.module, call.function, len(call.args), self.private)
+            op = e.GlobalVar(call.function)
+        args = tuple([self._argument(call, node, fn, n) for n, node in enumerate(call.args)])
+        self.labels.append(self._label(call, fn, args))
+        value = e.Call(op, args, sinfo_args=(s.OBJECT,) if fn is None else (), span=call.span)
+        self._bind_results(call, value)
+
+    def function(self, name: str) -> e.Function:
+        """The function that makes the calls, and returns what each of them returned."""
+        body = e.SeqExpr((e.BindingBlock(tuple(self.bindings)),), e.Tuple(tuple(self.made)))
+        attrs = Attrs({"global_symbol": name})
+        return e.Function(tuple(self.inputs), body, None, False, attrs)
+
+    def _bind_results(self, call: NamedCall, value: e.Call) -> None:
+        number, several = len(self.made), len(call.names) > 1
+        fn = self.module.functions.get(call.function)
+        info = fn.ret_struct_info if type(fn) is e.Function else None
+        is_known = isinstance(info, s.TupleStructInfo) and len(info.fields) == len(call.names)
+        name = call.names[0] if len(call.names) == 1 else call.function.rpartition(".")[2]
+        whole = self._bound(name, value, call)
+        self.made.append(whole)
+        if not several:
+            self.known.update(dict.fromkeys(call.names, whole))
+            self.named.update(dict.fromkeys(call.names, (number, -1)))
+            return
+        parts = whole
+        if not is_known:  # the run finds out
+            parts = e.Var(f"{name}_results")
+            anything = s.TupleStructInfo((s.OBJECT,) * len(call.names))
+            self.bindings.append(e.MatchCast(parts, whole, anything, None, call.span))
+        for n, part in enumerate(call.names):
+            self.known[part] = self._bound(part, e.TupleGetItem(parts, n, span=call.span), call)
+            self.named[part] = (number, n)
+
+    def _bound(self, name: str, value: e.Expr, call: NamedCall) -> e.Var:
+        var = e.Var(name, span=call.span)
+        self.bindings.append(e.VarBinding(var, value, None, call.span))
+        return var
+
+    def _argument(self, call: NamedCall, node: ast.expr, fn: e.Function | None, number: int) -> e.Expr:
+        """An argument: a result, an input, or what is computed from results."""
+        if isinstance(node, ast.Name) and node.id in self.known:
+            return self.known[node.id]
+        name = fn.params[number].name if fn is not None else f"{call.function.rpartition('.')[2]}_{number}"
+        used = [item for item in _names(node) if item in self.known]
+        if used:
+            self.arguments.check(call, node)
+            work = _Computed(call, node, fn, number, tuple(used))
+            host = self._input(f"{name}_of", _FUNCTION, Computation(ast.unparse(node), work))
+            values = tuple([self.known[item] for item in used])
+            return self._bound(name, e.Call(host, values, span=call.span), call)
+        key = (ast.unparse(node), str(fn.params[number].struct_info) if fn is not None else "")
+        is_source = isinstance(node, ast.Constant) and isinstance(node.value, str)
+        if not is_source or key not in self.sources:
+            value = self.arguments.value(call, node, fn, number, {})
+            self.sources[key] = self._input(name, s.OBJECT, value)
+        return self.sources[key]
+
+    def _input(self, name: str, info: s.StructInfo, value: Value) -> e.Var:
+        """A new parameter, whose name is its own."""
+        taken = {var.name for var in self.inputs}
+        free = name if name not in taken else f"{name}_{len(self.labels) + 1}"
+        while free in taken:
+            free += "_"
+        var = e.Var(free, info)
+        self.inputs[var] = value
+        return var
+
+    def _label(self, call: NamedCall, fn: e.Function | None, args: Sequence[e.Expr]) -> str:
+        """The function, and the lengths that its literal arguments fix."""
+        dims: dict[p.PrimVar, int] = {}
+        values = [self.inputs.get(arg, UNKNOWN) if isinstance(arg, e.Var) else UNKNOWN for arg in args]
+        infos = [param.struct_info or s.OBJECT for param in fn.params] if fn is not None else []
+        with suppress(Mismatch):  # the run will tell
+            match_all(values[: len(infos)], infos, dims)
+        shown = [f"{var.name} = {length}" for var, length in list(dims.items())[:_MOST_LENGTHS]]
+        return f"{call.function} ({', '.join(shown)})" if shown else call.function
+
+
+@dataclass(frozen=True, slots=True)
+class _Computed:
+    """Evaluates an argument on the results that it reads."""
+
+    call: NamedCall
+    node: ast.expr
+    fn: e.Function | None
+    number: int
+    names: tuple[str, ...]
+
+    def __call__(self, *values: Value) -> Value:
+        """The value of the argument. Raises Failure."""
+        known = dict(zip(self.names, values, strict=True))
+        return Arguments(IRModule({}), INPUT_LIMIT).value(self.call, self.node, self.fn, self.number, known)
+
+
+def _names(node: ast.expr) -> list[str]:
+    """The names in an argument, each once."""
+    return list(dict.fromkeys(part.id for part in ast.walk(node) if isinstance(part, ast.Name)))
+
+
+def outermost(debugger: Debugger) -> e.Binding | None:
+    """The binding of the first frame that runs, or was run last."""
+    if not debugger.frames:
+        return None
+    frame = debugger.frames[0]
+    is_inside = len(debugger.frames) > 1 or debugger.event.kind in ("bind", "return")
+    before, after = frame.plan.code[: frame.pc], frame.plan.code[frame.pc :]
+    found = [item.binding for item in (reversed(before) if is_inside else after) if item.binding is not None]
+    return found[0] if found else None
