@@ -13,11 +13,15 @@ def with_line_feeds(text: str) -> str:
 
 
 class Source:
-    """One text with its name. Columns are code points from 0, lines count from 1."""
+    """One text with its name. Columns are code points from 0, lines count from 1.
 
-    def __init__(self, text: str, filename: str = "<text>") -> None:
+    `above` lines of the file stand before the text: its first line has the number `above + 1`.
+    """
+
+    def __init__(self, text: str, filename: str = "<text>", above: int = 0) -> None:
         self.text = text
         self.filename = filename
+        self.above = above
 
     @cached_property
     def line_starts(self) -> list[int]:
@@ -38,7 +42,8 @@ class Source:
         return 0
 
     def line(self, number: int) -> str:
-        """Text of line `number` (from 1) without its line end. Empty beyond the last line."""
+        """Text of line `number` of the file without its line end. Empty outside of the text."""
+        number -= self.above
         if not 1 <= number <= len(self.line_starts):
             return ""
         start = self.line_starts[number - 1]
@@ -68,10 +73,14 @@ class Source:
             column + 1 if end_column is None else end_column,
         )
 
+    def at(self, line: int, column: int) -> Span:
+        """Span of one character in a line of the text, whose first line has the number 1 here."""
+        return self.span(line + self.above, column)
+
     def whole(self) -> Span:
         """Span of the whole text."""
-        last = len(self.line_starts)
-        return Span(self, 1, 0, last, len(self.line(last)))
+        last = len(self.line_starts) + self.above
+        return Span(self, 1 + self.above, 0, last, len(self.line(last)))
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -97,9 +106,9 @@ class Span:
     @property
     def text(self) -> str:
         """The text inside the span."""
-        starts = self.source.line_starts
+        starts, above = self.source.line_starts, self.source.above + 1
         return self.source.text[
-            starts[self.line - 1] + self.column : starts[self.end_line - 1] + self.end_column
+            starts[self.line - above] + self.column : starts[self.end_line - above] + self.end_column
         ]
 
     def __repr__(self) -> str:

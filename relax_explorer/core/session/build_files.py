@@ -11,14 +11,21 @@ from itertools import groupby
 from pathlib import Path
 
 from relax_explorer.core.codes import syntax as codes
-from relax_explorer.core.diagnostics import Diagnostic, Failure, ParseError
+from relax_explorer.core.diagnostics import Diagnostic, Failure, Label, ParseError
 from relax_explorer.core.session.builds import Build
 from relax_explorer.core.session.folders import nested, numbered_files, outer
 from relax_explorer.core.session.lineages import Contents, Kind, Recorded, kinds
+from relax_explorer.core.session.long_logs import is_long, programs_in
+from relax_explorer.core.session.proposals import proposed
 from relax_explorer.core.session.stages import Aside, Stage, StageText
+from relax_explorer.core.source import Source
 from relax_explorer.core.syntax.finder import Found, is_whole, programs, without_escapes
 from relax_explorer.core.syntax.load import read_text
+from relax_explorer.core.syntax.notebooks import cells, found_in, is_notebook
+from relax_explorer.core.syntax.written_passes import written_passes
 
+_MAYBE_PROGRAM = re.compile(r"^@|^[ \t]*(?:def|class) \w|\A\s*\{|\b(?:R|T|I|relax)\.\w", re.MULTILINE)
+_SMALL = 1 << 20  # characters of a text that may be a program with a mistake in its decorators
 _RANGE = re.compile(r"([0-9]{1,9})\.\.([0-9]{1,9})")
 
 
@@ -28,7 +35,10 @@ def open_build(path: str | Path) -> Build:
     `PATH@20..78` are the stages with these numbers. Raises Failure for what can't be read.
     """
     place, name = address(str(path))
-    build = _folder(place) if os.path.isdir(place) else build_of_text(read_text(place), place)
+    if os.path.isdir(place):
+        build = _folder(place)
+    else:
+        build = _long(place) if is_long(place) else build_of_text(read_text(place), place)
     return build if name is None else part(build, name)
 
 
@@ -104,20 +114,69 @@ def _program(file: str) -> StageText:
 def build_of_text(text: str, name: str) -> Build:
     """The programs in a text as the stages of a build, named by the headings above them, or by their classes.
 
-    A text without any is one stage, so that its parser tells what is wrong.
+    A text without any is one stage, so that its parser tells what is wrong. Raises ParseError for a damaged notebook.
     """
+    if is_notebook(text):
+        inside = [(f"{name}:{cell.place}", found) for cell, found in found_in(cells(text, name))]
+        return _of_found(inside, name) if inside else _nothing(name, "the notebook")
     plain = without_escapes(text)
     found = programs(plain)
+    if not found and not _may_be_program(plain):
+        return _nothing(name, "the text")
     if not found or is_whole(plain, found):
         made_by = (found[0].heading or "input") if found else "input"
         return Build((Stage(0, made_by, StageText(plain, name), name),), name)
+    build = _of_found([(name, item) for item in found], name)
+    written, remarks = proposed(written_passes(plain, [(item.first, item.last) for item in found]))
+    return replace(build, written=written, remarks=remarks)
+
+
+def _may_be_program(text: str) -> bool:
+    """True if a text without programs may be one with a mistake, which its parser tells."""
+    return len(text) <= _SMALL and _MAYBE_PROGRAM.search(text) is not None
+
+
+def _of_found(found: Sequence[tuple[str, Found]], name: str) -> Build:
+    """The programs that were found in a text, each with the name of the file or part that holds it."""
     known: dict[object, StageText] = {}
     stages = []
-    for number, (item, made_by) in enumerate(zip(found, _names(found), strict=True)):
-        given = StageText("", name, item)
-        stages.append(Stage(number, made_by, known.setdefault(given.key, given), name))
-    is_log = any(item.heading for item in found)
+    programs_alone = [item for _, item in found]
+    for number, ((file, item), made_by) in enumerate(zip(found, _names(programs_alone), strict=True)):
+        given = StageText("", file, item)
+        stages.append(Stage(number, made_by, known.setdefault(given.key, given), file))
+    is_log = any(item.heading for item in programs_alone)
     return with_lineages(stages, name) if is_log else Build(tuple(stages), name)
+
+
+def _long(path: str) -> Build:
+    """The programs of a long log. Their texts are looked at once, and not kept."""
+    stages: list[Stage] = []
+    contents: dict[object, Contents] = {}
+    known: dict[object, StageText] = {}
+    heads = []
+    for place, found in programs_in(path):
+        given = known.setdefault(place.digest, StageText("", path, place, place.above))
+        if given.key not in contents:
+            contents[given.key] = Contents(found.body)
+            _ = contents[given.key].is_lowered, contents[given.key].lines
+            contents[given.key].forget_text()
+        heads.append(replace(found, body=""))
+        stages.append(Stage(len(stages), "", given, path))
+    if not stages:
+        return _nothing(path, "the text")
+    for stage, name in zip(stages, _names(heads), strict=True):
+        stage.made_by = name
+    is_log = any(item.heading for item in heads)
+    return with_lineages(stages, path, contents) if is_log else Build(tuple(stages), path)
+
+
+def _nothing(name: str, what: str) -> Build:
+    """The build of a text without a program, whose one stage tells that."""
+    text = f"{what} has no module: no @I.ir_module, @R.function or @T.prim_func stands before a class or function"
+    problem = Diagnostic(
+        codes.EMPTY, text, (Label(Source("", name).span(1, 0), "", True),), help=codes.EMPTY.fix
+    )
+    return Build((Stage(0, "input", StageText("", name, failure=ParseError(problem)), name),), name)
 
 
 def _names(found: Sequence[Found]) -> list[str]:
@@ -144,9 +203,14 @@ def _names(found: Sequence[Found]) -> list[str]:
     return unique
 
 
-def with_lineages(stages: Sequence[Stage], path: str) -> Build:
-    """A build of all stages that were recorded: those of the main lineage, the others beside it."""
-    contents: dict[object, Contents] = {}
+def with_lineages(
+    stages: Sequence[Stage], path: str, contents: dict[object, Contents] | None = None
+) -> Build:
+    """A build of all stages that were recorded: those of the main lineage, the others beside it.
+
+    `contents` are those of texts that were looked at already, by their keys.
+    """
+    contents = {} if contents is None else contents
     noted = []
     for stage in stages:
         text = stage.origin

@@ -41,6 +41,10 @@ class Contents:
         self.is_empty = not found and _EMPTY.search(text) is not None
         self._text = text
 
+    def forget_text(self) -> None:
+        """Drop the text of a long log once everything was found that is asked for."""
+        self._text = ""
+
     @cached_property
     def is_lowered(self) -> bool:
         """True if it allocates memory, or calls the virtual machine."""

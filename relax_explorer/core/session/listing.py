@@ -86,7 +86,8 @@ def _listing(stage: Snapshot, filename: str) -> Listing:
 
 
 def _as_read(module: IRModule, filename: str, spans: list[Span]) -> Listing:
-    shown = Listing(filename, spans[0].source.text.splitlines())
+    source = spans[0].source
+    shown = Listing(filename, [*[""] * source.above, *source.text.splitlines()])
     for name, fn in module.functions.items():
         if fn.span is not None:
             shown.functions[name] = (fn.span.line, fn.span.end_line)

@@ -9,6 +9,7 @@ from typing import Any
 from relax_explorer.core.diagnostics import ParseError
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.lineages import Kind
+from relax_explorer.core.session.long_logs import InLog
 from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.core.syntax.excerpt import NOTHING
 from relax_explorer.core.syntax.finder import Found
@@ -18,50 +19,59 @@ from relax_explorer.core.syntax.parser import parse
 class StageText:
     """A program in a file. `above` lines of the file stand before the text that it was found in.
 
-    Without `found` the text is the whole of the file. `failure` tells why a file has no text.
+    Without `found` the text is the whole of the file. `failure` tells why a file has no text. A program in a long log is read again
+    each time, so that only its module is held.
     """
 
     def __init__(
         self,
         text: str,
         file: str,
-        found: Found | None = None,
+        found: Found | InLog | None = None,
         above: int = 0,
         failure: ParseError | None = None,
     ) -> None:
-        self._text, self.file, self.found, self.above, self._failure = text, file, found, above, failure
+        self._text, self.file, self._found, self.above, self._failure = text, file, found, above, failure
+
+    @property
+    def found(self) -> Found | None:
+        """The program in the file; None if it is the whole of it."""
+        return self._found.read() if isinstance(self._found, InLog) else self._found
 
     @property
     def text(self) -> str:
         """The program alone, as it stands in the file."""
-        return self._text if self.found is None else self.found.body
+        found = self.found
+        return self._text if found is None else found.body
 
     @property
     def key(self) -> object:
         """Equal for texts with the same program."""
         if self._failure is not None:
             return id(self)
-        return self.text if self.found is None or self.found.around == NOTHING else (self.text, id(self))
+        if isinstance(self._found, InLog):
+            return self._found.digest
+        return self.text if self._found is None or self._found.around == NOTHING else (self.text, id(self))
 
     @property
     def lines(self) -> tuple[int, int]:
         """The first and the last line in the file."""
-        if self.found is None:
+        found = self.found
+        if found is None:
             return 1, self._text.count("\n") + 1
-        return self.found.first + self.above, self.found.last + self.above
+        return found.first + self.above, found.last + self.above
 
     @cached_property
     def module(self) -> IRModule:
         """The module. Raises ParseError if the text is no program."""
         if self._failure is not None:
             raise self._failure
-        if self.found is None:
-            return parse(self._text, self.file)
-        return parse(self.found.source(self.file, self.above))
+        found = self.found
+        return parse(self._text, self.file) if found is None else parse(found.source(self.file, self.above))
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Other processes get the text, and parse it there."""
-        return StageText, (self._text, self.file, self.found, self.above, self._failure)
+        return StageText, (self._text, self.file, self._found, self.above, self._failure)
 
 
 class Stage:

@@ -33,7 +33,7 @@ class Context:
             str, str
         ] = {}  # names outside of the program, with why their values are unknown
         self.experimental = False  # True if constructs are accepted that no TVM has yet
-        self.line_offset = 0  # number of lines before the piece that is being read
+        self.line_offset = source.above  # number of lines before the piece that is being read
         self.column_offset = 0  # number of columns cut off its lines
         # `n = TypeVar("n")`: each function has its own variable for it
         self.type_vars: dict[str, DType] = dict(names or {})

@@ -30,19 +30,25 @@ NOTHING = Surroundings()
 
 
 class Excerpt(Source):
-    """A part of a file that the parser reads. Its lines have the numbers that they have in the file.
+    """A part of a file that the parser reads, behind `above` lines.
 
     `margins` are the numbers of columns that were cut off its lines: one for all, or one for each.
     """
 
     def __init__(
-        self, text: str, filename: str, margins: int | Sequence[int] = 0, around: Surroundings = NOTHING
+        self,
+        text: str,
+        filename: str,
+        above: int,
+        margins: int | Sequence[int] = 0,
+        around: Surroundings = NOTHING,
     ) -> None:
-        super().__init__(text, filename)
+        super().__init__(text, filename, above)
         self._margins, self.around = margins, around
 
     def margin(self, line: int) -> int:
         """The number of columns that were cut off a line of the file."""
         if isinstance(self._margins, int):
             return self._margins
+        line -= self.above
         return self._margins[line - 1] if 0 < line <= len(self._margins) else 0

@@ -52,9 +52,7 @@ class Found:
 
     def source(self, filename: str, above: int = 0) -> Excerpt:
         """What the parser reads. `above` lines of the file stand before the text."""
-        lines = self.first - 1 + above
-        margins = self.margins if isinstance(self.margins, int) else (*[0] * lines, *self.margins)
-        return Excerpt("\n" * lines + self.body, filename, margins, self.around)
+        return Excerpt(self.body, filename, self.first - 1 + above, self.margins, self.around)
 
 
 @dataclass(slots=True)
@@ -87,19 +85,18 @@ def programs(text: str) -> list[Found]:
     found: list[Found] = []
     outside = Outside()
     low, line = 0, 1  # the end of the last program, and the number of its line
-    at = text.find("@")
-    while at >= 0:
-        hit = _DECORATOR.match(text, at)
-        span = _span(text, low, at, hit) if hit is not None else None
+    hit = _DECORATOR.search(text)
+    while hit is not None:
+        span = _span(text, low, hit.start(), hit)
         if span is None:
-            at = text.find("@", hit.end() if hit is not None else at + 1)
+            hit = _DECORATOR.search(text, hit.end())
             continue
         span.start = _with_preamble(text, low, span)
         outside.read(text, low, span.start, line)
         first = line + text.count("\n", low, span.start)
         found.append(_found(text, span, low, first, outside))
         line, low = first + text.count("\n", span.start, span.end), span.end
-        at = text.find("@", span.end)
+        hit = _DECORATOR.search(text, span.end)
     return found
 
 

@@ -11,6 +11,7 @@ from relax_explorer.core.diagnostics import Code, Diagnostic, Label, ParseError
 from relax_explorer.core.notations import HOLDS
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.source import Source, with_line_feeds
+from relax_explorer.core.syntax.notebooks import is_notebook
 from relax_explorer.core.syntax.tvm_json.start import is_tvm_json
 
 MAX_BYTES = 256 << 20
@@ -81,9 +82,7 @@ def read_stream(stream: BinaryIO, name: str) -> str:
 def decode(data: bytes, name: str) -> str:
     """Bytes as text. If they are not UTF-8 text, raises ParseError with a description of the file."""
     for start, description, advice in _KNOWN:
-        if data.startswith(start) and not (
-            start == b"{" and is_tvm_json(data[:200].decode("utf-8", "replace"))
-        ):
+        if data.startswith(start) and not (start == b"{" and _is_known_json(data)):
             raise _error(codes.NOT_TEXT, f"{name} is {description}, not {_wanted(name)}", name, help=advice)
     if b"\x00" in data[:4096]:
         binary = "an ONNX model or another binary file" if name.endswith(".onnx") else "a binary file"
@@ -101,6 +100,12 @@ def decode(data: bytes, name: str) -> str:
             line,
         ) from None
     return with_line_feeds(text)
+
+
+def _is_known_json(data: bytes) -> bool:
+    """True for JSON that is read: modules of TVM, and notebooks."""
+    head, tail = [part.decode("utf-8", "replace") for part in (data[:4096], data[-4096:])]
+    return is_tvm_json(head) or is_notebook(f"{head}\n{tail}")
 
 
 def _wanted(name: str) -> str:

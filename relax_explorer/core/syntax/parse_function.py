@@ -96,7 +96,7 @@ class FunctionReader(BindingReader):
         outside = self.ctx.line_offset, self.ctx.column_offset
         try:
             for lines, statements in node.pieces():
-                self.ctx.line_offset, self.ctx.column_offset = lines, node.indent
+                self.ctx.line_offset, self.ctx.column_offset = self.ctx.source.above + lines, node.indent
                 for statement in with_pauses(statements):
                     self.statement(statement, blocks)
         finally:

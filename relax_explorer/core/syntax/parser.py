@@ -94,7 +94,7 @@ def _read(
     try:
         return _ModuleReader(context).read(tree), report
     except RecursionError:
-        report.say(codes.TOO_DEEP, "the text nests too deeply to be read", source.span(1, 0))
+        report.say(codes.TOO_DEEP, "the text nests too deeply to be read", source.at(1, 0))
         return None, report
 
 
@@ -106,7 +106,7 @@ def _tree(source: Source, text: str, report: Report, after: int = 0) -> ast.Modu
         report.say(
             codes.BAD_NAME,
             f"control character U+{ord(control.group()):04X} in the text",
-            source.span(line, column),
+            source.at(line, column),
             help="remove it",
         )
         return None
@@ -114,7 +114,7 @@ def _tree(source: Source, text: str, report: Report, after: int = 0) -> ast.Modu
     if long is not None:
         line = text.count("\n", 0, long) + 1
         message = f"this statement has more than {long_lines.LONGEST:,} characters, not counting strings"
-        report.say(codes.TOO_LONG, message, source.span(line, 0), help=codes.TOO_LONG.fix)
+        report.say(codes.TOO_LONG, message, source.at(line, 0), help=codes.TOO_LONG.fix)
         return None
     try:
         with warnings.catch_warnings():
@@ -132,11 +132,11 @@ def _tree(source: Source, text: str, report: Report, after: int = 0) -> ast.Modu
         report.say(
             codes.TOO_DEEP,
             "the text nests too deeply for Python's parser",
-            source.span(1, 0),
+            source.at(1, 0),
             help=codes.TOO_DEEP.fix,
         )
     except (ValueError, OverflowError, UnicodeError) as error:
-        report.say(codes.BAD_SYNTAX, str(error)[:120], source.span(1, 0))
+        report.say(codes.BAD_SYNTAX, str(error)[:120], source.at(1, 0))
     return None
 
 
@@ -157,7 +157,7 @@ def _with_small_numbers(tree: ast.Module, source: Source, report: Report) -> ast
                     and child.value.bit_length() > 1024
                 ):
                     text = f"an integer of {child.value.bit_length()} bits does not fit int64"
-                    span = source.span(child.lineno, child.col_offset)
+                    span = source.at(child.lineno, child.col_offset)
                     report.say(codes.BAD_LITERAL, text, span, help=codes.BAD_LITERAL.fix)
                     placeholder = ast.copy_location(ast.Name(UNREADABLE, ast.Load()), child)
                     if isinstance(value, list):
@@ -218,7 +218,7 @@ def _syntax_error(source: Source, report: Report, error: SyntaxError) -> None:
     line = min(max(error.lineno or 1, 1), len(source.line_starts))
     column = max((error.offset or 1) - 1, 0)
     message = error.msg or "invalid syntax"
-    text = source.line(line)
+    text = source.line(line + source.above)
     hint = next((hint for pattern, hint in _HINTS if pattern.match(text)), "")
     code = codes.BAD_SYNTAX
     if (
@@ -243,7 +243,7 @@ def _syntax_error(source: Source, report: Report, error: SyntaxError) -> None:
     report.say(
         code,
         message,
-        source.span(line, min(column, max(len(text) - 1, 0))),
+        source.at(line, min(column, max(len(text) - 1, 0))),
         help=hint or codes.BAD_SYNTAX.fix,
     )
 
@@ -284,7 +284,7 @@ class _ModuleReader:
                 self.ctx.report.say(
                     codes.EMPTY,
                     "the text has no module and no function",
-                    self.ctx.source.span(1, 0),
+                    self.ctx.source.at(1, 0),
                     help=codes.EMPTY.fix,
                 )
             return None

@@ -13,6 +13,7 @@ from relax_explorer.core.ir.expr import MatchCast
 from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.passes.pipeline import Outcome
 from relax_explorer.core.program.module import IRModule
+from relax_explorer.core.session.proposals import pipeline_of
 from relax_explorer.core.session.recorded import RecordedSession
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
@@ -20,7 +21,7 @@ from relax_explorer.core.syntax.dialects import OWN
 from relax_explorer.core.tir.stmt import PrimFunc
 from relax_explorer.ui import directories
 from relax_explorer.ui.cli import output
-from relax_explorer.ui.cli.opening import build_at, chosen, program_at, started
+from relax_explorer.ui.cli.opening import build_at, chosen, first_program, program_at, started
 from relax_explorer.ui.files import STANDARD_OUTPUT, Target
 from relax_explorer.ui.pass_files import with_files
 
@@ -40,7 +41,7 @@ def _session(path: str, passes: str | None, usual: str) -> Session:
     build = started(build_at(path), passes)
     if build.is_recorded and passes is None:
         return RecordedSession(build, directories.kernel_cache())
-    pipeline = with_files(passes or usual or ())
+    pipeline = with_files(pipeline_of(build, passes or usual))
     return Session(build.stages[0].module, pipeline, path, directories.kernel_cache())
 
 
@@ -140,8 +141,9 @@ def opt(
     from relax_explorer.core.passes.pipeline import normalized, recording, run
     from relax_explorer.core.passes.properties import holding
 
-    pipeline = with_files(passes or "default", profile)
-    module, problems = normalized(program_at(input))
+    build = build_at(input)
+    pipeline = with_files(pipeline_of(build, passes or "default"), profile)
+    module, problems = normalized(first_program(build))
     held = holding(module)
     errors = [item for item in problems if item.is_error and (profile == "spec" or not item.spec_only)]
     output.report([*errors, *explain_order(pipeline, held, recorded(module) or ())])

@@ -16,6 +16,7 @@ from relax_explorer.core.session.build_files import build_of_text, open_build
 from relax_explorer.core.session.builds import Build
 from relax_explorer.core.session.field_names import FieldNames, told_by
 from relax_explorer.core.session.partial import concerning, runnable
+from relax_explorer.core.session.proposals import pipeline_of
 from relax_explorer.core.session.recorded import RecordedSession
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
@@ -24,7 +25,8 @@ from relax_explorer.core.syntax.load import read_stream
 from relax_explorer.ui import directories
 from relax_explorer.ui.cli import output
 from relax_explorer.ui.pass_files import with_files
-from relax_explorer.viz.asides import aside_title
+from relax_explorer.viz.asides import aside_title, modules_line
+from relax_explorer.viz.visible import visible
 
 
 def build_at(path: str) -> Build:
@@ -44,13 +46,23 @@ def tell(build: Build) -> None:
         count = len(build.stages)
         aside = ", ".join(map(aside_title, build.asides))
         output.say(f"{count} stage{'s' * (count != 1)} of the module; aside: {aside}", err=True)
+    elif len(build.stages) > 1 and not build.is_folder:
+        output.say(f"{visible(build.path, 200)}: {modules_line(build)}", err=True)
+    if build.written:
+        output.say(f"passes read: {visible(build.written, 300)} (-p file)", err=True)
+    for remark in build.remarks:
+        output.say(f"{visible(build.path, 200)}: {visible(remark, 200)}", err=True)
 
 
 def program_at(path: str) -> IRModule:
     """The program at a path; of several the first, which is told. Raises ParseError and Failure."""
-    build = build_at(path)
+    return first_program(build_at(path))
+
+
+def first_program(build: Build) -> IRModule:
+    """The program of a build; of several the first, which is told. Raises ParseError."""
     if len(build.stages) > 1:
-        output.say(f"stage {build.stages[0]} of {path}; {path}@STAGE chooses another", err=True)
+        output.say(f"stage {build.stages[0]} of {build.path}; {build.path}@STAGE chooses another", err=True)
     return build.stages[0].module
 
 
@@ -96,7 +108,9 @@ def session_to_run(
         session: Session = RecordedSession(replace(build, stages=(given,), asides=()), cache, profile)
         session.earlier = [stage for stage in build.stages if stage.number < given.number]
     else:
-        session = Session(given.module, with_files(passes or (), profile), path, cache, profile)
+        session = Session(
+            given.module, with_files(pipeline_of(build, passes or ""), profile), path, cache, profile
+        )
         session.run_all()
         if stage is not None:
             session = session.with_pipeline(session.pipeline[: chosen(session, stage).number])

@@ -18,6 +18,7 @@ from relax_explorer.core.session.difference import Tolerance
 from relax_explorer.core.session.field_names import told_by
 from relax_explorer.core.session.inputs import file_remarks
 from relax_explorer.core.session.partial import Skipped, readable
+from relax_explorer.core.session.proposals import pipeline_of
 from relax_explorer.core.session.sample_runs import program_of
 from relax_explorer.core.session.samples import CallFile, Sample, function_of, samples_of
 from relax_explorer.core.session.session import Session
@@ -70,7 +71,11 @@ def after_passes(build: Build, passes: str, profile: str = "spec") -> Build:
     """The build of passes on one program. Raises Failure for errors of the program, and for options of passes."""
     stage = started(build, passes).stages[0]
     session = Session(
-        stage.module, with_files(passes, profile), build.path, directories.kernel_cache(), "tvm"
+        stage.module,
+        with_files(pipeline_of(build, passes), profile),
+        build.path,
+        directories.kernel_cache(),
+        "tvm",
     )
     session.run_all()
     errors = [item for item in session.stages[0].problems if item.is_error]

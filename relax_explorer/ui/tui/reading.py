@@ -9,6 +9,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.facts import facts
 from relax_explorer.core.session.build_files import open_build
 from relax_explorer.core.session.builds import Build
+from relax_explorer.core.session.proposals import pipeline_of
 from relax_explorer.core.session.recorded import RecordedSession
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
@@ -72,7 +73,9 @@ def session_of(build: Build, pipeline: str, profile: str) -> Session:
     if build.is_recorded:  # TVM made them, so its rules hold
         return RecordedSession(build, cache, "tvm" if profile == "auto" else profile)
     rules = "spec" if profile == "auto" else profile
-    session = Session(build.stages[0].module, with_files(pipeline, rules), build.path, cache, rules)
+    session = Session(
+        build.stages[0].module, with_files(pipeline_of(build, pipeline), rules), build.path, cache, rules
+    )
     session.outer = build.outer
     return session
 
