@@ -254,7 +254,7 @@ async def test_another_stage_has_other_checks(tmp_path: Path) -> None:
     (folder / "01_Fixed.py").write_text(
         PROGRAM.replace('y: R.Tensor(("m",)', 'y: R.Tensor(("n",)').replace("m = T.int64()", "pass")
     )
-    (folder / "02_None.py").write_text("@I.ir_module\nclass Module:\n    pass\n")
+    (folder / "02_Cut.py").write_text("@R.function\ndef f(")
     app = Explorer(str(folder))
     async with app.run_test(size=(80, 24)) as pilot:
         await opened(pilot, app)

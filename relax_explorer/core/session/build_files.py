@@ -24,7 +24,7 @@ from relax_explorer.core.syntax.load import read_text
 from relax_explorer.core.syntax.notebooks import cells, found_in, is_notebook
 from relax_explorer.core.syntax.written_passes import written_passes
 
-_MAYBE_PROGRAM = re.compile(r"^@|^[ \t]*(?:def|class) \w|\A\s*\{|\b(?:R|T|I|relax)\.\w", re.MULTILINE)
+_MAYBE_PROGRAM = re.compile(r"^@|^[ \t]*(?:def|class) \w|\A\s*\{", re.MULTILINE)
 _SMALL = 1 << 20  # characters of a text that may be a program with a mistake in its decorators
 _RANGE = re.compile(r"([0-9]{1,9})\.\.([0-9]{1,9})")
 
@@ -84,7 +84,7 @@ def _folder(path: str) -> Build:
     stages = []
     for hit, name in found:
         given = _program(str(name))
-        stages.append(Stage(int(hit[1]), hit[2] or hit[1], known.setdefault(given.key, given), str(name)))
+        stages.append(Stage(int(hit[1]), hit[2] or hit[1], given.shared(known), str(name)))
     build = with_lineages(stages, path)
     last = build.stages[-1].number
     folders = [
@@ -127,6 +127,8 @@ def build_of_text(text: str, name: str) -> Build:
         made_by = (found[0].heading or "input") if found else "input"
         return Build((Stage(0, made_by, StageText(plain, name), name),), name)
     build = _of_found([(name, item) for item in found], name)
+    if any(item.heading for item in found):  # a log applies no passes
+        return build
     written, remarks = proposed(written_passes(plain, [(item.first, item.last) for item in found]))
     return replace(build, written=written, remarks=remarks)
 
@@ -143,7 +145,7 @@ def _of_found(found: Sequence[tuple[str, Found]], name: str) -> Build:
     programs_alone = [item for _, item in found]
     for number, ((file, item), made_by) in enumerate(zip(found, _names(programs_alone), strict=True)):
         given = StageText("", file, item)
-        stages.append(Stage(number, made_by, known.setdefault(given.key, given), file))
+        stages.append(Stage(number, made_by, given.shared(known), file))
     is_log = any(item.heading for item in programs_alone)
     return with_lineages(stages, name) if is_log else Build(tuple(stages), name)
 
@@ -155,10 +157,9 @@ def _long(path: str) -> Build:
     known: dict[object, StageText] = {}
     heads = []
     for place, found in programs_in(path):
-        given = known.setdefault(place.digest, StageText("", path, place, place.above))
+        given = StageText("", path, place, place.above).shared(known)
         if given.key not in contents:
             contents[given.key] = Contents(found.body)
-            _ = contents[given.key].is_lowered, contents[given.key].lines
             contents[given.key].forget_text()
         heads.append(replace(found, body=""))
         stages.append(Stage(len(stages), "", given, path))

@@ -37,3 +37,8 @@ def kernel_history(session: Session, name: str) -> Iterator[KernelTrace]:
             is_same = diff is None or diff.status == "same"
             yield KernelTrace(stage, "unchanged") if is_same else KernelTrace(stage, "changed", diff)
         before = kernel
+
+
+def has_kernel(session: Session, name: str) -> bool:
+    """True if a stage of the module has a kernel of this name."""
+    return any(type(stage.module.functions.get(name)) is PrimFunc for stage in session.stages)

@@ -8,16 +8,22 @@ functions replace those of the module, which come back later.
 
 from __future__ import annotations
 
+import ast
 import re
+import textwrap
+import warnings
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 
+from relax_explorer.core.syntax.python_text import python_text
+
 _FUNCTION = re.compile(r"@(?:\w+\.)*(function|prim_func)\b[^\n]*\n[ \t]*def[ \t]+(\w+)")
 _EMPTY = re.compile(r"class[ \t]+\w+:\s*(?:#[^\n]*\s*)*pass\s*\Z")
 _LOWERED = re.compile(r"R\.(?:builtin\.alloc_tensor|memory\.|vm\.)|vm\.builtin\.alloc_")
 _MANAGER = re.compile(r"(?:\w+\.)*(?:sequential|\w*_?pipeline)")
+_HEAD = 4096  # characters in which shape variables are declared
 _UNLIKE, _ALIKE = 0.2, 0.6  # shares of equal lines
 
 
@@ -42,8 +48,26 @@ class Contents:
         self._text = text
 
     def forget_text(self) -> None:
-        """Drop the text of a long log once everything was found that is asked for."""
+        """Drop the text of a long log, after everything was found that may be asked for."""
+        _ = self.is_lowered, self.is_cut, self.lines
         self._text = ""
+
+    @cached_property
+    def is_cut(self) -> bool:
+        """True if the text ends inside of its last function: a file that was not written to its end."""
+        start = self._text.rfind("@")
+        function = textwrap.dedent(self._text[self._text.rfind("\n", 0, start) + 1 :]) if start >= 0 else ""
+        if not _FUNCTION.match(function):
+            return False
+        declared = "\n".join([line for line in self._text[:_HEAD].split("\n") if "TypeVar(" in line])
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                body = ast.parse(python_text(f"{declared}\n{function}").text).body
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return True
+        last = body[-1].body[-1] if body and isinstance(body[-1], ast.FunctionDef) else None
+        return "R.function" in function.partition("\n")[0] and not isinstance(last, (ast.Return, ast.If))
 
     @cached_property
     def is_lowered(self) -> bool:
@@ -87,8 +111,8 @@ def kinds(stages: Sequence[Recorded]) -> list[Kind]:
 
 
 def _is_told(contents: Contents) -> bool:
-    """True if the contents of a stage could be told: it is no text that was cut off before its first function."""
-    return contents.is_empty or bool(contents.relax or contents.kernels)
+    """True if the contents of a stage could be told: its text was not cut off."""
+    return contents.is_empty or (bool(contents.relax or contents.kernels) and not contents.is_cut)
 
 
 def _kind(stages: Sequence[Recorded], number: int, last: int) -> Kind:

@@ -32,6 +32,13 @@ class StageText:
         failure: ParseError | None = None,
     ) -> None:
         self._text, self.file, self._found, self.above, self._failure = text, file, found, above, failure
+        self._first: StageText | None = None  # an equal text, which is read instead
+
+    def shared(self, known: dict[object, StageText]) -> StageText:
+        """This text, read together with an equal one among the `known`, to which it is added."""
+        first = known.setdefault(self.key, self)
+        self._first = None if first is self else first
+        return self
 
     @property
     def found(self) -> Found | None:
@@ -66,6 +73,8 @@ class StageText:
         """The module. Raises ParseError if the text is no program."""
         if self._failure is not None:
             raise self._failure
+        if self._first is not None:
+            return self._first.module
         found = self.found
         return parse(self._text, self.file) if found is None else parse(found.source(self.file, self.above))
 

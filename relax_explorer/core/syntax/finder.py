@@ -24,7 +24,7 @@ _DECORATOR = re.compile(
 )
 _CLASS, _DEF = re.compile(r"class[ \t]+(\w+)"), re.compile(r"(?:async[ \t]+)?def[ \t]+(\w+)")
 _TRIVIA = re.compile(
-    r"[ \t]*(?:$|#|import[ \t]|from[ \t]+[\w.]+[ \t]+import\b|metadata[ \t]*="
+    r"[ \t]*(?:$|#|(?:import|from)[ \t]+(?:tvm|typing|__future__)\b|metadata[ \t]*="
     r"|[^\s=(]+[ \t]*=[ \t]*(?:typing\.)?TypeVar\(|\w+[ \t]*=[ \t]*T\.u?int\d*\(\)\s*$)"
 )
 _OWN_IMPORT = re.compile(r"[ \t]*(?:import|from)[ \t]+(?:tvm|typing|__future__)\b")
@@ -73,7 +73,7 @@ def without_escapes(text: str) -> str:
 
 def is_whole(text: str, found: Sequence[Found]) -> bool:
     """True if a text is one program: around it stand only comments, imports and declarations."""
-    if len(found) != 1 or found[0].margins or found[0].around != NOTHING:
+    if len(found) != 1 or found[0].margins or found[0].around != NOTHING or found[0].body not in text:
         return False
     lines = text.split("\n")
     around = (*lines[: found[0].first - 1], *lines[found[0].last :])

@@ -18,8 +18,11 @@ class _Replacement(ast.NodeTransformer):
         self.values = dict(values)
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        """Parameters, variables and nested functions hide a value."""
+        """Parameters, variables and nested functions hide a value in the body. Annotations are read outside of it."""
         outer = self.values
+        node.args = self.visit(node.args)
+        node.returns = None if node.returns is None else self.visit(node.returns)
+        node.decorator_list = [self.visit(item) for item in node.decorator_list]
         own = {item.arg for item in ast.walk(node) if isinstance(item, ast.arg)}
         own |= {
             item.id
@@ -28,7 +31,7 @@ class _Replacement(ast.NodeTransformer):
         }
         own |= {item.name for item in ast.walk(node) if isinstance(item, ast.FunctionDef)}
         self.values = {name: value for name, value in outer.items() if name not in own}
-        self.generic_visit(node)
+        node.body = [self.visit(item) for item in node.body]
         self.values = outer
         return node
 

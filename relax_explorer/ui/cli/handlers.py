@@ -18,7 +18,6 @@ from relax_explorer.core.session.recorded import RecordedSession
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.core.syntax.dialects import OWN
-from relax_explorer.core.tir.stmt import PrimFunc
 from relax_explorer.ui import directories
 from relax_explorer.ui.cli import output
 from relax_explorer.ui.cli.opening import build_at, chosen, first_program, program_at, started
@@ -158,13 +157,17 @@ def opt(
         if any(problem.is_error for problem in outcome.problems):
             return output.FOUND
         if time_passes:
-            remark = "" if outcome.changed else "  (no change)"
-            output.say(f"{outcome.seconds:9.4f} s  {step}{remark}", err=True)
+            _say_time(outcome)
         if print_after_change and outcome.changed:
             output.say(f"# after {step}\n{module.script(dialect)}")
     if not print_after_change or output_:
         output.write(module.script(dialect), output_ or STANDARD_OUTPUT)
     return output.OK
+
+
+def _say_time(outcome: Outcome) -> None:
+    remark = "" if outcome.changed else "  (no change)"
+    output.say(f"{outcome.seconds:9.4f} s  {outcome.step}{remark}", err=True)
 
 
 def _report_outcome(outcome: Outcome) -> None:
@@ -255,18 +258,22 @@ def report(
 
 def who(input: str, var: str, passes: str | None, func: str | None, format: str) -> int:
     """Print the history of a variable."""
-    from relax_explorer.core.session.kernel_history import kernel_history
+    from relax_explorer.core.session.kernel_history import has_kernel, kernel_history
     from relax_explorer.ui.cli.diff_output import print_history, print_kernel_history
 
     session = open_session(input, passes, "default")
-    if any(type(stage.module.functions.get(var)) is PrimFunc for stage in session.stages):
-        print_kernel_history(list(kernel_history(session, var)), format)
-        return output.OK
     try:
-        found = session.who(var, func or "")
+        found = None if var.startswith("@") else session.who(var, func or "")
     except KeyError as error:
-        raise click.UsageError(str(error.args[0])) from None
-    print_history(found, format)
+        found = None
+        if not has_kernel(session, var):
+            raise click.UsageError(str(error.args[0])) from None
+    if found is not None:
+        print_history(found, format)
+    elif has_kernel(session, name := var.removeprefix("@")):
+        print_kernel_history(list(kernel_history(session, name)), format)
+    else:
+        raise click.UsageError(f"no stage has a kernel {name!r}")
     return output.OK
 
 
