@@ -220,10 +220,19 @@ def with_lineages(
             contents[key] = Contents(stage.text)
         noted.append(Recorded(stage.made_by, contents[key], key))
     told = list(zip(stages, kinds(noted), strict=True))
+    told = [(_cut(stage), Kind.MAIN) if kind is Kind.CUT else (stage, kind) for stage, kind in told]
     main = tuple([stage for stage, kind in told if kind is Kind.MAIN])
     if not main:
         return Build(tuple(stages), path)
     return Build(main, path, asides=tuple(_asides(told, path)))
+
+
+def _cut(stage: Stage) -> Stage:
+    """A stage whose text ends between two functions, as one that can't be read."""
+    text = "the text ends before the functions that the stages around it have"
+    place = Label(Source(stage.text, stage.file).at(stage.text.count("\n") + 1, 0), "", True)
+    failure = ParseError(Diagnostic(codes.TRUNCATED, text, (place,), help=codes.TRUNCATED.fix))
+    return Stage(stage.number, stage.made_by, StageText(stage.text, stage.file, failure=failure), stage.file)
 
 
 def _asides(told: Sequence[tuple[Stage, Kind]], path: str) -> Iterable[Aside]:

@@ -31,6 +31,7 @@ class Kind(StrEnum):
     """What a stage is in a build."""
 
     MAIN = "main"
+    CUT = "cut"  # of the main lineage, but its text ends between two functions
     HELPER = "helper"
     KERNELS = "kernels"
     MANAGER = "manager"
@@ -106,7 +107,7 @@ def kinds(stages: Sequence[Recorded]) -> list[Kind]:
             return [*found, *[kind] * (len(stages) - number)]
         kind = Kind.MAIN if kind is Kind.OTHER else kind  # one stage alone is no build
         found.append(kind)
-        last = number if kind is Kind.MAIN else last
+        last = number if kind is Kind.MAIN and _is_told(stages[number].contents) else last
     return found
 
 
@@ -120,6 +121,8 @@ def _kind(stages: Sequence[Recorded], number: int, last: int) -> Kind:
     if _is_manager(stages, number, last):
         return Kind.MANAGER
     here, before = stages[number].contents, stages[last].contents
+    if _ends_early(stages, number, last):
+        return Kind.CUT
     if stages[number].key == stages[last].key or not _is_told(here):
         return Kind.MAIN
     if here.relax & before.relax:
@@ -133,6 +136,16 @@ def _kind(stages: Sequence[Recorded], number: int, last: int) -> Kind:
         is_renamed = bool(here.kernels & before.kernels) or here.likeness(before) >= _UNLIKE
         return Kind.MAIN if is_renamed else Kind.OTHER
     return Kind.KERNELS
+
+
+def _ends_early(stages: Sequence[Recorded], number: int, last: int) -> bool:
+    """True if a stage has some kernels of the module alone, and the next one has more again: its text ends between two lines.
+
+    A helper has kernels of its own, and the host build has all of them.
+    """
+    here, before, following = [stages[n].contents for n in (number, last, min(number + 1, len(stages) - 1))]
+    is_part = len(here.kernels) > 1 and here.kernels < before.kernels and not here.relax
+    return is_part and last == number - 1 and here.kernels < following.kernels
 
 
 def _is_manager(stages: Sequence[Recorded], number: int, last: int) -> bool:

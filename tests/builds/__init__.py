@@ -1,0 +1,1 @@
+"""Real builds, made by TVM itself: what people have of them."""
