@@ -61,6 +61,7 @@ TEXTS = {
     "a log whose first lines are others": f"[13:00:01] /project/src/foo.cc:12: Warning: something\n{HEAD}{MODULE}",
     "a warning inside": MODULE.replace("        y =", "[13:00:01] /project/foo.cc:12: Warning: something\n        y ="),
     "a warning and a comment inside": MODULE.replace("        # a", "2026-01-02 10:00:00 odd\n        # a"),
+    "a log behind other lines": "1\n2\n3\n" + prefixed(HEAD + MODULE, "[#] "),
     "colours": MODULE.replace("def", "\x1b[32;01mdef\x1b[39;00m").replace("@", "\x1b[95;03m@"),
     "colours of the whole": f"\x1b[1m{MODULE}\x1b[0m",
     "returns": MODULE.replace("\n", "\r\n"),
@@ -108,6 +109,7 @@ def test_problems_have_the_places_of_the_file(name: str) -> None:
         (FUNCTION + "print(1)\n" + FUNCTION, ["functions", "functions 2"]),
         (f"def test_a():\n{indented(MODULE, '    ')}def test_b():\n{indented(FUNCTION, '    ')}", ["Module", "functions"]),
         (MODULE + FUNCTION, ["Module", "functions"]),
+        (f"{FUNCTION}[12:00:00] print_ir.cc:44: PrintIR(here):\n{indented(MODULE, '  ')}", ["input", "here"]),
     ],
 )  # fmt: skip
 def test_several_programs_are_stages_with_names(text: str, names: list[str]) -> None:
@@ -153,7 +155,8 @@ m = TypeVar("m")
 
 
 def other():
-    H = 1
+    H = G = 1
+    G = 2
 
 
 def build(width, depth=3):
@@ -177,6 +180,7 @@ def build(width, depth=3):
         ("H", "(7,)"),
         ("m", "(m,)"),
         ("N + H", "(11,)"),
+        ("G", "(G,)"),
     ],
 )
 def test_literals_around_a_program_are_read(dims: str, shape: str) -> None:
@@ -190,9 +194,9 @@ def test_literals_around_a_program_are_read(dims: str, shape: str) -> None:
     [
         ("W", "line 3 imports it"),
         ("Q", "line 12 computes it, and nothing is executed: Q = size()"),
-        ("width", "parameter of 'build' in line 21"),
+        ("width", "parameter of 'build' in line 22"),
         ("depth", "parameter of 'build'"),
-        ("step", "the loop in line 23 sets it"),
+        ("step", "the loop in line 24 sets it"),
     ],
 )
 def test_what_only_running_the_text_would_tell_is_said_by_name(name: str, said: str) -> None:

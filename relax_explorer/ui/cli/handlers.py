@@ -13,6 +13,7 @@ from relax_explorer.core.ir.expr import MatchCast
 from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.passes.pipeline import Outcome
 from relax_explorer.core.program.module import IRModule
+from relax_explorer.core.session.builds import Build
 from relax_explorer.core.session.proposals import pipeline_of
 from relax_explorer.core.session.recorded import RecordedSession
 from relax_explorer.core.session.session import Session
@@ -27,21 +28,22 @@ from relax_explorer.ui.pass_files import with_files
 
 def open_session(path: str, passes: str | None, usual: str = "") -> Session:
     """Open a session on a file and run its pipeline, or on a folder of stages. Errors in a program are reported and raised."""
-    session = _session(path, passes, usual)
+    return session_of(build_at(path), passes, usual)
+
+
+def session_of(build: Build, passes: str | None, usual: str = "") -> Session:
+    """A session on a build: on its stages, or on a program after a pipeline."""
+    if started(build, passes).is_recorded and passes is None:
+        session: Session = RecordedSession(build, directories.kernel_cache())
+    else:
+        pipeline = with_files(pipeline_of(build, passes or usual))
+        session = Session(build.stages[0].module, pipeline, build.path, directories.kernel_cache())
     session.run_all()
     said = output.of_passes(session)
     if any(item.code is pass_codes.BAD_OPTION for item in said):
         raise Failure(*said)
     output.report(said)
     return session
-
-
-def _session(path: str, passes: str | None, usual: str) -> Session:
-    build = started(build_at(path), passes)
-    if build.is_recorded and passes is None:
-        return RecordedSession(build, directories.kernel_cache())
-    pipeline = with_files(pipeline_of(build, passes or usual))
-    return Session(build.stages[0].module, pipeline, path, directories.kernel_cache())
 
 
 def show(
@@ -52,7 +54,7 @@ def show(
     if passes is None and not build.is_recorded and stage is None:
         module = build.stages[0].module
     else:
-        module = chosen(open_session(input, passes), stage).module
+        module = chosen(session_of(build, passes), stage).module
     if func is not None:
         if func not in module:
             raise click.UsageError(

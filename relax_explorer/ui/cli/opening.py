@@ -15,7 +15,7 @@ from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.build_files import build_of_text, open_build
 from relax_explorer.core.session.builds import Build
 from relax_explorer.core.session.field_names import FieldNames, told_by
-from relax_explorer.core.session.partial import concerning, runnable
+from relax_explorer.core.session.partial import concerning, executed, runnable
 from relax_explorer.core.session.proposals import pipeline_of
 from relax_explorer.core.session.recorded import RecordedSession
 from relax_explorer.core.session.session import Session
@@ -114,14 +114,24 @@ def session_to_run(
         session.run_all()
         if stage is not None:
             session = session.with_pipeline(session.pipeline[: chosen(session, stage).number])
+    failed = output.of_passes(session)
+    if failed:
+        raise Failure(*failed)
+    _judge(session, functions, profile)
+    return session
+
+
+def _judge(session: Session, functions: Sequence[str], profile: str) -> None:
+    """Leave out what functions of the last stage do not call if it has errors. Raises Failure for errors in what they call."""
     last = session.stages[-1]
     found = last.problems if len(session.stages) == 1 else check(last.module, profile)
     names = [name for name in functions or (last.entry,) if name in last.module.functions]
     errors = [item for name in names for item in concerning(found, last.module, name) if item.is_error]
-    errors = list(dict.fromkeys([*output.of_passes(session), *errors]))
     if errors:
-        raise Failure(*errors)
-    return session
+        raise Failure(*dict.fromkeys(errors))
+    if names and any(item.is_error for item in found):
+        kept = {key: last.module.functions[key] for name in names for key in executed(last.module, name)}
+        session.stages[-1] = replace(last, module=last.module.having(kept))
 
 
 def _readable(stage: Stage, function: str) -> Stage:
