@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.fuzz.json_mutations import JsonMutator, documents
 from tests.fuzz.mutations import Mutator, programs
 from tests.fuzz.trial import trial
 
@@ -23,6 +24,18 @@ def test_damaged_programs_are_read_or_refused() -> None:
             f"{outcome.finding.what}\n{outcome.finding.text}\n{outcome.finding.details}"
         )
     assert read
+
+
+def test_damaged_json_is_read_or_refused() -> None:
+    mutator = JsonMutator(0, documents())
+    read = 0
+    for _ in range(RUNS):
+        outcome = trial(mutator.text())
+        read += outcome.parsed
+        assert outcome.finding is None, (
+            f"{outcome.finding.what}\n{outcome.finding.text}\n{outcome.finding.details}"
+        )
+    assert 0 < read < RUNS
 
 
 @pytest.mark.parametrize("path", FOUND, ids=lambda path: path.stem)

@@ -217,6 +217,12 @@ def ask_parse(program: dict[str, str], check: bool) -> str:
     return PROGRAMS.keep(PROGRAMS.get(program, check=check))
 
 
+def ask_saved(program: dict[str, str]) -> dict[str, str]:
+    """The module as `save_json` writes it, and as TVM prints it."""
+    module = PROGRAMS.get(program)
+    return {"json": str(tvm.ir.save_json(module)), "text": str(module.script(show_meta=True))}
+
+
 def ask_script(program: dict[str, str]) -> str:
     return str(PROGRAMS.get(program).script(show_meta=True))
 
@@ -486,6 +492,7 @@ QUESTIONS: dict[str, Callable[..., Any]] = {
     for function in (
         ask_version,
         ask_parse,
+        ask_saved,
         ask_script,
         ask_equal,
         ask_reads_alike,

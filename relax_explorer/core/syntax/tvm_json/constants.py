@@ -21,7 +21,6 @@ from relax_explorer.core.syntax.tvm_json.graph import Damaged
 from relax_explorer.core.syntax.tvm_json.nodes import Node
 from relax_explorer.core.syntax.tvm_json.places import Device, Mesh, Target
 
-
 _CONSTANTS = (bool, int, float, str, DType, s.StructInfo, p.PrimExpr, IndexMap, Attrs)
 
 

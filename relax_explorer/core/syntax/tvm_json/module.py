@@ -82,6 +82,8 @@ def _ir_module(node: Node) -> IRModule:
     for key, function in node.of("functions", dict).items():
         if not isinstance(key, e.GlobalVar) or not isinstance(function, (e.Function, PrimFunc, e.ExternFunc)):
             raise node.wrong("functions", "a map of functions", function)
+        if key.name in functions:
+            raise Damaged(f"{node.decoded.graph.described(node.number)} has two functions named {key.name!r}")
         functions[key.name] = node.sole(function)
     printed = sorted(functions.items(), key=lambda item: (not isinstance(item[1], PrimFunc), item[0]))
     attrs = node.value("attrs")

@@ -234,7 +234,9 @@ class Node:
     def sole(self, value: T) -> T:
         """A part that may stand in one place only, since it binds variables."""
         if id(value) in self.decoded.placed:
-            raise Damaged(f"{self.decoded.graph.described(self.number)} shares a {type(value).__name__} with another node")
+            raise Damaged(
+                f"{self.decoded.graph.described(self.number)} shares a {type(value).__name__} with another node"
+            )
         self.decoded.placed.add(id(value))
         return value
 
