@@ -9,9 +9,10 @@ from relax_explorer.core.codes import syntax as codes
 from relax_explorer.core.diagnostics import Diagnostic, Label, ParseError, Report
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.attrs import EMPTY, Attrs, Verbatim
-from relax_explorer.core.ir.node import collector_at_rest
+from relax_explorer.core.ir.node import collector_at_rest, replace
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.source import Source
+from relax_explorer.core.syntax.names import function_name
 from relax_explorer.core.syntax.tvm_json import constants, expressions, places, scalars, statements, types
 from relax_explorer.core.syntax.tvm_json.graph import Damaged, Graph, loaded
 from relax_explorer.core.syntax.tvm_json.nodes import Decoded, Node, Unknown
@@ -71,8 +72,8 @@ def _module(value: Any) -> IRModule:
     if isinstance(value, IRModule):
         return value
     if isinstance(value, (e.Function, PrimFunc)):
-        name = str(value.attrs.get("global_symbol", "main"))
-        return IRModule({name: value})
+        name = function_name(str(value.attrs.get("global_symbol", "main")))
+        return IRModule({name: _named(value, name)})
     raise Damaged(f"it holds a {type(value).__name__}, not a module or a function")
 
 
@@ -84,13 +85,21 @@ def _ir_module(node: Node) -> IRModule:
             raise node.wrong("functions", "a map of functions", function)
         if key.name in functions:
             raise Damaged(f"{node.decoded.graph.described(node.number)} has two functions named {key.name!r}")
-        functions[key.name] = node.sole(function)
+        functions[key.name] = _named(node.sole(function), key.name)
     printed = sorted(functions.items(), key=lambda item: (not isinstance(item[1], PrimFunc), item[0]))
     attrs = node.value("attrs")
     infos = {str(key): _listed(value) for key, value in node.of("global_infos", dict).items()}
     return IRModule(
         dict(printed), attrs if isinstance(attrs, Attrs) else EMPTY, Attrs(infos) if infos else EMPTY
     )
+
+
+def _named(function: Any, name: str) -> Any:
+    """A function whose symbol is its name in the module, if that was made an identifier."""
+    symbol = getattr(function, "attrs", EMPTY).get("global_symbol")
+    if not isinstance(symbol, str) or symbol == name or function_name(symbol) != name:
+        return function
+    return replace(function, attrs=function.attrs.having(global_symbol=name))
 
 
 def _listed(values: Any) -> tuple[Any, ...]:

@@ -111,7 +111,7 @@ def _old_function(node: Node) -> s.StructInfo:
 
 
 def _buffer_type(node: Node) -> BufferType:
-    offset, shape = node.prim("elem_offset"), node.prims("shape")
+    offset, shape = node.prim("elem_offset"), node.integers("shape")
     align, factor = node.plain("data_alignment", int), node.plain("offset_factor", int)
     is_start = (
         isinstance(offset, p.IntImm)
