@@ -211,3 +211,9 @@ BAD_JSON = Code(
     "The JSON is damaged, too large or too deep, of an older form, or it holds something else than a module or a function.",
     "Write it again with tvm.ir.save_json, or print the module as TVMScript: mod.script(show_meta=True).",
 )
+BAD_EXECUTABLE = Code(
+    "RX0033",
+    "not an executable's text",
+    "The text begins as an executable of TVM's virtual machine, but a line is no instruction, or a branch leaves its function.",
+    "Write it again with as_text() or as_python().",
+)

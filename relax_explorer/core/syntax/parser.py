@@ -21,6 +21,7 @@ from relax_explorer.core.source import Source, with_line_feeds
 from relax_explorer.core.syntax import long_lines, pieces, python_names
 from relax_explorer.core.syntax.context import UNREADABLE, Context, Skip
 from relax_explorer.core.syntax.dialects import REWRITER
+from relax_explorer.core.syntax.executable import is_executable
 from relax_explorer.core.syntax.metadata import read_metadata
 from relax_explorer.core.syntax.parse_attributes import constant
 from relax_explorer.core.syntax.parse_forms import extern
@@ -53,6 +54,11 @@ def read(text: str, filename: str = "<text>", experimental: bool = False) -> tup
     if is_tvm_json(text):
         return read_json_with_report(text, filename)
     source = Source(with_line_feeds(text.removeprefix("\ufeff")), filename)
+    if is_executable(text):
+        report = Report()
+        said = "this is the text of an executable of TVM's virtual machine, not a module"
+        report.say(codes.NOT_TVMSCRIPT, said, source.span(1, 0), help="`rxe show` prints its instructions")
+        return None, report
     with collector_at_rest():
         python = python_text(source.text)
         skeleton, runs = pieces.cut(python.text)

@@ -17,8 +17,10 @@ from relax_explorer.core.session.recorded import RecordedSession
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.core.syntax.dialects import OWN
+from relax_explorer.core.syntax.executable import is_executable, read_executable
+from relax_explorer.core.syntax.parser import parse
 from relax_explorer.ui import directories
-from relax_explorer.ui.cli import output
+from relax_explorer.ui.cli import executables, output
 from relax_explorer.ui.cli.opening import chosen, recorded_stages
 from relax_explorer.ui.files import STANDARD_OUTPUT, Target
 from relax_explorer.ui.pass_files import with_files
@@ -46,9 +48,12 @@ def _session(path: str, passes: str | None, usual: str) -> Session:
 def show(
     input: str, passes: str | None, stage: str | None, func: str | None, dialect: str, format: str
 ) -> int:
-    """Print a module."""
+    """Print a module, or an executable's instructions."""
     if passes is None and stage is None and not recorded_stages(input, None):
-        module = output.read(input)
+        text, name = output.text(input)
+        if is_executable(text):
+            return executables.show(read_executable(text, name), func, format)
+        module = parse(text, name)
     else:
         module = chosen(open_session(input, passes), stage).module
     if func is not None:
@@ -57,13 +62,15 @@ def show(
                 f"the module has no function {func!r}; it has {', '.join(module.functions)}"
             )
         module = module.having({func: module[func]})
-    text = (module if dialect == OWN.name else _with_kinds(module)).script(dialect)
+    printed = (module if dialect == OWN.name else _with_kinds(module)).script(dialect)
     if format == "json":
         output.write(
-            output.document("show", {"functions": list(module.functions), "dialect": dialect, "text": text})
+            output.document(
+                "show", {"functions": list(module.functions), "dialect": dialect, "text": printed}
+            )
         )
     else:
-        output.write(text)
+        output.write(printed)
     return output.OK
 
 

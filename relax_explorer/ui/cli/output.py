@@ -96,12 +96,16 @@ def of_passes(session: Session) -> list[Diagnostic]:
 
 def read(path: str) -> IRModule:
     """Parse a file, or standard input for `-`. Raises ParseError."""
-    from relax_explorer.core.syntax.load import load, read_stream
     from relax_explorer.core.syntax.parser import parse
 
-    if path != "-":
-        return load(path)
-    return parse(read_stream(sys.stdin.buffer, "<stdin>"), "<stdin>")
+    return parse(*text(path))
+
+
+def text(path: str) -> tuple[str, str]:
+    """The text of a file, or of standard input for `-`, and its name. Raises ParseError."""
+    from relax_explorer.core.syntax.load import read_stream, read_text
+
+    return (read_text(path), path) if path != "-" else (read_stream(sys.stdin.buffer, "<stdin>"), "<stdin>")
 
 
 def plain(value: Any) -> Any:
