@@ -121,7 +121,8 @@ class _Reader:
         self.source = source
         self.functions: dict[str, VMFunction] = {}
         self.externals: dict[str, None] = {}
-        self._name, self._inputs = "", None
+        self._name = ""
+        self._inputs: int | None = None
         self._open: list[Instruction] = []
 
     def read(self) -> Executable:

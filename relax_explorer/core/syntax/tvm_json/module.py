@@ -12,6 +12,7 @@ from relax_explorer.core.ir.attrs import EMPTY, Attrs, Verbatim
 from relax_explorer.core.ir.node import collector_at_rest, replace
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.source import Source
+from relax_explorer.core.syntax.dialects import CONSTANT_KEYS
 from relax_explorer.core.syntax.names import function_name
 from relax_explorer.core.syntax.tvm_json import constants, expressions, places, scalars, statements, types
 from relax_explorer.core.syntax.tvm_json.graph import Damaged, Graph, loaded
@@ -53,12 +54,21 @@ def parts(document: Any) -> list[tuple[str, list[Any]]]:
     for key, listed in zip(items[::2], items[1::2], strict=False):
         values: list[Any] = []
         for number in graph.items(graph.checked(listed, "the metadata")):
+            entry = _tensor_of(graph, graph.checked(number, "the metadata"))
             try:
-                values.append(decoded.run(graph.checked(number, "the metadata"), _READERS))
+                values.append(decoded.run(entry, _READERS))
             except Unknown:
                 values.append(graph.data[number])
         entries.append((str(graph.data[graph.checked(key, "the metadata")]), values))
     return entries
+
+
+def _tensor_of(graph: Graph, number: int) -> int:
+    """The tensor of a constant, whose StructInfo it tells itself; any other node as it is."""
+    if graph.kinds[number] not in CONSTANT_KEYS:
+        return number
+    fields = graph.fields(number)
+    return graph.field(number, "value" if "value" in fields else "data")
 
 
 def _decoded(graph: Graph) -> Decoded:
