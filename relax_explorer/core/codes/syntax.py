@@ -217,3 +217,10 @@ BAD_EXECUTABLE = Code(
     "The text begins as an executable of TVM's virtual machine, but a line is no instruction, or a branch leaves its function.",
     "Write it again with as_text() or as_python().",
 )
+OLD_SPELLING = Code(
+    "RX0034",
+    "a spelling of 2022",
+    "Texts of 2022, before StructInfo, wrote this in a way that is not read.",
+    "Write it as later texts do; the message says how.",
+    '@T.prim_func\ndef f(X: T.Buffer[(4,), "float32"]):\n    with T.block([4], "c") as [i]:\n        X[i] = 0.0\n',
+)

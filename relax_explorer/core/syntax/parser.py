@@ -18,9 +18,9 @@ from relax_explorer.core.ir.expr import UNREAD, OpaqueFunction
 from relax_explorer.core.ir.node import collector_at_rest
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.source import Source, with_line_feeds
-from relax_explorer.core.syntax import long_lines, pieces, python_names
+from relax_explorer.core.syntax import long_lines, old_spellings, pieces, python_names
 from relax_explorer.core.syntax.context import UNREADABLE, Context, Skip
-from relax_explorer.core.syntax.dialects import REWRITER
+from relax_explorer.core.syntax.dialects import EARLY, REWRITER
 from relax_explorer.core.syntax.executable import is_executable
 from relax_explorer.core.syntax.metadata import read_metadata
 from relax_explorer.core.syntax.parse_attributes import constant
@@ -82,9 +82,13 @@ def _read(
         if runs:
             raise pieces.NotInPieces
         tree = python_names.translated(tree)
-    pieces.put_back(tree, runs)
     context = Context(source, report, names)
     context.experimental = experimental
+    if context.dialect is EARLY:
+        if runs:
+            raise pieces.NotInPieces
+        tree = old_spellings.translated(tree, context)
+    pieces.put_back(tree, runs)
     try:
         return _ModuleReader(context).read(tree), report
     except RecursionError:
