@@ -197,13 +197,12 @@ BAD_PATTERN = Code(
     "A pattern is a call of operators over names, `_`, tuples and constants, such as `matmul(_, permute_dims(_))`.",
     "See the examples of `relax-explorer find --help`, and the table in core/patterns/README.md.",
 )
-LOST_VALUE = Code(
+NOT_PRINTED = Code(
     "RX0031",
-    "value of a scalar parameter is not kept",
-    "A scalar parameter is a variable of its own, as in TVM 0.27. The value that its annotation names promises nothing.",
-    "Use the parameter, or assert that both are equal: R.assert_op(R.prim_value(p == k)).",
-    '@R.function\ndef f(x: R.Tensor(("k",), "float32"), p: R.Prim(value="k")):\n    return x\n',
-    Severity.WARNING,
+    "not expressible in the dialect",
+    "The dialect of the printed text has no spelling for this, so its text says less than the program.",
+    "Print in another dialect, or refuse such texts with --strict.",
+    severity=Severity.WARNING,
 )
 BAD_JSON = Code(
     "RX0032",
