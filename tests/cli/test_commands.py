@@ -304,3 +304,22 @@ def test_an_edited_file_replaces_the_program(tmp_path: Path) -> None:
     gone = rxe_cli("opt", str(path), "-p", "ReplaceModule{text=gone.py}")
     assert gone.exit_code == 2
     assert "gone.py" in gone.output + gone.stderr
+
+
+def test_show_prints_the_instructions_of_an_executable() -> None:
+    path = str(DATA.parent / "executables" / "branch.txt")
+    shown = rxe_cli("show", path, "--func", "other")
+    assert shown.exit_code == OK
+    assert shown.stdout == "other  (instructions: 2, registers: 2)\n  0  %1 = main(c[6], %0)\n  1  ret %0\n"
+    (function,) = json.loads(rxe_cli("show", path, "--func", "other", "--format", "json").stdout)["functions"]
+    assert function["instructions"][0]["callee"] == "main"
+    assert rxe_cli("show", path, "--func", "none").exit_code == 2
+    assert rxe_cli("check", path).exit_code == 1
+
+
+def test_tvms_json_is_a_program() -> None:
+    path = str(DATA.parent / "tvm_json" / "expression.json")
+    assert rxe_cli("check", path).exit_code == OK
+    assert "R.exp(x)" in rxe_cli(path).output
+    assert "T.exp(x[" in rxe_cli("opt", path, "-p", "LegalizeOps").output
+    assert "R.exp(x)" in rxe_cli("show", "-", stdin=Path(path).read_text()).output

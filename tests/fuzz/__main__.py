@@ -12,6 +12,7 @@ from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
+from tests.fuzz.json_mutations import JsonMutator, documents
 from tests.fuzz.mutations import Mutator, programs
 from tests.fuzz.trial import Finding, trial
 from tests.fuzz.weight_files import KINDS, WeightFiles
@@ -24,7 +25,9 @@ def main() -> int:
     """Run the trials; 1 if a fault was found."""
     arguments = _arguments()
     resource.setrlimit(resource.RLIMIT_DATA, (MOST_BYTES, MOST_BYTES))
-    mutator = Mutator(arguments.seed, programs())
+    mutator = (
+        JsonMutator(arguments.seed, documents()) if arguments.json else Mutator(arguments.seed, programs())
+    )
     folder = tempfile.TemporaryDirectory()
     files = WeightFiles(arguments.seed, Path(folder.name))
     counts: Counter[str] = Counter()
@@ -77,6 +80,7 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
     parser.add_argument("--runs", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--json", action="store_true", help="damage TVM's JSON instead of texts")
     parser.add_argument("--seconds", type=float, default=0, help="stop after this time")
     parser.add_argument("--long-each", type=int, default=1, help="1 of so many goes through passes and views")
     parser.add_argument("--keep", type=int, default=3, help="how many texts to keep of each kind of fault")

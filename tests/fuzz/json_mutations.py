@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from copy import deepcopy
-from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -71,8 +70,3 @@ class JsonMutator:
             near = value + self.random.choice((-2, -1, 1, 2))
             return near if how < 0.3 else self.random.randrange(count)
         return deepcopy(self.random.choice(_ODD))
-
-
-def recorded(name: str) -> Path:
-    """The file of one document."""
-    return RECORDED / f"{name}.json"

@@ -6,12 +6,18 @@ from pathlib import Path
 
 import pytest
 
+import relax_explorer as rxe
+from relax_explorer.core.diagnostics import ParseError
+from relax_explorer.core.session.executable_links import linked
+from relax_explorer.core.syntax.executable import read_executable
+from tests.fuzz.json_mutations import JsonMutator, documents
 from tests.fuzz.mutations import Mutator, programs
 from tests.fuzz.trial import trial
 from tests.fuzz.weight_files import KINDS, WeightFiles
 
 RUNS = 1000
-FOUND = sorted((Path(__file__).parents[1] / "data" / "fuzz").glob("*.py"))
+DATA = Path(__file__).parents[1] / "data"
+FOUND = sorted((DATA / "fuzz").glob("*.py"))
 
 
 def test_damaged_programs_are_read_or_refused() -> None:
@@ -32,6 +38,34 @@ def test_damaged_files_of_weights_are_read_or_refused(kind: str, tmp_path: Path)
     for _ in range(RUNS // 4):
         finding = files.trial(kind)
         assert finding is None, f"{finding.what}\n{finding.text}\n{finding.details}"
+
+
+def test_damaged_json_is_read_or_refused() -> None:
+    mutator = JsonMutator(0, documents())
+    read = 0
+    for _ in range(RUNS):
+        outcome = trial(mutator.text())
+        read += outcome.parsed
+        assert outcome.finding is None, (
+            f"{outcome.finding.what}\n{outcome.finding.text}\n{outcome.finding.details}"
+        )
+    assert 0 < read < RUNS
+
+
+def test_damaged_executables_are_read_or_refused() -> None:
+    texts = [path.read_text(encoding="utf-8") for path in sorted((DATA / "executables").glob("*.txt"))]
+    mutator, count = Mutator(0, texts), 0
+    for _ in range(RUNS):
+        try:
+            executable = read_executable(mutator.text())
+        except ParseError:
+            continue
+        count += 1
+        places = linked(executable, rxe.load(DATA / "executables" / "branch_last_stage.py")).places
+        assert {name: len(found) for name, found in places.items()} == {
+            name: len(function.instructions) for name, function in executable.functions.items()
+        }
+    assert 0 < count < RUNS
 
 
 @pytest.mark.parametrize("path", FOUND, ids=lambda path: path.stem)

@@ -79,11 +79,12 @@ def _steps(text: str) -> tuple[Outcome, IRModule | None]:
     problems = tuple(rxe.check(module))
     clean = not any(item.is_error for item in problems)
     finding = _own(problems, text)
-    if not is_tvm_json(text) or (clean and len(module.relax_functions) == len(module.functions)):
+    is_text = not is_tvm_json(text)
+    if is_text or (clean and len(module.relax_functions) == len(module.functions)):
         finding = finding or _printed(module, text, clean)
     else:  # JSON may say what no text says: checks refuse that in Relax, and the dtypes of intrinsics are kept
         module.script()
-    if clean and finding is None:
+    if clean and finding is None and (is_text or len(module.relax_functions) == len(module.functions)):
         finding = _unstable(text, rxe.normalize(module))
     if not clean:
         normalize_with(module)[0].script()

@@ -124,6 +124,21 @@ class Relation(NamedTuple):
     erased: str
 
 
+class Built(NamedTuple):
+    """An executable as text and as Python, and the module that it was made of."""
+
+    text: str
+    python: str
+    stage: str
+
+
+class Saved(NamedTuple):
+    """A module as TVM's JSON, and TVM's print of it."""
+
+    json: str
+    text: str
+
+
 class Applied(NamedTuple):
     """A module after passes: TVM's print of it, and the module itself for further questions."""
 
@@ -178,6 +193,16 @@ class Oracle:
     def script(self, program: Program, *, seconds: float = QUESTION_SECONDS) -> Answer[str]:
         """Print the module as TVM does, with its metadata."""
         return self._ask("script", seconds, program=self._wire(program))
+
+    def saved(self, program: Program, *, seconds: float = QUESTION_SECONDS) -> Answer[Saved]:
+        """Write the module as JSON (`tvm.ir.save_json`), and print it."""
+        answer: Answer[dict[str, str]] = self._ask("saved", seconds, program=self._wire(program))
+        return _converted(answer, lambda value: Saved(**value))
+
+    def executable(self, program: Program, *, seconds: float = QUESTION_SECONDS) -> Answer[Built]:
+        """Build the module for llvm, and print the executable in both forms, and the last module with Relax functions."""
+        answer: Answer[dict[str, str]] = self._ask("executable", seconds, program=self._wire(program))
+        return _converted(answer, lambda value: Built(**value))
 
     def equal(self, a: Program, b: Program, *, seconds: float = QUESTION_SECONDS) -> Answer[Equality]:
         """Compare two modules by their structure."""

@@ -20,6 +20,7 @@ from typing import IO, Any
 import numpy as np
 import tvm
 from tvm import relax
+from tvm.ir.instrument import pass_instrument
 from tvm.relax import dpl
 from tvm.relax.script import parser as relax_parser
 from tvm_ffi import Shape, get_first_structural_mismatch, structural_equal, structural_hash
@@ -215,6 +216,27 @@ def ask_version() -> str:
 
 def ask_parse(program: dict[str, str], check: bool) -> str:
     return PROGRAMS.keep(PROGRAMS.get(program, check=check))
+
+
+def ask_saved(program: dict[str, str]) -> dict[str, str]:
+    """The module as `save_json` writes it, and as TVM prints it."""
+    module = PROGRAMS.get(program)
+    return {"json": str(tvm.ir.save_json(module)), "text": str(module.script(show_meta=True))}
+
+
+def ask_executable(program: dict[str, str]) -> dict[str, str]:
+    """The texts of the executable that TVM builds for llvm, and of the module after the last pass that has Relax functions."""
+    stages: list[str] = []
+
+    @pass_instrument
+    class Recorder:
+        def run_after_pass(self, module: Module, info: Any) -> None:
+            if info.name == "AttachGlobalSymbol" and relax_functions(module):
+                stages.append(str(module.script(show_meta=True)))
+
+    with tvm.transform.PassContext(instruments=[Recorder()]):
+        built = tvm.compile(PROGRAMS.get(program), target="llvm")
+    return {"text": str(built.as_text()), "python": str(built.as_python()), "stage": stages[-1]}
 
 
 def ask_script(program: dict[str, str]) -> str:
@@ -486,6 +508,8 @@ QUESTIONS: dict[str, Callable[..., Any]] = {
     for function in (
         ask_version,
         ask_parse,
+        ask_executable,
+        ask_saved,
         ask_script,
         ask_equal,
         ask_reads_alike,

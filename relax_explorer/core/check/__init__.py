@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from relax_explorer.core.arith.prove import proving
 from relax_explorer.core.check import claimed_phase, missing, normal_form
 from relax_explorer.core.check.normalize import normalize_with
+from relax_explorer.core.check.purity import has_marks
 from relax_explorer.core.check.well_formed import violations
 from relax_explorer.core.codes import style
 from relax_explorer.core.codes import well_formedness as codes
@@ -67,10 +68,10 @@ def checked(module: IRModule, profile: str = "spec", prover: str = "arithmetic")
     """Normalize a module and check it, but not for unused values. The profile is as in `check`."""
     from relax_explorer.core.shapes.settled import settled
 
-    tvm = profile == "tvm"
+    assume_pure = profile == "tvm" and has_marks(module)
     with proving(prover):
-        normal, report = normalize_with(module, assume_pure=tvm)
-        rules = list(violations(normal, assume_pure=tvm))
+        normal, report = normalize_with(module, assume_pure=assume_pure)
+        rules = list(violations(normal, assume_pure=assume_pure))
         collected = Report()
         collected.extend(settled(normal, report))
         collected.extend(rules)

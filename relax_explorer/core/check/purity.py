@@ -9,12 +9,14 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from relax_explorer.core.codes import well_formedness as codes
-from relax_explorer.core.diagnostics import Code, Diagnostic, Label
+from relax_explorer.core.diagnostics import Code, Diagnostic, Label, Severity
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.pauses import with_pauses
 from relax_explorer.core.ir.walk import operands, sequences
 from relax_explorer.core.ops import find
+from relax_explorer.core.program.module import IRModule
+from relax_explorer.core.syntax.dialects import DIALECTS, NEW
 
 FORCE_PURE = ("relax.force_pure", "force_pure")
 
@@ -129,6 +131,18 @@ def violations(fn: e.Function, assume_pure: bool) -> Iterator[Diagnostic]:
         current = stack.pop()
         yield from _of_function(current, assume_pure)
         stack.extend(_inner(current))
+
+
+def has_marks(module: IRModule) -> bool:
+    """True if functions of the module's dialect say whether they are pure. Texts before mid-2023 do not."""
+    return DIALECTS.get(module.dialect, NEW).purity
+
+
+def without_marks(problems: Iterator[Diagnostic]) -> Iterator[Diagnostic]:
+    """What remains of the problems of a function in a dialect without purity: warnings of effects in dataflow blocks."""
+    for problem in problems:
+        if problem.code is codes.IMPURE_IN_DATAFLOW:
+            yield replace(problem, severity=Severity.WARNING)
 
 
 def _of_function(fn: e.Function, assume_pure: bool) -> Iterator[Diagnostic]:

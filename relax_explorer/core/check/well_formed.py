@@ -39,6 +39,7 @@ def violations(module: IRModule, assume_pure: bool = False, effects: bool = True
         name: frozenset(group) for group in components(graph) if is_recursive(group, graph) for name in group
     }
     parameters: dict[e.Var, None] = {}
+    has_marks = purity.has_marks(module)
     for name, fn in module.functions.items():
         symbol = fn.attrs.get("global_symbol") if hasattr(fn, "attrs") else None
         if symbol is not None and symbol != name:
@@ -50,7 +51,8 @@ def violations(module: IRModule, assume_pure: bool = False, effects: bool = True
         if type(fn) is e.Function:
             yield from _Scopes(module, fn, parameters, recursive.get(name, frozenset())).check()
             if effects:
-                yield from purity.violations(fn, assume_pure)
+                found = purity.violations(fn, assume_pure and has_marks)
+                yield from found if has_marks else purity.without_marks(found)
     yield from kernel_calls.violations(module)
     yield from kernel_loops.violations(module)
     yield from kernel_lengths.violations(module)

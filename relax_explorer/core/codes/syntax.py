@@ -197,17 +197,29 @@ BAD_PATTERN = Code(
     "A pattern is a call of operators over names, `_`, tuples and constants, such as `matmul(_, permute_dims(_))`.",
     "See the examples of `relax-explorer find --help`, and the table in core/patterns/README.md.",
 )
-LOST_VALUE = Code(
+NOT_PRINTED = Code(
     "RX0031",
-    "value of a scalar parameter is not kept",
-    "A scalar parameter is a variable of its own, as in TVM 0.27. The value that its annotation names promises nothing.",
-    "Use the parameter, or assert that both are equal: R.assert_op(R.prim_value(p == k)).",
-    '@R.function\ndef f(x: R.Tensor(("k",), "float32"), p: R.Prim(value="k")):\n    return x\n',
-    Severity.WARNING,
+    "not expressible in the dialect",
+    "The dialect of the printed text has no spelling for this, so its text says less than the program.",
+    "Print in another dialect, or refuse such texts with --strict.",
+    severity=Severity.WARNING,
 )
 BAD_JSON = Code(
     "RX0032",
     "not a module in TVM's JSON",
     "The JSON is damaged, too large or too deep, of an older form, or it holds something else than a module or a function.",
     "Write it again with tvm.ir.save_json, or print the module as TVMScript: mod.script(show_meta=True).",
+)
+BAD_EXECUTABLE = Code(
+    "RX0033",
+    "not an executable's text",
+    "The text begins as an executable of TVM's virtual machine, but a line is no instruction, or a branch leaves its function.",
+    "Write it again with as_text() or as_python().",
+)
+OLD_SPELLING = Code(
+    "RX0034",
+    "a spelling of 2022",
+    "Texts of 2022, before StructInfo, wrote this in a way that is not read.",
+    "Write it as later texts do; the message says how.",
+    '@T.prim_func\ndef f(X: T.Buffer[(4,), "float32"]):\n    with T.block([4], "c") as [i]:\n        X[i] = 0.0\n',
 )

@@ -1,11 +1,20 @@
-"""The dialects of TVMScript. This is the only module with the older spellings.
+"""The dialects of TVMScript, one for each era: how it is recognised, printed and judged. `old_spellings` has what only 2022 wrote.
 
-`tvm-0.27` is the dialect of Apache TVM 0.27. `tvm-0.19` is the dialect of TVM 0.16 to 0.23. `rxe` is the first with statements of
-the notes on shapes, which TVM does not read.
+| Name | Era |
+|---|---|
+| `relax-2022` | until March 2023, before StructInfo: `R.Tensor[(n, k), "float32"]`, `R.call_tir(f, x, (n,), dtype="float32")`, `T.Buffer[…]` |
+| `relax-2023` | until mid-2023: StructInfo, but functions have no purity |
+| `tvm-0.19` | TVM 0.16 to 0.19; its metadata blocks hold strings |
+| `tvm-0.25` | TVM 0.20 to 0.25: the same spellings; since 0.22 its metadata blocks are graphs |
+| `tvm-0.27` | TVM 0.26 and newer |
+| `rxe` | `tvm-0.27` with statements of the notes on shapes, which TVM does not read |
+
+The first four are printed alike, as TVM 0.16 reads them.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 
 
@@ -26,6 +35,8 @@ class Dialect:
         frozenset()
     )  # attributes that it does not have, printed only if they are not empty
     notes: bool = False  # a match_cast to lengths alone is written `R.match_shape(x, (n, m))`
+    title: str = ""  # of the era, for messages: "text of 2022"
+    purity: bool = True  # functions say if they are pure
 
 
 NEW = Dialect(
@@ -36,12 +47,19 @@ OLD = Dialect(
     "tvm-0.19", "R.Object", "out_sinfo", "sinfo_args", "relax.expr.Constant", "tir", False, False, True
 )
 OWN = replace(NEW, name="rxe", notes=True)
-DIALECTS: dict[str, Dialect] = {NEW.name: NEW, OLD.name: OLD, OWN.name: OWN}
+MIDDLE = replace(OLD, name="tvm-0.25")
+BEFORE_PURITY = replace(
+    OLD, name="relax-2023", title="text of 2023, before functions had a purity", purity=False
+)
+EARLY = replace(OLD, name="relax-2022", title="text of 2022, before StructInfo", purity=False)
+DIALECTS: dict[str, Dialect] = {item.name: item for item in (NEW, MIDDLE, OLD, BEFORE_PURITY, EARLY, OWN)}
 
 OUT_KEYWORDS = frozenset({"out_ty", "out_sinfo"})
 TYPE_KEYWORD = "type_args"  # in the first specification, whose types have no shapes
 ARGS_KEYWORDS = frozenset({"ty_args", "sinfo_args", TYPE_KEYWORD})
 OBJECT_NAMES = frozenset({"Any", "Object"})
+ONCE_OPERANDS: dict[str, tuple[str, ...]] = {"relax.nn.pad": ("pad_value",)}
+"""Attributes that TVM 0.16 to 0.25 printed as operands, after the operands: `R.nn.pad(x, R.const(0.0), pad_width=[1, 1])`."""
 REWRITER = "R.rewriter"  # decorator of a class with a pattern and its replacement; also the name of a module attribute
 CONSTANT_KEYS = ("ir.GenericConst", "relax.expr.Constant")
 MISSING = " without data"
@@ -67,6 +85,32 @@ _NEW_MARKS = (
 )
 
 
+_EARLY_WORDS = (
+    "Buffer[",
+    "Tensor[",
+    "Tuple[",
+    "Shape[",
+    "T.var(",
+    "buffer_decl(",
+    "with T.grid",
+    "with T.serial",
+    "Tensor(",
+    ": Object",
+    ": Shape",
+    ": Tuple(",
+    ": Callable(",
+    "call_tir",
+)
+_EARLY_MARKS = re.compile(
+    r"\bT\.Buffer\[|\bR\.(?:Tensor|Tuple|Shape)\[|\bT\.var\(|\bT\.buffer_decl\(|\bwith T\.(?:grid|serial|block\(\[)"
+    r"|(?:->|\w\s*:)\s*(?:Tensor|DynTensor|Tuple|Shape|Object|Callable)\b(?!\s*[\w.])|\b(?:R|relax)\.call_tir\((?:[^()]|\((?:[^()]|\([^()]*\)){0,400}\)){0,400}?\bdtype\s*="
+)
+_PURITY_MARKS = re.compile(r"\bpure\s*=|\bpurity\s*=|force_pure|call_pure_packed")
+_EFFECTS = re.compile(r"\bR\.(?:call_packed|print|assert_op|call_builtin_with_ctx|memory\.kill|vm\.)")
+"""Calls that later versions of TVM printed in functions with marks of purity only."""
+_GRAPH = re.compile(r'load_json\("""\{\s*\\?"root_index')
+
+
 def dialect(name: str) -> Dialect:
     """The dialect called `name`. Raises ValueError if there is none."""
     surface = DIALECTS.get(name)
@@ -76,10 +120,19 @@ def dialect(name: str) -> Dialect:
 
 
 def guess(text: str) -> Dialect:
-    """The dialect of a text, by its imports. Otherwise the older one if only older spellings occur, else the newer one."""
+    """The dialect of a text, by its imports and its marks. The newest one if nothing tells."""
+    if _may_be_early(text) and _EARLY_MARKS.search(text):
+        return EARLY
     if "import tirx as T" in text:
         return NEW
-    if "import tir as T" in text:
-        return OLD
-    old = any(mark in text for mark in _OLD_MARKS)
-    return OLD if old and not any(mark in text for mark in _NEW_MARKS) else NEW
+    is_old = "import tir as T" in text or any(mark in text for mark in _OLD_MARKS)
+    if not is_old or any(mark in text for mark in _NEW_MARKS):
+        return OLD if "import tir as T" in text else NEW
+    if _GRAPH.search(text):
+        return MIDDLE
+    return BEFORE_PURITY if _EFFECTS.search(text) and not _PURITY_MARKS.search(text) else OLD
+
+
+def _may_be_early(text: str) -> bool:
+    """False if a text surely is of another era: a quick look, since most texts are."""
+    return any(word in text for word in _EARLY_WORDS) and "import tirx as T" not in text

@@ -12,11 +12,13 @@ import struct
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from relax_explorer.core.codes import syntax as codes
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.attrs import Verbatim
-from relax_explorer.core.ir.dtype import from_numpy
+from relax_explorer.core.ir.dtype import DType, from_numpy
 from relax_explorer.core.syntax import metadata_old
 from relax_explorer.core.syntax.context import Context
 from relax_explorer.core.syntax.tensor_text import tensor_from_text, tensor_text
@@ -68,7 +70,9 @@ def _item(value: Any) -> Any:
         return e.StringImm(value.value)
     if isinstance(value, p.PrimExpr):
         return e.PrimValue(value)
-    return Verbatim(json.dumps(value)[:200]) if isinstance(value, (dict, list, str)) else value
+    if isinstance(value, DType):
+        return e.DataTypeImm(value)
+    return value if isinstance(value, (np.ndarray, e.Expr)) else Verbatim(str(value)[:200])
 
 
 class _Graph:

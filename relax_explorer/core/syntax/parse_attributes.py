@@ -74,6 +74,7 @@ _DEFAULTS: dict[type[Op], Attrs] = {}
 
 def attribute_value(reader: Reader, q: Parameter, node: ast.expr) -> Any:
     """The value of a declared attribute, converted to its kind."""
+    node = _bare(q, node)
     if q.kind is Kind.DTYPE:
         return reader.info.dtype(node) if isinstance(node, ast.Constant) else constant(reader, node)
     if q.kind is Kind.STR and isinstance(node, ast.Call) and dotted(node.func) == "R.str":
@@ -81,10 +82,37 @@ def attribute_value(reader: Reader, q: Parameter, node: ast.expr) -> Any:
     return converted(q, constant(reader, node))
 
 
+_SCALARS = frozenset({"R.const", "R.prim_value"})
+
+
+def _bare(q: Parameter, node: ast.expr) -> ast.expr:
+    """The scalar in `R.prim_value(2)` and `R.const(0.0, "float32")`: TVM 0.16 to 0.25 printed attributes that were operands so."""
+    if (
+        q.kind not in _OF_SCALARS
+        or not isinstance(node, ast.Call)
+        or dotted(node.func) not in _SCALARS
+        or not node.args
+    ):
+        return node
+    value, *kinds = [*node.args, *(keyword.value for keyword in node.keywords if keyword.arg == "dtype")]
+    kind = kinds[0].value if len(kinds) == 1 and isinstance(kinds[0], ast.Constant) else None
+    if q.kind is not Kind.EXPR or kind is None or dtype_of_prefix(f"T.{kind}") is None:
+        return value
+    func = ast.copy_location(
+        ast.Attribute(ast.copy_location(ast.Name("T", ast.Load()), node), str(kind), ast.Load()), node
+    )
+    return ast.copy_location(ast.Call(func, [value], []), node)
+
+
+_OF_SCALARS = frozenset({Kind.INT, Kind.FLOAT, Kind.FLOAT_IMM, Kind.BOOL, Kind.EXPR})
+
+
 def converted(q: Parameter, value: Any) -> Any:
     """A constant as the value of a declared attribute: converted to its kind."""
     if value is None and q.default == ():
         return ()
+    if q.kind in (Kind.INT, Kind.BOOL) and type(value) is p.IntImm:
+        value = value.value
     if q.kind is Kind.FLOAT and type(value) in (p.IntImm, p.FloatImm):
         value = value.value
     if q.kind in (Kind.FLOAT, Kind.FLOAT_IMM) and type(value) is int:

@@ -12,7 +12,7 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ops import find as find_op
 from relax_explorer.core.ops.kit.decl import Op, Parameter
 from relax_explorer.core.ops.kit.kinds import Kind
-from relax_explorer.core.syntax.dialects import ARGS_KEYWORDS, OUT_KEYWORDS
+from relax_explorer.core.syntax.dialects import ARGS_KEYWORDS, ONCE_OPERANDS, OUT_KEYWORDS
 from relax_explorer.core.syntax.parse_attributes import (
     attributes,
     bad_arguments,
@@ -115,7 +115,8 @@ def _declared(reader: Reader, node: ast.Call, op: type[Op]) -> e.Call:
     parameters = op.parameters
     if len(node.args) > len(parameters):
         bad_arguments(reader, node, op, f"takes at most {len(parameters)} arguments, {len(node.args)} given")
-    arguments: dict[str, ast.expr] = {q.name: arg for q, arg in zip(parameters, node.args, strict=False)}
+    order = _order(op, node)
+    arguments: dict[str, ast.expr] = dict(zip(order, node.args, strict=False))
     infos: tuple[s.StructInfo, ...] = ()
     parameter_names = {q.name for q in parameters}
     for keyword in node.keywords:
@@ -131,6 +132,16 @@ def _declared(reader: Reader, node: ast.Call, op: type[Op]) -> e.Call:
     args = _operands(reader, node, op, arguments)
     attrs = attributes(reader, node, op, arguments)
     return e.Call(e.op_ref(op.name), args, attrs, infos, None, reader.ctx.span(node))
+
+
+def _order(op: type[Op], node: ast.Call) -> list[str]:
+    """The names of the arguments by position. What was an operand until TVM 0.25, and is an attribute now, comes first if written so."""
+    operands, count = [q.name for q in op.operands], len(op.operands)
+    once = ONCE_OPERANDS.get(op.name, ())
+    named = {keyword.arg for keyword in node.keywords}
+    if once and len(node.args) == count + len(once) and named & {q.name for q in op.attributes if q.required}:
+        return [*operands, *once]
+    return [q.name for q in op.parameters]
 
 
 def _operands(

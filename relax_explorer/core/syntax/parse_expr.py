@@ -11,7 +11,7 @@ from relax_explorer.core.codes import syntax as codes
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
-from relax_explorer.core.ir.attrs import EMPTY, Attrs
+from relax_explorer.core.ir.attrs import EMPTY, Attrs, Verbatim
 from relax_explorer.core.ir.dtype import FLOAT64, DType
 from relax_explorer.core.ops import find as find_op
 from relax_explorer.core.ops.kit.decl import Op
@@ -181,6 +181,9 @@ class ExprReader:
             entry = entries[index]
             if isinstance(entry, e.Expr):
                 return e.replace_span(entry, span)
+            if isinstance(entry, Verbatim):
+                text = f"{key}[{index}] of the metadata block is of a class that is not known"
+                raise self.ctx.fail(codes.BAD_METADATA, text, node, help=codes.BAD_METADATA.fix)
             return e.Constant(entry, s.constant_info(entry), "", span)
         if self.ctx.has_metadata and not is_missing:
             raise self.ctx.fail(codes.BAD_METADATA, f"the metadata block has no {key}[{index}]", node)

@@ -94,7 +94,9 @@ class SignatureReader:
         self.prim_params = {
             a.arg: scalar_dtype
             for a in arguments.args
-            if a.annotation is not None and (scalar_dtype := self._prim_dtype(a.annotation))
+            if a.annotation is not None
+            and not _states_value(a.annotation)
+            and (scalar_dtype := self._prim_dtype(a.annotation))
         }
         self.info.in_signature = True
         infos: list[s.StructInfo | None] = []
@@ -111,10 +113,7 @@ class SignatureReader:
                 self.ctx.say(codes.DUPLICATE, f"two parameters are named {argument.arg!r}", argument)
             seen.add(argument.arg)
             value = self.names.get(argument.arg)
-            if isinstance(value, p.PrimVar) and isinstance(info, s.PrimStructInfo):
-                if info.value is not None and info.value is not value:
-                    text = f"the value {info.value} of {argument.arg!r} is not kept"
-                    self.ctx.say(codes.LOST_VALUE, text, argument, help=codes.LOST_VALUE.fix)
+            if isinstance(value, p.PrimVar) and isinstance(info, s.PrimStructInfo) and info.value is None:
                 info = s.PrimStructInfo(value.dtype, value)
             params.append(e.Var(argument.arg, info, self.ctx.span(argument)))
         for var in params:
@@ -160,6 +159,12 @@ class SignatureReader:
             return None
         finally:
             self.info.in_signature = False
+
+
+def _states_value(annotation: ast.expr) -> bool:
+    """True for `R.Prim(value="n")`: the parameter has this value, which binds n or is compared with it."""
+    is_prim = isinstance(annotation, ast.Call) and dotted(annotation.func) == "R.Prim"
+    return is_prim and any(keyword.arg == "value" for keyword in annotation.keywords)  # type: ignore[attr-defined]  # a call
 
 
 def _computed_with(node: ast.FunctionDef, scalars: set[str]) -> set[str]:

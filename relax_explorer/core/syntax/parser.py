@@ -18,10 +18,11 @@ from relax_explorer.core.ir.expr import UNREAD, OpaqueFunction
 from relax_explorer.core.ir.node import collector_at_rest
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.source import Source, with_line_feeds
-from relax_explorer.core.syntax import long_lines, pieces, python_names
+from relax_explorer.core.syntax import long_lines, old_spellings, pieces, python_names
 from relax_explorer.core.syntax.context import UNREADABLE, Context, Skip
-from relax_explorer.core.syntax.dialects import REWRITER
+from relax_explorer.core.syntax.dialects import EARLY, REWRITER
 from relax_explorer.core.syntax.excerpt import NOTHING, Excerpt
+from relax_explorer.core.syntax.executable import is_executable
 from relax_explorer.core.syntax.metadata import read_metadata
 from relax_explorer.core.syntax.outer_values import with_values
 from relax_explorer.core.syntax.parse_attributes import constant
@@ -59,6 +60,11 @@ def read(
     source = (
         text if isinstance(text, Source) else Source(with_line_feeds(text.removeprefix("\ufeff")), filename)
     )
+    if is_executable(source.text):
+        report = Report()
+        said = "this is the text of an executable of TVM's virtual machine, not a module"
+        report.say(codes.NOT_TVMSCRIPT, said, source.at(1, 0), help="`rxe show` prints its instructions")
+        return None, report
     with collector_at_rest():
         python = python_text(source.text)
         skeleton, runs = pieces.cut(python.text)
@@ -87,10 +93,14 @@ def _read(
         if runs:
             raise pieces.NotInPieces
         tree = with_values(tree, around.values)
-    pieces.put_back(tree, runs)
     context = Context(source, report, {**around.lengths, **names})
     context.computed = around.computed
     context.experimental = experimental
+    if context.dialect is EARLY:
+        if runs:
+            raise pieces.NotInPieces
+        tree = old_spellings.translated(tree, context)
+    pieces.put_back(tree, runs)
     try:
         return _ModuleReader(context).read(tree), report
     except RecursionError:

@@ -180,12 +180,17 @@ class FunctionPrinter:
         signature = signature_vars(fn)
         for var in signature:
             names(var)
+        checked: list[tuple[e.Var, p.PrimExpr]] = []
+        named: set[p.PrimVar] = set()
         for param in fn.params:
             info = param.struct_info
             scalar = info.value if isinstance(info, s.PrimStructInfo) else None
-            if isinstance(scalar, p.PrimVar):
+            if isinstance(scalar, p.PrimVar) and scalar not in named:
                 names.fix(scalar, names(param))
                 self.text.scalars.add(scalar)
+                named.add(scalar)
+            elif scalar is not None and not self.text.dialect.old:
+                checked.append((param, scalar))
         params = ", ".join(
             [
                 f"{names(param)}: {self.text.signature.write(param.struct_info or s.OBJECT)}"
@@ -195,14 +200,24 @@ class FunctionPrinter:
         ret = "" if fn.ret_struct_info is None else f" -> {self.text.signature.write(fn.ret_struct_info)}"
         self._line(depth, decorator, fn)
         self._line(depth, f"def {name}({params}){ret}:", fn)
-        self._body(fn, signature, symbol, depth + 1)
+        self._body(fn, signature, symbol, depth + 1, checked)
         return self.lines
 
     def _line(self, depth: int, text: str, node: Any = None) -> None:
         self.lines.append(Line(INDENT * depth + text, node))
 
-    def _body(self, fn: e.Function, signature: list[p.PrimVar], symbol: str, depth: int) -> None:
-        """Print the body of a function. The shape variables to declare are known only after the body is written."""
+    def _body(
+        self,
+        fn: e.Function,
+        signature: list[p.PrimVar],
+        symbol: str,
+        depth: int,
+        checked: list[tuple[e.Var, p.PrimExpr]],
+    ) -> None:
+        """Print the body of a function. The shape variables to declare are known only after the body is written.
+
+        `checked` are parameters whose StructInfo states a value that their annotations cannot say.
+        """
         declared, mentioned, lines = self.declared, self.text.mentioned, self.lines
         self.declared = {*declared, *mentioned, *(signature if self.text.dialect.type_vars else ())}
         self.text.mentioned, self.lines = dict.fromkeys(signature), []
@@ -211,6 +226,8 @@ class FunctionPrinter:
             self._line(depth, f"R.func_attr({self.text.constant(attrs)})")
         if depth == 1 and _calls_globals(fn):
             self._line(depth, "cls = Module")
+        for param, value in checked:
+            self._line(depth, f"_ = {self._scalar_cast(self.text.names(param), value)}", fn)
         self.sequence(fn.body, depth)
         self._line(depth, f"return {self.text.write(fn.body.body)}", fn.body)
         for var in self.text.mentioned:
@@ -282,7 +299,33 @@ class FunctionPrinter:
             return self.text.names[var]
         return f"{self.text.names[var]}: {self.text.info_text(info)}"
 
+    def _scalar_cast(self, scalar: str, value: p.PrimExpr) -> str:
+        """The check that a scalar has a value. The type of a scalar has no value in TVM 0.27, but that of a shape has lengths."""
+        return f"R.match_cast(R.shape([{scalar}]), R.Shape([{self.text.info.dim(value)}]))"
+
+    def _match_scalar(self, binding: e.MatchCast, depth: int) -> bool:
+        """Print a cast of a scalar to a value; False for another cast."""
+        info, var = binding.struct_info, binding.var
+        is_stated = isinstance(info, s.PrimStructInfo) and info.value is not None and info.dtype is INT64
+        if self.text.dialect.old or not is_stated or not isinstance(binding.value, (e.Var, e.PrimValue)):
+            return False
+        scalar = (
+            self.text.prim.write(binding.value.value)
+            if isinstance(binding.value, e.PrimValue)
+            else self.text.write(binding.value)
+        )
+        self._line(depth, f"_ = {self._scalar_cast(scalar, info.value)}", binding)  # type: ignore[union-attr]  # it is stated
+        if (
+            var is not None
+            and (type(var) is not e.DataflowVar or not self._is_unread(var))
+            and var.name != "_"
+        ):
+            self._line(depth, f"{self.text.names(var)}: T.{INT64} = {scalar}", binding)
+        return True
+
     def _match_cast(self, binding: e.MatchCast, depth: int) -> None:
+        if self._match_scalar(binding, depth):
+            return
         value, info = self.text.write(binding.value), binding.var and binding.var.struct_info
         by_shape = binding.lengths_only and self.text.dialect.notes
         if by_shape:

@@ -19,8 +19,9 @@ from relax_explorer.core.session.recorded import RecordedSession
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.core.syntax.dialects import OWN
+from relax_explorer.core.syntax.executable import is_executable, read_executable
 from relax_explorer.ui import directories
-from relax_explorer.ui.cli import output
+from relax_explorer.ui.cli import executables, output
 from relax_explorer.ui.cli.opening import build_at, chosen, first_program, program_at, started
 from relax_explorer.ui.files import STANDARD_OUTPUT, Target
 from relax_explorer.ui.pass_files import with_files
@@ -49,9 +50,12 @@ def session_of(build: Build, passes: str | None, usual: str = "") -> Session:
 def show(
     input: str, passes: str | None, stage: str | None, func: str | None, dialect: str, format: str
 ) -> int:
-    """Print a module."""
+    """Print a module, or an executable's instructions."""
     build = started(build_at(input), passes)
     if passes is None and not build.is_recorded and stage is None:
+        text = build.stages[0].text
+        if is_executable(text):
+            return executables.show(read_executable(text, build.path), func, format)
         module = build.stages[0].module
     else:
         module = chosen(session_of(build, passes), stage).module
@@ -61,13 +65,15 @@ def show(
                 f"the module has no function {func!r}; it has {', '.join(module.functions)}"
             )
         module = module.having({func: module[func]})
-    text = (module if dialect == OWN.name else _with_kinds(module)).script(dialect)
+    printed = (module if dialect == OWN.name else _with_kinds(module)).script(dialect)
     if format == "json":
         output.write(
-            output.document("show", {"functions": list(module.functions), "dialect": dialect, "text": text})
+            output.document(
+                "show", {"functions": list(module.functions), "dialect": dialect, "text": printed}
+            )
         )
     else:
-        output.write(text)
+        output.write(printed)
     return output.OK
 
 

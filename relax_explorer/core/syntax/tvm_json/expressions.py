@@ -97,11 +97,10 @@ def _operator_call(node: Node, name: str) -> e.Call:
     args, fields = node.exprs("args"), node.value("attrs")
     if fields is not None and not isinstance(fields, Mapping):
         raise node.wrong("attrs", "attributes", fields)
-    place = _FORMATS.get(name)
-    if (
-        place is not None and len(args) > place and isinstance(args[place], e.StringImm)
-    ):  # a keyword in a text
-        fields = {**(fields or {}), "format": args[place].value}
+    place = _FORMATS.get(name, len(args))
+    format = args[place] if place < len(args) else None
+    if isinstance(format, e.StringImm):  # a keyword in a text
+        fields = {**(fields or {}), "format": format.value}
         args = (*args[:place], *args[place + 1 :])
     _check_arguments(node, name, len(args))
     return e.Call(e.op_ref(name), args, call_attrs(name, fields), _types(node))
@@ -127,8 +126,8 @@ def _types(node: Node) -> tuple[s.StructInfo, ...]:
 
 
 def _if(node: Node) -> e.If:
-    branches = [node.sole(node.of(name, e.SeqExpr)) for name in ("true_branch", "false_branch")]
-    return e.If(node.expr("cond"), *branches)
+    then, other = [node.sole(node.of(name, e.SeqExpr)) for name in ("true_branch", "false_branch")]
+    return e.If(node.expr("cond"), then, other)
 
 
 def _bound(node: Node) -> e.Var:

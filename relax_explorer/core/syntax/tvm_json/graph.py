@@ -31,7 +31,8 @@ INLINE: dict[str, frozenset[str]] = {
         "relax.attrs.GroupNormAttrs": "num_groups channel_axis epsilon", "relax.attrs.HintOnDeviceAttrs": "device_type index",
         "relax.attrs.InstanceNormAttrs": "channel_axis epsilon", "relax.attrs.LayerNormAttrs": "epsilon", "relax.attrs.LeakyReluAttrs": "alpha",
         "relax.attrs.MultiboxTransformLocAttrs": "threshold", "relax.attrs.NLLLossAttrs": "ignore_index",
-        "relax.attrs.NonMaximumSuppressionAttrs": "max_output_size iou_threshold top_k coord_start score_index id_index soft_nms_sigma score_threshold",
+        "relax.attrs.NonMaximumSuppressionAttrs":
+        "max_output_size iou_threshold top_k coord_start score_index id_index soft_nms_sigma score_threshold",
         "relax.attrs.OneHotAttrs": "depth axis", "relax.attrs.PReluAttrs": "axis", "relax.attrs.PadAttrs": "pad_value",
         "relax.attrs.PixelShuffleAttrs": "upscale_factor", "relax.attrs.QuantizeAttrs": "axis", "relax.attrs.RMSNormAttrs": "epsilon",
         "relax.attrs.ROIAlignAttrs": "spatial_scale sample_ratio", "relax.attrs.ROIPoolAttrs": "spatial_scale", "relax.attrs.RepeatAttrs": "repeats",

@@ -9,9 +9,11 @@ from relax_explorer.core.codes import syntax as codes
 from relax_explorer.core.diagnostics import Diagnostic, Label, ParseError, Report
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.attrs import EMPTY, Attrs, Verbatim
-from relax_explorer.core.ir.node import collector_at_rest
+from relax_explorer.core.ir.node import collector_at_rest, replace
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.source import Source
+from relax_explorer.core.syntax.dialects import CONSTANT_KEYS
+from relax_explorer.core.syntax.names import function_name
 from relax_explorer.core.syntax.tvm_json import constants, expressions, places, scalars, statements, types
 from relax_explorer.core.syntax.tvm_json.graph import Damaged, Graph, loaded
 from relax_explorer.core.syntax.tvm_json.nodes import Decoded, Node, Unknown
@@ -52,12 +54,21 @@ def parts(document: Any) -> list[tuple[str, list[Any]]]:
     for key, listed in zip(items[::2], items[1::2], strict=False):
         values: list[Any] = []
         for number in graph.items(graph.checked(listed, "the metadata")):
+            entry = _tensor_of(graph, graph.checked(number, "the metadata"))
             try:
-                values.append(decoded.run(graph.checked(number, "the metadata"), _READERS))
+                values.append(decoded.run(entry, _READERS))
             except Unknown:
                 values.append(graph.data[number])
         entries.append((str(graph.data[graph.checked(key, "the metadata")]), values))
     return entries
+
+
+def _tensor_of(graph: Graph, number: int) -> int:
+    """The tensor of a constant, whose StructInfo it tells itself; any other node as it is."""
+    if graph.kinds[number] not in CONSTANT_KEYS:
+        return number
+    fields = graph.fields(number)
+    return graph.field(number, "value" if "value" in fields else "data")
 
 
 def _decoded(graph: Graph) -> Decoded:
@@ -71,8 +82,8 @@ def _module(value: Any) -> IRModule:
     if isinstance(value, IRModule):
         return value
     if isinstance(value, (e.Function, PrimFunc)):
-        name = str(value.attrs.get("global_symbol", "main"))
-        return IRModule({name: value})
+        name = function_name(str(value.attrs.get("global_symbol", "main")))
+        return IRModule({name: _named(value, name)})
     raise Damaged(f"it holds a {type(value).__name__}, not a module or a function")
 
 
@@ -82,13 +93,23 @@ def _ir_module(node: Node) -> IRModule:
     for key, function in node.of("functions", dict).items():
         if not isinstance(key, e.GlobalVar) or not isinstance(function, (e.Function, PrimFunc, e.ExternFunc)):
             raise node.wrong("functions", "a map of functions", function)
-        functions[key.name] = node.sole(function)
+        if key.name in functions:
+            raise Damaged(f"{node.decoded.graph.described(node.number)} has two functions named {key.name!r}")
+        functions[key.name] = _named(node.sole(function), key.name)
     printed = sorted(functions.items(), key=lambda item: (not isinstance(item[1], PrimFunc), item[0]))
     attrs = node.value("attrs")
     infos = {str(key): _listed(value) for key, value in node.of("global_infos", dict).items()}
     return IRModule(
         dict(printed), attrs if isinstance(attrs, Attrs) else EMPTY, Attrs(infos) if infos else EMPTY
     )
+
+
+def _named(function: Any, name: str) -> Any:
+    """A function whose symbol is its name in the module, if that was made an identifier."""
+    symbol = getattr(function, "attrs", EMPTY).get("global_symbol")
+    if not isinstance(symbol, str) or symbol == name or function_name(symbol) != name:
+        return function
+    return replace(function, attrs=function.attrs.having(global_symbol=name))
 
 
 def _listed(values: Any) -> tuple[Any, ...]:

@@ -212,6 +212,16 @@ class Node:
         """The scalars of an array in a field."""
         return tuple([self._scalar(name, value) for value in self.of(name, tuple)])
 
+    def integers(self, name: str) -> tuple[p.PrimExpr, ...]:
+        """The indices or lengths of an array in a field."""
+        found = self.prims(name)
+        for value in found:
+            if not value.dtype.is_int and value.dtype.with_lanes(1) is not BOOL:
+                raise Damaged(
+                    f"{name!r} of {self.decoded.graph.described(self.number)} holds a {value.dtype}"
+                )
+        return found
+
     def _scalar(self, name: str, value: Any) -> p.PrimExpr:
         scalar = self.decoded.scalar(value)
         if scalar is None:

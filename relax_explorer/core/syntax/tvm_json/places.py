@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from relax_explorer.core.ir import prim as p
-from relax_explorer.core.syntax.tvm_json.graph import Graph
+from relax_explorer.core.syntax.tvm_json.graph import Damaged, Graph
 from relax_explorer.core.syntax.tvm_json.nodes import Node
 from relax_explorer.core.tir.buffer import Range
 
@@ -61,7 +61,11 @@ def _plain(value: Any) -> Any:
     """A value of a target as Python prints it."""
     if isinstance(value, tuple):
         return [_plain(item) for item in value]
-    return value.value if isinstance(value, p.IntImm) else value
+    if isinstance(value, (p.IntImm, p.PrimString)):
+        return value.value
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    raise Damaged(f"a target has no entry of class {type(value).__name__}")
 
 
 def _target(node: Node) -> Target:

@@ -104,7 +104,7 @@ def _let(node: Node) -> p.PrimExpr:
 
 
 def _load(node: Node) -> p.PrimExpr:
-    buffer, indices = node.of("source", Buffer), node.prims("indices")
+    buffer, indices = node.of("source", Buffer), node.integers("indices")
     return BufferLoad(buffer, _checked(node, buffer, indices))
 
 

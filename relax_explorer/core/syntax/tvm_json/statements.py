@@ -39,7 +39,7 @@ def _sequence(node: Node) -> t.Stmt:
 
 
 def _store(node: Node) -> t.Stmt:
-    buffer, indices = node.of("buffer", Buffer), node.prims("indices")
+    buffer, indices = node.of("buffer", Buffer), node.integers("indices")
     if len(indices) != len(buffer.shape):
         raise Damaged(f"{node.decoded.graph.described(node.number)} has {len(indices)} indices")
     return t.BufferStore(buffer, indices, node.prim("value"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import keyword
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +10,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import HANDLE, DType, dtype, element_type
 from relax_explorer.core.ir.tensor_place import Sharding, VDevice
+from relax_explorer.core.syntax.names import function_name
 from relax_explorer.core.syntax.tvm_json.graph import Damaged
 from relax_explorer.core.syntax.tvm_json.nodes import Node
 from relax_explorer.core.tir.buffer import Buffer
@@ -111,7 +111,7 @@ def _old_function(node: Node) -> s.StructInfo:
 
 
 def _buffer_type(node: Node) -> BufferType:
-    offset, shape = node.prim("elem_offset"), node.prims("shape")
+    offset, shape = node.prim("elem_offset"), node.integers("shape")
     align, factor = node.plain("data_alignment", int), node.plain("offset_factor", int)
     is_start = (
         isinstance(offset, p.IntImm)
@@ -175,12 +175,7 @@ def written(value: Any) -> str:
 
 
 def _global_var(node: Node) -> e.GlobalVar:
-    name = node.name("name_hint")
-    if keyword.iskeyword(name):
-        raise Damaged(
-            f"{node.decoded.graph.described(node.number)} has the name {name!r}, a keyword of Python"
-        )
-    return e.GlobalVar(name)
+    return e.GlobalVar(function_name(node.name("name_hint")))  # as a text has it
 
 
 def _layout(node: Node) -> None:

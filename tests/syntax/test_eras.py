@@ -1,0 +1,202 @@
+"""Texts of each era are recognised, and read as the modern program of the same structure; what only 2022 wrote, too."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import relax_explorer as rxe
+from relax_explorer.core.syntax.dialects import guess
+from relax_explorer.core.syntax.parser import read
+
+ERAS = Path(__file__).parents[1] / "data" / "eras"
+MODULE = """
+@I.ir_module
+class M:
+{body}
+"""
+KERNEL = """
+    @T.prim_func
+    def cp(X: T.Buffer((3, 5), "float32"), Y: T.Buffer((3, 5), "float32")):
+        for i, j in T.grid(3, 5):
+            with T.block("s"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                Y[vi, vj] = X[vi, vj]
+"""
+
+
+def program(body: str) -> str:
+    return MODULE.format(body=body)
+
+
+def same(old: str, new: str) -> None:
+    """Both texts are one program, and the first is printed such that it reads back."""
+    one, other = rxe.parse(old), rxe.parse(new)
+    assert rxe.structural_equal(one, other), f"{one.script()}\n{other.script()}"
+    for dialect in ("tvm-0.27", "tvm-0.19"):
+        assert rxe.structural_equal(
+            rxe.normalize(rxe.parse(rxe.normalize(one).script(dialect))), rxe.normalize(one)
+        )
+
+
+@pytest.mark.parametrize("name", ["40_tensor_bare", "42_course_calltir", "44_rfc", "45_buffer_sub"])
+def test_cases_of_2022_have_no_problems(name: str) -> None:
+    module = rxe.load(ERAS / f"{name}.py")
+    assert module.dialect == "relax-2022"
+    assert [item.code.id for item in rxe.check(module, profile="tvm") if item.code.id != "RX0301"] == []
+    assert rxe.structural_equal(rxe.normalize(rxe.parse(module.script())), rxe.normalize(module))
+
+
+MAIN = '\n    @R.function\n    def main(x: R.Tensor((3, 5), "float32")):\n'
+PAIRS = {
+    "a buffer": ('Y: T.Buffer[(3, 5), "float32"]', 'Y: T.Buffer((3, 5), "float32")', KERNEL),
+    "a buffer of one dimension": ('Z: T.Buffer[(4,), "int8"]', 'Z: T.Buffer((4,), "int8")', KERNEL.replace("Y: T.Buffer", "Z: T.Buffer((4,), \"int8\"), Y: T.Buffer")),
+    "a buffer with lengths": ('X: T.Buffer[(3, 5), "float32"]', 'X: T.Buffer((3, 5), "float32")', KERNEL),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", sorted(PAIRS))
+def test_buffers(name: str) -> None:
+    old, new, text = PAIRS[name]
+    assert new in text
+    same(program(text.replace(new, old)), program(text))
+
+
+CALLS = {
+    "a call": ('R.call_tir(cp, (x,), (3, 5), dtype="float32")', 'R.call_tir(cp, (x,), out_sinfo=R.Tensor((3, 5), "float32"))'),
+    "with a list": ('R.call_tir(cp, [x], (3, 5), dtype="float32")', 'R.call_tir(cp, (x,), out_sinfo=R.Tensor((3, 5), "float32"))'),
+    "with a name for the shape": ('R.call_tir(cp, (x,), shape=(3, 5), dtype="float32")', 'R.call_tir(cp, (x,), out_sinfo=R.Tensor((3, 5), "float32"))'),
+    "nested": ('R.add(x, R.call_tir(cp, (x,), (3, 5), dtype="float32"))', 'R.add(x, R.call_tir(cp, (x,), out_sinfo=R.Tensor((3, 5), "float32")))'),
+    "in a tuple": ('(x, R.call_tir(cp, (x,), (3, 5), dtype="float32"))', '(x, R.call_tir(cp, (x,), out_sinfo=R.Tensor((3, 5), "float32")))'),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", sorted(CALLS))
+def test_call_tir(name: str) -> None:
+    old, new = CALLS[name]
+    for body in (
+        "        y = {}\n        return y\n",
+        "        return {}\n",
+        "        with R.dataflow():\n            y = {}\n            R.output(y)\n        return y\n",
+    ):
+        same(program(KERNEL + MAIN + body.format(old)), program(KERNEL + MAIN + body.format(new)))
+
+
+def test_call_tir_in_a_branch_and_in_a_second_function() -> None:
+    text = program(
+        KERNEL
+        + '\n    @R.function\n    def first(c: R.Tensor((), "bool"), x: R.Tensor((3, 5), "float32")):\n        if c:\n'
+        "            y = {}\n        else:\n            y = x\n        return y\n"
+        + MAIN.replace("main", "second")
+        + "        return {}\n"
+    )
+    old, new = CALLS["a call"]
+    same(text.format(old, old), text.format(new, new))
+
+
+def test_call_tir_with_several_results() -> None:
+    kernel = KERNEL.replace("Y: T.Buffer", 'Z: T.Buffer((2,), "int8"), Y: T.Buffer')
+    old = 'R.call_tir(cp, (x,), ((2,), (3, 5)), dtype=["int8", "float32"])'
+    new = 'R.call_tir(cp, (x,), out_sinfo=[R.Tensor((2,), "int8"), R.Tensor((3, 5), "float32")])'
+    body = "        y = {}\n        return y\n"
+    same(program(kernel + MAIN + body.format(old)), program(kernel + MAIN + body.format(new)))
+
+
+TYPES = {
+    'R.Tensor[(n, k), "float32"]': 'R.Tensor(("n", "k"), "float32")',
+    'R.Tensor[(n, n * k), "float32"], y: R.Tensor[(k,), "float32"]': 'R.Tensor(("n", "n * k"), "float32"), y: R.Tensor(("k",), "float32")',
+    'R.Tensor[(2, 3), "float32"]': 'R.Tensor((2, 3), "float32")',
+    'R.Tensor[_, "float32"]': 'R.Tensor("float32")',
+    'R.Tensor[(_, _), "float32"]': 'R.Tensor(dtype="float32", ndim=2)',
+    'R.Tuple[R.Tensor[(n,), "float32"], R.Object]': 'R.Tuple(R.Tensor(("n",), "float32"), R.Object)',
+    "Tensor((3, 4), \"float32\")": 'R.Tensor((3, 4), "float32")',
+    "Tensor(ndim=2)": "R.Tensor(ndim=2)",
+    "Tuple(Tensor((n,), \"float32\"), Object)": 'R.Tuple(R.Tensor(("n",), "float32"), R.Object)',
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("old", sorted(TYPES))
+def test_types_of_parameters(old: str) -> None:
+    text = "@R.function\ndef f(x: {}):\n    return x\n"
+    same(text.format(old), text.format(TYPES[old]))
+
+
+def test_types_of_results_and_of_bindings() -> None:
+    old = '@R.function\ndef f(x: R.Tensor[(n, 4), "float32"]) -> R.Tensor[(n, 4), "float32"]:\n    y: R.Tensor[(n, 4), "float32"] = R.exp(x)\n    return y\n'
+    new = '@R.function\ndef f(x: R.Tensor(("n", 4), "float32")) -> R.Tensor(("n", 4), "float32"):\n    n = T.int64()\n    y: R.Tensor((n, 4), "float32") = R.exp(x)\n    return y\n'
+    same(old, new)
+
+
+def test_a_variable_named_tensor_is_no_type() -> None:
+    old = '@R.function\ndef f(x: R.Tensor[(4,), "float32"]):\n    Tensor = R.exp(x)\n    return R.add(Tensor, x)\n'
+    same(old, old.replace('R.Tensor[(4,), "float32"]', 'R.Tensor((4,), "float32")'))
+
+
+def test_shapes_and_loops_and_blocks_without_outputs() -> None:
+    text = (ERAS / "44_rfc.py").read_text()
+    module = rxe.load(ERAS / "44_rfc.py")
+    assert "R.shape([n * m])" in module.script()
+    assert "out_ty=R.Tensor((n * m,)" in module.script()
+    assert "R.output(d)" in module.script()
+    two = text.replace("T.grid(n) as i", "T.grid(n, n) as (i, j)")
+    assert "for i, j in T.grid(n, n)" in rxe.parse(two).script()
+
+
+def test_what_is_not_read_is_said_once_with_the_new_spelling() -> None:
+    text = (
+        '@T.prim_func\ndef f(X: T.Buffer[(4,), "float32"], Y: T.Buffer[(4,), "float32"]):\n    with T.block([4], "c") as [i]:\n'
+        "        Y[i] = X[i] + 1.0\n"
+    )
+    module, report = read(text)
+    assert [item.code.id for item in report] == ["RX0034"]
+    assert "2022" in report.items[0].message
+    call = program(
+        KERNEL
+        + MAIN
+        + '        y = R.call_tir(cp, (x,), dtype="float32")\n        z = R.add(y, y)\n        return z\n'
+    )
+    assert [item.code.id for item in read(call)[1]] == ["RX0034"]
+
+
+def test_eras_are_recognised_by_their_text() -> None:
+    assert guess('x: T.Buffer[(3,), "float32"]').name == "relax-2022"
+    assert guess('R.call_tir(f, (x,), (n, 4), dtype="float32")').name == "relax-2022"
+    assert guess('R.call_tir(f, (x,), out_sinfo=R.Tensor((n,), dtype="float32"))').name == "tvm-0.19"
+    assert guess('R.call_tir(f, (x,), out_ty=R.Tensor((n,), dtype="float32"))').name == "tvm-0.27"
+    effect = 'y: R.Object = R.call_packed("f", x, sinfo_args=(R.Object,))'
+    assert guess(effect).name == "relax-2023"
+    assert guess(f"@R.function(pure=False)\n{effect}").name == "tvm-0.19"
+    assert (
+        guess(
+            'metadata = tvm.ir.load_json("""{\n  \\"root_index\\": 1}""")\n# import tir as T\nx: R.Object'
+        ).name
+        == "tvm-0.25"
+    )
+
+
+BEFORE_PURITY = """
+@R.function
+def main(x: R.Tensor((3,), "float32")) -> R.Object:
+    y: R.Object = R.call_packed("my.f", x, sinfo_args=(R.Object,))
+    return y
+"""
+
+
+def test_before_purity_missing_marks_are_no_problem() -> None:
+    for profile in ("spec", "tvm"):
+        assert rxe.check(rxe.parse(BEFORE_PURITY), profile=profile) == []
+    later = BEFORE_PURITY.replace("sinfo_args=(R.Object,)", "ty_args=R.Any").replace("R.Object", "R.Any")
+    assert [item.code.id for item in rxe.check(rxe.parse(later), profile="tvm")] == ["RX0113"]
+
+
+def test_before_purity_an_effect_in_a_dataflow_block_is_a_warning() -> None:
+    inside = re.sub(
+        r"    y: (.*)\n    return y",
+        r"    with R.dataflow():\n        y: \1\n        R.output(y)\n    return y",
+        BEFORE_PURITY,
+    )
+    (problem,) = rxe.check(rxe.parse(inside), profile="tvm")
+    assert problem.code.id == "RX0112"
+    assert not problem.is_error
