@@ -50,6 +50,11 @@ class Source:
         end = self.line_starts[number] - 1 if number < len(self.line_starts) else len(self.text)
         return self.text[start:end]
 
+    def lines(self, first: int, last: int) -> str:
+        """The lines of the text from one to another, the first one of the text being 1."""
+        starts = self.line_starts
+        return self.text[starts[first - 1] : starts[last] if last < len(starts) else len(self.text)]
+
     def column(self, line: int, byte_column: int) -> int:
         """Character column (from 0) of a UTF-8 byte column. Python's `ast` counts bytes."""
         if self.is_ascii:

@@ -15,6 +15,7 @@ from tests.perf.graphs import GRAPHS
 from tests.perf.idle import IDLE
 from tests.perf.memory import MEMORY
 from tests.perf.passes import PASSES
+from tests.perf.raw_builds import RAW_BUILDS
 from tests.perf.shapes import SHAPES
 from tests.perf.text import TEXT
 from tests.perf.travel import TRAVEL
@@ -30,6 +31,7 @@ GROUPS = {
     "graphs": GRAPHS,
     "ui": [*TUI, *MEMORY],
     "shapes": SHAPES,
+    "builds": RAW_BUILDS,
 }
 BENCHMARKS: list[Benchmark] = [benchmark for group in GROUPS.values() for benchmark in group]
 ROW = "{:<24} {:>12} {:>12} {:>8} {:>6} {:>12} {:>6} {:>5} {:>10}  {}"

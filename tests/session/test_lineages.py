@@ -12,7 +12,7 @@ from relax_explorer.core.session.recorded import RecordedSession
 from relax_explorer.ui.tui.app import Explorer
 from tests.cli.test_commands import rxe_cli
 from tests.ui.test_explorer import screen_text, wait
-from tests.ui.test_screens import idle, press
+from tests.ui.test_screens import idle, press, typed
 
 HEAD = "@I.ir_module\nclass Module:\n"
 EMPTY = f"{HEAD}    pass\n"
@@ -178,3 +178,54 @@ async def test_the_explorer_shows_what_stands_aside(tmp_path: Path) -> None:
         assert "▴ dumps/" in screen_text(app)
         await press(pilot, app, "home", "enter")
         await wait(pilot, lambda: app.state.path.endswith("dumps") and app.state.stages == 4)
+
+
+async def test_the_explorer_goes_on_from_a_recorded_stage(tmp_path: Path) -> None:
+    build_of(tmp_path, *RAW)
+    app = Explorer(str(tmp_path / "dumps"))
+    async with app.run_test(size=(140, 40)) as pilot:
+        await wait(pilot, lambda: app.state.stages == 4)
+        await idle(pilot, app)
+        await typed(pilot, app, "stage 1")
+        await typed(pilot, app, "passes LegalizeOps")
+        await wait(pilot, lambda: app.state.path.endswith("dumps@1") and app.state.stages == 2)
+        await idle(pilot, app)
+        assert app.state.session.stages[1].made_by == "LegalizeOps"
+        assert "▴ dumps/" in screen_text(app)
+        await typed(pilot, app, f"open {tmp_path}/dumps")
+        await wait(pilot, lambda: app.state.path.endswith("dumps") and app.state.stages == 4)
+        await idle(pilot, app)
+        await press(pilot, app, "E")
+        await wait(pilot, lambda: app.state.path.endswith("dumps@0") and len(app.screen_stack) > 1)
+        assert "no passes; a adds one" in screen_text(app)
+
+
+async def test_the_explorer_offers_the_passes_of_a_script(tmp_path: Path) -> None:
+    path = tmp_path / "build.py"
+    path.write_text(f"import os\n{INPUT}\nmod = relax.transform.LegalizeOps()(Module)\n")
+    app = Explorer(str(path), "")
+    async with app.run_test(size=(140, 40)) as pilot:
+        await wait(pilot, lambda: "its script applies LegalizeOps" in screen_text(app))
+        await idle(pilot, app)
+        await typed(pilot, app, "passes file")
+        await wait(pilot, lambda: app.state.stages == 2)
+        assert app.state.session.stages[1].made_by == "LegalizeOps"
+
+
+def test_equal_kernels_of_a_build_are_read_once(tmp_path: Path) -> None:
+    other = LEGAL.replace("R.exp", "R.sin").replace("T.float32(3)", "T.float32(4)")
+    n = "n = TypeVar('n')\n"
+    stages = [
+        stage.module
+        for stage in build_of(
+            tmp_path, ("A", LEGAL), ("B", other), ("C", n + other.replace("(4,)", "(n,)"))
+        ).stages
+    ]
+    first, second, third = [module.functions for module in stages]
+    assert [first[name] is second[name] for name in ("one", "two", "three", "main")] == [
+        True,
+        True,
+        False,
+        False,
+    ]
+    assert second["one"] is not third["one"]

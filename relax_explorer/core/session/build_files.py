@@ -17,7 +17,7 @@ from relax_explorer.core.session.folders import nested, numbered_files, outer
 from relax_explorer.core.session.lineages import Contents, Kind, Recorded, kinds
 from relax_explorer.core.session.long_logs import is_long, programs_in
 from relax_explorer.core.session.proposals import proposed
-from relax_explorer.core.session.stages import Aside, Stage, StageText
+from relax_explorer.core.session.stages import Aside, Known, Stage, StageText
 from relax_explorer.core.source import Source
 from relax_explorer.core.syntax.finder import Found, is_whole, programs, without_escapes
 from relax_explorer.core.syntax.load import read_text
@@ -80,7 +80,7 @@ def _folder(path: str) -> Build:
             f"open one of its folders: {inner}" if inner else "name a folder of numbered stages, or one file"
         )
         raise Failure(Diagnostic(codes.UNREADABLE, text, help=help))
-    known: dict[object, StageText] = {}
+    known = Known()
     stages = []
     for hit, name in found:
         given = _program(str(name))
@@ -140,7 +140,7 @@ def _may_be_program(text: str) -> bool:
 
 def _of_found(found: Sequence[tuple[str, Found]], name: str) -> Build:
     """The programs that were found in a text, each with the name of the file or part that holds it."""
-    known: dict[object, StageText] = {}
+    known = Known()
     stages = []
     programs_alone = [item for _, item in found]
     for number, ((file, item), made_by) in enumerate(zip(found, _names(programs_alone), strict=True)):
@@ -154,7 +154,7 @@ def _long(path: str) -> Build:
     """The programs of a long log. Their texts are looked at once, and not kept."""
     stages: list[Stage] = []
     contents: dict[object, Contents] = {}
-    known: dict[object, StageText] = {}
+    known = Known()
     heads = []
     for place, found in programs_in(path):
         given = StageText("", path, place, place.above).shared(known)

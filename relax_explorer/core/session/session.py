@@ -38,6 +38,7 @@ class Session(Shown):
 
     asides: Sequence[Aside] = ()  # what a recorded build has beside its main lineage
     outer = ""  # what these stages are a part of
+    written = ""  # the pipeline that the script around the program applies
     earlier: Sequence[Stage] = ()  # stages of the build before the first one, which were not read
 
     def __init__(

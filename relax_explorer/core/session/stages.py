@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -11,9 +11,18 @@ from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.lineages import Kind
 from relax_explorer.core.session.long_logs import InLog
 from relax_explorer.core.session.snapshot import Snapshot
+from relax_explorer.core.source import Source
 from relax_explorer.core.syntax.excerpt import NOTHING
 from relax_explorer.core.syntax.finder import Found
-from relax_explorer.core.syntax.parser import parse
+from relax_explorer.core.syntax.parser import Kernels, parse
+
+
+@dataclass(slots=True, eq=False)
+class Known:
+    """The different texts of a build by their keys, and the kernels in them."""
+
+    texts: dict[object, StageText] = field(default_factory=dict)
+    kernels: Kernels = field(default_factory=dict)
 
 
 class StageText:
@@ -32,12 +41,12 @@ class StageText:
         failure: ParseError | None = None,
     ) -> None:
         self._text, self.file, self._found, self.above, self._failure = text, file, found, above, failure
-        self._first: StageText | None = None  # an equal text, which is read instead
+        self._known: Known | None = None
 
-    def shared(self, known: dict[object, StageText]) -> StageText:
-        """This text, read together with an equal one among the `known`, to which it is added."""
-        first = known.setdefault(self.key, self)
-        self._first = None if first is self else first
+    def shared(self, known: Known) -> StageText:
+        """This text, as one of a build: equal texts and equal kernels are read once."""
+        known.texts.setdefault(self.key, self)
+        self._known = known
         return self
 
     @property
@@ -73,10 +82,12 @@ class StageText:
         """The module. Raises ParseError if the text is no program."""
         if self._failure is not None:
             raise self._failure
-        if self._first is not None:
-            return self._first.module
+        first = self._known.texts[self.key] if self._known is not None else self
+        if first is not self:
+            return first.module
         found = self.found
-        return parse(self._text, self.file) if found is None else parse(found.source(self.file, self.above))
+        source: Source | str = self._text if found is None else found.source(self.file, self.above)
+        return parse(source, self.file, kernels=self._known.kernels if self._known is not None else None)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Other processes get the text, and parse it there."""

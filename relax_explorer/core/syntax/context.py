@@ -32,6 +32,7 @@ class Context:
         self.computed: Mapping[
             str, str
         ] = {}  # names outside of the program, with why their values are unknown
+        self.kernels: dict[Any, Any] | None = None  # PrimFuncs of other texts, by their text
         self.experimental = False  # True if constructs are accepted that no TVM has yet
         self.line_offset = source.above  # number of lines before the piece that is being read
         self.column_offset = 0  # number of columns cut off its lines

@@ -35,24 +35,30 @@ from relax_explorer.core.syntax.tvm_json.module import read_json_with_report
 from relax_explorer.core.syntax.tvm_json.start import is_tvm_json
 from relax_explorer.core.syntax.written import dotted, dtype_of_prefix
 
+Kernels = dict[tuple[str, tuple[tuple[str, str], ...]], Any]
+"""PrimFuncs by their text and the dtypes of the shape variables in it."""
+
 _ALLOWED_IMPORTS = ("tvm", "typing", "__future__")
 _CONTROLS = (*map(chr, range(0x09)), *map(chr, range(0x0E, 0x20)), "\x7f")
 _CONTROL = re.compile(f"[{re.escape(''.join(_CONTROLS))}]")  # several times as slow as to look for each
 
 
-def parse(text: str | Source, filename: str = "<text>", experimental: bool = False) -> IRModule:
+def parse(
+    text: str | Source, filename: str = "<text>", experimental: bool = False, kernels: Kernels | None = None
+) -> IRModule:
     """The module in `text`, TVMScript or TVM's JSON, or in an excerpt of a file. Raises ParseError with all problems.
 
     `experimental` allows constructs that no TVM has yet: `R.any_dim`. So does the module attribute `wildcard_dims`, which it sets.
+    `kernels` are those of other stages of the build: equal ones are read once, and the new ones are added.
     """
-    module, report = read(text, filename, experimental)
+    module, report = read(text, filename, experimental, kernels)
     if module is None or report.errors:
         raise ParseError(*report.sorted(), module=module)
     return module
 
 
 def read(
-    text: str | Source, filename: str = "<text>", experimental: bool = False
+    text: str | Source, filename: str = "<text>", experimental: bool = False, kernels: Kernels | None = None
 ) -> tuple[IRModule | None, Report]:
     """The readable part of the module (None if there is none), and the problems."""
     if isinstance(text, str) and is_tvm_json(text):
@@ -69,13 +75,18 @@ def read(
         python = python_text(source.text)
         skeleton, runs = pieces.cut(python.text)
         try:
-            return _read(source, skeleton, runs, python.names, experimental)
+            return _read(source, skeleton, runs, python.names, experimental, kernels)
         except pieces.NotInPieces:
-            return _read(source, python.text, {}, python.names, experimental)
+            return _read(source, python.text, {}, python.names, experimental, kernels)
 
 
 def _read(
-    source: Source, text: str, runs: dict[int, pieces.Run], names: dict[str, DType], experimental: bool
+    source: Source,
+    text: str,
+    runs: dict[int, pieces.Run],
+    names: dict[str, DType],
+    experimental: bool,
+    kernels: Kernels | None,
 ) -> tuple[IRModule | None, Report]:
     """Read `source`. `text` is the source without the runs; `names` are shape variables declared in it."""
     report = Report()
@@ -96,6 +107,7 @@ def _read(
     context = Context(source, report, {**around.lengths, **names})
     context.computed = around.computed
     context.experimental = experimental
+    context.kernels = kernels
     if context.dialect is EARLY:
         if runs:
             raise pieces.NotInPieces
@@ -453,14 +465,7 @@ class _ModuleReader:
             private = reader.decorator_options(decorator)[1]
             self.functions[node.name] = reader.read(node, decorator, "" if private else node.name)
         elif decorator_name == "T.prim_func":
-            options = (
-                {k.arg: k.value.value for k in decorator.keywords if isinstance(k.value, ast.Constant)}
-                if isinstance(decorator, ast.Call)
-                else {}
-            )
-            self.functions[node.name] = parse_prim_func(
-                node, self.ctx, bool(options.get("private")), bool(options.get("s_tir")), node.name
-            )
+            self.functions[node.name] = self._kernel(node, decorator)
         elif decorator_name in ("I.pyfunc", "R.macro", "R.rewriter", "T.macro"):
             self.functions[node.name] = self._opaque(node, decorators)
         else:
@@ -470,6 +475,32 @@ class _ModuleReader:
                 node,
                 help=codes.NOT_TVMSCRIPT.fix,
             )
+
+    def _kernel(self, node: ast.FunctionDef, decorator: ast.expr) -> Any:
+        """A PrimFunc. One with the text of another stage's, in which the same names are declared, is the same object."""
+        kernels = self.ctx.kernels
+        first, last = decorator.lineno, node.end_lineno or node.lineno
+        lines = self.ctx.source.lines(first, last) if kernels is not None else ""
+        key = (
+            f"{self.ctx.dialect.name}\n{lines}" if kernels is not None else "",
+            tuple(sorted((name, str(dtype)) for name, dtype in self.ctx.type_vars.items() if name in lines)),
+        )
+        known = kernels.get(key) if kernels is not None else None
+        if known is not None:
+            return known
+        options = (
+            {k.arg: k.value.value for k in decorator.keywords if isinstance(k.value, ast.Constant)}
+            if isinstance(decorator, ast.Call)
+            else {}
+        )
+        before = len(self.ctx.report.items)
+        found = parse_prim_func(
+            node, self.ctx, bool(options.get("private")), bool(options.get("s_tir")), node.name
+        )
+        is_alone = not any(f"{name}." in lines for name in self.ctx.module_names) and "metadata" not in lines
+        if kernels is not None and is_alone and len(self.ctx.report.items) == before:
+            kernels[key] = found
+        return found
 
     def _unread(self, node: ast.stmt) -> None:
         """Replace an unreadable member by an unknown function, so that its calls are not reported too."""

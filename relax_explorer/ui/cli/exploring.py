@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from relax_explorer.core.ir.node import collector_at_rest
+from relax_explorer.core.session.build_files import address
 from relax_explorer.core.session.call_inputs import CallInputs
 from relax_explorer.ui.cli import output, streams
 from relax_explorer.ui.cli.input_options import lengths_given, sources_by_name
@@ -139,7 +140,8 @@ def _explorer(
 
         register_files(packed)
     call = CallInputs(func or "", sources_by_name(input_), lengths_given(shape))
-    pipeline = "default" if passes is None else passes
+    is_stage = input is not None and address(input)[1] is not None
+    pipeline = "default" if passes is None and not is_stage else passes or ""
     return Explorer(
         input,
         pipeline,

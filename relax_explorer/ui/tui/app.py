@@ -440,6 +440,9 @@ class Explorer(App[int]):
         """Edit the pipeline, then run it."""
         from relax_explorer.ui.tui.dialogs.pipeline_editor import PipelineEditor
 
+        if self.pipeline_control.is_recorded:
+            self.stage_control.go_on_from_here(self.edit_pipeline)
+            return
         session, plan = self.state.session, self.pipeline_control.plan()
         if session is None or plan is None:
             return

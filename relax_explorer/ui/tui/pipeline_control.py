@@ -14,7 +14,7 @@ from relax_explorer.viz.visible import visible
 if TYPE_CHECKING:
     from relax_explorer.core.session.planned import Plan
 
-RECORDED = "these stages were recorded by a build; there is no pipeline to edit"
+RECORDED = "these stages were recorded by a build; E goes on from this one with passes of ours"
 
 
 class PipelineControl:
@@ -105,13 +105,25 @@ class PipelineControl:
         else:
             self.toggle(number)
 
+    @property
+    def is_recorded(self) -> bool:
+        """True if the stages were recorded by a build: passes go on from one of them."""
+        return self.app.state.session is not None and self.app.state.plan is None
+
     def typed(self, text: str) -> None:
-        """Run the pipeline of a text such as `CanonicalizeBindings,LegalizeOps`."""
+        """Run the pipeline of a text such as `CanonicalizeBindings,LegalizeOps`; of a recorded stage, go on with it."""
+        if self.is_recorded:
+            self.stages.go_on_from_here(lambda: self.typed(text))
+            return
         if self.plan() is None:
             return
         from relax_explorer.core.session.planned import Plan
+        from relax_explorer.core.session.proposals import FILE
         from relax_explorer.ui.pass_files import with_files
 
+        session = self.app.state.session
+        if text.strip() == FILE and session is not None:
+            text = session.written
         try:
             self.run(Plan.of(with_files(text, self.stages.of_passes)))
         except Failure as failure:

@@ -53,7 +53,7 @@ def build_of(path: str, source: str | None) -> tuple[Build, str]:
     """
     build = open_build(path)
     if source is None:
-        return build, ""
+        return build, f"its script applies {build.written}; :passes file runs that" if build.written else ""
     from relax_explorer.core.session.made_constants import with_constants
 
     found, notes = [], []
@@ -76,7 +76,7 @@ def session_of(build: Build, pipeline: str, profile: str) -> Session:
     session = Session(
         build.stages[0].module, with_files(pipeline_of(build, pipeline), rules), build.path, cache, rules
     )
-    session.outer = build.outer
+    session.outer, session.written = build.outer, build.written
     return session
 
 

@@ -52,6 +52,7 @@ class StageControl:
         self.app, self._run, self.pipeline, self.profile, self.const = app, run, pipeline, profile, const
         self._jumps: list[Selection] = []
         self.landed: Selection | None = None  # where the last jump went
+        self._then: Callable[[], None] | None = None  # what follows once the next program is open
         self._waited: list[tuple[Selection, bool]] = []  # keys that asked for a stage which is not there yet
         self._at = 0  # the place among the jumps; len(_jumps) is the present one
 
@@ -90,6 +91,16 @@ class StageControl:
                 self._begin(session, path, remark, job)
 
         self.app.jobs.start("session", f"reading {Path(path).name or path}", work, self._go_on)
+
+    def go_on_from_here(self, then: Callable[[], None]) -> None:
+        """Open the selected stage of a recorded build as a program, from which passes of ours go on."""
+        session, stage = self.app.state.session, self.app.state.stage
+        if session is None or stage is None:
+            self.app.say("no program is open")
+            return
+        self.pipeline = ""
+        self._then = then
+        self.open(f"{session.filename.partition('@')[0]}@{stage.label}")
 
     def open_as_relax(self, contracts: ContractSteps) -> None:
         """Open the Relax module of a program with contracts. The solver screen leads back to them."""
@@ -212,6 +223,9 @@ class StageControl:
             gc.collect()
         set_aside()  # else each tenth key waits until the collector has visited the whole program
         self.app.opened()
+        then, self._then = self._then, None
+        if then is not None:
+            then()
 
     def _solved(self, solving: Solving) -> None:
         """Show the steps of a solver, at the same place if the file was read again."""

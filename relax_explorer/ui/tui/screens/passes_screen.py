@@ -190,7 +190,8 @@ class PassesScreen(ProgramFrame):
         view = self.query_one("#stages", LineView)
         view.show(found, here)
         changed = sum(stage.changed for stage in session.stages[1 : state.stages])
-        view.show_title(f"{changed} of {state.stages - 1} changed")
+        aside = sum(item.count for item in state.session.asides) if state.session is not None else 0
+        view.show_title(f"{changed} of {state.stages - 1} changed{f' · {aside} aside' * (aside > 0)}")
         view.border_subtitle = "U shows all"
         self.query_one("#strip", FixedText).show_line(strip_line(state, self.app.size.width))
 
