@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from relax_explorer.core.diagnostics import Diagnostic, Severity
+from relax_explorer.core.session.distinct import distinct
 from relax_explorer.core.session.stages import Stage
 from relax_explorer.ui.cli import output, sarif
 from relax_explorer.viz.problem import headline, render
@@ -21,7 +23,7 @@ def print_problems(
 ) -> None:
     """Print problems as text with excerpts, one line each, JSON, GitHub annotations, or SARIF.
 
-    Each comes with its stage, if those of a build were checked.
+    Each comes with its stage, if those of a build were checked; `is_build` if these are all.
     """
     problems = [problem for _, problem in found]
     counts = Counter(str(problem.level) for problem in problems)
@@ -40,7 +42,7 @@ def print_problems(
     if style == "sarif":
         output.say(output.json_text(sarif.document(problems), 1))
         return
-    for problem in problems:
+    for problem in _once(found) if is_build and style != "github" else problems:
         if style == "github":
             output.say(_github(problem))
         else:
@@ -52,6 +54,17 @@ def print_problems(
             output.say(f"stage {stage}: {_total(own)}", err=True)
         what = "stage" if is_build else "file"
         output.say(f"{files} {what}{'s' if files > 1 else ''} checked: {_total(counts)}", err=True)
+
+
+def _once(found: Sequence[tuple[Stage | None, Diagnostic]]) -> Iterator[Diagnostic]:
+    """Each problem of a build at the first stage that has it, with a note on the later ones."""
+    staged = [(stage, problem) for stage, problem in found if stage is not None]
+    yield from [problem for stage, problem in found if stage is None]
+    for _, problem, later in distinct(staged):
+        numbers = [stage.number for stage in later]
+        where = f"{numbers[0]} to {numbers[-1]}" if len(numbers) > 1 else "".join(map(str, numbers))
+        note = f"also in stage{'s' * (len(numbers) > 1)} {where}"
+        yield replace(problem, notes=(*problem.notes, note)) if numbers else problem
 
 
 def _total(counts: Counter[str]) -> str:

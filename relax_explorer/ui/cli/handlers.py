@@ -109,7 +109,7 @@ def check(
         for problem in text.problems
         if _selected(problem, selected_codes, ignored_codes)
     ]
-    print_problems(selected, output_format, len(texts), all(text.stage is not None for text in texts))
+    print_problems(selected, output_format, len(texts), len(inputs) == 1 and texts[0].stage is not None)
     if not all(text.is_readable for text in texts):
         return output.USAGE
     return output.FOUND if any(problem.is_error for _, problem in selected) else output.OK
