@@ -32,6 +32,7 @@ _HOMES = {
     "bisect": "core.session.bisect",
     "validate": "core.session.validate",
     "Session": "core.session.session",
+    "open_session": "core.session.build_files",
     "Failure": "core.diagnostics",
     "ParseError": "core.diagnostics",
     "Diagnostic": "core.diagnostics",

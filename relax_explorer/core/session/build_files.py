@@ -12,11 +12,14 @@ from pathlib import Path
 
 from relax_explorer.core.codes import syntax as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure, Label, ParseError
+from relax_explorer.core.passes.pipeline import Step
 from relax_explorer.core.session.builds import Build
 from relax_explorer.core.session.folders import nested, numbered_files, outer
 from relax_explorer.core.session.lineages import Contents, Kind, Recorded, kinds
 from relax_explorer.core.session.long_logs import is_long, programs_in
-from relax_explorer.core.session.proposals import proposed
+from relax_explorer.core.session.proposals import pipeline_of, proposed
+from relax_explorer.core.session.recorded import RecordedSession
+from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.stages import Aside, Known, Stage, StageText
 from relax_explorer.core.source import Source
 from relax_explorer.core.syntax.finder import Found, is_whole, programs, without_escapes
@@ -40,6 +43,23 @@ def open_build(path: str | Path) -> Build:
     else:
         build = _long(place) if is_long(place) else build_of_text(read_text(place), place)
     return build if name is None else part(build, name)
+
+
+def open_session(
+    path: str | Path, pipeline: str | Sequence[str | Step] = "default", cache: Path | None = None
+) -> Session:
+    """A session on what a path holds, with all stages: those of a recorded build, or of a program after a pipeline.
+
+    One stage of a build, `PATH@STAGE`, goes through the pipeline, too. `cache` is the folder of compiled kernels. Raises Failure.
+    """
+    build = open_build(path)
+    if build.is_recorded:
+        session: Session = RecordedSession(build, cache, "tvm")
+    else:
+        steps = pipeline_of(build, pipeline) if isinstance(pipeline, str) else pipeline
+        session = Session(build.stages[0].module, steps, build.path, cache)
+    session.run_all()
+    return session
 
 
 def address(text: str) -> tuple[str, str | None]:

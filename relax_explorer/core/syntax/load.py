@@ -38,12 +38,20 @@ _KNOWN: tuple[tuple[bytes, str, str], ...] = (
 
 
 def load(path: str | Path) -> IRModule:
-    """The module in a file. Raises ParseError if the file can't be read or is not a program."""
+    """The module in a file; of several modules in a text of any kind, the first. Raises ParseError if there is none to read."""
+    from relax_explorer.core.syntax.finder import is_whole, programs, without_escapes
+    from relax_explorer.core.syntax.notebooks import cells, found_in
     from relax_explorer.core.syntax.parser import (
         parse,  # here, since a text is shown before the parser is needed
     )
 
-    return parse(read_text(path), str(path))
+    text, name = read_text(path), str(path)
+    if is_notebook(text):
+        inside = found_in(cells(text, name))
+        return parse(inside[0][1].source(f"{name}:{inside[0][0].place}") if inside else "", name)
+    text = without_escapes(text)
+    found = programs(text)
+    return parse(text if not found or is_whole(text, found) else found[0].source(name), name)
 
 
 def read_text(path: str | Path) -> str:
