@@ -10,6 +10,7 @@ import relax_explorer as rxe
 from relax_explorer.core.diagnostics import ParseError
 from relax_explorer.core.session.executable_links import linked
 from relax_explorer.core.syntax.executable import read_executable
+from tests.fuzz.doors import Doors
 from tests.fuzz.json_mutations import JsonMutator, documents
 from tests.fuzz.mutations import Mutator, programs
 from tests.fuzz.trial import trial
@@ -37,6 +38,13 @@ def test_damaged_files_of_weights_are_read_or_refused(kind: str, tmp_path: Path)
     files = WeightFiles(0, tmp_path)
     for _ in range(RUNS // 4):
         finding = files.trial(kind)
+        assert finding is None, f"{finding.what}\n{finding.text}\n{finding.details}"
+
+
+def test_texts_around_damaged_programs_open_or_are_refused() -> None:
+    doors = Doors(0)
+    for _ in range(RUNS // 2):
+        finding = doors.trial()
         assert finding is None, f"{finding.what}\n{finding.text}\n{finding.details}"
 
 
