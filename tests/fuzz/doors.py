@@ -22,6 +22,7 @@ _LINES = (
     'After Running Pass: transform.PassInfo(opt_level=0, name="P", required=(), traceable=False)',
 
     "x.py:3: PrintIR(here):", 'metadata = tvm.ir.load_json("""', '""")', "'''", '"""', "\x1b[1mbold\x1b[0m", "\x1b[", "(", ")", "\t", "é名", "n = TypeVar('n')",
+
     "mod = relax.transform.FuseOps(a=1)(mod)", "seq = Sequential([relax.transform.X(", "%time", "{", '{"nbformat": 4',
     "for i in range(N):", "\ufeff", "@" * 50,
 )  # fmt: skip
