@@ -21,7 +21,8 @@ _LINES = (
     "12:00:01 INFO a line", "[13:00:01] /a/b.cc:12: Warning: w",
     'After Running Pass: transform.PassInfo(opt_level=0, name="P", required=(), traceable=False)',
 
-    "x.py:3: PrintIR(here):", 'metadata = tvm.ir.load_json("""', '""")', "'''", '"""', "\x1b[1mbold\x1b[0m", "\x1b[", "(", ")", "\t", "é名", "n = TypeVar('n')",
+    "x.py:3: PrintIR(here):", 'metadata = tvm.ir.load_json("""', '""")', "'''", '"""',
+    "\x1b[1mbold\x1b[0m", "\x1b[", "(", ")", "\t", "é名", "n = TypeVar('n')",
 
     "mod = relax.transform.FuseOps(a=1)(mod)", "seq = Sequential([relax.transform.X(", "%time", "{", '{"nbformat": 4',
     "for i in range(N):", "\ufeff", "@" * 50,
