@@ -43,8 +43,4 @@ def aside_line(aside: Aside) -> str:
     if aside.kind is Kind.MANAGER:
         return f"{aside.numbers} {', '.join(dict.fromkeys(visible(stage.made_by, 40) for stage in aside.stages))}"
     names = {Kind.HELPER: "a helper module", Kind.KERNELS: "kernels alone", Kind.OTHER: "another build"}
-    return (
-        f"{aside.numbers} {names[aside.kind]} ({stages})"
-        if aside.count > 1
-        else f"{aside.numbers} {names[aside.kind]}"
-    )
+    return f"{aside.numbers} {names[aside.kind]}{f' ({aside.count})' * (aside.count > 1)}"

@@ -170,7 +170,7 @@ async def test_the_explorer_shows_what_stands_aside(tmp_path: Path) -> None:
         await wait(pilot, lambda: app.state.stages == 4)
         await idle(pilot, app)
         shown = screen_text(app)
-        for text in ("▸ 3 a helper module", "─ 5 sequential", "▸ 6–7 kernels alone (2 stages)"):
+        for text in ("▸ 3 a helper module", "─ 5 sequential", "▸ 6–7 kernels alone (2)"):
             assert text in shown
         await press(pilot, app, "tab", "end", "enter")
         await wait(pilot, lambda: app.state.path.endswith("@6..7") and app.state.stages == 2)
