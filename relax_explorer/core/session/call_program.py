@@ -12,10 +12,11 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from relax_explorer.core.check.normalize import normal_form_of, normal_form_to_run
-from relax_explorer.core.exec.debugger import Debugger
 from relax_explorer.core.exec.checks import entry
-from relax_explorer.core.exec.memory import Stateful
+from relax_explorer.core.exec.debugger import Debugger
+from relax_explorer.core.exec.expression import refused
 from relax_explorer.core.exec.match import Mismatch, match_all
+from relax_explorer.core.exec.memory import Stateful
 from relax_explorer.core.exec.packed import Computation
 from relax_explorer.core.exec.values import UNKNOWN, Value
 from relax_explorer.core.ir import expr as e
@@ -82,6 +83,17 @@ class CallProgram:
         lines = [call.span.line for call in self.calls if call.span is not None]
         return lines.index(span.line) + 1 if span is not None and span.line in lines else 0
 
+    def text(self, binding: e.Binding) -> str:
+        """The line of a binding that makes a call; empty for what is computed before and after it."""
+        number = self.number(binding)
+        is_call = (
+            number
+            and type(binding.value) is e.Call
+            and isinstance(binding.value.op, (e.GlobalVar, e.ExternFunc))
+        )
+        span = self.calls[number - 1].span if is_call else None
+        return span.text if span is not None else ""
+
     def label(self, number: int) -> str:
         """A call in a sentence: its number from 1, and its label."""
         if not number:
@@ -97,7 +109,10 @@ class CallProgram:
             for name, part in zip(call.names or ("the result",), parts, strict=True):
                 leaves = list(leaves_of(part))
                 marks = [f"[{n}]" for n in range(len(leaves))] if type(part) is tuple else [""]
-                found += [(f"{name}{mark} of {self.label(number)}", leaf) for mark, leaf in zip(marks, leaves, strict=False)]
+                found += [
+                    (f"{name}{mark} of {self.label(number)}", leaf)
+                    for mark, leaf in zip(marks, leaves, strict=False)
+                ]
         last = {id(value): n for n, (_, value) in enumerate(found) if isinstance(value, Stateful)}
         return [item for n, item in enumerate(found) if last.get(id(item[1]), n) == n]
 
@@ -173,6 +188,10 @@ class _Maker:
         fn = self.module.functions.get(call.function)
         info = fn.ret_struct_info if type(fn) is e.Function else None
         is_known = isinstance(info, s.TupleStructInfo) and len(info.fields) == len(call.names)
+        if several and not is_known and info is not None and info is not s.OBJECT:
+            raise refused(
+                f"{call.place}: {call.function}: the result is {info}, not {len(call.names)} values"
+            )
         name = call.names[0] if len(call.names) == 1 else call.function.rpartition(".")[2]
         whole = self._bound(name, value, call)
         self.made.append(whole)

@@ -440,7 +440,15 @@ def side_of(item: Production) -> Side:
     side = _of_binding(item.binding)
     shape = item.value.shape if isinstance(item.value, np.ndarray) else None
     return Side(
-        item.function, item.name, item.operation, side.text, side.line, item.stale, shape, item.call, item.place
+        item.function,
+        item.name,
+        item.operation,
+        side.text,
+        side.line,
+        item.stale,
+        shape,
+        item.call,
+        item.place,
     )
 
 

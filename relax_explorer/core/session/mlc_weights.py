@@ -6,13 +6,12 @@ import math
 import os
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath, PureWindowsPath
-from typing import Any
 
 import ml_dtypes
 import numpy as np
 
-from relax_explorer.core.ir.dtype import dtype as dtype_called
 from relax_explorer.core.exec.values import Value
+from relax_explorer.core.ir.dtype import dtype as dtype_called
 from relax_explorer.core.session.weight_entries import (
     MOST_ENTRIES,
     MOST_HEADER,

@@ -161,7 +161,9 @@ def read_calls(text: str, name: str) -> list[NamedCall]:
     if len(found) > MOST_CALLS:
         what = f"{name} has {len(found):,} calls; at most {MOST_CALLS:,} are made"
         raise Failure(Diagnostic(codes.TOO_LARGE, what, help="split the file"))
-    return [_read(line, f"{name}:{number}", source.span(number, 0, number, len(line))) for number, line in found]
+    return [
+        _read(line, f"{name}:{number}", source.span(number, 0, number, len(line))) for number, line in found
+    ]
 
 
 def _read(line: str, place: str, span: Span) -> NamedCall:

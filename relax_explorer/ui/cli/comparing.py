@@ -216,7 +216,8 @@ def _reference(path: str) -> tuple[tuple[str, Any], ...]:
 
 def validate(
     input: str, passes: str | None, func: str | None, input_: tuple[str, ...], shape: tuple[str, ...], samples: int | None,
-    rtol: float | None, atol: float | None, max_input: float, packed: tuple[str, ...], workers: int | None, scheduler: str | None, format: str, calls: str | None,
+    rtol: float | None, atol: float | None, max_input: float, packed: tuple[str, ...], workers: int | None, scheduler: str | None,
+    format: str, calls: str | None,
 ) -> int:  # fmt: skip
     """Run every stage against the first one."""
     build = trials.build(input, passes)

@@ -78,6 +78,10 @@ def run(
     return compare(results, expect, rtol, atol) if expect is not None else output.OK
 
 
+Choice = tuple[str | None, tuple[str, ...], tuple[str, ...], float]
+"""What the options say of a call: the function, sources, lengths, GiB."""
+
+
 @dataclass(frozen=True, slots=True)
 class Start:
     """What a run begins with: a module, a function of it, and its arguments. `program` are the calls of `--calls`."""
@@ -91,7 +95,7 @@ class Start:
 def started(
     session: Session,
     calls: str | None,
-    choice: tuple[str | None, tuple[str, ...], tuple[str, ...], float],
+    choice: Choice,
     private: bool = True,
     stage: Snapshot | None = None,
 ) -> Start:
@@ -143,9 +147,7 @@ def _report_remarks(machine: Machine) -> None:
 
 
 def _debugger(session: Session, start: Start, interrupt: Interrupt, private: bool, engine: str) -> Debugger:
-    return Debugger(
-        start.module, start.name, start.args, session.cache, interrupt, private, engine=engine
-    )
+    return Debugger(start.module, start.name, start.args, session.cache, interrupt, private, engine=engine)
 
 
 def relax_function(module: IRModule, name: str) -> e.Function:
@@ -245,4 +247,4 @@ def _print(results: list[Any], style: str, more: dict[str, Any]) -> None:
             output.say(np.array2string(value, threshold=100, edgeitems=3, precision=6))
 
 
-__all__ = ["Start", "relax_function", "run", "run_inputs", "started"]
+__all__ = ["Choice", "Start", "check_alone", "relax_function", "run", "run_inputs", "started"]
