@@ -50,6 +50,7 @@ class CallProgram:
     values: tuple[Value, ...]
     labels: tuple[str, ...]
     results: Mapping[str, tuple[int, int]]
+    params: tuple[tuple[str, ...], ...] = ()  # of the function of each call
     remarks: tuple[str, ...] = ()
 
     def into(self, module: IRModule) -> IRModule:
@@ -93,6 +94,19 @@ class CallProgram:
         )
         span = self.calls[number - 1].span if is_call else None
         return span.text if span is not None else ""
+
+    def named_line(self, number: int) -> str:
+        """A call with the names of the parameters before what is written for them: `decode(ids=[[8]], total=4, effects)`."""
+        call = self.calls[number - 1]
+        shown = []
+        for name, node in zip(self.params[number - 1], call.args, strict=True):
+            text = ast.unparse(node)
+            if text.startswith("shape("):
+                text = text.removeprefix("shape(").removesuffix(")")
+            is_source = isinstance(node, ast.Constant) and isinstance(node.value, str)
+            is_result = isinstance(node, ast.Name)
+            shown.append(text if not name or is_result else name if is_source else f"{name}={text}")
+        return f"{call.function}({', '.join(shown)})"
 
     def label(self, number: int) -> str:
         """A call in a sentence: its number from 1, and its label."""
@@ -144,6 +158,7 @@ def call_program(
         tuple(maker.inputs.values()),
         tuple(maker.labels),
         maker.named,
+        tuple(maker.params),
         tuple(maker.arguments.remarks),
     )
 
@@ -161,6 +176,7 @@ class _Maker:
     known: dict[str, e.Var] = field(default_factory=dict)  # the results so far
     bindings: list[e.Binding] = field(default_factory=list)
     made: list[e.Var] = field(default_factory=list)  # the result of each call
+    params: list[tuple[str, ...]] = field(default_factory=list)
     sources: dict[tuple[str, str], e.Var] = field(default_factory=dict)  # inputs that several calls share
 
     def add(self, call: NamedCall) -> None:
@@ -172,6 +188,7 @@ class _Maker:
         else:
             fn = entry(self.module, call.function, len(call.args), self.private)
             op = e.GlobalVar(call.function)
+        self.params.append(tuple(["" if fn is None else fn.params[n].name for n in range(len(call.args))]))
         args = tuple([self._argument(call, node, fn, n) for n, node in enumerate(call.args)])
         self.labels.append(self._label(call, fn, args))
         value = e.Call(op, args, sinfo_args=(s.OBJECT,) if fn is None else (), span=call.span)
