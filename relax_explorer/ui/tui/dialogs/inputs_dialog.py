@@ -29,7 +29,7 @@ from relax_explorer.viz.short import short_info, short_value
 from relax_explorer.viz.value_table import inline_value
 from relax_explorer.viz.visible import fit, visible
 
-HELP = " Enter runs · Esc cancels · ctrl+s writes calls · zeros ones arange randn:SEED 0.5 FILE.npy"
+HELP = " Enter runs · Esc cancels · zeros ones arange randn:SEED 0.5 FILE.npy · ctrl+s writes calls"
 
 
 _MOST_SHOWN = 1 << 28  # bytes of the inputs that the dialog shows
@@ -229,7 +229,7 @@ class Inputs(Settling, ModalScreen["CallInputs | None"]):
             line = call_line(self.fn, self.function_name, call_of(self.function_name, self.fields, typed))
             self._tell(_written(path, line))
         except (ValueError, OSError, CannotWrite) as problem:
-            self._tell(f"{path or 'calls'}: {getattr(problem, 'strerror', None) or problem}")
+            self._tell(f"{getattr(problem, 'strerror', None) or problem}{f': {path}' if path else ''}")
             self.app.bell()
 
     def _tell(self, text: str) -> None:
