@@ -168,14 +168,19 @@ class RunControl:
 
     def with_inputs(self, function: str, call: CallInputs) -> None:
         """Start again with other inputs, or with the calls of a file."""
-        self.file = call.calls
         if call.calls:
-            self.restart()
+            self.with_calls(call.calls)
             return
+        self.file = ""
         self.calls[function] = call
         session = self.app.state.session
         if session is not None and self.recalled is not None and self.recalled[0] is session.stages[0]:
             remembered_inputs.remember(self.recalled[1], function, call)
+        self.restart()
+
+    def with_calls(self, path: str) -> None:
+        """Start again with the calls of a file; without a path, with one call."""
+        self.file = path
         self.restart()
 
     def cancel(self) -> None:
