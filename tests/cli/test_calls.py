@@ -11,6 +11,7 @@ from click.testing import CliRunner, Result
 
 from relax_explorer.ui.cli.main import group
 from tests.exec.test_paged_cache import FOLDER, decoder, weights
+from tests.session.test_call_runs import CACHE, STEPS, WRONG
 
 ADD = """@I.ir_module
 class Module:
@@ -194,3 +195,53 @@ def test_all_calls_are_debugged(tmp_path: Path) -> None:
     done = CliRunner().invoke(group, ["debug", str(path), "--calls", "-", "--script", "-"], input="")
     assert done.exit_code == 2
     assert "standard input is read once" in done.stderr
+
+
+def test_calls_go_through_every_command(tmp_path: Path) -> None:
+    (tmp_path / "stages").mkdir()
+    for number, text in enumerate((CACHE, WRONG)):
+        (tmp_path / "stages" / f"{number:02}_stage.py").write_text(text)
+    calls, ref, first = tmp_path / "calls.txt", tmp_path / "io.npz", str(tmp_path / "stages" / "00_stage.py")
+    calls.write_text(f"# two tokens\n\n{STEPS}total(cache, shape(2))\n")
+    np.savez(ref, out0=np.float32(20))
+
+    def asked(*words: str, status: int = 0) -> str:
+        done = CliRunner().invoke(group, [*words, "--calls", str(calls)])
+        assert done.exit_code == status, done.output
+        assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
+        return done.output
+
+    stages = str(tmp_path / "stages")
+    for words in ([], ["--ref", str(ref)]):
+        shown = asked("bisect", stages, *words, status=1)
+        assert "(stage 1), in call 3 (step)" in shown
+        assert "row 1 is wrong; binding 3 of step wrote it" in shown
+        assert "4 calls: begin, step × 2, total (n = 2)" in shown
+    assert "in call 3 (step): cache differs" in asked("validate", stages, status=1)
+    assert "first difference: kept of step, in call 3 (step)" in asked("compare", stages, status=1)
+    assert "only A" not in asked("compare", f"{stages}@0", "--ref", str(ref))
+    (tmp_path / "steps.txt").write_text("c\n")
+    walked = asked("compare", stages, "--step", "--script", str(tmp_path / "steps.txt"), status=1)
+    assert "call 3, step: " in walked
+    page = tmp_path / "page.html"
+    assert asked("report", first, "-p", "LegalizeOps", "-o", str(page)) is not None
+    assert page.read_text().count("kept") > 1
+    heat = ["graph", first, "--func", "step", "--heat", "time", "--run-calls", str(calls), "--format", "unicode"]
+    assert "time of each binding" in CliRunner().invoke(group, heat).output
+    for words in (["bisect", stages, "--func", "step"], ["validate", stages, "--samples", "2"], ["compare", stages, "--shape", "n=2"],
+                  ["report", first, "--func", "step"]):  # fmt: skip
+        assert "no other option may give them" in " ".join(asked(*words, status=2).split())
+
+
+def test_a_file_of_calls_has_a_limit(tmp_path: Path) -> None:
+    done = run(tmp_path, ADD, "add([1], [2])\n" * 3000)
+    assert done.exit_code == 3
+    assert "at most 2,000 are made" in " ".join(done.stderr.split())
+
+
+def test_stored_results_hold_no_caches(tmp_path: Path) -> None:
+    text = ADD + '\n    @R.function\n    def both(x: R.Tensor((1,), "float32"), c: R.Any):\n        return (x, (x, c))\n'
+    done = run(tmp_path, text, "a = add([1], [2])\nb, c = both(a, a)\n", "--output", str(tmp_path / "o.npz"))
+    assert done.exit_code == 0
+    with np.load(tmp_path / "o.npz", allow_pickle=False) as arrays:
+        assert list(arrays) == ["a", "b", "c_0", "c_1"]
