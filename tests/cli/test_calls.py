@@ -226,7 +226,18 @@ def test_calls_go_through_every_command(tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     assert asked("report", first, "-p", "LegalizeOps", "-o", str(page)) is not None
     assert page.read_text().count("kept") > 1
-    heat = ["graph", first, "--func", "step", "--heat", "time", "--run-calls", str(calls), "--format", "unicode"]
+    heat = [
+        "graph",
+        first,
+        "--func",
+        "step",
+        "--heat",
+        "time",
+        "--run-calls",
+        str(calls),
+        "--format",
+        "unicode",
+    ]
     assert "time of each binding" in CliRunner().invoke(group, heat).output
     for words in (["bisect", stages, "--func", "step"], ["validate", stages, "--samples", "2"], ["compare", stages, "--shape", "n=2"],
                   ["report", first, "--func", "step"]):  # fmt: skip
@@ -240,7 +251,10 @@ def test_a_file_of_calls_has_a_limit(tmp_path: Path) -> None:
 
 
 def test_stored_results_hold_no_caches(tmp_path: Path) -> None:
-    text = ADD + '\n    @R.function\n    def both(x: R.Tensor((1,), "float32"), c: R.Any):\n        return (x, (x, c))\n'
+    text = (
+        ADD
+        + '\n    @R.function\n    def both(x: R.Tensor((1,), "float32"), c: R.Any):\n        return (x, (x, c))\n'
+    )
     done = run(tmp_path, text, "a = add([1], [2])\nb, c = both(a, a)\n", "--output", str(tmp_path / "o.npz"))
     assert done.exit_code == 0
     with np.load(tmp_path / "o.npz", allow_pickle=False) as arrays:

@@ -110,6 +110,17 @@ def test_stages_that_stop_in_other_calls_differ() -> None:
     assert verdict(stop, stop).equal
 
 
+@pytest.mark.parametrize(
+    "text",
+    [CACHE.replace("def step", "def stop"), CACHE.replace('R.const(2, "float32")', 'R.const(2, "int32")'), CACHE.replace("def step(x: ", "def step(y: R.Any, x: ")],
+    ids=["no such function", "no normal form", "another parameter"],
+)  # fmt: skip
+def test_a_stage_that_can_not_make_the_calls_stops(text: str) -> None:
+    found = verdict(CACHE, text)
+    assert found.reason == "only B stops"
+    assert found.stopped[1]
+
+
 def test_stages_are_tested_on_calls() -> None:
     stages = [as_stage(rxe.parse(text), number) for number, text in enumerate((CACHE, CACHE, WRONG))]
     chosen = [sample(STEPS + "total(cache, shape(2))\n")]
@@ -221,6 +232,17 @@ def test_rows_of_a_cache_are_printed_watched_and_asked_for_their_writer() -> Non
     found = ask(at, "last-change cache[1]")
     assert found.data["call"].startswith("call 3 of 3")
     assert found.data["now"].tolist() == [6, 8]
+
+
+def test_rows_from_the_start_were_written_by_what_made_the_cache() -> None:
+    at, _ = session(CACHE.replace("R.shape([4, 2]), 0", "R.shape([4, 2]), -1"), STEPS)
+    ask(at, "goto end")
+    found = ask(at, "last-change cache[3]")
+    assert found.data["changed"]
+    assert (found.data["event"].binding.var.name, found.data["call"].split(":")[0]) == (
+        "cache",
+        "call 1 of 3",
+    )
 
 
 def test_sequences_and_pages_are_printed() -> None:
