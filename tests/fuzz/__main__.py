@@ -12,6 +12,7 @@ from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
+from tests.fuzz.call_files import CallFiles
 from tests.fuzz.mutations import Mutator, programs
 from tests.fuzz.trial import Finding, trial
 from tests.fuzz.weight_files import KINDS, WeightFiles
@@ -26,14 +27,14 @@ def main() -> int:
     resource.setrlimit(resource.RLIMIT_DATA, (MOST_BYTES, MOST_BYTES))
     mutator = Mutator(arguments.seed, programs())
     folder = tempfile.TemporaryDirectory()
-    files = WeightFiles(arguments.seed, Path(folder.name))
+    files, calls = WeightFiles(arguments.seed, Path(folder.name)), CallFiles(arguments.seed)
     counts: Counter[str] = Counter()
     found: Counter[str] = Counter()
     start = time.monotonic()
     gc.disable()  # a collection would be charged to the current text
     for run in range(1, arguments.runs + 1):
         outcome = trial(mutator.text(), long=run % arguments.long_each == 0)
-        damaged = files.trial(KINDS[run % len(KINDS)])
+        damaged = files.trial(KINDS[run % len(KINDS)]) or calls.trial()
         if damaged is not None:
             outcome = replace(outcome, finding=damaged)
         counts.update(parsed=outcome.parsed, clean=outcome.clean, long=outcome.long)

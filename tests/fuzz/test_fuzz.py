@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.fuzz.call_files import CallFiles
 from tests.fuzz.mutations import Mutator, programs
 from tests.fuzz.trial import trial
 from tests.fuzz.weight_files import KINDS, WeightFiles
@@ -31,6 +32,13 @@ def test_damaged_files_of_weights_are_read_or_refused(kind: str, tmp_path: Path)
     files = WeightFiles(0, tmp_path)
     for _ in range(RUNS // 4):
         finding = files.trial(kind)
+        assert finding is None, f"{finding.what}\n{finding.text}\n{finding.details}"
+
+
+def test_damaged_files_of_calls_are_made_or_refused() -> None:
+    calls = CallFiles(0)
+    for _ in range(RUNS // 2):
+        finding = calls.trial()
         assert finding is None, f"{finding.what}\n{finding.text}\n{finding.details}"
 
 

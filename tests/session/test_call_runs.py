@@ -112,7 +112,11 @@ def test_stages_that_stop_in_other_calls_differ() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    [CACHE.replace("def step", "def stop"), CACHE.replace('R.const(2, "float32")', 'R.const(2, "int32")'), CACHE.replace("def step(x: ", "def step(y: R.Any, x: ")],
+    [
+        CACHE.replace("def step", "def stop"),
+        CACHE.replace('R.const(2, "float32")', 'R.const(2, "int32")'),
+        CACHE.replace("def step(x: ", "def step(y: R.Any, x: "),
+    ],
     ids=["no such function", "no normal form", "another parameter"],
 )  # fmt: skip
 def test_a_stage_that_can_not_make_the_calls_stops(text: str) -> None:

@@ -135,7 +135,8 @@ def test_a_folder_of_mlc_weights_is_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "shard", ["../../etc/passwd", "/etc/passwd", "a/../../x", "a/../params_shard_0.bin", "..\\x", "C:\\x", "absent.bin", "out.bin", ".", "", None, 3, "a\0b"]
+    "shard", ["../../etc/passwd", "/etc/passwd", "a/../../x", "a/../params_shard_0.bin", "..\\x", "C:\\x", "absent.bin", "out.bin", ".", "", None, 3,
+     "a\0b"]
 )  # fmt: skip
 def test_an_index_names_files_of_its_folder_alone(shard: Any, tmp_path: Path) -> None:
     inner = tmp_path / "weights"
