@@ -118,6 +118,8 @@ def _called(binding: e.Binding) -> str:
 
 def _stop(data: dict[str, Any]) -> Iterable[str]:
     yield from stop_remarks(data)
+    if data["call"]:
+        yield data["call"]
     head = f"{_REASONS.get(data['reason'], '')}step {data['position']}, "
     if data["inside"] is not None:
         yield from _inside(head, data["inside"])
@@ -299,7 +301,7 @@ def place_text(place: Place | Inside | None, frame: Activation) -> str:
         return inside_text(place)
     if place is None:
         return f"return from {frame.name}"
-    return f"{place.line}: {place.text}" if place.line else binding_text(place.binding)
+    return f"{place.line}: {place.text}" if place.line else place.text or binding_text(place.binding)
 
 
 def _frame(data: dict[str, Any]) -> Iterable[str]:

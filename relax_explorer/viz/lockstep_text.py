@@ -48,7 +48,9 @@ def where_text(runs: Lockstep, at: int) -> str:
         pairs = f"{total} pair{'s' * (total != 1)}"
         return f"start, before {pairs}" if at == 0 else f"results, after {pairs}: {_verdict(runs)}"
     functions = dict.fromkeys([visible(side.function, 40) for side in (pair.a, pair.b) if side is not None])
-    return f"pair {at} of {total}, {' | '.join(functions)}: {pair_names(pair.pairing)}"
+    side = pair.b or pair.a
+    call = f"call {side.call}, " if side is not None and side.call else ""
+    return f"pair {at} of {total}, {call}{' | '.join(functions)}: {pair_names(pair.pairing)}"
 
 
 def _verdict(runs: Lockstep) -> str:

@@ -193,6 +193,11 @@ def pair_detail(pair: Pairing) -> list[str]:
             lines.append(f" {letter} {visible(side.text or side.name, 300)}")
     by = f"   matched by {pair.by}" if pair.by else ""
     lines.append(f" {pair_state(pair)}{by}")
+    side = pair.b or pair.a
+    if side is not None and (pair.row or side.call):
+        row = f"{pair.row} is wrong, " if pair.row else ""
+        call = f" in call {side.call}" if side.call else ""
+        lines.append(f" {row}binding {side.place} of {visible(side.function, 60)}{call}")
     if pair.b is not None:
         lines += [
             f" operand {visible(name, 100)} was overwritten before this binding reads it"

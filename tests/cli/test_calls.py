@@ -11,6 +11,7 @@ from click.testing import CliRunner, Result
 
 from relax_explorer.ui.cli.main import group
 from tests.exec.test_paged_cache import FOLDER, decoder, weights
+from tests.session.test_call_runs import CACHE, STEPS, WRONG
 
 ADD = """@I.ir_module
 class Module:
@@ -109,7 +110,7 @@ def test_wrong_lines_are_diagnostics(tmp_path: Path, line: str, words: str) -> N
 
 
 def test_calls_stand_alone(tmp_path: Path) -> None:
-    for option in (["--func", "add"], ["--shape", "n=3"], ["--break", "z"], ["--time-bindings"]):
+    for option in (["--func", "add"], ["--shape", "n=3"], ["--input", "x=ones"]):
         done = run(tmp_path, ADD, "a = add([1], [2])", *option)
         assert done.exit_code == 2
         assert "--calls takes functions and inputs from its file" in done.stderr
@@ -119,30 +120,142 @@ def test_calls_stand_alone(tmp_path: Path) -> None:
     assert missing.exit_code == 2
 
 
-def test_the_last_call_is_debugged(tmp_path: Path) -> None:
+def test_the_last_line_needs_no_name(tmp_path: Path) -> None:
+    done = run(tmp_path, ADD, "a = add([1], [2])\n\n# the sum\nadd(a, a)  # printed\n")
+    assert [line for line in done.stdout.split("\n") if line.startswith(("a: ", "add: "))] == [
+        "a: (1,) f32 [3]",
+        "add: (1,) f32 [6]",
+    ]
+
+
+def test_steps_watches_and_times_go_through_all_calls(tmp_path: Path) -> None:
+    calls = "a = add([1], [2])\nb = add(a, [-3])\nc = add(b, b)\n"
+    done = run(tmp_path, ADD, calls, "--break", "z[0] == 0")
+    assert "in call 2 (add, n = 1): bind add z" in done.stdout
+    watched = run(tmp_path, ADD, calls, "--watch", "z[0]").stdout
+    assert [line.rsplit(" ", 1)[1] for line in watched.split("\n") if "z[0]" in line] == ["3.0", "0.0", "0.0"]
+    timed = run(tmp_path, ADD, calls, "--time-bindings").stderr
+    assert next(line for line in timed.split("\n") if "add: z" in line).split()[2] == "3"  # runs
+    trace = tmp_path / "trace.jsonl"
+    assert run(tmp_path, ADD, calls, "--trace", str(trace)).exit_code == 0
+    assert [json.loads(line)["event"] for line in trace.read_text().split("\n")[:-1]].count("enter") == 3
+
+
+def test_results_of_the_last_call_are_expected(tmp_path: Path) -> None:
+    np.savez(tmp_path / "right.npz", out0=np.array([6], np.float32))
+    calls = "a = add([1], [2])\nb = add(a, a)\n"
+    assert run(tmp_path, ADD, calls, "--expect", str(tmp_path / "right.npz")).exit_code == 0
+    assert run(tmp_path, ADD, calls.replace("2", "3"), "--expect", str(tmp_path / "right.npz")).exit_code == 1
+
+
+def test_a_nan_is_traced_to_its_call(tmp_path: Path) -> None:
+    text = ADD.replace("z = R.add(x, y)", "r = R.sqrt(x)\n        z = R.add(r, y)")
+    done = run(tmp_path, text, "a = add([1], [-2])\nb = add(a, a)\n", "--stop-on", "nan")
+    assert done.exit_code == 1
+    assert "in call 2 (add)" in done.stdout
+    assert "called from calls: b = add(a, a)" in done.stdout
+    assert "sqrt" in done.stdout
+
+
+def test_files_stand_beside_the_calls_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    inner = tmp_path / "inner"
+    inner.mkdir()
+    (tmp_path / "p.py").write_text(ADD)
+    monkeypatch.chdir(tmp_path)
+    np.save(tmp_path / "x.npy", np.full(1, 10, np.float32))
+    (inner / "calls.txt").write_text('a = add("x.npy", [1])\n')
+    words = ["run", "p.py", "--calls", "inner/calls.txt"]
+    assert "[11.]" in CliRunner().invoke(group, words).stdout  # from the current folder
+    np.save(inner / "x.npy", np.full(1, 20, np.float32))
+    assert "[21.]" in CliRunner().invoke(group, words).stdout
+
+
+def test_all_calls_are_debugged(tmp_path: Path) -> None:
     path, calls, script = tmp_path / "p.py", tmp_path / "calls.txt", tmp_path / "commands.txt"
     path.write_text(ADD)
     calls.write_text("a = add([1.0, 2.0], [10.0, 20.0])\nb = add(a, a)\n")
-    script.write_text("print x\nn\ninfo dims\nN\n")
+    script.write_text(")\ns\nprint x\ninfo dims\n(\n(\n)\n)\nlast-change b\n")
     words = ["debug", str(path), "--calls", str(calls)]
     done = CliRunner().invoke(group, [*words, "--script", str(script)])
     assert done.exit_code == 0, done.output
+    starts = [line for line in done.stdout.split("\n") if line.startswith("call ")]
+    assert [line.split()[1] for line in starts] == ["1", "2", "2", "2", "1", "2", "2", "2"]
     assert "x = (2,) f32 [11 22]" in done.stdout
-    assert "step 1, add: z = (2,) f32 [22 44]" in done.stdout
     assert "n = 2" in done.stdout
+    assert "next b = add(a, a)" in done.stdout
 
-    calls.write_text("vm.builtin.null_value()\n")
-    done = CliRunner().invoke(group, [*words, "--script", str(script)])
-    assert done.exit_code == 2
-    assert f"{calls}:1 calls vm.builtin.null_value" in done.stderr.replace("\n", " ")
     calls.write_text("# nothing\n")
-    assert "is empty" in CliRunner().invoke(group, [*words, "--script", str(script)]).stderr
-    calls.write_text("add([1.0], [2.0, 3.0])\n")  # the debugger starts with checks, as a run
+    assert "makes no call" in CliRunner().invoke(group, [*words, "--script", str(script)]).stderr
+    calls.write_text("add([1.0], [2.0, 3.0])\n")
+    script.write_text("c\n")
     done = CliRunner().invoke(group, [*words, "--script", str(script)])
-    assert done.exit_code == CliRunner().invoke(group, ["run", str(path), "--calls", str(calls)]).exit_code
-    assert "y of add is a tensor (2,) of float32" in done.stderr
+    assert "y of add is a tensor (2,) of float32" in done.output
     for others in (["--shape", "n=3"], ["--func", "add"]):
         assert CliRunner().invoke(group, [*words, *others]).exit_code == 2
     done = CliRunner().invoke(group, ["debug", str(path), "--calls", "-", "--script", "-"], input="")
     assert done.exit_code == 2
     assert "standard input is read once" in done.stderr
+
+
+def test_calls_go_through_every_command(tmp_path: Path) -> None:
+    (tmp_path / "stages").mkdir()
+    for number, text in enumerate((CACHE, WRONG)):
+        (tmp_path / "stages" / f"{number:02}_stage.py").write_text(text)
+    calls, ref, first = tmp_path / "calls.txt", tmp_path / "io.npz", str(tmp_path / "stages" / "00_stage.py")
+    calls.write_text(f"# two tokens\n\n{STEPS}total(cache, shape(2))\n")
+    np.savez(ref, out0=np.float32(20))
+
+    def asked(*words: str, status: int = 0) -> str:
+        done = CliRunner().invoke(group, [*words, "--calls", str(calls)])
+        assert done.exit_code == status, done.output
+        assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
+        return done.output
+
+    stages = str(tmp_path / "stages")
+    for words in ([], ["--ref", str(ref)]):
+        shown = asked("bisect", stages, *words, status=1)
+        assert "(stage 1), in call 3 (step)" in shown
+        assert "row 1 is wrong; binding 3 of step wrote it" in shown
+        assert "4 calls: begin, step × 2, total (n = 2)" in shown
+    assert "in call 3 (step): cache differs" in asked("validate", stages, status=1)
+    assert "first difference: kept of step, in call 3 (step)" in asked("compare", stages, status=1)
+    assert "only A" not in asked("compare", f"{stages}@0", "--ref", str(ref))
+    (tmp_path / "steps.txt").write_text("c\n")
+    walked = asked("compare", stages, "--step", "--script", str(tmp_path / "steps.txt"), status=1)
+    assert "call 3, step: " in walked
+    page = tmp_path / "page.html"
+    assert asked("report", first, "-p", "LegalizeOps", "-o", str(page)) is not None
+    assert page.read_text().count("kept") > 1
+    heat = [
+        "graph",
+        first,
+        "--func",
+        "step",
+        "--heat",
+        "time",
+        "--run-calls",
+        str(calls),
+        "--format",
+        "unicode",
+    ]
+    assert "time of each binding" in CliRunner().invoke(group, heat).output
+    for words in (["bisect", stages, "--func", "step"], ["validate", stages, "--samples", "2"], ["compare", stages, "--shape", "n=2"],
+                  ["report", first, "--func", "step"]):  # fmt: skip
+        assert "no other option may give them" in " ".join(asked(*words, status=2).split())
+
+
+def test_a_file_of_calls_has_a_limit(tmp_path: Path) -> None:
+    done = run(tmp_path, ADD, "add([1], [2])\n" * 3000)
+    assert done.exit_code == 3
+    assert "at most 2,000 are made" in " ".join(done.stderr.split())
+
+
+def test_stored_results_hold_no_caches(tmp_path: Path) -> None:
+    text = (
+        ADD
+        + '\n    @R.function\n    def both(x: R.Tensor((1,), "float32"), c: R.Any):\n        return (x, (x, c))\n'
+    )
+    done = run(tmp_path, text, "a = add([1], [2])\nb, c = both(a, a)\n", "--output", str(tmp_path / "o.npz"))
+    assert done.exit_code == 0
+    with np.load(tmp_path / "o.npz", allow_pickle=False) as arrays:
+        assert list(arrays) == ["a", "b", "c_0", "c_1"]

@@ -2,7 +2,8 @@
 
 A chapter is Markdown. A `relax` block is the program of the `session` blocks below it. After the word `session` stand options
 of `rxe debug`. A session block holds the commands behind `(rxe)`, and all that is printed. A `lockstep` block is a session of
-`rxe compare --step`, with the program and the `relax beside` block behind it, or with `--passes`.
+`rxe compare --step`, with the program and the `relax beside` block behind it, or with `--passes`. A `calls` block is the file
+of calls of the sessions below it.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from tests.support.packed_functions import register
 
 HERE = Path(__file__).parent
 PROMPT = "(rxe) "
-_BLOCK = re.compile(r"^```(relax|session|lockstep)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_BLOCK = re.compile(r"^```(relax|session|lockstep|calls)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _HEADING = re.compile(r"^#+ (.*)", re.MULTILINE)
 
 
@@ -38,6 +39,7 @@ class Transcript:
     beside: str
     options: tuple[str, ...]
     text: str
+    calls: str = ""
 
     @property
     def commands(self) -> list[str]:
@@ -50,17 +52,22 @@ class Transcript:
 
 def transcripts(path: Path) -> list[Transcript]:
     text = path.read_text(encoding="utf-8")
-    found, program, beside = [], "", ""
+    found, program, beside, calls = [], "", "", ""
     for block in _BLOCK.finditer(text):
         if block[1] == "relax" and block[2] == " beside":
             beside = block[3]
             continue
         if block[1] == "relax":
-            program, beside = block[3], ""
+            program, beside, calls = block[3], "", ""
+            continue
+        if block[1] == "calls":
+            calls = block[3]
             continue
         heading = [item[1] for item in _HEADING.finditer(text[: block.start()])][-1]
         name = f"{path.stem}: {heading} #{len(found)}"
-        found.append(Transcript(path, name, block[1], program, beside, tuple(block[2].split()), block[3]))
+        found.append(
+            Transcript(path, name, block[1], program, beside, tuple(block[2].split()), block[3], calls)
+        )
     return found
 
 
@@ -76,6 +83,9 @@ def session(transcript: Transcript, directory: Path) -> str:
     script.write_text("\n".join(transcript.commands), encoding="utf-8")
     programs = [str(program), *([str(beside)] if transcript.beside else [])]
     words = ["compare", *programs, "--step"] if transcript.word == "lockstep" else ["debug", str(program)]
+    if transcript.calls:
+        (directory / "calls.txt").write_text(transcript.calls, encoding="utf-8")
+        words += ["--calls", str(directory / "calls.txt")]
     done = CliRunner().invoke(group, [*words, "--script", str(script), *transcript.options])
     assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
     shown = done.stdout + ("" if done.stdout.endswith("\n") else "\n") + done.stderr

@@ -12,6 +12,7 @@ from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
+from tests.fuzz.call_files import CallFiles
 from tests.fuzz.doors import Doors
 from tests.fuzz.json_mutations import JsonMutator, documents
 from tests.fuzz.mutations import Mutator, programs
@@ -30,7 +31,7 @@ def main() -> int:
         JsonMutator(arguments.seed, documents()) if arguments.json else Mutator(arguments.seed, programs())
     )
     folder = tempfile.TemporaryDirectory()
-    files = WeightFiles(arguments.seed, Path(folder.name))
+    files, calls = WeightFiles(arguments.seed, Path(folder.name)), CallFiles(arguments.seed)
     doors = Doors(arguments.seed)
     counts: Counter[str] = Counter()
     found: Counter[str] = Counter()
@@ -38,7 +39,7 @@ def main() -> int:
     gc.disable()  # a collection would be charged to the current text
     for run in range(1, arguments.runs + 1):
         outcome = trial(mutator.text(), long=run % arguments.long_each == 0)
-        damaged = files.trial(KINDS[run % len(KINDS)]) or doors.trial()
+        damaged = files.trial(KINDS[run % len(KINDS)]) or calls.trial() or doors.trial()
         if damaged is not None:
             outcome = replace(outcome, finding=damaged)
         counts.update(parsed=outcome.parsed, clean=outcome.clean, long=outcome.long)

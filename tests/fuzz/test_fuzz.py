@@ -10,6 +10,7 @@ import relax_explorer as rxe
 from relax_explorer.core.diagnostics import ParseError
 from relax_explorer.core.session.executable_links import linked
 from relax_explorer.core.syntax.executable import read_executable
+from tests.fuzz.call_files import CallFiles
 from tests.fuzz.doors import Doors
 from tests.fuzz.json_mutations import JsonMutator, documents
 from tests.fuzz.mutations import Mutator, programs
@@ -74,6 +75,13 @@ def test_damaged_executables_are_read_or_refused() -> None:
             name: len(function.instructions) for name, function in executable.functions.items()
         }
     assert 0 < count < RUNS
+
+
+def test_damaged_files_of_calls_are_made_or_refused() -> None:
+    calls = CallFiles(0)
+    for _ in range(RUNS // 2):
+        finding = calls.trial()
+        assert finding is None, f"{finding.what}\n{finding.text}\n{finding.details}"
 
 
 @pytest.mark.parametrize("path", FOUND, ids=lambda path: path.stem)

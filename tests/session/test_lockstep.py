@@ -149,10 +149,10 @@ def test_the_tolerance_tells_what_differs() -> None:
 
 
 def test_a_value_beyond_the_memory_limit_does_not_differ(monkeypatch: pytest.MonkeyPatch) -> None:
-    from relax_explorer.core.session import compare
+    from relax_explorer.core.session import sample_runs
 
-    kept = compare.recorded
-    monkeypatch.setattr(compare, "recorded", lambda *given: kept(*given, most=8))
+    kept = sample_runs.recorded
+    monkeypatch.setattr(sample_runs, "recorded", lambda *given, **named: kept(*given, **named, most=8))
     right = body("a = R.exp(x)", "b = R.sin(a)", "return b")
     runs = walk(right, right.replace("R.sin", "R.cos"))
     assert [pair.pairing.by for pair in runs.pairs][1] == "not kept"

@@ -15,6 +15,7 @@ import pytest
 
 from relax_explorer.core.codes import runtime as codes
 from relax_explorer.core.diagnostics import Failure
+from relax_explorer.core.session import arrays
 from relax_explorer.core.session.weights import open_weights
 
 F32 = np.arange(6, dtype=np.float32).reshape(2, 3)
@@ -134,7 +135,8 @@ def test_a_folder_of_mlc_weights_is_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "shard", ["../../etc/passwd", "/etc/passwd", "a/../../x", "..\\x", "C:\\x", "absent.bin", "out.bin", ".", "", None, 3, "a\0b"]
+    "shard", ["../../etc/passwd", "/etc/passwd", "a/../../x", "a/../params_shard_0.bin", "..\\x", "C:\\x", "absent.bin", "out.bin", ".", "", None, 3,
+     "a\0b"]
 )  # fmt: skip
 def test_an_index_names_files_of_its_folder_alone(shard: Any, tmp_path: Path) -> None:
     inner = tmp_path / "weights"
@@ -187,3 +189,13 @@ def test_an_archive_with_two_entries_of_one_name_is_refused(tmp_path: Path) -> N
         with pytest.warns(UserWarning, match="Duplicate"):
             archive.writestr("a.npy", b"")
     refused(str(tmp_path / "w.npz"))
+
+
+def test_a_small_file_of_a_large_array_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Zeros become a thousand times smaller: 3 GB in 3 MB."""
+    monkeypatch.setattr(arrays, "_LARGE", 1 << 20)
+    path = tmp_path / "w.npz"
+    np.savez_compressed(path, a=np.zeros(1 << 21, np.uint8))
+    assert "would grow" in refused(str(path))
+    np.savez(path, a=np.zeros(1 << 21, np.uint8))
+    assert read(str(path))["a"].size == 1 << 21

@@ -108,7 +108,7 @@ async def test_the_explorer_starts_with_the_inputs_of_last_time(tmp_path: Path) 
         assert "(5, 3) f32" in screen_text(app)
         assert "I changes the inputs of last time" in screen_text(app)
         await press(pilot, app, "I")
-        assert [line.value for line in app.screen.query(Input)] == ["", str(file), ""]
+        assert [line.value for line in app.screen.query(Input)] == ["", str(file), "", ""]
         await press(pilot, app, "escape")
     app = Explorer(str(copy), "", screen="debug", call=CallInputs("", {"x": "ones"}, {"n": 4}))
     async with app.run_test(size=(100, 30)) as pilot:

@@ -137,7 +137,7 @@ async def test_the_inputs_dialog_tells_what_it_makes_up_and_refuses_what_is_wron
         await press(pilot, app, "2", "I")
         assert isinstance(app.screen, Inputs)
         assert "made up: n = 3, x by randn:0" in screen_text(app)
-        length, source, _ = app.screen.query(Input)
+        length, source, _, _ = app.screen.query(Input)
         length.value = "many"
         await press(pilot, app, "enter")
         assert isinstance(app.screen, Inputs)
@@ -162,7 +162,7 @@ async def test_one_file_holds_all_inputs(folder: str, tmp_path: Path) -> None:
     async with app.run_test(size=(100, 30)) as pilot:
         await idle(pilot, app)
         await press(pilot, app, "2", "I")
-        assert [line.value for line in app.screen.query(Input)] == ["", "", str(file)]
+        assert [line.value for line in app.screen.query(Input)] == ["", "", str(file), ""]
         await press(pilot, app, "enter")
         assert app.screen is app.frame
         assert app.run_control.session.debugger.frame.values["x"].tolist() == [[7.0] * 3] * 2

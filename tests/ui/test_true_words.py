@@ -175,15 +175,15 @@ async def test_a_run_that_starts_says_so_until_it_has_started(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fails: bool
 ) -> None:
     """And says what to do if it did not start."""
-    goes_on, before = threading.Event(), run_control.values_of
+    goes_on, before = threading.Event(), run_control.started_with
 
-    def values_of(*arguments: Any) -> Any:
+    def started_with(*arguments: Any) -> Any:
         goes_on.wait()
         if fails:
             raise Failure(Diagnostic(BAD_EXPRESSION, "no values"))
         return before(*arguments)
 
-    monkeypatch.setattr(run_control, "values_of", values_of)
+    monkeypatch.setattr(run_control, "started_with", started_with)
     app = ended(tmp_path)
     async with app.run_test(size=(80, 24)) as pilot:
         await wait(pilot, lambda: app.jobs.is_working("run") and app.screen_name == "debug")

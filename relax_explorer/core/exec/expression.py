@@ -7,6 +7,7 @@ The text is parsed as a Python expression, and only the forms below are accepted
     max(x), min(x), mean(x), sum(x)          over all elements; `nan(x)` and `inf(x)` are true if one element is
     any(x > 0), all(x > 0), abs(x)
     max, min, mean, nan, inf                 the same of the value that the last step bound
+    c[5], c[0][1][0][5], c.pages[0]          rows of a cache; of a paged cache: sequence, layer, keys or values, row; and its pages
     x - y, n * 2, n // 4, n % 4, x > 0, 0 < n <= 16, not, and, or
 
 Arithmetic uses int64 and float64, so that differences do not wrap or round.
@@ -24,6 +25,7 @@ import numpy as np
 
 from relax_explorer.core.codes import runtime as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure
+from relax_explorer.core.exec.memory import Stateful
 from relax_explorer.core.exec.values import Shape, Value, describe
 
 LONGEST = 1_000  # characters of an expression
@@ -119,6 +121,8 @@ def _arrays(value: Value) -> Iterator[Any]:
     if isinstance(value, tuple) and not isinstance(value, Shape):
         for part in value:
             yield from _arrays(part)
+    elif isinstance(value, Stateful):
+        yield from _arrays(tuple([array for _, array in value.parts()]))
     elif isinstance(value, np.ndarray) and value.size:
         yield value
     elif isinstance(value, (bool, int, float, np.generic)):
@@ -158,6 +162,14 @@ _OF_SHAPE: dict[str, Callable[[Any], Any]] = {
     "size": lambda x: int(np.size(x)),
     "dtype": lambda x: np.asarray(x).dtype.name,
 }
+_OF_CACHE = ("pages", "sequences")
+
+
+def _seen(value: Value) -> Value:
+    """A value as expressions read it: a cache as its content."""
+    return value.seen() if isinstance(value, Stateful) else value
+
+
 _BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -178,6 +190,7 @@ _COMPARED: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
 
 def _operand(value: Value, text: str) -> Any:
     """A value for arithmetic: one number, or an array of int64 or float64. Raises Failure for other values."""
+    value = _seen(value)
     if isinstance(value, np.ndarray) and value.size != 1:
         return _wide(value)
     return one_number(value, text)
@@ -249,12 +262,19 @@ class _Compiler:
         return lambda scope: function(_elements(inner(scope)))
 
     def _attribute(self, node: ast.Attribute) -> _Evaluated:
-        if node.attr not in _OF_SHAPE:
-            raise refused(f"{_text(node)!r}: a value has {', '.join(_OF_SHAPE)}")
-        of_shape, inner, text = _OF_SHAPE[node.attr], self.read(node.value), _text(node.value)
+        if node.attr not in (*_OF_SHAPE, *_OF_CACHE):
+            has = f"a value has {', '.join(_OF_SHAPE)}, a paged cache {' and '.join(_OF_CACHE)}"
+            raise refused(f"{_text(node)!r}: {has}")
+        inner, text = self.read(node.value), _text(node.value)
+        of_shape = _OF_SHAPE.get(node.attr) or (lambda cache: getattr(cache, node.attr, None))
 
         def attribute(scope: Scope) -> Any:
             value = inner(scope)
+            if node.attr in _OF_CACHE:
+                if not isinstance(value, Stateful) or (found := of_shape(value)) is None:
+                    raise refused(f"{text}: {describe(value)} has no {node.attr}")
+                return found
+            value = _seen(value)
             if not isinstance(value, (np.ndarray, np.generic, Shape, bool, int, float)):
                 raise refused(f"{text}: {describe(value)} has no {node.attr}")
             return of_shape(value)
@@ -268,7 +288,13 @@ class _Compiler:
         inner, indices, text = self.read(node.value), [self._index(part) for part in parts], _text(node)
 
         def item(scope: Scope) -> Value:
-            value, index = inner(scope), tuple([one(scope) for one in indices])
+            value, index = _seen(inner(scope)), tuple([one(scope) for one in indices])
+            if isinstance(value, dict) and len(index) == 1 and type(index[0]) is int:
+                if index[0] not in value:
+                    raise NoValue(
+                        f"{text}: there is no sequence {index[0]}, but {', '.join(map(str, value)) or 'none'}"
+                    )
+                return value[index[0]]
             if not isinstance(value, (np.ndarray, tuple)) or (isinstance(value, tuple) and len(index) > 1):
                 raise refused(f"{text}: {describe(value)} has no such elements")
             try:

@@ -36,6 +36,10 @@ class KvCache(Stateful):
         """Its rows."""
         return (("", self.state.rows.data),)
 
+    def seen(self) -> Value:
+        """Its rows."""
+        return self.state.rows.data
+
     def __repr__(self) -> str:
         rows = self.state.rows
         element = "×".join(map(str, rows.data.shape[1:])) or "1"

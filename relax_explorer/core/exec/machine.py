@@ -420,6 +420,9 @@ class Machine:
         fn = self.module.functions.get(at.node.op.name)
         args = [frame.registers[slot] for slot in at.args]
         if type(fn) is e.Function:
+            if len(args) != len(fn.params):  # calls of a file are checked against the first stage alone
+                text = f"{at.node.op.name} takes {len(fn.params)} arguments, {len(args)} given"
+                raise self.trap(codes.INPUT_COUNT, text, at)
             return self._call(fn, at.node.op.name, args, {}, frame, at, {})
         if type(fn) is PrimFunc:
             self.write(frame, at.target, call_kernel(self, at, fn, args))

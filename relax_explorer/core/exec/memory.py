@@ -46,6 +46,10 @@ class Stateful:
         """What it holds, for comparing and printing: arrays of rows, each with its place in it. Nobody may write into them."""
         return ()
 
+    def seen(self) -> Value:
+        """What expressions read of it: its rows as an array, or a mapping from the numbers of sequences to their content."""
+        return self
+
 
 class _Ended:
     """The content of a register after its tensor or storage was killed."""

@@ -19,7 +19,7 @@ from relax_explorer.core.exec.cached_sequence import Sequence, Window, cut, plac
 from relax_explorer.core.exec.forward_pass import Forward, Part
 from relax_explorer.core.exec.memory import Stateful
 from relax_explorer.core.exec.need import Refused
-from relax_explorer.core.exec.values import Value
+from relax_explorer.core.exec.values import Shape, Value
 from relax_explorer.core.tir.stmt import PrimFunc
 
 
@@ -113,6 +113,23 @@ class PagedCache(Stateful):
                 if not (word == "values" and self.layout.latent[layer])
             ]
         )
+
+    def seen(self) -> Value:
+        """For each sequence its layers, each with the rows of keys and of values."""
+        return {
+            name: tuple([(keys.data, values.data) for keys, values in own.rows])
+            for name, own in sorted(self.state.sequences.items())
+        }
+
+    @property
+    def pages(self) -> dict[int, Shape]:
+        """The pages of each sequence."""
+        return {name: Shape(own.pages) for name, own in sorted(self.state.sequences.items())}
+
+    @property
+    def sequences(self) -> Shape:
+        """The numbers of the sequences."""
+        return Shape(sorted(self.state.sequences))
 
     @property
     def total(self) -> int:

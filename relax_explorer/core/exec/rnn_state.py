@@ -98,6 +98,10 @@ class RnnState(Stateful):
             ]
         )
 
+    def seen(self) -> Value:
+        """For each sequence the current states of its layers."""
+        return {name: own.slots[own.current] for name, own in sorted(self.state.sequences.items())}
+
     def sequence(self, name: int) -> _Sequence:
         """A sequence that exists."""
         found = self.state.sequences.get(name)

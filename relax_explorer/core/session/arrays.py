@@ -12,6 +12,7 @@ from typing import IO, Any
 import numpy as np
 
 from relax_explorer.core.diagnostics import Failure
+from relax_explorer.core.exec.values import Value
 from relax_explorer.core.session.weight_entries import (
     INPUT_LIMIT,
     MOST_ENTRIES,
@@ -47,7 +48,7 @@ class ArrayFile(Weights):
             self._file.seek(0)
             return _header(self._file, name, self.path, os.fstat(self._file.fileno()).st_size)
 
-    def read(self, name: str) -> Any:
+    def read(self, name: str) -> Value:
         """The array."""
         self.entry(name)
         with _unpacking(self.path):
@@ -94,7 +95,7 @@ class ArchiveFile(Weights):
                 self._known[name] = _header(file, name, f"{name} in {self.path}", place.file_size)
         return self._known[name]
 
-    def read(self, name: str) -> Any:
+    def read(self, name: str) -> Value:
         """The array of an entry."""
         place, entry = self._places[name], self.entry(name)
         if entry.nbytes > _LARGE and entry.nbytes > _MOST_GROWTH * place.compress_size:
@@ -161,7 +162,7 @@ def _header(file: IO[bytes], name: str, what: str, size: int) -> Entry:
     return Entry(name, tuple(shape), dtype)
 
 
-def _array(file: IO[bytes]) -> Any:
+def _array(file: IO[bytes]) -> Value:
     array = np.lib.format.read_array(file, allow_pickle=False)
     return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 

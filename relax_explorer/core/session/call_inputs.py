@@ -14,11 +14,15 @@ INDEXES = ("tensor-cache.json", "ndarray-cache.json")
 
 @dataclass(frozen=True)
 class CallInputs:
-    """What a user said of a call: the function (empty: the entry), sources of parameters, lengths of shape variables."""
+    """What a user said of a call: the function (empty: the entry), sources of parameters, lengths of shape variables.
+
+    `calls` is a file of calls that are made instead.
+    """
 
     function: str = ""
     sources: Mapping[str, str] = field(default_factory=dict)
     shape: Mapping[str, int] = field(default_factory=dict)
+    calls: str = ""
 
     @property
     def whole(self) -> str:

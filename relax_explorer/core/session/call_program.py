@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from relax_explorer.core.check.normalize import normal_form_of, normal_form_to_run
 from relax_explorer.core.exec.checks import entry
 from relax_explorer.core.exec.debugger import Debugger
+from relax_explorer.core.exec.expression import refused
 from relax_explorer.core.exec.match import Mismatch, match_all
 from relax_explorer.core.exec.memory import Stateful
 from relax_explorer.core.exec.packed import Computation
@@ -49,6 +50,7 @@ class CallProgram:
     values: tuple[Value, ...]
     labels: tuple[str, ...]
     results: Mapping[str, tuple[int, int]]
+    params: tuple[tuple[str, ...], ...] = ()  # of the function of each call
     remarks: tuple[str, ...] = ()
 
     def into(self, module: IRModule) -> IRModule:
@@ -81,6 +83,30 @@ class CallProgram:
         span = binding.span if binding is not None else None
         lines = [call.span.line for call in self.calls if call.span is not None]
         return lines.index(span.line) + 1 if span is not None and span.line in lines else 0
+
+    def text(self, binding: e.Binding) -> str:
+        """The line of a binding that makes a call; empty for what is computed before and after it."""
+        number = self.number(binding)
+        is_call = (
+            number
+            and type(binding.value) is e.Call
+            and isinstance(binding.value.op, (e.GlobalVar, e.ExternFunc))
+        )
+        span = self.calls[number - 1].span if is_call else None
+        return span.text if span is not None else ""
+
+    def named_line(self, number: int) -> str:
+        """A call with the names of the parameters before what is written for them: `decode(ids=[[8]], total=4, effects)`."""
+        call = self.calls[number - 1]
+        shown = []
+        for name, node in zip(self.params[number - 1], call.args, strict=True):
+            text = ast.unparse(node)
+            if text.startswith("shape("):
+                text = text.removeprefix("shape(").removesuffix(")")
+            is_source = isinstance(node, ast.Constant) and isinstance(node.value, str)
+            is_result = isinstance(node, ast.Name)
+            shown.append(text if not name or is_result else name if is_source else f"{name}={text}")
+        return f"{call.function}({', '.join(shown)})"
 
     def label(self, number: int) -> str:
         """A call in a sentence: its number from 1, and its label."""
@@ -132,6 +158,7 @@ def call_program(
         tuple(maker.inputs.values()),
         tuple(maker.labels),
         maker.named,
+        tuple(maker.params),
         tuple(maker.arguments.remarks),
     )
 
@@ -149,6 +176,7 @@ class _Maker:
     known: dict[str, e.Var] = field(default_factory=dict)  # the results so far
     bindings: list[e.Binding] = field(default_factory=list)
     made: list[e.Var] = field(default_factory=list)  # the result of each call
+    params: list[tuple[str, ...]] = field(default_factory=list)
     sources: dict[tuple[str, str], e.Var] = field(default_factory=dict)  # inputs that several calls share
 
     def add(self, call: NamedCall) -> None:
@@ -160,6 +188,7 @@ class _Maker:
         else:
             fn = entry(self.module, call.function, len(call.args), self.private)
             op = e.GlobalVar(call.function)
+        self.params.append(tuple(["" if fn is None else fn.params[n].name for n in range(len(call.args))]))
         args = tuple([self._argument(call, node, fn, n) for n, node in enumerate(call.args)])
         self.labels.append(self._label(call, fn, args))
         value = e.Call(op, args, sinfo_args=(s.OBJECT,) if fn is None else (), span=call.span)
@@ -176,6 +205,10 @@ class _Maker:
         fn = self.module.functions.get(call.function)
         info = fn.ret_struct_info if type(fn) is e.Function else None
         is_known = isinstance(info, s.TupleStructInfo) and len(info.fields) == len(call.names)
+        if several and not is_known and info is not None and info is not s.OBJECT:
+            raise refused(
+                f"{call.place}: {call.function}: the result is {info}, not {len(call.names)} values"
+            )
         name = call.names[0] if len(call.names) == 1 else call.function.rpartition(".")[2]
         whole = self._bound(name, value, call)
         self.made.append(whole)

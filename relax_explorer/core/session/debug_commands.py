@@ -44,6 +44,8 @@ DEBUG_COMMANDS: tuple[DebugCommand[DebugSession], ...] = (
     DebugCommand("continue", "", "Run to a breakpoint or the end.", motions.continue_, ("c",)),
     DebugCommand("reverse-continue", "", "Go back to a breakpoint or the start.", motions.back_continue, ("rc", "C")),
     DebugCommand("goto", "N|+N|-N|start|end", "Go to the position after N steps, forward or back.", motions.goto, ("g",)),
+    DebugCommand("next-call", "[N]", "Go to the next call of a file of calls.", motions.next_call, (")",)),
+    DebugCommand("previous-call", "[N]", "Go back to the start of this call, or to the call before.", motions.previous_call, ("(",)),
     DebugCommand("last-change", "EXPR", "Go back to the step that changed a value.", motions.last_change, ("lc",)),
     DebugCommand("next-change", "EXPR", "Run to the next step that changes a value.", motions.next_change, ("nc",)),
     DebugCommand("break", _PLACE, _BREAK, points.break_, ("b",)),

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from relax_explorer.core.exec.breakpoints import Breakpoint
-from relax_explorer.core.exec.changes import back_to_change, forward_to_change
+from relax_explorer.core.exec.changes import back_to_change, forward_to_change, held
 from relax_explorer.core.exec.debugger import Debugger
 from relax_explorer.core.exec.expression import Expression, NoValue, expression
 from relax_explorer.core.exec.frame import Frame
 from relax_explorer.core.session import debug_kernels as kernels
+from relax_explorer.core.session.call_steps import CallSteps
 from relax_explorer.core.session.debug_places import refused
 from relax_explorer.core.session.debug_session import Answer, DebugSession
 
@@ -153,6 +154,24 @@ def goto(session: DebugSession, text: str) -> Answer:
     return session.move(lambda debugger: debugger.goto(max(position, 0)))
 
 
+def next_call(session: DebugSession, text: str) -> Answer:
+    """`next-call`."""
+    calls = _calls(session)
+    return _repeated(session, text, lambda debugger: calls.forward())
+
+
+def previous_call(session: DebugSession, text: str) -> Answer:
+    """`previous-call`."""
+    calls = _calls(session)
+    return _repeated(session, text, lambda debugger: calls.back())
+
+
+def _calls(session: DebugSession) -> CallSteps:
+    if session.calls is None:
+        raise refused("this run is one call", "give a file of calls: --calls FILE")
+    return session.calls
+
+
 def last_change(session: DebugSession, text: str) -> Answer:
     """`last-change`."""
     return _to_change(session, text, back_to_change)
@@ -169,6 +188,7 @@ def _to_change(
     read = expression(text)
     session.places.check_names(read.names)
     frame = session.frame_for(read)
+    cache = held(read, frame)
     found: list[bool] = []
 
     def motion(debugger: Debugger) -> None:
@@ -185,11 +205,11 @@ def _to_change(
     answer = session.move(motion)
     answer.data["expression"], answer.data["changed"] = read.text, found == [True]
     answer.data["now"], answer.data["missing"] = None, ""
-    if not any(item is frame for item in session.frames):
+    if cache is None and not any(item is frame for item in session.frames):
         answer.data["missing"] = f"{read.text} has no value here: {frame.name} has no open call with it"
         return answer
     try:
-        answer.data["now"] = read.value(frame, session.value)
+        answer.data["now"] = read.value(cache or frame, session.value)
     except NoValue as reason:
         answer.data["missing"] = str(reason)
     return answer

@@ -17,6 +17,8 @@ from relax_explorer.core.exec.frame import Activation, Frame
 from relax_explorer.core.exec.interrupt import Cancelled
 from relax_explorer.core.exec.values import Value
 from relax_explorer.core.ir import expr as e
+from relax_explorer.core.session.call_program import CallProgram
+from relax_explorer.core.session.call_steps import CallSteps
 from relax_explorer.core.session.debug_places import Places, refused
 from relax_explorer.core.session.listing import Listing, listing
 from relax_explorer.core.session.session import Session
@@ -75,8 +77,10 @@ class Watch:
 class DebugSession:
     """Moves a debugger and reports its stops."""
 
-    def __init__(self, debugger: Debugger, listing: Listing) -> None:
+    def __init__(self, debugger: Debugger, listing: Listing, program: CallProgram | None = None) -> None:
+        """With `program`, the run makes the calls of a file."""
         self.debugger, self.listing = debugger, listing
+        self.calls = CallSteps(program, debugger) if program is not None else None
         self.places = Places(debugger, listing)
         self.watches: list[Watch] = []
         self.level = 0  # the selected frame: 0 is the innermost one
@@ -122,6 +126,8 @@ class DebugSession:
             return None
         line = self.listing.line_of(binding)
         text = self.listing.lines[line - 1].strip() if line else ""
+        if not line and self.calls is not None:
+            text = self.calls.program.text(binding)
         if level == 0 and line and self.debugger.is_behind_branch and binding.var is not None:
             text = f"{binding.var.name} takes the value of the branch, the end of {text.removesuffix(':')}"
         return Place(binding, line, text)
@@ -198,7 +204,11 @@ class DebugSession:
             "next": None if isinstance(place, Inside) else place,
             "inside": place if isinstance(place, Inside) else None,
             "watches": self.look(),
+            "call": "",
         }
+        if self.calls is not None:
+            number, program = self.calls.number, self.calls.program
+            data["call"] = f"call {number} of {len(program.calls)}: {program.labels[number - 1]}"
         return Answer("stop", data)
 
     # -- breakpoints ----------------------------------------------------------------------------------------------
@@ -283,9 +293,11 @@ def _plain(value: Value) -> Value:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def open_debug_session(session: Session, debugger: Debugger, stage: int) -> DebugSession:
-    """A debugging session on a debugger of a stage."""
-    return DebugSession(debugger, listing_of(session, stage))
+def open_debug_session(
+    session: Session, debugger: Debugger, stage: int, program: CallProgram | None = None
+) -> DebugSession:
+    """A debugging session on a debugger of a stage, or of the calls of a file on it."""
+    return DebugSession(debugger, listing_of(session, stage), program)
 
 
 def listing_of(session: Session, stage: int) -> Listing:

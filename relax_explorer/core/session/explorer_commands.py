@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from relax_explorer.core.session.command_arguments import (
+    CALLS,
     CONST,
     FUNCTION,
     KEY,
@@ -21,7 +22,7 @@ from relax_explorer.core.session.command_arguments import (
 from relax_explorer.core.session.command_types import Argument, Command
 
 EXPLORER = (
-    PROGRAM_OR_NONE, PASSES, PROFILE_OR_AUTO, FUNCTION, RUN_INPUT, SHAPE, PACKED, CONST, THEME, REDUCE_MOTION, KEYS, KEY,
+    PROGRAM_OR_NONE, PASSES, PROFILE_OR_AUTO, FUNCTION, RUN_INPUT, SHAPE, PACKED, CONST, CALLS, THEME, REDUCE_MOTION, KEYS, KEY,
 )  # fmt: skip
 """What the explorer takes, in a terminal and without one."""
 

@@ -48,7 +48,9 @@ class Maker:
         if isinstance(info, s.TensorStructInfo):
             return self._tensor(info, source, param, number)
         raise failure(
-            f"parameter {param.name!r} is {info}: no value can be made for it", "give a file", param
+            f"parameter {param.name!r} is {info}: no value can be made for it",
+            "give a file; what another call makes, such as a cache, comes from a file of calls: --calls, or I in Debug",
+            param,
         )
 
     def _known(self, value: p.PrimExpr | None) -> Any:

@@ -109,7 +109,10 @@ class NoNan:
     def __call__(self, stage: Stage) -> str:
         """Why the stage fails."""
         found = self.first_nan(stage)
-        return "" if found is None else f"{found[0].name or 'a value'} holds NaN ({found[1]})"
+        if found is None:
+            return ""
+        call = f" in call {found[0].call}" if found[0].call else ""
+        return f"{found[0].name or 'a value'} holds NaN{call} ({found[1]})"
 
     def first_nan(self, stage: Stage) -> tuple[Side, Sample] | None:
         """The first binding whose value holds NaN, and the sample."""

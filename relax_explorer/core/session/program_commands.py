@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from relax_explorer.core.session.command_arguments import (
+    CALLS,
     DIALECT,
     FUNCTION,
     INPUT,
@@ -151,6 +152,7 @@ GRAPH = Command(
         Argument("--between", "draw two stages at once, as 0..1: what was added, removed and changed", metavar="I..J"),
         Argument("--heat", "run the function, and colour bindings by time or bytes", "choice", None, choices=("time", "bytes")),
         RUN_INPUT, SHAPE, MAX_INPUT,
+        Argument("--run-calls", "the run of --heat: the calls of this file, as for `run --calls`", "source", metavar="FILE"),
         Argument("--calls", "draw which function calls which, with recursive groups, instead of a function", "flag", False),
         Argument("--expand", "draw each of several equal layers, not only the first one", "flag", False),
         Argument("--inside", "draw what calls of these Relax functions compute, in clusters; all for every function", metavar="A,B|all"),
@@ -175,6 +177,7 @@ REPORT = Command(
         RUN_INPUT,
         SHAPE,
         MAX_INPUT,
+        CALLS,
         Argument("--no-run", "don't run the function", "flag", False),
         Argument(
             "--output",

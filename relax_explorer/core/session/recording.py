@@ -238,8 +238,12 @@ class _Recorder:
             self._leave(frame, event)
         elif event.kind == "bind" and event.binding is not None:
             taken = reads if event.binding is binding else self._reads(event.binding.value)
+            changed = [item for item in held if item.is_changed()]
+            taken = self._changed(event, taken, [item for item in changed if item.value is not event.value])
             self._bound(event, taken, places)
-            self._changed(event, taken, [item for item in held if item.is_changed()])
+            for item in changed:  # what a binding returns is recorded as its result
+                if item.value is event.value:
+                    self._wrote(item, len(self.recording.productions) - 1)
 
     def _enter(self, binding: e.Binding) -> None:
         frame, sources = self.machine.frames[-1], self.sources[-1]
@@ -279,16 +283,19 @@ class _Recorder:
             self._remember([(place.var, place.name, place.array) for place in written], known)
             self.writers += [(*_addresses(place.array), place.name) for place in written]
 
-    def _changed(self, event: Event, reads: tuple[int, ...], objects: list[_Object]) -> None:
-        """Record the objects that a binding changed. One that it returns is recorded as its result already."""
+    def _changed(self, event: Event, reads: tuple[int, ...], objects: list[_Object]) -> tuple[int, ...]:
+        """Record the objects that a binding changed. Its result follows from them, too: returns what it reads."""
         assert event.binding is not None  # of events that bind
-        last = len(self.recording.productions) - 1
         for item in objects:
-            number = last
-            if item.value is not event.value:
-                number = self._add(event.binding, item.name, item.value, reads, True)
-            self.written[item.value] = number
-            self.sources[-1][item.var] = (number,)
+            number = self._add(event.binding, item.name, item.value, reads, True)
+            self._wrote(item, number)
+            reads = (*reads, number)
+        return reads
+
+    def _wrote(self, item: _Object, number: int) -> None:
+        """Note the production that changed an object last."""
+        self.written[item.value] = number
+        self.sources[-1][item.var] = (number,)
 
     def _remember(self, items: list[tuple[e.Var | None, str, Value]], content: Value) -> None:
         """Keep the contents of arrays, to notice when something else overwrites them."""

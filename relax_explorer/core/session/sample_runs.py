@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from relax_explorer.core.exec.interrupt import Interrupt
+from relax_explorer.core.diagnostics import Failure
+from relax_explorer.core.exec.interrupt import Cancelled, Interrupt
 from relax_explorer.core.exec.values import Value
 from relax_explorer.core.ir.interned import PerNode
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.call_program import CallProgram, call_program
-from relax_explorer.core.session.recording import Recording, finished, recorded
+from relax_explorer.core.session.recording import Recording, content, finished, recorded
 from relax_explorer.core.session.samples import Sample, function_of
 from relax_explorer.core.session.stages import Stage
 
@@ -36,15 +37,28 @@ class SampleRun:
         self, stage: IRModule, cache: Path | None = None, interrupt: Interrupt | None = None
     ) -> Recording:
         """The results on a stage, without the values on the way."""
-        return finished(self.module(stage), self.function, self.values, cache, interrupt, self.program)
+        made = self._made(stage)
+        if isinstance(made, Recording):
+            return made
+        return finished(made, self.function, self.values, cache, interrupt, self.program)
 
     def recorded(
         self, stage: IRModule, cache: Path | None = None, interrupt: Interrupt | None = None
     ) -> Recording:
         """The results on a stage, and all values on the way."""
-        return recorded(
-            self.module(stage), self.function, self.values, cache, interrupt, program=self.program
-        )
+        made = self._made(stage)
+        if isinstance(made, Recording):
+            return made
+        return recorded(made, self.function, self.values, cache, interrupt, program=self.program)
+
+    def _made(self, stage: IRModule) -> IRModule | Recording:
+        """The stage with the function, or the failure of a stage that has no normal form: it runs nothing."""
+        try:
+            return self.module(stage)
+        except Cancelled:
+            raise
+        except Failure as failure:
+            return Recording(failure=failure.diagnostics[0], inputs=content(self.values))
 
 
 def sample_run(first: Stage, function: str, sample: Sample) -> SampleRun:

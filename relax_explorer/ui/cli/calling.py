@@ -68,7 +68,8 @@ def tell_results(
     """Print what the names hold at the end, and the last result if it has no name. Returns the last results, without caches."""
     results = {name: to_python(value) for name, value in program.named(result).items()}
     shown = dict(results)
-    if not program.calls[-1].names and result[-1] != ():
+    is_nothing = type(result[-1]) is tuple and not result[-1]  # of a call for its effect
+    if not program.calls[-1].names and not is_nothing:
         shown[program.labels[-1]] = to_python(result[-1])
     _print(shown.items(), style, document)
     if target is not None:

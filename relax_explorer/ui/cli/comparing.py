@@ -47,33 +47,37 @@ def compare(
             raise click.UsageError(_ONE_SAMPLE)
         register_files(packed)
         return _stepped(a, b, passes, func, (input_, shape, 1, max_input), calls, allowed, script, format)
+    choice, where = (input_, shape, samples, max_input), (workers, scheduler, packed)
     if ref is not None:
         if b is not None or workers is not None or scheduler is not None:
             raise click.UsageError("--ref compares A alone, in this process")
-        build, name = trials.build_and_stage(a, passes)
-        stage = trials.chosen(build, name, -1)
-        choice = input_, shape, samples, max_input
-        function, found = trials.function_and_samples(stage, func, calls, choice, build.stages)
-        sample = found[0]
-        values = read_arrays(ref)
         register_files(packed)
-        result = interruptible(
-            lambda interrupt: against(
-                stage, function, sample, values, allowed, directories.kernel_cache(), interrupt
-            )
-        )
-        result = replace(result, a=ref, b=build.title(stage))
-        if not any(verdict.results or verdict.pairs for verdict in result.verdicts) and result.equal:
-            raise click.UsageError(
-                f"no entry of {ref} is called like a result (out0) or a variable of {function}"
-            )
+        result = _recorded(a, passes, func, ref, choice, calls, allowed)
     else:
-        choice, where = (input_, shape, samples, max_input), (workers, scheduler, packed)
         result = _compared(a, b, passes, func, choice, calls, allowed, all, where)
     shown.print_comparison(result, format, all)
     if not result.equal:
         return output.FOUND
     return output.OK if result.ran else output.CANNOT
+
+
+def _recorded(
+    a: str, passes: str | None, func: str | None, ref: str, choice: trials.Choice, calls: str | None, allowed: Tolerance,
+) -> Comparison:  # fmt: skip
+    """Compare one program with recorded values."""
+    build, name = trials.build_and_stage(a, passes)
+    stage = trials.chosen(build, name, -1)
+    function, found = trials.function_and_samples(stage, func, calls, choice, build.stages)
+    values = read_arrays(ref)
+    result: Comparison = interruptible(
+        lambda interrupt: against(
+            stage, function, found[0], values, allowed, directories.kernel_cache(), interrupt
+        )
+    )
+    if not any(verdict.results or verdict.pairs for verdict in result.verdicts) and result.equal:
+        text = f"no entry of {ref} is called like a result (out0) or a variable of {function}"
+        raise click.UsageError(text)
+    return replace(result, a=ref, b=build.title(stage))
 
 
 @dataclass(frozen=True)

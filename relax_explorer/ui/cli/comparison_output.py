@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
@@ -73,7 +74,7 @@ def print_first(verdict: Verdict) -> None:
     for mark, item in (("A", first.a), ("B", first.b)):
         if item is not None and item.text:
             line = f"{item.line}: " if item.line else ""
-            output.say(f"    {mark} {fit(f'{line}{visible(item.text, 400)}', _WIDTH - 6)}")
+            output.say(f"    {mark} {fit(f'{line}{visible(_shortened(item.text), 400)}', _WIDTH - 6)}")
     if first.delta is not None:
         output.say(f"    {distance_text(first.delta)}")
     for operand in verdict.operands:
@@ -81,6 +82,16 @@ def print_first(verdict: Verdict) -> None:
     _say_kernel(side.operation, verdict.kernel)
     for name in side.stale:
         output.say(f"    operand {visible(name, 100)} was overwritten before this binding reads it")
+
+
+_PACKED = re.compile(r"= R\.call_(?:pure_|inplace_)?packed\(\"([\w.]+)\", ")
+
+
+def _shortened(text: str) -> str:
+    """A binding without what hides its operands: the annotation of an object, and the way in which a builtin is called."""
+    return _PACKED.sub(
+        lambda hit: f"= {hit[1].removeprefix('vm.builtin.')}(", text.replace(": R.Any = ", " = ")
+    )
 
 
 def _say_kernel(name: str, lines: Sequence[str]) -> None:
@@ -117,11 +128,13 @@ def print_bisection(found: Bisection, name: str, test: str, has_passes: bool, st
     if len(found.attempts) == 1:
         output.say("the test fails on the input already, before any pass")
         return
-    output.say(f"first bad pass: {visible(failed.made_by, 100)} (stage {failed.number})")
+    verdict = found.comparison.first if found.comparison is not None else None
+    where = f", in {visible(verdict.call, 200)}" if verdict is not None and verdict.call else ""
+    output.say(f"first bad pass: {visible(failed.made_by, 100)} (stage {failed.number}){where}")
     _say_left_out(found, has_passes)
     if found.place is not None:
-        output.say(f"first NaN: {visible(found.place.text or found.place.name, 300)}")
-    verdict = found.comparison.first if found.comparison is not None else None
+        call = f", in call {found.place.call}" if found.place.call else ""
+        output.say(f"first NaN: {visible(found.place.text or found.place.name, 300)}{call}")
     if found.comparison is not None and verdict is not None:
         output.say(f"A {visible(found.comparison.a, 200)}\nB {visible(found.comparison.b, 200)}")
         print_first(verdict)

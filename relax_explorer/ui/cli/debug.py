@@ -44,7 +44,7 @@ def debug(
             start.module, start.name, start.args, session.cache, interrupt, private, most
         )
     )
-    opened = open_debug_session(session, debugger, last.number)
+    opened = open_debug_session(session, debugger, last.number, start.program)
     show = printer("debug", format, answer_data, answer_lines)
     show("", opened.stop())
     console = Console(opened, lambda line: _executed(opened, line), show, DEBUG_COMMANDS)

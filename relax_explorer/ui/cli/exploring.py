@@ -131,7 +131,7 @@ def _events(path: str) -> list[Event]:
 
 def _explorer(
     input: str | None, passes: str | None, screen: str, profile: str, func: str | None, input_: tuple[str, ...], shape: tuple[str, ...],
-    packed: tuple[str, ...], const: str | None, theme: str, reduce_motion: bool, keys: str, key: tuple[str, ...],
+    packed: tuple[str, ...], const: str | None, calls: str | None, theme: str, reduce_motion: bool, keys: str, key: tuple[str, ...],
 ) -> Explorer:  # fmt: skip
     from relax_explorer.ui.tui.app import Explorer
 
@@ -139,7 +139,11 @@ def _explorer(
         from relax_explorer.ui.cli.packed_files import register_files
 
         register_files(packed)
-    call = CallInputs(func or "", sources_by_name(input_), lengths_given(shape))
+    if calls is not None and (func or input_ or shape):
+        raise click.UsageError(
+            "--calls takes functions and inputs from its file: no other option may give them"
+        )
+    call = CallInputs(func or "", sources_by_name(input_), lengths_given(shape), calls or "")
     is_stage = input is not None and address(input)[1] is not None
     pipeline = "default" if passes is None and not is_stage else passes or ""
     return Explorer(

@@ -14,7 +14,7 @@ from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.ui.cli.interruptible import interruptible
 from relax_explorer.ui.cli.progress import compiling
-from relax_explorer.ui.cli.run import relax_function, run_inputs
+from relax_explorer.ui.cli.run import Choice, check_alone, started
 from relax_explorer.viz.diff_graph import diff_graph
 from relax_explorer.viz.drawing import Drawing
 from relax_explorer.viz.heat import Measure, heated
@@ -32,15 +32,16 @@ def between_stages(
 
 
 def with_heat(
-    session: Session, stage: Snapshot, drawing: Drawing, measure: Measure, sources: tuple[str, ...], shape: tuple[str, ...],
-    gigabytes: float,
+    session: Session, stage: Snapshot, drawing: Drawing, measure: Measure, choice: Choice, calls: str | None,
 ) -> Drawing:  # fmt: skip
-    """The heat map of a graph after one run of its function."""
-    name = drawing.title
-    args = run_inputs(relax_function(stage.module, name), sources, shape, gigabytes)
+    """The heat map of a graph after one run of its function, or after the calls of a file."""
+    check_alone(calls, choice[1:3])
+    start = started(session, calls, (drawing.title, *choice[1:]), True, stage)
 
     def measured(interrupt: Interrupt) -> BindingTimes:
-        machine = Machine(stage.module, name, args, cache=session.cache, interrupt=interrupt, private=True)
+        machine = Machine(
+            start.module, start.name, start.args, cache=session.cache, interrupt=interrupt, private=True
+        )
         times = BindingTimes()
         with compiling(machine.kernels):
             times.run(machine)
@@ -96,4 +97,4 @@ def check_options(
             "--block draws one block of one function: leave --calls, --inside and --between out"
         )
     if heat is None and any(of_run):
-        raise click.UsageError("--input and --shape are for the run of --heat")
+        raise click.UsageError("--input, --shape and --run-calls are for the run of --heat")

@@ -217,7 +217,7 @@ def _two_stages(session: Session, between: str) -> tuple[Snapshot, Snapshot]:
 def graph(
     input: str, func: str | None, passes: str | None, stage: str | None, output_: Target | None, format: str | None, engine: str, around: str | None,
     radius: int, max_nodes: int, weights: str, expand: bool, between: str | None, heat: Literal["time", "bytes"] | None,
-    input_: tuple[str, ...], shape: tuple[str, ...], max_input: float, inside: str | None, calls: bool, block: int | None,
+    input_: tuple[str, ...], shape: tuple[str, ...], max_input: float, inside: str | None, calls: bool, block: int | None, run_calls: str | None,
 ) -> int:  # fmt: skip
     """Draw a graph."""
     from relax_explorer.ui.cli import graphing
@@ -228,7 +228,7 @@ def graph(
         between,
         (stage, heat, inside),
         heat,
-        (input_, shape),
+        (input_, shape, run_calls),
         calls and bool(func or inside or heat or between),
         block is not None and bool(calls or inside or between),
     )
@@ -242,7 +242,9 @@ def graph(
         layers = "each" if expand or around is not None or block is not None else "once"
         drawing = graphing.of_stage(snapshot, func, block, weights, layers, inside)
         if heat is not None:
-            drawing = graphing.with_heat(session, snapshot, drawing, heat, input_, shape, max_input)
+            drawing = graphing.with_heat(
+                session, snapshot, drawing, heat, (None, input_, shape, max_input), run_calls
+            )
     if around is not None:
         centre = next((node.id for node in drawing.nodes if around in (node.title, *node.lines)), None)
         if centre is None:
@@ -253,7 +255,7 @@ def graph(
 
 def report(
     input: str, passes: str | None, func: str | None, input_: tuple[str, ...], shape: tuple[str, ...], max_input: float, no_run: bool,
-    output_: Target | None,
+    output_: Target | None, calls: str | None,
 ) -> int:  # fmt: skip
     """Write a session as HTML."""
     from relax_explorer.ui.cli.reporting import write_report, write_steps
@@ -261,7 +263,9 @@ def report(
     if write_steps(input, output_ or STANDARD_OUTPUT):
         return output.OK
     session = open_session(input, passes, "default")
-    return write_report(session, func, input_, shape, max_input, not no_run, output_ or STANDARD_OUTPUT)
+    return write_report(
+        session, (func, input_, shape, max_input), not no_run, calls, output_ or STANDARD_OUTPUT
+    )
 
 
 def who(input: str, var: str, passes: str | None, func: str | None, format: str) -> int:

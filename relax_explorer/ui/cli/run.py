@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import click
@@ -23,6 +21,7 @@ from relax_explorer.core.session.field_names import FieldNames
 from relax_explorer.core.session.inputs import file_remarks, from_file, made_inputs
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
+from relax_explorer.core.session.starting import Start
 from relax_explorer.core.tir.stmt import PrimFunc
 from relax_explorer.ui.cli import output
 from relax_explorer.ui.cli.calling import calls_in, tell_results
@@ -78,20 +77,14 @@ def run(
     return compare(results, expect, rtol, atol) if expect is not None else output.OK
 
 
-@dataclass(frozen=True, slots=True)
-class Start:
-    """What a run begins with: a module, a function of it, and its arguments. `program` are the calls of `--calls`."""
-
-    module: IRModule
-    name: str
-    args: Sequence[Any]
-    program: CallProgram | None = None
+Choice = tuple[str | None, tuple[str, ...], tuple[str, ...], float]
+"""What the options say of a call: the function, sources, lengths, GiB."""
 
 
 def started(
     session: Session,
     calls: str | None,
-    choice: tuple[str | None, tuple[str, ...], tuple[str, ...], float],
+    choice: Choice,
     private: bool = True,
     stage: Snapshot | None = None,
 ) -> Start:
@@ -243,4 +236,4 @@ def _print(results: list[Any], style: str, more: dict[str, Any]) -> None:
             output.say(np.array2string(value, threshold=100, edgeitems=3, precision=6))
 
 
-__all__ = ["Start", "relax_function", "run", "run_inputs", "started"]
+__all__ = ["Choice", "check_alone", "relax_function", "run", "run_inputs", "started"]

@@ -416,17 +416,18 @@ class Explorer(App[int]):
         """Ask for the inputs of the run, then start it."""
         from relax_explorer.ui.tui.dialogs.inputs_dialog import Inputs
 
-        stage, name = self.state.stage, self.run_control.function()
+        session, stage, name = self.state.session, self.state.stage, self.run_control.function()
         fn = stage.module.functions.get(name) if stage is not None else None
-        if not isinstance(fn, e.Function):
+        if session is None or stage is None or not isinstance(fn, e.Function):
             self.say("no function is selected")
             return
+        modules = [item.module for item in reversed(session.stages[: stage.number + 1])]
 
         def done(call: CallInputs | None) -> None:
             if call is not None:
                 self.run_control.with_inputs(name, call)
 
-        self.push_screen(Inputs(name, fn, self.run_control.given(name)), done)
+        self.push_screen(Inputs(name, modules, self.run_control.given(name)), done)
 
     def ask_key(self, title: str, lines: Sequence[str], then: Callable[[str], None]) -> None:
         """Wait for one key, over some lines."""

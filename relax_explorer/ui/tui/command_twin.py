@@ -40,11 +40,13 @@ def called(app: Controls, name: str, **values: object) -> str:
     function, stage = app.run_control.function(), app.state.stage
     fn = stage.module.relax_functions.get(function) if stage is not None else None
     said = inputs(app.run_control.given(function)) | {"private": (fn is not None and fn.is_private) or None}
-    return staged(app, name, func=function or None, **said | values)
+    return staged(app, name, **{"func": function or None} | said | values)
 
 
 def inputs(call: CallInputs) -> dict[str, object]:
     """The values of `--input` and `--shape`."""
+    if call.calls:
+        return {"calls": call.calls, "func": None}
     return {"input_": call.whole or call.sources or None, "shape": call.shape or None}
 
 

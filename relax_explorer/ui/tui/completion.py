@@ -78,7 +78,7 @@ def _choices(state: State, word: str, last: str) -> Sequence[str] | None:
     from relax_explorer.ui.tui.dialogs.pass_choices import step_completions
     from relax_explorer.ui.tui.exporting import ENDINGS
 
-    if word == "open":
+    if word in ("open", "calls"):
         return _paths(last)
     if word in ("export", "report"):
         return _paths(last, tuple(ENDINGS.values()))

@@ -37,6 +37,16 @@ LONG = 20_000  # rows of a function from which on constraints are not listed, an
 
 
 @dataclass(frozen=True, slots=True)
+class CallView:
+    """Where a run of the calls of a file is: the number of the call, its line, all functions, and the first steps that are known."""
+
+    number: int
+    text: str
+    functions: tuple[str, ...]
+    starts: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class RunView:
     """One position of a run: where it is, and the rows of all tables."""
 
@@ -57,6 +67,7 @@ class RunView:
     hits: tuple[int, ...] = ()  # positions of the hits of breakpoints
     is_done: bool = False
     knows_end: bool = False  # True once the run came to its end: `last` is the last step of all
+    call: CallView | None = None  # of the calls of a file
 
 
 class ValueRows(MadeRows):
@@ -143,7 +154,16 @@ def run_view(
         "the run is over" if debugger.done else visible(line_text(place, session.frames[0])), _shapes_line(session), lines, values,
         tuple(_shape_rows(session, len(lines))), tuple(_call_rows(session)), tuple(_point_rows(session)), tuple(_watch_rows(session)),
         tuple(sorted(hits)), debugger.done, debugger.done or (before is not None and before.knows_end),
+        _call_view(session),
     )  # fmt: skip
+
+
+def _call_view(session: DebugSession) -> CallView | None:
+    if session.calls is None:
+        return None
+    number, program = session.calls.number, session.calls.program
+    functions = tuple([visible(call.function.rpartition(".")[2], 40) for call in program.calls])
+    return CallView(number, visible(program.named_line(number), 300), functions, tuple(session.calls.starts))
 
 
 def _keeps_values(session: DebugSession, position: int) -> bool:

@@ -15,10 +15,10 @@ from relax_explorer.core.exec.debugger import Debugger
 from relax_explorer.core.exec.interrupt import Interrupt
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.session.call_inputs import CallInputs
-from relax_explorer.core.session.inputs import call_values
 from relax_explorer.core.session.run_log import RunLog, logged
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
+from relax_explorer.core.session.starting import start_of
 from relax_explorer.ui.files import CannotWrite, target
 from relax_explorer.ui.tui.host import Host
 from relax_explorer.ui.tui.jobs import Job
@@ -212,12 +212,12 @@ def _stage_data(session: Session, stage: Snapshot) -> dict[str, object]:
 
 def _log(session: Session, name: str, given: CallInputs, interrupt: Interrupt) -> tuple[RunLog | None, str]:
     """A run of the first stage, or why there is none."""
-    fn = session.stages[0].module.functions.get(name)
-    if type(fn) is not e.Function:
+    module = session.stages[0].module
+    if not given.calls and type(module.functions.get(name)) is not e.Function:
         return None, ""
     try:
-        values, note = call_values(fn, given)
-        debugger = Debugger(session.stages[0].module, name, values, session.cache, interrupt, private=True)
-        return logged(debugger, note), ""
+        start = start_of(module, name, given)
+        debugger = Debugger(start.module, start.name, start.args, session.cache, interrupt, private=True)
+        return logged(debugger, start.note), ""
     except Failure as failure:
         return None, f"; no run: {failure.diagnostics[0].message}"

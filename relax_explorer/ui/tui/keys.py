@@ -109,6 +109,13 @@ KEYS: tuple[Key, ...] = (
     Key("comma", "to_cursor(True)", "Back to the selected binding", ("debug",)),
     Key("circumflex_accent", "run('goto start')", "To the first step", ("debug",)),
     Key("dollar_sign", "run('goto end')", "To the last step", ("debug",)),
+    Key("right_parenthesis", "run('next-call')", "To the next call of a file of calls", ("debug",)),
+    Key(
+        "left_parenthesis",
+        "run('previous-call')",
+        "Back to the start of this call, or to the call before",
+        ("debug",),
+    ),
     Key("greater_than_sign", "run('step')", "One step forward", ("debug",)),
     Key("less_than_sign", "run('reverse-step')", "One step back", ("debug",)),
     Key("a", "ask('watch ')", "Watch an expression", ("debug",)),

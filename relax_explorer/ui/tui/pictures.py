@@ -11,10 +11,10 @@ from relax_explorer.core.exec.interrupt import Cancelled, Interrupt
 from relax_explorer.core.exec.machine import Machine
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.session.call_inputs import CallInputs
-from relax_explorer.core.session.inputs import call_values
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.core.session.stages import Aside
+from relax_explorer.core.session.starting import start_of
 from relax_explorer.core.syntax.doc import Line
 from relax_explorer.ui.tui import rows
 from relax_explorer.ui.tui.host import Host
@@ -120,9 +120,11 @@ def measured(
     session: Session, stage: Snapshot, name: str, given: CallInputs, interrupt: Interrupt
 ) -> BindingTimes | None:
     """The times of the bindings of one run; None if it was cancelled."""
-    fn = stage.module.relax_functions[name]
-    values, _ = call_values(fn, given)
-    machine = Machine(stage.module, name, values, cache=session.cache, interrupt=interrupt, private=True)
+    earlier = [item.module for item in reversed(session.stages[: stage.number])]
+    start = start_of(stage.module, name, given, earlier)
+    machine = Machine(
+        start.module, start.name, start.args, cache=session.cache, interrupt=interrupt, private=True
+    )
     times = BindingTimes()
     try:
         times.run(machine)

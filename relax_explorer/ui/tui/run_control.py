@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from relax_explorer.core.diagnostics import Diagnostic, Failure
+from relax_explorer.core.exec.debugger import Debugger
 from relax_explorer.core.exec.values import Value
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.node import collector_at_rest, set_aside
@@ -16,8 +17,9 @@ from relax_explorer.core.session.call_inputs import CallInputs
 from relax_explorer.core.session.debug_commands import execute
 from relax_explorer.core.session.debug_motions import to
 from relax_explorer.core.session.debug_session import Answer, DebugSession, open_debug_session
-from relax_explorer.core.session.inputs import call_values
+from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
+from relax_explorer.core.session.starting import Start, start_of
 from relax_explorer.ui import remembered_inputs
 from relax_explorer.ui.tui.debug_rows import RunView, prepare, run_view
 from relax_explorer.ui.tui.host import Host
@@ -49,6 +51,8 @@ class RunControl:
     def __init__(self, app: Host, call: CallInputs) -> None:
         self.app, self.call = app, call
         self.calls: dict[str, CallInputs] = {}  # what the user said for each function
+        self.file = call.calls  # of the calls that are made instead of one
+        self.shown: Snapshot | None = None  # the stage that runs, with the function that makes the calls
         self.recalled: tuple[Snapshot, str, dict[str, CallInputs]] | None = (
             None  # the same from earlier sessions
         )
@@ -78,7 +82,9 @@ class RunControl:
         return chosen if type(stage.module.functions.get(chosen)) is e.Function else stage.entry
 
     def given(self, function: str) -> CallInputs:
-        """What the user said of the inputs of a function."""
+        """What the user said of the inputs of a function, or of the calls of a file."""
+        if self.file:
+            return CallInputs(self.call.function, calls=self.file)
         stage = self.app.state.stage
         entry = self.call.function or ("" if stage is None else stage.entry)
         said = self.calls.get(function) or (self.call if function == entry else CallInputs())
@@ -99,7 +105,8 @@ class RunControl:
     def ensure(self) -> None:
         """Start a run if there is none, unless the same start failed before."""
         state = self.app.state
-        start = (id(state.session), state.selection.stage, self.function(), self.given(self.function()))
+        function = "" if self.file else self.function()
+        start = (id(state.session), state.selection.stage, function, self.given(function))
         if self.session is None and state.session is not None and start != self._tried:
             self._tried = start
             self.start()
@@ -110,31 +117,33 @@ class RunControl:
         session, stage = state.session, state.stage
         if session is None or stage is None:
             return
-        fn = stage.module.functions.get(name)
-        if type(fn) is not e.Function:
+        if type(stage.module.functions.get(name)) is not e.Function:
             self.app.say(f"the module has no Relax function {name or 'to run'}")
             return
         given, left, width = self.given(name), self.session or self.left, self.value_width
         is_recalled = given is self._recalled_for(name)
         tables: dict[str, IrTable] = {}
 
-        def work(job: Job) -> tuple[DebugSession, RunView, str]:
+        def work(job: Job) -> tuple[DebugSession, Snapshot, RunView, str]:
             with collector_at_rest():
-                prepare(session, stage, name, fn, tables)
+                start, failed = started_with(session, stage.number, name, given, is_recalled)
+                shown = replace(stage, module=start.module) if start.program is not None else stage
+                prepare(session, shown, start.name, start.module.relax_functions[start.name], tables)
                 if left is None:  # it may refer to itself, and would never be freed
                     set_aside()  # what is found about a program stays; the collector would visit it while keys wait
-                return started()
+                return opened(start, shown, failed)
 
-        def started() -> tuple[DebugSession, RunView, str]:
-            values, made_up, failed = values_of(fn, given, is_recalled)
-            debugger = session.debug(name, values, stage.number, BUDGET)
-            opened = open_debug_session(session, debugger, stage.number)
-            lost = opened.take_over(left) if left is not None else []
-            said = _start_notice(lost, failed, is_recalled, made_up)
-            return opened, run_view(stage, opened, tables, None, width), said
+        def opened(start: Start, shown: Snapshot, failed: str) -> tuple[DebugSession, Snapshot, RunView, str]:
+            debugger = Debugger(
+                start.module, start.name, start.args, session.cache, private=True, budget=BUDGET
+            )
+            run = open_debug_session(session, debugger, stage.number, start.program)
+            lost = run.take_over(left) if left is not None else []
+            said = _start_notice(lost, failed, is_recalled, start.note, start.program is not None)
+            return run, shown, run_view(shown, run, tables, None, width), said
 
-        def done(result: tuple[DebugSession, RunView, str]) -> None:
-            self.session, view, said = result
+        def done(result: tuple[DebugSession, Snapshot, RunView, str]) -> None:
+            self.session, self.shown, view, said = result
             self._tables, self.left = tables, None
             self.app.moved(view, False)
             self._find_readers(view)
@@ -158,12 +167,21 @@ class RunControl:
         self.start()
 
     def with_inputs(self, function: str, call: CallInputs) -> None:
-        """Start again with other inputs."""
+        """Start again with other inputs, or with the calls of a file."""
+        if call.calls:
+            self.with_calls(call.calls)
+            return
+        self.file = ""
         self.calls[function] = call
         session = self.app.state.session
         is_known = self.recalled is not None and session is not None and self.recalled[0] is session.stages[0]
         if self.recalled is not None and is_known and self.app.may_write:
             remembered_inputs.remember(self.recalled[1], function, call)
+        self.restart()
+
+    def with_calls(self, path: str) -> None:
+        """Start again with the calls of a file; without a path, with one call."""
+        self.file = path
         self.restart()
 
     def cancel(self) -> None:
@@ -180,7 +198,7 @@ class RunControl:
 
     def drive(self, work: Work, name: str = "moving") -> None:
         """Execute a command after all earlier ones."""
-        session, stage, asked = self.session, self.app.state.stage, self.cancelled
+        session, stage, asked = self.session, self.shown, self.cancelled
         if session is None or stage is None:
             self.app.say("no run; r starts one")
             return
@@ -306,10 +324,12 @@ class RunControl:
         self.drive(page, f"reading {name}")
 
 
-def _start_notice(lost: list[str], failed: str, is_recalled: bool, made_up: str) -> str:
+def _start_notice(lost: list[str], failed: str, is_recalled: bool, made_up: str, are_calls: bool) -> str:
     """What the footer says of the inputs and the breakpoints of a run that starts; empty if there is nothing to say."""
     if lost:
         return f"breakpoints without a place here: {', '.join(lost)}"
+    if are_calls:
+        return f"I changes the {made_up}"
     if failed:
         return f"I changes inputs: those of last time do not fit ({failed}); made up: {made_up}"
     if is_recalled:
@@ -317,11 +337,15 @@ def _start_notice(lost: list[str], failed: str, is_recalled: bool, made_up: str)
     return f"I changes the inputs made up: {made_up}" if made_up else ""
 
 
-def values_of(fn: e.Function, given: CallInputs, is_recalled: bool) -> tuple[list[Any], str, str]:
-    """The values of a call, what is made up, and why inputs of an earlier session do not fit. Raises Failure for those of now."""
+def started_with(
+    session: Session, number: int, function: str, given: CallInputs, is_recalled: bool
+) -> tuple[Start, str]:
+    """The start of a run of a stage, and why inputs of an earlier session do not fit. Raises Failure for those of now."""
+    modules = [item.module for item in reversed(session.stages[: number + 1])]
     try:
-        return *call_values(fn, given), ""
+        return start_of(modules[0], function, given, modules[1:]), ""
     except Failure as failure:
         if not is_recalled:
             raise
-        return *call_values(fn, CallInputs(given.function)), visible(failure.diagnostics[0].message, 80)
+        said = visible(failure.diagnostics[0].message, 80)
+        return start_of(modules[0], function, CallInputs(given.function), modules[1:]), said

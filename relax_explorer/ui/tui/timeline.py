@@ -6,11 +6,17 @@ from relax_explorer.ui.tui.debug_rows import RunView
 
 
 def timeline(view: RunView, width: int) -> str:
-    """`━━━╻━▶┄┄┄ step 6 of 12`, at most `width` cells. The end is the last step that was reached so far, with `+` until the run came to its end."""
+    """`━━━●━▶┄┄┄ step 6 of 12`, at most `width` cells.
+
+    The end is the last step that was reached so far, with `+` until the run came to its end. `┼` starts a call of a file.
+    """
     label = _label(view)
     cells = max(1, width - len(label) - 1)
     now = column(view.position, view.last, cells)
     line = ["━" if n < now else "┄" for n in range(cells)]
+    for start in view.call.starts[1:] if view.call is not None else ():
+        if start <= view.last:
+            line[column(start, view.last, cells)] = "┼"
     for hit in view.hits:
         if hit <= view.last:
             line[column(hit, view.last, cells)] = "●"

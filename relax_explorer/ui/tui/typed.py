@@ -91,6 +91,11 @@ def _inputs(app: Controls, text: str) -> None:
     app.ask_inputs()
 
 
+def _calls(app: Controls, text: str) -> None:
+    app.show_screen("debug", starts=False)
+    app.run_control.with_calls(text)
+
+
 def _mark(app: Controls, text: str) -> None:
     app.marks.set(text or "?")
 
@@ -282,6 +287,7 @@ TYPED: tuple[Typed, ...] = (
     Typed("compare", "[N|PASS]", "Compare the values of this stage with those of another one.", _compare),
     Typed("bisect", "", "Find the first stage whose results differ from those of the first one.", _bisect),
     Typed("inputs", "", "Choose the inputs of the run.", _inputs),
+    Typed("calls", "[FILE]", "Make the calls of a file, one a line; without one, one call again.", _calls),
     Typed("mark", "LETTER", "Mark this place.", _mark),
     Typed("marks", "", "List the marks; Enter goes to one.", _marks),
     Typed(

@@ -198,6 +198,12 @@ def _explain(app: Controls, text: str) -> str:
     return command("explain").text({"subject": text}) if text else ""
 
 
+def _calls(app: Controls, text: str) -> str:
+    if app.state.session is None:
+        return ""
+    return called(app, "debug", **({"calls": text, "func": None} if text else {"calls": None}))
+
+
 def _keep_branches(app: Controls, text: str) -> str:
     is_kept = app.state.options.keep_branches
     solved = {"input": app.state.path, "keep_branches": None if is_kept else True}
@@ -209,7 +215,7 @@ TWINS: Mapping[str, Twin] = {
     "why": _lengths("why"), "what-if": _lengths("what_if"), "solver": _solver, "relax": _form("relax"),
     "desugared": _form("desugared"), "matches": _form("matches"), "split": _form("split"), "copy": _form("copy"),
     "keep-branches": _keep_branches, "passes": _passes, "profile": _profile, "diff": _diff, "since": _since, "theme": _theme,
-    "export": _export, "report": _report, "picture": _picture, "explain": _explain,
+    "calls": _calls, "export": _export, "report": _report, "picture": _picture, "explain": _explain,
 }  # fmt: skip
 ALONE: Mapping[str, str] = {
     "all": "a search for text: any tool that searches files does it on the output of show",

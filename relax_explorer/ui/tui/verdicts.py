@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from relax_explorer.core.exec.interrupt import Cancelled, Interrupt
+from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.bisect import Bisection, bisect
 from relax_explorer.core.session.builds import built, stage_of
 from relax_explorer.core.session.call_inputs import CallInputs
 from relax_explorer.core.session.compare import Comparison, Trial, links_between
+from relax_explorer.core.session.field_names import told_by
 from relax_explorer.core.session.lockstep import lockstep
 from relax_explorer.core.session.predicates import SameOutput
-from relax_explorer.core.session.samples import samples_of
+from relax_explorer.core.session.sample_runs import program_of
+from relax_explorer.core.session.samples import Sample, samples_of
 from relax_explorer.core.session.session import Session
+from relax_explorer.core.session.starting import sample_of_calls
 from relax_explorer.ui import directories
 from relax_explorer.ui.tui.host import Host
 from relax_explorer.ui.tui.jobs import Job
@@ -94,7 +100,7 @@ class Verdicts:
 
         def work(job: Job) -> Bisection | None:
             build = built(session)
-            samples = samples_of(build.stages[0].module, name, None, given.sources, given.shape)
+            samples = _samples(build.stages[0].module, [], name, None, given)
             test = SameOutput(
                 build.stages[0], name, samples, cache=directories.kernel_cache(), interrupt=interrupt
             )
@@ -157,16 +163,30 @@ def _compared(
 ) -> Compared | None:
     """Run a function in two stages on one sample; None if it was cancelled."""
     stages = [session.stages[number] for number in numbers]
-    sample = samples_of(stages[0].module, name, 1, given.sources, given.shape)[0]
+    earlier = [item.module for item in reversed(session.stages[: numbers[0]])]
+    sample = _samples(stages[0].module, earlier, name, 1, given)[0]
     a, b = [stage_of(item, session.filename) for item in stages]
     links = links_between(session.stages, *numbers)
     trial = Trial(a, b, name, sample, links=links, cache=directories.kernel_cache(), interrupt=interrupt)
     try:
         runs = lockstep(trial)
+        if sample.calls is not None:  # their function has rows, too
+            program = program_of(stages[0].module, sample)
+            stages = [replace(stage, module=program.into(stage.module)) for stage in stages]
         views = pair_views(runs, stages)
     except Cancelled:
         return None
     return Compared(*numbers, Comparison(str(a), str(b), name, (runs.verdict,)), views)
+
+
+def _samples(
+    module: IRModule, earlier: list[IRModule], name: str, count: int | None, given: CallInputs
+) -> tuple[Sample, ...]:
+    """The samples of what the user said: calls of a file are one. Raises Failure."""
+    if given.calls:
+        return (sample_of_calls(given.calls, [module, *earlier]),)
+    names = told_by([module, *earlier], name)
+    return samples_of(module, name, count, given.sources, given.shape, names=names)
 
 
 def _attempt_rows(session: Session, found: Bisection) -> list[Row]:

@@ -19,15 +19,20 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.walk import info_vars
+from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.call_inputs import CallInputs, holds_several
-from relax_explorer.core.session.inputs import call_values
+from relax_explorer.core.session.starting import Start, call_line, start_of
+from relax_explorer.ui.files import CannotWrite, target
 from relax_explorer.ui.tui.screens.settling import Settling
 from relax_explorer.ui.tui.widgets.fixed_text import FixedText
 from relax_explorer.viz.short import short_info, short_value
 from relax_explorer.viz.value_table import inline_value
 from relax_explorer.viz.visible import fit, visible
 
-HELP = " Enter runs · Esc cancels · zeros ones arange randn:SEED 0.5 FILE.npy"
+HELP = " Enter runs · Esc cancels · zeros ones arange randn:SEED 0.5 FILE.npy · ctrl+s writes calls"
+
+
+_MOST_SHOWN = 1 << 28  # bytes of the inputs that the dialog shows
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +40,7 @@ class Field:
     """A line of the dialog: `key` is a parameter or a shape variable."""
 
     key: str
-    kind: str  # parameter, length, or all for a file with every input
+    kind: str  # parameter, length, all for a file with every input, or calls for a file of calls
     info: str
     value: str
     hint: str
@@ -58,7 +63,12 @@ def fields_of(fn: e.Function, given: CallInputs) -> list[Field]:
         )
         for n, param in enumerate(fn.params)
     ]
-    return [*lengths, *sources, Field("all inputs", "all", "a file with every input", whole, "FILE.npz")]
+    return [
+        *lengths,
+        *sources,
+        Field("all inputs", "all", "a file with every input", whole, "FILE.npz"),
+        Field("calls", "calls", "a file of calls, one a line", given.calls, "FILE.txt"),
+    ]
 
 
 def lengths_of(fn: e.Function, values: Sequence[Value]) -> dict[str, int]:
@@ -75,16 +85,19 @@ def lengths_of(fn: e.Function, values: Sequence[Value]) -> dict[str, int]:
 
 def call_of(function: str, fields: Sequence[Field], typed: Mapping[int, str]) -> CallInputs:
     """What was typed, as inputs of a call. Raises ValueError for a length that is no number."""
-    sources, shape = {}, {}
+    sources: dict[str, str] = {}
+    shape: dict[str, int] = {}
     for number, field in enumerate(fields):
         text = typed.get(number, "").strip()
         if not text:
             continue
+        if field.kind == "calls":
+            return CallInputs(function, calls=text)
         if field.kind == "all":
             if not holds_several(text):
                 raise ValueError(f"{field.key}: {text!r} is no .npz, .safetensors or folder of weights")
-            return CallInputs(function, {"0": text})
-        if field.kind == "parameter":
+            sources, shape = {"0": text}, {}
+        elif field.kind == "parameter":
             sources[field.key] = text
         elif text.isdecimal() and len(text) < 10:
             shape[field.key] = int(text)
@@ -100,6 +113,7 @@ class Inputs(Settling, ModalScreen["CallInputs | None"]):
 
     BINDINGS = [  # noqa: RUF012  # as Textual declares it
         Binding("escape", "close", "Close", show=False, priority=True),
+        Binding("ctrl+s", "write", "Write calls", show=False, priority=True),
         # Before the line: a key behind one that moves the focus belongs to the next line.
         Binding("tab", "app.focus_next", show=False, priority=True),
         Binding("shift+tab", "app.focus_previous", show=False, priority=True),
@@ -107,9 +121,12 @@ class Inputs(Settling, ModalScreen["CallInputs | None"]):
         Binding("up", "app.focus_previous", show=False, priority=True),
     ]
 
-    def __init__(self, name: str, fn: e.Function, given: CallInputs) -> None:
+    def __init__(self, name: str, modules: Sequence[IRModule], given: CallInputs) -> None:
+        """`modules` are the stage that runs, and those before it, the nearest first."""
         super().__init__()
-        self.function_name, self.fn = name, fn
+        fn = modules[0].functions[name]
+        assert isinstance(fn, e.Function)  # the app chose it
+        self.function_name, self.fn, self.modules = name, fn, modules
         self.fields = fields_of(fn, given)
 
     def compose(self) -> ComposeResult:
@@ -147,23 +164,29 @@ class Inputs(Settling, ModalScreen["CallInputs | None"]):
         """Tell what the inputs would be, or why there are none."""
         try:
             call = call_of(self.function_name, self.fields, self._typed())
-            values, made_up = call_values(self.fn, call, 1 << 28)
+            start = start_of(self.modules[0], self.function_name, call, self.modules[1:], _MOST_SHOWN)
         except ValueError as error:
             text = str(error)
         except Failure as failure:
             item = failure.diagnostics[0]
             text = f"{item.message}{'; ' + item.help if item.help else ''}"
         else:
-            self._draw_values(call, values)
-            shown = [
-                f"{param.name} {fit(short_value(value, 60), 30)}"
-                for param, value in zip(self.fn.params, values, strict=True)
-            ]
-            text = f"made up: {made_up}" if made_up else "all inputs are given"
-            text = f"{text}\n {', '.join(shown[:4])}{', …' if len(shown) > 4 else ''}"
+            text = start.note
+            if start.program is None:
+                self._draw_values(call, start.args)
+                text = self._told(start)
         lines = [f" {visible(line, 300)}" for line in text.split("\n")[:2]]
         shown_text = Text("\n".join(lines), no_wrap=True, overflow="ellipsis")
         self.query_one("#preview", Static).update(shown_text)
+
+    def _told(self, start: Start) -> str:
+        """The inputs in two lines: what was made up, and the first values."""
+        shown = [
+            f"{param.name} {fit(short_value(value, 60), 30)}"
+            for param, value in zip(self.fn.params, start.args, strict=True)
+        ]
+        text = f"made up: {start.note}" if start.note else "all inputs are given"
+        return f"{text}\n {', '.join(shown[:4])}{', …' if len(shown) > 4 else ''}"
 
     def _draw_values(self, call: CallInputs, values: Sequence[Value]) -> None:
         """Show where each value comes from, and what it looks like."""
@@ -185,7 +208,7 @@ class Inputs(Settling, ModalScreen["CallInputs | None"]):
         """Run with these inputs, if they can be made."""
         try:
             call = call_of(self.function_name, self.fields, self._typed())
-            call_values(self.fn, call)
+            start_of(self.modules[0], self.function_name, call, self.modules[1:])
         except (ValueError, Failure):
             self._preview()
             self.app.bell()
@@ -197,6 +220,32 @@ class Inputs(Settling, ModalScreen["CallInputs | None"]):
         if self.app.screen is self:
             self.dismiss(call)
 
+    def action_write(self) -> None:
+        """Write the call with these inputs to the file of calls that was typed. A file that exists stays as it is."""
+        number = next(n for n, field in enumerate(self.fields) if field.kind == "calls")
+        typed = self._typed()
+        path = typed.pop(number, "").strip()
+        try:
+            line = call_line(self.fn, self.function_name, call_of(self.function_name, self.fields, typed))
+            self._tell(_written(path, line))
+        except (ValueError, OSError, CannotWrite) as problem:
+            self._tell(f"{getattr(problem, 'strerror', None) or problem}{f': {path}' if path else ''}")
+            self.app.bell()
+
+    def _tell(self, text: str) -> None:
+        shown = Text(f" {visible(text, 300)}", no_wrap=True, overflow="ellipsis")
+        self.query_one("#preview", Static).update(shown)
+
     def action_close(self) -> None:
         """Leave the inputs as they were."""
         self._leave(None)
+
+
+def _written(path: str, line: str) -> str:
+    """Write a new file of calls, and tell it. Raises ValueError, OSError or CannotWrite."""
+    if not path:
+        raise ValueError("type the name of a new file there, then ctrl+s writes this call to it")
+    if Path(path).exists():
+        raise ValueError("it exists; Enter makes its calls, and your editor changes them")
+    target(path).write(line.encode())
+    return f"written: {line.strip()}; Enter makes the call, more lines make more"

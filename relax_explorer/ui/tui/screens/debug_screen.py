@@ -12,6 +12,7 @@ from textual.events import Click
 
 from relax_explorer.core.ir import expr as e
 from relax_explorer.ui.tui import keys
+from relax_explorer.ui.tui.call_line import call_line
 from relax_explorer.ui.tui.debug_rows import RunView
 from relax_explorer.ui.tui.empty import no_run
 from relax_explorer.ui.tui.screens.program_frame import ProgramFrame
@@ -54,6 +55,7 @@ class DebugScreen(ProgramFrame):
 
     def compose_body(self) -> ComposeResult:
         """The program, the tables, the next binding, the timeline."""
+        yield FixedText(id="call")
         yield LineView("debug_ir")
         yield FixedText(id="tabs")
         with Vertical(id="side"):
@@ -151,6 +153,7 @@ class DebugScreen(ProgramFrame):
             self.query_one(f"#{name}", LineView).show([], 0)
         self.query_one("#debug_ir", LineView).show(text_lines(found), 0)
         self.query_one("#debug_ir", LineView).show_title("")
+        self.remove_class("-calls")
         for name in ("tabs", "value_head", "next", "timeline"):
             self.query_one(f"#{name}", FixedText).show(Text(""))
 
@@ -187,6 +190,10 @@ class DebugScreen(ProgramFrame):
     def _draw_lines(self, view: RunView) -> None:
         """The tabs, the next binding, and the timeline."""
         width = self.app.size.width
+        self.set_class(view.call is not None, "-calls")
+        if view.call is not None:
+            line = call_line(view.call, view.position, view.last, width)
+            self.query_one("#call", FixedText).show(Text(line, no_wrap=True))
         self.query_one("#tabs", FixedText).show_line(self._tabs(view, width))
         following = fit(f" next {view.next}" if not view.is_done else f" {view.next}", width - 1)
         self.query_one("#next", FixedText).show(Text(following, no_wrap=True))
