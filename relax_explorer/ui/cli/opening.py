@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import click
 
-from relax_explorer.core.check import check
+from relax_explorer.core.check import check, lenient
 from relax_explorer.core.diagnostics import Failure, ParseError
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.build_files import build_of_text, open_build
@@ -124,7 +124,7 @@ def session_to_run(
 def _judge(session: Session, functions: Sequence[str], profile: str) -> None:
     """Leave out what functions of the last stage do not call if it has errors. Raises Failure for errors in what they call."""
     last = session.stages[-1]
-    found = last.problems if len(session.stages) == 1 else check(last.module, profile)
+    found = last.problems if len(session.stages) == 1 else list(map(lenient, check(last.module, profile)))
     names = [name for name in functions or (last.entry,) if name in last.module.functions]
     errors = [item for name in names for item in concerning(found, last.module, name) if item.is_error]
     if errors:
