@@ -94,7 +94,11 @@ _EARLY_WORDS = (
     "buffer_decl(",
     "with T.grid",
     "with T.serial",
-    "Tensor(", ": Object", ": Shape", ": Tuple(", ": Callable(",
+    "Tensor(",
+    ": Object",
+    ": Shape",
+    ": Tuple(",
+    ": Callable(",
     "call_tir",
 )
 _EARLY_MARKS = re.compile(

@@ -87,13 +87,20 @@ _SCALARS = frozenset({"R.const", "R.prim_value"})
 
 def _bare(q: Parameter, node: ast.expr) -> ast.expr:
     """The scalar in `R.prim_value(2)` and `R.const(0.0, "float32")`: TVM 0.16 to 0.25 printed attributes that were operands so."""
-    if q.kind not in _OF_SCALARS or not isinstance(node, ast.Call) or dotted(node.func) not in _SCALARS or not node.args:
+    if (
+        q.kind not in _OF_SCALARS
+        or not isinstance(node, ast.Call)
+        or dotted(node.func) not in _SCALARS
+        or not node.args
+    ):
         return node
     value, *kinds = [*node.args, *(keyword.value for keyword in node.keywords if keyword.arg == "dtype")]
     kind = kinds[0].value if len(kinds) == 1 and isinstance(kinds[0], ast.Constant) else None
-    if q.kind is not Kind.EXPR or kind is None or dtype_of_prefix(f"T.{kind}") is None:
+    if q.kind is not Kind.EXPR or not isinstance(kind, str) or dtype_of_prefix(f"T.{kind}") is None:
         return value
-    func = ast.copy_location(ast.Attribute(ast.copy_location(ast.Name("T", ast.Load()), node), str(kind), ast.Load()), node)
+    func = ast.copy_location(
+        ast.Attribute(ast.copy_location(ast.Name("T", ast.Load()), node), kind, ast.Load()), node
+    )
     return ast.copy_location(ast.Call(func, [value], []), node)
 
 

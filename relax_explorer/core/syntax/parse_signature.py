@@ -101,8 +101,8 @@ class SignatureReader:
         self.info.in_signature = True
         infos: list[s.StructInfo | None] = []
         for argument in arguments.args:
-            self.names.hide(argument.arg)
-            infos.append(self._parameter_info(argument))
+            self.names.hide(argument.arg)  # those of a function around it
+        infos.extend(map(self._parameter_info, arguments.args))
         self.info.in_signature = False
         for name in self._scalars(node):
             self._resolve(name)

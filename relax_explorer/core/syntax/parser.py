@@ -20,7 +20,8 @@ from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.source import Source, with_line_feeds
 from relax_explorer.core.syntax import long_lines, old_spellings, pieces, python_names
 from relax_explorer.core.syntax.context import UNREADABLE, Context, Skip
-from relax_explorer.core.syntax.dialects import EARLY, REWRITER
+from relax_explorer.core.syntax.dialects import EARLY, REWRITER, Dialect
+from relax_explorer.core.syntax.dialects import dialect as dialect_named
 from relax_explorer.core.syntax.executable import is_executable
 from relax_explorer.core.syntax.metadata import read_metadata
 from relax_explorer.core.syntax.parse_attributes import constant
@@ -38,19 +39,25 @@ _CONTROLS = (*map(chr, range(0x09)), *map(chr, range(0x0E, 0x20)), "\x7f")
 _CONTROL = re.compile(f"[{re.escape(''.join(_CONTROLS))}]")  # several times as slow as to look for each
 
 
-def parse(text: str, filename: str = "<text>", experimental: bool = False) -> IRModule:
+def parse(
+    text: str, filename: str = "<text>", experimental: bool = False, dialect: str | None = None
+) -> IRModule:
     """The module in `text`: TVMScript, or TVM's JSON. Raises ParseError with all problems.
 
     `experimental` allows constructs that no TVM has yet: `R.any_dim`. So does the module attribute `wildcard_dims`, which it sets.
+    `dialect` is the dialect of the text, if its marks do not tell. Raises ValueError for an unknown one.
     """
-    module, report = read(text, filename, experimental)
+    module, report = read(text, filename, experimental, dialect)
     if module is None or report.errors:
         raise ParseError(*report.sorted(), module=module)
     return module
 
 
-def read(text: str, filename: str = "<text>", experimental: bool = False) -> tuple[IRModule | None, Report]:
-    """The readable part of the module (None if there is none), and the problems."""
+def read(
+    text: str, filename: str = "<text>", experimental: bool = False, dialect: str | None = None
+) -> tuple[IRModule | None, Report]:
+    """The readable part of the module (None if there is none), and the problems. The arguments are those of `parse`."""
+    surface = None if dialect is None else dialect_named(dialect)
     if is_tvm_json(text):
         return read_json_with_report(text, filename)
     source = Source(with_line_feeds(text.removeprefix("\ufeff")), filename)
@@ -63,13 +70,18 @@ def read(text: str, filename: str = "<text>", experimental: bool = False) -> tup
         python = python_text(source.text)
         skeleton, runs = pieces.cut(python.text)
         try:
-            return _read(source, skeleton, runs, python.names, experimental)
+            return _read(source, skeleton, runs, python.names, experimental, surface)
         except pieces.NotInPieces:
-            return _read(source, python.text, {}, python.names, experimental)
+            return _read(source, python.text, {}, python.names, experimental, surface)
 
 
 def _read(
-    source: Source, text: str, runs: dict[int, pieces.Run], names: dict[str, DType], experimental: bool
+    source: Source,
+    text: str,
+    runs: dict[int, pieces.Run],
+    names: dict[str, DType],
+    experimental: bool,
+    surface: Dialect | None,
 ) -> tuple[IRModule | None, Report]:
     """Read `source`. `text` is the source without the runs; `names` are shape variables declared in it."""
     report = Report()
@@ -84,6 +96,8 @@ def _read(
         tree = python_names.translated(tree)
     context = Context(source, report, names)
     context.experimental = experimental
+    if surface is not None:
+        context.dialect = surface
     if context.dialect is EARLY:
         if runs:
             raise pieces.NotInPieces

@@ -31,8 +31,8 @@ class CheckedText:
         return not any(item.code.id in _UNREADABLE for item in self.problems)
 
 
-def check_path(path: str, profile: str, prover: str) -> list[CheckedText]:
-    """The checked texts at a path, one for each recorded stage."""
+def check_path(path: str, profile: str, prover: str, dialect: str | None = None) -> list[CheckedText]:
+    """The checked texts at a path, one for each recorded stage. `dialect` is that of a file, if its text does not tell."""
     if path.endswith(NOTATIONS):
         return [CheckedText(_of_notation(path))]
     try:
@@ -40,7 +40,7 @@ def check_path(path: str, profile: str, prover: str) -> list[CheckedText]:
     except Failure as failure:
         return [CheckedText(failure.diagnostics)]
     if not stages:
-        return [CheckedText(_checked(partial(output.read, path), profile, prover))]
+        return [CheckedText(_checked(partial(output.read, path, dialect), profile, prover))]
     return [CheckedText(_checked(partial(_module, stage), profile, prover), stage) for stage in stages]
 
 

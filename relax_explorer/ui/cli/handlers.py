@@ -46,7 +46,13 @@ def _session(path: str, passes: str | None, usual: str) -> Session:
 
 
 def show(
-    input: str, passes: str | None, stage: str | None, func: str | None, dialect: str, format: str
+    input: str,
+    passes: str | None,
+    stage: str | None,
+    func: str | None,
+    dialect: str,
+    strict: bool,
+    format: str,
 ) -> int:
     """Print a module, or an executable's instructions."""
     if passes is None and stage is None and not recorded_stages(input, None):
@@ -62,6 +68,8 @@ def show(
                 f"the module has no function {func!r}; it has {', '.join(module.functions)}"
             )
         module = module.having({func: module[func]})
+    if not _may_print(module, dialect, strict):
+        return output.FOUND
     printed = (module if dialect == OWN.name else _with_kinds(module)).script(dialect)
     if format == "json":
         output.write(
@@ -72,6 +80,15 @@ def show(
     else:
         output.write(printed)
     return output.OK
+
+
+def _may_print(module: IRModule, dialect: str, strict: bool) -> bool:
+    """Report what the dialect cannot say of a module. False if that refuses the text."""
+    from relax_explorer.core.syntax.losses import losses
+
+    found = losses(module, dialect)
+    output.report(found)
+    return not (found and strict)
 
 
 def _with_kinds(module: IRModule) -> IRModule:
@@ -89,6 +106,7 @@ def _with_kinds(module: IRModule) -> IRModule:
 def check(
     inputs: tuple[str, ...],
     profile: str,
+    dialect: str,
     prover: str,
     select: str | None,
     ignore: str | None,
@@ -99,7 +117,11 @@ def check(
     from relax_explorer.ui.cli.checking import check_path
 
     selected_codes, ignored_codes = _codes("--select", select), _codes("--ignore", ignore) or ()
-    texts = [text for path in inputs for text in check_path(path, profile, prover)]
+    texts = [
+        text
+        for path in inputs
+        for text in check_path(path, profile, prover, None if dialect == "auto" else dialect)
+    ]
     selected = [
         (text.stage, problem)
         for text in texts
@@ -132,6 +154,7 @@ def opt(
     passes: str | None,
     output_: Target | None,
     dialect: str,
+    strict: bool,
     print_after_change: bool,
     no_verify_each: bool,
     phase_check: str,
@@ -165,6 +188,8 @@ def opt(
             output.say(f"{outcome.seconds:9.4f} s  {step}{remark}", err=True)
         if print_after_change and outcome.changed:
             output.say(f"# after {step}\n{module.script(dialect)}")
+    if not _may_print(module, dialect, strict):
+        return output.FOUND
     if not print_after_change or output_:
         output.write(module.script(dialect), output_ or STANDARD_OUTPUT)
     return output.OK

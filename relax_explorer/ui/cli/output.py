@@ -94,11 +94,11 @@ def of_passes(session: Session) -> list[Diagnostic]:
     return [item for stage in session.stages[1:] for item in stage.problems if item.is_error]
 
 
-def read(path: str) -> IRModule:
-    """Parse a file, or standard input for `-`. Raises ParseError."""
+def read(path: str, dialect: str | None = None) -> IRModule:
+    """Parse a file, or standard input for `-`, in a dialect if its text does not tell it. Raises ParseError."""
     from relax_explorer.core.syntax.parser import parse
 
-    return parse(*text(path))
+    return parse(*text(path), dialect=dialect)
 
 
 def text(path: str) -> tuple[str, str]:
