@@ -107,13 +107,13 @@ def _bare(q: Parameter, node: ast.expr) -> ast.expr:
 _OF_SCALARS = frozenset({Kind.INT, Kind.FLOAT, Kind.FLOAT_IMM, Kind.BOOL, Kind.EXPR})
 
 
-def converted(q: Parameter, value: Any) -> Any:
+def converted(q: Parameter, value: object) -> object:
     """A constant as the value of a declared attribute: converted to its kind."""
     if value is None and q.default == ():
         return ()
     if q.kind in (Kind.INT, Kind.BOOL) and type(value) is p.IntImm:
         value = value.value
-    if q.kind is Kind.FLOAT and type(value) in (p.IntImm, p.FloatImm):
+    if q.kind is Kind.FLOAT and isinstance(value, (p.IntImm, p.FloatImm)):
         value = value.value
     if q.kind in (Kind.FLOAT, Kind.FLOAT_IMM) and type(value) is int:
         return float(value)

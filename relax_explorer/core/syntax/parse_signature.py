@@ -163,8 +163,9 @@ class SignatureReader:
 
 def _states_value(annotation: ast.expr) -> bool:
     """True for `R.Prim(value="n")`: the parameter has this value, which binds n or is compared with it."""
-    is_prim = isinstance(annotation, ast.Call) and dotted(annotation.func) == "R.Prim"
-    return is_prim and any(keyword.arg == "value" for keyword in annotation.keywords)  # type: ignore[attr-defined]  # a call
+    if not isinstance(annotation, ast.Call) or dotted(annotation.func) != "R.Prim":
+        return False
+    return any(keyword.arg == "value" for keyword in annotation.keywords)
 
 
 def _computed_with(node: ast.FunctionDef, scalars: set[str]) -> set[str]:

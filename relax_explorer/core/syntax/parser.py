@@ -30,8 +30,8 @@ from relax_explorer.core.syntax.parse_function import FunctionReader
 from relax_explorer.core.syntax.parse_info import InfoReader
 from relax_explorer.core.syntax.parse_tir import parse_prim_func
 from relax_explorer.core.syntax.python_text import python_text
-from relax_explorer.core.syntax.tvm_json.module import read_json_with_report
-from relax_explorer.core.syntax.tvm_json.start import is_tvm_json
+from relax_explorer.core.syntax.tvm_json.json_module import read_json_with_report
+from relax_explorer.core.syntax.tvm_json.json_start import is_tvm_json
 from relax_explorer.core.syntax.written import dotted, dtype_of_prefix
 
 _ALLOWED_IMPORTS = ("tvm", "typing", "__future__")

@@ -188,10 +188,15 @@ def opt(
             output.say(f"{outcome.seconds:9.4f} s  {step}{remark}", err=True)
         if print_after_change and outcome.changed:
             output.say(f"# after {step}\n{module.script(dialect)}")
+    is_shown = print_after_change and not output_
+    return output.OK if is_shown else _write(module, dialect, strict, output_ or STANDARD_OUTPUT)
+
+
+def _write(module: IRModule, dialect: str, strict: bool, target: Target) -> int:
+    """Write the text of a module, unless `strict` refuses it."""
     if not _may_print(module, dialect, strict):
         return output.FOUND
-    if not print_after_change or output_:
-        output.write(module.script(dialect), output_ or STANDARD_OUTPUT)
+    output.write(module.script(dialect), target)
     return output.OK
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from relax_explorer.core.ir import prim as p
-from relax_explorer.core.syntax.tvm_json.graph import Damaged, Graph
-from relax_explorer.core.syntax.tvm_json.nodes import Node
+from relax_explorer.core.syntax.tvm_json.json_graph import Damaged, Graph
+from relax_explorer.core.syntax.tvm_json.json_nodes import Node
 from relax_explorer.core.tir.buffer import Range
 
 
@@ -57,7 +57,7 @@ class Mesh:
         return f"R.device_mesh({self.shape!r}, {self.devices})"
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     """A value of a target as Python prints it."""
     if isinstance(value, tuple):
         return [_plain(item) for item in value]

@@ -55,12 +55,14 @@ _PLAIN: frozenset[str] = frozenset({"int", "float", "bool", "None", "ffi.String"
 class Graph:
     """The nodes of one text. `kinds` and `data` have the class and the content of each."""
 
-    def __init__(self, document: Any) -> None:
-        if isinstance(document, dict) and "root" in document and "root_index" not in document:
+    def __init__(self, document: object) -> None:
+        if not isinstance(document, dict):
+            raise Damaged("it is no object")
+        if "root" in document and "root_index" not in document:
             raise Damaged(
                 "it is JSON of TVM 0.21 or older, whose nodes have a `type_key`; load it with that TVM and print it as TVMScript"
             )
-        nodes = document.get("nodes") if isinstance(document, dict) else None
+        nodes = document.get("nodes")
         if not isinstance(nodes, list):
             raise Damaged("it has no list of nodes")
         if len(nodes) > MOST_NODES:
@@ -92,7 +94,7 @@ class Graph:
     def __len__(self) -> int:
         return len(self.kinds)
 
-    def checked(self, number: Any, what: str) -> int:
+    def checked(self, number: object, what: str) -> int:
         """The number of a node. Raises Damaged if there is no such node."""
         if type(number) is not int or not 0 <= number < len(self.kinds):
             text = str(number)[:20]
@@ -167,7 +169,7 @@ class Graph:
                 yield number
 
 
-def loaded(text: str) -> Any:
+def loaded(text: str) -> object:
     """What a JSON text holds. Raises Damaged for a text that is no JSON, or is too large or too deep to be loaded."""
     if text.count("{") > MOST_NODES * 3 or text.count(",") > _MOST_COMMAS:
         raise Damaged(f"it is too large; the most are {MOST_NODES:,} nodes")

@@ -9,7 +9,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import BOOL, DType
-from relax_explorer.core.syntax.tvm_json.graph import Damaged, Graph
+from relax_explorer.core.syntax.tvm_json.json_graph import Damaged, Graph
 from relax_explorer.core.tir.buffer import Buffer
 from relax_explorer.core.tir.prim_expr import BufferPtr
 from relax_explorer.core.tir.stmt import PrimFunc
@@ -67,7 +67,7 @@ class Decoded:
         self._depth = [0] * len(graph)
         self._size = [1] * len(graph)
 
-    def run(self, root: int, readers: Readers) -> Any:
+    def run(self, root: int, readers: Readers) -> object:
         """Decode a node with all that it needs, and return its value."""
         graph = self.graph
         for number in graph.operands_first(root, self._is_done):
@@ -107,7 +107,7 @@ class Decoded:
         if kind not in _LEAVES:
             self._depth[number], self._size[number] = depth, size
 
-    def scalar(self, value: Any) -> p.PrimExpr | None:
+    def scalar(self, value: object) -> p.PrimExpr | None:
         """A value in the place of a scalar, or None if it is none."""
         if isinstance(value, p.PrimExpr):
             return value
@@ -119,7 +119,7 @@ class Decoded:
             return BufferPtr(value, "buffer")
         return None
 
-    def expr(self, value: Any) -> e.Expr | None:
+    def expr(self, value: object) -> e.Expr | None:
         """A value in the place of a Relax expression, or None if it may not stand there."""
         if isinstance(value, e.Expr):
             return None if isinstance(value, _STATEMENTS) else value
@@ -138,7 +138,7 @@ class Node:
         self._fields: dict[str, Any] | None = None
 
     @property
-    def raw(self) -> Any:
+    def raw(self) -> object:
         """The content as the JSON has it."""
         return self.decoded.graph.data[self.number]
 
@@ -149,7 +149,7 @@ class Node:
             self._fields = self.decoded.graph.fields(self.number)
         return self._fields
 
-    def wrong(self, name: str, needed: str, found: Any) -> Damaged:
+    def wrong(self, name: str, needed: str, found: object) -> Damaged:
         """The problem of a field of another kind."""
         where = self.decoded.graph.described(self.number)
         kind = "nothing" if found is None else type(found).__name__
@@ -222,7 +222,7 @@ class Node:
                 )
         return found
 
-    def _scalar(self, name: str, value: Any) -> p.PrimExpr:
+    def _scalar(self, name: str, value: object) -> p.PrimExpr:
         scalar = self.decoded.scalar(value)
         if scalar is None:
             raise self.wrong(name, "a list of scalars", value)
@@ -265,11 +265,13 @@ class Node:
 
     def exprs(self, name: str) -> tuple[e.Expr, ...]:
         """The Relax expressions of an array in a field."""
-        found = tuple([self.decoded.expr(value) for value in self.of(name, tuple)])
-        for value in found:
-            if value is None:
+        found: list[e.Expr] = []
+        for value in self.of(name, tuple):
+            item = self.decoded.expr(value)
+            if item is None:
                 raise self.wrong(name, "a list of expressions", value)
-        return found  # type: ignore[return-value]  # none is None
+            found.append(item)
+        return tuple(found)
 
     def dtype(self, name: str = "ty") -> DType:
         """The element type of the type in a field."""
