@@ -54,6 +54,7 @@ WIDER = KERNEL.replace("Y: T.Buffer", 'Z: T.Buffer((4,), "int8"), Y: T.Buffer')
 PAIRS = {
     "a buffer": ('Y: T.Buffer[(3, 5), "float32"]', 'Y: T.Buffer((3, 5), "float32")', KERNEL),
     "a buffer of one dimension": ('Z: T.Buffer[(4,), "int8"]', 'Z: T.Buffer((4,), "int8")', WIDER),
+    "a buffer without a dtype": ("X: T.Buffer[(3, 5)]", 'X: T.Buffer((3, 5), "float32")', KERNEL),
     "the first buffer": ('X: T.Buffer[(3, 5), "float32"]', 'X: T.Buffer((3, 5), "float32")', KERNEL),
 }
 
@@ -115,6 +116,10 @@ TYPES = {
     'R.Tensor[(_, _), "float32"]': 'R.Tensor(dtype="float32", ndim=2)',
     'R.Tuple[R.Tensor[(n,), "float32"], R.Object]': 'R.Tuple(R.Tensor(("n",), "float32"), R.Object)',
     "Tensor((3, 4), \"float32\")": 'R.Tensor((3, 4), "float32")',
+    "R.Tensor[(n, 4)]": 'R.Tensor(("n", 4))',
+    'R.Tensor["float32"]': 'R.Tensor("float32")',
+    "R.Shape[(n, 2)]": 'R.Shape(["n", 2])',
+    "R.Callable[(R.Object,), R.Object], y: R.Tensor[(2,), \"int8\"]": 'R.Callable((R.Object,), R.Object), y: R.Tensor((2,), "int8")',
     "Tensor(ndim=2)": "R.Tensor(ndim=2)",
     "Tuple(Tensor((n,), \"float32\"), Object)": 'R.Tuple(R.Tensor(("n",), "float32"), R.Object)',
 }  # fmt: skip

@@ -109,10 +109,18 @@ def _subscripted(node: ast.Subscript, ctx: Context, names: Names) -> ast.expr:
     if name not in ("T.Buffer", "T.buffer_decl") and name not in _INFOS:
         return node
     items = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-    if name == "R.Tensor" and len(items) > 1 and isinstance(items[0], ast.Constant):
-        items = [node.slice]  # `R.Tensor[2, 3]`
+    is_shape = name == "R.Shape" or (
+        name != "R.Tuple" and name != "R.Callable" and not any(map(_is_apart, items))
+    )
+    if is_shape and isinstance(node.slice, ast.Tuple):
+        items = [node.slice]  # `X[(2, 3)]` and `X[2, 3]` are one tree
     call: ast.expr = _placed(ast.Call(_named(name), list(items), []), node)
     return _typed(call, ctx, names) if isinstance(call, ast.Call) else call
+
+
+def _is_apart(node: ast.expr) -> bool:
+    """True for an argument beside others: a shape in parentheses, or a dtype."""
+    return isinstance(node, _LISTS) or (isinstance(node, ast.Constant) and isinstance(node.value, str))
 
 
 def _typed(node: ast.Call, ctx: Context, names: Names) -> ast.Call:
