@@ -229,6 +229,8 @@ def test_the_caller_may_name_the_dialect() -> None:
 OPERANDS = {
     'R.nn.pad(x, R.const(0.0, "float32"), pad_width=[0, 0, 1, 1], pad_mode="constant")': "R.nn.pad(x, pad_width=[0, 0, 1, 1], pad_value=0.0)",
     'R.nn.pad(x, R.const(2, "float32"), pad_width=[0, 0, 1, 1])': "R.nn.pad(x, pad_width=[0, 0, 1, 1], pad_value=2.0)",
+    "R.nn.pad(x, [0, 0, 1, 1])": "R.nn.pad(x, pad_width=[0, 0, 1, 1])",
+    "R.nn.pad(x, [0, 0, 1, 1], pad_value=2.0)": "R.nn.pad(x, pad_width=[0, 0, 1, 1], pad_value=2.0)",
     'R.nn.pad(x, [0, 0, 1, 1], "constant", 2.0)': "R.nn.pad(x, pad_width=[0, 0, 1, 1], pad_value=2.0)",
     "R.layout_transform(x, index_map=T.index_map(lambda i, j: (j, i)), pad_value=R.prim_value(T.float32(1)), axis_separators=[])":
         "R.layout_transform(x, index_map=T.index_map(lambda i, j: (j, i)), pad_value=T.float32(1))",

@@ -9,6 +9,7 @@ import pytest
 
 import relax_explorer as rxe
 from relax_explorer.core.syntax.losses import losses
+from tests.support.oracle import Oracle
 
 ERAS = Path(__file__).parents[1] / "data" / "eras"
 ONES = np.ones(3, "float32")
@@ -72,6 +73,12 @@ def test_the_check_stays_from_reading_to_printing(name: str) -> None:
     for one in (program, *printed, *changed, *[rxe.parse(item.script()) for item in changed]):
         assert not stops(one, 3)
         assert stops(one, 4)
+
+
+def test_tvm_reads_the_casts(oracle: Oracle) -> None:
+    for text in TEXTS.values():
+        answer = oracle.parse(rxe.normalize(rxe.parse(text)).script())
+        assert answer.ok, answer.error
 
 
 def test_a_stated_value_binds() -> None:

@@ -143,30 +143,32 @@ class Graph:
         found.extend(self.more.get(number, ()))
         return found
 
-    def operands_first(self, root: int, is_done: bytearray) -> Iterator[int]:
-        """The nodes that a node needs, each after those that it refers to, without those that are done, and itself.
+    def operands_first(self, root: int, is_done: bytearray) -> Iterator[tuple[int, list[int]]]:
+        """The nodes that a node needs, and itself: each with its operands and after them, without those that are done.
 
         Marks them as done. Raises Damaged if one refers to itself.
         """
         if is_done[root]:
             return
         is_open = bytearray(len(self.kinds))
-        stack = [(root, iter(self.operands(root)))]
+        needed = self.operands(root)
+        stack = [(root, needed, iter(needed))]
         is_open[root] = 1
         while stack:
-            number, operands = stack[-1]
-            for operand in operands:
+            number, operands, remaining = stack[-1]
+            for operand in remaining:
                 if is_done[operand]:
                     continue
                 if is_open[operand]:
                     raise Damaged(f"{self.described(operand)} refers to itself")
                 is_open[operand] = 1
-                stack.append((operand, iter(self.operands(operand))))
+                needed = self.operands(operand)
+                stack.append((operand, needed, iter(needed)))
                 break
             else:
                 stack.pop()
                 is_done[number] = 1
-                yield number
+                yield number, operands
 
 
 def loaded(text: str) -> object:

@@ -66,16 +66,19 @@ class Decoded:
         self._is_done = bytearray(len(graph))
         self._depth = [0] * len(graph)
         self._size = [1] * len(graph)
+        self._size_outside = [1] * len(
+            graph
+        )  # a type counts once where it is used, for equal types are one object
 
     def run(self, root: int, readers: Readers) -> object:
         """Decode a node with all that it needs, and return its value."""
         graph = self.graph
-        for number in graph.operands_first(root, self._is_done):
+        for number, operands in graph.operands_first(root, self._is_done):
             kind = graph.kinds[number]
             reader = readers.get(kind)
             if reader is None:
                 raise Unknown(f"{graph.described(number)} is of a class that this reader does not know")
-            self._measure(number, kind)
+            self._measure(number, kind, operands)
             try:
                 self.values[number] = reader(Node(self, number, kind))
             except (TypeError, OverflowError, KeyError, ValueError) as error:
@@ -84,17 +87,16 @@ class Decoded:
                 raise Damaged(f"{graph.described(number)}: {str(error)[:120]}") from None
         return self.values[root]
 
-    def _measure(self, number: int, kind: str) -> None:
+    def _measure(self, number: int, kind: str, operands: list[int]) -> None:
         """Refuse what nests too deep, or is too large once shared parts are written out, for functions that walk over trees."""
-        operands = self.graph.operands(number)
         if not operands:
             return
         deepest = max([self._depth[operand] for operand in operands])
-        size = 1 + sum([self._size[operand] for operand in operands])
-        if (
-            kind.startswith("prim.") and len(operands) == 3
-        ):  # its type and two operands; a long sum nests to the left
-            left, right = operands[1:]
+        is_type = kind.endswith("Type")
+        sizes = self._size if is_type or kind in _LISTS else self._size_outside
+        size = 1 + sum([sizes[operand] for operand in operands])
+        if kind.startswith("prim.") and len(operands) == 3:
+            left, right = operands[1:]  # after its type; a long sum nests to the left
             depth = max(self._depth[left], self._depth[right] + 1)
         else:
             in_list = kind in _LISTS and any([self.graph.kinds[operand] in _LISTS for operand in operands])
@@ -106,6 +108,7 @@ class Decoded:
             raise Damaged(f"{self.graph.described(number)} {text}")
         if kind not in _LEAVES:
             self._depth[number], self._size[number] = depth, size
+            self._size_outside[number] = 1 if is_type else size
 
     def scalar(self, value: object) -> p.PrimExpr | None:
         """A value in the place of a scalar, or None if it is none."""
