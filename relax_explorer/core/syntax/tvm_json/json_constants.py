@@ -81,7 +81,7 @@ def constant(value: object, bare: DType = INT64) -> Any:
     if type(value) is p.IntImm and (value.dtype is bare or value.dtype.is_bool):
         return bool(value.value) if value.dtype.is_bool else value.value
     if isinstance(value, Device):
-        return value.name or Verbatim(value.text)
+        return value.name
     if isinstance(value, (Target, Mesh)):
         return Verbatim(value.text)
     if type(value) is p.PrimString:

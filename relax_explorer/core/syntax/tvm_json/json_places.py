@@ -31,7 +31,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """A virtual device. `name` is that by which types refer to it, if the module declares it."""
+    """A virtual device. `name` is that by which types refer to it."""
 
     target: Target
     number: int
@@ -83,10 +83,11 @@ def _target(node: Node) -> Target:
 
 
 def _device(node: Node) -> Device:
-    name = node.decoded.devices.get(node.number, "")
-    return Device(
-        node.of("target", Target), node.plain("vdevice_id", int), node.of("memory_scope", str), name
-    )
+    target, scope = node.of("target", Target), node.of("memory_scope", str)
+    name = node.decoded.devices.get(
+        node.number, f"{target.kind}:-1:{scope}"
+    )  # as TVM names one that is not declared
+    return Device(target, node.plain("vdevice_id", int), scope, name)
 
 
 def _mesh(node: Node) -> Mesh:

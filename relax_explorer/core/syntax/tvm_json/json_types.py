@@ -12,6 +12,7 @@ from relax_explorer.core.ir.tensor_place import Sharding, VDevice
 from relax_explorer.core.syntax.names import function_name
 from relax_explorer.core.syntax.tvm_json.json_graph import Damaged
 from relax_explorer.core.syntax.tvm_json.json_nodes import Node
+from relax_explorer.core.syntax.tvm_json.json_places import Device
 from relax_explorer.core.tir.buffer import Buffer
 from relax_explorer.core.tir.prim_expr import PointerType
 
@@ -63,7 +64,7 @@ def _tensor(node: Node) -> s.StructInfo:
         raise node.wrong("shape", "a shape", shape)
     element = None if node.value("dtype") is None else node.value("dtype")
     known = element.dtype if isinstance(element, s.PrimStructInfo) else None
-    device = None if node.value("vdevice") is None else VDevice.read(_place(node, "vdevice"))
+    device = None if node.value("vdevice") is None else VDevice.read(node.of("vdevice", Device).name)
     return s.TensorStructInfo(shape, known, node.plain("ndim", int), device)
 
 
