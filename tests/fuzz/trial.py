@@ -16,7 +16,7 @@ from relax_explorer.core.check.normalize import normalize_with
 from relax_explorer.core.diagnostics import Diagnostic, ParseError
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.syntax.parser import read
-from relax_explorer.core.syntax.tvm_json.start import is_tvm_json
+from relax_explorer.core.syntax.tvm_json.json_start import is_tvm_json
 from relax_explorer.viz.problem import render
 from tests.fuzz import long_way
 
@@ -91,6 +91,7 @@ def _steps(text: str) -> tuple[Outcome, IRModule | None]:
     return Outcome(True, clean, finding), module
 
 
+_STATED = re.compile(r"R\s*\.\s*Prim\s*\([^)]*value")
 _ODD_ASSERT = re.compile(r'^ +assert .*, \("(?!RuntimeError")', re.M)
 
 
@@ -110,6 +111,8 @@ def _printed(module: IRModule, text: str, clean: bool) -> Finding | None:
             printed = program.script(dialect)
             if dialect == "tvm-0.19" and _ODD_ASSERT.search(program.script()):
                 continue  # that dialect has no other errors
+            if dialect == "tvm-0.27" and _STATED.search(text):
+                continue  # casts state the values of scalars there
             again, second = read(printed, "printed.py")
             what = f"{'normalized ' if number else ''}text in {dialect}"
             if again is None or second.errors:

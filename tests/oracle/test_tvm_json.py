@@ -10,6 +10,7 @@ import relax_explorer as rxe
 from relax_explorer.core.syntax.parser import read
 from tests.support import mdtest
 from tests.support.corpus import refused_by_tvm, stage_name
+from tests.support.op_examples import examples
 from tests.support.oracle import Oracle
 from tests.support.roundtrip import SAMPLES, STAGES, stage_id
 
@@ -59,3 +60,10 @@ def test_lowered_stages(oracle: Oracle, path: Path) -> None:
         oracle.could_not_ask("TVM does not read its own text")
         return
     assert problem(oracle, path.read_text(encoding="utf-8")) == ""
+
+
+def test_a_call_of_every_operator(oracle: Oracle) -> None:
+    """The attributes of all operators, as TVM's classes of attributes have them."""
+    asked = {str(example): problem(oracle, example.module()) for example in examples()}
+    assert {text: said for text, said in asked.items() if said} == {}
+    assert list(asked.values()).count("") > 200

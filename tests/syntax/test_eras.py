@@ -50,11 +50,13 @@ def test_cases_of_2022_have_no_problems(name: str) -> None:
 
 
 MAIN = '\n    @R.function\n    def main(x: R.Tensor((3, 5), "float32")):\n'
+WIDER = KERNEL.replace("Y: T.Buffer", 'Z: T.Buffer((4,), "int8"), Y: T.Buffer')
 PAIRS = {
     "a buffer": ('Y: T.Buffer[(3, 5), "float32"]', 'Y: T.Buffer((3, 5), "float32")', KERNEL),
-    "a buffer of one dimension": ('Z: T.Buffer[(4,), "int8"]', 'Z: T.Buffer((4,), "int8")', KERNEL.replace("Y: T.Buffer", "Z: T.Buffer((4,), \"int8\"), Y: T.Buffer")),
-    "a buffer with lengths": ('X: T.Buffer[(3, 5), "float32"]', 'X: T.Buffer((3, 5), "float32")', KERNEL),
-}  # fmt: skip
+    "a buffer of one dimension": ('Z: T.Buffer[(4,), "int8"]', 'Z: T.Buffer((4,), "int8")', WIDER),
+    "a buffer without a dtype": ("X: T.Buffer[(3, 5)]", 'X: T.Buffer((3, 5), "float32")', KERNEL),
+    "the first buffer": ('X: T.Buffer[(3, 5), "float32"]', 'X: T.Buffer((3, 5), "float32")', KERNEL),
+}
 
 
 @pytest.mark.parametrize("name", sorted(PAIRS))
@@ -64,23 +66,25 @@ def test_buffers(name: str) -> None:
     same(program(text.replace(new, old)), program(text))
 
 
+NEW_CALL = 'R.call_tir(cp, (x,), out_sinfo=R.Tensor((3, 5), "float32"))'
 CALLS = {
-    "a call": ('R.call_tir(cp, (x,), (3, 5), dtype="float32")', 'R.call_tir(cp, (x,), out_sinfo=R.Tensor((3, 5), "float32"))'),
-    "with a list": ('R.call_tir(cp, [x], (3, 5), dtype="float32")', 'R.call_tir(cp, (x,), out_sinfo=R.Tensor((3, 5), "float32"))'),
-    "with a name for the shape": ('R.call_tir(cp, (x,), shape=(3, 5), dtype="float32")', 'R.call_tir(cp, (x,), out_sinfo=R.Tensor((3, 5), "float32"))'),
-    "nested": ('R.add(x, R.call_tir(cp, (x,), (3, 5), dtype="float32"))', 'R.add(x, R.call_tir(cp, (x,), out_sinfo=R.Tensor((3, 5), "float32")))'),
-    "in a tuple": ('(x, R.call_tir(cp, (x,), (3, 5), dtype="float32"))', '(x, R.call_tir(cp, (x,), out_sinfo=R.Tensor((3, 5), "float32")))'),
-}  # fmt: skip
+    "a call": ('R.call_tir(cp, (x,), (3, 5), dtype="float32")', NEW_CALL),
+    "with a list": ('R.call_tir(cp, [x], (3, 5), dtype="float32")', NEW_CALL),
+    "with a name for the shape": ('R.call_tir(cp, (x,), shape=(3, 5), dtype="float32")', NEW_CALL),
+    "nested": ('R.add(x, R.call_tir(cp, (x,), (3, 5), dtype="float32"))', f"R.add(x, {NEW_CALL})"),
+    "in a tuple": ('(x, R.call_tir(cp, (x,), (3, 5), dtype="float32"))', f"(x, {NEW_CALL})"),
+}
+BODIES = (
+    "        y = {}\n        return y\n",
+    "        return {}\n",
+    "        with R.dataflow():\n            y = {}\n            R.output(y)\n        return y\n",
+)
 
 
 @pytest.mark.parametrize("name", sorted(CALLS))
 def test_call_tir(name: str) -> None:
     old, new = CALLS[name]
-    for body in (
-        "        y = {}\n        return y\n",
-        "        return {}\n",
-        "        with R.dataflow():\n            y = {}\n            R.output(y)\n        return y\n",
-    ):
+    for body in BODIES:
         same(program(KERNEL + MAIN + body.format(old)), program(KERNEL + MAIN + body.format(new)))
 
 
@@ -112,6 +116,10 @@ TYPES = {
     'R.Tensor[(_, _), "float32"]': 'R.Tensor(dtype="float32", ndim=2)',
     'R.Tuple[R.Tensor[(n,), "float32"], R.Object]': 'R.Tuple(R.Tensor(("n",), "float32"), R.Object)',
     "Tensor((3, 4), \"float32\")": 'R.Tensor((3, 4), "float32")',
+    "R.Tensor[(n, 4)]": 'R.Tensor(("n", 4))',
+    'R.Tensor["float32"]': 'R.Tensor("float32")',
+    "R.Shape[(n, 2)]": 'R.Shape(["n", 2])',
+    "R.Callable[(R.Object,), R.Object], y: R.Tensor[(2,), \"int8\"]": 'R.Callable((R.Object,), R.Object), y: R.Tensor((2,), "int8")',
     "Tensor(ndim=2)": "R.Tensor(ndim=2)",
     "Tuple(Tensor((n,), \"float32\"), Object)": 'R.Tuple(R.Tensor(("n",), "float32"), R.Object)',
 }  # fmt: skip
@@ -124,9 +132,17 @@ def test_types_of_parameters(old: str) -> None:
 
 
 def test_types_of_results_and_of_bindings() -> None:
-    old = '@R.function\ndef f(x: R.Tensor[(n, 4), "float32"]) -> R.Tensor[(n, 4), "float32"]:\n    y: R.Tensor[(n, 4), "float32"] = R.exp(x)\n    return y\n'
-    new = '@R.function\ndef f(x: R.Tensor(("n", 4), "float32")) -> R.Tensor(("n", 4), "float32"):\n    n = T.int64()\n    y: R.Tensor((n, 4), "float32") = R.exp(x)\n    return y\n'
-    same(old, new)
+    new = """
+@R.function
+def f(x: R.Tensor(("n", 4), "float32")) -> R.Tensor(("n", 4), "float32"):
+    n = T.int64()
+    y: R.Tensor((n, 4), "float32") = R.exp(x)
+    return y
+"""
+    old = new.replace("    n = T.int64()\n", "").replace(
+        'R.Tensor(("n", 4), "float32")', 'R.Tensor[(n, 4), "float32"]'
+    )
+    same(old.replace('R.Tensor((n, 4), "float32")', 'R.Tensor[(n, 4), "float32"]'), new)
 
 
 def test_a_variable_named_tensor_is_no_type() -> None:
@@ -149,7 +165,7 @@ def test_what_is_not_read_is_said_once_with_the_new_spelling() -> None:
         '@T.prim_func\ndef f(X: T.Buffer[(4,), "float32"], Y: T.Buffer[(4,), "float32"]):\n    with T.block([4], "c") as [i]:\n'
         "        Y[i] = X[i] + 1.0\n"
     )
-    module, report = read(text)
+    _module, report = read(text)
     assert [item.code.id for item in report] == ["RX0034"]
     assert "2022" in report.items[0].message
     call = program(
@@ -200,3 +216,39 @@ def test_before_purity_an_effect_in_a_dataflow_block_is_a_warning() -> None:
     (problem,) = rxe.check(rxe.parse(inside), profile="tvm")
     assert problem.code.id == "RX0112"
     assert not problem.is_error
+
+
+def test_the_caller_may_name_the_dialect() -> None:
+    bare = BEFORE_PURITY.replace("sinfo_args=(R.Object,)", "ty_args=R.Any")
+    assert [item.code.id for item in rxe.check(rxe.parse(bare), profile="tvm")] == ["RX0113"]
+    assert rxe.check(rxe.parse(bare, dialect="relax-2023"), profile="tvm") == []
+    with pytest.raises(ValueError, match="no dialect"):
+        rxe.parse(bare, dialect="tvm-0.1")
+
+
+OPERANDS = {
+    'R.nn.pad(x, R.const(0.0, "float32"), pad_width=[0, 0, 1, 1], pad_mode="constant")': "R.nn.pad(x, pad_width=[0, 0, 1, 1], pad_value=0.0)",
+    'R.nn.pad(x, R.const(2, "float32"), pad_width=[0, 0, 1, 1])': "R.nn.pad(x, pad_width=[0, 0, 1, 1], pad_value=2.0)",
+    "R.nn.pad(x, [0, 0, 1, 1])": "R.nn.pad(x, pad_width=[0, 0, 1, 1])",
+    "R.nn.pad(x, [0, 0, 1, 1], pad_value=2.0)": "R.nn.pad(x, pad_width=[0, 0, 1, 1], pad_value=2.0)",
+    'R.nn.pad(x, [0, 0, 1, 1], "constant", 2.0)': "R.nn.pad(x, pad_width=[0, 0, 1, 1], pad_value=2.0)",
+    "R.layout_transform(x, index_map=T.index_map(lambda i, j: (j, i)), pad_value=R.prim_value(T.float32(1)), axis_separators=[])":
+        "R.layout_transform(x, index_map=T.index_map(lambda i, j: (j, i)), pad_value=T.float32(1))",
+    'R.layout_transform(x, index_map=T.index_map(lambda i, j: (j, i)), pad_value=R.const(1.0, "float32"))':
+        "R.layout_transform(x, index_map=T.index_map(lambda i, j: (j, i)), pad_value=T.float32(1))",
+    "R.ccl.allgather(x, R.prim_value(2))": "R.ccl.allgather(x, num_workers=2)",
+    "R.ccl.allgather(x, num_workers=R.prim_value(T.int64(2)), in_group=True)": "R.ccl.allgather(x, num_workers=2)",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("old", sorted(OPERANDS))
+def test_operands_as_older_versions_printed_them(old: str) -> None:
+    for body in ("    y = {}\n    return y\n", "    return (x, R.exp({}))\n"):
+        text = '@R.function\ndef main(x: R.Tensor((2, 4), "float32")):\n' + body
+        same(text.format(old), text.format(OPERANDS[old]))
+
+
+def test_a_padding_that_is_given_twice_is_still_an_error() -> None:
+    text = '@R.function\ndef main(x: R.Tensor((2, 4), "float32")):\n    return R.nn.pad(x, [0, 0, 1, 1], pad_width=[0, 0, 1, 1], pad_value=1.0)\n'
+    _module, report = read(text)
+    assert [item.code.id for item in report.errors] == ["RX0015"]

@@ -43,6 +43,9 @@ DIALECT = Argument(
     "tvm-0.27",
     choices=("tvm-0.27", "tvm-0.19", "rxe"),
 )
+STRICT = Argument(
+    "--strict", "print nothing if the dialect can't say all of the program (exit status 1)", "flag", False
+)
 OUTPUT = Argument(
     "--output", "write to this file instead of standard output", "target", short="-o", metavar="FILE"
 )

@@ -16,6 +16,7 @@ from relax_explorer.core.session.command_arguments import (
     RUN_INPUT,
     SHAPE,
     STAGE,
+    STRICT,
     choice_of_format,
 )
 from relax_explorer.core.session.command_types import Argument, Command
@@ -23,7 +24,7 @@ from relax_explorer.core.session.command_types import Argument, Command
 SHOW = Command(
     "show",
     "Print a module, or one stage of it after passes.",
-    (INPUT, PASSES, STAGE, FUNCTION, DIALECT, choice_of_format("text", "json")),
+    (INPUT, PASSES, STAGE, FUNCTION, DIALECT, STRICT, choice_of_format("text", "json")),
     (
         "relax-explorer show model.py",
         "relax-explorer show model.py -p default --stage LegalizeOps --func main",
@@ -37,6 +38,13 @@ CHECK = Command(
     (
         INPUTS,
         PROFILE,
+        Argument(
+            "--dialect",
+            "the dialect of the texts (default: as each text tells)",
+            "choice",
+            "auto",
+            choices=("auto", "relax-2022", "relax-2023", "tvm-0.19", "tvm-0.25", "tvm-0.27", "rxe"),
+        ),
         Argument(
             "--prover",
             "how to compare dimensions: by arithmetic, or literally (alpha)",
@@ -72,6 +80,7 @@ OPT = Command(
         PASSES,
         OUTPUT,
         DIALECT,
+        STRICT,
         Argument("--print-after-change", "print the module after each pass that changes it", "flag", False),
         Argument("--no-verify-each", "don't check each pass's contract after it", "flag", False),
         Argument(

@@ -82,12 +82,21 @@ class StageText:
         """The module. Raises ParseError if the text is no program."""
         if self._failure is not None:
             raise self._failure
-        first = self._known.texts[self.key] if self._known is not None else self
-        if first is not self:
-            return first.module
+        if self._known is None:
+            return parse(self._source, self.file)
+        first = self._known.texts[self.key]
+        return parse(self._source, self.file, kernels=self._known.kernels) if first is self else first.module
+
+    @property
+    def _source(self) -> Source | str:
         found = self.found
-        source: Source | str = self._text if found is None else found.source(self.file, self.above)
-        return parse(source, self.file, kernels=self._known.kernels if self._known is not None else None)
+        return self._text if found is None else found.source(self.file, self.above)
+
+    def read_in(self, dialect: str) -> IRModule:
+        """The module, read in a dialect that the text does not tell. Raises ParseError."""
+        if self._failure is not None:
+            raise self._failure
+        return parse(self._source, self.file, dialect=dialect)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Other processes get the text, and parse it there."""

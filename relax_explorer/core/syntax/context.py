@@ -94,7 +94,7 @@ class Context:
         """The dtype of the module-level variable `name`, or None."""
         return self.type_vars.get(name)
 
-    def metadata_entry(self, node: ast.AST) -> Any:
+    def metadata_entry(self, node: ast.AST) -> object:
         """The entry of the metadata block that `metadata["key"][0]` names; None for another expression, and if there is none."""
         outer = node.value if isinstance(node, ast.Subscript) else None
         if not isinstance(node, ast.Subscript) or not isinstance(outer, ast.Subscript):

@@ -12,7 +12,7 @@ from relax_explorer.core.notations import HOLDS
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.source import Source, with_line_feeds
 from relax_explorer.core.syntax.notebooks import is_notebook
-from relax_explorer.core.syntax.tvm_json.start import is_tvm_json
+from relax_explorer.core.syntax.tvm_json.json_start import is_tvm_json
 
 MAX_BYTES = 256 << 20
 # First bytes of files that are opened by mistake, with a description and advice.

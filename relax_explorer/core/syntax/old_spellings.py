@@ -8,13 +8,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable
 from copy import deepcopy
-from typing import Any
+from typing import Any, TypeVar
 
 from relax_explorer.core.codes import syntax as codes
 from relax_explorer.core.syntax.context import UNREADABLE, Context
 from relax_explorer.core.syntax.dialects import EARLY
 from relax_explorer.core.syntax.written import dotted
 
+_Node = TypeVar("_Node", bound=ast.AST)
 _TYPES = frozenset({"Tensor", "DynTensor", "Shape", "Object", "Tuple", "Callable", "Prim"})
 _INFOS = frozenset({"R.Tensor", "R.Tuple", "R.Shape", "R.Callable"})
 _LISTS = (ast.Tuple, ast.List)
@@ -65,13 +66,13 @@ def _stored(node: ast.AST) -> Iterable[str]:
     return (node.name,) if isinstance(node, (ast.FunctionDef, ast.ClassDef)) else ()
 
 
-def _changed(node: Any, ctx: Context, names: Names) -> Any:
+def _changed(node: ast.AST, ctx: Context, names: Names) -> ast.AST:
     for row in _ROWS.get(type(node), ()):
         node = row(node, ctx, names)
     return node
 
 
-def _placed(new: Any, old: ast.AST) -> Any:
+def _placed(new: _Node, old: ast.AST) -> _Node:
     """A new node, and those of its parts that have no place, at the place of an old one."""
     for part in ast.walk(new):
         if "lineno" in part._attributes and not hasattr(part, "lineno"):
@@ -108,10 +109,18 @@ def _subscripted(node: ast.Subscript, ctx: Context, names: Names) -> ast.expr:
     if name not in ("T.Buffer", "T.buffer_decl") and name not in _INFOS:
         return node
     items = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-    if name == "R.Tensor" and len(items) > 1 and isinstance(items[0], ast.Constant):
-        items = [node.slice]  # `R.Tensor[2, 3]`
+    is_shape = name == "R.Shape" or (
+        name != "R.Tuple" and name != "R.Callable" and not any(map(_is_apart, items))
+    )
+    if is_shape and isinstance(node.slice, ast.Tuple):
+        items = [node.slice]  # `X[(2, 3)]` and `X[2, 3]` are one tree
     call: ast.expr = _placed(ast.Call(_named(name), list(items), []), node)
     return _typed(call, ctx, names) if isinstance(call, ast.Call) else call
+
+
+def _is_apart(node: ast.expr) -> bool:
+    """True for an argument beside others: a shape in parentheses, or a dtype."""
+    return isinstance(node, _LISTS) or (isinstance(node, ast.Constant) and isinstance(node.value, str))
 
 
 def _typed(node: ast.Call, ctx: Context, names: Names) -> ast.Call:
@@ -124,8 +133,8 @@ def _typed(node: ast.Call, ctx: Context, names: Names) -> ast.Call:
         del node.args[0]
         node.keywords[:0] = [ast.keyword("dtype", value) for value in node.args]
         node.args.clear()
-        if not unknown and not any(keyword.arg == "ndim" for keyword in node.keywords):
-            node.keywords.append(ast.keyword("ndim", ast.Constant(len(shape.elts))))  # type: ignore[attr-defined]  # a list
+        if isinstance(shape, _LISTS) and not any(keyword.arg == "ndim" for keyword in node.keywords):
+            node.keywords.append(ast.keyword("ndim", ast.Constant(len(shape.elts))))
         _placed(node, node)
     return node
 

@@ -96,10 +96,10 @@ def _bare(q: Parameter, node: ast.expr) -> ast.expr:
         return node
     value, *kinds = [*node.args, *(keyword.value for keyword in node.keywords if keyword.arg == "dtype")]
     kind = kinds[0].value if len(kinds) == 1 and isinstance(kinds[0], ast.Constant) else None
-    if q.kind is not Kind.EXPR or kind is None or dtype_of_prefix(f"T.{kind}") is None:
+    if q.kind is not Kind.EXPR or not isinstance(kind, str) or dtype_of_prefix(f"T.{kind}") is None:
         return value
     func = ast.copy_location(
-        ast.Attribute(ast.copy_location(ast.Name("T", ast.Load()), node), str(kind), ast.Load()), node
+        ast.Attribute(ast.copy_location(ast.Name("T", ast.Load()), node), kind, ast.Load()), node
     )
     return ast.copy_location(ast.Call(func, [value], []), node)
 
@@ -107,13 +107,13 @@ def _bare(q: Parameter, node: ast.expr) -> ast.expr:
 _OF_SCALARS = frozenset({Kind.INT, Kind.FLOAT, Kind.FLOAT_IMM, Kind.BOOL, Kind.EXPR})
 
 
-def converted(q: Parameter, value: Any) -> Any:
+def converted(q: Parameter, value: object) -> object:
     """A constant as the value of a declared attribute: converted to its kind."""
     if value is None and q.default == ():
         return ()
     if q.kind in (Kind.INT, Kind.BOOL) and type(value) is p.IntImm:
         value = value.value
-    if q.kind is Kind.FLOAT and type(value) in (p.IntImm, p.FloatImm):
+    if q.kind is Kind.FLOAT and isinstance(value, (p.IntImm, p.FloatImm)):
         value = value.value
     if q.kind in (Kind.FLOAT, Kind.FLOAT_IMM) and type(value) is int:
         return float(value)

@@ -101,8 +101,8 @@ class SignatureReader:
         self.info.in_signature = True
         infos: list[s.StructInfo | None] = []
         for argument in arguments.args:
-            self.names.hide(argument.arg)
-            infos.append(self._parameter_info(argument))
+            self.names.hide(argument.arg)  # those of a function around it
+        infos.extend(map(self._parameter_info, arguments.args))
         self.info.in_signature = False
         for name in self._scalars(node):
             self._resolve(name)
@@ -163,8 +163,9 @@ class SignatureReader:
 
 def _states_value(annotation: ast.expr) -> bool:
     """True for `R.Prim(value="n")`: the parameter has this value, which binds n or is compared with it."""
-    is_prim = isinstance(annotation, ast.Call) and dotted(annotation.func) == "R.Prim"
-    return is_prim and any(keyword.arg == "value" for keyword in annotation.keywords)  # type: ignore[attr-defined]  # a call
+    if not isinstance(annotation, ast.Call) or dotted(annotation.func) != "R.Prim":
+        return False
+    return any(keyword.arg == "value" for keyword in annotation.keywords)
 
 
 def _computed_with(node: ast.FunctionDef, scalars: set[str]) -> set[str]:

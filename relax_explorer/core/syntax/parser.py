@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import re
 import warnings
+from dataclasses import dataclass
 from typing import Any
 
 from relax_explorer.core.codes import syntax as codes
@@ -20,7 +21,8 @@ from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.source import Source, with_line_feeds
 from relax_explorer.core.syntax import long_lines, old_spellings, pieces, python_names
 from relax_explorer.core.syntax.context import UNREADABLE, Context, Skip
-from relax_explorer.core.syntax.dialects import EARLY, REWRITER
+from relax_explorer.core.syntax.dialects import EARLY, REWRITER, Dialect
+from relax_explorer.core.syntax.dialects import dialect as dialect_named
 from relax_explorer.core.syntax.excerpt import NOTHING, Excerpt
 from relax_explorer.core.syntax.executable import is_executable
 from relax_explorer.core.syntax.metadata import read_metadata
@@ -31,8 +33,8 @@ from relax_explorer.core.syntax.parse_function import FunctionReader
 from relax_explorer.core.syntax.parse_info import InfoReader
 from relax_explorer.core.syntax.parse_tir import parse_prim_func
 from relax_explorer.core.syntax.python_text import python_text
-from relax_explorer.core.syntax.tvm_json.module import read_json_with_report
-from relax_explorer.core.syntax.tvm_json.start import is_tvm_json
+from relax_explorer.core.syntax.tvm_json.json_module import read_json_with_report
+from relax_explorer.core.syntax.tvm_json.json_start import is_tvm_json
 from relax_explorer.core.syntax.written import dotted, dtype_of_prefix
 
 Kernels = dict[tuple[str, tuple[tuple[str, str], ...]], Any]
@@ -44,23 +46,27 @@ _CONTROL = re.compile(f"[{re.escape(''.join(_CONTROLS))}]")  # several times as 
 
 
 def parse(
-    text: str | Source, filename: str = "<text>", experimental: bool = False, kernels: Kernels | None = None
-) -> IRModule:
+    text: str | Source, filename: str = "<text>", experimental: bool = False, dialect: str | None = None,
+    kernels: Kernels | None = None,
+) -> IRModule:  # fmt: skip
     """The module in `text`, TVMScript or TVM's JSON, or in an excerpt of a file. Raises ParseError with all problems.
 
     `experimental` allows constructs that no TVM has yet: `R.any_dim`. So does the module attribute `wildcard_dims`, which it sets.
-    `kernels` are those of other stages of the build: equal ones are read once, and the new ones are added.
+    `dialect` is the dialect of the text, if its marks do not tell; ValueError is raised for an unknown one. `kernels` are those of
+    other stages of the build: equal ones are read once, and the new ones are added.
     """
-    module, report = read(text, filename, experimental, kernels)
+    module, report = read(text, filename, experimental, dialect, kernels)
     if module is None or report.errors:
         raise ParseError(*report.sorted(), module=module)
     return module
 
 
 def read(
-    text: str | Source, filename: str = "<text>", experimental: bool = False, kernels: Kernels | None = None
-) -> tuple[IRModule | None, Report]:
-    """The readable part of the module (None if there is none), and the problems."""
+    text: str | Source, filename: str = "<text>", experimental: bool = False, dialect: str | None = None,
+    kernels: Kernels | None = None,
+) -> tuple[IRModule | None, Report]:  # fmt: skip
+    """The readable part of the module (None if there is none), and the problems. The arguments are those of `parse`."""
+    asked = _Asked(experimental, None if dialect is None else dialect_named(dialect), kernels)
     if isinstance(text, str) and is_tvm_json(text):
         return read_json_with_report(text, filename)
     source = (
@@ -75,43 +81,40 @@ def read(
         python = python_text(source.text)
         skeleton, runs = pieces.cut(python.text)
         try:
-            return _read(source, skeleton, runs, python.names, experimental, kernels)
+            return _read(source, skeleton, runs, python.names, asked)
         except pieces.NotInPieces:
-            return _read(source, python.text, {}, python.names, experimental, kernels)
+            return _read(source, python.text, {}, python.names, asked)
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """How a text is read: `dialect` is None if its marks tell it."""
+
+    experimental: bool
+    dialect: Dialect | None
+    kernels: Kernels | None
 
 
 def _read(
-    source: Source,
-    text: str,
-    runs: dict[int, pieces.Run],
-    names: dict[str, DType],
-    experimental: bool,
-    kernels: Kernels | None,
+    source: Source, text: str, runs: dict[int, pieces.Run], names: dict[str, DType], asked: _Asked
 ) -> tuple[IRModule | None, Report]:
     """Read `source`. `text` is the source without the runs; `names` are shape variables declared in it."""
     report = Report()
-    tree = _tree(source, text, report)
-    if tree is None:
-        if runs:
-            raise pieces.NotInPieces
-        return None, report
-    if python_names.are_used(source.text):
-        if runs:
-            raise pieces.NotInPieces
-        tree = python_names.translated(tree)
     around = source.around if isinstance(source, Excerpt) else NOTHING
-    if around.values:
-        if runs:
-            raise pieces.NotInPieces
-        tree = with_values(tree, around.values)
     context = Context(source, report, {**around.lengths, **names})
-    context.computed = around.computed
-    context.experimental = experimental
-    context.kernels = kernels
-    if context.dialect is EARLY:
-        if runs:
-            raise pieces.NotInPieces
-        tree = old_spellings.translated(tree, context)
+    context.computed, context.kernels = around.computed, asked.kernels
+    context.experimental = asked.experimental
+    if asked.dialect is not None:
+        context.dialect = asked.dialect
+    tree = _tree(source, text, report)
+    is_translated = python_names.are_used(source.text) or bool(around.values) or context.dialect is EARLY
+    if runs and (tree is None or is_translated):
+        raise pieces.NotInPieces
+    if tree is None:
+        return None, report
+    tree = python_names.translated(tree) if python_names.are_used(source.text) else tree
+    tree = with_values(tree, around.values)
+    tree = old_spellings.translated(tree, context) if context.dialect is EARLY else tree
     pieces.put_back(tree, runs)
     try:
         return _ModuleReader(context).read(tree), report

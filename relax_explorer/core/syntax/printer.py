@@ -16,7 +16,7 @@ from relax_explorer.core.ir.walk import all_dims, exprs
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.syntax.dialects import REWRITER, Dialect, dialect
 from relax_explorer.core.syntax.doc import Line, Printed
-from relax_explorer.core.syntax.metadata import write_metadata
+from relax_explorer.core.syntax.metadata_text import write_metadata
 from relax_explorer.core.syntax.names import Names, function_name, shape_name
 from relax_explorer.core.syntax.printer_expr import Constants, ExprText
 from relax_explorer.core.syntax.printer_tir import print_prim_func
@@ -148,13 +148,25 @@ class _ModulePrinter:
 def signature_vars(fn: e.Function) -> list[p.PrimVar]:
     """Shape variables in the parameters and the return annotation, in order."""
     occurring: dict[p.PrimVar, None] = {}
-    scalars = {
-        param.struct_info.value for param in fn.params if isinstance(param.struct_info, s.PrimStructInfo)
-    }
+    scalars = own_scalars(fn)
     for info in (*[param.struct_info for param in fn.params], fn.ret_struct_info):
         if info is not None:
             occurring.update(dict.fromkeys(all_dims(info)))
     return [var for var in occurring if var not in scalars]
+
+
+def own_scalars(fn: e.Function) -> dict[p.PrimVar, e.Var]:
+    """The variables that scalar parameters bind, each with its parameter: no parameter before it mentions them."""
+    own: dict[p.PrimVar, e.Var] = {}
+    seen: set[p.PrimVar] = set()
+    for param in fn.params:
+        info = param.struct_info
+        value = info.value if isinstance(info, s.PrimStructInfo) else None
+        if isinstance(value, p.PrimVar) and value not in seen:
+            own[value] = param
+        if info is not None:
+            seen.update(all_dims(info))
+    return own
 
 
 class FunctionPrinter:
@@ -181,14 +193,13 @@ class FunctionPrinter:
         for var in signature:
             names(var)
         checked: list[tuple[e.Var, p.PrimExpr]] = []
-        named: set[p.PrimVar] = set()
+        own = own_scalars(fn)
         for param in fn.params:
             info = param.struct_info
             scalar = info.value if isinstance(info, s.PrimStructInfo) else None
-            if isinstance(scalar, p.PrimVar) and scalar not in named:
+            if isinstance(scalar, p.PrimVar) and own.get(scalar) is param:
                 names.fix(scalar, names(param))
                 self.text.scalars.add(scalar)
-                named.add(scalar)
             elif scalar is not None and not self.text.dialect.old:
                 checked.append((param, scalar))
         params = ", ".join(
@@ -306,15 +317,15 @@ class FunctionPrinter:
     def _match_scalar(self, binding: e.MatchCast, depth: int) -> bool:
         """Print a cast of a scalar to a value; False for another cast."""
         info, var = binding.struct_info, binding.var
-        is_stated = isinstance(info, s.PrimStructInfo) and info.value is not None and info.dtype is INT64
-        if self.text.dialect.old or not is_stated or not isinstance(binding.value, (e.Var, e.PrimValue)):
+        stated = info.value if isinstance(info, s.PrimStructInfo) and info.dtype is INT64 else None
+        if self.text.dialect.old or stated is None or not isinstance(binding.value, (e.Var, e.PrimValue)):
             return False
         scalar = (
             self.text.prim.write(binding.value.value)
             if isinstance(binding.value, e.PrimValue)
             else self.text.write(binding.value)
         )
-        self._line(depth, f"_ = {self._scalar_cast(scalar, info.value)}", binding)  # type: ignore[union-attr]  # it is stated
+        self._line(depth, f"_ = {self._scalar_cast(scalar, stated)}", binding)
         if (
             var is not None
             and (type(var) is not e.DataflowVar or not self._is_unread(var))

@@ -14,6 +14,7 @@ import numpy as np
 
 from relax_explorer.core.ir.dtype import DType, dtype, from_numpy
 
+Array = np.ndarray[Any, np.dtype[Any]]
 MAGIC = 0xDD5E40F096B4A13F
 _CODES = {0: "int", 1: "uint", 2: "float", 4: "bfloat", 6: "bool"}
 _CODE_OF = {name: code for code, name in _CODES.items()}
@@ -23,7 +24,7 @@ _FLOAT8 = {
 }  # fmt: skip
 
 
-def tensor_from_text(text: str) -> Any:
+def tensor_from_text(text: str) -> Array:
     """The read-only array in a base64 DLTensor. Raises ValueError or struct.error for damaged text."""
     raw = base64.b64decode(text, validate=True)
     magic, _reserved, _device, _device_id, ndim, code, bits, lanes = struct.unpack_from("<QQiiiBBH", raw)
@@ -38,7 +39,7 @@ def tensor_from_text(text: str) -> Any:
     data = raw[40 + 8 * ndim :]
     if len(data) != size:
         raise ValueError(f"{len(data)} bytes of data, {size} announced")
-    array = np.frombuffer(data, dtype=_dtype(code, bits).to_numpy()).reshape(shape)
+    array: Array = np.frombuffer(data, dtype=_dtype(code, bits).to_numpy()).reshape(shape)
     array.setflags(write=False)
     return array
 
@@ -50,7 +51,7 @@ def _dtype(code: int, bits: int) -> DType:
     return dtype("bool" if base == "bool" or (base == "uint" and bits == 1) else f"{base}{bits}")
 
 
-def tensor_text(array: Any, old: bool = False) -> str:
+def tensor_text(array: Array, old: bool = False) -> str:
     """An array as a base64 DLTensor. In the older form, bool is uint1."""
     element = from_numpy(array.dtype)
     code, bits = _CODE_OF.get(element.kind, 2), element.bits

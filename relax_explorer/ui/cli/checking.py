@@ -30,8 +30,8 @@ class CheckedText:
         return not any(item.code.id in _UNREADABLE for item in self.problems)
 
 
-def check_path(path: str, profile: str, prover: str) -> list[CheckedText]:
-    """The checked texts at a path, one for each recorded stage."""
+def check_path(path: str, profile: str, prover: str, dialect: str | None = None) -> list[CheckedText]:
+    """The checked texts at a path, one for each recorded stage. `dialect` is that of a file, if its text does not tell."""
     if path.endswith(NOTATIONS):
         return [CheckedText(_of_notation(path))]
     try:
@@ -40,7 +40,7 @@ def check_path(path: str, profile: str, prover: str) -> list[CheckedText]:
         return [CheckedText(failure.diagnostics)]
     shown = [stage if build.is_recorded else None for stage in build.stages]
     return [
-        CheckedText(_checked(partial(_module, stage), profile, prover), shown[number])
+        CheckedText(_checked(partial(_module, stage, dialect), profile, prover), shown[number])
         for number, stage in enumerate(build.stages)
     ]
 
@@ -56,8 +56,8 @@ def _of_notation(path: str) -> tuple[Diagnostic, ...]:
     return () if solving is None else tuple(solving.problems)
 
 
-def _module(stage: Stage) -> IRModule:
-    return stage.module
+def _module(stage: Stage, dialect: str | None) -> IRModule:
+    return stage.module if dialect is None or stage.origin is None else stage.origin.read_in(dialect)
 
 
 def _checked(module: Callable[[], IRModule], profile: str, prover: str) -> tuple[Diagnostic, ...]:

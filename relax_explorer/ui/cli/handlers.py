@@ -48,7 +48,13 @@ def session_of(build: Build, passes: str | None, usual: str = "") -> Session:
 
 
 def show(
-    input: str, passes: str | None, stage: str | None, func: str | None, dialect: str, format: str
+    input: str,
+    passes: str | None,
+    stage: str | None,
+    func: str | None,
+    dialect: str,
+    strict: bool,
+    format: str,
 ) -> int:
     """Print a module, or an executable's instructions."""
     build = started(build_at(input), passes)
@@ -65,6 +71,8 @@ def show(
                 f"the module has no function {func!r}; it has {', '.join(module.functions)}"
             )
         module = module.having({func: module[func]})
+    if not _may_print(module, dialect, strict):
+        return output.FOUND
     printed = (module if dialect == OWN.name else _with_kinds(module)).script(dialect)
     if format == "json":
         output.write(
@@ -75,6 +83,15 @@ def show(
     else:
         output.write(printed)
     return output.OK
+
+
+def _may_print(module: IRModule, dialect: str, strict: bool) -> bool:
+    """Report what the dialect cannot say of a module. False if that refuses the text."""
+    from relax_explorer.core.syntax.losses import losses
+
+    found = losses(module, dialect)
+    output.report(found)
+    return not (found and strict)
 
 
 def _with_kinds(module: IRModule) -> IRModule:
@@ -92,6 +109,7 @@ def _with_kinds(module: IRModule) -> IRModule:
 def check(
     inputs: tuple[str, ...],
     profile: str,
+    dialect: str,
     prover: str,
     select: str | None,
     ignore: str | None,
@@ -102,7 +120,11 @@ def check(
     from relax_explorer.ui.cli.checking import check_path
 
     selected_codes, ignored_codes = _codes("--select", select), _codes("--ignore", ignore) or ()
-    texts = [text for path in inputs for text in check_path(path, profile, prover)]
+    texts = [
+        text
+        for path in inputs
+        for text in check_path(path, profile, prover, None if dialect == "auto" else dialect)
+    ]
     selected = [
         (text.stage, problem)
         for text in texts
@@ -135,6 +157,7 @@ def opt(
     passes: str | None,
     output_: Target | None,
     dialect: str,
+    strict: bool,
     print_after_change: bool,
     no_verify_each: bool,
     phase_check: str,
@@ -168,8 +191,15 @@ def opt(
             _say_time(outcome)
         if print_after_change and outcome.changed:
             output.say(f"# after {step}\n{module.script(dialect)}")
-    if not print_after_change or output_:
-        output.write(module.script(dialect), output_ or STANDARD_OUTPUT)
+    is_shown = print_after_change and not output_
+    return output.OK if is_shown else _write(module, dialect, strict, output_ or STANDARD_OUTPUT)
+
+
+def _write(module: IRModule, dialect: str, strict: bool, target: Target) -> int:
+    """Write the text of a module, unless `strict` refuses it."""
+    if not _may_print(module, dialect, strict):
+        return output.FOUND
+    output.write(module.script(dialect), target)
     return output.OK
 
 

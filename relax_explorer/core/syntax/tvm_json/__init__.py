@@ -1,4 +1,5 @@
-"""TVM's JSON (`tvm.ir.save_json`): `start` recognises it, `graph` checks the nodes, `nodes` decodes them, `module` makes the IRModule.
+"""TVM's JSON (`tvm.ir.save_json`): `json_start` recognises it, `json_graph` checks the nodes, `json_nodes` decodes them.
 
-The classes of nodes are read in `types`, `scalars`, `constants`, `places`, `expressions` and `statements`.
+`json_module` makes the IRModule. The classes of nodes are read in `json_types`, `json_scalars`, `json_constants`, `json_places`,
+`json_expressions` and `json_statements`.
 """

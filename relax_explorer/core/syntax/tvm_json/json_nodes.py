@@ -9,7 +9,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import BOOL, DType
-from relax_explorer.core.syntax.tvm_json.graph import Damaged, Graph
+from relax_explorer.core.syntax.tvm_json.json_graph import Damaged, Graph
 from relax_explorer.core.tir.buffer import Buffer
 from relax_explorer.core.tir.prim_expr import BufferPtr
 from relax_explorer.core.tir.stmt import PrimFunc
@@ -66,16 +66,19 @@ class Decoded:
         self._is_done = bytearray(len(graph))
         self._depth = [0] * len(graph)
         self._size = [1] * len(graph)
+        self._size_outside = [1] * len(
+            graph
+        )  # a type counts once where it is used, for equal types are one object
 
-    def run(self, root: int, readers: Readers) -> Any:
+    def run(self, root: int, readers: Readers) -> object:
         """Decode a node with all that it needs, and return its value."""
         graph = self.graph
-        for number in graph.operands_first(root, self._is_done):
+        for number, operands in graph.operands_first(root, self._is_done):
             kind = graph.kinds[number]
             reader = readers.get(kind)
             if reader is None:
                 raise Unknown(f"{graph.described(number)} is of a class that this reader does not know")
-            self._measure(number, kind)
+            self._measure(number, kind, operands)
             try:
                 self.values[number] = reader(Node(self, number, kind))
             except (TypeError, OverflowError, KeyError, ValueError) as error:
@@ -84,17 +87,16 @@ class Decoded:
                 raise Damaged(f"{graph.described(number)}: {str(error)[:120]}") from None
         return self.values[root]
 
-    def _measure(self, number: int, kind: str) -> None:
+    def _measure(self, number: int, kind: str, operands: list[int]) -> None:
         """Refuse what nests too deep, or is too large once shared parts are written out, for functions that walk over trees."""
-        operands = self.graph.operands(number)
         if not operands:
             return
         deepest = max([self._depth[operand] for operand in operands])
-        size = 1 + sum([self._size[operand] for operand in operands])
-        if (
-            kind.startswith("prim.") and len(operands) == 3
-        ):  # its type and two operands; a long sum nests to the left
-            left, right = operands[1:]
+        is_type = kind.endswith("Type")
+        sizes = self._size if is_type or kind in _LISTS else self._size_outside
+        size = 1 + sum([sizes[operand] for operand in operands])
+        if kind.startswith("prim.") and len(operands) == 3:
+            left, right = operands[1:]  # after its type; a long sum nests to the left
             depth = max(self._depth[left], self._depth[right] + 1)
         else:
             in_list = kind in _LISTS and any([self.graph.kinds[operand] in _LISTS for operand in operands])
@@ -106,8 +108,9 @@ class Decoded:
             raise Damaged(f"{self.graph.described(number)} {text}")
         if kind not in _LEAVES:
             self._depth[number], self._size[number] = depth, size
+            self._size_outside[number] = 1 if is_type else size
 
-    def scalar(self, value: Any) -> p.PrimExpr | None:
+    def scalar(self, value: object) -> p.PrimExpr | None:
         """A value in the place of a scalar, or None if it is none."""
         if isinstance(value, p.PrimExpr):
             return value
@@ -119,7 +122,7 @@ class Decoded:
             return BufferPtr(value, "buffer")
         return None
 
-    def expr(self, value: Any) -> e.Expr | None:
+    def expr(self, value: object) -> e.Expr | None:
         """A value in the place of a Relax expression, or None if it may not stand there."""
         if isinstance(value, e.Expr):
             return None if isinstance(value, _STATEMENTS) else value
@@ -138,7 +141,7 @@ class Node:
         self._fields: dict[str, Any] | None = None
 
     @property
-    def raw(self) -> Any:
+    def raw(self) -> object:
         """The content as the JSON has it."""
         return self.decoded.graph.data[self.number]
 
@@ -149,7 +152,7 @@ class Node:
             self._fields = self.decoded.graph.fields(self.number)
         return self._fields
 
-    def wrong(self, name: str, needed: str, found: Any) -> Damaged:
+    def wrong(self, name: str, needed: str, found: object) -> Damaged:
         """The problem of a field of another kind."""
         where = self.decoded.graph.described(self.number)
         kind = "nothing" if found is None else type(found).__name__
@@ -222,7 +225,7 @@ class Node:
                 )
         return found
 
-    def _scalar(self, name: str, value: Any) -> p.PrimExpr:
+    def _scalar(self, name: str, value: object) -> p.PrimExpr:
         scalar = self.decoded.scalar(value)
         if scalar is None:
             raise self.wrong(name, "a list of scalars", value)
@@ -265,11 +268,13 @@ class Node:
 
     def exprs(self, name: str) -> tuple[e.Expr, ...]:
         """The Relax expressions of an array in a field."""
-        found = tuple([self.decoded.expr(value) for value in self.of(name, tuple)])
-        for value in found:
-            if value is None:
+        found: list[e.Expr] = []
+        for value in self.of(name, tuple):
+            item = self.decoded.expr(value)
+            if item is None:
                 raise self.wrong(name, "a list of expressions", value)
-        return found  # type: ignore[return-value]  # none is None
+            found.append(item)
+        return tuple(found)
 
     def dtype(self, name: str = "ty") -> DType:
         """The element type of the type in a field."""

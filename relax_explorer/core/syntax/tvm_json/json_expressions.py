@@ -14,15 +14,17 @@ from relax_explorer.core.ir.attrs import EMPTY, Attrs
 from relax_explorer.core.ir.dtype import DType
 from relax_explorer.core.ops import find as find_op
 from relax_explorer.core.syntax.dialects import ARGS_KEYWORDS
-from relax_explorer.core.syntax.parse_call_forms import CALL_FORMS
-from relax_explorer.core.syntax.tvm_json.constants import call_attrs
-from relax_explorer.core.syntax.tvm_json.graph import Damaged, Graph
-from relax_explorer.core.syntax.tvm_json.nodes import Decoded, Node
-from relax_explorer.core.syntax.tvm_json.scalars import module_call, prim_call
+from relax_explorer.core.syntax.parse_call_forms import CALL_FORMS, NAMED_FORMS
+from relax_explorer.core.syntax.tvm_json.json_constants import call_attrs
+from relax_explorer.core.syntax.tvm_json.json_graph import Damaged, Graph
+from relax_explorer.core.syntax.tvm_json.json_nodes import Decoded, Node
+from relax_explorer.core.syntax.tvm_json.json_scalars import module_call, prim_call
 
 _FORMATS = {"relax.print": 0, "relax.assert_op": 1}
 """The places of the format among the operands."""
-_SAYS_RESULT = frozenset({f"relax.{name}" for name in CALL_FORMS})
+_CALLS = frozenset({f"relax.{name}" for name in CALL_FORMS})
+"""Calls of a function with a tuple of its arguments."""
+_SAYS_RESULT = _CALLS - {f"relax.{name}" for name in NAMED_FORMS}
 _CALL_TIR_OF_TWO_NAMES = "relax.dist.call_tir"
 
 
@@ -109,8 +111,8 @@ def _operator_call(node: Node, name: str) -> e.Call:
 def _check_arguments(node: Node, name: str, count: int) -> None:
     """Refuse a call with too few or too many arguments, as the reader of texts does."""
     op = find_op(name)
-    least, most = (2, 3) if name in _SAYS_RESULT else (0, count)
-    if op is not None and not op.variadic and name not in _SAYS_RESULT:
+    least, most = (2, 3) if name in _CALLS else (0, count)
+    if op is not None and not op.variadic and name not in _CALLS:
         least, most = sum([q.required for q in op.operands]), len(op.operands)
     if not least <= count <= most:
         raise Damaged(f"{node.decoded.graph.described(node.number)} calls {name} with {count} arguments")

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import binascii
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
+
+import numpy as np
 
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
@@ -17,14 +19,14 @@ from relax_explorer.core.ops import find as find_op
 from relax_explorer.core.ops.kit.kinds import Kind
 from relax_explorer.core.syntax.parse_attributes import converted, default_attrs
 from relax_explorer.core.syntax.tensor_text import tensor_from_text
-from relax_explorer.core.syntax.tvm_json.graph import Damaged
-from relax_explorer.core.syntax.tvm_json.nodes import Node
-from relax_explorer.core.syntax.tvm_json.places import Device, Mesh, Target
+from relax_explorer.core.syntax.tvm_json.json_graph import Damaged
+from relax_explorer.core.syntax.tvm_json.json_nodes import Node
+from relax_explorer.core.syntax.tvm_json.json_places import Device, Mesh, Target
 
 _CONSTANTS = (bool, int, float, str, DType, s.StructInfo, p.PrimExpr, IndexMap, Attrs)
 
 
-def _plain(node: Node) -> Any:
+def _plain(node: Node) -> object:
     wanted: type = {"int": int, "bool": bool, "float": float, "ffi.String": str}[node.kind]
     value = float(node.raw) if wanted is float and type(node.raw) is int else node.raw
     if type(value) is not wanted:
@@ -62,7 +64,7 @@ def _shape(node: Node) -> tuple[int, ...]:
     return tuple(items)
 
 
-def _tensor(node: Node) -> Any:
+def _tensor(node: Node) -> np.ndarray[Any, Any]:
     try:
         return tensor_from_text(str(node.raw))
     except (ValueError, KeyError, TypeError, struct.error, binascii.Error) as error:
@@ -70,7 +72,7 @@ def _tensor(node: Node) -> Any:
         raise Damaged(f"the tensor of {described} is damaged: {str(error)[:80]}") from None
 
 
-def constant(value: Any, bare: DType = INT64) -> Any:
+def constant(value: object, bare: DType = INT64) -> Any:
     """A decoded value as a constant of an attribute. An integer of dtype `bare` is a plain number, as in a text."""
     if isinstance(value, tuple):
         return tuple([constant(item, bare) for item in value])
@@ -79,7 +81,7 @@ def constant(value: Any, bare: DType = INT64) -> Any:
     if type(value) is p.IntImm and (value.dtype is bare or value.dtype.is_bool):
         return bool(value.value) if value.dtype.is_bool else value.value
     if isinstance(value, Device):
-        return value.name or Verbatim(value.text)
+        return value.name
     if isinstance(value, (Target, Mesh)):
         return Verbatim(value.text)
     if type(value) is p.PrimString:
@@ -114,7 +116,7 @@ def _hint(node: Node) -> dict[str, Any]:
     return {"dst_vdevice": Verbatim(device_text(place)), "memory_scope": node.of("memory_scope", str)}
 
 
-def call_attrs(name: str, fields: Any) -> Attrs:
+def call_attrs(name: str, fields: Mapping[str, Any] | None) -> Attrs:
     """The attributes of a call of operator `name`. Omitted ones have their defaults."""
     op = find_op(name)
     given = dict(fields) if fields is not None else {}

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.attrs import EMPTY, Attrs
 from relax_explorer.core.ir.dtype import HANDLE, INT32, MOST_LANES, DType
-from relax_explorer.core.syntax.tvm_json.graph import Damaged
-from relax_explorer.core.syntax.tvm_json.nodes import Node
+from relax_explorer.core.syntax.tvm_json.json_graph import Damaged
+from relax_explorer.core.syntax.tvm_json.json_nodes import Node
 from relax_explorer.core.tir.buffer import Buffer, BufferRegion, Range
 from relax_explorer.core.tir.prim_expr import BufferLoad, BufferPtr, Let, PointerType, Ramp
 
+_Index = TypeVar("_Index")
 DTYPE_FIRST = frozenset(
     (
         "call_extern", "call_pure_extern", "call_llvm_intrin", "call_llvm_pure_intrin", "dp4a", "get_active_lane_mask", "masked_load",
@@ -108,7 +109,7 @@ def _load(node: Node) -> p.PrimExpr:
     return BufferLoad(buffer, _checked(node, buffer, indices))
 
 
-def _checked(node: Node, buffer: Buffer, indices: tuple[Any, ...]) -> Any:
+def _checked(node: Node, buffer: Buffer, indices: tuple[_Index, ...]) -> tuple[_Index, ...]:
     if len(indices) != len(buffer.shape):
         raise Damaged(
             f"{node.decoded.graph.described(node.number)} has {len(indices)} indices, but {buffer.name!r} has {len(buffer.shape)} dimensions"

@@ -10,9 +10,9 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.attrs import EMPTY, Attrs, Verbatim
 from relax_explorer.core.ir.dtype import INT32
 from relax_explorer.core.ir.node import replace
-from relax_explorer.core.syntax.tvm_json.constants import constant
-from relax_explorer.core.syntax.tvm_json.graph import Damaged
-from relax_explorer.core.syntax.tvm_json.nodes import Node
+from relax_explorer.core.syntax.tvm_json.json_constants import constant
+from relax_explorer.core.syntax.tvm_json.json_graph import Damaged
+from relax_explorer.core.syntax.tvm_json.json_nodes import Node
 from relax_explorer.core.tir import stmt as t
 from relax_explorer.core.tir.buffer import Buffer, BufferRegion, Range
 from relax_explorer.core.tir.prim_expr import BufferPtr

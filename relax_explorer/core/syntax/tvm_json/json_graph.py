@@ -55,12 +55,14 @@ _PLAIN: frozenset[str] = frozenset({"int", "float", "bool", "None", "ffi.String"
 class Graph:
     """The nodes of one text. `kinds` and `data` have the class and the content of each."""
 
-    def __init__(self, document: Any) -> None:
-        if isinstance(document, dict) and "root" in document and "root_index" not in document:
+    def __init__(self, document: object) -> None:
+        if not isinstance(document, dict):
+            raise Damaged("it is no object")
+        if "root" in document and "root_index" not in document:
             raise Damaged(
                 "it is JSON of TVM 0.21 or older, whose nodes have a `type_key`; load it with that TVM and print it as TVMScript"
             )
-        nodes = document.get("nodes") if isinstance(document, dict) else None
+        nodes = document.get("nodes")
         if not isinstance(nodes, list):
             raise Damaged("it has no list of nodes")
         if len(nodes) > MOST_NODES:
@@ -92,7 +94,7 @@ class Graph:
     def __len__(self) -> int:
         return len(self.kinds)
 
-    def checked(self, number: Any, what: str) -> int:
+    def checked(self, number: object, what: str) -> int:
         """The number of a node. Raises Damaged if there is no such node."""
         if type(number) is not int or not 0 <= number < len(self.kinds):
             text = str(number)[:20]
@@ -141,33 +143,35 @@ class Graph:
         found.extend(self.more.get(number, ()))
         return found
 
-    def operands_first(self, root: int, is_done: bytearray) -> Iterator[int]:
-        """The nodes that a node needs, each after those that it refers to, without those that are done, and itself.
+    def operands_first(self, root: int, is_done: bytearray) -> Iterator[tuple[int, list[int]]]:
+        """The nodes that a node needs, and itself: each with its operands and after them, without those that are done.
 
         Marks them as done. Raises Damaged if one refers to itself.
         """
         if is_done[root]:
             return
         is_open = bytearray(len(self.kinds))
-        stack = [(root, iter(self.operands(root)))]
+        needed = self.operands(root)
+        stack = [(root, needed, iter(needed))]
         is_open[root] = 1
         while stack:
-            number, operands = stack[-1]
-            for operand in operands:
+            number, operands, remaining = stack[-1]
+            for operand in remaining:
                 if is_done[operand]:
                     continue
                 if is_open[operand]:
                     raise Damaged(f"{self.described(operand)} refers to itself")
                 is_open[operand] = 1
-                stack.append((operand, iter(self.operands(operand))))
+                needed = self.operands(operand)
+                stack.append((operand, needed, iter(needed)))
                 break
             else:
                 stack.pop()
                 is_done[number] = 1
-                yield number
+                yield number, operands
 
 
-def loaded(text: str) -> Any:
+def loaded(text: str) -> object:
     """What a JSON text holds. Raises Damaged for a text that is no JSON, or is too large or too deep to be loaded."""
     if text.count("{") > MOST_NODES * 3 or text.count(",") > _MOST_COMMAS:
         raise Damaged(f"it is too large; the most are {MOST_NODES:,} nodes")

@@ -14,11 +14,20 @@ from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.source import Source
 from relax_explorer.core.syntax.dialects import CONSTANT_KEYS
 from relax_explorer.core.syntax.names import function_name
-from relax_explorer.core.syntax.tvm_json import constants, expressions, places, scalars, statements, types
-from relax_explorer.core.syntax.tvm_json.graph import Damaged, Graph, loaded
-from relax_explorer.core.syntax.tvm_json.nodes import Decoded, Node, Unknown
-from relax_explorer.core.syntax.tvm_json.places import Device, Mesh
+from relax_explorer.core.syntax.tvm_json import (
+    json_constants,
+    json_expressions,
+    json_places,
+    json_scalars,
+    json_statements,
+    json_types,
+)
+from relax_explorer.core.syntax.tvm_json.json_graph import Damaged, Graph, loaded
+from relax_explorer.core.syntax.tvm_json.json_nodes import Decoded, Node, Unknown
+from relax_explorer.core.syntax.tvm_json.json_places import Device, Mesh
 from relax_explorer.core.tir.stmt import PrimFunc
+
+Member = e.Function | PrimFunc | e.ExternFunc
 
 
 @collector_at_rest()
@@ -43,7 +52,7 @@ def read_json_with_report(text: str, name: str) -> tuple[IRModule | None, Report
         return None, report
 
 
-def parts(document: Any) -> list[tuple[str, list[Any]]]:
+def parts(document: object) -> list[tuple[str, list[Any]]]:
     """The keys of a map of lists, each with the values in its list: the form of metadata blocks.
 
     A value of a class that is not known is its JSON. Raises Damaged.
@@ -73,17 +82,18 @@ def _tensor_of(graph: Graph, number: int) -> int:
 
 def _decoded(graph: Graph) -> Decoded:
     decoded = Decoded(graph)
-    decoded.devices = places.place_names(graph)
-    expressions.note_variables(graph, decoded)
+    decoded.devices = json_places.place_names(graph)
+    json_expressions.note_variables(graph, decoded)
     return decoded
 
 
-def _module(value: Any) -> IRModule:
+def _module(value: object) -> IRModule:
     if isinstance(value, IRModule):
         return value
     if isinstance(value, (e.Function, PrimFunc)):
         name = function_name(str(value.attrs.get("global_symbol", "main")))
-        return IRModule({name: _named(value, name)})
+        functions: dict[str, Any] = {name: _named(value, name)}
+        return IRModule(functions)
     raise Damaged(f"it holds a {type(value).__name__}, not a module or a function")
 
 
@@ -104,32 +114,38 @@ def _ir_module(node: Node) -> IRModule:
     )
 
 
-def _named(function: Any, name: str) -> Any:
+def _named(function: Member, name: str) -> Member:
     """A function whose symbol is its name in the module, if that was made an identifier."""
-    symbol = getattr(function, "attrs", EMPTY).get("global_symbol")
-    if not isinstance(symbol, str) or symbol == name or function_name(symbol) != name:
+    symbol = None if isinstance(function, e.ExternFunc) else function.attrs.get("global_symbol")
+    if (
+        isinstance(function, e.ExternFunc)
+        or not isinstance(symbol, str)
+        or symbol == name
+        or function_name(symbol) != name
+    ):
         return function
     return replace(function, attrs=function.attrs.having(global_symbol=name))
 
 
-def _listed(values: Any) -> tuple[Any, ...]:
+def _listed(values: tuple[object, ...]) -> tuple[Any, ...]:
     return tuple(
         [
-            Verbatim(item.text) if isinstance(item, (Device, Mesh)) else constants.constant(item)
+            Verbatim(item.text) if isinstance(item, (Device, Mesh)) else json_constants.constant(item)
             for item in values
         ]
     )
 
 
-class _Readers(dict[str, Callable[[Node], Any]]):
+class _Readers:
     """All readers by the class of node; attributes of operators share one."""
 
-    def get(self, kind: str, default: Any = None) -> Any:
+    def get(self, kind: str, /) -> Callable[[Node], Any] | None:
         """The reader of a class of nodes."""
-        return super().get(kind) or constants.attrs_reader(kind) or default
+        return _BY_CLASS.get(kind) or json_constants.attrs_reader(kind)
 
 
-_READERS = _Readers(
-    types.READERS | scalars.READERS | constants.READERS | places.READERS | expressions.READERS | statements.READERS
-    | {"ir.IRModule": _ir_module}
-)  # fmt: skip
+_BY_CLASS: dict[str, Callable[[Node], Any]] = {
+    **json_types.READERS, **json_scalars.READERS, **json_constants.READERS, **json_places.READERS, **json_expressions.READERS,
+    **json_statements.READERS, "ir.IRModule": _ir_module,
+}  # fmt: skip
+_READERS = _Readers()

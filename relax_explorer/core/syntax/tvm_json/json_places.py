@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from relax_explorer.core.ir import prim as p
-from relax_explorer.core.syntax.tvm_json.graph import Damaged, Graph
-from relax_explorer.core.syntax.tvm_json.nodes import Node
+from relax_explorer.core.syntax.tvm_json.json_graph import Damaged, Graph
+from relax_explorer.core.syntax.tvm_json.json_nodes import Node
 from relax_explorer.core.tir.buffer import Range
 
 
@@ -31,7 +31,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """A virtual device. `name` is that by which types refer to it, if the module declares it."""
+    """A virtual device. `name` is that by which types refer to it."""
 
     target: Target
     number: int
@@ -57,7 +57,7 @@ class Mesh:
         return f"R.device_mesh({self.shape!r}, {self.devices})"
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     """A value of a target as Python prints it."""
     if isinstance(value, tuple):
         return [_plain(item) for item in value]
@@ -83,10 +83,11 @@ def _target(node: Node) -> Target:
 
 
 def _device(node: Node) -> Device:
-    name = node.decoded.devices.get(node.number, "")
-    return Device(
-        node.of("target", Target), node.plain("vdevice_id", int), node.of("memory_scope", str), name
-    )
+    target, scope = node.of("target", Target), node.of("memory_scope", str)
+    name = node.decoded.devices.get(
+        node.number, f"{target.kind}:-1:{scope}"
+    )  # as TVM names one that is not declared
+    return Device(target, node.plain("vdevice_id", int), scope, name)
 
 
 def _mesh(node: Node) -> Mesh:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
@@ -11,8 +10,9 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import HANDLE, DType, dtype, element_type
 from relax_explorer.core.ir.tensor_place import Sharding, VDevice
 from relax_explorer.core.syntax.names import function_name
-from relax_explorer.core.syntax.tvm_json.graph import Damaged
-from relax_explorer.core.syntax.tvm_json.nodes import Node
+from relax_explorer.core.syntax.tvm_json.json_graph import Damaged
+from relax_explorer.core.syntax.tvm_json.json_nodes import Node
+from relax_explorer.core.syntax.tvm_json.json_places import Device
 from relax_explorer.core.tir.buffer import Buffer
 from relax_explorer.core.tir.prim_expr import PointerType
 
@@ -64,7 +64,7 @@ def _tensor(node: Node) -> s.StructInfo:
         raise node.wrong("shape", "a shape", shape)
     element = None if node.value("dtype") is None else node.value("dtype")
     known = element.dtype if isinstance(element, s.PrimStructInfo) else None
-    device = None if node.value("vdevice") is None else VDevice.read(_place(node, "vdevice"))
+    device = None if node.value("vdevice") is None else VDevice.read(node.of("vdevice", Device).name)
     return s.TensorStructInfo(shape, known, node.plain("ndim", int), device)
 
 
@@ -125,7 +125,7 @@ def _buffer_type(node: Node) -> BufferType:
     )  # fmt: skip
 
 
-def _var(node: Node) -> Any:
+def _var(node: Node) -> e.Var | p.PrimVar | Buffer:
     """A variable: of Relax, of scalar expressions, or a buffer, by its type."""
     name, info = node.name("name"), node.value("ty")
     if isinstance(info, BufferType):
@@ -156,7 +156,7 @@ def _var(node: Node) -> Any:
     return (e.DataflowVar if node.kind == "relax.expr.DataflowVar" else e.Var)(name, known)
 
 
-def written(value: Any) -> str:
+def written(value: object) -> str:
     """A constant as Python writes it."""
     if isinstance(value, tuple):
         return f"[{', '.join(map(written, value))}]"
