@@ -6,7 +6,7 @@ copied at that moment if the program can overwrite memory, so a later write into
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -33,6 +33,8 @@ from relax_explorer.core.tir.buffer import Buffer
 from relax_explorer.core.tir.stmt import AllocBuffer, BufferStore, PrimFunc, SBlock
 from relax_explorer.core.tir.traverse import statements
 
+MakeMachine = Callable[[tuple[Value, ...]], Machine]
+"""Makes a machine for the copied arguments of a call."""
 _ANSWERS = ("call_tir", "call_tir_inplace", "call_dps_packed", "call_tir_with_grad", "vm.call_tir_dyn")
 
 
@@ -84,11 +86,14 @@ def finished(
     interrupt: Interrupt | None = None,
 ) -> Recording:
     """Run a call without recording its values. A failure of the program is part of the result."""
+    return finished_on(_maker(module, function, cache, interrupt), args)
+
+
+def finished_on(make: MakeMachine, args: Sequence[Value]) -> Recording:
+    """Run a machine to its end, without recording its values."""
     recording, arguments = Recording(), _copied(tuple(args))
     try:
-        machine = Machine(
-            normal_form_of(module), function, arguments, cache=cache, interrupt=interrupt, private=True
-        )
+        machine = make(arguments)
         machine.run()
     except Cancelled:
         raise
@@ -110,13 +115,22 @@ def recorded(
     most: int = INPUT_LIMIT,
 ) -> Recording:
     """Run a call and record its values, up to `most` bytes. A failure of the program is part of the result."""
+    return recorded_on(_maker(module, function, cache, interrupt), args, most)
+
+
+def _maker(module: IRModule, function: str, cache: Path | None, interrupt: Interrupt | None) -> MakeMachine:
+    return lambda arguments: Machine(
+        normal_form_of(module), function, arguments, cache=cache, interrupt=interrupt, private=True
+    )
+
+
+def recorded_on(make: MakeMachine, args: Sequence[Value], most: int = INPUT_LIMIT) -> Recording:
+    """Run a machine to its end and record its values, up to `most` bytes."""
     recorder = _Recorder(most)
     recording, arguments = recorder.recording, _copied(tuple(args))
     recording.inputs = arguments
     try:
-        machine = Machine(
-            normal_form_of(module), function, arguments, cache=cache, interrupt=interrupt, private=True
-        )
+        machine = make(arguments)
         recorder.begin(machine)
         while not machine.done:
             recorder.step()
