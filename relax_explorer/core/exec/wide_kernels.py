@@ -63,7 +63,10 @@ class WideKernel(Mutator):
         """A buffer with elements of float64."""
         known = self._buffers.get(buffer)
         if known is None:
-            if buffer.data is not None and self._elements.setdefault(buffer.data, buffer.dtype) is not buffer.dtype:
+            if (
+                buffer.data is not None
+                and self._elements.setdefault(buffer.data, buffer.dtype) is not buffer.dtype
+            ):
                 raise NotWidened("a kernel has two views of one memory with different dtypes")
             known = self._buffers[buffer] = replace(self.node(buffer), dtype=wide(buffer.dtype))
         return known

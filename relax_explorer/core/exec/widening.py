@@ -22,10 +22,11 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.attrs import Attrs
-from relax_explorer.core.ir.dtype import FLOAT64, DType, from_numpy
+from relax_explorer.core.ir.dtype import FLOAT64, DType, dtype, from_numpy
 from relax_explorer.core.ir.node import replace
-from relax_explorer.core.ir.walk import bindings, exprs, operands, sequences
+from relax_explorer.core.ir.walk import bindings, exprs
 from relax_explorer.core.program.module import IRModule
+from relax_explorer.core.tir.signature import prim_func_info
 from relax_explorer.core.tir.stmt import PrimFunc
 
 _BYTES_OF_VIEWS = {"relax.memory.view": 3, "runtime.TVMTensorCreateView": 3}
@@ -56,14 +57,11 @@ class Widening:
         names = called(module, function)
         functions = dict(module.functions)
         origins: dict[e.Binding, e.Binding] = {}
-        narrowest = 32
         for name in names:
-            fn = functions[name]
-            if type(fn) is e.Function:
-                narrowest = min(narrowest, *_float_bits(fn), 32)
-            functions[name], own = self._function(fn, module)
+            functions[name], own = self._function(functions[name], module)
             origins.update(own)
-        return Wide(module.having(functions), origins, FLOAT64.bits // narrowest)
+        bits = [dtype(name).bits for name in narrow_floats_in(module, function)]
+        return Wide(module.having(functions), origins, FLOAT64.bits // min(bits, default=FLOAT64.bits))
 
     def _function(self, fn: Any, module: IRModule) -> tuple[Any, dict[e.Binding, e.Binding]]:
         known = self._functions.get(id(fn))
@@ -104,12 +102,31 @@ def _external(fn: e.Function) -> Iterable[str]:
     return dict.fromkeys(expr.name for expr in exprs(fn) if type(expr) is e.ExternFunc)
 
 
-def _float_bits(fn: e.Function) -> list[int]:
-    """The widths of the narrow floats in a function."""
-    infos = [param.struct_info for param in fn.params]
-    infos += [binding.var.struct_info for binding in bindings(fn) if binding.var is not None]
-    dtypes = {element for info in infos if info is not None for element in _dtypes(info)}
-    return [element.bits for element in dtypes if element.is_float]
+def narrow_floats(info: s.StructInfo | None) -> set[str]:
+    """The names of the floats of 16 and 32 bits in StructInfo."""
+    found = () if info is None else _dtypes(info)
+    return {
+        element.with_lanes(1).name
+        for element in found
+        if element.is_float and 16 <= element.bits < FLOAT64.bits
+    }
+
+
+def narrow_floats_in(module: IRModule, function: str) -> set[str]:
+    """The names of the floats of 16 and 32 bits that a call of a function may compute with."""
+    found: set[str] = set()
+    for name in called(module, function):
+        found |= _narrow_in(module.functions[name])
+    return found
+
+
+def _narrow_in(fn: Any) -> set[str]:
+    if type(fn) is e.Function:
+        infos = [param.struct_info for param in fn.params]
+        infos += [binding.var.struct_info for binding in bindings(fn) if binding.var is not None]
+        return set().union(*map(narrow_floats, dict.fromkeys(infos)))
+    info = prim_func_info(fn) if type(fn) is PrimFunc else None
+    return set().union(*map(narrow_floats, info.params or ())) if info is not None else set()
 
 
 def _dtypes(info: s.StructInfo) -> Iterable[DType]:
@@ -206,7 +223,9 @@ class _Function:
         if place is not None:
             _check_view(call, place)
         infos = tuple([self._info(info) or s.OBJECT for info in call.sinfo_args])
-        return e.Call(self._expr(call.op), args, wide_attrs(call.attrs), infos, self._info(call.struct_info), call.span)
+        return e.Call(
+            self._expr(call.op), args, wide_attrs(call.attrs), infos, self._info(call.struct_info), call.span
+        )
 
     def _check(self, name: str) -> None:
         """Refuse a function that is not ours: it may read the bits of its arguments."""
@@ -266,8 +285,11 @@ _RULES: dict[type, Any] = {
     e.TupleGetItem: lambda at, x: replace(x, tuple=at._expr(x.tuple), struct_info=at._info(x.struct_info)),
     e.Call: _Function._call,
     e.If: lambda at, x: replace(
-        x, condition=at._expr(x.condition), true_branch=at._expr(x.true_branch),
-        false_branch=at._expr(x.false_branch), struct_info=at._info(x.struct_info),
+        x,
+        condition=at._expr(x.condition),
+        true_branch=at._expr(x.true_branch),
+        false_branch=at._expr(x.false_branch),
+        struct_info=at._info(x.struct_info),
     ),  # fmt: skip
     e.SeqExpr: _Function._sequence,
     e.Function: _Function.function,

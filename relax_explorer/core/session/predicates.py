@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -13,21 +14,31 @@ from relax_explorer.core import check as rules
 from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.exec.interrupt import Cancelled, Interrupt
 from relax_explorer.core.exec.values import Value
+from relax_explorer.core.session.against_first import AgainstFirst
 from relax_explorer.core.session.arrays import read_as
-from relax_explorer.core.session.compare import Side, inputs_of, outcome, side_of
+from relax_explorer.core.session.compare import Side, inputs_of, side_of
 from relax_explorer.core.session.difference import BY_DTYPE, Tolerance, delta, is_float, leaves_of
 from relax_explorer.core.session.dumps import Stage
-from relax_explorer.core.session.recording import Recording, finished, recorded
+from relax_explorer.core.session.judgement import Judgement
+from relax_explorer.core.session.recording import Recording, recorded
 from relax_explorer.core.session.samples import Sample, samples_of
 
 Predicate = Callable[[Stage], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Tested:
+    """The test of a stage: why it fails (empty if it does not), and what decided on the sample that told most."""
+
+    reason: str
+    judgement: Judgement | None = None
 
 
 @dataclass(frozen=True)
 class SameOutput:
     """The stage gives the results of `first` on every sample, or the recorded results `out0`, `out1`, … in `recorded`.
 
-    It fails if the program stops on every sample, because then nothing is known about its results.
+    Rounding is no difference (`judging`). It fails if the program stops on every sample, because then nothing is known about its results.
     """
 
     first: Stage
@@ -40,18 +51,33 @@ class SameOutput:
 
     def __call__(self, stage: Stage) -> str:
         """Why the stage fails."""
+        return self.tested(stage).reason
+
+    def tested(self, stage: Stage) -> Tested:
+        """Why the stage fails, and what decided."""
         stops: list[str] = []
-        chosen = self.chosen
-        for sample in chosen:
-            values = inputs_of(self.first, self.function, sample)
-            run = finished(stage.module, self.function, values, self.cache, self.interrupt)
-            reason = (
-                self._against_recorded(run) if self.recorded else self._against_first(run, sample, values)
-            )
+        found: list[Judgement] = []
+        for sample in self.chosen:
+            reason, run, judgement = self._on(stage, sample)
+            found += [] if judgement is None else [judgement]
             if reason:
-                return f"{reason} ({sample})"
+                return Tested(f"{reason} ({sample})", judgement)
             stops += [run.failure.message] if run.failure is not None else []
-        return f"it stops on every sample: {stops[0]}" if stops and len(stops) == len(chosen) else ""
+        if stops and len(stops) == len(self.chosen):
+            return Tested(f"it stops on every sample: {stops[0]}")
+        return Tested("", max(found, key=lambda item: item.weight, default=None))
+
+    def _on(self, stage: Stage, sample: Sample) -> tuple[str, Recording, Judgement | None]:
+        """Why the stage fails on a sample."""
+        if self.recorded:
+            run = self._against.run(stage, sample)
+            return self._against_recorded(run), run, None
+        weighed, run = self._against.weighed(stage, sample)
+        return _with_message(weighed.reason, run), run, weighed.judgement
+
+    @cached_property
+    def _against(self) -> AgainstFirst:
+        return AgainstFirst(self.first, self.function, self.tolerance, self.cache, self.interrupt)
 
     @property
     def chosen(self) -> Sequence[Sample]:
@@ -62,13 +88,6 @@ class SameOutput:
         """The flag of an interrupt belongs to this process."""
         parts = (self.first, self.function, self.samples, self.tolerance, self.recorded, self.cache)
         return SameOutput, parts
-
-    def _against_first(self, run: Recording, sample: Sample, values: list[Value]) -> str:
-        known: dict[Sample, Recording] = vars(self).setdefault("_runs", {})
-        if sample not in known:
-            known[sample] = finished(self.first.module, self.function, values, self.cache, self.interrupt)
-        reason, _ = outcome(known[sample], run, self.tolerance)
-        return _with_message(reason, run)
 
     def _against_recorded(self, run: Recording) -> str:
         if run.failure is not None:

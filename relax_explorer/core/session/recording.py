@@ -29,6 +29,7 @@ from relax_explorer.core.ir.walk import operands, sequences
 from relax_explorer.core.ops import find
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.arrays import INPUT_LIMIT
+from relax_explorer.core.session.difference import same_bits
 from relax_explorer.core.tir.buffer import Buffer
 from relax_explorer.core.tir.stmt import AllocBuffer, BufferStore, PrimFunc, SBlock
 from relax_explorer.core.tir.traverse import statements
@@ -86,12 +87,12 @@ def finished(
     interrupt: Interrupt | None = None,
 ) -> Recording:
     """Run a call without recording its values. A failure of the program is part of the result."""
-    return finished_on(_maker(module, function, cache, interrupt), args)
+    return finished_on(maker(module, function, cache, interrupt), args)
 
 
 def finished_on(make: MakeMachine, args: Sequence[Value]) -> Recording:
     """Run a machine to its end, without recording its values."""
-    recording, arguments = Recording(), _copied(tuple(args))
+    recording, arguments = Recording(), copied(tuple(args))
     try:
         machine = make(arguments)
         machine.run()
@@ -101,9 +102,25 @@ def finished_on(make: MakeMachine, args: Sequence[Value]) -> Recording:
         recording.failure = failure.diagnostics[0]
         recording.inputs = arguments
         return recording
-    recording.result, recording.inputs = to_python(machine.result), arguments
+    recording.result, recording.inputs = to_python(machine.result), _after(args, arguments)
     recording.output = tuple(machine.output)
     return recording
+
+
+def _after(given: Sequence[Value], copies: tuple[Value, ...]) -> tuple[Value, ...]:
+    """The arguments after a run. Those that it did not overwrite are the given ones, so that their copies are freed."""
+    return tuple([value if is_same(value, copy) else copy for value, copy in zip(given, copies, strict=True)])
+
+
+def is_same(a: Value, b: Value) -> bool:
+    """True for values with the same bits, and for what has no content to compare."""
+    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
+        return a.shape == b.shape and a.dtype == b.dtype and same_bits(a, b)
+    if type(a) is tuple and type(b) is tuple:
+        return len(a) == len(b) and all(map(is_same, a, b))
+    if isinstance(a, (np.ndarray, np.generic, bool, int, float, str, tuple)):
+        return type(a) is type(b) and bool(a == b)
+    return True
 
 
 def recorded(
@@ -115,10 +132,13 @@ def recorded(
     most: int = INPUT_LIMIT,
 ) -> Recording:
     """Run a call and record its values, up to `most` bytes. A failure of the program is part of the result."""
-    return recorded_on(_maker(module, function, cache, interrupt), args, most)
+    return recorded_on(maker(module, function, cache, interrupt), args, most)
 
 
-def _maker(module: IRModule, function: str, cache: Path | None, interrupt: Interrupt | None) -> MakeMachine:
+def maker(
+    module: IRModule, function: str, cache: Path | None = None, interrupt: Interrupt | None = None
+) -> MakeMachine:
+    """Makes machines for calls of one function."""
     return lambda arguments: Machine(
         normal_form_of(module), function, arguments, cache=cache, interrupt=interrupt, private=True
     )
@@ -127,7 +147,7 @@ def _maker(module: IRModule, function: str, cache: Path | None, interrupt: Inter
 def recorded_on(make: MakeMachine, args: Sequence[Value], most: int = INPUT_LIMIT) -> Recording:
     """Run a machine to its end and record its values, up to `most` bytes."""
     recorder = _Recorder(most)
-    recording, arguments = recorder.recording, _copied(tuple(args))
+    recording, arguments = recorder.recording, copied(tuple(args))
     recording.inputs = arguments
     try:
         machine = make(arguments)
@@ -166,7 +186,7 @@ class _Recorder:
     def step(self) -> None:
         """One step of the machine. What it wrote is read from its operands, which may be released after it."""
         machine, recording = self.machine, self.recording
-        frame, binding = machine.frames[-1], _next(machine.frames[-1])
+        frame, binding = machine.frames[-1], next_binding(machine.frames[-1])
         reads = self._reads(binding.value) if binding is not None else ()
         recording.last, recording.last_reads = binding, reads
         places = self._places(frame, binding)
@@ -248,7 +268,7 @@ class _Recorder:
             value = UNKNOWN
         else:
             self.most -= size
-            value = _copied(value) if self.machine.is_mutable else value
+            value = copied(value) if self.machine.is_mutable else value
         operation = operation_of(binding.value)
         recording.productions.append(
             Production(
@@ -382,7 +402,7 @@ def _addresses(array: Any) -> tuple[int, int]:
     return int(low), int(high)
 
 
-def _next(frame: Frame) -> e.Binding | None:
+def next_binding(frame: Frame) -> e.Binding | None:
     """The binding that the next step evaluates or calls; None at a branch or at the end."""
     for instruction in islice(frame.plan.code, frame.pc, None):
         if instruction.binding is not None:
@@ -413,10 +433,11 @@ def _arrays(value: Value) -> Iterator[Any]:
             yield from _arrays(item)
 
 
-def _copied(value: Any) -> Any:
+def copied(value: Any) -> Any:
+    """A value with its arrays copied."""
     if isinstance(value, np.ndarray):
         return value.copy()
-    return tuple(map(_copied, value)) if type(value) is tuple else value
+    return tuple(map(copied, value)) if type(value) is tuple else value
 
 
 def operation_of(value: e.Expr) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from relax_explorer.core.check.normalize import normal_form_of
-from relax_explorer.core.diagnostics import Failure
+from relax_explorer.core.diagnostics import Diagnostic, Failure
 from relax_explorer.core.exec.interrupt import Cancelled, Interrupt
 from relax_explorer.core.exec.machine import Machine
 from relax_explorer.core.exec.values import Value
@@ -62,7 +62,7 @@ class Shadows:
             return NoShadow(str(problem))
         except MemoryError:
             return NoShadow("its values do not fit into memory in float64")
-        return run if run.failure is None else NoShadow(f"its run in float64 stops: {run.failure.message}")
+        return run if run.failure is None else _stopped(run.failure)
 
     def recorded(self, module: IRModule, function: str, args: Sequence[Value]) -> Recording | NoShadow:
         """A recorded shadow run. Its productions name the bindings of the program."""
@@ -79,7 +79,7 @@ class Shadows:
         run.productions = [
             replace(item, binding=origins.get(item.binding, item.binding)) for item in run.productions
         ]
-        return run if run.failure is None else NoShadow(f"its run in float64 stops: {run.failure.message}")
+        return run if run.failure is None else _stopped(run.failure)
 
     def maker(self, shadow: Wide, function: str) -> MakeMachine:
         """Makes machines that run a shadow."""
@@ -91,3 +91,7 @@ class Shadows:
             )  # fmt: skip
 
         return make
+
+
+def _stopped(failure: Diagnostic) -> NoShadow:
+    return NoShadow(f"its run in float64 stops: {failure.message}")

@@ -1,0 +1,377 @@
+"""Tells rounding from faults: whether two runs that differ compute the same function.
+
+The cheapest answer that holds decides, and the judgement names it:
+
+1. **the same bits**: nothing to judge.
+2. **the given bound**, if the user gave `--rtol` or `--atol`: it alone decides.
+3. **float64**: both programs run again with every narrow float in float64 (`shadows`). There a right pair agrees up to the rounding of
+   float64. That is estimated from what rounding did to the narrow runs, 2^-29 times as much and a large allowance, so that sums that cancel,
+   however much, are no fault, while a fault of 10^-6 stands out by many orders of magnitude. A fixed bound cannot do this: it is too strict
+   where terms cancel, and it hides faults smaller than itself. So it is not asked first.
+4. **random rounding** (`random_rounding`), where float64 does not tell: a run has no shadow and its results are out of the fixed bound; a
+   constant of one program is rounded to a narrow float, as when a pass computes with constants; a program that float64 shows to
+   be as unstable itself; numbers beyond the range of a narrow float.
+
+Without a shadow, results within the fixed bound are equal: **the bound** decides. Integers and truth values that differ in narrow floats only
+are flipped by rounding: an argmax of nearly equal elements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from relax_explorer.core.check.normalize import normal_form_of
+from relax_explorer.core.exec.interrupt import Interrupt
+from relax_explorer.core.exec.values import Value, kind_of
+from relax_explorer.core.exec.widening import narrow_floats, narrow_floats_in, wide_value
+from relax_explorer.core.program.module import IRModule
+from relax_explorer.core.session.counterparts import Match, Origins, counterparts
+from relax_explorer.core.session.difference import Delta, Tolerance, distance, is_float, leaves_of
+from relax_explorer.core.session.growth import Growth, growth, relative
+from relax_explorer.core.session.judgement import Decider, Judgement
+from relax_explorer.core.session.literals import rounded_constants
+from relax_explorer.core.session.random_rounding import ALLOWANCE, Results, moved, rounded_runs, spread
+from relax_explorer.core.session.recording import Production, Recording, is_same, maker, recorded
+from relax_explorer.core.session.shadows import NoShadow, Shadows
+from relax_explorer.core.session.verdict import Report, outcome
+
+_SHARE = 2.0**-17
+"""Of what rounding did in narrow floats: the part that may be left in float64. It is 4,096 times what float32 lets expect."""
+_FEW = 2.0**-46  # a hundred units of float64
+_UNITS = {"float32": 2.0**-24, "bfloat16": 2.0**-8, "float16": 2.0**-11}
+_CONSTANT = 4.0  # units by which a rounded constant moves the first value computed from it
+_SHARES = (1.0, 1e-3, 1e-5)  # of the bound of float64, with which the first values that part are searched
+_NARROW_INSIDE = ("image.", "hamming_window", "quantize", "dequantize", "vision.")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ran:
+    """A run of a function: the module, the arguments before the run, and what it gave."""
+
+    module: IRModule
+    function: str
+    values: Sequence[Value]
+    run: Recording
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Traced:
+    """Recorded runs in float64 of both programs, the matches of their values, and the bound of these matches."""
+
+    a: Recording
+    b: Recording
+    matches: Sequence[Match]
+    tolerance: Tolerance
+
+    @property
+    def report(self) -> Report:
+        """The pairs of values in float64."""
+        return Report(self.a, self.b, self.matches, self.tolerance)
+
+
+class Judge:
+    """Judges runs, and keeps the shadow run of the first program. With `records`, shadow runs are recorded at once."""
+
+    def __init__(
+        self, cache: Path | None, interrupt: Interrupt | None, shadows: Shadows, records: bool = False
+    ) -> None:
+        self._cache, self._interrupt, self._records = cache, interrupt, records
+        self.shadows = shadows
+        self._first: tuple[Sequence[Value], IRModule, Recording | NoShadow] | None = None
+        self._rounded: tuple[Sequence[Value], IRModule, float, list[Results]] | None = None
+
+    def judge(
+        self, a: Ran, b: Ran, tolerance: Tolerance, is_within: bool, links: Origins | None = None
+    ) -> tuple[Judgement, Traced | None]:
+        """Judge two runs that ended with results of the same form. `is_within` tells if the fixed bound holds.
+
+        Recorded shadow runs are returned, too, if there are any and float64 decided.
+        """
+        if tolerance.is_given:
+            return Judgement(Decider.GIVEN, not is_within), None
+        if all(is_same(x, y) for x, y in zip(_results(a.run), _results(b.run), strict=True)):
+            return Judgement(Decider.BITS), None
+        one = self._shadow_of_first(a)
+        two = one if isinstance(one, NoShadow) else self._shadow(b)
+        if isinstance(one, NoShadow) or isinstance(two, NoShadow):
+            reason = next(item.reason for item in (one, two) if isinstance(item, NoShadow))
+            if is_within:
+                return Judgement(Decider.BOUND, no_shadow=reason), None
+            return replace(self._by_random(a, b), no_shadow=reason), None
+        return self._by_shadow(a, b, (one, two), links or {})
+
+    def _shadow(self, ran: Ran) -> Recording | NoShadow:
+        run = self.shadows.recorded if self._records else self.shadows.finished
+        return run(ran.module, ran.function, ran.values)
+
+    def _shadow_of_first(self, a: Ran) -> Recording | NoShadow:
+        known = self._first
+        if known is None or known[0] is not a.values or known[1] is not a.module:
+            known = self._first = a.values, a.module, self._shadow(a)
+        return known[2]
+
+    def _by_shadow(
+        self, a: Ran, b: Ran, shadows: tuple[Recording, Recording], links: Origins
+    ) -> tuple[Judgement, Traced | None]:
+        """Judge by the results in float64."""
+        found = Compared(_quadruples(a.run, b.run, *shadows))
+        plain = Judgement(
+            Decider.SHADOW,
+            False,
+            found.apart,
+            found.explained,
+            tuple(found.flipped),
+            off=(found.off[0], found.off[1]),
+        )
+        if not found.wrong:
+            if not found.leaves_range:
+                return plain, self._trace(*shadows, links) if self._records else None
+            return replace(self._by_random(a, b), in_wide=found.apart), None
+        if self._is_as_unstable(a, found):
+            return plain, None
+        traced = self._traced(a, b, shadows, links)
+        if traced is None or not self._may_be_constant(a, b, traced):
+            return replace(plain, is_fault=True, wrong=tuple(found.wrong)), traced
+        by_random = replace(self._by_random(a, b), in_wide=found.apart)
+        return by_random, traced if by_random.is_fault else None
+
+    def _is_as_unstable(self, a: Ran, found: Compared) -> bool:
+        """True if rounding in float64 alone moves the results of the first program as far as they are apart there."""
+        shadow = self.shadows.of(a.module, a.function)
+        if isinstance(shadow, NoShadow):
+            return False
+        make = self.shadows.maker(shadow, a.function)
+        runs = rounded_runs(make, wide_value(tuple(a.values)), 2.0**-53, 2)
+        return bool(runs) and found.is_within(runs)
+
+    def _traced(self, a: Ran, b: Ran, shadows: tuple[Recording, Recording], links: Origins) -> Traced | None:
+        """The recorded shadow runs, matched with the first bound that shows a difference."""
+        if self._records:
+            return self._trace(*shadows, links, parted=True)
+        one = self.shadows.recorded(a.module, a.function, a.values)
+        two = self.shadows.recorded(b.module, b.function, b.values)
+        if isinstance(one, NoShadow) or isinstance(two, NoShadow):
+            return None
+        return self._trace(one, two, links, parted=True)
+
+    def _trace(self, a: Recording, b: Recording, links: Origins, parted: bool = False) -> Traced:
+        for share in _SHARES if parted else _SHARES[:1]:
+            tolerance = Tolerance(share=share)
+            matches = counterparts(a.productions, b.productions, links, tolerance, self._interrupt)
+            traced = Traced(a, b, matches, tolerance)
+            if parted and traced.report.parted() is not None:
+                break
+        return traced
+
+    def _may_be_constant(self, a: Ran, b: Ran, traced: Traced) -> bool:
+        """True if the runs part where a constant is rounded, or at an operator that computes in float32 by definition."""
+        match = traced.report.parted()
+        if match is None or match.a is None or match.b is None:
+            return False
+        left, right = traced.a.productions[match.a], traced.b.productions[match.b]
+        if any(name in item.operation for name in _NARROW_INSIDE for item in (left, right)):
+            return True
+        apart = relative(left.value, right.value)
+        unit = max(_unit_of(item) for item in (left, right))
+        is_small = apart is not None and apart <= _CONSTANT * unit
+        return is_small and rounded_constants(a.module, b.module, a.function)
+
+    def _by_random(self, a: Ran, b: Ran) -> Judgement:
+        """Judge by the spread of the results of the first program under random rounding."""
+        unit = max(_narrowest(a), _narrowest(b))
+        known = self._rounded
+        if known is None or known[0] is not a.values or known[1] is not a.module or known[2] != unit:
+            make = maker(a.module, a.function, self._cache, self._interrupt)
+            known = self._rounded = a.values, a.module, unit, rounded_runs(make, a.values, unit)
+        runs, wrong, explained, flipped = known[3], [], 0.0, []
+        for n, (x, y) in enumerate(zip(_results(a.run), _results(b.run), strict=True)):
+            good, most = _explained(x, y, [results[n] for results in runs])
+            explained = max(explained, most)
+            if not good:
+                wrong.append(_name(n, a.run))
+            elif not _is_float(x) and not is_same(x, y):
+                flipped.append(_name(n, a.run))
+        return Judgement(
+            Decider.RANDOM, bool(wrong) or not runs, None, explained, tuple(flipped), wrong=tuple(wrong)
+        )
+
+    def grown(self, ran: Ran, shadow: Recording | None = None) -> tuple[Growth, ...]:
+        """Where rounding grows in a program. Its recorded shadow run is made if it is not given."""
+        wide = shadow or self.shadows.recorded(ran.module, ran.function, ran.values)
+        if isinstance(wide, NoShadow):
+            return ()
+        run = ran.run
+        if not run.productions:
+            run = recorded(ran.module, ran.function, ran.values, self._cache, self._interrupt)
+        return growth(run, wide)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Weighed:
+    """What two runs are to each other: why they differ (empty if they do not), the distances of their results, and what decided.
+
+    Without a judgement, no rounding can explain the reason. `traced` are the recorded runs in float64, if there are any.
+    """
+
+    reason: str
+    results: tuple[tuple[str, Delta], ...]
+    judgement: Judgement | None = None
+    traced: Traced | None = None
+
+
+def weigh(judge: Judge, a: Ran, b: Ran, tolerance: Tolerance, links: Origins | None = None) -> Weighed:
+    """Compare the results of two runs, the inputs that they overwrote, and what they printed. Two runs that both stop are equal."""
+    reason, results = outcome(a.run, b.run, tolerance)
+    if not _has_same_form(a.run, b.run):
+        return Weighed(reason, results)
+    is_within = all(apart.equal for _, apart in results)
+    judgement, traced = judge.judge(a, b, tolerance, is_within, links)
+    if judgement.is_fault:
+        return Weighed(_reason(judgement) or reason, results, judgement, traced)
+    if not is_within and judgement.by is Decider.SHADOW and judgement.off is not None:
+        side = a if judgement.off[0] >= judgement.off[1] else b
+        shadow = None if traced is None else (traced.a if side is a else traced.b)
+        judgement = replace(judgement, grows=judge.grown(side, shadow))
+    return Weighed("" if a.run.output == b.run.output else reason, results, judgement, traced)
+
+
+def _reason(judgement: Judgement) -> str:
+    names = f"{', '.join(judgement.wrong)} differ{'s' * (len(judgement.wrong) == 1)}"
+    if not judgement.wrong:
+        return ""
+    return (
+        f"{names} {'in float64, too' if judgement.by is Decider.SHADOW else 'by more than rounding explains'}"
+    )
+
+
+def _has_same_form(a: Recording, b: Recording) -> bool:
+    """True if both runs ended, with results of the same kinds and dtypes."""
+    if a.failure is not None or b.failure is not None:
+        return False
+    sides = [[*leaves_of(run.result), *leaves_of(tuple(run.inputs))] for run in (a, b)]
+    return len(sides[0]) == len(sides[1]) and all(
+        kind_of(x) == kind_of(y) and getattr(x, "dtype", None) == getattr(y, "dtype", None)
+        for x, y in zip(*sides, strict=True)
+    )
+
+
+def _results(run: Recording) -> list[Value]:
+    return [*leaves_of(run.result), *run.inputs]
+
+
+def _name(number: int, run: Recording) -> str:
+    count = len(list(leaves_of(run.result)))
+    return f"out{number}" if number < count else f"input {number - count}"
+
+
+def _is_float(value: Value) -> bool:
+    return isinstance(value, float) or (isinstance(value, (np.ndarray, np.generic)) and is_float(value.dtype))
+
+
+def _quadruples(
+    a: Recording, b: Recording, wide_a: Recording, wide_b: Recording
+) -> Iterator[tuple[str, list[Value]]]:
+    """Each result with its name: of both programs, then of their shadows."""
+    parts = [_results(run) for run in (a, b, wide_a, wide_b)]
+    for n, values in enumerate(zip(*parts, strict=False)):
+        yield _name(n, a), list(values)
+
+
+class Compared:
+    """The results of two programs and their shadows.
+
+    `wrong` are those that differ in float64 by more than rounding leaves there. `leaves_range` if an element is finite in one narrow run only.
+    """
+
+    def __init__(self, results: Iterable[tuple[str, list[Value]]]) -> None:
+        self.results = list(results)
+        self.leaves_range = False
+        self.apart = self.explained = 0.0
+        self.off = [0.0, 0.0]
+        self.wrong: list[str] = []
+        self.flipped: list[str] = []
+        for name, values in self.results:
+            if values[0] is values[1] and is_same(*values[2:]):  # nobody overwrote it
+                continue
+            parts = zip(*[leaves_of(value) for value in values], strict=False)
+            if not all([self._holds(name, list(part)) for part in parts]):
+                self.wrong.append(name)
+
+    def _holds(self, name: str, values: list[Value]) -> bool:
+        a, b, wide_a, wide_b = values
+        if not _is_float(wide_a) or np.shape(wide_a) != np.shape(wide_b):
+            good = is_same(wide_a, wide_b)
+            if good and not is_same(a, b):
+                self.flipped.append(name)
+            return good
+        numbers = [np.asarray(value).astype(np.float64) for value in values]
+        if any(item.shape != numbers[2].shape for item in numbers):
+            self.flipped.append(name)  # rounding decided how many there are
+            return bool((distance(numbers[2], numbers[3]) <= _left(numbers[2:] * 2)).all())
+        finite = [np.isfinite(item) for item in numbers[:2]]
+        self.leaves_range |= bool((finite[0] != finite[1]).any())
+        apart, allowed = distance(numbers[2], numbers[3]), _left(numbers)
+        for n in (0, 1):
+            off = distance(numbers[n], numbers[n + 2])
+            self.off[n] = max(self.off[n], float(off[np.isfinite(off)].max(initial=0.0)))
+        self.apart = max(self.apart, float(apart.max(initial=0.0)))
+        self.explained = max(self.explained, float(allowed.max(initial=0.0)))
+        return not bool((apart > allowed).any())
+
+    def is_within(self, runs: Sequence[Results]) -> bool:
+        """True if the shadows are not further apart than runs of the first one with random rounding."""
+        for n, (_, values) in enumerate(self.results):
+            a, b = values[2:]
+            if not is_same(a, b) and not _explained(a, b, [results[n] for results in runs])[0]:
+                return False
+        return True
+
+
+def _left(numbers: Sequence[Any]) -> Any:
+    """The distance in float64 that rounding explains, from what it did in narrow floats."""
+    a, b, wide_a, wide_b = numbers
+    done = np.maximum(distance(a, wide_a), distance(b, wide_b))
+    most = float(done[np.isfinite(done)].max(initial=0.0))
+    magnitudes = np.abs(wide_a)
+    finite = magnitudes[np.isfinite(magnitudes)]
+    scale = float(np.median(finite)) if finite.size else 0.0
+    return _SHARE * most + _FEW * (np.where(np.isfinite(magnitudes), magnitudes, 0.0) + scale)
+
+
+def _explained(a: Value, b: Value, others: Sequence[Value]) -> tuple[bool, float]:
+    """Whether random rounding explains the distance of two values, and how far it lets them be apart."""
+    if type(a) is tuple:
+        parts = [
+            _explained(x, y, [list(leaves_of(other))[n] for other in others])
+            for n, (x, y) in enumerate(zip(leaves_of(a), leaves_of(b), strict=True))
+        ]
+        return all(good for good, _ in parts), max([most for _, most in parts], default=0.0)
+    if not isinstance(a, np.ndarray) or not isinstance(b, np.ndarray):
+        return is_same(a, b) or any(not is_same(a, other) for other in others), 0.0
+    if any(other.shape != a.shape for other in others):
+        return True, 0.0  # rounding decides how many there are
+    if a.shape != b.shape:
+        return False, 0.0
+    if not is_float(a.dtype):
+        return not bool(((a != b) & ~moved(a, others)).any()), 0.0
+    left, right = a.astype(np.float64), b.astype(np.float64)
+    allowed = ALLOWANCE * spread(left, [other.astype(np.float64) for other in others])
+    lost = np.any([np.isfinite(other.astype(np.float64)) != np.isfinite(left) for other in others], axis=0)
+    wrong = (distance(left, right) > allowed) & ~lost
+    return not bool(wrong.any()), float(allowed.max(initial=0.0))
+
+
+def _unit_of(item: Production) -> float:
+    """The unit of the floats of a value in its program."""
+    info = item.binding.var.struct_info if item.binding.var is not None else None
+    return max([_UNITS[name] for name in narrow_floats(info)], default=_UNITS["float32"])
+
+
+def _narrowest(ran: Ran) -> float:
+    names = narrow_floats_in(normal_form_of(ran.module), ran.function)
+    return max([_UNITS[name] for name in names], default=2.0**-53)

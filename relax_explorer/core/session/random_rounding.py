@@ -1,0 +1,190 @@
+"""Random rounding: runs of one program whose results are moved up or down at random, as rounding would move them.
+
+The spread of their results is what rounding alone explains (Monte Carlo arithmetic: Parker 1997; CADNA; Verificarlo). Each value that a
+binding computed moves by about one unit in the last place. What only moves or selects elements is exact and stays. An operation
+that adds up `n` terms gives each operand √n units too, so that a sum that cancels spreads by the size of its terms.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from relax_explorer.core.diagnostics import Failure
+from relax_explorer.core.exec.frame import Frame
+from relax_explorer.core.exec.interrupt import Cancelled
+from relax_explorer.core.exec.machine import Machine
+from relax_explorer.core.exec.values import Value, to_python
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir.walk import operands
+from relax_explorer.core.ops import find
+from relax_explorer.core.session.difference import distance, is_float, leaves_of, same_bits
+from relax_explorer.core.session.recording import MakeMachine, copied, next_binding
+from relax_explorer.core.tir.stmt import PrimFunc, SBlock
+from relax_explorer.core.tir.traverse import statements
+
+RUNS = 4
+"""Runs of one program."""
+ALLOWANCE = 8.0
+"""How many times the spread of a few runs two right programs may be apart."""
+_ADDING = frozenset(
+    ("attention", "attention_var_len", "batch_norm", "conv", "conv_transpose", "einsum", "linalg", "loss", "norm",
+     "pool", "adaptive_pool", "reduction", "scan", "softmax")
+)  # fmt: skip
+Results = tuple[Value, ...]
+"""The parts of a result, then the arguments after the run."""
+
+
+def rounded_runs(make: MakeMachine, args: Sequence[Value], unit: float, count: int = RUNS) -> list[Results]:
+    """The results of `count` runs with random rounding to `unit`, relative to each value. Runs that stop are left out."""
+    found = [_Rounding(make, args, unit, seed).run() for seed in range(count)]
+    return [results for results in found if results is not None]
+
+
+def spread(base: Any, others: Sequence[Any]) -> Any:
+    """How far rounding moves each element of a float64 array; at least as far as it moves its row on average."""
+    if not others:
+        return np.zeros_like(base)
+    most = np.max([distance(base, other) for other in others], axis=0)
+    finite = np.where(np.isfinite(most), most, 0.0)
+    row = np.sqrt(np.mean(np.square(finite), axis=-1, keepdims=True)) if most.ndim else finite
+    return np.maximum(most, row)
+
+
+def moved(base: Any, others: Sequence[Any]) -> Any:
+    """The elements of an array of integers that rounding changes."""
+    return np.any([base != other for other in others], axis=0) if others else np.zeros(base.shape, bool)
+
+
+class _Rounding:
+    """One run."""
+
+    def __init__(self, make: MakeMachine, args: Sequence[Value], unit: float, seed: int) -> None:
+        self.arguments = copied(tuple(args))
+        self.make, self.unit = make, unit
+        self.random = np.random.default_rng(seed)
+
+    def run(self) -> Results | None:
+        """The results; None if the program stopped."""
+        try:
+            machine = self.make(self.arguments)
+            while not machine.done:
+                self._step(machine)
+        except Cancelled:
+            raise
+        except (Failure, MemoryError):
+            return None
+        return (*leaves_of(to_python(machine.result)), *self.arguments)
+
+    def _step(self, machine: Machine) -> None:
+        frame, binding = machine.frames[-1], next_binding(machine.frames[-1])
+        if binding is None or type(binding.value) is not e.Call:
+            machine.step()
+            return
+        known = {slot: frame.registers[slot] for slot in _slots(frame, binding.value)}
+        terms = _terms(machine, binding.value, known.values())
+        if machine.is_mutable:  # a kernel may write into its operands
+            self._write(machine, list(known.values()), math.sqrt(max(1, terms)))
+        else:
+            self._compute(machine, frame, known, math.sqrt(terms))
+
+    def _compute(self, machine: Machine, frame: Frame, known: dict[int, Value], size: float) -> None:
+        """A step whose operands nobody overwrites."""
+        if size:
+            for slot, value in known.items():
+                frame.registers[slot] = self._shaken(value, size)
+        event = machine.step()
+        if size:
+            for slot, value in known.items():
+                if frame.registers[slot] is not None:  # it is still used
+                    frame.registers[slot] = value
+        if event.kind == "bind":
+            self._move_all(_arrays(event.value), list(_arrays(tuple(known.values()))), max(1.0, size))
+
+    def _write(self, machine: Machine, known: Sequence[Value], size: float) -> None:
+        """A step that may fill some of its operands."""
+        exact = list(_arrays(tuple(known)))
+        before = [array.copy() for array in exact]
+        event = machine.step()
+        if event.kind == "bind":
+            filled = [array for array, old in zip(exact, before, strict=True) if not same_bits(array, old)]
+            made = [array for array in _arrays(event.value) if not any(array is other for other in exact)]
+            self._move_all([*filled, *made], before, size)
+
+    def _move_all(self, arrays: Iterable[Any], exact: Sequence[Any], size: float) -> None:
+        for array in arrays:
+            if not any(array is other for other in exact):
+                self._move(array, exact, size)
+
+    def _shaken(self, value: Value, size: float) -> Value:
+        if isinstance(value, np.ndarray) and is_float(value.dtype):
+            return self._rounded(value, size)
+        return tuple([self._shaken(item, size) for item in value]) if type(value) is tuple else value
+
+    def _move(self, array: Any, exact: Sequence[Any], size: float) -> None:
+        """Round the elements of a result that no operand has."""
+        if not is_float(array.dtype) or not array.flags.writeable or not array.size:
+            return
+        known = [np.abs(other.astype(np.float64)).reshape(-1) for other in exact if is_float(other.dtype)]
+        numbers = np.abs(array.astype(np.float64))
+        if known and bool(np.isin(numbers, np.concatenate([*known, np.zeros(1)])).all()):
+            return
+        array[...] = self._rounded(array, size)
+
+    def _rounded(self, array: Any, size: float) -> Any:
+        signs = self.random.choice((-1.0, 1.0), array.shape)
+        with np.errstate(all="ignore"):
+            return (array.astype(np.float64) * (1.0 + 2 * self.unit * size * signs)).astype(array.dtype)
+
+
+def _slots(frame: Frame, call: e.Call) -> list[int]:
+    """The registers of the variables among the operands of a call, also in tuples."""
+    found: dict[int, None] = {}
+    stack: list[e.Expr] = list(call.args)
+    while stack:
+        part = stack.pop()
+        if isinstance(part, e.Var):
+            if part in frame.plan.slots:
+                found[frame.plan.slots[part]] = None
+        else:
+            stack.extend(operands(part))
+    return list(found)
+
+
+def _arrays(value: Value) -> Iterator[Any]:
+    for part in leaves_of(value):
+        if isinstance(part, np.ndarray):
+            yield part
+
+
+def _terms(machine: Machine, call: e.Call, values: Any) -> int:
+    """About how many terms an operation adds up; 0 if it adds up none."""
+    name = getattr(call.op, "name", "")
+    callee = call.args[0] if call.args else None
+    if type(call.op) is e.GlobalVar or type(callee) is e.GlobalVar:
+        kernel = machine.module.functions.get(
+            name if type(call.op) is e.GlobalVar else getattr(callee, "name", "")
+        )
+        adds = type(kernel) is PrimFunc and _reduces(kernel)
+    else:
+        op = find(name)
+        adds = op is not None and op.__module__.rpartition(".")[2] in _ADDING
+    if not adds:
+        return 0
+    lengths = [length for value in values for part in _arrays(value) for length in (*part.shape, _rest(part))]
+    return max(lengths, default=1)
+
+
+def _rest(array: Any) -> int:
+    """The elements behind the first axis: the terms of a convolution, and of a sum over all other axes."""
+    return int(array.size // max(1, array.shape[0])) if array.ndim and array.ndim > 2 else 1
+
+
+def _reduces(fn: PrimFunc) -> bool:
+    return any(
+        type(node) is SBlock and any(axis.kind == "reduce" for axis in node.iter_vars)
+        for node in statements(fn.body)
+    )
