@@ -49,7 +49,7 @@ class Tolerance:
         rtol, atol = self.bounds(dtype)
         magnitudes = np.abs(numbers)
         if self.atol is None:
-            atol *= _scale(magnitudes)
+            atol *= scale_of(magnitudes)
         return rtol * np.where(np.isfinite(magnitudes), magnitudes, 0.0) + atol
 
     def text(self, dtype: Any) -> str:
@@ -63,7 +63,8 @@ BY_DTYPE = Tolerance()
 """The bounds that depend on the dtype only."""
 
 
-def _scale(magnitudes: Any) -> float:
+def scale_of(magnitudes: Any) -> float:
+    """The scale of a tensor: the median of its finite magnitudes, between 0.01 and 1000."""
     finite = magnitudes[np.isfinite(magnitudes)]
     low, high = _SCALES
     return min(max(float(np.median(finite)), low), high) if finite.size else 1.0

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from relax_explorer.core.exec.values import Value
-from relax_explorer.core.session.difference import distance, is_float, leaves_of
+from relax_explorer.core.session.difference import distance, is_float, leaves_of, scale_of
 from relax_explorer.core.session.pairing import base_name
 from relax_explorer.core.session.recording import Recording
 
@@ -82,8 +82,7 @@ def _relative(a: Any, b: Any) -> float:
     finite = np.isfinite(magnitudes) & np.isfinite(a)
     if not finite.any():
         return 0.0
-    scale = float(np.median(magnitudes[finite])) or float(magnitudes[finite].max()) or 1.0
-    return float((distance(a, b)[finite] / (magnitudes[finite] + 0.1 * scale)).max())
+    return float((distance(a, b)[finite] / (magnitudes[finite] + 0.1 * scale_of(magnitudes))).max())
 
 
 def _unit(value: Value) -> float:
