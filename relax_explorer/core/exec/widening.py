@@ -84,8 +84,13 @@ class Widening:
 
 
 def called(module: IRModule, function: str) -> list[str]:
-    """The functions that a call may run: Relax functions, and PrimFuncs that they mention by name or by symbol."""
+    """The functions that a call may run: Relax functions, and PrimFuncs that they mention by name or by symbol.
+
+    None if the module has no Relax function of this name.
+    """
     found: dict[str, None] = {}
+    if type(module.functions.get(function)) is not e.Function:
+        return []
     names = {id(fn): name for name, fn in module.functions.items()}
     for name in reached(module, function):
         found[name] = None

@@ -109,7 +109,7 @@ def runs_the_same(a: IRModule, b: IRModule, function: str) -> bool:
     """True if all functions that a call may run are equal in two modules."""
     a, b = normal_form_of(a), normal_form_of(b)
     names = called(a, function)
-    if set(names) != set(called(b, function)):
+    if not names or set(names) != set(called(b, function)):
         return False
     return all(
         a.functions[name] is b.functions[name] or structural_equal(a.functions[name], b.functions[name])

@@ -314,7 +314,7 @@ class Compared:
             self.flipped.append(name)  # rounding decided how many there are
             return bool((distance(numbers[2], numbers[3]) <= _left(numbers[2:] * 2)).all())
         finite = [np.isfinite(item) for item in numbers[:2]]
-        self.leaves_range |= bool((finite[0] != finite[1]).any())
+        self.leaves_range |= bool(((finite[0] != finite[1]) & np.isfinite(numbers[2])).any())
         apart, allowed = distance(numbers[2], numbers[3]), _left(numbers)
         for n in (0, 1):
             off = distance(numbers[n], numbers[n + 2])
