@@ -232,7 +232,7 @@ def weigh(judge: Judge, a: Ran, b: Ran, tolerance: Tolerance, links: Origins | N
     is_within = all(apart.equal for _, apart in results)
     judgement, traced = judge.judge(a, b, tolerance, is_within, links)
     if judgement.is_fault:
-        return Weighed(_reason(judgement) or reason, results, judgement, traced)
+        return Weighed(_reason(judgement, is_within) or reason, results, judgement, traced)
     if not is_within and judgement.by is Decider.SHADOW and judgement.off is not None:
         side = a if judgement.off[0] >= judgement.off[1] else b
         shadow = None if traced is None else (traced.a if side is a else traced.b)
@@ -240,13 +240,11 @@ def weigh(judge: Judge, a: Ran, b: Ran, tolerance: Tolerance, links: Origins | N
     return Weighed("" if a.run.output == b.run.output else reason, results, judgement, traced)
 
 
-def _reason(judgement: Judgement) -> str:
-    names = f"{', '.join(judgement.wrong)} differ{'s' * (len(judgement.wrong) == 1)}"
+def _reason(judgement: Judgement, is_within: bool) -> str:
     if not judgement.wrong:
         return ""
-    return (
-        f"{names} {'in float64, too' if judgement.by is Decider.SHADOW else 'by more than rounding explains'}"
-    )
+    names = f"{', '.join(judgement.wrong)} differ{'s' * (len(judgement.wrong) == 1)}"
+    return f"{names} by less than the bound" if is_within else names
 
 
 def _has_same_form(a: Recording, b: Recording) -> bool:
@@ -265,8 +263,10 @@ def _results(run: Recording) -> list[Value]:
 
 
 def _name(number: int, run: Recording) -> str:
-    count = len(list(leaves_of(run.result)))
-    return f"out{number}" if number < count else f"input {number - count}"
+    place = number - len(list(leaves_of(run.result)))
+    if place < 0:
+        return f"out{number}"
+    return f"{run.names[place] if place < len(run.names) else f'input {place}'} (overwritten)"
 
 
 def _is_float(value: Value) -> bool:

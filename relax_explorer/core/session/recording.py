@@ -95,6 +95,7 @@ def finished_on(make: MakeMachine, args: Sequence[Value]) -> Recording:
     recording, arguments = Recording(), copied(tuple(args))
     try:
         machine = make(arguments)
+        recording.names = tuple([param.name for param in machine.frame.function.params])
         machine.run()
     except Cancelled:
         raise
