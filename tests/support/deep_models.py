@@ -9,7 +9,9 @@ Edit = Callable[[int, str], str]
 """Changes the text of a layer, given its number."""
 
 
-def decoder(layers: int, hidden: int = 64, dtype: str = "float32", tail: str = "", edit: Edit | None = None) -> str:
+def decoder(
+    layers: int, hidden: int = 64, dtype: str = "float32", tail: str = "", edit: Edit | None = None
+) -> str:
     """A decoder of `layers` layers over `s` tokens: attention of one head, a gated feed-forward part, two norms each.
 
     `tail` is an expression over `h`, the last value; `edit` changes the text of single layers, to plant a fault.
@@ -43,7 +45,11 @@ def decoder(layers: int, hidden: int = 64, dtype: str = "float32", tail: str = "
 def _layer(n: int, hidden: int, wide: int) -> tuple[str, list[str]]:
     names = [f"{w}{n}: R.Tensor(({hidden}, {hidden}), D)" for w in ("wq", "wk", "wv", "wo")]
     names += [f"{w}{n}: R.Tensor(({hidden}, {wide}), D)" for w in ("wg", "wu")]
-    names += [f"wd{n}: R.Tensor(({wide}, {hidden}), D)", f"ga{n}: R.Tensor((H,), D)", f"gf{n}: R.Tensor((H,), D)"]
+    names += [
+        f"wd{n}: R.Tensor(({wide}, {hidden}), D)",
+        f"ga{n}: R.Tensor((H,), D)",
+        f"gf{n}: R.Tensor((H,), D)",
+    ]
     lines = [
         f"a{n} = R.nn.rms_norm(h{n}, ga{n}, axes=[-1], epsilon={_EPSILON})",
         f"q{n} = R.matmul(a{n}, wq{n})",

@@ -35,13 +35,22 @@ from relax_explorer.core.session.difference import Delta, Tolerance, distance, i
 from relax_explorer.core.session.growth import Growth, growth, relative
 from relax_explorer.core.session.judgement import Decider, Judgement
 from relax_explorer.core.session.literals import rounded_constants
-from relax_explorer.core.session.random_rounding import ALLOWANCE, Results, moved, rounded_runs, spread
+from relax_explorer.core.session.random_rounding import (
+    ALLOWANCE,
+    Moment,
+    Results,
+    moved,
+    rounded_runs,
+    rounded_value,
+    spread,
+)
 from relax_explorer.core.session.recording import Production, Recording, is_same, maker, recorded
 from relax_explorer.core.session.shadows import NoShadow, Shadows
 from relax_explorer.core.session.verdict import Report, outcome
 
 _SHARE = 2.0**-17
 """Of what rounding did in narrow floats: the part that may be left in float64. It is 4,096 times what float32 lets expect."""
+_WIDE = 2.0**-53  # the unit of float64
 _FEW = 2.0**-46  # a hundred units of float64
 _UNITS = {"float32": 2.0**-24, "bfloat16": 2.0**-8, "float16": 2.0**-11}
 _CONSTANT = 4.0  # units by which a rounded constant moves the first value computed from it
@@ -72,6 +81,16 @@ class Traced:
     def report(self) -> Report:
         """The pairs of values in float64."""
         return Report(self.a, self.b, self.matches, self.tolerance)
+
+    def apart_before(self, item: Production) -> float:
+        """How far the operands of a value of A are from those of B, relative to them."""
+        partners = {match.a: match.b for match in self.matches if match.a is not None and match.b is not None}
+        found = [
+            relative(self.a.productions[read].value, self.b.productions[partners[read]].value)
+            for read in item.reads
+            if read in partners
+        ]
+        return max([apart for apart in found if apart is not None], default=0.0)
 
 
 class Judge:
@@ -132,22 +151,35 @@ class Judge:
             if not found.leaves_range:
                 return plain, self._trace(*shadows, links) if self._records else None
             return replace(self._by_random(a, b), in_wide=found.apart), None
-        if self._is_as_unstable(a, found):
-            return plain, None
         traced = self._traced(a, b, shadows, links)
+        if self._is_unstable(a, traced, found):
+            return plain, None
         if traced is None or not self._may_be_constant(a, b, traced):
             return replace(plain, is_fault=True, wrong=tuple(found.wrong)), traced
         by_random = replace(self._by_random(a, b), in_wide=found.apart)
         return by_random, traced if by_random.is_fault else None
 
-    def _is_as_unstable(self, a: Ran, found: Compared) -> bool:
-        """True if rounding in float64 alone moves the results of the first program as far as they are apart there."""
+    def _is_unstable(self, a: Ran, traced: Traced | None, found: Compared) -> bool:
+        """True if rounding in float64 alone moves the values as far as they are apart there.
+
+        The first values that part tell. If they cannot, the results do.
+        """
         shadow = self.shadows.of(a.module, a.function)
         if isinstance(shadow, NoShadow):
             return False
-        make = self.shadows.maker(shadow, a.function)
-        runs = rounded_runs(make, wide_value(tuple(a.values)), 2.0**-53, 2)
-        return bool(runs) and found.is_within(runs)
+        make, values = self.shadows.maker(shadow, a.function), wide_value(tuple(a.values))
+        match = None if traced is None else traced.report.parted()
+        if traced is not None and match is not None and match.a is not None and match.b is not None:
+            item, other = traced.a.productions[match.a], traced.b.productions[match.b]
+            times = sum(
+                1 for earlier in traced.a.productions[: item.number] if earlier.binding is item.binding
+            )
+            moment = Moment(item.binding, times, shadow.origins)
+            runs = rounded_value(make, values, max(_WIDE, traced.apart_before(item)), moment)
+            if runs:
+                return _explained(item.value, other.value, runs)[0]
+        results = rounded_runs(make, values, _WIDE, 2)
+        return bool(results) and found.is_within(results)
 
     def _traced(self, a: Ran, b: Ran, shadows: tuple[Recording, Recording], links: Origins) -> Traced | None:
         """The recorded shadow runs, matched with the first bound that shows a difference."""
@@ -374,4 +406,4 @@ def _unit_of(item: Production) -> float:
 
 def _narrowest(ran: Ran) -> float:
     names = narrow_floats_in(normal_form_of(ran.module), ran.function)
-    return max([_UNITS[name] for name in names], default=2.0**-53)
+    return max([_UNITS[name] for name in names], default=_WIDE)

@@ -8,7 +8,8 @@ that adds up `n` terms gives each operand √n units too, so that a sum that can
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -44,6 +45,24 @@ def rounded_runs(make: MakeMachine, args: Sequence[Value], unit: float, count: i
     return [results for results in found if results is not None]
 
 
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """One evaluation in a run: the `times`-th one of a binding, counted from 0. `origins` maps bindings of the run to the given one."""
+
+    binding: e.Binding
+    times: int
+    origins: Mapping[e.Binding, e.Binding]
+
+
+def rounded_value(make: MakeMachine, args: Sequence[Value], unit: float, at: Moment) -> list[Value]:
+    """The values that one evaluation makes if only its operands are moved by `unit`, a few times. Runs end there.
+
+    Empty if it is the call of a function, whose value has no operands.
+    """
+    found = [_Rounding(make, args, unit, seed).value_at(at) for seed in range(RUNS)]
+    return [value for value in found if value is not None]
+
+
 def spread(base: Any, others: Sequence[Any]) -> Any:
     """How far rounding moves each element of a float64 array; at least as far as it moves its row on average."""
     if not others:
@@ -65,6 +84,7 @@ class _Rounding:
     def __init__(self, make: MakeMachine, args: Sequence[Value], unit: float, seed: int) -> None:
         self.arguments = copied(tuple(args))
         self.make, self.unit = make, unit
+        self.moves_all = 0  # 1 if the operands of each operation move
         self.random = np.random.default_rng(seed)
 
     def run(self) -> Results | None:
@@ -79,19 +99,32 @@ class _Rounding:
             return None
         return (*leaves_of(to_python(machine.result)), *self.arguments)
 
-    def _step(self, machine: Machine) -> None:
+    def value_at(self, at: Moment) -> Value | None:
+        """The value of one evaluation, with its operands moved."""
+        machine, times, self.moves_all = self.make(self.arguments), 0, 1
+        while not machine.done:
+            binding = next_binding(machine.frames[-1])
+            if binding is not None and at.origins.get(binding) is at.binding:
+                if times == at.times:
+                    made = self._step(machine)
+                    return None if not made else made[0] if len(made) == 1 else tuple(made)
+                times += 1
+            machine.step()
+        return None
+
+    def _step(self, machine: Machine) -> list[Any]:
+        """Run one step; the arrays that it made or filled."""
         frame, binding = machine.frames[-1], next_binding(machine.frames[-1])
         if binding is None or type(binding.value) is not e.Call:
             machine.step()
-            return
+            return []
         known = {slot: frame.registers[slot] for slot in _slots(frame, binding.value)}
         terms = _terms(machine, binding.value, known.values())
         if machine.is_mutable:  # a kernel may write into its operands
-            self._write(machine, list(known.values()), math.sqrt(max(1, terms)))
-        else:
-            self._compute(machine, frame, known, math.sqrt(terms))
+            return self._write(machine, list(known.values()), math.sqrt(max(1, terms)))
+        return self._compute(machine, frame, known, math.sqrt(max(terms, self.moves_all)))
 
-    def _compute(self, machine: Machine, frame: Frame, known: dict[int, Value], size: float) -> None:
+    def _compute(self, machine: Machine, frame: Frame, known: dict[int, Value], size: float) -> list[Any]:
         """A step whose operands nobody overwrites."""
         if size:
             for slot, value in known.items():
@@ -101,18 +134,23 @@ class _Rounding:
             for slot, value in known.items():
                 if frame.registers[slot] is not None:  # it is still used
                     frame.registers[slot] = value
-        if event.kind == "bind":
-            self._move_all(_arrays(event.value), list(_arrays(tuple(known.values()))), max(1.0, size))
+        if event.kind != "bind":
+            return []
+        made = list(_arrays(event.value))
+        self._move_all(made, list(_arrays(tuple(known.values()))), max(1.0, size))
+        return made
 
-    def _write(self, machine: Machine, known: Sequence[Value], size: float) -> None:
+    def _write(self, machine: Machine, known: Sequence[Value], size: float) -> list[Any]:
         """A step that may fill some of its operands."""
         exact = list(_arrays(tuple(known)))
         before = [array.copy() for array in exact]
         event = machine.step()
-        if event.kind == "bind":
-            filled = [array for array, old in zip(exact, before, strict=True) if not same_bits(array, old)]
-            made = [array for array in _arrays(event.value) if not any(array is other for other in exact)]
-            self._move_all([*filled, *made], before, size)
+        if event.kind != "bind":
+            return []
+        filled = [array for array, old in zip(exact, before, strict=True) if not same_bits(array, old)]
+        made = [array for array in _arrays(event.value) if not any(array is other for other in exact)]
+        self._move_all([*filled, *made], before, size)
+        return [*filled, *made]
 
     def _move_all(self, arrays: Iterable[Any], exact: Sequence[Any], size: float) -> None:
         for array in arrays:
