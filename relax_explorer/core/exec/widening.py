@@ -295,7 +295,7 @@ _RULES: dict[type, Any] = {
         true_branch=at._expr(x.true_branch),
         false_branch=at._expr(x.false_branch),
         struct_info=at._info(x.struct_info),
-    ),  # fmt: skip
+    ),
     e.SeqExpr: _Function._sequence,
     e.Function: _Function.function,
 }

@@ -13,6 +13,7 @@ from relax_explorer.core.passes.pipeline import Step, run, steps
 from relax_explorer.core.passes.properties import holding
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.compare import Comparison, Side, Told, compare, links_between, mapped, untold
+from relax_explorer.core.session.difference import Delta
 from relax_explorer.core.session.dumps import Build, Stage, as_build
 from relax_explorer.core.session.judgement import Judgement
 from relax_explorer.core.session.predicates import NoNan, Predicate, SameOutput, Tested
@@ -23,12 +24,15 @@ _MOST_PAIRS = 120  # pairs of passes that are tried before the search becomes ap
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """The test of one stage: `reason` tells why it failed, and is empty if it held. `judgement` tells what decided about its results."""
+    """The test of one stage: `reason` tells why it failed, and is empty if it held. `judgement` tells what decided about its
+    results, on the sample that told most; `worst` is the distance of a result there that is out of the bound.
+    """
 
     number: int
     made_by: str
     reason: str
     judgement: Judgement | None = None
+    worst: Delta | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +140,7 @@ def first_failing(
     attempts = []
     found = mapped(executor, _tested, [_Test(predicate, stage) for stage in stages], "stage", told)
     for stage, tested in zip(stages, found, strict=False):
-        attempts.append(Attempt(stage.number, stage.made_by, tested.reason, tested.judgement))
+        attempts.append(Attempt(stage.number, stage.made_by, tested.reason, tested.judgement, tested.worst))
         if tested.reason:
             break
     return attempts

@@ -255,6 +255,12 @@ class Weighed:
     judgement: Judgement | None = None
     traced: Traced | None = None
 
+    @property
+    def worst(self) -> Delta | None:
+        """The distance of the result with the most elements out of the bound; None if all are within."""
+        out = [apart for _, apart in self.results if not apart.equal]
+        return max(out, key=lambda apart: apart.count, default=None)
+
 
 def weigh(judge: Judge, a: Ran, b: Ran, tolerance: Tolerance, links: Origins | None = None) -> Weighed:
     """Compare the results of two runs, the inputs that they overwrote, and what they printed. Two runs that both stop are equal."""

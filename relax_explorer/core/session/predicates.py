@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from relax_explorer.core.exec.values import Value
 from relax_explorer.core.session.against_first import AgainstFirst
 from relax_explorer.core.session.arrays import read_as
 from relax_explorer.core.session.compare import Side, inputs_of, side_of
-from relax_explorer.core.session.difference import BY_DTYPE, Tolerance, delta, is_float, leaves_of
+from relax_explorer.core.session.difference import BY_DTYPE, Delta, Tolerance, delta, is_float, leaves_of
 from relax_explorer.core.session.dumps import Stage
 from relax_explorer.core.session.judgement import Judgement
 from relax_explorer.core.session.recording import Recording, recorded
@@ -32,6 +32,7 @@ class Tested:
 
     reason: str
     judgement: Judgement | None = None
+    worst: Delta | None = None  # of a result that is out of the bound
 
 
 @dataclass(frozen=True)
@@ -56,24 +57,25 @@ class SameOutput:
     def tested(self, stage: Stage) -> Tested:
         """Why the stage fails, and what decided."""
         stops: list[str] = []
-        found: list[Judgement] = []
+        found: list[Tested] = []
         for sample in self.chosen:
-            reason, run, judgement = self._on(stage, sample)
-            found += [] if judgement is None else [judgement]
-            if reason:
-                return Tested(f"{reason} ({sample})", judgement)
+            tested, run = self._on(stage, sample)
+            if tested.reason:
+                return replace(tested, reason=f"{tested.reason} ({sample})")
+            found.append(tested)
             stops += [run.failure.message] if run.failure is not None else []
-        if stops and len(stops) == len(self.chosen):
+        if stops and len(stops) == len(found):
             return Tested(f"it stops on every sample: {stops[0]}")
-        return Tested("", max(found, key=lambda item: item.weight, default=None))
+        judged = [(item.judgement.weight, item) for item in found if item.judgement is not None]
+        return max(judged, key=lambda pair: pair[0], default=(None, Tested("")))[1]
 
-    def _on(self, stage: Stage, sample: Sample) -> tuple[str, Recording, Judgement | None]:
-        """Why the stage fails on a sample."""
+    def _on(self, stage: Stage, sample: Sample) -> tuple[Tested, Recording]:
+        """The test on one sample, and the run."""
         if self.recorded:
             run = self._against.run(stage, sample)
-            return self._against_recorded(run), run, None
+            return Tested(self._against_recorded(run)), run
         weighed, run = self._against.weighed(stage, sample)
-        return _with_message(weighed.reason, run), run, weighed.judgement
+        return Tested(_with_message(weighed.reason, run), weighed.judgement, weighed.worst), run
 
     @cached_property
     def _against(self) -> AgainstFirst:

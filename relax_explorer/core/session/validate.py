@@ -95,10 +95,8 @@ def _cell(against: AgainstFirst, trial: Trial) -> Cell:
     stops = [run.failure.message for run in runs if run.failure is not None]
     most = max([apart.max_abs for _, apart in weighed.results], default=0.0)
     bounds = tuple(dict.fromkeys(apart.bound for _, apart in weighed.results if apart.bound))
-    out = [apart for _, apart in weighed.results if not apart.equal]
-    worst = max(out, key=lambda apart: apart.count, default=None)
     stopped = stops[0] if stops else ""
-    return Cell(str(trial.sample), weighed.reason, most, stopped, bounds, weighed.judgement, worst)
+    return Cell(str(trial.sample), weighed.reason, most, stopped, bounds, weighed.judgement, weighed.worst)
 
 
 def _cell_of(trial: Trial) -> Cell:
