@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import FLOAT64, DType, dtype
@@ -74,12 +72,11 @@ class WideKernel(Mutator):
     def expr(self, expr: p.PrimExpr) -> p.PrimExpr:
         """An expression with its result in float64."""
         new = super().expr(expr)
-        kind = type(new)
-        if kind is p.FloatImm:
+        if isinstance(new, p.FloatImm):
             return p.FloatImm(new.value, wide(new.dtype))
-        if kind is p.Cast:
+        if isinstance(new, p.Cast):
             return p.Cast(wide(new.dtype), new.value)
-        if kind is PointerType:
+        if isinstance(new, PointerType):
             return PointerType(wide(new.element), new.scope)
         return self._call(expr, new) if isinstance(new, p.PrimCall) else new
 
@@ -93,7 +90,7 @@ class WideKernel(Mutator):
         return p.PrimCall(new.op, new.args, wide(new.dtype), keywords)
 
 
-def _wide_keyword(value: Any) -> Any:
+def _wide_keyword(value: object) -> object:
     if isinstance(value, DType):
         return wide(value)
     if isinstance(value, str) and value in ("float16", "bfloat16", "float32"):

@@ -7,7 +7,7 @@ machine how much larger they are.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,6 +29,7 @@ from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.tir.signature import prim_func_info
 from relax_explorer.core.tir.stmt import PrimFunc
 
+Member = e.Function | PrimFunc | e.OpaqueFunction
 _BYTES_OF_VIEWS = {"relax.memory.view": 3, "runtime.TVMTensorCreateView": 3}
 _KNOWN_ANYWAY = ("vm.builtin.invoke_closure",)
 
@@ -49,8 +50,8 @@ class Widening:
     """
 
     def __init__(self) -> None:
-        self._functions: dict[int, tuple[Any, Any, dict[e.Binding, e.Binding]]] = {}
-        self._arrays: dict[int, tuple[Any, Any]] = {}
+        self._functions: dict[int, tuple[Member, Member, dict[e.Binding, e.Binding]]] = {}
+        self._arrays: dict[int, tuple[Value, Value]] = {}
 
     def module(self, module: IRModule, function: str) -> Wide:
         """A module in normal form with all that a call of `function` may run in float64. Raises NotWidened."""
@@ -63,12 +64,12 @@ class Widening:
         bits = [dtype(name).bits for name in narrow_floats_in(module, function)]
         return Wide(module.having(functions), origins, FLOAT64.bits // min(bits, default=FLOAT64.bits))
 
-    def _function(self, fn: Any, module: IRModule) -> tuple[Any, dict[e.Binding, e.Binding]]:
+    def _function(self, fn: Member, module: IRModule) -> tuple[Member, dict[e.Binding, e.Binding]]:
         known = self._functions.get(id(fn))
         if known is None:
-            if type(fn) is PrimFunc:
+            if isinstance(fn, PrimFunc):
                 known = fn, WideKernel().widened(fn), {}
-            elif type(fn) is e.Function:
+            elif isinstance(fn, e.Function):
                 maker = _Function(module, self._array)
                 known = fn, maker.function(fn), maker.origins
             else:
@@ -76,7 +77,7 @@ class Widening:
             self._functions[id(fn)] = known
         return known[1], known[2]
 
-    def _array(self, array: Any) -> Any:
+    def _array(self, array: Value) -> Value:
         known = self._arrays.get(id(array))
         if known is None:
             known = self._arrays[id(array)] = array, wide_value(array)
@@ -94,7 +95,7 @@ def called(module: IRModule, function: str) -> list[str]:
     names = {id(fn): name for name, fn in module.functions.items()}
     for name in reached(module, function):
         found[name] = None
-        fn = module.functions[name]
+        fn = module.relax_functions[name]
         found.update(dict.fromkeys(other for other in mentioned(fn) if other in module.functions))
         for symbol in _external(fn):
             kernel = by_symbol(module, symbol)
@@ -125,7 +126,7 @@ def narrow_floats_in(module: IRModule, function: str) -> set[str]:
     return found
 
 
-def _narrow_in(fn: Any) -> set[str]:
+def _narrow_in(fn: object) -> set[str]:
     if type(fn) is e.Function:
         infos = [param.struct_info for param in fn.params]
         infos += [binding.var.struct_info for binding in bindings(fn) if binding.var is not None]
@@ -156,7 +157,7 @@ def wide_value(value: Value) -> Value:
 class _Function:
     """Widens one Relax function, with the functions and branches inside it."""
 
-    def __init__(self, module: IRModule, array: Any) -> None:
+    def __init__(self, module: IRModule, array: Callable[[Value], Value]) -> None:
         self.module, self.array = module, array
         self.variables: dict[e.Var, e.Var] = {}
         self.origins: dict[e.Binding, e.Binding] = {}
@@ -266,7 +267,7 @@ def wide_attrs(attrs: Attrs) -> Attrs:
     return attrs if all(items[name] is value for name, value in attrs.items()) else Attrs(items)
 
 
-def _wide_attr(value: Any) -> Any:
+def _wide_attr(value: object) -> object:
     if isinstance(value, DType):
         return wide(value)
     if isinstance(value, s.StructInfo):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from relax_explorer.core.exec.values import Shape, Value, describe, kind_of
+from relax_explorer.core.ops.kit.array_types import Array
 
 _BOUNDS = {
     "float64": (1e-9, 1e-10),
@@ -63,7 +64,7 @@ BY_DTYPE = Tolerance()
 """The bounds that depend on the dtype only."""
 
 
-def scale_of(magnitudes: Any) -> float:
+def scale_of(magnitudes: Array) -> float:
     """The scale of a tensor: the median of its finite magnitudes, between 0.01 and 1000."""
     finite = magnitudes[np.isfinite(magnitudes)]
     low, high = _SCALES
@@ -75,6 +76,7 @@ class Delta:
     """The distance of two values. `reason` tells why they differ; it is empty for equal ones.
 
     `index` is the first element out of bounds, `left` and `right` its values; `count` of `size` elements are out of bounds.
+    `relative` is the greatest distance relative to an element, or to a tenth of the median one.
     """
 
     reason: str = ""
@@ -87,6 +89,7 @@ class Delta:
     left: str = ""
     right: str = ""
     bound: str = ""
+    relative: float = 0.0
 
     @property
     def equal(self) -> bool:
@@ -160,10 +163,16 @@ def _of_floats(a: Any, b: Any, tolerance: Tolerance) -> Delta:
     apart = distance(left, right)
     wrong = apart > tolerance.allowed(left, a.dtype)
     most = float(apart.max()) if apart.size else 0.0
-    return _summed(a, b, wrong, most, ulps(a, b), _cosine(left, right), tolerance.text(a.dtype))
+    found = _summed(a, b, wrong, most, ulps(a, b), _cosine(left, right), tolerance.text(a.dtype))
+    return found if found.equal else replace(found, relative=_relative(apart, np.abs(left)))
 
 
-def same_bits(a: Any, b: Any) -> bool:
+def _relative(apart: Array, magnitudes: Array) -> float:
+    sizes = np.where(np.isfinite(magnitudes), magnitudes, 0.0) + 0.1 * scale_of(magnitudes)
+    return float((apart / sizes).max(initial=0.0))
+
+
+def same_bits(a: Array, b: Array) -> bool:
     """True if two arrays of one shape and dtype have equal bytes."""
     if a is b:
         return True

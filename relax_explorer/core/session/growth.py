@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from relax_explorer.core.exec.values import Value
+from relax_explorer.core.ops.kit.array_types import Array
 from relax_explorer.core.session.difference import distance, is_float, leaves_of, scale_of
 from relax_explorer.core.session.pairing import base_name
 from relax_explorer.core.session.recording import Recording
@@ -77,7 +77,7 @@ def relative(value: Value, wide: Value) -> float | None:
     return max(found, default=None)
 
 
-def _relative(a: Any, b: Any) -> float:
+def _relative(a: Array, b: Array) -> float:
     magnitudes = np.abs(b)
     finite = np.isfinite(magnitudes) & np.isfinite(a)
     if not finite.any():

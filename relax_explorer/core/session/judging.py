@@ -21,7 +21,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -29,12 +28,12 @@ from relax_explorer.core.check.normalize import normal_form_of
 from relax_explorer.core.exec.interrupt import Interrupt
 from relax_explorer.core.exec.values import Value, kind_of
 from relax_explorer.core.exec.widening import narrow_floats, narrow_floats_in, wide_value
+from relax_explorer.core.ops.kit.array_types import Array
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.counterparts import Match, Origins, counterparts
 from relax_explorer.core.session.difference import Delta, Tolerance, distance, is_float, leaves_of
 from relax_explorer.core.session.growth import Growth, growth, relative
 from relax_explorer.core.session.judgement import Decider, Judgement
-from relax_explorer.core.session.literals import rounded_constants
 from relax_explorer.core.session.random_rounding import (
     ALLOWANCE,
     Moment,
@@ -45,6 +44,7 @@ from relax_explorer.core.session.random_rounding import (
     spread,
 )
 from relax_explorer.core.session.recording import Production, Recording, is_same, maker, recorded
+from relax_explorer.core.session.rounded_constants import rounded_constants
 from relax_explorer.core.session.shadows import NoShadow, Shadows
 from relax_explorer.core.session.verdict import Report, outcome
 
@@ -370,7 +370,7 @@ class Compared:
         return True
 
 
-def _left(numbers: Sequence[Any]) -> Any:
+def _left(numbers: Sequence[Array]) -> Array:
     """The distance in float64 that rounding explains, from what it did in narrow floats."""
     a, b, wide_a, wide_b = numbers
     done = np.maximum(distance(a, wide_a), distance(b, wide_b))

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -22,6 +21,7 @@ from relax_explorer.core.exec.values import Value, to_python
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.walk import operands
 from relax_explorer.core.ops import find
+from relax_explorer.core.ops.kit.array_types import Array
 from relax_explorer.core.session.difference import distance, is_float, leaves_of, same_bits
 from relax_explorer.core.session.recording import MakeMachine, copied, next_binding
 from relax_explorer.core.tir.stmt import PrimFunc, SBlock
@@ -63,17 +63,18 @@ def rounded_value(make: MakeMachine, args: Sequence[Value], unit: float, at: Mom
     return [value for value in found if value is not None]
 
 
-def spread(base: Any, others: Sequence[Any]) -> Any:
+def spread(base: Array, others: Sequence[Array]) -> Array:
     """How far rounding moves each element of a float64 array; at least as far as it moves its row on average."""
     if not others:
         return np.zeros_like(base)
     most = np.max([distance(base, other) for other in others], axis=0)
     finite = np.where(np.isfinite(most), most, 0.0)
     row = np.sqrt(np.mean(np.square(finite), axis=-1, keepdims=True)) if most.ndim else finite
-    return np.maximum(most, row)
+    found: Array = np.maximum(most, row)
+    return found
 
 
-def moved(base: Any, others: Sequence[Any]) -> Any:
+def moved(base: Array, others: Sequence[Array]) -> Array:
     """The elements of an array of integers that rounding changes."""
     return np.any([base != other for other in others], axis=0) if others else np.zeros(base.shape, bool)
 
@@ -112,7 +113,7 @@ class _Rounding:
             machine.step()
         return None
 
-    def _step(self, machine: Machine) -> list[Any]:
+    def _step(self, machine: Machine) -> list[Array]:
         """Run one step; the arrays that it made or filled."""
         frame, binding = machine.frames[-1], next_binding(machine.frames[-1])
         if binding is None or type(binding.value) is not e.Call:
@@ -124,7 +125,7 @@ class _Rounding:
             return self._write(machine, list(known.values()), math.sqrt(max(1, terms)))
         return self._compute(machine, frame, known, math.sqrt(max(terms, self.moves_all)))
 
-    def _compute(self, machine: Machine, frame: Frame, known: dict[int, Value], size: float) -> list[Any]:
+    def _compute(self, machine: Machine, frame: Frame, known: dict[int, Value], size: float) -> list[Array]:
         """A step whose operands nobody overwrites."""
         if size:
             for slot, value in known.items():
@@ -140,7 +141,7 @@ class _Rounding:
         self._move_all(made, list(_arrays(tuple(known.values()))), max(1.0, size))
         return made
 
-    def _write(self, machine: Machine, known: Sequence[Value], size: float) -> list[Any]:
+    def _write(self, machine: Machine, known: Sequence[Value], size: float) -> list[Array]:
         """A step that may fill some of its operands."""
         exact = list(_arrays(tuple(known)))
         before = [array.copy() for array in exact]
@@ -152,7 +153,7 @@ class _Rounding:
         self._move_all([*filled, *made], before, size)
         return [*filled, *made]
 
-    def _move_all(self, arrays: Iterable[Any], exact: Sequence[Any], size: float) -> None:
+    def _move_all(self, arrays: Iterable[Array], exact: Sequence[Array], size: float) -> None:
         for array in arrays:
             if not any(array is other for other in exact):
                 self._move(array, exact, size)
@@ -162,7 +163,7 @@ class _Rounding:
             return self._rounded(value, size)
         return tuple([self._shaken(item, size) for item in value]) if type(value) is tuple else value
 
-    def _move(self, array: Any, exact: Sequence[Any], size: float) -> None:
+    def _move(self, array: Array, exact: Sequence[Array], size: float) -> None:
         """Round the elements of a result that no operand has."""
         if not is_float(array.dtype) or not array.flags.writeable or not array.size:
             return
@@ -172,10 +173,13 @@ class _Rounding:
             return
         array[...] = self._rounded(array, size)
 
-    def _rounded(self, array: Any, size: float) -> Any:
+    def _rounded(self, array: Array, size: float) -> Array:
         signs = self.random.choice((-1.0, 1.0), array.shape)
         with np.errstate(all="ignore"):
-            return (array.astype(np.float64) * (1.0 + 2 * self.unit * size * signs)).astype(array.dtype)
+            found: Array = (array.astype(np.float64) * (1.0 + 2 * self.unit * size * signs)).astype(
+                array.dtype
+            )
+            return found
 
 
 def _slots(frame: Frame, call: e.Call) -> list[int]:
@@ -192,13 +196,13 @@ def _slots(frame: Frame, call: e.Call) -> list[int]:
     return list(found)
 
 
-def _arrays(value: Value) -> Iterator[Any]:
+def _arrays(value: Value) -> Iterator[Array]:
     for part in leaves_of(value):
         if isinstance(part, np.ndarray):
             yield part
 
 
-def _terms(machine: Machine, call: e.Call, values: Any) -> int:
+def _terms(machine: Machine, call: e.Call, values: Iterable[Value]) -> int:
     """About how many terms an operation adds up; 0 if it adds up none."""
     name = getattr(call.op, "name", "")
     callee = call.args[0] if call.args else None
@@ -216,7 +220,7 @@ def _terms(machine: Machine, call: e.Call, values: Any) -> int:
     return max(lengths, default=1)
 
 
-def _rest(array: Any) -> int:
+def _rest(array: Array) -> int:
     """The elements behind the first axis: the terms of a convolution, and of a sum over all other axes."""
     return int(array.size // max(1, array.shape[0])) if array.ndim and array.ndim > 2 else 1
 

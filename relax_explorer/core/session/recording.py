@@ -434,7 +434,7 @@ def _arrays(value: Value) -> Iterator[Any]:
             yield from _arrays(item)
 
 
-def copied(value: Any) -> Any:
+def copied(value: Value) -> Value:
     """A value with its arrays copied."""
     if isinstance(value, np.ndarray):
         return value.copy()

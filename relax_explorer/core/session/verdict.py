@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from relax_explorer.core.session.counterparts import Match
 from relax_explorer.core.session.difference import BY_DTYPE, Delta, Tolerance, delta, leaves_of
 from relax_explorer.core.session.holders import Holders
 from relax_explorer.core.session.judgement import Judgement
+from relax_explorer.core.session.pairing import base_name
 from relax_explorer.core.session.recording import Production, Recording
 
 
@@ -184,10 +186,26 @@ class Report:
     def parted(self) -> Match | None:
         """The first values that differ among those that the wrong result depends on."""
         for number in self._wrong():
-            pair = self.pairing(self.of_b[number])
+            match = self.of_b[number]
+            if match.a is None:
+                match = self._namesake(number) or match
+            pair = self.pairing(match)
             if pair.delta is not None and not pair.equal:
-                return self.of_b[number]
+                return match
         return None
+
+    def _namesake(self, number: int) -> Match | None:
+        """The value of A with the name, the operation and the form of a value that only B has: its own counterpart is another one."""
+        item = self.b.productions[number]
+        found = self._named.get((item.function, item.name, base_name(item.operation)))
+        if found is None or item.name == "_" or np.shape(found.value) != np.shape(item.value):
+            return None
+        return Match(found.number, number, False, "name")
+
+    @cached_property
+    def _named(self) -> dict[tuple[str, str, str], Production]:
+        items = reversed(self.a.productions)
+        return {(item.function, item.name, base_name(item.operation)): item for item in items}
 
     def first(self) -> tuple[Pairing | None, tuple[Pairing, ...]]:
         """The first pair that differs among the values that the wrong result depends on, and its operands in B."""

@@ -13,7 +13,7 @@ from relax_explorer.core.session.judgement import Decider, Judgement
 from relax_explorer.core.session.validate import Cell, Row
 from relax_explorer.ui.cli import output
 from relax_explorer.viz.judgement_text import deciders_text, judgement_text, judgement_word
-from relax_explorer.viz.pair_table import distance_text, pair_names, pair_state
+from relax_explorer.viz.pair_table import distance_lines, distance_text, pair_names, pair_state, verdict_line
 from relax_explorer.viz.visible import fit, visible
 
 _WIDTH = 80
@@ -73,9 +73,7 @@ def _word(verdict: Verdict) -> str:
     if not verdict.equal:
         return f"DIFFERENT, {verdict.reason}"
     if verdict.ran:
-        is_within = all(apart.equal for _, apart in verdict.results)
-        word = judgement_word(verdict.judgement, is_within)
-        return {"": "equal", "rounding": "equal except for rounding", "flipped": "flipped by rounding"}[word]
+        return verdict_line(verdict)
     return f"both stop: {visible(verdict.stopped[0], 200)}"
 
 
@@ -96,10 +94,8 @@ def print_first(verdict: Verdict) -> None:
         if item is not None and item.text:
             line = f"{item.line}: " if item.line else ""
             output.say(f"    {mark} {fit(f'{line}{visible(item.text, 400)}', _WIDTH - 6)}")
-    if first.delta is not None:
-        output.say(f"    {distance_text(first.delta)}")
-    if first.in_wide is not None:
-        output.say(f"    in float64: {distance_text(first.in_wide)}")
+    for line in distance_lines(first):
+        output.say(f"    {line}")
     for operand in verdict.operands:
         _say_pair(operand, "    operand ")
     _say_kernel(side.operation, verdict.kernel)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
@@ -12,6 +11,7 @@ from relax_explorer.core.exec.widening import called
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.walk import exprs
+from relax_explorer.core.ops.kit.array_types import Array
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.difference import is_float
 from relax_explorer.core.tir.stmt import PrimFunc
@@ -40,7 +40,7 @@ def _constants(module: IRModule, function: str) -> Iterator[object]:
                     yield from _of_array(expr.data)
 
 
-def _of_array(array: Any) -> Iterator[object]:
+def _of_array(array: Array) -> Iterator[object]:
     if array.size == 1:
         value = float(array.reshape(-1)[0])
         if _looks_rounded(value, array.dtype):
@@ -49,7 +49,7 @@ def _of_array(array: Any) -> Iterator[object]:
         yield array.dtype.name, array.shape, array.tobytes()
 
 
-def _looks_rounded(value: float, dtype: Any) -> bool:
+def _looks_rounded(value: float, dtype: np.dtype[np.generic]) -> bool:
     """True for a number that needs many of the bits of its dtype, but not more."""
     if not np.isfinite(value) or dtype.itemsize > 4:
         return False
