@@ -30,6 +30,7 @@ from relax_explorer.core.session.verdict import (
     Report,
     Side,
     Verdict,
+    WideRuns,
     outcome,
     plain_verdict,
     side_of,
@@ -241,7 +242,7 @@ def judged(trial: Trial, runs: tuple[Ran, Ran], pairs: bool = False) -> tuple[Ve
     report = _report(a.run, b.run, weighed.traced, links, trial)
     if weighed.reason:
         source = report
-        if weighed.traced is not None and report.shadows is None:  # rounding decided a branch
+        if weighed.traced is not None and report.wide is None:  # rounding decided a branch
             source = weighed.traced.report
         first, operands = source.first()
         verdict = replace(verdict, first=first, operands=operands)
@@ -256,9 +257,10 @@ def _report(a: Recording, b: Recording, traced: Traced | None, links: Origins, t
     if traced is not None:
         sides = ((a, traced.a), (b, traced.b))
         if all(len(run.productions) == len(shadow.productions) for run, shadow in sides):
-            return Report(a, b, traced.matches, trial.tolerance, (traced.a, traced.b), traced.tolerance)
+            wide = WideRuns(traced.a, traced.b, traced.tolerance)
+            return Report(a, b, traced.matches, trial.tolerance, wide, trial.interrupt)
     matches = counterparts(a.productions, b.productions, links, trial.tolerance, trial.interrupt)
-    return Report(a, b, matches, trial.tolerance)
+    return Report(a, b, matches, trial.tolerance, interrupt=trial.interrupt)
 
 
 def _as(stored: Value, value: Value) -> Value:

@@ -76,11 +76,12 @@ class Traced:
     b: Recording
     matches: Sequence[Match]
     tolerance: Tolerance
+    interrupt: Interrupt | None = None
 
     @property
     def report(self) -> Report:
         """The pairs of values in float64."""
-        return Report(self.a, self.b, self.matches, self.tolerance)
+        return Report(self.a, self.b, self.matches, self.tolerance, interrupt=self.interrupt)
 
     def apart_before(self, item: Production) -> float:
         """How far the operands of a value of A are from those of B, relative to them."""
@@ -195,7 +196,7 @@ class Judge:
         for share in _SHARES if parted else _SHARES[:1]:
             tolerance = Tolerance(share=share)
             matches = counterparts(a.productions, b.productions, links, tolerance, self._interrupt)
-            traced = Traced(a, b, matches, tolerance)
+            traced = Traced(a, b, matches, tolerance, self._interrupt)
             if parted and traced.report.parted() is not None:
                 break
         return traced

@@ -8,11 +8,12 @@ from functools import cached_property
 
 import numpy as np
 
+from relax_explorer.core.exec.interrupt import Interrupt, polled
 from relax_explorer.core.exec.values import UNKNOWN
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.session.align import binding_text
 from relax_explorer.core.session.counterparts import Match
-from relax_explorer.core.session.difference import BY_DTYPE, Delta, Tolerance, delta, leaves_of
+from relax_explorer.core.session.difference import Delta, Tolerance, delta, leaves_of
 from relax_explorer.core.session.holders import Holders
 from relax_explorer.core.session.judgement import Judgement
 from relax_explorer.core.session.pairing import base_name
@@ -151,14 +152,23 @@ def plain_verdict(
     return Verdict(sample, reason, results, (a_stops, b_stops), unkept=a.unkept + b.unkept)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class WideRuns:
+    """Two runs in float64, value by value those of a report, and the bound with which they are compared."""
+
+    a: Recording
+    b: Recording
+    tolerance: Tolerance
+
+
 class Report:
-    """Turns matches of two runs into pairs with texts. `shadows` are the same runs in float64, with as many values."""
+    """Turns matches of two runs into pairs with texts. `wide` are the same runs in float64."""
 
     def __init__(
         self, a: Recording, b: Recording, matches: Sequence[Match], tolerance: Tolerance,
-        shadows: tuple[Recording, Recording] | None = None, in_wide: Tolerance = BY_DTYPE,
+        wide: WideRuns | None = None, interrupt: Interrupt | None = None,
     ) -> None:  # fmt: skip
-        self.a, self.b, self.tolerance, self.shadows, self.in_wide = a, b, tolerance, shadows, in_wide
+        self.a, self.b, self.tolerance, self.wide, self.interrupt = a, b, tolerance, wide, interrupt
         self.matches = matches
         self.of_b = {match.b: match for match in matches if match.b is not None}
         self._within = Holders(a, b, matches)
@@ -178,14 +188,14 @@ class Report:
 
     def _in_wide(self, a: int, b: int) -> Delta | None:
         """The distance of two values in float64."""
-        if self.shadows is None:
+        if self.wide is None:
             return None
-        left, right = self.shadows[0].productions[a].value, self.shadows[1].productions[b].value
-        return None if left is UNKNOWN or right is UNKNOWN else delta(left, right, self.in_wide)
+        left, right = self.wide.a.productions[a].value, self.wide.b.productions[b].value
+        return None if left is UNKNOWN or right is UNKNOWN else delta(left, right, self.wide.tolerance)
 
     def parted(self) -> Match | None:
         """The first values that differ among those that the wrong result depends on."""
-        for number in self._wrong():
+        for number in polled(self._wrong(), self.interrupt):
             match = self.of_b[number]
             if match.a is None:
                 match = self._namesake(number) or match
