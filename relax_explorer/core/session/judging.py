@@ -83,6 +83,14 @@ class Traced:
         """The pairs of values in float64."""
         return Report(self.a, self.b, self.matches, self.tolerance, interrupt=self.interrupt)
 
+    @property
+    def parted(self) -> tuple[Production, Production] | None:
+        """The first values that differ."""
+        found = self.report.parted()
+        if found is None or found[0].a is None or found[0].b is None:
+            return None
+        return self.a.productions[found[0].a], self.b.productions[found[0].b]
+
     def apart_before(self, item: Production) -> float:
         """How far the operands of a value of A are from those of B, relative to them."""
         partners = {match.a: match.b for match in self.matches if match.a is not None and match.b is not None}
@@ -169,9 +177,9 @@ class Judge:
         if isinstance(shadow, NoShadow):
             return False
         make, values = self.shadows.maker(shadow, a.function), wide_value(tuple(a.values))
-        match = None if traced is None else traced.report.parted()
-        if traced is not None and match is not None and match.a is not None and match.b is not None:
-            item, other = traced.a.productions[match.a], traced.b.productions[match.b]
+        first = None if traced is None else traced.parted
+        if traced is not None and first is not None:
+            item, other = first
             times = sum(
                 1 for earlier in traced.a.productions[: item.number] if earlier.binding is item.binding
             )
@@ -197,16 +205,15 @@ class Judge:
             tolerance = Tolerance(share=share)
             matches = counterparts(a.productions, b.productions, links, tolerance, self._interrupt)
             traced = Traced(a, b, matches, tolerance, self._interrupt)
-            if parted and traced.report.parted() is not None:
+            if parted and traced.parted is not None:
                 break
         return traced
 
     def _may_be_constant(self, a: Ran, b: Ran, traced: Traced) -> bool:
         """True if the runs part where a constant is rounded, or at an operator that computes in float32 by definition."""
-        match = traced.report.parted()
-        if match is None or match.a is None or match.b is None:
+        if traced.parted is None:
             return False
-        left, right = traced.a.productions[match.a], traced.b.productions[match.b]
+        left, right = traced.parted
         if any(name in item.operation for name in _NARROW_INSIDE for item in (left, right)):
             return True
         apart = relative(left.value, right.value)

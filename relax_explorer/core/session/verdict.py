@@ -193,7 +193,7 @@ class Report:
         left, right = self.wide.a.productions[a].value, self.wide.b.productions[b].value
         return None if left is UNKNOWN or right is UNKNOWN else delta(left, right, self.wide.tolerance)
 
-    def parted(self) -> Match | None:
+    def parted(self) -> tuple[Match, Pairing] | None:
         """The first values that differ among those that the wrong result depends on."""
         for number in polled(self._wrong(), self.interrupt):
             match = self.of_b[number]
@@ -201,7 +201,7 @@ class Report:
                 match = self._namesake(number) or match
             pair = self.pairing(match)
             if pair.delta is not None and not pair.equal:
-                return match
+                return match, pair
         return None
 
     def _namesake(self, number: int) -> Match | None:
@@ -220,8 +220,8 @@ class Report:
     def first(self) -> tuple[Pairing | None, tuple[Pairing, ...]]:
         """The first pair that differs among the values that the wrong result depends on, and its operands in B."""
         parted = self.parted()
-        if parted is not None and parted.b is not None:
-            return self.pairing(parted), self.operands(self.b.productions[parted.b].reads)
+        if parted is not None and parted[0].b is not None:
+            return parted[1], self.operands(self.b.productions[parted[0].b].reads)
         wrong = self._wrong()
         for number in wrong:  # values that only B has
             if self.of_b[number].a is None and self.b.productions[number].value is not UNKNOWN:
@@ -264,7 +264,7 @@ class Report:
     def operands(self, reads: Sequence[int]) -> tuple[Pairing, ...]:
         """The operands of a value of B, as pairs."""
         found = []
-        for number in reads:
+        for number in polled(reads, self.interrupt):
             if number >= 0:
                 found.append(self.pairing(self.of_b[number]))
             elif -number <= len(self.b.names):
