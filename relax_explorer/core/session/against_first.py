@@ -19,6 +19,7 @@ from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.compare import inputs_of
 from relax_explorer.core.session.difference import Tolerance, leaves_of
 from relax_explorer.core.session.dumps import Stage
+from relax_explorer.core.session.judgement import Judgement
 from relax_explorer.core.session.judging import Judge, Ran, Weighed, weigh
 from relax_explorer.core.session.recording import Recording, finished, is_same
 from relax_explorer.core.session.samples import Sample
@@ -78,6 +79,11 @@ class AgainstFirst:
     def first_run(self, sample: Sample) -> Recording:
         """The run of the first stage."""
         return self._of(sample).first.run
+
+    def beside(self, given: Sequence[tuple[int, Value, Value]], sample: Sample) -> Judgement:
+        """What decides about results beside recorded ones."""
+        known = self._of(sample)
+        return known.judge.recorded(known.first, given)
 
     def _finished(self, module: IRModule, values: Sequence[Value]) -> Recording:
         return finished(module, self.function, values, self._cache, self._interrupt)

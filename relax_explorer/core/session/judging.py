@@ -28,6 +28,7 @@ from relax_explorer.core.check.normalize import normal_form_of
 from relax_explorer.core.exec.interrupt import Interrupt
 from relax_explorer.core.exec.values import Value, kind_of
 from relax_explorer.core.exec.widening import narrow_floats, narrow_floats_in, wide_value
+from relax_explorer.core.ir.walk import any_expr
 from relax_explorer.core.ops.kit.array_types import Array
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.counterparts import Match, Origins, counterparts
@@ -130,8 +131,8 @@ class Judge:
             reason = next(item.reason for item in (one, two) if isinstance(item, NoShadow))
             if is_within:
                 return Judgement(Decider.BOUND, no_shadow=reason), None
-            return replace(self._by_random(a, b), no_shadow=reason), None
-        return self._by_shadow(a, b, (one, two), links or {})
+            return replace(self._by_random(a, b, is_within), no_shadow=reason), None
+        return self._by_shadow(a, b, (one, two), links or {}, is_within)
 
     def _shadow(self, ran: Ran) -> Recording | NoShadow:
         run = self.shadows.recorded if self._records else self.shadows.finished
@@ -144,7 +145,7 @@ class Judge:
         return known[2]
 
     def _by_shadow(
-        self, a: Ran, b: Ran, shadows: tuple[Recording, Recording], links: Origins
+        self, a: Ran, b: Ran, shadows: tuple[Recording, Recording], links: Origins, is_within: bool
     ) -> tuple[Judgement, Traced | None]:
         """Judge by the results in float64."""
         found = Compared(_quadruples(a.run, b.run, *shadows))
@@ -157,16 +158,25 @@ class Judge:
             off=(found.off[0], found.off[1]),
         )
         if not found.wrong:
-            if not found.leaves_range:
+            if not found.leaves_range and (is_within or not self._hides_overlaps(a, b)):
                 return plain, self._trace(*shadows, links) if self._records else None
-            return replace(self._by_random(a, b), in_wide=found.apart), None
+            return replace(self._by_random(a, b, is_within), in_wide=found.apart), None
         traced = self._traced(a, b, shadows, links)
         if self._is_unstable(a, traced, found):
             return plain, None
         if traced is None or not self._may_be_constant(a, b, traced):
             return replace(plain, is_fault=True, wrong=tuple(found.wrong)), traced
-        by_random = replace(self._by_random(a, b), in_wide=found.apart)
+        if is_within:
+            return Judgement(Decider.BOUND, in_wide=found.apart), None
+        by_random = replace(self._by_random(a, b, is_within), in_wide=found.apart)
         return by_random, traced if by_random.is_fault else None
+
+    def _hides_overlaps(self, *sides: Ran) -> bool:
+        """True if floats of two widths share storages: their tensors lie further apart in float64, so that they may overlap no more."""
+        widths = [
+            narrow_floats_in(normal_form_of(ran.module), ran.function) for ran in sides if _has_storages(ran)
+        ]
+        return any(len({_UNITS[name] for name in names}) > 1 for names in widths)
 
     def _is_unstable(self, a: Ran, traced: Traced | None, found: Compared) -> bool:
         """True if rounding in float64 alone moves the values as far as they are apart there.
@@ -221,24 +231,39 @@ class Judge:
         is_small = apart is not None and apart <= _CONSTANT * unit
         return is_small and rounded_constants(a.module, b.module, a.function)
 
-    def _by_random(self, a: Ran, b: Ran) -> Judgement:
+    def _by_random(self, a: Ran, b: Ran, is_within: bool) -> Judgement:
         """Judge by the spread of the results of the first program under random rounding."""
-        unit = max(_narrowest(a), _narrowest(b))
+        results = zip(_results(a.run), _results(b.run), strict=True)
+        items = [(n, _name(n, a.run), x, y) for n, (x, y) in enumerate(results)]
+        return self._by_spread(a, max(_narrowest(a), _narrowest(b)), items, is_within)
+
+    def recorded(self, a: Ran, given: Sequence[tuple[int, Value, Value]]) -> Judgement:
+        """Judge results beside recorded ones, by the spread of the results of the first program: the number of each, and both values."""
+        items = [(n, f"out{n}", x, y) for n, x, y in given]
+        return self._by_spread(a, _narrowest(a), items, False)
+
+    def _by_spread(
+        self, a: Ran, unit: float, items: Sequence[tuple[int, str, Value, Value]], is_within: bool
+    ) -> Judgement:
+        runs = self._rounded_runs(a, unit)
+        if not runs:
+            return Judgement(Decider.BOUND, not is_within)
+        wrong, explained, flipped = [], 0.0, []
+        for n, name, x, y in items:
+            good, most = _explained(x, y, [results[n] for results in runs])
+            explained = max(explained, most)
+            if not good:
+                wrong.append(name)
+            elif not _is_float(x) and not is_same(x, y):
+                flipped.append(name)
+        return Judgement(Decider.RANDOM, bool(wrong), None, explained, tuple(flipped), tuple(wrong))
+
+    def _rounded_runs(self, a: Ran, unit: float) -> list[Results]:
         known = self._rounded
         if known is None or known[0] is not a.values or known[1] is not a.module or known[2] != unit:
             make = maker(a.module, a.function, self._cache, self._interrupt)
             known = self._rounded = a.values, a.module, unit, rounded_runs(make, a.values, unit)
-        runs, wrong, explained, flipped = known[3], [], 0.0, []
-        for n, (x, y) in enumerate(zip(_results(a.run), _results(b.run), strict=True)):
-            good, most = _explained(x, y, [results[n] for results in runs])
-            explained = max(explained, most)
-            if not good:
-                wrong.append(_name(n, a.run))
-            elif not _is_float(x) and not is_same(x, y):
-                flipped.append(_name(n, a.run))
-        return Judgement(
-            Decider.RANDOM, bool(wrong) or not runs, None, explained, tuple(flipped), wrong=tuple(wrong)
-        )
+        return known[3]
 
     def grown(self, ran: Ran, shadow: Recording | None = None) -> tuple[Growth, ...]:
         """Where rounding grows in a program. Its recorded shadow run is made if it is not given."""
@@ -407,7 +432,11 @@ def _explained(a: Value, b: Value, others: Sequence[Value]) -> tuple[bool, float
         return not bool(((a != b) & ~moved(a, others)).any()), 0.0
     left, right = a.astype(np.float64), b.astype(np.float64)
     allowed = ALLOWANCE * spread(left, [other.astype(np.float64) for other in others])
-    lost = np.any([np.isfinite(other.astype(np.float64)) != np.isfinite(left) for other in others], axis=0)
+    finite = np.isfinite(left)
+    lost = np.any([np.isfinite(other.astype(np.float64)) != finite for other in others], axis=0)
+    lost |= (
+        finite & ~np.isfinite(right) & (allowed >= np.abs(left))
+    )  # without one certain digit, it may be 0 / 0 as well
     wrong = (distance(left, right) > allowed) & ~lost
     return not bool(wrong.any()), float(allowed.max(initial=0.0))
 
@@ -416,6 +445,14 @@ def _unit_of(item: Production) -> float:
     """The unit of the floats of a value in its program."""
     info = item.binding.var.struct_info if item.binding.var is not None else None
     return max([_UNITS[name] for name in narrow_floats(info)], default=_UNITS["float32"])
+
+
+def _has_storages(ran: Ran) -> bool:
+    """True if a program allocates storages that tensors share."""
+    functions = normal_form_of(ran.module).relax_functions.values()
+    return any(
+        any_expr(fn, lambda expr: getattr(expr, "name", "").endswith("alloc_storage")) for fn in functions
+    )
 
 
 def _narrowest(ran: Ran) -> float:

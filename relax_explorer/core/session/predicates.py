@@ -73,7 +73,7 @@ class SameOutput:
         """The test on one sample, and the run."""
         if self.recorded:
             run = self._against.run(stage, sample)
-            return Tested(self._against_recorded(run)), run
+            return self._against_recorded(run, sample), run
         weighed, run = self._against.weighed(stage, sample)
         return Tested(_with_message(weighed.reason, run), weighed.judgement, weighed.worst), run
 
@@ -91,18 +91,26 @@ class SameOutput:
         parts = (self.first, self.function, self.samples, self.tolerance, self.recorded, self.cache)
         return SameOutput, parts
 
-    def _against_recorded(self, run: Recording) -> str:
+    def _against_recorded(self, run: Recording, sample: Sample) -> Tested:
+        """The test beside recorded results. Those out of the bound may be rounded otherwise: random rounding tells."""
         if run.failure is not None:
-            return _with_message("it stops", run)
+            return Tested(_with_message("it stops", run))
         results = list(leaves_of(run.result))
-        given = dict(self.recorded)
-        if len(given) != len(results):
-            return f"{len(results)} results, {len(given)} are recorded"
-        wrong = [key for key, value in given.items() if not self._equal(value, results[int(key[3:])])]
-        return f"{', '.join(wrong)} differ{'s' * (len(wrong) == 1)}" if wrong else ""
-
-    def _equal(self, stored: Value, value: Value) -> bool:
-        return delta(read_as(stored, getattr(value, "dtype", None)), value, self.tolerance).equal
+        if len(self.recorded) != len(results):
+            return Tested(f"{len(results)} results, {len(self.recorded)} are recorded")
+        given = [(int(key[3:]), value) for key, value in self.recorded]
+        both = [(n, results[n], read_as(value, getattr(results[n], "dtype", None))) for n, value in given]
+        found = [(delta(value, x, self.tolerance), n) for n, x, value in both]
+        wrong = [(apart, n) for apart, n in found if not apart.equal]
+        if not wrong:
+            return Tested("")
+        names = [f"out{n}" for _, n in wrong]
+        reason = f"{', '.join(names)} differ{'s' * (len(names) == 1)}"
+        if self.tolerance.is_given or any(apart.reason != "values" for apart, _ in wrong):
+            return Tested(reason)
+        judgement = self._against.beside(both, sample)
+        worst = max([apart for apart, _ in wrong], key=lambda apart: apart.count)
+        return Tested(reason if judgement.is_fault else "", judgement, worst)
 
 
 def _with_message(reason: str, run: Recording) -> str:
