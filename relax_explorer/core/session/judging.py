@@ -238,8 +238,14 @@ class Judge:
         return self._by_spread(a, max(_narrowest(a), _narrowest(b)), items, is_within)
 
     def recorded(self, a: Ran, given: Sequence[tuple[int, Value, Value]]) -> Judgement:
-        """Judge results beside recorded ones, by the spread of the results of the first program: the number of each, and both values."""
-        items = [(n, f"out{n}", x, y) for n, x, y in given]
+        """Judge results beside recorded ones: the number of each, and both values.
+
+        The spread is that of the first program, which moves from one value to the other.
+        """
+        results = _results(a.run)
+        if any(np.shape(results[n]) != np.shape(x) for n, x, _ in given):
+            return Judgement(Decider.BOUND, True)
+        items = [(n, f"out{n}", results[n], _moved(results[n], x, y)) for n, x, y in given]
         return self._by_spread(a, _narrowest(a), items, False)
 
     def _by_spread(
@@ -445,6 +451,15 @@ def _unit_of(item: Production) -> float:
     """The unit of the floats of a value in its program."""
     info = item.binding.var.struct_info if item.binding.var is not None else None
     return max([_UNITS[name] for name in narrow_floats(info)], default=_UNITS["float32"])
+
+
+def _moved(base: Value, x: Value, y: Value) -> Value:
+    """A value as far from another one as `y` is from `x`."""
+    if not _is_float(x) or np.shape(x) != np.shape(y):
+        return base if is_same(x, y) else y
+    base, x, y = [np.asarray(value).astype(np.float64) for value in (base, x, y)]
+    with np.errstate(all="ignore"):
+        return np.where(x == y, base, base + (y - x))
 
 
 def _has_storages(ran: Ran) -> bool:
