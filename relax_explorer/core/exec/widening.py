@@ -53,15 +53,16 @@ class Widening:
         self._functions: dict[int, tuple[Member, Member, dict[e.Binding, e.Binding]]] = {}
         self._arrays: dict[int, tuple[Value, Value]] = {}
 
-    def module(self, module: IRModule, function: str) -> Wide:
-        """A module in normal form with all that a call of `function` may run in float64. Raises NotWidened."""
-        names = called(module, function)
+    def module(self, module: IRModule, *entries: str) -> Wide:
+        """A module in normal form with all that calls of these functions may run in float64. Raises NotWidened."""
+        names = dict.fromkeys(name for entry in entries for name in called(module, entry))
         functions = dict(module.functions)
         origins: dict[e.Binding, e.Binding] = {}
         for name in names:
             functions[name], own = self._function(functions[name], module)
             origins.update(own)
-        bits = [dtype(name).bits for name in narrow_floats_in(module, function)]
+        floats = set[str]().union(*[narrow_floats_in(module, entry) for entry in entries])
+        bits = [dtype(name).bits for name in floats]
         return Wide(module.having(functions), origins, FLOAT64.bits // min(bits, default=FLOAT64.bits))
 
     def _function(self, fn: Member, module: IRModule) -> tuple[Member, dict[e.Binding, e.Binding]]:

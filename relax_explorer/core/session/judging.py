@@ -47,7 +47,7 @@ from relax_explorer.core.session.random_rounding import (
 from relax_explorer.core.session.recording import Production, Recording, is_same, maker, recorded
 from relax_explorer.core.session.rounded_constants import rounded_constants
 from relax_explorer.core.session.shadows import NoShadow, Shadows
-from relax_explorer.core.session.verdict import Report, outcome
+from relax_explorer.core.session.verdict import OTHER_LINES, Report, outcome
 
 _SHARE = 2.0**-17
 """Of what rounding did in narrow floats: the part that may be left in float64. It is 4,096 times what float32 lets expect."""
@@ -55,6 +55,7 @@ _WIDE = 2.0**-53  # the unit of float64
 _FEW = 2.0**-46  # a hundred units of float64
 _UNITS = {"float32": 2.0**-24, "bfloat16": 2.0**-8, "float16": 2.0**-11}
 _CONSTANT = 4.0  # units by which a rounded constant moves the first value computed from it
+_SIDES = 4.0  # times that the second program must be further off to be the one that is explained
 _SHARES = (1.0, 1e-3, 1e-5)  # of the bound of float64, with which the first values that part are searched
 _NARROW_INSIDE = ("image.", "hamming_window", "quantize", "dequantize", "vision.")
 
@@ -311,10 +312,10 @@ def weigh(judge: Judge, a: Ran, b: Ran, tolerance: Tolerance, links: Origins | N
     if judgement.is_fault:
         return Weighed(_reason(judgement, is_within) or reason, results, judgement, traced)
     if not is_within and judgement.by is Decider.SHADOW and judgement.off is not None:
-        side = a if judgement.off[0] >= judgement.off[1] else b
+        side = a if _SIDES * judgement.off[0] >= judgement.off[1] else b
         shadow = None if traced is None else (traced.a if side is a else traced.b)
         judgement = replace(judgement, grows=judge.grown(side, shadow))
-    return Weighed("" if a.run.output == b.run.output else reason, results, judgement, traced)
+    return Weighed("" if a.run.output == b.run.output else OTHER_LINES, results, judgement, traced)
 
 
 def _reason(judgement: Judgement, is_within: bool) -> str:

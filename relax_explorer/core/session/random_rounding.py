@@ -102,7 +102,16 @@ class _Rounding:
 
     def value_at(self, at: Moment) -> Value | None:
         """The value of one evaluation, with its operands moved."""
-        machine, times, self.moves_all = self.make(self.arguments), 0, 1
+        self.moves_all = 1
+        try:
+            return self._value_at(self.make(self.arguments), at)
+        except Cancelled:
+            raise
+        except (Failure, MemoryError):
+            return None
+
+    def _value_at(self, machine: Machine, at: Moment) -> Value | None:
+        times = 0
         while not machine.done:
             binding = next_binding(machine.frames[-1])
             if binding is not None and at.origins.get(binding) is at.binding:

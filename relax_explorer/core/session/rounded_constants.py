@@ -12,6 +12,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.walk import exprs
 from relax_explorer.core.ops.kit.array_types import Array
+from relax_explorer.core.program.hash import data_digest
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.difference import is_float
 from relax_explorer.core.tir.stmt import PrimFunc
@@ -46,7 +47,7 @@ def _of_array(array: Array) -> Iterator[object]:
         if _looks_rounded(value, array.dtype):
             yield value
     else:
-        yield array.dtype.name, array.shape, array.tobytes()
+        yield array.dtype.name, array.shape, data_digest(array)
 
 
 def _looks_rounded(value: float, dtype: np.dtype[np.generic]) -> bool:

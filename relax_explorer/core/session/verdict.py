@@ -19,6 +19,8 @@ from relax_explorer.core.session.judgement import Judgement
 from relax_explorer.core.session.pairing import base_name
 from relax_explorer.core.session.recording import Production, Recording
 
+OTHER_LINES = "they print different lines"
+
 
 @dataclass(frozen=True, slots=True)
 class Side:
@@ -140,7 +142,7 @@ def outcome(a: Recording, b: Recording, tolerance: Tolerance) -> tuple[str, tupl
             found.append((f"{name} (overwritten)", apart))
     wrong = [name for name, apart in found if not apart.equal]
     if not wrong and a.output != b.output:
-        return "they print different lines", tuple(found)
+        return OTHER_LINES, tuple(found)
     return f"{', '.join(wrong)} differ{'s' * (len(wrong) == 1)}" if wrong else "", tuple(found)
 
 
