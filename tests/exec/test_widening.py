@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import ml_dtypes
 import numpy as np
 import pytest
 
 import relax_explorer as rxe
 from relax_explorer.core.check.normalize import normal_form_of
+from relax_explorer.core.exec.machine import Machine
+from relax_explorer.core.exec.values import Shape
 from relax_explorer.core.exec.wide_kernels import NotWidened
 from relax_explorer.core.exec.widening import Widening, called
 from relax_explorer.core.ir.walk import bindings
-from relax_explorer.core.session.recording import finished
+from relax_explorer.core.session.recording import finished, finished_on
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.shadows import NoShadow, Shadows
 from tests.support.deep_models import decoder
@@ -207,3 +212,38 @@ def test_a_shadow_that_stops_is_told() -> None:
     found = Shadows().finished(module, "main", [np.zeros((3, 4), np.float32)])
     assert isinstance(found, NoShadow)
     assert "stops" in found.reason
+
+
+STATE = rxe.parse(
+    "@I.ir_module\nclass M:\n    @R.function(pure=False)\n    def main(c: R.Any):\n"
+    '        _ = R.call_packed("vm.builtin.kv_state_add_sequence", c, R.prim_value(0), ty_args=[R.Any])\n'
+    '        _1 = R.call_packed("vm.builtin.kv_state_begin_forward", c, R.shape([0]), R.shape([3]), ty_args=[R.Any])\n'
+    "        return c\n"
+)
+
+
+def prefilled(program: rxe.IRModule, factor: int, kind: type) -> np.ndarray:
+    """What a decoder with a cache says, with weights of a dtype."""
+
+    def call(name: str, *args: object) -> Any:
+        run = finished_on(
+            lambda given: Machine(program, name, given, private=True, storage_factor=factor), args
+        )
+        assert run.failure is None, run.failure
+        return run.result
+
+    cache = call("create_cache", *[Shape((n,)) for n in (4, 64, 16, 16, 0)])
+    rxe.run(STATE, "main", [cache])
+    random = np.random.default_rng(0)
+    infos = program.relax_functions["prefill"].params[2].struct_info.fields
+    arrays = [random.standard_normal([dim.value for dim in info.shape]) * 0.2 for info in infos]
+    given = tuple(array.astype(np.float32).astype(kind) for array in arrays)
+    return call("prefill", np.asarray([[3, 14, 15]], np.int32), cache, given)[0]
+
+
+def test_a_cache_holds_float64() -> None:
+    text = (Path(__file__).parents[1] / "data" / "decoder" / "decoder.py").read_text(encoding="utf-8")
+    module = normal_form_of(rxe.parse(text))
+    wide = Widening().module(module, "create_cache", "prefill")
+    narrow = prefilled(module, 1, np.float32)
+    assert is_near(narrow, prefilled(wide.module, wide.storage_factor, np.float64))

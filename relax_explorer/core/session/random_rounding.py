@@ -136,18 +136,20 @@ class _Rounding:
 
     def _compute(self, machine: Machine, frame: Frame, known: dict[int, Value], size: float) -> list[Array]:
         """A step whose operands nobody overwrites."""
-        if size:
-            for slot, value in known.items():
-                frame.registers[slot] = self._shaken(value, size)
+        shaken = {slot: self._shaken(value, size) for slot, value in known.items()} if size else known
+        for slot, value in shaken.items():
+            frame.registers[slot] = value
         event = machine.step()
-        if size:
-            for slot, value in known.items():
-                if frame.registers[slot] is not None:  # it is still used
-                    frame.registers[slot] = value
+        for slot, value in known.items():
+            if frame.registers[slot] is not None:  # it is still used
+                frame.registers[slot] = value
         if event.kind != "bind":
             return []
-        made = list(_arrays(event.value))
-        self._move_all(made, list(_arrays(tuple(known.values()))), max(1.0, size))
+        made, exact = list(_arrays(event.value)), list(_arrays(tuple(known.values())))
+        if size:
+            for array in made:
+                _restore(array, list(_arrays(tuple(shaken.values()))), exact)
+        self._move_all(made, exact, max(1.0, size))
         return made
 
     def _write(self, machine: Machine, known: Sequence[Value], size: float) -> list[Array]:
@@ -178,17 +180,31 @@ class _Rounding:
             return
         known = [np.abs(other.astype(np.float64)).reshape(-1) for other in exact if is_float(other.dtype)]
         numbers = np.abs(array.astype(np.float64))
-        if known and bool(np.isin(numbers, np.concatenate([*known, np.zeros(1)])).all()):
-            return
+        if not known or bool(np.isin(numbers, np.concatenate([*known, np.zeros(1)])).all()):
+            return  # what is made of integers is exact, too
         array[...] = self._rounded(array, size)
 
     def _rounded(self, array: Array, size: float) -> Array:
         signs = self.random.choice((-1.0, 1.0), array.shape)
         with np.errstate(all="ignore"):
-            found: Array = (array.astype(np.float64) * (1.0 + 2 * self.unit * size * signs)).astype(
-                array.dtype
-            )
+            factors = 1.0 + 2 * self.unit * size * signs
+            found: Array = np.asarray(array.astype(np.float64) * factors).astype(array.dtype)
             return found
+
+
+def _restore(array: Array, shaken: Sequence[Array], exact: Sequence[Array]) -> None:
+    """Give a selection of moved elements, such as their maximum, the elements before they moved."""
+    pairs = [(a, b) for a, b in zip(shaken, exact, strict=True) if a.dtype == array.dtype and a.size]
+    if not pairs or not array.size or not array.flags.writeable or not is_float(array.dtype):
+        return
+    moved_ones, before = (
+        np.concatenate([x.reshape(-1).astype(np.float64) for x in side]) for side in zip(*pairs, strict=True)
+    )
+    order = np.argsort(moved_ones)
+    wanted = array.astype(np.float64)
+    places = order[np.minimum(np.searchsorted(moved_ones, wanted, sorter=order), len(order) - 1)]
+    if bool((moved_ones[places] == wanted).all()):
+        array[...] = before[places].astype(array.dtype)
 
 
 def _slots(frame: Frame, call: e.Call) -> list[int]:
