@@ -11,7 +11,14 @@ from relax_explorer.core.session.debug_session import Answer
 from relax_explorer.core.session.lockstep import Lockstep, Pair
 from relax_explorer.core.session.recording import Production
 from relax_explorer.viz.debug_text import WIDTH, answer_data, answer_lines, element_lines, plain, value_text
-from relax_explorer.viz.pair_table import PairTable, distance_text, pair_glyph, pair_names, pair_state
+from relax_explorer.viz.pair_table import (
+    PairTable,
+    distance_text,
+    pair_glyph,
+    pair_names,
+    pair_state,
+    verdict_line,
+)
 from relax_explorer.viz.visible import fit, visible
 
 
@@ -57,7 +64,7 @@ def _verdict(runs: Lockstep) -> str:
     verdict = runs.verdict
     if not verdict.equal:
         return f"DIFFERENT, {verdict.reason}"
-    return "equal" if verdict.ran else "both stop"
+    return verdict_line(verdict) if verdict.ran else "both stop"
 
 
 def pair_lines(pair: Pair, width: int = WIDTH) -> Iterable[str]:

@@ -9,6 +9,7 @@ from math import inf, isfinite, log10
 from relax_explorer.core.session.compare import Pairing, Verdict
 from relax_explorer.core.session.difference import Delta
 from relax_explorer.viz.compact import Piece
+from relax_explorer.viz.judgement_text import judgement_word
 from relax_explorer.viz.short import short_dims
 from relax_explorer.viz.value_table import BLOCKS
 from relax_explorer.viz.visible import columns, fit, visible
@@ -30,6 +31,21 @@ def distance_text(apart: Delta) -> str:
     )
 
 
+def distance_lines(pair: Pairing) -> list[str]:
+    """The distance of a pair, and that in float64 where it says something else."""
+    if pair.delta is None:
+        return []
+    text, wide = distance_text(pair.delta), pair.in_wide
+    if wide is None or wide.equal == pair.delta.equal:
+        return [text]
+    if wide.equal:
+        return [text.replace("DIFFERENT", "rounding", 1), f"in float64: {distance_text(wide)}"]
+    if wide.reason != "values":
+        return [text, f"in float64: {distance_text(wide)}"]
+    apart = f"max |Δ| {wide.max_abs:.3g}, relative {wide.relative:.2g}; {wide.count} of {wide.size}"
+    return [text.replace("equal", "within the bound", 1), f"in float64: DIFFERENT, {apart}"]
+
+
 def pair_names(pair: Pairing) -> str:
     """The name of both sides, or both names."""
     names = [visible(item.name, 40) if item is not None else "-" for item in (pair.a, pair.b)]
@@ -42,7 +58,7 @@ def pair_state(pair: Pairing) -> str:
         if pair.within:
             return f"inside {visible(pair.within, 40)}"
         return "only in A" if pair.b is None else "only in B" if pair.a is None else "not kept"
-    return distance_text(pair.delta)
+    return ", ".join(distance_lines(pair))
 
 
 def pair_glyph(pair: Pairing) -> str:
@@ -82,7 +98,7 @@ class PairTable:
         if apart is None or not (apart.equal or apart.reason == "values"):
             return self._line(a, b, shape, operation, "–", "", "", pair_state(pair))
         cosine = f"{apart.cosine:.6f}" if apart.max_abs else ""
-        state = "ok" if apart.equal else f"{apart.count} of {apart.size}"
+        state = _state(pair, apart)
         return self._line(
             a,
             b,
@@ -112,7 +128,7 @@ class PairTable:
         apart = pair.delta
         if apart is None or not (apart.equal or apart.reason == "values"):
             return pair_state(pair)
-        state = "ok" if apart.equal else f"{apart.count} of {apart.size}"
+        state = _state(pair, apart)
         number = distance_number(apart.max_abs).rjust(_DISTANCE)
         return f"{number} {_cell(distance_bar(apart, self.bar), self.bar)} {state}"
 
@@ -127,6 +143,14 @@ class PairTable:
         cells = [(a, self.name), ("│", 1), (b, self.name), (shape, _SHAPE), (operation, self.operation)]
         cells += [(distance.rjust(_DISTANCE), _DISTANCE), (bar, self.bar), (cosine, self.cosine)]
         return " ".join([*[_cell(text, width) for text, width in cells if width], state]).rstrip()
+
+
+def _state(pair: Pairing, apart: Delta) -> str:
+    """`ok`, `rounding`, or how many elements differ; in float64 where that decides."""
+    if pair.equal:
+        return "rounding" if pair.is_rounding else "ok"
+    wrong = apart if not apart.equal or pair.in_wide is None else pair.in_wide
+    return f"{wrong.count} of {wrong.size}"
 
 
 def _cell(text: str, width: int) -> str:
@@ -212,4 +236,7 @@ def verdict_line(verdict: Verdict) -> str:
         side = verdict.first.b or verdict.first.a if verdict.first is not None else None
         where = f"; first in {visible(side.name, 60)}" if side is not None else ""
         return f"DIFFERENT, {verdict.reason}{where}"
+    if verdict.judgement is not None and verdict.ran:
+        word = judgement_word(verdict.judgement, all(apart.equal for _, apart in verdict.results))
+        return {"": "equal", "rounding": "equal except for rounding", "flipped": "flipped by rounding"}[word]
     return "equal" if verdict.ran else f"both stop: {visible(verdict.stopped[0], 200)}"

@@ -20,6 +20,7 @@ from tests.perf.shapes import SHAPES
 from tests.perf.text import TEXT
 from tests.perf.travel import TRAVEL
 from tests.perf.tui import TUI
+from tests.perf.verdicts_of_layers import VERDICTS
 from tests.support.oracle import Oracle
 
 GROUPS = {
@@ -32,6 +33,7 @@ GROUPS = {
     "ui": [*TUI, *MEMORY],
     "shapes": SHAPES,
     "builds": RAW_BUILDS,
+    "verdicts": VERDICTS,
 }
 BENCHMARKS: list[Benchmark] = [benchmark for group in GROUPS.values() for benchmark in group]
 ROW = "{:<24} {:>12} {:>12} {:>8} {:>6} {:>12} {:>6} {:>5} {:>10}  {}"

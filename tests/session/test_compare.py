@@ -13,8 +13,9 @@ import pytest
 
 import relax_explorer as rxe
 from relax_explorer.core.session.bisect import first_failing
-from relax_explorer.core.session.compare import Verdict, judged, links_between
+from relax_explorer.core.session.compare import Trial, Verdict, judged, links_between
 from relax_explorer.core.session.difference import Tolerance
+from relax_explorer.core.session.judging import Ran
 from relax_explorer.core.session.predicates import NoNan, SameOutput, WellFormed
 from relax_explorer.core.session.recording import recorded
 from relax_explorer.core.session.samples import Sample, samples_of
@@ -313,9 +314,12 @@ def test_values_that_all_occur_elsewhere() -> None:
 
 def test_values_beyond_the_memory_limit_are_no_difference() -> None:
     x = [np.ones(4, np.float32)]
-    runs = [recorded(module(text), "main", x, most=16) for text in (CHAIN, CHAIN.replace("R.exp", "R.tanh"))]
+    both = [module(text) for text in (CHAIN, CHAIN.replace("R.exp", "R.tanh"))]
+    runs = [recorded(item, "main", x, most=16) for item in both]
     assert [run.unkept for run in runs] == [2, 2]
-    found = judged(runs[0], runs[1], "", Tolerance(), {}, True)
+    stages = [Stage(n, "", item) for n, item in enumerate(both)]
+    a, b = [Ran(item, "main", x, run) for item, run in zip(both, runs, strict=True)]
+    found, _ = judged(Trial(*stages, "main", Sample(), everything=True), (a, b))
     assert found.reason == "out0 differs"
     assert [pair.by for pair in found.pairs] == ["name, equal value", "not kept", "not kept"]
     assert found.first is None or found.first.by == "result"

@@ -69,6 +69,7 @@ class Machine:
     With `record`, each step can be undone. Without, registers are freed after their last use. With `check_annotations`, a value
     that contradicts the annotation of its binding stops the program (errata E-44). `interrupt` stops it from another thread.
     With `private`, a private function can be run too. `engine` is one of `ENGINES`; with `record`, bindings are never fused.
+    Storages are `storage_factor` times as large as the program says, and so are the offsets in them (see `widening`).
     """
 
     def __init__(
@@ -82,8 +83,10 @@ class Machine:
         interrupt: Interrupt | None = None,
         private: bool = False,
         engine: str = FUSED,
+        storage_factor: int = 1,
     ) -> None:
         self.module, self.record, self.check_annotations = module, record, check_annotations
+        self.storage_factor = storage_factor
         self.interrupt = interrupt if interrupt is not None else Interrupt()
         self.engine = engine
         self.kernels = Kernels(cache, self.interrupt, engine == REFERENCE)

@@ -159,7 +159,7 @@ def new_storage(machine: Running, at: Instruction, shape: Any, dtype: Any) -> St
     """A storage of `shape` elements of `dtype`."""
     size = _size(_lengths(machine, at, shape), np.dtype(dtype.to_numpy()))
     _check_size(machine, at, size, "a storage")
-    return Storage(size)
+    return Storage(size * machine.storage_factor)
 
 
 def tensor_in(machine: Running, at: Instruction, storage: Any, offset: int, shape: Any, dtype: Any) -> Value:
@@ -167,6 +167,7 @@ def tensor_in(machine: Running, at: Instruction, storage: Any, offset: int, shap
     if not isinstance(storage, Storage):
         raise machine.trap(codes.CAST_FAILED, f"{describe(storage)} is not a storage", at)
     lengths, element = _lengths(machine, at, shape), np.dtype(dtype.to_numpy())
+    offset *= machine.storage_factor
     end = offset + _size(lengths, element)
     if offset < 0 or end > storage.data.nbytes:
         text = f"a tensor {lengths} of {dtype} at byte {offset} ends at byte {end}, the storage at {storage.data.nbytes}"

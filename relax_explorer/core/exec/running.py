@@ -28,6 +28,7 @@ class Running(Protocol):
     frames: list[Frame]
     output: list[str]
     is_mutable: bool
+    storage_factor: int
     fitting: dict[object, StructInfo]
     change: Change | None
     kept: list[np.ndarray[Any, Any]]

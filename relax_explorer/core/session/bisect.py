@@ -14,7 +14,9 @@ from relax_explorer.core.passes.properties import holding
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.builds import Build, as_build
 from relax_explorer.core.session.compare import Comparison, Side, Told, compare, links_between, mapped, untold
-from relax_explorer.core.session.predicates import NoNan, Predicate, SameOutput
+from relax_explorer.core.session.difference import Delta
+from relax_explorer.core.session.judgement import Judgement
+from relax_explorer.core.session.predicates import NoNan, Predicate, SameOutput, Tested
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.stages import Stage
 
@@ -23,11 +25,15 @@ _MOST_PAIRS = 120  # pairs of passes that are tried before the search becomes ap
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """The test of one stage: `reason` tells why it failed, and is empty if it held."""
+    """The test of one stage: `reason` tells why it failed, and is empty if it held. `judgement` tells what decided about its
+    results, on the sample that told most; `worst` is the distance of a result there that is out of the bound.
+    """
 
     number: int
     made_by: str
     reason: str
+    judgement: Judgement | None = None
+    worst: Delta | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,21 +139,24 @@ def first_failing(
     Every stage is tested, because a later pass may hide or repair a mistake. An executor tests them side by side.
     """
     attempts = []
-    reasons = mapped(executor, _tested, [_Test(predicate, stage) for stage in stages], "stage", told)
-    for stage, reason in zip(stages, reasons, strict=False):
-        attempts.append(Attempt(stage.number, stage.made_by, reason))
-        if reason:
+    found = mapped(executor, _tested, [_Test(predicate, stage) for stage in stages], "stage", told)
+    for stage, tested in zip(stages, found, strict=False):
+        attempts.append(Attempt(stage.number, stage.made_by, tested.reason, tested.judgement, tested.worst))
+        if tested.reason:
             break
     return attempts
 
 
-def _tested(test: _Test) -> str:
+def _tested(test: _Test) -> Tested:
     try:
         _ = test.stage.module
     except Failure as failure:  # its text is no program
         problem = failure.diagnostics[0]
-        return f"{problem.code}: {problem.message}"
-    return test.predicate(test.stage)
+        return Tested(f"{problem.code}: {problem.message}")
+    predicate = test.predicate
+    return (
+        predicate.tested(test.stage) if isinstance(predicate, SameOutput) else Tested(predicate(test.stage))
+    )
 
 
 def left_out(
@@ -219,4 +228,4 @@ def _holds(build: _Build) -> bool:
         raise
     except Failure:
         return False
-    return not _tested(_Test(build.predicate, Stage(len(build.passes), "build", module)))
+    return not _tested(_Test(build.predicate, Stage(len(build.passes), "build", module))).reason

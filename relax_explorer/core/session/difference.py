@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from relax_explorer.core.exec.values import Shape, Value, describe, kind_of
+from relax_explorer.core.ops.kit.array_types import Array
 
 _BOUNDS = {
     "float64": (1e-9, 1e-10),
@@ -32,10 +33,16 @@ class Tolerance:
 
     rtol: float | None = None
     atol: float | None = None
+    share: float = 1.0  # of the bounds that depend on the dtype
+
+    @property
+    def is_given(self) -> bool:
+        """True if a number was given: then it alone decides."""
+        return self.rtol is not None or self.atol is not None
 
     def bounds(self, dtype: Any) -> tuple[float, float]:
         """The relative and the absolute part for a dtype, before the scale."""
-        rtol, atol = _BOUNDS.get(dtype.name, _COARSE)
+        rtol, atol = [self.share * part for part in _BOUNDS.get(dtype.name, _COARSE)]
         return rtol if self.rtol is None else self.rtol, atol if self.atol is None else self.atol
 
     def allowed(self, numbers: Any, dtype: Any) -> Any:
@@ -43,7 +50,7 @@ class Tolerance:
         rtol, atol = self.bounds(dtype)
         magnitudes = np.abs(numbers)
         if self.atol is None:
-            atol *= _scale(magnitudes)
+            atol *= scale_of(magnitudes)
         return rtol * np.where(np.isfinite(magnitudes), magnitudes, 0.0) + atol
 
     def text(self, dtype: Any) -> str:
@@ -57,7 +64,8 @@ BY_DTYPE = Tolerance()
 """The bounds that depend on the dtype only."""
 
 
-def _scale(magnitudes: Any) -> float:
+def scale_of(magnitudes: Array) -> float:
+    """The scale of a tensor: the median of its finite magnitudes, between 0.01 and 1000."""
     finite = magnitudes[np.isfinite(magnitudes)]
     low, high = _SCALES
     return min(max(float(np.median(finite)), low), high) if finite.size else 1.0
@@ -68,6 +76,7 @@ class Delta:
     """The distance of two values. `reason` tells why they differ; it is empty for equal ones.
 
     `index` is the first element out of bounds, `left` and `right` its values; `count` of `size` elements are out of bounds.
+    `relative` is the greatest distance relative to an element, or to a tenth of the median one.
     """
 
     reason: str = ""
@@ -80,6 +89,7 @@ class Delta:
     left: str = ""
     right: str = ""
     bound: str = ""
+    relative: float = 0.0
 
     @property
     def equal(self) -> bool:
@@ -147,11 +157,29 @@ def _integer_distance(a: Any, b: Any) -> float:
 
 
 def _of_floats(a: Any, b: Any, tolerance: Tolerance) -> Delta:
+    if same_bits(a, b):
+        return Delta("", size=a.size, bound=tolerance.text(a.dtype))
     left, right = a.astype(np.float64), b.astype(np.float64)
     apart = distance(left, right)
     wrong = apart > tolerance.allowed(left, a.dtype)
     most = float(apart.max()) if apart.size else 0.0
-    return _summed(a, b, wrong, most, ulps(a, b), _cosine(left, right), tolerance.text(a.dtype))
+    found = _summed(a, b, wrong, most, ulps(a, b), _cosine(left, right), tolerance.text(a.dtype))
+    return found if found.equal else replace(found, relative=_relative(apart, np.abs(left)))
+
+
+def _relative(apart: Array, magnitudes: Array) -> float:
+    sizes = np.where(np.isfinite(magnitudes), magnitudes, 0.0) + 0.1 * scale_of(magnitudes)
+    return float((apart / sizes).max(initial=0.0))
+
+
+def same_bits(a: Array, b: Array) -> bool:
+    """True if two arrays of one shape and dtype have equal bytes."""
+    if a is b:
+        return True
+    if a.flags.c_contiguous and b.flags.c_contiguous and a.size:
+        left, right = (x.reshape(-1).view(np.uint8) for x in (a, b))
+        return bool(np.array_equal(left, right))
+    return bool(a.tobytes() == b.tobytes())
 
 
 def distance(left: Any, right: Any) -> Any:

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from relax_explorer.core.exec.interrupt import polled
-from relax_explorer.core.session.compare import Pairing, Report, Trial, Verdict, origins_of, outcome, runs_of
-from relax_explorer.core.session.counterparts import Match, counterparts
+from relax_explorer.core.session.compare import Pairing, Report, Trial, Verdict, judged, runs_of
+from relax_explorer.core.session.counterparts import Match
 from relax_explorer.core.session.recording import Production, Recording
 
 
@@ -82,12 +82,11 @@ class Lockstep:
 
 def lockstep(trial: Trial) -> Lockstep:
     """Run both stages of a trial, and pair their values. Raises Cancelled if the trial was interrupted."""
-    a, b = runs_of(trial)
-    matches = counterparts(a.productions, b.productions, origins_of(trial), trial.tolerance, trial.interrupt)
-    report = Report(a, b, matches, trial.tolerance)
-    verdict = report.verdict(str(trial.sample), *outcome(a, b, trial.tolerance))
-    pairs = tuple([_pair(report, match) for match in polled(_in_order(matches), trial.interrupt)])
-    return Lockstep(trial, a, b, pairs, verdict)
+    runs = runs_of(trial)
+    verdict, report = judged(trial, runs, pairs=True)
+    assert report is not None  # pairs were asked for
+    pairs = tuple([_pair(report, match) for match in polled(_in_order(report.matches), trial.interrupt)])
+    return Lockstep(trial, runs[0].run, runs[1].run, pairs, verdict)
 
 
 def _pair(report: Report, match: Match) -> Pair:

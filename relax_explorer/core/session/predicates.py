@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -13,23 +14,33 @@ from relax_explorer.core import check as rules
 from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.exec.interrupt import Cancelled, Interrupt
 from relax_explorer.core.exec.values import Value
+from relax_explorer.core.session.against_first import AgainstFirst
 from relax_explorer.core.session.arrays import read_as
-from relax_explorer.core.session.call_program import CallProgram
-from relax_explorer.core.session.compare import Side, outcome, side_of
-from relax_explorer.core.session.difference import BY_DTYPE, Tolerance, delta, is_float, leaves_of
+from relax_explorer.core.session.compare import Side, side_of
+from relax_explorer.core.session.difference import BY_DTYPE, Delta, Tolerance, delta, is_float, leaves_of
+from relax_explorer.core.session.judgement import Judgement
 from relax_explorer.core.session.recording import Recording
-from relax_explorer.core.session.sample_runs import SampleRun, sample_run
+from relax_explorer.core.session.sample_runs import sample_run
 from relax_explorer.core.session.samples import Sample, samples_of
 from relax_explorer.core.session.stages import Stage
 
 Predicate = Callable[[Stage], str]
 
 
+@dataclass(frozen=True, slots=True)
+class Tested:
+    """The test of a stage: why it fails (empty if it does not), and what decided on the sample that told most."""
+
+    reason: str
+    judgement: Judgement | None = None
+    worst: Delta | None = None  # of a result that is out of the bound
+
+
 @dataclass(frozen=True)
 class SameOutput:
     """The stage gives the results of `first` on every sample, or the recorded results `out0`, `out1`, … in `recorded`.
 
-    It fails if the program stops on every sample, because then nothing is known about its results.
+    Rounding is no difference (`judging`). It fails if the program stops on every sample, because then nothing is known about its results.
     """
 
     first: Stage
@@ -42,20 +53,34 @@ class SameOutput:
 
     def __call__(self, stage: Stage) -> str:
         """Why the stage fails."""
+        return self.tested(stage).reason
+
+    def tested(self, stage: Stage) -> Tested:
+        """Why the stage fails, and what decided."""
         stops: list[str] = []
-        chosen = self.chosen
-        for sample in chosen:
-            given = sample_run(self.first, self.function, sample)
-            run = given.finished(stage.module, self.cache, self.interrupt)
-            reason = (
-                self._against_recorded(run, given.program)
-                if self.recorded
-                else self._against_first(run, sample, given)
-            )
-            if reason:
-                return f"{reason} ({sample})"
+        found: list[Tested] = []
+        for sample in self.chosen:
+            tested, run = self._on(stage, sample)
+            if tested.reason:
+                return replace(tested, reason=f"{tested.reason} ({sample})")
+            found.append(tested)
             stops += [run.failure.message] if run.failure is not None else []
-        return f"it stops on every sample: {stops[0]}" if stops and len(stops) == len(chosen) else ""
+        if stops and len(stops) == len(found):
+            return Tested(f"it stops on every sample: {stops[0]}")
+        judged = [(item.judgement.weight, item) for item in found if item.judgement is not None]
+        return max(judged, key=lambda pair: pair[0], default=(None, Tested("")))[1]
+
+    def _on(self, stage: Stage, sample: Sample) -> tuple[Tested, Recording]:
+        """The test on one sample, and the run."""
+        if self.recorded:
+            run = self._against.run(stage, sample)
+            return self._against_recorded(run, sample), run
+        weighed, run = self._against.weighed(stage, sample)
+        return Tested(_with_message(weighed.reason, run), weighed.judgement, weighed.worst), run
+
+    @cached_property
+    def _against(self) -> AgainstFirst:
+        return AgainstFirst(self.first, self.function, self.tolerance, self.cache, self.interrupt)
 
     @property
     def chosen(self) -> Sequence[Sample]:
@@ -67,25 +92,27 @@ class SameOutput:
         parts = (self.first, self.function, self.samples, self.tolerance, self.recorded, self.cache)
         return SameOutput, parts
 
-    def _against_first(self, run: Recording, sample: Sample, given: SampleRun) -> str:
-        known: dict[Sample, Recording] = vars(self).setdefault("_runs", {})
-        if sample not in known:
-            known[sample] = given.finished(self.first.module, self.cache, self.interrupt)
-        reason, _ = outcome(known[sample], run, self.tolerance)
-        return _with_message(reason, run)
-
-    def _against_recorded(self, run: Recording, program: CallProgram | None) -> str:
+    def _against_recorded(self, run: Recording, sample: Sample) -> Tested:
+        """The test beside recorded results. Those out of the bound may be rounded otherwise: random rounding tells."""
         if run.failure is not None:
-            return _with_message("it stops", run)
-        results = run.last_results(program)
-        given = dict(self.recorded)
-        if len(given) != len(results):
-            return f"{len(results)} results, {len(given)} are recorded"
-        wrong = [key for key, value in given.items() if not self._equal(value, results[int(key[3:])])]
-        return f"{', '.join(wrong)} differ{'s' * (len(wrong) == 1)}" if wrong else ""
-
-    def _equal(self, stored: Value, value: Value) -> bool:
-        return delta(read_as(stored, getattr(value, "dtype", None)), value, self.tolerance).equal
+            return Tested(_with_message("it stops", run))
+        results = run.last_results(self._against.program(sample))
+        if len(self.recorded) != len(results):
+            return Tested(f"{len(results)} results, {len(self.recorded)} are recorded")
+        given = [(int(key[3:]), value) for key, value in self.recorded]
+        both = [(n, results[n], read_as(value, getattr(results[n], "dtype", None))) for n, value in given]
+        found = [(delta(value, x, self.tolerance), n) for n, x, value in both]
+        wrong = [(apart, n) for apart, n in found if not apart.equal]
+        if not wrong:
+            return Tested("")
+        names = [f"out{n}" for _, n in wrong]
+        reason = f"{', '.join(names)} differ{'s' * (len(names) == 1)}"
+        if self.tolerance.is_given or any(apart.reason != "values" for apart, _ in wrong):
+            return Tested(reason)
+        places = run.ends_at or range(len(results))
+        judgement = self._against.beside([(places[n], value, x) for n, value, x in both], sample)
+        worst = max([apart for apart, _ in wrong], key=lambda apart: apart.count)
+        return Tested(reason if judgement.is_fault else "", judgement, worst)
 
 
 def _with_message(reason: str, run: Recording) -> str:

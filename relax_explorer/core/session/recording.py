@@ -6,7 +6,7 @@ copied at that moment if the program can overwrite memory, so a later write into
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -30,13 +30,35 @@ from relax_explorer.core.ir.walk import bindings, operands, sequences
 from relax_explorer.core.ops import find
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.call_program import CallProgram
-from relax_explorer.core.session.difference import leaves_of
+from relax_explorer.core.session.difference import leaves_of, same_bits
 from relax_explorer.core.session.weight_entries import INPUT_LIMIT, cut
 from relax_explorer.core.tir.buffer import Buffer
 from relax_explorer.core.tir.stmt import AllocBuffer, BufferStore, PrimFunc, SBlock
 from relax_explorer.core.tir.traverse import statements
 
 _MOST_NAMES = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Maker:
+    """Makes machines for the copied arguments of a call; `program` are the calls of a file that the function makes."""
+
+    make: Callable[[tuple[Value, ...]], Machine]
+    program: CallProgram | None = None
+
+    def __call__(self, arguments: tuple[Value, ...]) -> Machine:
+        """A machine at the start of the call."""
+        return self.make(arguments)
+
+    def results(self, machine: Machine) -> list[tuple[str, Value]]:
+        """The results of a machine that ended, each with its name. Caches stand in them by their content."""
+        if self.program is None:
+            result = content(to_python(machine.result))
+            return [(f"out{n}", value) for n, value in enumerate(leaves_of(result))]
+        ends = [(name, content(value)) for name, value in self.program.ends(machine.result)]
+        return [(name, part) for name, value in ends for part in leaves_of(value)]
+
+
 _ANSWERS = ("call_tir", "call_tir_inplace", "call_dps_packed", "call_tir_with_grad", "vm.call_tir_dyn")
 
 
@@ -87,22 +109,24 @@ class Recording:
     labels: tuple[str, ...] = ()
     call: int = 0
     ends: tuple[Value, ...] = ()
+    ends_at: tuple[int, ...] = ()  # the places of `ends` in the result
 
     def last_results(self, program: CallProgram | None) -> list[Value]:
         """The results of the last call, without caches: those that a file of right results holds as out0, out1, …"""
         return list(leaves_of(self.result)) if program is None else list(self.ends)
 
-    def keep(self, machine: Machine, program: CallProgram | None) -> None:
+    def keep(self, machine: Machine, make: Maker) -> None:
         """Keep the result and the output of a machine that ended."""
         self.output, self.inputs = tuple(machine.output), content(self.inputs)
-        if program is None:
+        if make.program is None:
             self.result = content(to_python(machine.result))
             self.labels = tuple([f"out{n}" for n, _ in enumerate(leaves_of(self.result))])
             return
-        self.call, self.ends = len(program.calls), tuple(program.last(machine.result))
-        ends = program.ends(machine.result)
-        self.result = tuple([content(value) for _, value in ends])
-        self.labels = tuple([name for name, value in ends for _ in leaves_of(content(value))])
+        found = make.results(machine)
+        self.result, self.labels = tuple([value for _, value in found]), tuple([name for name, _ in found])
+        self.call, self.ends = len(make.program.calls), tuple(make.program.last(machine.result))
+        places = {id(value): n for n, (_, value) in enumerate(found)}
+        self.ends_at = tuple([places.get(id(value), 0) for value in self.ends])
 
 
 def finished(
@@ -117,23 +141,45 @@ def finished(
 
     `program` are the calls of a file that the function makes.
     """
-    recording, arguments = Recording(), _copied(tuple(args))
+    return finished_on(maker(module, function, cache, interrupt, program), args)
+
+
+def finished_on(make: Maker, args: Sequence[Value]) -> Recording:
+    """Run a machine to its end, without recording its values."""
+    recording, arguments = Recording(), copied(tuple(args))
     machine: Machine | None = None
     try:
-        machine = Machine(
-            normal_form_of(module), function, arguments, cache=cache, interrupt=interrupt, private=True
-        )
+        machine = make(arguments)
+        recording.names = tuple([param.name for param in machine.frame.function.params])
         machine.run()
     except Cancelled:
         raise
     except Failure as failure:
         recording.failure = failure.diagnostics[0]
         recording.inputs = content(arguments)
-        recording.call = _running(machine, program)
+        recording.call = _running(machine, make.program)
         return recording
-    recording.inputs = arguments
-    recording.keep(machine, program)
+    recording.inputs = _after(args, arguments)
+    recording.keep(machine, make)
     return recording
+
+
+def _after(given: Sequence[Value], copies: tuple[Value, ...]) -> tuple[Value, ...]:
+    """The arguments after a run. Those that it did not overwrite are the given ones, so that their copies are freed."""
+    return tuple([value if is_same(value, copy) else copy for value, copy in zip(given, copies, strict=True)])
+
+
+def is_same(a: Value, b: Value) -> bool:
+    """True for values with the same bits, and for what has no content to compare. Caches are compared by their content."""
+    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
+        return a.shape == b.shape and a.dtype == b.dtype and same_bits(a, b)
+    if type(a) is tuple and type(b) is tuple:
+        return len(a) == len(b) and all(map(is_same, a, b))
+    if isinstance(a, Stateful) and isinstance(b, Stateful):
+        return is_same(*[tuple([array for _, array in item.parts()]) for item in (a, b)])
+    if isinstance(a, (np.ndarray, np.generic, bool, int, float, str, tuple)):
+        return type(a) is type(b) and bool(a == b)
+    return True
 
 
 def differing(names: Sequence[str]) -> str:
@@ -174,13 +220,29 @@ def recorded(
 
     `program` are the calls of a file that the function makes.
     """
-    recorder = _Recorder(most, program)
-    recording, arguments = recorder.recording, _copied(tuple(args))
+    return recorded_on(maker(module, function, cache, interrupt, program), args, most)
+
+
+def maker(
+    module: IRModule, function: str, cache: Path | None = None, interrupt: Interrupt | None = None,
+    program: CallProgram | None = None,
+) -> Maker:  # fmt: skip
+    """Makes machines for calls of one function."""
+
+    def make(arguments: tuple[Value, ...]) -> Machine:
+        module_to_run = normal_form_of(module)
+        return Machine(module_to_run, function, arguments, cache=cache, interrupt=interrupt, private=True)
+
+    return Maker(make, program)
+
+
+def recorded_on(make: Maker, args: Sequence[Value], most: int = INPUT_LIMIT) -> Recording:
+    """Run a machine to its end and record its values, up to `most` bytes."""
+    recorder = _Recorder(most, make.program)
+    recording, arguments = recorder.recording, copied(tuple(args))
     recording.inputs = arguments
     try:
-        machine = Machine(
-            normal_form_of(module), function, arguments, cache=cache, interrupt=interrupt, private=True
-        )
+        machine = make(arguments)
         recorder.begin(machine)
         while not machine.done:
             recorder.step()
@@ -190,7 +252,7 @@ def recorded(
         recording.failure = failure.diagnostics[0]
         recording.inputs, recording.call = content(recording.inputs), recorder.call
         return recording
-    recording.keep(machine, program)
+    recording.keep(machine, make)
     return recording
 
 
@@ -218,7 +280,7 @@ class _Recorder:
     def step(self) -> None:
         """One step of the machine. What it wrote is read from its operands, which may be released after it."""
         machine, recording = self.machine, self.recording
-        frame, binding = machine.frames[-1], _next(machine.frames[-1])
+        frame, binding = machine.frames[-1], next_binding(machine.frames[-1])
         if self.program is not None and len(machine.frames) == 1 and binding is not None:
             self.call = self.program.number(binding)
         held = _held(frame, binding)
@@ -328,7 +390,7 @@ class _Recorder:
             value = UNKNOWN
         else:
             self.most -= size
-            value = content(_copied(value) if self.machine.is_mutable else value)
+            value = content(copied(value) if self.machine.is_mutable else value)
         operation = operation_of(binding.value)
         recording.productions.append(
             Production(
@@ -465,7 +527,7 @@ def _addresses(array: Any) -> tuple[int, int]:
     return int(low), int(high)
 
 
-def _next(frame: Frame) -> e.Binding | None:
+def next_binding(frame: Frame) -> e.Binding | None:
     """The binding that the next step evaluates or calls; None at a branch or at the end."""
     for instruction in islice(frame.plan.code, frame.pc, None):
         if instruction.binding is not None:
@@ -536,10 +598,11 @@ def _arrays(value: Value) -> Iterator[Any]:
             yield from _arrays(item)
 
 
-def _copied(value: Any) -> Any:
+def copied(value: Value) -> Value:
+    """A value with its arrays copied."""
     if isinstance(value, np.ndarray):
         return value.copy()
-    return tuple(map(_copied, value)) if type(value) is tuple else value
+    return tuple(map(copied, value)) if type(value) is tuple else value
 
 
 def operation_of(value: e.Expr) -> str:

@@ -29,6 +29,15 @@ class SampleRun:
     values: tuple[Value, ...]
     program: CallProgram | None = None
 
+    @property
+    def entries(self) -> tuple[str, ...]:
+        """The functions of a stage that it calls."""
+        if self.program is None:
+            return (self.function,)
+        return tuple(
+            dict.fromkeys([call.function for call in self.program.calls if "." not in call.function])
+        )
+
     def module(self, stage: IRModule) -> IRModule:
         """A stage with the function."""
         return stage if self.program is None else self.program.into(stage)

@@ -9,11 +9,11 @@ from pathlib import Path
 
 from relax_explorer.core.exec.interrupt import Interrupt
 from relax_explorer.core.program.module import IRModule
+from relax_explorer.core.session.against_first import AgainstFirst
 from relax_explorer.core.session.builds import Build, as_build
-from relax_explorer.core.session.compare import Told, Trial, mapped, outcome, untold
-from relax_explorer.core.session.difference import BY_DTYPE, Tolerance
-from relax_explorer.core.session.recording import Recording
-from relax_explorer.core.session.sample_runs import sample_run
+from relax_explorer.core.session.compare import Told, Trial, mapped, untold
+from relax_explorer.core.session.difference import BY_DTYPE, Delta, Tolerance
+from relax_explorer.core.session.judgement import Judgement
 from relax_explorer.core.session.samples import Sample, samples_of
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.stages import Stage
@@ -23,7 +23,8 @@ from relax_explorer.core.session.stages import Stage
 class Cell:
     """One stage on one sample: the reason of a difference (empty if equal), the largest distance, the message of a stop.
 
-    `bounds` are the bounds that its results are compared with.
+    `bounds` are the bounds that its results are compared with. `judgement` tells what decided, `worst` the distance of the result with
+    the most elements out of the bound, if there are any.
     """
 
     sample: str
@@ -31,10 +32,12 @@ class Cell:
     max_abs: float
     stopped: str = ""
     bounds: tuple[str, ...] = ()
+    judgement: Judgement | None = None
+    worst: Delta | None = None
 
     @property
     def equal(self) -> bool:
-        """True if the results are those of the first stage."""
+        """True if the results are those of the first stage, except for rounding."""
         return not self.reason
 
 
@@ -76,8 +79,8 @@ def validate(
         for sample in chosen
         for stage in later
     ]
-    first = _FirstRuns()
-    work = _cell_of if executor is not None else first.cell
+    against = AgainstFirst(stages[0], name, tolerance, cache, interrupt)
+    work = _cell_of if executor is not None else lambda trial: _cell(against, trial)
 
     def of_stage(what: str, number: int, total: int) -> None:
         told(what, (number - 1) % len(later) + 1, len(later))
@@ -86,26 +89,17 @@ def validate(
     return [Row(stage.number, stage.made_by, tuple(cells[n :: len(later)])) for n, stage in enumerate(later)]
 
 
-class _FirstRuns:
-    """Keeps the run of the first stage while one sample lasts."""
-
-    def __init__(self) -> None:
-        self._known: tuple[Sample, Recording] | None = None
-
-    def cell(self, trial: Trial) -> Cell:
-        """Compare the results of two stages on one sample."""
-        given = sample_run(trial.a, trial.function, trial.sample)
-        if self._known is None or self._known[0] != trial.sample:
-            run = given.finished(trial.a.module, trial.cache, trial.interrupt)
-            self._known = trial.sample, run
-        before = self._known[1]
-        after = given.finished(trial.b.module, trial.cache, trial.interrupt)
-        reason, results = outcome(before, after, trial.tolerance)
-        stops = [run.failure.message for run in (after, before) if run.failure is not None]
-        most = max([apart.max_abs for _, apart in results], default=0.0)
-        bounds = tuple(dict.fromkeys(apart.bound for _, apart in results if apart.bound))
-        return Cell(str(trial.sample), reason, most, stops[0] if stops else "", bounds)
+def _cell(against: AgainstFirst, trial: Trial) -> Cell:
+    """Compare the results of a stage on one sample with those of the first stage."""
+    weighed, after = against.weighed(trial.b, trial.sample)
+    runs = (after, against.first_run(trial.sample))
+    stops = [run.failure.message for run in runs if run.failure is not None]
+    most = max([apart.max_abs for _, apart in weighed.results], default=0.0)
+    bounds = tuple(dict.fromkeys(apart.bound for _, apart in weighed.results if apart.bound))
+    stopped = stops[0] if stops else ""
+    return Cell(str(trial.sample), weighed.reason, most, stopped, bounds, weighed.judgement, weighed.worst)
 
 
 def _cell_of(trial: Trial) -> Cell:
-    return _FirstRuns().cell(trial)
+    against = AgainstFirst(trial.a, trial.function, trial.tolerance, trial.cache, trial.interrupt)
+    return _cell(against, trial)

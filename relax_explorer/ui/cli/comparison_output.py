@@ -7,14 +7,18 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from relax_explorer.core.session.bisect import Bisection
+from relax_explorer.core.session.bisect import Attempt, Bisection
 from relax_explorer.core.session.compare import Comparison, Pairing, Verdict
-from relax_explorer.core.session.validate import Row
+from relax_explorer.core.session.difference import Delta
+from relax_explorer.core.session.judgement import Decider, Judgement
+from relax_explorer.core.session.validate import Cell, Row
 from relax_explorer.ui.cli import output
-from relax_explorer.viz.pair_table import distance_text, pair_names, pair_state
+from relax_explorer.viz.judgement_text import deciders_text, judgement_text, judgement_word
+from relax_explorer.viz.pair_table import distance_lines, distance_text, pair_names, pair_state, verdict_line
 from relax_explorer.viz.visible import fit, visible
 
 _WIDTH = 80
+_RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 NOTHING_COMPARED = "every run stopped, so nothing was compared"
 
@@ -34,7 +38,8 @@ def print_comparison(result: Comparison, style: str, everything: bool) -> None:
             f"sample {number + 1} of {len(result.verdicts)} ({visible(verdict.sample, 200)}): {_word(verdict)}"
         )
         for name, apart in verdict.results:
-            output.say(f"  {visible(name, 60)}: {distance_text(apart)}")
+            output.say(f"  {visible(name, 60)}: {_result_text(verdict, apart)}")
+        _say_judgement(verdict)
         if everything:
             for pair in verdict.pairs:
                 _say_pair(pair)
@@ -47,11 +52,29 @@ def print_comparison(result: Comparison, style: str, everything: bool) -> None:
         output.say(NOTHING_COMPARED, err=True)
 
 
+def _result_text(verdict: Verdict, apart: Delta) -> str:
+    """The distance of a result. One that is out of the bound is no difference if rounding explains it."""
+    text = distance_text(apart)
+    word = judgement_word(verdict.judgement, apart.equal) if verdict.equal else ""
+    return text.replace("DIFFERENT", word, 1) if word else text
+
+
+def _say_judgement(verdict: Verdict) -> None:
+    out = [apart for _, apart in verdict.results if not apart.equal]
+    text = judgement_text(verdict.judgement, max(out, key=_count, default=None)) if verdict.judgement else ""
+    if text and verdict.judgement is not None and verdict.judgement.by is not Decider.GIVEN:
+        output.say(f"  {text}")
+
+
+def _count(apart: Delta) -> int:
+    return apart.count
+
+
 def _word(verdict: Verdict) -> str:
     if not verdict.equal:
         return f"DIFFERENT, {verdict.reason}"
     if verdict.ran:
-        return "equal"
+        return verdict_line(verdict)
     return f"both stop: {visible(verdict.stopped[0], 200)}"
 
 
@@ -75,8 +98,8 @@ def print_first(verdict: Verdict) -> None:
         if item is not None and item.text:
             line = f"{item.line}: " if item.line else ""
             output.say(f"    {mark} {fit(f'{line}{visible(_shortened(item.text), 400)}', _WIDTH - 6)}")
-    if first.delta is not None:
-        output.say(f"    {distance_text(first.delta)}")
+    for line in distance_lines(first):
+        output.say(f"    {line}")
     for operand in verdict.operands:
         _say_pair(operand, "    operand ")
     _say_kernel(side.operation, verdict.kernel)
@@ -118,9 +141,10 @@ def print_bisection(found: Bisection, name: str, test: str, has_passes: bool, st
         output.say(output.document("bisect", {"input": name, "test": test, **_bisection_json(found)}))
         return
     output.say(f"{visible(name, 200)}: test {visible(test, 200)}")
+    notes = _Notes()
     for attempt in found.attempts:
-        state = "holds" if not attempt.reason else f"FAILS, {visible(attempt.reason, 300)}"
-        output.say(f"{attempt.number:3} {visible(attempt.made_by, 60)}: {state}")
+        output.say(f"{attempt.number:3} {visible(attempt.made_by, 60)}: {_state(attempt, notes)}")
+    notes.say()
     failed = found.failed
     if failed is None:
         output.say("the test holds after every pass")
@@ -138,11 +162,44 @@ def print_bisection(found: Bisection, name: str, test: str, has_passes: bool, st
     if found.comparison is not None and verdict is not None:
         output.say(f"A {visible(found.comparison.a, 200)}\nB {visible(found.comparison.b, 200)}")
         print_first(verdict)
+        _say_judgement(verdict)
         _say_bounds((verdict,))
     elif found.comparison is not None:
         output.say(
             "the stages before and after it agree within the tolerance: the error grew over several passes"
         )
+
+
+def _state(attempt: Attempt, notes: _Notes) -> str:
+    """Whether a stage holds, with a note if more than the bound was asked."""
+    judgement = attempt.judgement
+    if attempt.reason:
+        return f"FAILS, {visible(attempt.reason, 300)}{_told(judgement)}"
+    text = "" if judgement is None else judgement_text(judgement, attempt.worst)
+    word = judgement_word(judgement, attempt.worst is None)
+    return " ".join(part for part in ("holds," if word else "holds", word, notes.mark(text)) if part)
+
+
+def _told(judgement: Judgement | None) -> str:
+    """What decided that there is a fault, behind the reason."""
+    by_rounding = judgement is not None and judgement.by in (Decider.SHADOW, Decider.RANDOM)
+    return f": {judgement_text(judgement)}" if judgement is not None and by_rounding else ""
+
+
+class _Notes:
+    """Notes below a table. Equal ones have one mark."""
+
+    def __init__(self) -> None:
+        self._marks: dict[str, str] = {}
+
+    def mark(self, text: str) -> str:
+        """The mark of a note; none for an empty one."""
+        return self._marks.setdefault(text, str(len(self._marks) + 1).translate(_RAISED)) if text else ""
+
+    def say(self) -> None:
+        """Print the notes."""
+        for text, mark in self._marks.items():
+            output.say(f"{mark} {text}")
 
 
 def _say_left_out(found: Bisection, has_passes: bool) -> None:
@@ -184,18 +241,13 @@ def print_validation(rows: Sequence[Row], first: str, samples: Sequence[str], st
     output.say(f"against {visible(first, 200)}")
     for number, sample in enumerate(samples):
         output.say(f"sample {number + 1}: {visible(sample, 200)}")
-    width = max([len(row.made_by) for row in rows], default=0)
-    head = "".join(f"{f'sample {number + 1}':>13}" for number in range(len(samples)))
-    output.say(f"    {'stage':<{min(width, 30)}}{head}")
-    for row in rows:
-        cells = "".join(f"{_cell(cell.equal, cell.stopped, cell.max_abs):>13}" for cell in row.cells)
-        output.say(f"{row.number:3} {fit(visible(row.made_by, 60), 30):<{min(width, 30)}}{cells}")
+    notes = _Notes()
+    _say_table(rows, len(samples), notes)
     for row in rows:
         for cell in row.cells:
             if cell.reason:
-                message = f": {visible(cell.stopped, 200)}" if cell.stopped else ""
                 output.say(
-                    f"stage {row.number} {visible(row.made_by, 60)} ({visible(cell.sample, 100)}): {cell.reason}{message}"
+                    f"stage {row.number} {visible(row.made_by, 60)} ({visible(cell.sample, 100)}): {cell.reason}{_why(cell)}"
                 )
     if not rows:
         output.say("no pass changes the program")
@@ -205,11 +257,32 @@ def print_validation(rows: Sequence[Row], first: str, samples: Sequence[str], st
         return
     wrong = [row for row in rows if not row.equal]
     output.say(f"{len(rows) - len(wrong)} of {len(rows)} stages give the results of the first")
+    notes.say()
+    output.say(f"decided by: {deciders_text(cell.judgement for row in rows for cell in row.cells)}")
     for bound in dict.fromkeys(bound for row in rows for cell in row.cells for bound in cell.bounds):
         output.say(f"bound: {bound}")
 
 
-def _cell(equal: bool, stopped: str, most: float) -> str:
-    if not equal:
+def _say_table(rows: Sequence[Row], samples: int, notes: _Notes) -> None:
+    width = max([len(row.made_by) for row in rows], default=0)
+    head = "".join(f"{f'sample {number + 1}':>14}" for number in range(samples))
+    output.say(f"    {'stage':<{min(width, 30)}}{head}")
+    for row in rows:
+        cells = "".join(f"{_cell(cell, notes):>14}" for cell in row.cells)
+        output.say(f"{row.number:3} {fit(visible(row.made_by, 60), 30):<{min(width, 30)}}{cells}")
+
+
+def _why(cell: Cell) -> str:
+    """Why a cell differs: the message of a stop, or what decided."""
+    return f": {visible(cell.stopped, 200)}" if cell.stopped else _told(cell.judgement)
+
+
+def _cell(cell: Cell, notes: _Notes) -> str:
+    """The text of a cell, with the mark of its note."""
+    if not cell.equal:
         return "DIFFERENT"
-    return "both stop" if stopped else f"{most:.2g}"
+    if cell.stopped:
+        return "both stop"
+    word = judgement_word(cell.judgement, cell.worst is None) or f"{cell.max_abs:.2g}"
+    text = judgement_text(cell.judgement, cell.worst) if cell.judgement is not None else ""
+    return f"{word} {notes.mark(text)}".rstrip()

@@ -25,6 +25,7 @@ from relax_explorer.ui.tui.run_control import RunControl
 from relax_explorer.ui.tui.stage_control import StageControl
 from relax_explorer.ui.tui.state import Compared
 from relax_explorer.ui.tui.widgets.line_view import Row
+from relax_explorer.viz.judgement_text import judgement_word
 from relax_explorer.viz.pair_table import pair_detail
 from relax_explorer.viz.visible import visible
 
@@ -197,7 +198,8 @@ def _attempt_rows(session: Session, found: Bisection) -> list[Row]:
     rows = []
     for item in found.attempts:
         name = side.name if item.reason and side is not None else ""
-        state = f"✗ {visible(item.reason, 200)}" if item.reason else "holds"
+        word = judgement_word(item.judgement, item.worst is None)
+        state = f"✗ {visible(item.reason, 200)}" if item.reason else f"holds, {word}" if word else "holds"
         text = f"{item.number:>3} {visible(item.made_by, 40):<26} {state}"
         rows.append(Row(text, "✗" if item.reason else "✓", (_number(session, item.number), name)))
     return rows

@@ -1,0 +1,308 @@
+"""Verdicts on pairs of runs: their results, their values pair by pair, and the first pair that differs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from relax_explorer.core.exec.interrupt import Interrupt, polled
+from relax_explorer.core.exec.values import UNKNOWN
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.session.align import binding_text
+from relax_explorer.core.session.counterparts import Match
+from relax_explorer.core.session.difference import Delta, Tolerance, delta, leaves_of
+from relax_explorer.core.session.holders import Holders
+from relax_explorer.core.session.judgement import Judgement
+from relax_explorer.core.session.pairing import base_name
+from relax_explorer.core.session.recording import Production, Recording, differing
+from relax_explorer.core.session.wrong_rows import wrong_row
+
+OTHER_LINES = "they print different lines"
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One side of a pair: the function, the variable, its operation, its binding as text, and its line in its file (0: none).
+
+    `stale` are operands that something overwrote after they were made, each with its writer. `shape` is that of an array.
+    `call` is the number of the call of a file, from 1, and `place` that of the binding in its function.
+    """
+
+    function: str
+    name: str
+    operation: str = ""
+    text: str = ""
+    line: int = 0
+    stale: tuple[str, ...] = ()
+    shape: tuple[int, ...] | None = None
+    call: int = 0
+    place: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Pairing:
+    """A value of A beside its counterpart of B. `by` tells how they were matched.
+
+    For a value that only A has, `within` names the value of B whose computation holds it, if there is one. `in_wide` is the distance
+    of the values in float64, where it is known: it decides, because that of the values themselves may be rounding. `row` is the first
+    place in a cache where they differ: `row 3`.
+    """
+
+    a: Side | None
+    b: Side | None
+    delta: Delta | None = None
+    by: str = ""
+    within: str = ""
+    in_wide: Delta | None = None
+    row: str = ""
+
+    @property
+    def equal(self) -> bool:
+        """True if both sides have equal values, except for rounding."""
+        apart = self.delta if self.in_wide is None else self.in_wide
+        return apart is not None and apart.equal
+
+    @property
+    def is_rounding(self) -> bool:
+        """True if the values are out of the bound, but equal in float64."""
+        return self.equal and self.delta is not None and not self.delta.equal
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The comparison of two runs on one sample.
+
+    `reason` tells why they differ; it is empty if they are equal. `first` is the first binding where the values part, with
+    the operands of B there. A run that stopped has its message in `stopped`. `kernel` are the lines in which the kernels called
+    there differ, old ones with `-` and new ones with `+`, if both have one name. `judgement` tells what decided, if both runs ended.
+    `call` is that of a file in which they part.
+    """
+
+    sample: str
+    reason: str = ""
+    results: tuple[tuple[str, Delta], ...] = ()
+    stopped: tuple[str, str] = ("", "")
+    first: Pairing | None = None
+    operands: tuple[Pairing, ...] = ()
+    pairs: tuple[Pairing, ...] = ()
+    unkept: int = 0
+    kernel: tuple[str, ...] = ()
+    judgement: Judgement | None = None
+    call: str = ""
+
+    @property
+    def equal(self) -> bool:
+        """True if the programs cannot be told apart by this sample."""
+        return not self.reason
+
+    @property
+    def ran(self) -> bool:
+        """True if both runs ended with a result."""
+        return not any(self.stopped)
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """The comparison of two programs: one verdict for each sample."""
+
+    a: str
+    b: str
+    function: str
+    verdicts: tuple[Verdict, ...]
+
+    @property
+    def equal(self) -> bool:
+        """True if no sample tells the programs apart."""
+        return all(verdict.equal for verdict in self.verdicts)
+
+    @property
+    def ran(self) -> bool:
+        """True if at least one sample has results on both sides, or a difference."""
+        return any(verdict.ran or not verdict.equal for verdict in self.verdicts)
+
+    @property
+    def first(self) -> Verdict | None:
+        """The first sample that tells the programs apart."""
+        return next((verdict for verdict in self.verdicts if not verdict.equal), None)
+
+
+def outcome(a: Recording, b: Recording, tolerance: Tolerance) -> tuple[str, tuple[tuple[str, Delta], ...]]:
+    """Why two runs differ for their caller (empty if they do not), and the distances of their results.
+
+    Compared are results, inputs that were overwritten, and printed lines. Two runs that both stop are equal.
+    """
+    if a.failure is not None or b.failure is not None:
+        if a.failure is not None and b.failure is not None:
+            return f"A stops in call {a.call}, B in call {b.call}" if a.call != b.call else "", ()
+        stopped = "A" if a.failure is not None else "B"
+        return f"only {stopped} stops", ()
+    left, right = list(leaves_of(a.result)), list(leaves_of(b.result))
+    if len(left) != len(right):
+        return f"{len(left)} results against {len(right)}", ()
+    found = [(name, delta(x, y, tolerance)) for name, x, y in zip(b.labels, left, right, strict=True)]
+    names = [*a.names, *[f"input {n}" for n in range(len(a.names), len(a.inputs))]]
+    for name, x, y in zip(names, a.inputs, b.inputs, strict=False):
+        apart = delta(x, y, tolerance)
+        if not apart.equal:
+            found.append((f"{name} (overwritten)", apart))
+    wrong = [name for name, apart in found if not apart.equal]
+    if not wrong and a.output != b.output:
+        return OTHER_LINES, tuple(found)
+    return differing(wrong) if wrong else "", tuple(found)
+
+
+def plain_verdict(
+    a: Recording, b: Recording, sample: str, reason: str, results: tuple[tuple[str, Delta], ...]
+) -> Verdict:
+    """A verdict without pairs."""
+    a_stops, b_stops = ["" if run.failure is None else run.failure.message for run in (a, b)]
+    return Verdict(sample, reason, results, (a_stops, b_stops), unkept=a.unkept + b.unkept)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WideRuns:
+    """Two runs in float64, value by value those of a report, and the bound with which they are compared."""
+
+    a: Recording
+    b: Recording
+    tolerance: Tolerance
+
+
+class Report:
+    """Turns matches of two runs into pairs with texts. `wide` are the same runs in float64."""
+
+    def __init__(
+        self, a: Recording, b: Recording, matches: Sequence[Match], tolerance: Tolerance,
+        wide: WideRuns | None = None, interrupt: Interrupt | None = None,
+    ) -> None:  # fmt: skip
+        self.a, self.b, self.tolerance, self.wide, self.interrupt = a, b, tolerance, wide, interrupt
+        self.matches = matches
+        self.of_b = {match.b: match for match in matches if match.b is not None}
+        self._within = Holders(a, b, matches)
+
+    def pairing(self, match: Match) -> Pairing:
+        """A match with the distance of its values."""
+        left = None if match.a is None else self.a.productions[match.a]
+        right = None if match.b is None else self.b.productions[match.b]
+        sides = [None if item is None else side_of(item) for item in (left, right)]
+        if left is None or right is None:
+            within = "" if match.a is None else self._within.of(match.a)
+            return Pairing(sides[0], sides[1], None, match.by, within)
+        if left.value is UNKNOWN or right.value is UNKNOWN:  # beyond the memory limit
+            return Pairing(sides[0], sides[1], None, "not kept")
+        apart = delta(left.value, right.value, self.tolerance)
+        in_wide = self._in_wide(left.number, right.number)
+        pair = Pairing(sides[0], sides[1], apart, match.by, in_wide=in_wide)
+        return pair if pair.equal else replace(pair, row=wrong_row(left, right, self.tolerance))
+
+    def _in_wide(self, a: int, b: int) -> Delta | None:
+        """The distance of two values in float64."""
+        if self.wide is None:
+            return None
+        left, right = self.wide.a.productions[a].value, self.wide.b.productions[b].value
+        return None if left is UNKNOWN or right is UNKNOWN else delta(left, right, self.wide.tolerance)
+
+    def parted(self) -> tuple[Match, Pairing] | None:
+        """The first values that differ among those that the wrong result depends on."""
+        for number in polled(self._wrong(), self.interrupt):
+            match = self.of_b[number]
+            if match.a is None:
+                match = self._namesake(number) or match
+            pair = self.pairing(match)
+            if pair.delta is not None and not pair.equal:
+                return match, pair
+        return None
+
+    def _namesake(self, number: int) -> Match | None:
+        """The value of A with the name, the operation and the form of a value that only B has: its own counterpart is another one."""
+        item = self.b.productions[number]
+        found = self._named.get((item.function, item.name, base_name(item.operation)))
+        if found is None or item.name == "_" or np.shape(found.value) != np.shape(item.value):
+            return None
+        return Match(found.number, number, False, "name")
+
+    @cached_property
+    def _named(self) -> dict[tuple[str, str, str], Production]:
+        items = reversed(self.a.productions)
+        return {(item.function, item.name, base_name(item.operation)): item for item in items}
+
+    def first(self) -> tuple[Pairing | None, tuple[Pairing, ...]]:
+        """The first pair that differs among the values that the wrong result depends on, and its operands in B."""
+        parted = self.parted()
+        if parted is not None and parted[0].b is not None:
+            return parted[1], self.operands(self.b.productions[parted[0].b].reads)
+        wrong = self._wrong()
+        for number in wrong:  # values that only B has
+            if self.of_b[number].a is None and self.b.productions[number].value is not UNKNOWN:
+                return self.pairing(self.of_b[number]), self.operands(self.b.productions[number].reads)
+        if self.b.failure is not None and self.b.last is not None:
+            return Pairing(None, _of_binding(self.b.last), None, "stopped"), self.operands(self.b.last_reads)
+        if self.a.failure is not None and self.a.last is not None:
+            return Pairing(_of_binding(self.a.last), None, None, "stopped"), ()
+        return self._by_name() or self._results(), ()
+
+    def _by_name(self) -> Pairing | None:
+        """The first variable of B that had another value in A, if every wrong value has an equal one elsewhere in A."""
+        named = {(item.function, item.name): item for item in reversed(self.a.productions)}
+        for item in self.b.productions:
+            before = named.get((item.function, item.name))
+            if before is not None and not (apart := delta(before.value, item.value, self.tolerance)).equal:
+                return Pairing(side_of(before), side_of(item), apart, "name")
+        return None
+
+    def _wrong(self) -> list[int]:
+        """Numbers in B of the values without an equal one in A, from which the results or the stop of B follow."""
+        start = self.b.last_reads if self.b.failure is not None else self.b.ends_in
+        wrong = self._before(start)
+        if wrong or self.b.failure is not None:
+            return wrong
+        inputs = set(self.b.names)
+        found = [self.b.productions[n] for n, match in self.of_b.items() if not match.equal]
+        return sorted([item.number for item in found if item.written and item.name in inputs])
+
+    def _before(self, start: Iterable[int]) -> list[int]:
+        seen: set[int] = set()
+        stack = list(start)
+        while stack:
+            number = stack.pop()
+            if number >= 0 and number not in seen and not self.of_b[number].equal:
+                seen.add(number)
+                stack.extend(self.b.productions[number].reads)
+        return sorted(seen)
+
+    def operands(self, reads: Sequence[int]) -> tuple[Pairing, ...]:
+        """The operands of a value of B, as pairs."""
+        found = []
+        for number in polled(reads, self.interrupt):
+            if number >= 0:
+                found.append(self.pairing(self.of_b[number]))
+            elif -number <= len(self.b.names):
+                name = self.b.names[-number - 1]
+                found.append(Pairing(Side("", name, "input"), Side("", name, "input"), Delta(), "input"))
+        return tuple(found)
+
+    def _results(self) -> Pairing | None:
+        """The bindings that the results come from, when every value has an equal one but the results differ."""
+        sides = [
+            side_of(run.productions[run.ends_in[0]]) if run.ends_in and run.ends_in[0] >= 0 else None
+            for run in (self.a, self.b)
+        ]
+        return Pairing(sides[0], sides[1], None, "result") if any(sides) else None
+
+
+def side_of(item: Production) -> Side:
+    """The names and texts of a recorded value."""
+    side = _of_binding(item.binding)
+    shape = item.value.shape if isinstance(item.value, np.ndarray) else None
+    return Side(
+        item.function, item.name, item.operation, side.text, side.line, item.stale, shape, item.call, item.place
+    )  # fmt: skip
+
+
+def _of_binding(binding: e.Binding) -> Side:
+    span = binding.span
+    name = binding.var.name if binding.var is not None else ""
+    return Side("", name, "", binding_text(binding), span.line if span is not None else 0)
