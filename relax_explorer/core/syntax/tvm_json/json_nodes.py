@@ -60,6 +60,7 @@ class Decoded:
         self.params: set[int] = set()  # the nodes of variables that are parameters of Relax functions,
         self.bound: set[int] = set()  # or that a binding binds
         self.unannotated: set[int] = set()  # those whose values state their StructInfo
+        self.casts: dict[int, int] = {}  # the nodes of the types to which a match_cast casts a variable
         self.pointers: dict[int, int] = {}  # the nodes of pointers to the memory of declared buffers
         self.placed: set[int] = set()  # the identities of parts that stand in their place
         self.notes: dict[int, int] = {}  # the nodes of the annotations of allocated buffers
