@@ -181,6 +181,9 @@ def test_eras_are_recognised_by_their_text() -> None:
     assert guess('R.call_tir(f, (x,), (n, 4), dtype="float32")').name == "relax-2022"
     assert guess('R.call_tir(f, (x,), out_sinfo=R.Tensor((n,), dtype="float32"))').name == "tvm-0.19"
     assert guess('R.call_tir(f, (x,), out_ty=R.Tensor((n,), dtype="float32"))').name == "tvm-0.27"
+    assert guess("# result: Tuple\n# x: Tensor (2, 3)\nx: R.Tensor((2, 3))").name == "tvm-0.27"
+    assert guess("def f(x: Tensor, y: R.Any) -> Tensor:").name == "tvm-0.27"
+    assert guess("def f(x: Tensor, y: Object) -> Tensor:").name == "relax-2022"
     effect = 'y: R.Object = R.call_packed("f", x, sinfo_args=(R.Object,))'
     assert guess(effect).name == "relax-2023"
     assert guess(f"@R.function(pure=False)\n{effect}").name == "tvm-0.19"
