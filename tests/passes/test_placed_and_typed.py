@@ -211,6 +211,7 @@ def test_types_as_they_are_change_no_program() -> None:
             name: str(info)
             for name, info in params.items()
             if not (all_dims(info) or "Callable" in str(info) or "any_dim" in str(info))  # each is a new one
+            and getattr(info, "value", None) is None  # the text of a scalar's type has no value
         }
         if types:
             assert rxe.apply_pass(before, "UpdateParamType", types=types) is before

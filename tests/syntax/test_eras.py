@@ -10,6 +10,7 @@ import pytest
 import relax_explorer as rxe
 from relax_explorer.core.syntax.dialects import guess
 from relax_explorer.core.syntax.parser import read
+from tests.support.oracle import Oracle
 
 ERAS = Path(__file__).parents[1] / "data" / "eras"
 MODULE = """
@@ -181,6 +182,9 @@ def test_eras_are_recognised_by_their_text() -> None:
     assert guess('R.call_tir(f, (x,), (n, 4), dtype="float32")').name == "relax-2022"
     assert guess('R.call_tir(f, (x,), out_sinfo=R.Tensor((n,), dtype="float32"))').name == "tvm-0.19"
     assert guess('R.call_tir(f, (x,), out_ty=R.Tensor((n,), dtype="float32"))').name == "tvm-0.27"
+    assert guess("# result: Tuple\n# x: Tensor (2, 3)\nx: R.Tensor((2, 3))").name == "tvm-0.27"
+    assert guess("def f(x: Tensor, y: R.Any) -> Tensor:").name == "tvm-0.27"
+    assert guess("def f(x: Tensor, y: Object) -> Tensor:").name == "relax-2022"
     effect = 'y: R.Object = R.call_packed("f", x, sinfo_args=(R.Object,))'
     assert guess(effect).name == "relax-2023"
     assert guess(f"@R.function(pure=False)\n{effect}").name == "tvm-0.19"
@@ -205,6 +209,36 @@ def test_before_purity_missing_marks_are_no_problem() -> None:
         assert rxe.check(rxe.parse(BEFORE_PURITY), profile=profile) == []
     later = BEFORE_PURITY.replace("sinfo_args=(R.Object,)", "ty_args=R.Any").replace("R.Object", "R.Any")
     assert [item.code.id for item in rxe.check(rxe.parse(later), profile="tvm")] == ["RX0113"]
+
+
+def test_before_purity_functions_are_marked_by_what_they_call(oracle: Oracle) -> None:
+    text = program("""
+    @R.function
+    def leaf(x: R.Tensor((3,), "float32")) -> R.Object:
+        y: R.Object = R.call_packed("my.f", x, sinfo_args=(R.Object,))
+        return y
+
+    @R.function
+    def middle(x: R.Tensor((3,), "float32")) -> R.Object:
+        z: R.Object = leaf(x)
+        return z
+
+    @R.function
+    def alone(x: R.Tensor((3,), "float32")) -> R.Tensor((3,), "float32"):
+        w: R.Tensor((3,), "float32") = R.exp(x)
+        return w
+
+    @R.function
+    def top(x: R.Tensor((3,), "float32")) -> R.Object:
+        v: R.Object = middle(x)
+        return v
+""")
+    module = rxe.parse(text)
+    assert {name: fn.pure for name, fn in module.relax_functions.items()} == {
+        "leaf": False, "middle": False, "alone": None, "top": False,
+    }  # fmt: skip
+    answer = oracle.parse(rxe.normalize(module).script())
+    assert answer.ok, answer.error
 
 
 def test_before_purity_an_effect_in_a_dataflow_block_is_a_warning() -> None:

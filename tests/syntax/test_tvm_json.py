@@ -204,6 +204,19 @@ def test_the_form_of_older_versions_is_named() -> None:
     )
 
 
+def test_classes_of_older_graphs_are_named() -> None:
+    saved = document()
+    saved["nodes"][13]["type"] = "relax.TensorStructInfo"
+    assert "0.22 to 0.25" in problem(saved)
+
+
+def test_json_is_recognised_by_its_first_key() -> None:
+    saved = document()
+    for text in (json.dumps(saved, indent=2), json.dumps(saved, sort_keys=True), f"\n {json.dumps(saved)}"):
+        assert is_tvm_json(text)
+        assert list(rxe.parse(text).functions) == ["main"]
+
+
 def test_json_of_other_programs_is_no_module(tmp_path: Path) -> None:
     assert not is_tvm_json('{"cells": []}')
     path = tmp_path / "package.json"

@@ -417,7 +417,9 @@ class Compared:
 def _has_form(a: Value, b: Value) -> bool:
     """True if two values have parts of the same shapes."""
     left, right = list(leaves_of(a)), list(leaves_of(b))
-    return len(left) == len(right) and all(np.shape(x) == np.shape(y) for x, y in zip(left, right, strict=True))
+    return len(left) == len(right) and all(
+        np.shape(x) == np.shape(y) for x, y in zip(left, right, strict=True)
+    )
 
 
 def _left(numbers: Sequence[Array]) -> Array:

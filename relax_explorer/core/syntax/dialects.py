@@ -103,8 +103,9 @@ _EARLY_WORDS = (
 )
 _EARLY_MARKS = re.compile(
     r"\bT\.Buffer\[|\bR\.(?:Tensor|Tuple|Shape)\[|\bT\.var\(|\bT\.buffer_decl\(|\bwith T\.(?:grid|serial|block\(\[)"
-    r"|(?:->|\w\s*:)\s*(?:Tensor|DynTensor|Tuple|Shape|Object|Callable)\b(?!\s*[\w.])|\b(?:R|relax)\.call_tir\((?:[^()]|\((?:[^()]|\([^()]*\)){0,400}\)){0,400}?\bdtype\s*="
+    r"|(?:->|\w\s*:)\s*(?:Tensor|DynTensor|Tuple|Shape|Object|Callable)\b(?=\s*[(,)=:\]])|\b(?:R|relax)\.call_tir\((?:[^()]|\((?:[^()]|\([^()]*\)){0,400}\)){0,400}?\bdtype\s*="
 )
+_COMMENT = re.compile(r"#.*")
 _PURITY_MARKS = re.compile(r"\bpure\s*=|\bpurity\s*=|force_pure|call_pure_packed")
 _EFFECTS = re.compile(r"\bR\.(?:call_packed|print|assert_op|call_builtin_with_ctx|memory\.kill|vm\.)")
 """Calls that later versions of TVM printed in functions with marks of purity only."""
@@ -121,7 +122,7 @@ def dialect(name: str) -> Dialect:
 
 def guess(text: str) -> Dialect:
     """The dialect of a text, by its imports and its marks. The newest one if nothing tells."""
-    if _may_be_early(text) and _EARLY_MARKS.search(text):
+    if _may_be_early(text) and _EARLY_MARKS.search(_COMMENT.sub("", text)):
         return EARLY
     if "import tirx as T" in text:
         return NEW
@@ -135,4 +136,6 @@ def guess(text: str) -> Dialect:
 
 def _may_be_early(text: str) -> bool:
     """False if a text surely is of another era: a quick look, since most texts are."""
-    return any(word in text for word in _EARLY_WORDS) and "import tirx as T" not in text
+    if "import tirx as T" in text or any(mark in text for mark in _NEW_MARKS):
+        return False
+    return any(word in text for word in _EARLY_WORDS)

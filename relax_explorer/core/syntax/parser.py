@@ -35,6 +35,7 @@ from relax_explorer.core.syntax.parse_tir import parse_prim_func
 from relax_explorer.core.syntax.python_text import python_text
 from relax_explorer.core.syntax.tvm_json.json_module import read_json_with_report
 from relax_explorer.core.syntax.tvm_json.json_start import is_tvm_json
+from relax_explorer.core.syntax.unmarked import marked
 from relax_explorer.core.syntax.written import dotted, dtype_of_prefix
 
 Kernels = dict[tuple[str, tuple[tuple[str, str], ...]], Any]
@@ -117,7 +118,8 @@ def _read(
     tree = old_spellings.translated(tree, context) if context.dialect is EARLY else tree
     pieces.put_back(tree, runs)
     try:
-        return _ModuleReader(context).read(tree), report
+        module = _ModuleReader(context).read(tree)
+        return (module if module is None or context.dialect.purity else marked(module)), report
     except RecursionError:
         report.say(codes.TOO_DEEP, "the text nests too deeply to be read", source.at(1, 0))
         return None, report

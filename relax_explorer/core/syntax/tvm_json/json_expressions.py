@@ -149,7 +149,10 @@ def _binding(node: Node) -> e.VarBinding:
 
 
 def _match_cast(node: Node) -> e.MatchCast:
-    return e.MatchCast(_bound(node), node.expr("value"), node.of("ty", s.StructInfo))
+    graph, info = node.decoded.graph, node.of("ty", s.StructInfo)
+    claimed = node.decoded.values[graph.field(node.operand("var"), "ty")]
+    annotation = claimed if isinstance(claimed, s.StructInfo) else None
+    return e.MatchCast(_bound(node), node.expr("value"), info, annotation)
 
 
 def _block(node: Node) -> e.BindingBlock:
@@ -186,7 +189,10 @@ def note_variables(graph: Graph, decoded: Decoded) -> None:
         elif kind in ("relax.expr.VarBinding", "relax.expr.MatchCast"):
             var = graph.field(number, "var")
             _once(graph, var, decoded.bound)
-            if kind == "relax.expr.VarBinding" and _says_result(graph, graph.field(number, "value")):
+            if kind == "relax.expr.MatchCast":
+                decoded.casts[var] = graph.field(number, "ty")
+                graph.more[var] = (decoded.casts[var],)
+            elif _says_result(graph, graph.field(number, "value")):
                 decoded.unannotated.add(var)
         elif kind == "tirx.DeclBuffer":
             buffer, pointer = graph.field(number, "buffer"), graph.field(number, "data")

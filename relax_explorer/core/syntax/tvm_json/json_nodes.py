@@ -60,6 +60,7 @@ class Decoded:
         self.params: set[int] = set()  # the nodes of variables that are parameters of Relax functions,
         self.bound: set[int] = set()  # or that a binding binds
         self.unannotated: set[int] = set()  # those whose values state their StructInfo
+        self.casts: dict[int, int] = {}  # the nodes of the types to which a match_cast casts a variable
         self.pointers: dict[int, int] = {}  # the nodes of pointers to the memory of declared buffers
         self.placed: set[int] = set()  # the identities of parts that stand in their place
         self.notes: dict[int, int] = {}  # the nodes of the annotations of allocated buffers
@@ -77,7 +78,9 @@ class Decoded:
             kind = graph.kinds[number]
             reader = readers.get(kind)
             if reader is None:
-                raise Unknown(f"{graph.described(number)} is of a class that this reader does not know")
+                raise Unknown(
+                    f"{graph.described(number)} is of a class that this reader does not know{_era(kind)}"
+                )
             self._measure(number, kind, operands)
             try:
                 self.values[number] = reader(Node(self, number, kind))
@@ -129,6 +132,12 @@ class Decoded:
         if isinstance(value, p.PrimString):
             return e.StringImm(value.value)
         return e.PrimValue(value) if isinstance(value, p.PrimExpr) else None
+
+
+def _era(kind: str) -> str:
+    """What an unknown class tells of the version that wrote it."""
+    is_older = kind.endswith("StructInfo") or kind.startswith("tir.") or kind in ("IntImm", "relax.expr.Call")
+    return ": it is of TVM 0.22 to 0.25; load it there and print it as TVMScript" if is_older else ""
 
 
 class Node:

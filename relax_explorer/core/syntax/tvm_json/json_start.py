@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 
-_START = re.compile(r'\ufeff?\s*\{\s*"(?:root_index|root|nodes|b64ndarrays)"\s*:')
+_START = re.compile(
+    r'\ufeff?\s*\{\s*"(?:(?:root_index|root|nodes|b64ndarrays)"\s*:|(?:metadata|attrs)"\s*:\s*\{\s*"tvm_version")'
+)
 
 
 def is_tvm_json(text: str) -> bool:

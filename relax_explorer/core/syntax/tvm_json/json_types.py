@@ -127,33 +127,32 @@ def _buffer_type(node: Node) -> BufferType:
 
 def _var(node: Node) -> e.Var | p.PrimVar | Buffer:
     """A variable: of Relax, of scalar expressions, or a buffer, by its type."""
-    name, info = node.name("name"), node.value("ty")
+    name, info, decoded = node.name("name"), node.value("ty"), node.decoded
     if isinstance(info, BufferType):
-        pointer = node.decoded.pointers.get(node.number)
-        data = None if pointer is None else node.decoded.scalar(node.decoded.values[pointer])
-        notes = node.decoded.notes.get(node.number)
-        others = (
-            ()
-            if notes is None or not node.decoded.values[notes]
-            else (("annotations", written(node.decoded.values[notes])),)
-        )
-        return Buffer(
-            name, info.shape, info.dtype, info.scope, data, info.strides or None, info.elem_offset, info.align,
-            info.offset_factor, others,
-        )  # fmt: skip
+        return _buffer(node, name, info)
     if isinstance(info, PointerType):
         return p.PrimVar(name, HANDLE, "" if info.element is HANDLE else str(info))
-    if isinstance(info, s.PrimStructInfo) and node.kind == "ir.Var" and node.number not in node.decoded.bound:
+    if isinstance(info, s.PrimStructInfo) and node.kind == "ir.Var" and node.number not in decoded.bound:
         scalar = p.PrimVar(name, info.dtype)
-        return (
-            e.Var(name, s.PrimStructInfo(info.dtype, scalar))
-            if node.number in node.decoded.params
-            else scalar
-        )
-    if info is not None and not isinstance(info, s.StructInfo):
-        raise node.wrong("ty", "a type", info)
-    known = None if node.number in node.decoded.unannotated else info
-    return (e.DataflowVar if node.kind == "relax.expr.DataflowVar" else e.Var)(name, known)
+        is_param = node.number in decoded.params
+        return e.Var(name, s.PrimStructInfo(info.dtype, scalar)) if is_param else scalar
+    known = decoded.values[decoded.casts[node.number]] if node.number in decoded.casts else info
+    if known is not None and not isinstance(known, s.StructInfo):
+        raise node.wrong("ty", "a type", known)
+    kind = e.DataflowVar if node.kind == "relax.expr.DataflowVar" else e.Var
+    return kind(name, None if node.number in decoded.unannotated else known)
+
+
+def _buffer(node: Node, name: str, info: BufferType) -> Buffer:
+    """A buffer, with the pointer of its declaration or the annotations of its allocation."""
+    decoded = node.decoded
+    pointer, notes = decoded.pointers.get(node.number), decoded.notes.get(node.number)
+    data = None if pointer is None else decoded.scalar(decoded.values[pointer])
+    noted = None if notes is None else decoded.values[notes]
+    return Buffer(
+        name, info.shape, info.dtype, info.scope, data, info.strides or None, info.elem_offset, info.align, info.offset_factor,
+        (("annotations", written(noted)),) if noted else (),
+    )  # fmt: skip
 
 
 def written(value: object) -> str:

@@ -1,0 +1,47 @@
+"""Marks the functions of texts from before functions had a purity: those whose calls may have effects are not pure.
+
+So later dialects print the marks that they need.
+"""
+
+from __future__ import annotations
+
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir.node import replace
+from relax_explorer.core.ir.walk import exprs
+from relax_explorer.core.ops import find
+from relax_explorer.core.program.module import IRModule
+
+_FORCED = ("relax.force_pure", "force_pure", "pure")
+
+
+def marked(module: IRModule) -> IRModule:
+    """The module with `pure=False` on each function that says nothing, and may have an effect, itself or by what it calls."""
+    callers: dict[str, list[str]] = {}
+    impure: list[str] = []
+    for name, fn in module.relax_functions.items():
+        for expr in exprs(fn):
+            if isinstance(expr, e.GlobalVar):
+                callers.setdefault(expr.name, []).append(name)
+        if _says_nothing(fn) and any(map(_has_effect, exprs(fn))):
+            impure.append(name)
+    found = set(impure)
+    while impure:
+        for caller in callers.get(impure.pop(), ()):
+            if caller not in found and _says_nothing(module.relax_functions[caller]):
+                found.add(caller)
+                impure.append(caller)
+    changed = {name: replace(fn, pure=False) for name, fn in module.relax_functions.items() if name in found}
+    return module.having({**module.functions, **changed})
+
+
+def _says_nothing(fn: e.Function) -> bool:
+    return fn.pure is None and not any(name in fn.attrs for name in _FORCED)
+
+
+def _has_effect(expr: e.Expr) -> bool:
+    if not isinstance(expr, e.Call):
+        return False
+    if isinstance(expr.op, e.OpRef):
+        op = find(expr.op.name)
+        return op is not None and not op.pure
+    return isinstance(expr.op, e.ExternFunc) and expr.attrs.get("pure") is not True
