@@ -14,6 +14,7 @@ from relax_explorer.core.codes import syntax as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure, Label, ParseError
 from relax_explorer.core.passes.pipeline import Step
 from relax_explorer.core.session.builds import Build
+from relax_explorer.core.session.compiled import executable_beside
 from relax_explorer.core.session.folders import nested, numbered_files, outer
 from relax_explorer.core.session.lineages import Contents, Kind, Recorded, kinds
 from relax_explorer.core.session.long_logs import is_long, programs_in
@@ -110,7 +111,13 @@ def _folder(path: str) -> Build:
     folders = [
         Aside(None, (), _behind(item.number, last), item.path, count=item.count) for item in nested(path)
     ]
-    return replace(build, asides=(*build.asides, *folders), outer=outer(path), is_folder=True)
+    return replace(
+        build,
+        asides=(*build.asides, *folders),
+        outer=outer(path),
+        is_folder=True,
+        executable=executable_beside(path),
+    )
 
 
 def _behind(number: int | None, last: int) -> int | None:

@@ -32,6 +32,7 @@ class Build:
     written: str = ""
     remarks: tuple[str, ...] = ()
     is_folder: bool = False
+    executable: str = ""  # the file with what was built
 
     @property
     def is_recorded(self) -> bool:

@@ -109,7 +109,9 @@ DIFF = Command(
         Argument("b", "another one", "source", required=False, metavar="[B]"),
         PASSES,
         Argument(
-            "--between", "two stages of A, as 0..1 (default: before and after all passes)", metavar="I..J"
+            "--between",
+            "two stages of A, as 0..1 (default: before and after all passes), or 17..executable",
+            metavar="I..J",
         ),
         Argument("--style", "how to print", "choice", "inline", choices=("inline", "stat", "json")),
         Argument("--exit-code", "exit with 1 if there are differences", "flag", False),
@@ -123,7 +125,7 @@ WHO = Command(
     "Show the history of one variable across the stages.",
     (
         INPUT,
-        Argument("var", "the variable", metavar="VAR"),
+        Argument("var", "the variable, or @KERNEL", metavar="VAR"),
         PASSES,
         FUNCTION,
         choice_of_format("text", "json"),

@@ -11,6 +11,7 @@ from relax_explorer.core.diagnostics import Diagnostic, ParseError
 from relax_explorer.core.program.equal import structural_equal
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.builds import Build
+from relax_explorer.core.session.compiled import Compiled, compiled
 from relax_explorer.core.session.lineages import Kind
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
@@ -32,6 +33,7 @@ class RecordedSession(Session):
         self.asides, self.outer = build.asides, build.outer
         self._recorded = build.stages
         self._beside: dict[int, Snapshot] = {}
+        self._compiled: Compiled | None = None
         self.stages = [self._read(self._recorded[0], None)]
 
     @property
@@ -64,6 +66,14 @@ class RecordedSession(Session):
         """The stages of the host build, which goes on with the kernels alone."""
         tail = [stage for item in self.asides if item.kind is Kind.KERNELS for stage in item.stages]
         return [self._read_beside(stage) for stage in tail]
+
+    def compiled(self) -> Compiled | None:
+        """The executable of the build, once all stages are read. Raises ParseError."""
+        if not self.build.executable or len(self.stages) < len(self._recorded):
+            return None
+        if self._compiled is None:
+            self._compiled = compiled(self.build.executable, self.stages[-1].module)
+        return self._compiled
 
     def _read_beside(self, stage: Stage) -> Snapshot:
         """A stage beside the main lineage, read once."""

@@ -27,6 +27,7 @@ from relax_explorer.core.syntax.load import load
 
 if TYPE_CHECKING:
     from relax_explorer.core.exec.debugger import Debugger
+    from relax_explorer.core.session.compiled import Compiled
     from relax_explorer.core.session.stages import Aside, Stage
 
 _NUMBER = re.compile(r"-?[0-9]{1,9}")
@@ -224,6 +225,10 @@ class Session(Shown):
     def kernels_alone(self) -> Sequence[Snapshot]:
         """The stages of the host build, which goes on with the kernels of a recorded build alone."""
         return ()
+
+    def compiled(self) -> Compiled | None:
+        """The executable of a recorded build behind its last stage, if its file was found. Raises ParseError."""
+        return None
 
     def find(self, text: str, stage: int) -> list[int]:
         """Numbers of the lines of a stage's text that contain `text`."""

@@ -5,13 +5,17 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from itertools import groupby
+from pathlib import Path
 from typing import Any
 
 import click
 
+from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.session.align import FunctionDiff, ModuleDiff, Unit, binding_text
+from relax_explorer.core.session.compiled import Compiled
 from relax_explorer.core.session.kernel_history import KernelTrace
 from relax_explorer.core.session.provenance import Trace
+from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.core.syntax.doc import Line
 from relax_explorer.ui.cli import output
 from relax_explorer.viz.diff import lines, stat_line
@@ -92,8 +96,12 @@ _MARKS = {
 }
 
 
-def print_history(traces: Sequence[Trace], style: str) -> None:
-    """Print the history of a value: a line per stage, but one for all stages in a row that left it as it was."""
+def print_history(traces: Sequence[Trace], style: str, made: Compiled | None = None) -> None:
+    """Print the history of a value: a line per stage, but one for all stages in a row that left it as it was.
+
+    Behind them stand the instructions of the executable that was made of it.
+    """
+    places = made.of(traces[-1].bindings) if made is not None and traces else []
     if style == "json":
         rows = [
             {
@@ -104,7 +112,12 @@ def print_history(traces: Sequence[Trace], style: str) -> None:
             }
             for t in traces
         ]
-        output.say(output.document("who", {"history": rows}))
+        steps = (
+            [{"function": name, "instruction": n, "text": made.text((name, n))} for name, n in places]
+            if made
+            else []
+        )
+        output.say(output.document("who", {"history": rows, **({"executable": steps} if steps else {})}))
         return
     for (text, mark), stages in groupby(traces, lambda trace: (_text(trace), trace.mark)):
         first, *rest = stages
@@ -113,12 +126,55 @@ def print_history(traces: Sequence[Trace], style: str) -> None:
             labels = f"{rest[0].label}-{rest[-1].label}" if len(rest) > 1 else str(rest[0].label)
             passes = ", ".join(trace.made_by for trace in rest)
             output.say(f"{labels:>5} {mark} unchanged by {passes}")
+    if made is not None and places:
+        text = "; ".join([made.text(place) for place in places])
+        output.say(f"   vm ≈ {Path(made.path).name:<24} {visible(text, 200)}")
     for mark in dict.fromkeys(trace.mark for trace in traces):
         if mark in _MARKS:
             output.say(f"{mark} {_MARKS[mark]}")
 
 
 _CHANGES = {"made": "+", "removed": "-", "changed": "~"}
+
+
+EXECUTABLE = "executable"
+
+
+def print_compiled(made: Compiled | None, last: Snapshot, style: str) -> int:
+    """Print the bindings of the last stage, each with the instructions that were made of it. Others have none, or no binding."""
+    if made is None:
+        raise click.UsageError("no executable.txt or executable.py is in the folder of stages, or beside it")
+    rows = [
+        (name, binding, made.links.of(binding))
+        for name, fn in last.module.relax_functions.items()
+        for binding in bindings(fn)
+    ]
+    if style == "json":
+        content = [
+            {
+                "function": name,
+                "binding": binding_text(binding),
+                "instructions": [made.text(place) for place in places],
+            }
+            for name, binding, places in rows
+        ]
+        alone = [{"function": name, "instruction": made.text((name, n))} for name, n in made.unlinked()]
+        output.say(
+            output.document(
+                "diff", {"a": str(last.label), "b": made.path, "bindings": content, "alone": alone}
+            )
+        )
+        return output.OK
+    lines = len([places for _, _, places in rows if places])
+    output.say(
+        f"{last.label} {last.made_by} → {visible(made.path, 200)}: {lines} of {len(rows)} bindings have instructions"
+    )
+    for name, binding, places in rows if style == "inline" else ():
+        steps = "; ".join([made.text(place) for place in places]) or "no instruction"
+        output.say(f"{visible(name, 40)}  {visible(binding_text(binding), 90)}\n    {visible(steps, 200)}")
+    for place in made.unlinked() if style == "inline" else ():
+        output.say(f"{visible(place[0], 40)}  without a binding: {visible(made.text(place), 200)}")
+    return output.OK
 
 
 def print_kernel_history(traces: Sequence[KernelTrace], style: str) -> None:

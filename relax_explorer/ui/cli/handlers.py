@@ -223,7 +223,7 @@ def diff(a: str, b: str | None, passes: str | None, between: str | None, style: 
     from relax_explorer.core.check.normalize import normalize_with
     from relax_explorer.core.session.align import diff_modules
     from relax_explorer.core.session.regroup import with_groups
-    from relax_explorer.ui.cli.diff_output import print_diff
+    from relax_explorer.ui.cli.diff_output import EXECUTABLE, print_compiled, print_diff
 
     if b is not None:
         left, right = normalize_with(program_at(a))[0], normalize_with(program_at(b))[0]
@@ -231,6 +231,8 @@ def diff(a: str, b: str | None, passes: str | None, between: str | None, style: 
         names = (a, b)
     else:
         session = open_session(a, passes, "default")
+        if between is not None and between.endswith(f"..{EXECUTABLE}"):
+            return print_compiled(session.compiled(), session.stages[-1], style)
         first, last = _two_stages(session, between or "")
         difference = session.between(first, last)
         names = (f"{a}@{first.made_by}", f"{a}@{last.made_by}")
@@ -311,7 +313,7 @@ def who(input: str, var: str, passes: str | None, func: str | None, format: str)
         if not has_kernel(session, var):
             raise click.UsageError(str(error.args[0])) from None
     if found is not None:
-        print_history(found, format)
+        print_history(found, format, session.compiled())
     elif has_kernel(session, name := var.removeprefix("@")):
         print_kernel_history(list(kernel_history(session, name)), format)
     else:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Callable, Collection, Hashable, Sequence
 from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from relax_explorer.core.arith.prove import Answer
 from relax_explorer.core.check.origin import origin
-from relax_explorer.core.diagnostics import Diagnostic
+from relax_explorer.core.diagnostics import Diagnostic, ParseError
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.facts import Facts, facts
 from relax_explorer.core.session.align import ModuleDiff
@@ -308,8 +309,8 @@ def _shape_checks(stage: Snapshot, binding: e.Binding, size: int) -> list[str]:
 
 
 def history_rows(session: Session, selection: Selection) -> list[Row]:
-    """The history of the selected variable."""
-    return [
+    """The history of the selected variable, and behind it the instructions of the executable that were made of it."""
+    found = [
         Row(
             visible(f"{trace.label:3} {trace.mark} {trace.made_by:<24} {_trace_text(trace)}"),
             "▌" if trace.stage == selection.stage else "~" if is_change else " ",
@@ -317,6 +318,21 @@ def history_rows(session: Session, selection: Selection) -> list[Row]:
             selection.function,
         )
         for trace, is_change in _traces(session, selection)
+    ]
+    return [*found, *_instruction_rows(session, found[-1].node[1] if found else None)]
+
+
+def _instruction_rows(session: Session, last: e.Binding | None) -> list[Row]:
+    """The instructions of the executable that were made of a binding of the last stage."""
+    try:
+        made = session.compiled()
+    except ParseError:
+        return []
+    if made is None or last is None:
+        return []
+    name = Path(made.path).name
+    return [
+        Row(visible(f" vm ≈ {name:<24} {made.text(place)}"), "~", None, place[0]) for place in made.of([last])
     ]
 
 
