@@ -14,7 +14,7 @@ from relax_explorer.ui.tui.command_twin import command_line
 from relax_explorer.ui.tui.debug_rows import CallView
 from relax_explorer.viz.visible import columns
 from tests.session.test_call_runs import CACHE, STEPS, WRONG
-from tests.ui.test_explorer import screen_text
+from tests.ui.test_explorer import screen_text, wait
 from tests.ui.test_screens import idle, press
 
 
@@ -67,7 +67,7 @@ async def test_the_dialog_opens_a_file_of_calls_and_writes_one(tmp_path: Path) -
         await press(pilot, app, "ctrl+s")
         assert (tmp_path / "new.txt").read_text() == "result = begin()\n"
         field.value = calls
-        await pilot.pause()  # what was typed is looked at first
+        await wait(pilot, lambda: "3 calls: begin" in screen_text(app))  # what was typed is looked at first
         await press(pilot, app, "ctrl+s")
         assert "it exists" in screen_text(app)
         assert Path(calls).read_text() == STEPS
