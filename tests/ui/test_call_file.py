@@ -85,6 +85,25 @@ async def test_the_dialog_opens_a_file_of_calls_and_writes_one(tmp_path: Path) -
         assert " of 3" not in screen_text(app)
 
 
+async def test_a_file_of_calls_is_known_next_time(tmp_path: Path) -> None:
+    program, calls = files(tmp_path)
+    app = Explorer(program, "", screen="debug")
+    async with app.run_test(size=(100, 30)) as pilot:
+        await idle(pilot, app)
+        await press(pilot, app, "I")
+        *_, field = app.screen.query(Input)
+        field.value = calls
+        await press(pilot, app, "enter")
+        assert " call 1 of 3" in screen_text(app)
+    for text, shown in ((STEPS, True), ("cache = nowhere()\n", False)):
+        Path(calls).write_text(text)
+        app = Explorer(program, "", screen="debug")
+        async with app.run_test(size=(100, 30)) as pilot:
+            await idle(pilot, app)
+            assert (" call 1 of 3" in screen_text(app)) == shown
+            assert ("those of last time do not fit" in screen_text(app)) != shown
+
+
 async def test_stages_are_compared_and_tested_on_calls(tmp_path: Path) -> None:
     (tmp_path / "stages").mkdir()
     for number, text in enumerate((CACHE, WRONG)):
