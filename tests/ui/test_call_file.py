@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 from textual.widgets import Input
 
@@ -138,3 +139,22 @@ def test_the_line_of_calls_fits(width: int, total: int) -> None:
     if width >= 60:
         assert columns(bar(view, width)) <= width
         assert bar(view, width).count("▶") == 1
+
+
+async def test_a_file_fills_the_inputs_that_are_left_empty(tmp_path: Path) -> None:
+    (tmp_path / "p.py").write_text(
+        '@R.function\ndef main(x: R.Tensor((2,), "float32"), w: R.Tensor((2,), "float32")):\n    y = R.add(x, w)\n    return y\n'
+    )
+    np.savez(tmp_path / "w.npz", w=np.full(2, 7, np.float32))
+    app = Explorer(str(tmp_path / "p.py"), "", screen="debug")
+    async with app.run_test(size=(100, 30)) as pilot:
+        await idle(pilot, app)
+        await press(pilot, app, "I")
+        x, _, rest, _ = app.screen.query(Input)
+        x.value, rest.value = "ones", str(tmp_path / "w.npz")
+        await press(pilot, app, "enter")
+        run = app.run_control.session
+        assert run is not None
+        assert {name: float(value[0]) for name, value in run.debugger.frame.values.items()} == {"x": 1, "w": 7}
+        await press(pilot, app, "I")
+        assert [line.value for line in app.screen.query(Input)] == ["ones", "", str(tmp_path / "w.npz"), ""]
