@@ -155,6 +155,9 @@ async def test_a_file_fills_the_inputs_that_are_left_empty(tmp_path: Path) -> No
         await press(pilot, app, "enter")
         run = app.run_control.session
         assert run is not None
-        assert {name: float(value[0]) for name, value in run.debugger.frame.values.items()} == {"x": 1, "w": 7}
+        assert {name: float(value[0]) for name, value in run.debugger.frame.values.items()} == {
+            "x": 1,
+            "w": 7,
+        }
         await press(pilot, app, "I")
         assert [line.value for line in app.screen.query(Input)] == ["ones", "", str(tmp_path / "w.npz"), ""]

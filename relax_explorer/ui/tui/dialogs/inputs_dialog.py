@@ -66,7 +66,9 @@ def fields_of(fn: e.Function, given: CallInputs) -> list[Field]:
     return [
         *lengths,
         *sources,
-        Field("all inputs", "all", "a file with the others", whole or given.sources.get(REST, ""), "FILE.npz"),
+        Field(
+            "all inputs", "all", "a file with the others", whole or given.sources.get(REST, ""), "FILE.npz"
+        ),
         Field("calls", "calls", "a file of calls, one a line", given.calls, "FILE.txt"),
     ]
 
