@@ -6,6 +6,7 @@ A module is known by its structural hash, so that a moved or reformatted file is
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections.abc import Mapping
 from contextlib import suppress
@@ -45,6 +46,7 @@ def remember(key: str, function: str, call: CallInputs) -> None:
     item = {
         "sources": {name: _absolute(text) for name, text in call.sources.items()},
         "shape": dict(call.shape),
+        "calls": os.path.abspath(call.calls) if call.calls else "",
     }
     if len(json.dumps(item)) > LONGEST:
         return
@@ -52,7 +54,7 @@ def remember(key: str, function: str, call: CallInputs) -> None:
     functions = modules.pop(key, {}).get("functions")
     kept = dict(functions) if isinstance(functions, dict) else {}
     kept.pop(function, None)
-    if call.sources or call.shape:
+    if call.sources or call.shape or call.calls:
         kept[function] = item
     if kept:
         modules[key] = {"when": int(time.time()), "functions": kept}
@@ -85,14 +87,16 @@ def _when(module: Mapping[str, object]) -> float:
 def _call(name: str, item: object) -> CallInputs | None:
     if not isinstance(item, Mapping):
         return None
-    sources, shape = item.get("sources"), item.get("shape")
+    sources, shape, calls = item.get("sources"), item.get("shape"), item.get("calls", "")
+    if not isinstance(calls, str):
+        return None
     if not isinstance(sources, Mapping) or not isinstance(shape, Mapping):
         return None
     if not all(isinstance(text, str) for text in sources.values()):
         return None
     if not all(type(length) is int and length >= 0 for length in shape.values()):
         return None
-    return CallInputs(name, dict(sources), dict(shape))
+    return CallInputs(name, dict(sources), dict(shape), calls)
 
 
 def _absolute(source: str) -> str:

@@ -223,6 +223,7 @@ def test_calls_go_through_every_command(tmp_path: Path) -> None:
     (tmp_path / "steps.txt").write_text("c\n")
     walked = asked("compare", stages, "--step", "--script", str(tmp_path / "steps.txt"), status=1)
     assert "call 3, step: " in walked
+    assert "in this run 2 times" in asked("shapes", first, "--run")
     page = tmp_path / "page.html"
     assert asked("report", first, "-p", "LegalizeOps", "-o", str(page)) is not None
     assert page.read_text().count("kept") > 1

@@ -141,6 +141,25 @@ def test_one_file_holds_parameters_and_fields(tmp_path: Path) -> None:
     )
 
 
+def test_a_file_holds_the_parameters_that_have_no_source(tmp_path: Path) -> None:
+    fn, path = packed("scale", "bias"), save(tmp_path, bias=TEN, scale=ONE, out0=ONE)
+    values, note = call_values(fn, CallInputs("", {"x": "ones", "*": path}))
+    assert [float(values[0][0]), *[float(part[0]) for part in values[1]]] == [1, 1, 10]
+    assert "made up" not in note
+    assert "randn" not in note
+    assert "1 missing (x" in message(fn, CallInputs("", {"*": path}))  # and is not the result
+    assert "1 missing (x" in message(fn, CallInputs("", {"*": save(tmp_path, bias=TEN, scale=ONE, w0=ONE)}))
+    sample = samples_of(rxe.parse(PACKED.format("scale", "bias")), "main", 1, {"*": path, "x": "zeros"})[0]
+    assert float(sample.values(fn)[0][0]) == 0
+    sized = function(
+        '@R.function\ndef main(s: R.Shape(["n"]), a: R.Tensor(("n",), "float32"), x: R.Tensor(("n",), "float32")):\n    return a\n'
+    )
+    made, note = call_values(
+        sized, CallInputs("", {"*": save(tmp_path, a=np.ones(5, np.float32)), "x": "ones"})
+    )
+    assert (made[0], made[2].shape) == ((5,), (5,))
+
+
 def test_lengths_agree_among_entries(tmp_path: Path) -> None:
     fn = function(
         '@R.function\ndef main(a: R.Tensor(("n",), "float32"), b: R.Tensor(("n", "n"), "float32")):\n    return a\n'

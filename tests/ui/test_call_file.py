@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 from textual.widgets import Input
 
@@ -14,7 +15,7 @@ from relax_explorer.ui.tui.command_twin import command_line
 from relax_explorer.ui.tui.debug_rows import CallView
 from relax_explorer.viz.visible import columns
 from tests.session.test_call_runs import CACHE, STEPS, WRONG
-from tests.ui.test_explorer import screen_text
+from tests.ui.test_explorer import screen_text, wait
 from tests.ui.test_screens import idle, press
 
 
@@ -67,7 +68,7 @@ async def test_the_dialog_opens_a_file_of_calls_and_writes_one(tmp_path: Path) -
         await press(pilot, app, "ctrl+s")
         assert (tmp_path / "new.txt").read_text() == "result = begin()\n"
         field.value = calls
-        await pilot.pause()  # what was typed is looked at first
+        await wait(pilot, lambda: "3 calls: begin" in screen_text(app))  # what was typed is looked at first
         await press(pilot, app, "ctrl+s")
         assert "it exists" in screen_text(app)
         assert Path(calls).read_text() == STEPS
@@ -83,6 +84,25 @@ async def test_the_dialog_opens_a_file_of_calls_and_writes_one(tmp_path: Path) -
         field.value = ""
         await press(pilot, app, "enter")
         assert " of 3" not in screen_text(app)
+
+
+async def test_a_file_of_calls_is_known_next_time(tmp_path: Path) -> None:
+    program, calls = files(tmp_path)
+    app = Explorer(program, "", screen="debug")
+    async with app.run_test(size=(100, 30)) as pilot:
+        await idle(pilot, app)
+        await press(pilot, app, "I")
+        *_, field = app.screen.query(Input)
+        field.value = calls
+        await press(pilot, app, "enter")
+        assert " call 1 of 3" in screen_text(app)
+    for text, shown in ((STEPS, True), ("cache = nowhere()\n", False)):
+        Path(calls).write_text(text)
+        app = Explorer(program, "", screen="debug")
+        async with app.run_test(size=(100, 30)) as pilot:
+            await idle(pilot, app)
+            assert (" call 1 of 3" in screen_text(app)) == shown
+            assert ("those of last time do not fit" in screen_text(app)) != shown
 
 
 async def test_stages_are_compared_and_tested_on_calls(tmp_path: Path) -> None:
@@ -119,3 +139,25 @@ def test_the_line_of_calls_fits(width: int, total: int) -> None:
     if width >= 60:
         assert columns(bar(view, width)) <= width
         assert bar(view, width).count("▶") == 1
+
+
+async def test_a_file_fills_the_inputs_that_are_left_empty(tmp_path: Path) -> None:
+    (tmp_path / "p.py").write_text(
+        '@R.function\ndef main(x: R.Tensor((2,), "float32"), w: R.Tensor((2,), "float32")):\n    y = R.add(x, w)\n    return y\n'
+    )
+    np.savez(tmp_path / "w.npz", w=np.full(2, 7, np.float32))
+    app = Explorer(str(tmp_path / "p.py"), "", screen="debug")
+    async with app.run_test(size=(100, 30)) as pilot:
+        await idle(pilot, app)
+        await press(pilot, app, "I")
+        x, _, rest, _ = app.screen.query(Input)
+        x.value, rest.value = "ones", str(tmp_path / "w.npz")
+        await press(pilot, app, "enter")
+        run = app.run_control.session
+        assert run is not None
+        assert {name: float(value[0]) for name, value in run.debugger.frame.values.items()} == {
+            "x": 1,
+            "w": 7,
+        }
+        await press(pilot, app, "I")
+        assert [line.value for line in app.screen.query(Input)] == ["ones", "", str(tmp_path / "w.npz"), ""]

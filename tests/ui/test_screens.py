@@ -150,7 +150,7 @@ async def test_the_inputs_dialog_tells_what_it_makes_up_and_refuses_what_is_wron
         assert "n = 4" in screen_text(app)
         assert app.run_control.session.debugger.frame.values["x"].tolist() == [[1.0] * 3] * 4
         await press(pilot, app, "I")
-        assert [line.value for line in app.screen.query(Input)] == ["4", "ones", ""]
+        assert [line.value for line in app.screen.query(Input)] == ["4", "ones", "", ""]
         await press(pilot, app, "escape")
         assert app.screen is app.frame
 
@@ -169,7 +169,7 @@ async def test_one_file_holds_all_inputs(folder: str, tmp_path: Path) -> None:
         await press(pilot, app, "I")
         app.screen.query(Input)[2].value = "io.txt"
         await press(pilot, app, "enter")
-        assert "is no FILE.npz" in screen_text(app)
+        assert "is no .npz, .safetensors or folder of weights" in screen_text(app)
 
 
 async def test_a_value_is_inspected_on_a_page_of_its_own(folder: str) -> None:

@@ -12,6 +12,10 @@ INDEXES = ("tensor-cache.json", "ndarray-cache.json")
 """The names of the index in a folder of MLC weights, the newer one first."""
 
 
+REST = "*"
+"""The name of all parameters that have no source of their own, for a file with their entries."""
+
+
 @dataclass(frozen=True)
 class CallInputs:
     """What a user said of a call: the function (empty: the entry), sources of parameters, lengths of shape variables.

@@ -66,7 +66,7 @@ PROFILE_OR_AUTO = Argument(
 SHAPE = Argument("--shape", "the value of a shape variable, n=3", "pair", metavar="n=3")
 
 INPUT_HELP = (
-    "a parameter's value: x=zeros, ones, arange, randn:SEED, a number or a file; or one file for all. Files are .npy, .npz, "
+    "a parameter's value: x=zeros, ones, arange, randn:SEED, a number or a file; or one file for all; `*=FILE` for all others. Files are .npy, .npz, "
     ".safetensors and folders of MLC weights; their entries go to parameters and fields of tuples by name"
 )
 RUN_INPUT = Argument(

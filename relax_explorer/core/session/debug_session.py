@@ -87,6 +87,11 @@ class DebugSession:
         self.is_over = False  # True after `quit`
 
     @property
+    def outside(self) -> str:
+        """The function that makes the calls of a file; empty for a run of one call."""
+        return "" if self.calls is None else self.calls.program.name
+
+    @property
     def frames(self) -> list[Activation]:
         """The open frames, innermost first; after the end, the frame of the called function. A PrimFunc is one, too."""
         inside = self.debugger.inside

@@ -13,7 +13,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.walk import info_vars
 from relax_explorer.core.session.arrays import read_as
-from relax_explorer.core.session.call_inputs import CallInputs, is_file
+from relax_explorer.core.session.call_inputs import REST, CallInputs, is_file
 from relax_explorer.core.session.field_names import FieldNames, Path, field_names
 from relax_explorer.core.session.made import DEFAULT_LENGTH, Maker, scalar
 from relax_explorer.core.session.made import failure as _failure
@@ -40,7 +40,7 @@ def free_lengths(
     Of files only the headers are read.
     """
     names = field_names(fn) if names is None else names
-    known = _known(fn, _sources(fn, given), INPUT_LIMIT, names, _outlines)[0]
+    known = _known(fn, given, INPUT_LIMIT, names, _outlines)[0]
     dims = _dims(fn, known, shape)
     return list(dict.fromkeys(var.name for var in _variables(fn) if var not in dims))
 
@@ -55,17 +55,18 @@ def made_inputs(
 ) -> tuple[list[Any], str]:
     """One value per parameter, and a short note of the invented lengths and sources.
 
-    `given` maps the name or number of a parameter to a source; others get `default`. Raises Failure for an unknown
-    parameter, an unknown source or an unreadable file. `most` limits the total size of the values in bytes. `names` are those
+    `given` maps the name or number of a parameter to a source, and `*` all others to a file; else others get `default`. Raises
+    Failure for an unknown parameter, an unknown source or an unreadable file. `most` limits the total size of the values in bytes. `names` are those
     of the fields of tuple parameters; by default those that the function tells.
     """
     sources = _sources(fn, given)
-    known, most = _known(fn, sources, most, field_names(fn) if names is None else names)
+    known, most = _known(fn, given, most, field_names(fn) if names is None else names)
     dims = _dims(fn, known, shape or {})
     lengths = [f"{var.name} = {DEFAULT_LENGTH}" for var in _variables(fn) if var not in dims]
     for var in _variables(fn):
         dims.setdefault(var, DEFAULT_LENGTH)
-    unsaid = [param.name for n, param in enumerate(fn.params) if _is_made(param) and n not in sources]
+    said = sources.keys() | known.keys()
+    unsaid = [param.name for n, param in enumerate(fn.params) if _is_made(param) and n not in said]
     maker = Maker(dims, most)
     values = [
         known[n]
@@ -89,12 +90,16 @@ def call_values(
 
 
 def _known(
-    fn: e.Function, sources: Mapping[int, str], most: int, names: FieldNames, read: _Reader | None = None
+    fn: e.Function, given: Mapping[str, str], most: int, names: FieldNames, read: _Reader | None = None
 ) -> tuple[dict[int, Any], int]:
     """The given values that fix lengths, by parameter number, and the bytes that are left for others."""
     read = read or _read
     known: dict[int, Any] = {}
-    for number, source in sources.items():
+    if REST in given:
+        with open_weights(given[REST]) as file:
+            known = read(_rest(fn, given, file, names), file, most)
+        most -= sum(map(bytes_of, known.values()))
+    for number, source in _sources(fn, given).items():
         param = fn.params[number]
         if is_file(source):
             known[number] = _from_source(fn, number, source, most, names, read)
@@ -115,6 +120,8 @@ def _sources(fn: e.Function, given: Mapping[str, str]) -> dict[int, str]:
     numbers = {param.name: number for number, param in enumerate(fn.params)}
     sources: dict[int, str] = {}
     for key, source in given.items():
+        if key == REST:
+            continue
         number = numbers.get(key, -1)
         if number < 0 and _DECIMAL.fullmatch(key):
             number = int(key)
@@ -162,6 +169,9 @@ def file_remarks(fn: e.Function, call: CallInputs, names: FieldNames | None = No
         with open_weights(call.whole) as file:
             return tuple(name_entries(fn, slots_of(fn, range(len(fn.params)), names), file, True).remarks)
     remarks: list[str] = []
+    if REST in call.sources:
+        with open_weights(call.sources[REST]) as file:
+            remarks += _rest(fn, call.sources, file, names).remarks
     for number, source in _sources(fn, call.sources).items():
         if is_file(source):
             with open_weights(source) as file:
@@ -183,6 +193,13 @@ def _from_source(
 ) -> Value:
     with open_weights(source) as file:
         return read(_named(fn, number, file, names), file, most).get(number, ())
+
+
+def _rest(fn: e.Function, given: Mapping[str, str], file: Weights, names: FieldNames) -> Naming:
+    """The entries for all parameters that no source is given for; lengths follow from others."""
+    sources = _sources(fn, given)
+    numbers = [n for n, param in enumerate(fn.params) if n not in sources and _is_made(param)]
+    return name_entries(fn, slots_of(fn, numbers, names), file, False)
 
 
 def _named(fn: e.Function, number: int, file: Weights, names: FieldNames) -> Naming:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import ast
 import os
 import re
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -168,7 +169,9 @@ def read_calls(text: str, name: str) -> list[NamedCall]:
 
 def _read(line: str, place: str, span: Span) -> NamedCall:
     try:
-        body = ast.parse(line).body
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # Python warns of `1if`
+            body = ast.parse(line).body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         body = []
     node = body[0] if len(body) == 1 else None

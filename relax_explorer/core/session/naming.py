@@ -29,6 +29,7 @@ _SEPARATORS = re.compile(r"[./_:\\-]+")
 _DIGITS = re.compile(r"_?[0-9]+$")
 _NUMBERED = re.compile(r"(?:arr_|in)([0-9]{1,9})(?:_.*)?", re.DOTALL)  # numpy.savez names arrays arr_0
 _COUNTED = re.compile(r"(.*?)([0-9]{1,9})", re.DOTALL)
+_RESULT = re.compile(r"out[0-9]{1,9}")  # what runs save their results as
 _SHOWN = 4  # entries of one kind in a sentence
 _MOST_NOTES = 20
 _MOST_COMPARED = 2000  # names among which the nearest is looked for
@@ -82,7 +83,7 @@ def name_entries(fn: e.Function, slots: Sequence[Slot], file: Weights, is_whole:
     """
     naming = Naming(slots)
     rest = _by_name(naming, file.names)
-    spare = [name for name in rest if not (is_whole and name.startswith("out"))]
+    spare = [name for name in rest if not (_RESULT.fullmatch(name) or (is_whole and name.startswith("out")))]
     missing = [n for n in range(len(slots)) if n not in naming.entries]
     if missing:
         spare = _unnamed(naming, missing, spare, file)
@@ -138,7 +139,7 @@ def _without_digits(name: str, count: int) -> str:
 
 def _unnamed(naming: Naming, missing: list[int], rest: list[str], file: Weights) -> list[str]:
     """Give the other entries to slots by number, or in order to those that nothing names. Returns what is left."""
-    numbered = _numbers(rest)
+    numbered = _numbers(rest, all(naming.slots[n].path for n in missing))
     groups = [
         slot.number if slot.path else -1 for slot in naming.slots
     ]  # the fields of a tuple, and the parameters
@@ -162,13 +163,15 @@ def _unnamed(naming: Naming, missing: list[int], rest: list[str], file: Weights)
     return []
 
 
-def _numbers(names: Sequence[str]) -> dict[int, str] | None:
-    """The names by their numbers from 0 on, if all are numbered in one way: arr_0, in1 or in2_x, w03."""
+def _numbers(names: Sequence[str], any_prefix: bool = True) -> dict[int, str] | None:
+    """The names by their numbers from 0 on, if all are numbered in one way: arr_0, in1 or in2_x; with any prefix w03, too."""
     if tuple(names) == ("",):
         return {0: ""}
     hits = [_NUMBERED.fullmatch(name) for name in names]
     found = {int(hit[1]): hit.string for hit in hits if hit is not None}
     if len(found) < len(names):
+        if not any_prefix:
+            return None
         counted = [_COUNTED.fullmatch(name) for name in names]
         found = {int(hit[2]): hit.string for hit in counted if hit is not None}
         if len({hit[1] for hit in counted if hit is not None}) != 1:
@@ -249,6 +252,10 @@ def _refused(
     has = f"it has {cut(file.names)}" if file.names else "it is empty"
     takes = f"the parameters are {cut(names)}" if names else "the function has no parameters"
     text = f"{file.path} does not fit the parameters: {'; '.join(parts)}"
+    if missing and not slots[missing[0]].path:
+        takes += (
+            f"; --input '*={file.path}' --input {slots[missing[0]].param.name}=SOURCE takes it from elsewhere"
+        )
     place = slots[0].param if len({slot.number for slot in slots}) == 1 else fn
     label = (Label(place, "", True),)
     return Failure(Diagnostic(codes.WRONG_INPUT, text, label, tuple(notes), f"{has}; {takes}"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from relax_explorer.core.session.command_arguments import (
     AT,
+    CALLS,
     FUNCTION,
     MAX_INPUT,
     PACKED,
@@ -55,6 +56,7 @@ SHAPES = Command(
         SHAPE,
         MAX_INPUT,
         PACKED,
+        CALLS,
         Argument(
             "--desugared",
             "print a program with shape contracts (*.shapes) as wrappers with assertions",

@@ -14,6 +14,8 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.notations import CONTRACTS, HOLDS, RELATIONS, is_contract
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.check_costs import Costs, Site, Spent, check_costs
+from relax_explorer.core.session.session import Session
+from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.core.shapes.given import read_conditions
 from relax_explorer.core.shapes.length_names import LengthNames
 from relax_explorer.core.shapes.origins import nested_names
@@ -22,6 +24,7 @@ from relax_explorer.ui.cli import asking, contracts, output
 from relax_explorer.ui.cli.handlers import open_session
 from relax_explorer.ui.cli.opening import chosen
 from relax_explorer.ui.cli.packed_files import register_files
+from relax_explorer.ui.cli.run import Choice
 from relax_explorer.viz.check_cost_text import HEADS, call_text, share_text, site_rows, spent_text
 
 _ANSWERS = {Answer.YES: "proved", Answer.NO: "always fails", Answer.UNKNOWN: "remains"}
@@ -32,17 +35,17 @@ def shapes(
     run: bool, input_: tuple[str, ...], shape: tuple[str, ...], max_input: float, packed: tuple[str, ...],
     desugared: bool, relax: bool, matches: bool, split: bool,
     copy: str | None, keep_branches: bool,
-    trace: bool, at: int | None, format: str,
+    trace: bool, at: int | None, format: str, calls: str | None,
 ) -> int:  # fmt: skip
     """Print the checks of a stage; for a file with contracts, what is known of its values."""
     wanted = contracts.Wanted(desugared, relax, matches, split, copy, keep_branches, trace, at)
     if is_contract(input):
-        if any((func, passes, stage, proved, given, why, what_if, run, input_, shape, packed)):
+        if any((func, passes, stage, proved, given, why, what_if, run, input_, shape, packed, calls)):
             raise click.UsageError(f"a file with contracts takes {contracts.OPTIONS} and --format only")
         return contracts.print_contracts(input, wanted, format)
     _require_a_module(input, wanted)
-    if (input_ or shape or packed) and not run:
-        raise click.UsageError("--input, --shape and --packed need --run")
+    if (input_ or shape or packed or calls) and not run:
+        raise click.UsageError("--input, --shape, --packed and --calls need --run")
     register_files(packed)
     if sum((why is not None, what_if is not None, run or proved or given is not None)) > 1:
         raise click.UsageError("--why and --what-if stand alone")
@@ -57,7 +60,8 @@ def shapes(
         return _asked(module, snapshot.label, entry, why, what_if, format)
     conditions, told = _assumed(module, entry, given)
     checks = [check for check in shape_checks(module, conditions) if func in (None, check.function)]
-    costs, failed = _costs(module, entry, input_, shape, max_input) if run else (None, None)
+    choice = func, input_, shape, max_input
+    costs, failed = _costs(session, snapshot, choice, calls) if run else (None, None)
     if format == "json":
         rows = [_data(module, check, costs) for check in checks]
         ran = {} if costs is None else {"run": _run_data(costs, checks)}
@@ -98,20 +102,21 @@ def _assumed(
 
 
 def _costs(
-    module: IRModule, function: str, sources: tuple[str, ...], shape: tuple[str, ...], gigabytes: float
+    session: Session, stage: Snapshot, choice: Choice, calls: str | None
 ) -> tuple[Costs, Failure | None]:
-    """Run a function, and add up the checks of each place. Also why the run stopped, if it did."""
+    """Run a function or the calls of a file, and add up the checks of each place. Also why the run stopped, if it did."""
     from relax_explorer.core.exec.debugger import debug
-    from relax_explorer.ui.cli.run import relax_function, run_inputs
+    from relax_explorer.ui.cli.run import check_alone, started
 
-    args = run_inputs(relax_function(module, function), sources, shape, gigabytes)
-    debugger = debug(module, function, args, private=True)
+    check_alone(calls, choice[:3])
+    start = started(session, calls, choice, True, stage)
+    debugger = debug(start.module, start.name, start.args, private=True)
     failed = None
     try:
         debugger.continue_()
     except Failure as failure:
         failed = failure
-    return check_costs(debugger.machine), failed
+    return check_costs(debugger.machine, start.name if start.program is not None else ""), failed
 
 
 def _print(

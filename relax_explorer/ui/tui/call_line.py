@@ -6,7 +6,7 @@ from relax_explorer.ui.tui.debug_rows import CallView
 from relax_explorer.viz.visible import columns, fit
 
 LEAST_BAR = 100  # cells of the line from which on it has a bar
-_TEXT = 0.5  # of the line, at most, for the call if there is a bar
+_TEXT = 0.42  # of the line, at most, for the call if there is a bar
 _SHORTEST = 6  # cells of a call in the bar
 _MOST = 40  # calls in the bar
 

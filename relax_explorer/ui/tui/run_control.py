@@ -168,11 +168,9 @@ class RunControl:
 
     def with_inputs(self, function: str, call: CallInputs) -> None:
         """Start again with other inputs, or with the calls of a file."""
-        if call.calls:
-            self.with_calls(call.calls)
-            return
-        self.file = ""
-        self.calls[function] = call
+        self.file = call.calls
+        if not call.calls:
+            self.calls[function] = call
         session = self.app.state.session
         is_known = self.recalled is not None and session is not None and self.recalled[0] is session.stages[0]
         if self.recalled is not None and is_known and self.app.may_write:

@@ -20,7 +20,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.walk import info_vars
 from relax_explorer.core.program.module import IRModule
-from relax_explorer.core.session.call_inputs import CallInputs, holds_several
+from relax_explorer.core.session.call_inputs import REST, CallInputs, holds_several
 from relax_explorer.core.session.starting import Start, call_line, start_of
 from relax_explorer.ui.files import CannotWrite, target
 from relax_explorer.ui.tui.screens.settling import Settling
@@ -66,7 +66,9 @@ def fields_of(fn: e.Function, given: CallInputs) -> list[Field]:
     return [
         *lengths,
         *sources,
-        Field("all inputs", "all", "a file with every input", whole, "FILE.npz"),
+        Field(
+            "all inputs", "all", "a file with the others", whole or given.sources.get(REST, ""), "FILE.npz"
+        ),
         Field("calls", "calls", "a file of calls, one a line", given.calls, "FILE.txt"),
     ]
 
@@ -96,7 +98,7 @@ def call_of(function: str, fields: Sequence[Field], typed: Mapping[int, str]) ->
         if field.kind == "all":
             if not holds_several(text):
                 raise ValueError(f"{field.key}: {text!r} is no .npz, .safetensors or folder of weights")
-            sources, shape = {"0": text}, {}
+            sources, shape = ({REST: text, **sources}, shape) if sources else ({"0": text}, {})
         elif field.kind == "parameter":
             sources[field.key] = text
         elif text.isdecimal() and len(text) < 10:

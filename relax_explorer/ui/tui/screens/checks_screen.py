@@ -83,7 +83,7 @@ class ChecksScreen(Frame):
         module = stage.module
 
         def work(job: Job) -> CheckList:
-            costs = None if run is None else check_costs(run.debugger.machine)
+            costs = None if run is None else check_costs(run.debugger.machine, run.outside)
             return listed(self._checks(module, options.given), options.checks, costs)
 
         # The lane of the run moves the debugger: nobody reads its machine meanwhile.
