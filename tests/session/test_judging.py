@@ -217,13 +217,16 @@ def test_a_fault_before_chaos_is_found() -> None:
 
 
 def test_chaos_that_rounding_explains_is_no_fault() -> None:
-    chain = ['v0 = R.divide(R.multiply(x, R.const(3.0, "float32")), R.const(3.0, "float32"))']
+    chain = ['v0 = R.divide(R.multiply(R.sin(x), R.const(3.0, "float32")), R.const(3.0, "float32"))']
     for n in range(1, 400):
         chain.append(f"v{n} = R.add(v{n - 1}, v{n - 1})" if n % 3 else f"v{n} = R.sin(v{n - 1})")
-    right = main("\n".join(chain), 'x: R.Tensor((4,), "float32")')
-    first = chain[0].replace("3.0", "7.0")
-    found = two(right, main("\n".join([first, *chain[1:]]), 'x: R.Tensor((4,), "float32")'), 3)
+    params = 'x: R.Tensor((64,), "float32")'
+    other = [chain[0].replace("3.0", "7.0"), *chain[1:]]
+    found = two(main("\n".join(chain), params), main("\n".join(other), params), 3)
     assert [attempt.reason for attempt in found.attempts if attempt.reason] == []
+    judgement = found.attempts[-1].judgement
+    assert judgement is not None
+    assert (judgement.in_wide or 0) > 0.1, "the results must be chaotic in float64, too"
 
 
 def test_an_overflow_of_float16_is_a_fault() -> None:
