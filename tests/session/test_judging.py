@@ -23,6 +23,7 @@ from relax_explorer.core.session.predicates import SameOutput
 from relax_explorer.core.session.recording import finished
 from relax_explorer.core.session.samples import Sample
 from relax_explorer.core.session.session import Session
+from relax_explorer.core.session.shadows import Shadows
 from relax_explorer.core.session.validate import Cell, validate
 from relax_explorer.ui.cli.main import group
 from tests.support.deep_models import decoder
@@ -90,6 +91,13 @@ def test_no_stage_of_a_deep_decoder_is_blamed(dtype: str) -> None:
         assert cell.judgement is not None
         assert cell.judgement.by is Decider.SHADOW
         assert cell.judgement.grows
+
+
+@pytest.mark.parametrize("layers", [32, 64])
+def test_no_stage_of_a_deeper_decoder_is_blamed(layers: int) -> None:
+    found = cells(build(decoder(layers)), seeds(1, s=5))
+    assert len(found) > 10
+    assert [cell.reason for cell in found if cell.reason] == []
 
 
 RIGHT = {
@@ -295,6 +303,19 @@ def test_without_a_shadow_random_rounding_decides_beyond_the_bound() -> None:
     wrong = two(right, right.replace("R.const(3.0", "R.const(3.1"))
     assert decided(wrong) is Decider.RANDOM
     assert wrong.failed is not None
+
+
+def test_a_shadow_that_does_not_fit_into_memory_stops_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*args: object) -> object:
+        raise MemoryError
+
+    monkeypatch.setattr(Shadows, "maker", full)
+    found = two(decoder(2), build(decoder(2), "LegalizeOps").stages[-1].text, s=5)
+    assert found.failed is None
+    judgement = found.attempts[-1].judgement
+    assert judgement is not None
+    assert judgement.by in (Decider.BOUND, Decider.RANDOM)
+    assert "memory" in judgement.no_shadow
 
 
 SCALED = "y = R.matmul(R.multiply(x, {}), R.permute_dims(x))"
