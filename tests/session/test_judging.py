@@ -15,7 +15,7 @@ import relax_explorer as rxe
 from relax_explorer.core.exec.packed import packed_function
 from relax_explorer.core.session import against_first
 from relax_explorer.core.session.bisect import Bisection, bisect
-from relax_explorer.core.session.compare import inputs_of
+from relax_explorer.core.session.compare import against, inputs_of
 from relax_explorer.core.session.difference import Tolerance
 from relax_explorer.core.session.dumps import Build, Stage, built
 from relax_explorer.core.session.judgement import Decider
@@ -361,6 +361,19 @@ def test_recorded_results_may_be_rounded_otherwise() -> None:
     wrong[0, 0] += 0.1
     test = SameOutput(source.stages[0], "main", [sample], recorded=(("out0", wrong),))
     assert test(source.stages[0]).startswith("out0 differs")
+
+
+def test_one_program_beside_recorded_results() -> None:
+    source = build(decoder(8))
+    sample = Sample((("s", 5),), 2)
+    values = inputs_of(source.stages[0], "main", sample)
+    given = finished(source.stages[-1].module, "main", values).result
+    found = against(source.stages[0], "main", sample, {"out0": given}, Tolerance())
+    assert found.equal
+    assert found.verdicts[0].judgement is not None
+    assert not against(source.stages[0], "main", sample, {"out0": given}, Tolerance(1e-5, 1e-6)).equal
+    assert not against(source.stages[0], "main", sample, {"out0": given + np.float32(0.1)}, Tolerance()).equal
+    assert not against(source.stages[0], "main", sample, {"out0": given[:3]}, Tolerance()).equal
 
 
 # -- work -------------------------------------------------------------------------------------------------------------
