@@ -9,6 +9,9 @@ from relax_explorer.core.session.growth import Growth
 from relax_explorer.core.session.judgement import Decider, Judgement
 from relax_explorer.viz.visible import visible
 
+_MUCH = 30.0
+"""Times as far from float64 as another program: fewer are no news."""
+
 
 def judgement_word(judgement: Judgement | None, is_within: bool) -> str:
     """`rounding` or `flipped` for results that are equal although they are out of the bound; else empty."""
@@ -32,6 +35,9 @@ def judgement_text(judgement: Judgement, apart: Delta | None = None) -> str:
         parts.append(
             f"There is no run in float64: {visible(judgement.no_shadow, 200)}; {judgement.by} decided."
         )
+    if apart is not None and judgement.off is not None and judgement.off[1] > _MUCH * judgement.off[0] > 0:
+        times = _rounded(judgement.off[1] / judgement.off[0])
+        parts.append(f"The second program is {times:,} times as far from float64 as the first.")
     if judgement.grows:
         parts.append(f"It grows {_joined(growth_text(item) for item in judgement.grows)}.")
     return " ".join(parts)

@@ -149,7 +149,7 @@ def _state(pair: Pairing, apart: Delta) -> str:
     """`ok`, `rounding`, or how many elements differ; in float64 where that decides."""
     if pair.equal:
         return "rounding" if pair.is_rounding else "ok"
-    wrong = apart if not apart.equal or pair.in_wide is None else pair.in_wide
+    wrong = apart if pair.in_wide is None else pair.in_wide
     return f"{wrong.count} of {wrong.size}"
 
 

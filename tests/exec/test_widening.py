@@ -106,6 +106,41 @@ def test_kernels(line: str, out: str) -> None:
     assert is_near(finished(module, "main", [x]).result, shadow(module, [x]))
 
 
+def test_a_conversion_in_a_kernel_does_not_round() -> None:
+    module = rxe.parse(KERNEL.format(line='B[v] = T.Cast("float16", A[v] * T.float32(0.1))', out="float16"))
+    x = np.asarray([0.3, -1.2, 2.0, 0.1], np.float32)
+    assert (shadow(module, [x]) == x.astype(np.float64) * 0.1).all()
+
+
+STORED = """
+@I.ir_module
+class M:
+    @T.prim_func
+    def add(A: T.Buffer((T.int64(4),), "float32"), B: T.Buffer((T.int64(4),), "float32")):
+        for i in range(T.int64(4)):
+            with T.sblock("b"):
+                v = T.axis.remap("S", [i])
+                B[v] = A[v] + T.float32(1)
+
+    @R.function(pure=False)
+    def main(x: R.Tensor((4,), "float32")):
+        s = R.memory.alloc_storage(R.shape([32]), R.prim_value(0), R.str("global"), R.dtype("uint8"))
+        a = R.memory.alloc_tensor(s, R.prim_value(0), R.shape([4]), R.dtype("float32"))
+        b = R.memory.alloc_tensor(s, R.prim_value(16), R.shape([4]), R.dtype("float32"))
+        _ = M.add(x, a)
+        _1 = M.add(a, b)
+        return (a, b)
+"""
+
+
+def test_tensors_at_offsets_in_a_storage() -> None:
+    x = np.asarray([0.3, -1.2, 2.0, 0.1], np.float32)
+    module = rxe.parse(STORED)
+    assert is_near(finished(module, "main", [x]).result, shadow(module, [x]))
+    overlapping = rxe.parse(STORED.replace("R.prim_value(16)", "R.prim_value(4)"))
+    assert is_near(finished(overlapping, "main", [x]).result, shadow(overlapping, [x]))
+
+
 def test_every_operator() -> None:
     known, unknown = 0, set[str]()
     for example in {item.op.name: item for item in examples()}.values():

@@ -111,7 +111,9 @@ SAMPLING = (
         "int",
         metavar="N",
     ),
-    Argument("--rtol", "relative tolerance (default: by dtype)", "float"),
+    Argument(
+        "--rtol", "relative tolerance, which decides alone (default: rounding is told from faults)", "float"
+    ),
     Argument("--atol", "absolute tolerance (default: by dtype and magnitude)", "float"),
     MAX_INPUT,
     PACKED,

@@ -19,7 +19,8 @@ from relax_explorer.core.session.align import diff_kernels, unit_text
 from relax_explorer.core.session.arrays import read_as
 from relax_explorer.core.session.builds import as_stage
 from relax_explorer.core.session.counterparts import Origins, counterparts
-from relax_explorer.core.session.difference import BY_DTYPE, Tolerance, delta
+from relax_explorer.core.session.difference import BY_DTYPE, Delta, Tolerance, delta
+from relax_explorer.core.session.judgement import Judgement
 from relax_explorer.core.session.judging import Judge, Ran, Traced, weigh
 from relax_explorer.core.session.recording import Recording
 from relax_explorer.core.session.sample_runs import program_of, sample_run
@@ -270,6 +271,18 @@ def _as(stored: Value, value: Value) -> Value:
     return read_as(stored, getattr(value, "dtype", None))
 
 
+def _beside(
+    judge: Judge, ran: Ran, values: Mapping[str, Value], found: Sequence[tuple[str, Delta]]
+) -> Judgement | None:
+    """What random rounding says of results that are out of the bound beside recorded ones; None if they have another form."""
+    if any(apart.reason not in ("", "values") for _, apart in found):
+        return None
+    results = list(enumerate(ran.run.last_results(ran.program)))
+    places = ran.run.ends_at if ran.program is not None else range(len(results))
+    given = [(places[n], x, _as(values[f"out{n}"], x)) for n, x in results if f"out{n}" in values]
+    return judge.recorded(ran, given)
+
+
 def against(
     stage: Stage, function: str, sample: Sample, values: Mapping[str, Value], tolerance: Tolerance, cache: Path | None = None,
     interrupt: Interrupt | None = None,
@@ -298,15 +311,14 @@ def against(
     if run.failure is not None:
         reason = "the program stops"
     first = next((pair for _, pair in pairs if not pair.equal), None)
+    judgement = None
+    if wrong and first is None and run.failure is None and not tolerance.is_given:
+        judge = Judge(cache, interrupt, Shadows(cache, interrupt))
+        judgement = _beside(judge, ran_of(given, stage.module, run), values, found)
+        reason = reason if judgement is None or judgement.is_fault else ""
     stopped = "" if run.failure is None else run.failure.message
+    listed = tuple([pair for _, pair in pairs])
     verdict = Verdict(
-        str(sample),
-        reason,
-        tuple(found),
-        ("", stopped),
-        first,
-        (),
-        tuple([pair for _, pair in pairs]),
-        run.unkept,
+        str(sample), reason, tuple(found), ("", stopped), first, (), listed, run.unkept, judgement=judgement
     )
     return Comparison("recorded values", str(stage), name, (verdict,))

@@ -7,18 +7,19 @@ The cheapest answer that holds decides, and the judgement names it:
 3. **float64**: both programs run again with every narrow float in float64 (`shadows`). There a right pair agrees up to the rounding of
    float64. That is estimated from what rounding did to the narrow runs, 2^-29 times as much and a large allowance, so that sums that cancel,
    however much, are no fault, while a fault of 10^-6 stands out by many orders of magnitude. A fixed bound cannot do this: it is too strict
-   where terms cancel, and it hides faults smaller than itself. So it is not asked first.
-4. **random rounding** (`random_rounding`), where float64 does not tell: a run has no shadow and its results are out of the fixed bound; a
-   constant of one program is rounded to a narrow float, as when a pass computes with constants; a program that float64 shows to
-   be as unstable itself; numbers beyond the range of a narrow float.
+   where terms cancel, and it hides faults smaller than itself. So it is not asked first. If the shadows part, the first values that part
+   are computed again with their operands moved by as much as they are apart: a program so unstable that this explains it is no fault.
+4. **the bound**, where float64 does not tell: a run has no shadow, or the shadows part where a constant of one program is rounded to a narrow
+   float, as when a pass computes with constants.
+5. **random rounding** (`random_rounding`), where the bound does not hold either, and for numbers that leave the range of a narrow float.
 
-Without a shadow, results within the fixed bound are equal: **the bound** decides. Integers and truth values that differ in narrow floats only
-are flipped by rounding: an argmax of nearly equal elements.
+Integers and truth values that differ in narrow floats only are flipped by rounding: an argmax of nearly equal elements. Equal bits are not
+asked further, so a fault that changes no bit of any result is none here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -29,31 +30,34 @@ from relax_explorer.core.exec.interrupt import Interrupt
 from relax_explorer.core.exec.values import Value, kind_of
 from relax_explorer.core.exec.widening import narrow_floats, narrow_floats_in, wide_value
 from relax_explorer.core.ir.walk import any_expr
-from relax_explorer.core.ops.kit.array_types import Array
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.call_program import CallProgram
+from relax_explorer.core.session.compared_results import (
+    Compared,
+    as_far_from,
+    explained_by,
+    has_form,
+    is_float_value,
+    name_of_result,
+    results_of,
+    with_shadows,
+)
 from relax_explorer.core.session.counterparts import Match, Origins, counterparts
-from relax_explorer.core.session.difference import Delta, Tolerance, distance, is_float, leaves_of
+from relax_explorer.core.session.difference import Delta, Tolerance, leaves_of
 from relax_explorer.core.session.growth import Growth, growth, relative
 from relax_explorer.core.session.judgement import Decider, Judgement
 from relax_explorer.core.session.random_rounding import (
-    ALLOWANCE,
     Moment,
     Results,
-    moved,
     rounded_runs,
     rounded_value,
-    spread,
 )
 from relax_explorer.core.session.recording import Production, Recording, differing, is_same, maker, recorded
 from relax_explorer.core.session.rounded_constants import rounded_constants
 from relax_explorer.core.session.shadows import NoShadow, Shadows
 from relax_explorer.core.session.verdict import OTHER_LINES, Report, outcome
 
-_SHARE = 2.0**-17
-"""Of what rounding did in narrow floats: the part that may be left in float64. It is 4,096 times what float32 lets expect."""
 _WIDE = 2.0**-53  # the unit of float64
-_FEW = 2.0**-46  # a hundred units of float64
 _UNITS = {"float32": 2.0**-24, "bfloat16": 2.0**-8, "float16": 2.0**-11}
 _CONSTANT = 4.0  # units by which a rounded constant moves the first value computed from it
 _SIDES = 4.0  # times that the second program must be further off to be the one that is explained
@@ -126,7 +130,7 @@ class Judge:
         """
         if tolerance.is_given:
             return Judgement(Decider.GIVEN, not is_within), None
-        if all(is_same(x, y) for x, y in zip(_results(a.run), _results(b.run), strict=True)):
+        if all(is_same(x, y) for x, y in zip(results_of(a.run), results_of(b.run), strict=True)):
             return Judgement(Decider.BITS), None
         one = self._shadow_of_first(a)
         two = one if isinstance(one, NoShadow) else self._shadow(b)
@@ -151,7 +155,7 @@ class Judge:
         self, a: Ran, b: Ran, shadows: tuple[Recording, Recording], links: Origins, is_within: bool
     ) -> tuple[Judgement, Traced | None]:
         """Judge by the results in float64."""
-        found = Compared(_quadruples(a.run, b.run, *shadows))
+        found = Compared(with_shadows(a.run, b.run, *shadows))
         plain = Judgement(
             Decider.SHADOW,
             False,
@@ -198,8 +202,8 @@ class Judge:
             )
             moment = Moment(item.binding, times, shadow.origins)
             runs = rounded_value(make, values, max(_WIDE, traced.apart_before(item)), moment)
-            if runs and all(_has_form(item.value, value) for value in runs):  # else it wrote into a cache
-                return _explained(item.value, other.value, runs)[0]
+            if runs and all(has_form(item.value, value) for value in runs):  # else it wrote into a cache
+                return explained_by(item.value, other.value, runs)[0]
         results = rounded_runs(make, values, _WIDE, 2)
         return bool(results) and found.is_within(results)
 
@@ -236,8 +240,8 @@ class Judge:
 
     def _by_random(self, a: Ran, b: Ran, is_within: bool) -> Judgement:
         """Judge by the spread of the results of the first program under random rounding."""
-        results = zip(_results(a.run), _results(b.run), strict=True)
-        items = [(n, _name(n, a.run), x, y) for n, (x, y) in enumerate(results)]
+        results = zip(results_of(a.run), results_of(b.run), strict=True)
+        items = [(n, name_of_result(n, a.run), x, y) for n, (x, y) in enumerate(results)]
         return self._by_spread(a, max(_narrowest(a), _narrowest(b)), items, is_within)
 
     def recorded(self, a: Ran, given: Sequence[tuple[int, Value, Value]]) -> Judgement:
@@ -245,10 +249,10 @@ class Judge:
 
         The spread is that of the first program, which moves from one value to the other.
         """
-        results = _results(a.run)
+        results = results_of(a.run)
         if any(np.shape(results[n]) != np.shape(x) for n, x, _ in given):
             return Judgement(Decider.BOUND, True)
-        items = [(n, a.run.labels[n], results[n], _moved(results[n], x, y)) for n, x, y in given]
+        items = [(n, a.run.labels[n], results[n], as_far_from(results[n], x, y)) for n, x, y in given]
         return self._by_spread(a, _narrowest(a), items, False)
 
     def _by_spread(
@@ -259,11 +263,11 @@ class Judge:
             return Judgement(Decider.BOUND, not is_within)
         wrong, explained, flipped = [], 0.0, []
         for n, name, x, y in items:
-            good, most = _explained(x, y, [results[n] for results in runs])
+            good, most = explained_by(x, y, [results[n] for results in runs])
             explained = max(explained, most)
             if not good:
                 wrong.append(name)
-            elif not _is_float(x) and not is_same(x, y):
+            elif not is_float_value(x) and not is_same(x, y):
                 flipped.append(name)
         return Judgement(Decider.RANDOM, bool(wrong), None, explained, tuple(flipped), tuple(wrong))
 
@@ -340,139 +344,10 @@ def _has_same_form(a: Recording, b: Recording) -> bool:
     )
 
 
-def _results(run: Recording) -> list[Value]:
-    return [*leaves_of(run.result), *run.inputs]
-
-
-def _name(number: int, run: Recording) -> str:
-    place = number - len(list(leaves_of(run.result)))
-    if place < 0:
-        return run.labels[number]
-    return f"{run.names[place] if place < len(run.names) else f'input {place}'} (overwritten)"
-
-
-def _is_float(value: Value) -> bool:
-    return isinstance(value, float) or (isinstance(value, (np.ndarray, np.generic)) and is_float(value.dtype))
-
-
-def _quadruples(
-    a: Recording, b: Recording, wide_a: Recording, wide_b: Recording
-) -> Iterator[tuple[str, list[Value]]]:
-    """Each result with its name: of both programs, then of their shadows."""
-    parts = [_results(run) for run in (a, b, wide_a, wide_b)]
-    for n, values in enumerate(zip(*parts, strict=False)):
-        yield _name(n, a), list(values)
-
-
-class Compared:
-    """The results of two programs and their shadows.
-
-    `wrong` are those that differ in float64 by more than rounding leaves there. `leaves_range` if an element is finite in one narrow run only.
-    """
-
-    def __init__(self, results: Iterable[tuple[str, list[Value]]]) -> None:
-        self.results = list(results)
-        self.leaves_range = False
-        self.apart = self.explained = 0.0
-        self.off = [0.0, 0.0]
-        self.wrong: list[str] = []
-        self.flipped: list[str] = []
-        for name, values in self.results:
-            if values[0] is values[1] and is_same(*values[2:]):  # nobody overwrote it
-                continue
-            parts = zip(*[leaves_of(value) for value in values], strict=False)
-            if not all([self._holds(name, list(part)) for part in parts]):
-                self.wrong.append(name)
-
-    def _holds(self, name: str, values: list[Value]) -> bool:
-        a, b, wide_a, wide_b = values
-        if not _is_float(wide_a) or np.shape(wide_a) != np.shape(wide_b):
-            good = is_same(wide_a, wide_b)
-            if good and not is_same(a, b):
-                self.flipped.append(name)
-            return good
-        numbers = [np.asarray(value).astype(np.float64) for value in values]
-        if any(item.shape != numbers[2].shape for item in numbers):
-            self.flipped.append(name)  # rounding decided how many there are
-            return bool((distance(numbers[2], numbers[3]) <= _left(numbers[2:] * 2)).all())
-        finite = [np.isfinite(item) for item in numbers[:2]]
-        self.leaves_range |= bool(((finite[0] != finite[1]) & np.isfinite(numbers[2])).any())
-        apart, allowed = distance(numbers[2], numbers[3]), _left(numbers)
-        for n in (0, 1):
-            off = distance(numbers[n], numbers[n + 2])
-            self.off[n] = max(self.off[n], float(off[np.isfinite(off)].max(initial=0.0)))
-        self.apart = max(self.apart, float(apart.max(initial=0.0)))
-        self.explained = max(self.explained, float(allowed.max(initial=0.0)))
-        return not bool((apart > allowed).any())
-
-    def is_within(self, runs: Sequence[Results]) -> bool:
-        """True if the shadows are not further apart than runs of the first one with random rounding."""
-        for n, (_, values) in enumerate(self.results):
-            a, b = values[2:]
-            if not is_same(a, b) and not _explained(a, b, [results[n] for results in runs])[0]:
-                return False
-        return True
-
-
-def _has_form(a: Value, b: Value) -> bool:
-    """True if two values have parts of the same shapes."""
-    left, right = list(leaves_of(a)), list(leaves_of(b))
-    return len(left) == len(right) and all(
-        np.shape(x) == np.shape(y) for x, y in zip(left, right, strict=True)
-    )
-
-
-def _left(numbers: Sequence[Array]) -> Array:
-    """The distance in float64 that rounding explains, from what it did in narrow floats."""
-    a, b, wide_a, wide_b = numbers
-    done = np.maximum(distance(a, wide_a), distance(b, wide_b))
-    most = float(done[np.isfinite(done)].max(initial=0.0))
-    magnitudes = np.abs(wide_a)
-    finite = magnitudes[np.isfinite(magnitudes)]
-    scale = float(np.median(finite)) if finite.size else 0.0
-    return _SHARE * most + _FEW * (np.where(np.isfinite(magnitudes), magnitudes, 0.0) + scale)
-
-
-def _explained(a: Value, b: Value, others: Sequence[Value]) -> tuple[bool, float]:
-    """Whether random rounding explains the distance of two values, and how far it lets them be apart."""
-    if type(a) is tuple:
-        parts = [
-            _explained(x, y, [list(leaves_of(other))[n] for other in others])
-            for n, (x, y) in enumerate(zip(leaves_of(a), leaves_of(b), strict=True))
-        ]
-        return all(good for good, _ in parts), max([most for _, most in parts], default=0.0)
-    if not isinstance(a, np.ndarray) or not isinstance(b, np.ndarray):
-        return is_same(a, b) or any(not is_same(a, other) for other in others), 0.0
-    if any(other.shape != a.shape for other in others):
-        return True, 0.0  # rounding decides how many there are
-    if a.shape != b.shape:
-        return False, 0.0
-    if not is_float(a.dtype):
-        return not bool(((a != b) & ~moved(a, others)).any()), 0.0
-    left, right = a.astype(np.float64), b.astype(np.float64)
-    allowed = ALLOWANCE * spread(left, [other.astype(np.float64) for other in others])
-    finite = np.isfinite(left)
-    lost = np.any([np.isfinite(other.astype(np.float64)) != finite for other in others], axis=0)
-    lost |= (
-        finite & ~np.isfinite(right) & (allowed >= np.abs(left))
-    )  # without one certain digit, it may be 0 / 0 as well
-    wrong = (distance(left, right) > allowed) & ~lost
-    return not bool(wrong.any()), float(allowed.max(initial=0.0))
-
-
 def _unit_of(item: Production) -> float:
     """The unit of the floats of a value in its program."""
     info = item.binding.var.struct_info if item.binding.var is not None else None
     return max([_UNITS[name] for name in narrow_floats(info)], default=_UNITS["float32"])
-
-
-def _moved(base: Value, x: Value, y: Value) -> Value:
-    """A value as far from another one as `y` is from `x`."""
-    if not _is_float(x) or np.shape(x) != np.shape(y):
-        return base if is_same(x, y) else y
-    base, x, y = [np.asarray(value).astype(np.float64) for value in (base, x, y)]
-    with np.errstate(all="ignore"):
-        return np.where(x == y, base, base + (y - x))
 
 
 def _has_storages(ran: Ran) -> bool:
