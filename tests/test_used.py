@@ -23,7 +23,6 @@ NOT_YET = {
     "shapes/primitives:register_primitive": "users add what computes a primitive of theirs",
     "shapes/primitives:register_shape_rule": "users add the shape rule of a primitive of theirs",
     "session/inputs:make_inputs": "library users who need the values without the note",
-    "session/executable_links:linked": "who and diff of a build go on to its executable by it",
     "passes/phases:register_phase": "authors of passes add phases between the usual ones",
     "passes/phases:register_property": "authors of passes declare what their passes establish",
     "passes/phases:unregister_phase": "tests of such passes remove their phases again",

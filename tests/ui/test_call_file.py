@@ -74,10 +74,10 @@ async def test_the_dialog_opens_a_file_of_calls_and_writes_one(tmp_path: Path) -
         assert Path(calls).read_text() == STEPS
         field.value = str(tmp_path / "none.txt")
         await press(pilot, app, "enter")
-        assert "none.txt: No such file" in screen_text(app)
+        await wait(pilot, lambda: "none.txt: No such file" in screen_text(app))
         field.value = calls
         await press(pilot, app, "enter")
-        assert " call 1 of 3  begin()" in screen_text(app)
+        await wait(pilot, lambda: " call 1 of 3  begin()" in screen_text(app))
         await press(pilot, app, "I")
         *_, field = app.screen.query(Input)
         assert field.value == calls

@@ -275,12 +275,13 @@ async def test_recorded_stages_have_no_pipeline() -> None:
     app = Explorer(str(SAMPLES[0].parent / "broken_build"))
     async with app.run_test(size=(80, 24)) as pilot:
         await idle(pilot, app)
-        for key in ("x", "E", "u", "ctrl+r", "alt+u"):
+        for key in ("x", "u", "ctrl+r", "alt+u"):
             app.say("")
             await press(pilot, app, key)
-            assert "recorded by a build; there is no pipeline to edit" in screen_text(app), key
+            assert "recorded by a build; E goes on from this one" in screen_text(app), key
         await typed(pilot, app, "passes LegalizeOps")
-        assert "there is no pipeline to edit" in screen_text(app)
+        assert made_by(app) == ["LegalizeOps"]
+        assert "broken_build@0" in screen_text(app)
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,7 @@ def other(x: R.Object):
 @pytest.fixture
 def reading(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
     """Reading waits for this event."""
-    event, read = threading.Event(), Stage.module.func
+    event, read = threading.Event(), Stage.module.fget
     monkeypatch.setattr(Stage, "module", property(lambda stage: event.wait(30) and read(stage)))
     return event
 

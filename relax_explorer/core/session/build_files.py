@@ -13,6 +13,7 @@ from pathlib import Path
 from relax_explorer.core.codes import syntax as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure, Label, ParseError
 from relax_explorer.core.passes.pipeline import Step
+from relax_explorer.core.session.addresses import address
 from relax_explorer.core.session.builds import Build
 from relax_explorer.core.session.compiled import executable_beside
 from relax_explorer.core.session.folders import nested, numbered_files, outer
@@ -28,7 +29,7 @@ from relax_explorer.core.syntax.load import read_text
 from relax_explorer.core.syntax.notebooks import cells, found_in, is_notebook
 from relax_explorer.core.syntax.written_passes import written_passes
 
-_MAYBE_PROGRAM = re.compile(r"^@|^[ \t]*(?:def|class) \w|\A\s*\{", re.MULTILINE)
+_MAYBE_PROGRAM = re.compile(r"^@|^[ \t]*(?:def|class) [@\w]|\A\s*\{", re.MULTILINE)
 _SMALL = 1 << 20  # characters of a text that may be a program with a mistake in its decorators
 _RANGE = re.compile(r"([0-9]{1,9})\.\.([0-9]{1,9})")
 
@@ -61,14 +62,6 @@ def open_session(
         session = Session(build.stages[0].module, steps, build.path, cache)
     session.run_all()
     return session
-
-
-def address(text: str) -> tuple[str, str | None]:
-    """Path and stage of `PATH@STAGE`. A file whose own name has an `@` is a path."""
-    path, at, stage = text.rpartition("@")
-    if not at or not path or os.path.exists(text):  # also for a name that no file can have
-        return text, None
-    return path, stage
 
 
 def part(build: Build, name: str) -> Build:

@@ -32,9 +32,7 @@ from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.call_program import CallProgram
 from relax_explorer.core.session.difference import leaves_of, same_bits
 from relax_explorer.core.session.weight_entries import INPUT_LIMIT, cut
-from relax_explorer.core.tir.buffer import Buffer
-from relax_explorer.core.tir.stmt import AllocBuffer, BufferStore, PrimFunc, SBlock
-from relax_explorer.core.tir.traverse import statements
+from relax_explorer.core.session.written_places import Held, Place, held_before, places_before, variables_of
 
 _MOST_NAMES = 20
 
@@ -283,7 +281,7 @@ class _Recorder:
         frame, binding = machine.frames[-1], next_binding(machine.frames[-1])
         if self.program is not None and len(machine.frames) == 1 and binding is not None:
             self.call = self.program.number(binding)
-        held = _held(frame, binding)
+        held = held_before(frame, binding)
         reads = self._reads(binding.value) if binding is not None else ()
         reads = tuple(
             dict.fromkeys(
@@ -291,7 +289,11 @@ class _Recorder:
             )
         )
         recording.last, recording.last_reads = binding, reads
-        places = self._places(frame, binding)
+        places = (
+            places_before(frame, binding, self.machine.module, self.effects)
+            if self.machine.is_mutable
+            else []
+        )
         self.stale = self._stale(binding, places) if machine.is_mutable and binding is not None else ()
         event = machine.step()
         if event.kind == "enter" and event.binding is not None:
@@ -324,7 +326,7 @@ class _Recorder:
         else:
             self._bound(event, reads, [])
 
-    def _bound(self, event: Event, reads: tuple[int, ...], places: list[_Place]) -> None:
+    def _bound(self, event: Event, reads: tuple[int, ...], places: list[Place]) -> None:
         binding = event.binding
         assert binding is not None  # of events that bind
         written = [place for place in places if place.is_new()]
@@ -345,7 +347,7 @@ class _Recorder:
             self._remember([(place.var, place.name, place.array) for place in written], known)
             self.writers += [(*_addresses(place.array), place.name) for place in written]
 
-    def _changed(self, event: Event, reads: tuple[int, ...], objects: list[_Object]) -> tuple[int, ...]:
+    def _changed(self, event: Event, reads: tuple[int, ...], objects: list[Held]) -> tuple[int, ...]:
         """Record the objects that a binding changed. Its result follows from them, too: returns what it reads."""
         assert event.binding is not None  # of events that bind
         for item in objects:
@@ -354,7 +356,7 @@ class _Recorder:
             reads = (*reads, number)
         return reads
 
-    def _wrote(self, item: _Object, number: int) -> None:
+    def _wrote(self, item: Held, number: int) -> None:
         """Note the production that changed an object last."""
         self.written[item.value] = number
         self.sources[-1][item.var] = (number,)
@@ -367,11 +369,11 @@ class _Recorder:
                 if var is not None and isinstance(array, np.ndarray) and isinstance(known, np.ndarray):
                     self.contents[var] = array, known
 
-    def _stale(self, binding: e.Binding, places: list[_Place]) -> tuple[str, ...]:
+    def _stale(self, binding: e.Binding, places: list[Place]) -> tuple[str, ...]:
         """The operands that something overwrote after they were made, each with the last writer."""
         filled = {place.var for place in places}
         found = []
-        for var in _variables(binding.value):
+        for var in variables_of(binding.value):
             array, known = self.contents.get(var, (None, None))
             if var in filled or array is None or _same_bytes(array, known):
                 continue
@@ -429,93 +431,6 @@ class _Recorder:
                 stack.extend(reversed(operands(part)))
         return tuple(found)
 
-    def _places(self, frame: Frame, binding: e.Binding | None) -> list[_Place]:
-        """The arrays that the next binding may overwrite, with their contents."""
-        if binding is None or not self.machine.is_mutable or type(binding.value) is not e.Call:
-            return []
-        callee, args = _kernel_call(binding.value)
-        kernel = self.machine.module.functions.get(callee)
-        stored = _STORED.of(kernel, _stored) if type(kernel) is PrimFunc else None
-        if stored is not None:
-            places = [place for arg in args for place in _arrays_of(arg, frame)]
-            return [places[n] for n in stored if n < len(places) and places[n].array is not None]
-        leaves = dict.fromkeys(self.effects.of(binding.value).writes)
-        places = [place for leaf in leaves for place in _arrays_of(leaf, frame) if place.array is not None]
-        for place in places:
-            place.before = place.array.tobytes()
-        return places
-
-
-def _kernel_call(call: e.Call) -> tuple[str, tuple[e.Expr, ...]]:
-    """The name of the kernel that a call runs on memory of its caller, and the arguments of the kernel."""
-    if type(call.op) is e.GlobalVar:
-        return call.op.name, call.args
-    if type(call.op) is e.OpRef and call.op.name == "relax.vm.call_tir_dyn" and len(call.args) == 2:
-        return getattr(call.args[0], "name", ""), call.args[1:]
-    return "", ()
-
-
-def _arrays_of(expr: e.Expr, frame: Frame) -> list[_Place]:
-    """The values of an operand, with the variables that hold them. Values that are no arrays keep their places."""
-    if type(expr) is e.Tuple:
-        return [place for part in expr.fields for place in _arrays_of(part, frame)]
-    if not isinstance(expr, e.Var):
-        return [_Place(None, "", None)]
-    value = frame.value_of(expr)
-    if type(value) is tuple:
-        return [_Place(expr, f"{expr.name}[{n}]", _array(item)) for n, item in enumerate(value)]
-    return [_Place(expr, expr.name, _array(value))]
-
-
-def _array(value: Value) -> Any:
-    return value if isinstance(value, np.ndarray) else None
-
-
-_STORED: PerNode[tuple[int, ...] | None] = PerNode()
-
-
-def _stored(fn: PrimFunc) -> tuple[int, ...] | None:
-    """The numbers of the parameters that a kernel stores into; None if it has views or calls that may store anywhere."""
-    numbers = {param: number for number, param in enumerate(fn.params) if isinstance(param, Buffer)}
-    own: set[Buffer] = set()
-    stored: set[Buffer] = set()
-    for node in statements(fn.body):
-        if type(node) is SBlock:
-            own.update(node.alloc_buffers)
-        elif type(node) is AllocBuffer and node.buffer.data is None:
-            own.add(node.buffer)
-        elif type(node) is BufferStore:
-            stored.add(node.buffer)
-    stored -= own
-    if not stored or not stored <= numbers.keys():
-        return None
-    return tuple(sorted([numbers[buffer] for buffer in stored]))
-
-
-class _Place:
-    """An array that a binding may overwrite."""
-
-    def __init__(self, var: e.Var | None, name: str, array: Any) -> None:
-        self.var, self.name, self.array = var, name, array
-        self.before: bytes | None = None
-
-    def is_new(self) -> bool:
-        """True if it was written: by a kernel that stores into it, else if its content has changed."""
-        return self.before is None or bool(self.array.tobytes() != self.before)
-
-
-def _variables(value: e.Expr) -> dict[e.Var, None]:
-    """The variables among the operands of a value, also in tuples."""
-    found: dict[e.Var, None] = {}
-    stack = [value]
-    while stack:
-        part = stack.pop()
-        if isinstance(part, e.Var):
-            found[part] = None
-        else:
-            stack.extend(operands(part))
-    return found
-
 
 def _same_bytes(a: Any, b: Any) -> bool:
     return bool(a.shape == b.shape and a.tobytes() == b.tobytes())
@@ -549,36 +464,6 @@ _PLACES: PerNode[dict[int, int]] = PerNode()
 def _places(fn: e.Function) -> dict[int, int]:
     """The numbers of the bindings of a function, from 1, by identity: a fact must not hold its node."""
     return {id(binding): number for number, binding in enumerate(bindings(fn), 1)}
-
-
-@dataclass(frozen=True, slots=True)
-class _Object:
-    """An object with a state that is an operand of a binding, with its state before."""
-
-    var: e.Var
-    name: str
-    value: Stateful
-    before: object
-
-    def is_changed(self) -> bool:
-        """True if a call has replaced the state."""
-        return self.value.state is not self.before
-
-
-def _held(frame: Frame, binding: e.Binding | None) -> list[_Object]:
-    """The objects with a state among the operands of a call."""
-    if binding is None or type(binding.value) is not e.Call:
-        return []
-    found = []
-    for var in _variables(binding.value):
-        value = frame.value_of(var)
-        parts = [(var.name, value)] if isinstance(value, Stateful) else _fields(var.name, value)
-        found += [_Object(var, name, item, item.state) for name, item in parts if isinstance(item, Stateful)]
-    return found
-
-
-def _fields(name: str, value: Value) -> list[tuple[str, Value]]:
-    return [(f"{name}[{n}]", item) for n, item in enumerate(value)] if type(value) is tuple else []
 
 
 def is_kept(value: Value) -> bool:

@@ -11,10 +11,10 @@ from typing import Any
 import click
 
 from relax_explorer.core.exec.interrupt import Interrupt
+from relax_explorer.core.session.addresses import address
 from relax_explorer.core.session.arrays import read_arrays
 from relax_explorer.core.session.bisect import Bisection
 from relax_explorer.core.session.bisect import bisect as find
-from relax_explorer.core.session.build_files import address
 from relax_explorer.core.session.compare import Comparison, Links, Trial, against, links_between
 from relax_explorer.core.session.compare import compare as compare_stages
 from relax_explorer.core.session.difference import Tolerance

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from relax_explorer.core.ir.node import collector_at_rest
-from relax_explorer.core.session.build_files import address
+from relax_explorer.core.session.addresses import address
 from relax_explorer.core.session.call_inputs import CallInputs
 from relax_explorer.ui.cli import output, streams
 from relax_explorer.ui.cli.input_options import lengths_given, sources_by_name

@@ -12,7 +12,8 @@ import click
 
 from relax_explorer.core.codes import passes as pass_codes
 from relax_explorer.core.diagnostics import Failure
-from relax_explorer.core.session.build_files import address, part
+from relax_explorer.core.session.addresses import address
+from relax_explorer.core.session.build_files import part
 from relax_explorer.core.session.builds import Build, built
 from relax_explorer.core.session.difference import Tolerance
 from relax_explorer.core.session.field_names import told_by
