@@ -57,7 +57,10 @@ async def test_one_call_has_no_line_of_calls(tmp_path: Path) -> None:
         assert "this run is one call" in screen_text(app)
 
 
-async def test_the_dialog_opens_a_file_of_calls_and_writes_one(tmp_path: Path) -> None:
+async def test_the_dialog_opens_a_file_of_calls_and_writes_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     program, calls = files(tmp_path)
     app = Explorer(program, "", screen="debug", call=CallInputs("begin"))
     async with app.run_test(size=(100, 30)) as pilot:
@@ -72,7 +75,7 @@ async def test_the_dialog_opens_a_file_of_calls_and_writes_one(tmp_path: Path) -
         await press(pilot, app, "ctrl+s")
         assert "it exists" in screen_text(app)
         assert Path(calls).read_text() == STEPS
-        field.value = str(tmp_path / "none.txt")
+        field.value = "none.txt"
         await press(pilot, app, "enter")
         await wait(pilot, lambda: "none.txt: No such file" in screen_text(app))
         field.value = calls

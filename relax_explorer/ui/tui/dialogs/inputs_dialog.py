@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from rich.console import OverflowMethod
 from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import Binding
@@ -178,7 +179,9 @@ class Inputs(Settling, ModalScreen["CallInputs | None"]):
                 self._draw_values(call, start.args)
                 text = self._told(start)
         lines = [f" {visible(line, 300)}" for line in text.split("\n")[:2]]
-        shown_text = Text("\n".join(lines), no_wrap=True, overflow="ellipsis")
+        is_problem = len(lines) == 1  # its last words tell the reason, behind a path that may be long
+        overflow: OverflowMethod = "fold" if is_problem else "ellipsis"
+        shown_text = Text("\n".join(lines), no_wrap=not is_problem, overflow=overflow)
         self.query_one("#preview", Static).update(shown_text)
 
     def _told(self, start: Start) -> str:
