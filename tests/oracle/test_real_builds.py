@@ -184,3 +184,13 @@ def test_a_stage_that_was_cut_in_half_is_skipped_and_named(builds: Path, tmp_pat
     assert rxe_cli("who", str(folder), "conv2d").exit_code == 0
     run = rxe_cli("run", str(folder))
     assert (run.exit_code, "stage 18 sequential" in run.stderr) == (0, True)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_each_binding_of_the_last_stage_has_its_instructions(builds: Path, model: str) -> None:
+    found = rxe_cli("diff", str(builds / model / "dumpir"), "--between", "17..executable", "--style", "json")
+    assert found.exit_code == 0, found.output
+    document = json.loads(found.stdout)
+    without = [item["binding"] for item in document["bindings"] if not item["instructions"]]
+    assert [text for text in without if "R.null_value()" not in text] == []
+    assert [item["instruction"] for item in document["alone"]] == []
