@@ -194,3 +194,20 @@ def test_each_binding_of_the_last_stage_has_its_instructions(builds: Path, model
     without = [item["binding"] for item in document["bindings"] if not item["instructions"]]
     assert [text for text in without if "R.null_value()" not in text] == []
     assert [item["instruction"] for item in document["alone"]] == []
+
+
+@pytest.mark.parametrize("form", ["dumpir", "print_after_all.log"])
+@pytest.mark.parametrize("model", MODELS)
+def test_the_explorer_shows_a_raw_build(builds: Path, model: str, form: str, tmp_path: Path) -> None:
+    keys = tmp_path / "session.keys"
+    keys.write_text("key 1\n")
+    options = ("--size", "120x30")
+    shown = rxe_cli("play", str(keys), str(builds / model / form), *options).stdout
+    assert "of 16 changed · 62 aside" in shown
+    assert all(text in shown for text in ("4 LegalizeOps", "14 a helper module", "20–78 kernels alone (59)"))
+    keys.write_text("key 2 s s s\n")
+    debug = rxe_cli(
+        "play", str(keys), str(builds / model / form), *inputs(model, builds / model)[:2], *options
+    )
+    assert (debug.exit_code, "step 3 of" in debug.stdout) == (0, True), debug.output
+    assert ("call 1 of 5  _initialize_effect()" in debug.stdout) == (model == "decoder")
