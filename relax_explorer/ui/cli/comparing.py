@@ -15,6 +15,7 @@ from relax_explorer.core.session.addresses import address
 from relax_explorer.core.session.arrays import read_arrays
 from relax_explorer.core.session.bisect import Bisection
 from relax_explorer.core.session.bisect import bisect as find
+from relax_explorer.core.session.builds import Build
 from relax_explorer.core.session.compare import Comparison, Links, Trial, against, links_between
 from relax_explorer.core.session.compare import compare as compare_stages
 from relax_explorer.core.session.difference import Tolerance
@@ -182,6 +183,14 @@ class CommandTest:
         return f"{self.words[0]} exited with {done.returncode}{': ' if said else ''}{said[:200]}"
 
 
+def _one_stage(command: str, build: Build) -> click.UsageError:
+    """The error for a program alone, where stages are compared."""
+    text = f"{command} takes --passes, or a folder or file with several stages"
+    return click.UsageError(
+        text + ("; `-p file` applies the passes that this file applies" if build.written else "")
+    )
+
+
 def bisect(
     input: str, command: tuple[str, ...], passes: str | None, func: str | None, test: str, ref: str | None, input_: tuple[str, ...],
     shape: tuple[str, ...], samples: int | None, rtol: float | None, atol: float | None, max_input: float, packed: tuple[str, ...],
@@ -190,7 +199,7 @@ def bisect(
     """Find the first stage that fails a test."""
     build, skipped = trials.build_of(input, passes, func, profile)
     if len(build.stages) == 1:
-        raise click.UsageError("bisect takes --passes, or a folder or file with several stages")
+        raise _one_stage("bisect", build)
     allowed = trials.tolerance(rtol, atol)
     first = build.stages[0]
     runs = test in ("same-output", "no-nan") and not command
@@ -230,7 +239,7 @@ def validate(
     """Run every stage against the first one."""
     build, skipped = trials.build_of(input, passes, func)
     if len(build.stages) == 1:
-        raise click.UsageError("validate takes --passes, or a folder or file with several stages")
+        raise _one_stage("validate", build)
     allowed = trials.tolerance(rtol, atol)
     choice = input_, shape, samples, max_input
     function, chosen = trials.function_and_samples(build.stages[0], func, calls, choice)
