@@ -24,7 +24,7 @@ CASES = [
 HEAD = "from tvm.script import ir as I, relax as R, tirx as T\n"
 
 WE_ACCEPT = {
-    "The value of a scalar parameter is its name": "TVM 0.27 has no R.Prim(value=…)",
+    "A scalar parameter may state its value": "TVM 0.27 has no R.Prim(value=…)",
     "An If unifies the StructInfo of both branches": "TVM gives the result a length of a branch, and then reports it as undefined",
     "force_pure overrides what is inferred": "TVM 0.27 has relax.force_pure only; older programs omit the prefix",
     "Passes rename a variable that holds a shape in all StructInfo": "TVM requires the variable in scope after the block",
