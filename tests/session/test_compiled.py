@@ -69,3 +69,19 @@ def test_without_an_executable_and_with_a_damaged_one(dump: Path) -> None:
     done = rxe_cli("diff", str(dump), "--between", "1..executable")
     assert done.exit_code == 2
     assert "executable.txt:2" in done.stderr
+
+
+def test_a_search_and_the_history_in_the_explorer_reach_the_executable(dump: Path, tmp_path: Path) -> None:
+    (dump / "executable.txt").write_text((DATA / "branch.txt").read_text())
+    keys = tmp_path / "session.keys"
+    keys.write_text("key colon\ntype all my.f(\nkey enter\n")
+    shown = rxe_cli("play", str(keys), str(dump), "--size", "120x30").stdout
+    assert f" vm executable.txt     main {G}" in shown
+    assert shown.count(" vm executable.txt ") == 2
+    keys.write_text("key colon\ntype all my.f(%4\nkey enter enter w\n")  # it stands in the executable alone
+    shown = rxe_cli("play", str(keys), str(dump), "--size", "160x30").stdout
+    assert "stage 1/1 AttachGlobalSymbol" in shown
+    assert f" vm ≈ executable.txt           {G}" in shown  # the history of the binding that it came from
+    (dump / "executable.txt").write_text("@main:\n  call  foo")
+    keys.write_text("key colon\ntype all my.f(%4\nkey enter\n")
+    assert "no stage has my.f(%4" in rxe_cli("play", str(keys), str(dump), "--size", "160x30").stdout

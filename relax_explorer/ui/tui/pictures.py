@@ -241,7 +241,7 @@ class Pictures:
     # -- search ---------------------------------------------------------------------------------------------------
 
     def search_everywhere(self, text: str) -> None:
-        """Find a text in all stages; equal stages are searched once."""
+        """Find a text in all stages, and in the executable behind them; equal stages are searched once."""
         session = self.app.state.session
         if session is None:
             return
@@ -276,4 +276,4 @@ def _all_matches(session: Session, text: str, job: Job) -> list[Row]:
             node = row.node if isinstance(row.node, (e.VarBinding, e.MatchCast)) else None
             line = f"{stage.label:>3} {stage.made_by[:18]:<18} {row.text.strip()}"
             found.append(Row(visible(line), " ", (stage.number, node), row.function, row.ghost))
-    return found
+    return found if job.is_stale else [*found, *rows.instructions_with(session, text)]

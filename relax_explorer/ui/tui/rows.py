@@ -14,6 +14,7 @@ from relax_explorer.core.diagnostics import Diagnostic, ParseError
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.facts import Facts, facts
 from relax_explorer.core.session.align import ModuleDiff
+from relax_explorer.core.session.compiled import Compiled
 from relax_explorer.core.session.kernel_history import kernel_history
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
@@ -324,16 +325,34 @@ def history_rows(session: Session, selection: Selection) -> list[Row]:
 
 def _instruction_rows(session: Session, last: e.Binding | None) -> list[Row]:
     """The instructions of the executable that were made of a binding of the last stage."""
-    try:
-        made = session.compiled()
-    except ParseError:
-        return []
+    made = _compiled(session) if last is not None else None
     if made is None or last is None:
         return []
     name = Path(made.path).name
     return [
         Row(visible(f" vm ≈ {name:<24} {made.text(place)}"), "~", None, place[0]) for place in made.of([last])
     ]
+
+
+def instructions_with(session: Session, text: str) -> list[Row]:
+    """The instructions of the executable whose text contains `text`; each leads to the binding of the last stage that it came from."""
+    made = _compiled(session)
+    if made is None:
+        return []
+    last, found = session.stages[-1].number, []
+    for function, number in made.found(text):
+        place = made.links.place(function, number)
+        node = place if isinstance(place, (e.VarBinding, e.MatchCast)) else None
+        line = f" vm {Path(made.path).name:<18} {function} {made.text((function, number))}"
+        found.append(Row(visible(line), " ", (last, node), function))
+    return found
+
+
+def _compiled(session: Session) -> Compiled | None:
+    try:
+        return session.compiled()
+    except ParseError:  # the file is damaged; `diff FOLDER --between 1..executable` tells where
+        return None
 
 
 def has_kernel(stage: Snapshot, name: str) -> bool:
