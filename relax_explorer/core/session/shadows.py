@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -56,26 +56,23 @@ class Shadows:
         self, module: IRModule, function: str, args: Sequence[Value], program: CallProgram | None = None
     ) -> Recording | NoShadow:
         """The results of a shadow run."""
-        shadow = self.of(module, function)
-        if isinstance(shadow, NoShadow):
-            return shadow
-        try:
-            run = finished_on(self.maker(shadow, function, program), wide_value(tuple(args)))
-        except NotWidened as problem:
-            return NoShadow(str(problem))
-        except MemoryError:
-            return NoShadow("its values do not fit into memory in float64")
-        return run if run.failure is None else _stopped(run.failure)
+        return self._run(finished_on, module, function, args, program)
 
     def recorded(
         self, module: IRModule, function: str, args: Sequence[Value], program: CallProgram | None = None
     ) -> Recording | NoShadow:
         """A recorded shadow run. Its productions name the bindings of the program."""
+        return self._run(recorded_on, module, function, args, program)
+
+    def _run(
+        self, how: Callable[[Maker, Sequence[Value]], Recording], module: IRModule, function: str, args: Sequence[Value],
+        program: CallProgram | None,
+    ) -> Recording | NoShadow:  # fmt: skip
         shadow = self.of(module, function)
         if isinstance(shadow, NoShadow):
             return shadow
         try:
-            run = recorded_on(self.maker(shadow, function, program), wide_value(tuple(args)))
+            run = how(self.maker(shadow, function, program), wide_value(tuple(args)))
         except NotWidened as problem:
             return NoShadow(str(problem))
         except MemoryError:
