@@ -222,3 +222,12 @@ def test_a_long_log_is_searched_on_the_disk(tmp_path: Path, monkeypatch: pytest.
     Path(path).write_text(text.replace("R.multiply", "R.subtract"))
     with pytest.raises(ParseError, match="has changed since it was opened"):
         _ = build.stages[2].module
+
+
+def test_a_file_whose_own_name_has_an_at_sign_is_a_path(tmp_path: Path) -> None:
+    file = tmp_path / "model@2.py"
+    file.write_text(MODULE)
+    assert "def main(" in rxe_cli("show", str(file)).stdout
+    assert "def main(" in rxe_cli("show", f"{file}@0").stdout  # its stage 0
+    missing = rxe_cli("show", str(tmp_path / "model@3.py"))
+    assert (missing.exit_code, "No such file" in missing.stderr) == (2, True)
