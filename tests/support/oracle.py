@@ -171,6 +171,10 @@ class Oracle:
         """Count a comparison that TVM cannot answer; the session prints the count."""
         self.refused.append(reason)
 
+    def keeps(self, handle: Handle) -> bool:
+        """True if the child that made a handle is there to know it."""
+        return handle.child == self._generation and self._child is not None
+
     @property
     def process(self) -> int:
         """The number of the child's process, and of the group of its copies; 0 if there is none."""

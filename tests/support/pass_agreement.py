@@ -109,13 +109,13 @@ def compare(
     if equal.get().mapped if equal.ok else _is_equal_as_text(oracle, after, result.text):
         return Outcome("same" if after is before else "agree")
     read = oracle.script(asked(given))
-    if read.ok and not is_equal(_with_kernels(before, read.get()), read.get()):
+    if read.ok and not is_equal(with_kernels(before, read.get()), read.get()):
         return Outcome("read differently")
     mismatch = equal.get().mismatch if equal.ok else equal.error[-200:]
     return Outcome("differ", f"{mismatch}\n---- ours\n{printed}\n---- TVM\n{result.text}")
 
 
-def _with_kernels(module: rxe.IRModule, text: str) -> rxe.IRModule:
+def with_kernels(module: rxe.IRModule, text: str) -> rxe.IRModule:
     """The module with the PrimFuncs of TVM's text, which tell what they read and write."""
     try:
         kernels = {name: fn for name, fn in rxe.parse(text).functions.items() if isinstance(fn, PrimFunc)}
@@ -126,7 +126,7 @@ def _with_kernels(module: rxe.IRModule, text: str) -> rxe.IRModule:
 
 def _is_equal_as_text(oracle: Oracle, ours: rxe.IRModule, theirs: str) -> bool:
     """True if the Relax functions are equal in our eyes, and all is in TVM's, for text with a part that TVM does not read."""
-    if not is_equal(_with_kernels(ours, theirs), theirs):
+    if not is_equal(with_kernels(ours, theirs), theirs):
         return False
     equal = oracle.equal(readable(ours.script()), readable(theirs))
     return equal.ok and equal.get().mapped

@@ -1,0 +1,126 @@
+"""Programs with one node made wrong, in one place: what a comparison of results must notice.
+
+Changes are made in the text, so that they reach every construct: branches, closures, casts, tuples, annotations, attributes,
+kernels and functions after the first. A change that leaves the structure as it was is none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from relax_explorer.core.program.module import IRModule
+from tests.support.judged import is_equal, read
+
+_SWAPS = {
+    **{"R.exp(": "R.cos(", "R.cos(": "R.exp(", "R.sin(": "R.cos(", "R.tanh(": "R.sin(", "R.negative(": "R.abs("},
+    **{"R.sqrt(": "R.exp(", "R.nn.relu(": "R.nn.silu(", "R.sigmoid(": "R.tanh(", "R.nn.silu(": "R.nn.relu("},
+    **{"R.add(": "R.subtract(", "R.multiply(": "R.add(", "R.subtract(": "R.add(", "R.divide(": "R.multiply("},
+    **{"R.zeros(": "R.ones(", "R.ones(": "R.zeros(", "R.maximum(": "R.minimum(", "R.minimum(": "R.maximum("},
+    **{"R.sum(": "R.mean(", "R.mean(": "R.sum(", "R.max(": "R.min(", "R.log(": "R.exp(", "R.abs(": "R.exp("},
+    **{"=True": "=False", "=False": "=True", "axis=0": "axis=1", "axis=1": "axis=0", "axis=-1": "axis=0"},
+    **{"[0]": "[1]", "[1]": "[0]", "True}": "False}", '"op_pattern": 0': '"op_pattern": 8', "T.exp(": "T.sin("},
+}
+_SWAP = re.compile("|".join(map(re.escape, _SWAPS)))
+_TENSOR = re.compile(r': R\.Tensor\(\((?:[^()]|\([^()]*\))*\), dtype="(\w+)"\) =')
+_CAST = re.compile(r"R\.match_cast\(\w+, R\.Tensor\(\((.*)\), ")
+_NUMBER = re.compile(r"(?<=const\()-?\d+|(?<=prim_value\()-?\d+|(?<=float32\()\d+")
+_OPERANDS = re.compile(r"(?<=[(\s])(?P<a>[a-z]\w*), (?P<b>[a-z]\w*)(?=[,)])")
+_BOUND = re.compile(r"^ +(?P<name>[a-z_]\w*)(?:: .*)? = (?!T\.|Module$)")
+_CALLEE = re.compile(r"\bcls\.(\w+)")
+
+
+@dataclass(frozen=True)
+class Damage:
+    """A program with one wrong node. `place` says where that is, for the table."""
+
+    place: str
+    line: str
+    module: IRModule
+
+
+def damages(module: IRModule) -> Iterator[Damage]:
+    """All that can be made wrong in a module, each alone."""
+    lines = module.script().splitlines()
+    for number, line in enumerate(lines):
+        for new in dict.fromkeys(_changes(lines, number)):
+            text = "\n".join([*lines[:number], *([] if new is None else [new]), *lines[number + 1 :]]) + "\n"
+            damaged = read(text)
+            if damaged is not None and not is_equal(damaged, module):
+                is_type = new is not None and new.partition(" = ")[2] == line.partition(" = ")[2] != ""
+                place = "annotation" if is_type else _place(lines, number)
+                yield Damage(place, f"{line.strip()} -> {(new or '').strip()}", damaged)
+
+
+def _changes(lines: list[str], number: int) -> Iterator[str | None]:
+    """The line with one thing changed; None if it goes."""
+    line = lines[number]
+    if '"root_index"' in line or line.startswith(("#", "@", "class")):
+        return
+    for found in _SWAP.finditer(line):
+        yield line[: found.start()] + _SWAPS[found[0]] + line[found.end() :]
+    for found in _NUMBER.finditer(line):
+        yield line[: found.start()] + str(int(found[0]) + 1) + line[found.end() :]
+    if wide := _TENSOR.search(line):
+        yield f"{line[: wide.start()]}: R.Tensor(dtype=\"{wide[1]}\") ={line[wide.end() :]}"
+    if cast := _CAST.search(line):
+        lengths = ", ".join(["7"] * len([part for part in cast[1].split(",") if part.strip()]))
+        yield f"{line[: cast.start(1)]}{lengths},{line[cast.end(1) :]}"
+    for found in _OPERANDS.finditer(line):
+        if found["a"] != found["b"]:
+            yield f"{line[: found.start()]}{found['b']}, {found['a']}{line[found.end() :]}"
+    for found in _CALLEE.finditer(line):
+        for other in re.findall(r"^    def (\w+)\(", "\n".join(lines), re.M):
+            if other != found[1]:
+                yield line[: found.start(1)] + other + line[found.end(1) :]
+                break
+    if bound := _BOUND.match(line):
+        name = bound["name"]
+        if not re.search(rf"\b{name}\b", "\n".join(lines[number + 1 :])):
+            yield None
+    yield from _reads(lines, number)
+
+
+def _reads(lines: list[str], number: int) -> Iterator[str]:
+    """The line with one read of a variable replaced by the variable that was bound before it."""
+    line = lines[number]
+    start = line.find(" = ") + 3 if " = " in line else line.find("return ") + 7 if "return " in line else 0
+    earlier = [match["name"] for text in lines[:number] if (match := _BOUND.match(text))][-6:]
+    if not start or not earlier:
+        return
+    for name in earlier:
+        for found in re.finditer(rf"(?<![\w.\"]){name}(?!\w|=|\.)", line[start:]):
+            other = next((o for o in reversed(earlier) if o != name), None)
+            if other:
+                at = start + found.start()
+                yield line[:at] + other + line[at + len(name) :]
+
+
+def _place(lines: list[str], number: int) -> str:
+    """Where a line stands: what encloses it most closely, else what it is."""
+    line = lines[number]
+    indent = len(line) - len(line.lstrip())
+    functions = 0
+    around = ""
+    for text in reversed(lines[:number]):
+        other = len(text) - len(text.lstrip())
+        if not text.strip():
+            continue
+        if other < indent:
+            indent = other
+            word = text.strip()
+            if word.startswith(("if ", "else")):
+                around = around or "branch"
+            elif word.startswith("def ") and other > 4:
+                around = around or "closure"
+        functions += other == 4 and text.startswith("    def ")
+    if around:
+        return around
+    if "match_cast" in line:
+        return "cast"
+    if "func_attr" in line:
+        return "attribute"
+    if re.search(r"= \(|= R\.tuple|\[\d\]", line):
+        return "tuple"
+    return "second function" if functions > 1 else "binding"

@@ -1,0 +1,183 @@
+"""TVM's result of a pass beside ours: equal as they stand, equal by a row of `differences.md`, or unexplained.
+
+A row is a function from TVM's result to the result that is promised instead (`promises.py`), or, for one program, the lines that
+differ (`patches.py`). What it gives must have the structure of ours: nothing is left out of a comparison.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import relax_explorer as rxe
+from relax_explorer.core import passes
+from relax_explorer.core.diagnostics import Failure
+from relax_explorer.core.program.module import IRModule
+from tests.support.oracle import Handle, Oracle, Pass
+from tests.support.pass_agreement import readable, with_kernels
+from tests.support.pass_variants import Variant
+from tests.support.patches import difference, patched, patches
+from tests.support.promises import promised_by
+
+KINDS = ("same", "equal", "row", "unexplained", "refused", "not asked")
+"""`same`: neither side changed the program. `refused`: only we refuse, where TVM changes nothing or a row says why."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What became of one program: a kind of `KINDS`, the first words of its rows, and both texts or the reason."""
+
+    kind: str
+    rows: tuple[str, ...] = ()
+    details: str = ""
+
+
+@dataclass(frozen=True)
+class Results:
+    """Both results of a pass for one program, in the profile `tvm`. `ours` may be a failure."""
+
+    oracle: Oracle
+    of: Variant
+    program: IRModule
+    ours: IRModule | Failure
+    text: str
+    """TVM's print of its result."""
+    handle: Handle | None
+    """TVM's result itself; None if `text` was changed."""
+
+    @cached_property
+    def theirs(self) -> IRModule | None:
+        """TVM's result as it is read here; None if that is not possible."""
+        return read(self.text)
+
+    @cached_property
+    def is_unchanged(self) -> bool:
+        """True if TVM's pass changed nothing."""
+        return self.theirs is not None and is_equal(self.program, self.theirs)
+
+    def is_promised(self, promised: IRModule) -> bool:
+        """True if a promised result has the structure of ours."""
+        return self._is_alike(promised, promised.script(), None)
+
+    @cached_property
+    def is_equal(self) -> bool:
+        """True if the results are equal as they stand."""
+        return self.theirs is not None and self._is_alike(self.theirs, self.text, self.handle)
+
+    def _is_alike(self, theirs: IRModule, text: str, handle: Handle | None) -> bool:
+        """True if a result has the structure of ours: Relax functions in our eyes, PrimFuncs in ours or TVM's."""
+        assert isinstance(self.ours, IRModule)
+        if is_equal(self.ours, theirs):
+            return True
+        if self.of.name == "LegalizeOps":
+            return is_equal(with_kernels(self.ours, text), theirs)  # bodies of kernels are compared by running them
+        if len(theirs.functions) == len(theirs.relax_functions) or not is_equal(with_kernels(self.ours, text), theirs):
+            return False
+        ours = readable(self.ours.script())
+        answer = self.oracle.equal(ours, handle or readable(text))
+        if not answer.ok and handle is not None:  # there are parts that TVM prints but does not read again
+            answer = self.oracle.equal(ours, readable(text))
+        return answer.ok and answer.get().mapped
+
+    def having(self, ours: IRModule) -> Results:
+        """These results with another one of ours."""
+        return replace(self, ours=ours)
+
+
+def read(text: str) -> IRModule | None:
+    """A text as it is read here; None if that is not possible."""
+    try:
+        module: IRModule = rxe.normalize(rxe.parse(text))
+    except Failure:
+        return None
+    return module
+
+
+def is_equal(a: IRModule, b: IRModule) -> bool:
+    """True if two modules have the same structure."""
+    return bool(rxe.structural_equal(a, b, map_free_vars=True))
+
+
+def settled(of: Variant, profile: str = "tvm") -> dict[str, object]:
+    """The options of a pass here, in a profile if it has any."""
+    return {**of.options, "profile": profile} if passes.get(of.name).has_profiles else of.options
+
+
+@dataclass(frozen=True)
+class Given:
+    """A program as TVM holds it, and as it is read here."""
+
+    handle: Handle
+    text: str
+    module: IRModule | None
+
+
+@dataclass
+class Asker:
+    """Asks for the results of passes. Programs that are asked about again are read once."""
+
+    oracle: Oracle
+    known: dict[tuple[str, tuple[str, ...]], Given | Verdict] = field(default_factory=dict)
+
+    def given(self, text: str, before: tuple[Pass, ...] = ()) -> Given | Verdict:
+        """A text after passes of TVM; a verdict if TVM does not read it, or a pass fails.
+
+        Where TVM reads a text differently on purpose, both sides start from what it read.
+        """
+        key = text, tuple([str(step) for step in before])
+        found = self.known.get(key)
+        if found is None or (isinstance(found, Given) and not self.oracle.keeps(found.handle)):
+            found = self.known[key] = self._given(text, before)
+        return found
+
+    def _given(self, text: str, before: tuple[Pass, ...]) -> Given | Verdict:
+        answer = self.oracle.apply(text, list(before))
+        if not answer.ok:
+            return Verdict("not asked", details=f"{answer.kind}: {answer.error[-200:]}")
+        handle, its_own = answer.get().handle, answer.get().text
+        module = read(text) if not before else None
+        as_read = read(its_own)
+        if module is None or (as_read is not None and not is_equal(with_kernels(module, its_own), as_read)):
+            module = as_read
+        return Given(handle, its_own, module)
+
+    def ask(self, text: str, of: Variant) -> Results | Verdict:
+        """Both results for a program; a verdict if TVM cannot be asked."""
+        given = self.given(text, of.before)
+        if isinstance(given, Verdict):
+            return given
+        if given.module is None:
+            return Verdict("not asked", details="not read here")
+        answer = self.oracle.apply(given.handle, [of.in_tvm])
+        if not answer.ok:
+            return Verdict("not asked", details=f"{answer.kind}: {answer.error[-200:]}")
+        result = answer.get()
+        try:
+            ours: IRModule | Failure = rxe.apply_pass(given.module, of.name, **settled(of))
+        except Failure as failure:
+            ours = failure
+        return Results(self.oracle, of, given.module, ours, result.text, result.handle)
+
+
+def judge(results: Results, title: str = "") -> Verdict:
+    """Judge two results. `title` names the program, for its differences of its own."""
+    patch = patches(results.of.name).get((results.of.title, title))
+    if isinstance(results.ours, Failure):
+        code = results.ours.diagnostics[0].code.id
+        if patch is not None and patch.refused == code:
+            return Verdict("row" if not results.is_unchanged else "refused", (patch.row,))
+        return Verdict("unexplained", details=f"refused {code}\n\n{results.ours}")
+    if results.is_equal:
+        is_same = results.ours is results.program or is_equal(results.ours, results.program)
+        return Verdict("same" if is_same else "equal")
+    if results.theirs is None:
+        return Verdict("unexplained", details=f"not read here\n\n{results.text}")
+    if patch is not None:
+        text = patched(results.theirs.script(), patch.change)
+        promised = None if text is None else read(text)
+        if promised is not None and results.is_promised(promised):
+            return Verdict("row", (patch.row,))
+    row = promised_by(results)
+    if row:
+        return Verdict("row", row)
+    return Verdict("unexplained", details=difference(results.theirs.script(), results.ours.script()))
