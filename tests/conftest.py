@@ -28,6 +28,7 @@ TALLIES = {
     "values": "values of calls of operators",
     "parts": "operators",
     "proofs": "proofs about lengths, asked of z3",
+    "passes": "results of passes",
 }
 # Names, each with a reason, printed by reason.
 REASONS = {
@@ -124,6 +125,13 @@ def operator_counts(request: pytest.FixtureRequest) -> Counter[str]:
 def value_counts(request: pytest.FixtureRequest) -> Counter[str]:
     """Counts of the compared operator values, by kind; the session prints them."""
     counts: Counter[str] = request.config.stash[COUNTS]["values"]
+    return counts
+
+
+@pytest.fixture(scope="session")
+def pass_counts(request: pytest.FixtureRequest) -> Counter[str]:
+    """Verdicts about the results of passes, as `pass: kind`; the session prints them."""
+    counts: Counter[str] = request.config.stash[COUNTS]["passes"]
     return counts
 
 

@@ -11,11 +11,12 @@ from collections import Counter
 from collections.abc import Iterable
 
 from relax_explorer.core import passes
-from tests.support.judged import Asker, Results, Verdict, judge
+from tests.oracle.test_fused_kernels import WRITTEN
+from tests.support.judged import Asker, Verdict
 from tests.support.oracle import Oracle
 from tests.support.pass_agreement import MATERIALS, imported, programs, random_programs
 from tests.support.pass_variants import Variant, variants
-from tests.support.patches import UNKNOWN, Patch, patches, write
+from tests.support.patches import UNKNOWN, Patch, patches, write, write_equal
 
 
 def main() -> int:
@@ -23,17 +24,29 @@ def main() -> int:
     parser.add_argument("passes", nargs="*", help="names of passes; all by default")
     parser.add_argument("-n", type=int, default=100, help="how many random programs")
     parser.add_argument("--seed", type=int, default=0, help="the first seed")
-    parser.add_argument("--material", choices=[*MATERIALS, "imported"], default="general", help="what the random programs are about")
+    parser.add_argument(
+        "--material",
+        choices=[*MATERIALS, "imported"],
+        default="general",
+        help="what the random programs are about",
+    )
     parser.add_argument("--only", default="", help="a part of the names of programs")
     parser.add_argument("--show", type=int, default=3, help="how many differences to print")
-    parser.add_argument("--update", action="store_true", help="write the differences of programs that are not random")
+    parser.add_argument(
+        "--update", action="store_true", help="write the differences of programs that are not random"
+    )
     arguments = parser.parse_args()
-    fixed = {**programs(), **imported()}
-    seeds = () if arguments.material == "imported" else random_programs(arguments.n, arguments.seed, arguments.material)
+    fixed = written()
+    seeds = (
+        ()
+        if arguments.material == "imported"
+        else random_programs(arguments.n, arguments.seed, arguments.material)
+    )
     texts = [(title, text) for title, text in (*fixed.items(), *seeds) if arguments.only in title]
     asker = Asker(Oracle())
     for name in arguments.passes or passes.names():
-        kept = {} if arguments.update else patches(name)
+        kept: dict[tuple[str, str], Patch] = {}
+        equal: dict[str, list[str]] = {}
         for variant in variants(name):
             found = campaign(asker, variant, texts)
             print(f"{variant.title}: {shares(verdict for _, verdict in found)}", flush=True)
@@ -41,19 +54,36 @@ def main() -> int:
             for title, verdict in unexplained[: arguments.show]:
                 print(f"==== {title}: {verdict.details[:2000]}", flush=True)
             rest = {(variant.title, title): patch for title, patch in _patches(name, variant, found, fixed)}
-            kept = {**kept, **rest} if arguments.update else kept
+            kept |= rest
+            equal[variant.title] = [
+                title for title, verdict in found if verdict.kind == "equal" and title in fixed
+            ]
         if arguments.update:
             write(name, kept)
+            write_equal(equal)
     asker.oracle.close()
     return 0
+
+
+def written() -> dict[str, str]:
+    """All programs that are not random, by their titles."""
+    return {**programs(), **imported(), **WRITTEN}
+
+
+def is_asked(of: Variant, title: str) -> bool:
+    """True if a program is of interest for a variant."""
+    if title.startswith("fused: "):
+        return of.name == "FuseTIR"
+    return not of.only or title in of.only
 
 
 def campaign(asker: Asker, of: Variant, texts: Iterable[tuple[str, str]]) -> list[tuple[str, Verdict]]:
     """The verdicts about the results of a pass, by the titles of programs."""
     found = []
     for title, text in texts:
-        results = asker.ask(text, of)
-        found.append((title, judge(results, title) if isinstance(results, Results) else results))
+        if not is_asked(of, title):
+            continue
+        found.append((title, asker.verdict(text, of, title)))
     return found
 
 
@@ -62,7 +92,9 @@ def shares(verdicts: Iterable[Verdict]) -> str:
     kinds = Counter(verdict.kind for verdict in verdicts)
     changed = kinds["equal"] + kinds["row"] + kinds["unexplained"]
     share = f"{kinds['equal'] / changed:.1%}" if changed else "nothing changed"
-    counts = ", ".join(f"{kinds[kind]} {kind}" for kind in ("equal", "row", "unexplained", "refused", "same", "not asked"))
+    counts = ", ".join(
+        f"{kinds[kind]} {kind}" for kind in ("equal", "row", "unexplained", "refused", "same", "not asked")
+    )
     return f"{share} as they stand ({counts})"
 
 

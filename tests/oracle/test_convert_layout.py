@@ -22,35 +22,6 @@ TEXTS, BLOCKED = (
     for file in ("layouts", "blocks")
 )
 NHWC = {"relax.nn.conv2d": ["NHWC", "OHWI"], "relax.nn.conv1d": ["NWC", "OWI"]}
-SCALAR = "Scalar as a result in ConvertLayout"
-DIFFERENT = {
-    "Reductions of a convolution": SCALAR,
-    "`R.sum(Y)`": SCALAR,
-    "A scalar as a result": SCALAR,
-    "`R.repeat(Y, 2)`": "`repeat` of all elements in ConvertLayout",
-    "A field of parts as a result": "Field of a tuple as a result in ConvertLayout",
-    "A norm of two axes whose order changes": "Norm in ConvertLayout",
-}
-NOT_ASKED = {
-    "`R.stack((Y, o), axis=1)`",
-    "`R.squeeze(Z, [1, -1])`",
-    "`R.nn.dropout(Y)`",
-    "`R.permute_dims(Y, [0, 3, -2, 1])`",
-}
-"""Headings of programs for which TVM's pass ends with an error."""
-
-
-def test_the_results_are_tvms(oracle: Oracle) -> None:
-    options = ("ConvertLayout", {"desired_layouts": NHWC})
-    outcomes = {title: compare(oracle, text, options) for title, text in TEXTS.items()}
-    different = {t: item.details for t, item in outcomes.items() if item.kind in ("differ", "refused")}
-    assert different.keys() == DIFFERENT.keys(), different
-    assert all(f"| {reason}" in ROWS for reason in DIFFERENT.values())
-    not_asked = {title for title, item in outcomes.items() if item.kind == "not asked"}
-    assert not_asked == NOT_ASKED
-    for title in not_asked:
-        oracle.could_not_ask(f"ConvertLayout: {title}")
-    assert [item.kind for item in outcomes.values()].count("agree") > 100
 
 
 @pytest.mark.parametrize(

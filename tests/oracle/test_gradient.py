@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,36 +11,11 @@ from relax_explorer.core.passes.derivatives import RULES
 from tests.support.oracle import Oracle
 from tests.support.pass_agreement import compare, programs
 
-ROWS = (Path(__file__).parent / "differences.md").read_text(encoding="utf-8")
 TEXTS = {
     name.split(": ", 1)[1].rsplit(" #", 1)[0]: text
     for name, text in programs().items()
     if name.startswith("gradients: ")
 }
-DIFFERENT = {
-    "A choice with a scalar": "Gradient of `where`",
-    "The operator cumsum, exclusive": "Gradient of an exclusive `cumsum`",
-    "An integer that is cast": "Gradient with respect to an integer",
-    "The operator take of several axes of indices": "Gradient of `take` with several axes of indices",
-}
-NOT_ASKED = {
-    "The operator triu",
-    "The operator nn.conv2d with padding, strides and dilation",
-    "Symbolic lengths",
-    "A check in the dataflow block",
-}
-"""Headings of programs for which TVM's pass ends with an error."""
-
-
-def test_the_functions_are_tvms(oracle: Oracle) -> None:
-    outcomes = {t: compare(oracle, x, ("Gradient", {"func_name": "main"})) for t, x in TEXTS.items()}
-    different = {t: item.details for t, item in outcomes.items() if item.kind not in ("agree", "not asked")}
-    assert different.keys() == DIFFERENT.keys(), different
-    assert all(f"| {reason}" in ROWS for reason in DIFFERENT.values())
-    not_asked = {title for title, item in outcomes.items() if item.kind == "not asked"}
-    assert not_asked == NOT_ASKED
-    for title in not_asked:
-        oracle.could_not_ask(f"Gradient: {title}")
 
 
 @pytest.mark.parametrize(

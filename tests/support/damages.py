@@ -14,13 +14,25 @@ from relax_explorer.core.program.module import IRModule
 from tests.support.judged import is_equal, read
 
 _SWAPS = {
-    **{"R.exp(": "R.cos(", "R.cos(": "R.exp(", "R.sin(": "R.cos(", "R.tanh(": "R.sin(", "R.negative(": "R.abs("},
+    **{
+        "R.exp(": "R.cos(",
+        "R.cos(": "R.exp(",
+        "R.sin(": "R.cos(",
+        "R.tanh(": "R.sin(",
+        "R.negative(": "R.abs(",
+    },
     **{"R.sqrt(": "R.exp(", "R.nn.relu(": "R.nn.silu(", "R.sigmoid(": "R.tanh(", "R.nn.silu(": "R.nn.relu("},
     **{"R.add(": "R.subtract(", "R.multiply(": "R.add(", "R.subtract(": "R.add(", "R.divide(": "R.multiply("},
     **{"R.zeros(": "R.ones(", "R.ones(": "R.zeros(", "R.maximum(": "R.minimum(", "R.minimum(": "R.maximum("},
     **{"R.sum(": "R.mean(", "R.mean(": "R.sum(", "R.max(": "R.min(", "R.log(": "R.exp(", "R.abs(": "R.exp("},
     **{"=True": "=False", "=False": "=True", "axis=0": "axis=1", "axis=1": "axis=0", "axis=-1": "axis=0"},
-    **{"[0]": "[1]", "[1]": "[0]", "True}": "False}", '"op_pattern": 0': '"op_pattern": 8', "T.exp(": "T.sin("},
+    **{
+        "[0]": "[1]",
+        "[1]": "[0]",
+        "True}": "False}",
+        '"op_pattern": 0': '"op_pattern": 8',
+        "T.exp(": "T.sin(",
+    },
 }
 _SWAP = re.compile("|".join(map(re.escape, _SWAPS)))
 _TENSOR = re.compile(r': R\.Tensor\(\((?:[^()]|\([^()]*\))*\), dtype="(\w+)"\) =')
@@ -58,28 +70,37 @@ def _changes(lines: list[str], number: int) -> Iterator[str | None]:
     line = lines[number]
     if '"root_index"' in line or line.startswith(("#", "@", "class")):
         return
+    yield from _words(line)
+    yield from _types(line)
+    for found in _CALLEE.finditer(line):
+        others = [
+            name for name in re.findall(r"^    def (\w+)\(", "\n".join(lines), re.M) if name != found[1]
+        ]
+        yield from [line[: found.start(1)] + other + line[found.end(1) :] for other in others[:1]]
+    bound = _BOUND.match(line)
+    if bound and not re.search(rf"\b{bound['name']}\b", "\n".join(lines[number + 1 :])):
+        yield None
+    yield from _reads(lines, number)
+
+
+def _words(line: str) -> Iterator[str]:
+    """Another operator, number, flag or axis, or operands in another order."""
     for found in _SWAP.finditer(line):
         yield line[: found.start()] + _SWAPS[found[0]] + line[found.end() :]
     for found in _NUMBER.finditer(line):
         yield line[: found.start()] + str(int(found[0]) + 1) + line[found.end() :]
-    if wide := _TENSOR.search(line):
-        yield f"{line[: wide.start()]}: R.Tensor(dtype=\"{wide[1]}\") ={line[wide.end() :]}"
-    if cast := _CAST.search(line):
-        lengths = ", ".join(["7"] * len([part for part in cast[1].split(",") if part.strip()]))
-        yield f"{line[: cast.start(1)]}{lengths},{line[cast.end(1) :]}"
     for found in _OPERANDS.finditer(line):
         if found["a"] != found["b"]:
             yield f"{line[: found.start()]}{found['b']}, {found['a']}{line[found.end() :]}"
-    for found in _CALLEE.finditer(line):
-        for other in re.findall(r"^    def (\w+)\(", "\n".join(lines), re.M):
-            if other != found[1]:
-                yield line[: found.start(1)] + other + line[found.end(1) :]
-                break
-    if bound := _BOUND.match(line):
-        name = bound["name"]
-        if not re.search(rf"\b{name}\b", "\n".join(lines[number + 1 :])):
-            yield None
-    yield from _reads(lines, number)
+
+
+def _types(line: str) -> Iterator[str]:
+    """A wider annotation, or other lengths in a cast."""
+    if wide := _TENSOR.search(line):
+        yield f'{line[: wide.start()]}: R.Tensor(dtype="{wide[1]}") ={line[wide.end() :]}'
+    if cast := _CAST.search(line):
+        lengths = ", ".join(["7"] * len([part for part in cast[1].split(",") if part.strip()]))
+        yield f"{line[: cast.start(1)]}{lengths},{line[cast.end(1) :]}"
 
 
 def _reads(lines: list[str], number: int) -> Iterator[str]:

@@ -8,6 +8,7 @@ its row in `differences.md`, and the change from TVM's result to ours, both as w
 from __future__ import annotations
 
 import difflib
+import json
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -89,3 +90,19 @@ def write(name: str, found: dict[tuple[str, str], Patch]) -> None:
     ]
     path.write_text(f"# {name}: from TVM's result to ours\n{''.join(sections)}", encoding="utf-8")
     patches.cache_clear()
+
+
+@cache
+def equal_results() -> dict[str, list[str]]:
+    """Programs that a pass changes, and whose results are TVM's as they stand, by the title of the variant: they stay so."""
+    found: dict[str, list[str]] = json.loads((FOLDER / "equal.json").read_text(encoding="utf-8"))
+    return found
+
+
+def write_equal(found: dict[str, list[str]]) -> None:
+    """Write the programs whose results are equal, those of some variants anew."""
+    path = FOLDER / "equal.json"
+    known = equal_results() if path.exists() else {}
+    text = json.dumps({**known, **found}, indent=0, sort_keys=True, ensure_ascii=False)
+    path.write_text(text + "\n", encoding="utf-8")
+    equal_results.cache_clear()

@@ -18,6 +18,8 @@ from relax_explorer.core.passes.contract import NO_VALUES, PassSite, module_pass
 from relax_explorer.core.passes.dataflow_forms import DataflowForms
 from relax_explorer.core.passes.layout_rules import (
     CONVOLUTIONS,
+    ELEMENTWISE,
+    REDUCTIONS,
     RULES,
     Fields,
     Form,
@@ -35,7 +37,7 @@ from relax_explorer.core.program.module import IRModule
 Desired = Mapping[str, Sequence[str]]
 
 
-@module_pass("ConvertLayout", requires=[NORMAL_FORM], invalidates=[NO_HIGH_LEVEL_OPS])
+@module_pass("ConvertLayout", has_profiles=True, requires=[NORMAL_FORM], invalidates=[NO_HIGH_LEVEL_OPS])
 def convert_layout(
     module: IRModule,
     at: PassSite,
@@ -48,7 +50,8 @@ def convert_layout(
 
     `permute_dims` brings the operands into these layouts. Pools, norms, reductions and element-wise operators follow, so that the
     layout changes back only where a value leaves the block, or in front of an operator that needs the layout of the program. A
-    third layout is that of the result. NCHW4c divides the channels into blocks of 4. Axes in attributes become numbers from 0.
+    third layout is that of the result. NCHW4c divides the channels into blocks of 4. Axes in attributes become numbers from 0. In the
+    profile `tvm`, a scalar that is reduced from a tensor is permuted, too, by no axes.
     """
     desired = _layouts(desired_layouts)
     if not desired:
@@ -109,6 +112,7 @@ class _Converter(DataflowForms):
         self.layouts: dict[e.Var, Form] = {}  # of the variables that hold other forms
         self.plans: dict[tuple[object, ...], Plan | None] = {}
         self.result: Form = None  # the layout of the present value
+        self.reduced: set[e.Var] = set()  # scalars whose layout is not that of the program; in the profile `tvm` only
 
     def value(self, binding: e.Binding) -> e.Expr:
         """The value of a binding. The layout of a dataflow variable is noted."""
@@ -117,11 +121,36 @@ class _Converter(DataflowForms):
         if not self.in_dataflow or type(binding) is not e.VarBinding or var is None:
             return self.restored(value)
         if type(value) in (e.Tuple, e.TupleGetItem):
-            return self._formed(var, map_operands(value, self.current), self._form(value))
+            read = self.restored if self.reduced and type(var) is not e.DataflowVar else self.current
+            return self._formed(var, map_operands(value, read), self._form(value))
+        if self.at.as_tvm and self.result == ():
+            return self._scalar(var, value)
         plan = self._plan(value)
         if plan is None or type(value) is not e.Call:
             return self.restored(value)
         return self._formed(var, self._planned(value, plan), plan.result)
+
+    def _scalar(self, var: e.Var, value: e.Expr) -> e.Expr:
+        """A scalar as TVM computes it: what is reduced, or computed from such a scalar as the last operand, has a layout of its own."""
+        name = value.op.name.removeprefix("relax.") if type(value) is e.Call and type(value.op) is e.OpRef else ""
+        if type(value) is not e.Call or name not in (*REDUCTIONS, *ELEMENTWISE):
+            return self.restored(value)
+        if name in REDUCTIONS:
+            plan = self._plan(value)
+            new, is_reduced = (value, False) if plan is None else (self._planned(value, plan), True)
+        else:
+            new, is_reduced = map_operands(value, self.current), value.args[-1] in self.reduced
+        if is_reduced and type(var) is e.DataflowVar:
+            self.reduced.add(var)
+        elif is_reduced:
+            return _permuted_by_none(self.build.informed(new))
+        return new
+
+    def restored(self, expr: e.Expr) -> e.Expr:
+        """An expression whose operands have the layout of the program."""
+        if isinstance(expr, e.Var) and expr in self.reduced:
+            return _permuted_by_none(self.now.get(expr, expr))
+        return super().restored(expr)
 
     def _binding(self, binding: e.Binding) -> None:
         if not (self.in_dataflow and type(binding) is e.MatchCast and self._cast(binding)):
@@ -222,6 +251,10 @@ class _Converter(DataflowForms):
             fields = [e.TupleGetItem(whole, number) for number in range(len(have.fields))]
         parts = zip(fields, have.fields, want.fields, strict=True)
         return e.Tuple(tuple([self._converted(*part) for part in parts]))
+
+
+def _permuted_by_none(scalar: e.Expr) -> e.Call:
+    return call("relax.permute_dims", scalar, axes=())
 
 
 def _rearranged(tensor: e.Expr, have: Layout, want: Layout) -> e.Call:

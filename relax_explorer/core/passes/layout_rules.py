@@ -406,6 +406,7 @@ _TOGETHER = (
 )  # fmt: skip
 ELEMENTWISE = (*_SAME, *_TOGETHER)
 """Operators that work element by element, in any layout."""
+REDUCTIONS = ("max", "mean", "min", "prod", "std", "sum", "variance")
 _POOLS = tuple([f"nn.{kind}_pool{n}d" for kind in ("avg", "max", "adaptive_avg") for n in (1, 2, 3)])
 CONVOLUTIONS = {
     **{f"relax.nn.conv{n}d": ("NC" + "DHW"[3 - n :], "OI" + "DHW"[3 - n :]) for n in (2, 3)},
@@ -418,7 +419,7 @@ _RULES: dict[str, Rule] = {
     **dict.fromkeys(_SAME, _same),
     **dict.fromkeys(_TOGETHER, _together),
     **dict.fromkeys(_POOLS, _pool),
-    **dict.fromkeys(("max", "mean", "min", "prod", "std", "sum", "variance"), _reduced),
+    **dict.fromkeys(REDUCTIONS, _reduced),
     **dict.fromkeys(("flip", "nn.prelu", "nn.softmax", "repeat"), _of_axis),
     **dict.fromkeys(("image.resize2d", "image.resize3d"), _resize),
     **dict.fromkeys(("nn.group_norm", "nn.instance_norm", "nn.rms_norm"), _normalized),
