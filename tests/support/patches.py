@@ -58,7 +58,8 @@ def _hunks(change: str) -> Iterable[tuple[int, list[str], list[str]]]:
         if head := _HUNK.fullmatch(line):
             found.append((int(head[1]) - (head[2] != "0"), [], []))
         elif found:
-            found[-1][1 if line.startswith("-") else 2].append(line[1:])
+            _, old, new = found[-1]
+            (old if line.startswith("-") else new).append(line[1:])
     return found
 
 

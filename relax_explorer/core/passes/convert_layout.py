@@ -112,7 +112,9 @@ class _Converter(DataflowForms):
         self.layouts: dict[e.Var, Form] = {}  # of the variables that hold other forms
         self.plans: dict[tuple[object, ...], Plan | None] = {}
         self.result: Form = None  # the layout of the present value
-        self.reduced: set[e.Var] = set()  # scalars whose layout is not that of the program; in the profile `tvm` only
+        self.reduced: set[e.Var] = (
+            set()
+        )  # scalars whose layout is not that of the program; in the profile `tvm` only
 
     def value(self, binding: e.Binding) -> e.Expr:
         """The value of a binding. The layout of a dataflow variable is noted."""
@@ -132,7 +134,11 @@ class _Converter(DataflowForms):
 
     def _scalar(self, var: e.Var, value: e.Expr) -> e.Expr:
         """A scalar as TVM computes it: what is reduced, or computed from such a scalar as the last operand, has a layout of its own."""
-        name = value.op.name.removeprefix("relax.") if type(value) is e.Call and type(value.op) is e.OpRef else ""
+        name = (
+            value.op.name.removeprefix("relax.")
+            if type(value) is e.Call and type(value.op) is e.OpRef
+            else ""
+        )
         if type(value) is not e.Call or name not in (*REDUCTIONS, *ELEMENTWISE):
             return self.restored(value)
         if name in REDUCTIONS:

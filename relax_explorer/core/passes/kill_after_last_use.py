@@ -16,6 +16,7 @@ from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
 
 @function_pass(
     "KillAfterLastUse",
+    has_profiles=True,
     requires=[NORMAL_FORM],
     needs=[NO_DATAFLOW, PURITY_ERASED],
     invalidates=[BUILTINS_LOWERED],
@@ -24,15 +25,19 @@ def kill_after_last_use(fn: e.Function, at: PassSite) -> e.Function:
     """Canonicalize the bindings, then kill tensors, storages and objects after their last use.
 
     The machine then frees the memory at once. A value that a branch reads is killed after the If. Values that are returned, or
-    that a nested function captures, stay.
+    that a nested function captures, stay. In the profile `tvm`, nothing is killed behind an If or a nested function of its block.
     """
     fn = canonicalize(fn, at)
     kills = _Lives(fn).kills()
     if not kills:
         return fn
 
+    left = set[e.BindingBlock | None]()  # blocks in which nothing more is killed
+
     def rule(walk: Rewriter, binding: e.Binding) -> Answer:
-        dying = kills.get(binding.var or binding)
+        if at.as_tvm and type(binding.value) in (e.If, e.Function):
+            left.add(walk.block)
+        dying = None if walk.block in left else kills.get(binding.var or binding)
         return binding if dying is None else (binding, *[m.statement(call) for call in dying])
 
     return rewrite(fn, at, rule)

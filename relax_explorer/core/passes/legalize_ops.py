@@ -16,7 +16,7 @@ from relax_explorer.core.diagnostics import Diagnostic, Failure
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.node import replace
-from relax_explorer.core.ops import find
+from relax_explorer.core.ops import find, get
 from relax_explorer.core.ops.kit import legalize
 from relax_explorer.core.ops.kit.decl import NotLowered, Op
 from relax_explorer.core.passes.contract import PassSite, function_pass
@@ -29,10 +29,19 @@ from relax_explorer.core.passes.properties import (
     NORMAL_FORM,
 )
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite, without_plain_annotation
+from relax_explorer.core.passes.tvm_kernels import (
+    counted,
+    is_left_by_tvm,
+    kernel_name,
+    kernel_pattern,
+    with_known_operands,
+    without_shape_operands,
+)
 
 
 @function_pass(
     "LegalizeOps",
+    has_profiles=True,
     requires=[NORMAL_FORM],
     establishes=[NO_HIGH_LEVEL_OPS],
     invalidates=[CANONICAL_BINDINGS, *ADDED_KERNELS],
@@ -44,7 +53,9 @@ def legalize_ops(
 
     If equal lengths are required but not proven, a match_cast before the call compares them, except in a dataflow
     block. Equal calls share one PrimFunc. Operators in `skip` are kept. So are calls without a lowering, and calls whose result
-    shares memory that may be overwritten; each gets a warning with the reason.
+    shares memory that may be overwritten; each gets a warning with the reason. In the profile `tvm`, what becomes a kernel, what stays,
+    and the names and patterns of kernels are TVM's, so that fusion makes the same groups; the loops inside are ours. No lengths are
+    compared then, and memory that may be overwritten is copied.
     """
     _check_names(skip)
     if "closures" not in at.shared:
@@ -59,29 +70,26 @@ def lower_operators(fn: e.Function, at: PassSite, chosen: Callable[[str], bool])
 
     def rule(walk: Rewriter, binding: e.Binding) -> Answer:
         value = binding.value
+        if at.as_tvm and type(value) is e.Tuple and binding.var is not None:
+            walk.note(binding.var, value)
         if type(binding) is not e.VarBinding or type(value) is not e.Call or type(value.op) is not e.OpRef:
             return binding
         op = find(value.op.name)
-        if op is not None and not op.is_lowered() and op.no_evaluate:  # others can run unlowered
-            text = f"{value.op.name} is kept: {op.no_legalize}"
-            at.report.say(codes.NO_LEGALIZATION, text, value)
-        if op is None or not op.is_lowered():
+        if op is None:
             return binding
-        if not chosen(value.op.name):
-            at.waived.add(NO_HIGH_LEVEL_OPS)
-            return binding
-        if op.shares and memory.written(binding.var) and op.unfold is None:
-            at.waived.add(NO_HIGH_LEVEL_OPS)
-            at.report.say(codes.NO_LEGALIZATION, f"{value.op.name} is kept: {_SHARED}", value)
+        other = counted(value, op.name) if at.as_tvm and chosen(op.name) else None
+        if other is not None:
+            return replace(binding, value=other)
+        if _stays(binding, op, chosen(op.name), bool(op.shares) and memory.written(binding.var), at):
             return binding
         build = walk.front_of(binding)
         try:
-            call = _lowered(op, value, at, build)
+            call = _lowered(op, with_known_operands(value, walk.lookup) if at.as_tvm else value, at, build)
         except NotLowered as reason:
             at.waived.add(NO_HIGH_LEVEL_OPS)
             at.report.say(codes.NO_LEGALIZATION, f"{value.op.name} is kept: {reason}", value)
             return binding
-        if not build.bindings or call.struct_info is binding.var.struct_info:
+        if call.struct_info is binding.var.struct_info or not (build.bindings or at.as_tvm):
             lowered = replace(binding, value=call)
             return (*build.bindings, lowered) if build.bindings else lowered
         # The lengths have names now, so a new variable gets the more precise StructInfo.
@@ -93,6 +101,24 @@ def lower_operators(fn: e.Function, at: PassSite, chosen: Callable[[str], bool])
     trimmed: list[bool] = []
     new = rewrite(fn, at, rule)
     return _with_lengths_of_the_run(new, at) if any(trimmed) else new
+
+
+def _stays(binding: e.VarBinding, op: type[Op], is_chosen: bool, is_written: bool, at: PassSite) -> bool:
+    """True if a call stays. The phase is noted, and why a call that should go stays."""
+    call = binding.value
+    assert type(call) is e.Call  # as the caller looked
+    if not op.is_lowered():
+        if op.no_evaluate:  # others can run unlowered
+            at.report.say(codes.NO_LEGALIZATION, f"{op.name} is kept: {op.no_legalize}", call)
+        return True
+    is_left = at.as_tvm and is_left_by_tvm(call, binding.var, op.name)
+    is_view = not at.as_tvm and is_written and op.unfold is None
+    if is_chosen and is_view:
+        at.report.say(codes.NO_LEGALIZATION, f"{op.name} is kept: {_SHARED}", call)
+    if is_left or is_view or not is_chosen:
+        at.waived.add(NO_HIGH_LEVEL_OPS)
+        return True
+    return False
 
 
 def _with_lengths_of_the_run(fn: e.Function, at: PassSite) -> e.Function:
@@ -139,15 +165,21 @@ def _lowered(op: type[Op], call: e.Call, at: PassSite, build: BlockBuilder) -> e
         assert info is not None  # the module is normalized
         packed = e.op_ref("relax.call_pure_packed")
         return e.Call(packed, args, sinfo_args=(info,), struct_info=info, span=call.span)
+    if at.as_tvm and (like := without_shape_operands(call, op.name)) is not None:
+        assert type(like.op) is e.OpRef  # as it is made
+        return _lowered(get(like.op.name), like, at, build)
     if op.unfold is not None and (op.legalize is None or not _has_known_shape(call)):
         expanded = build.informed(op.unfold(build, call, [UNREPORTED.info(arg) for arg in call.args]))
         values = (expanded, *[binding.value for binding in build.bindings])
         if any(type(value) is e.Call and value.op is _TO_SHAPE for value in values):
             at.waived.add(NO_TENSOR_TO_SHAPE)
         return expanded
-    if not build.is_dataflow:
+    if not build.is_dataflow and not at.as_tvm:
         _check_lengths(build, op, call)
-    args = tuple([_literal(build, arg) for arg in call.args])
+    is_split = (
+        at.as_tvm and op.name == "relax.index_tensor"
+    )  # TVM takes the fields of a tuple that is written there, too
+    args = tuple([_literal(build, arg, is_split) for arg in call.args])
     return _kernel_call(replace(call, args=args) if build.bindings else call, at, build)
 
 
@@ -165,11 +197,14 @@ def _has_known_shape(call: e.Call) -> bool:
     return not isinstance(call.struct_info, s.TensorStructInfo) or call.struct_info.dims is not None
 
 
-def _literal(build: BlockBuilder, arg: e.Expr) -> e.Expr:
+def _literal(build: BlockBuilder, arg: e.Expr, is_split: bool) -> e.Expr:
     """Unpack a tuple variable into a tuple of field variables, because kernels take tensors."""
     info = arg.struct_info
-    if not isinstance(arg, e.Var) or not isinstance(info, s.TupleStructInfo):
+    if not isinstance(info, s.TupleStructInfo) or not (isinstance(arg, e.Var) or is_split):
         return arg
+    if type(arg) is e.Tuple:
+        return e.Tuple(tuple([build.emit(field) for field in arg.fields]), info)
+    assert isinstance(arg, e.Var)  # the other form of a tuple in normal form
     fields = [build.emit(e.TupleGetItem(arg, n), f"{arg.name}_{n}") for n in range(len(info.fields))]
     return e.Tuple(tuple(fields), info)
 
@@ -195,5 +230,9 @@ def _kernel(
     op: type[Op] = key[0]
     kernel = at.shared.get(("legalized", key))
     if kernel is None:
-        kernel = at.shared["legalized", key] = at.editor.add(op.kernel_name(), lowered.prim_func)
+        fn, name = lowered.prim_func, op.kernel_name()
+        if at.as_tvm:
+            name, pattern = kernel_name(op, call), kernel_pattern(call, op.name)
+            fn = fn if pattern is None else replace(fn, attrs=fn.attrs.having(op_pattern=int(pattern)))
+        kernel = at.shared["legalized", key] = at.editor.add(name, fn)
     return kernel, scalars, lowered.out

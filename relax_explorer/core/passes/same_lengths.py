@@ -53,7 +53,7 @@ class _Equal(Substitution):
         if isinstance(binding, e.MatchCast):
             pairs = _pairs(binding.struct_info, binding.value.struct_info)
             new = {dim: length for dim, length in pairs if type(dim) is p.PrimVar and length is not None}
-            self.set_dims({**new, **self.dims})
+            self.set_dims(FormedDims({**new, **self.dims}, summed))
         return super().binding(binding)
 
     def sequence(self, seq: e.SeqExpr) -> e.SeqExpr:
