@@ -224,7 +224,7 @@ def test_a_result_in_a_parameter_and_a_new_one(oracle: Oracle) -> None:
 
 def test_a_comparison_is_not_lost() -> None:
     """A kernel that gets m and k rows stops if they differ, before the pass and behind it."""
-    text = DIFFERENT["lengths that may differ"][1].replace(f"y: {M}", f"y: {OTHER}")
+    text = DIFFERENT["lengths that may differ"].replace(f"y: {M}", f"y: {OTHER}")
     module = rxe.normalize(rxe.parse(text))
     for each in (module, rxe.apply_pass(module, "FuseTIR")):
         with pytest.raises(rxe.Failure, match="n = 2 is needed"):
@@ -232,11 +232,11 @@ def test_a_comparison_is_not_lost() -> None:
 
 
 KEPT = {
-    "f is kept: a kernel compares lengths that may differ": DIFFERENT["lengths that may differ"][1],
-    "f is kept: its result has a tuple in a tuple": DIFFERENT["a tuple in the result"][1],
-    "f is kept: it has no result, or a result twice": DIFFERENT["a value twice"][1],
-    "f is kept: it is used as a value": DIFFERENT["a function as a value"][1],
-    "f is kept: it overwrites an input that is no result": DIFFERENT["a parameter is overwritten for another result"][1],
+    "f is kept: a kernel compares lengths that may differ": DIFFERENT["lengths that may differ"],
+    "f is kept: its result has a tuple in a tuple": DIFFERENT["a tuple in the result"],
+    "f is kept: it has no result, or a result twice": DIFFERENT["a value twice"],
+    "f is kept: it is used as a value": DIFFERENT["a function as a value"],
+    "f is kept: it overwrites an input that is no result": DIFFERENT["a parameter is overwritten for another result"],
     "f is kept: a result is an input": program(ADD, f"a: {T}", [add("b", "a", "a"), "gv = (b, a)"], ONE),
     "f is kept: it overwrites an argument whose shape is known to the run only": program(
         ADD + INTO, f"a: {T}, b: {T}", [into("gv", "a", "b")],

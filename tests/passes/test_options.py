@@ -143,7 +143,7 @@ def test_each_option_has_a_default_that_says_its_kind() -> None:
 def test_a_profile_is_given_to_one_pass_to_a_named_pipeline_or_to_all() -> None:
     named = [step.options for step in steps('simplify{profile="tvm"}')]
     assert named == [{"profile": "tvm"}] * 4 == [step.options for step in steps("simplify", "tvm")]
-    mixed = steps('LegalizeOps,FoldConstant{profile="spec"},DeadCodeElimination', "tvm")
+    mixed = steps('FuseOps,FoldConstant{profile="spec"},DeadCodeElimination', "tvm")
     assert [step.options for step in mixed] == [{}, {"profile": "spec"}, {"profile": "tvm"}]
     for wrong in ('simplify{profile="strict"}', "FoldConstant{profile=1}", "simplify{everywhere=True}"):
         with pytest.raises(Failure) as caught:

@@ -10,12 +10,12 @@ import relax_explorer as rxe
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.attrs import Attrs
-from relax_explorer.core.ir.expr import Function
+from relax_explorer.core.ir.expr import Function, OpaqueFunction
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.passes.contract import PassSite
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
-from relax_explorer.core.program.module import IRModule, OpaqueFunction
+from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.tir.stmt import PrimFunc
 
 if TYPE_CHECKING:
@@ -86,8 +86,7 @@ def _order_of_stores(results: Results, theirs: IRModule) -> IRModule:
     changed = {}
     for name, fn in theirs.functions.items():
         ours = results.ours.functions.get(name)
-        are_kernels = isinstance(fn, PrimFunc) and isinstance(ours, PrimFunc)
-        if are_kernels and name.startswith("shape_func") and _lines(fn) == _lines(ours):
+        if ours is not None and name.startswith("shape_func") and _lines(fn) == _lines(ours):
             changed[name] = ours
     return theirs.having({**theirs.functions, **changed}) if changed else theirs
 
