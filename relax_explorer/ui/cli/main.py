@@ -143,7 +143,14 @@ def _parameter(argument: Argument) -> click.Parameter:
         )
     names = [argument.name, *([argument.short] if argument.short else []), argument.key]
     if argument.kind in ("flag", "permission"):
-        return click.Option(names, is_flag=True, default=argument.default, help=argument.doc)
+        from_environment = not argument.is_typed
+        return click.Option(
+            names,
+            is_flag=True,
+            default=argument.default,
+            help=argument.doc,
+            allow_from_autoenv=from_environment,
+        )
     many = argument.may_repeat
     shown = argument.default not in (None, False) and not many
     return click.Option(

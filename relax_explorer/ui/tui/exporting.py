@@ -147,8 +147,8 @@ class Exports:
 
     def _write(self, name: str, what: str, made: Callable[[], tuple[str | bytes, str]]) -> None:
         """Write a file in a job, unless a recording asks for it: who recorded it may be a stranger."""
-        if not self.app.may_write:
-            self.app.say(f"not written: {visible(name, 60)}; a recording writes files with --write")
+        if said := self.app.permit.to_write(name):
+            self.app.say(said)
             return
         if not name.isprintable():
             self.app.say(f"a file name has no control characters: {visible(name, 60)}")

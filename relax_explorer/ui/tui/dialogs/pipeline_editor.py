@@ -385,7 +385,8 @@ class PipelineEditor(Moving, ModalScreen["Plan | None"]):
             return
         place = self._behind if self._replaced is None else self._replaced
         try:
-            typed = with_files(event.value, self.explorer.stage_control.of_passes)
+            app = self.explorer
+            typed = with_files(event.value, app.stage_control.of_passes, app.permit.opened)
             self.edits.take(self.plan.with_text(place, typed, int(self._replaced is not None)))
         except Failure as failure:
             problem = failure.diagnostics[0]
