@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 
 # Nodes are frozen only if checks are on, which the first import of the package decides.
 os.environ["RELAX_EXPLORER_CHECKS"] = "1"
@@ -193,3 +194,19 @@ def _by_reason(names: Counter[str]) -> list[str]:
         name, _, reason = item.partition(": ")
         groups.setdefault(reason, []).append(name)
     return [f"{len(group)} ({', '.join(group)}): {reason}" for reason, group in groups.items()]
+
+
+@pytest.fixture
+def own_process() -> Iterator[object]:
+    """The process is that of the command line: it may turn the garbage collector. Gives the collector."""
+    from relax_explorer.core.ir import node
+    from relax_explorer.ui import process
+
+    before, is_at_work, interval = node.collector(), gc.isenabled(), sys.getswitchinterval()
+    process.own()
+    yield node.collector()
+    node.use_collector(before)
+    gc.unfreeze()
+    sys.setswitchinterval(interval)
+    if is_at_work:
+        gc.enable()
