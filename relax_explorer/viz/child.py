@@ -181,9 +181,9 @@ async def conversation_of_loop(
     import asyncio  # only `serve` has a loop
 
     with _kept(command, limits) as (kept, options, ours):
-        streams = {name: asyncio.subprocess.PIPE for name in ("stdin", "stdout", "stderr")}
+        pipe = asyncio.subprocess.PIPE
         process = await asyncio.create_subprocess_exec(
-            *kept, env={**environment(), **more}, **streams, **options
+            *kept, stdin=pipe, stdout=pipe, stderr=pipe, env={**environment(), **more}, **options
         )
     return process, ours
 
