@@ -253,9 +253,10 @@ def graph(
 ) -> int:  # fmt: skip
     """Draw a graph."""
     from relax_explorer.ui.cli import graphing
-    from relax_explorer.ui.cli.graph_output import draw
+    from relax_explorer.ui.cli.graph_output import check, draw
     from relax_explorer.viz.call_structure import call_structure
 
+    check(output_ or STANDARD_OUTPUT, format)
     graphing.check_options(
         between,
         (stage, heat, inside),

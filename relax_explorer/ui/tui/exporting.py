@@ -175,7 +175,8 @@ def _asked(text: str) -> tuple[str, str]:
     if word in ENDINGS:
         return word, rest.strip()
     ending = Path(text.strip()).suffix.lower()
-    return next((style for style, own in ENDINGS.items() if own == ending), ""), text.strip()
+    known = {own: style for style, own in ENDINGS.items()} | {".mermaid": "mermaid", ".htm": "html"}
+    return known.get(ending, ""), text.strip()
 
 
 def _panes(style: str, title: str, shown: Sequence[tuple[str, Sequence[Row]]]) -> str:
