@@ -79,6 +79,8 @@ def events(log: Path) -> tuple[tuple[str, str], ...]:
     found = []
     for line in log.read_text(encoding="utf-8").splitlines():
         kind, *paths, folder = json.loads(line)
+        if kind == "exec" and paths[0].startswith("<"):  # code of no file
+            continue
         found += [
             (kind, path if kind == "start" else os.path.normpath(os.path.join(folder, path)))
             for path in paths

@@ -18,7 +18,7 @@ from relax_explorer.core.notations import CONTRACTS, RELATIONS
 from relax_explorer.core.session.command_types import Argument, Command
 from relax_explorer.core.session.commands import ASCII, COMMANDS
 from relax_explorer.ui import process
-from relax_explorer.ui.cli import ctrl_c, output, streams
+from relax_explorer.ui.cli import ctrl_c, output, streams, want_of_memory
 from relax_explorer.ui.files import CannotWrite, Target, target
 from relax_explorer.viz.visible import visible_lines
 
@@ -282,6 +282,7 @@ for _item in COMMANDS:
 def main() -> None:
     """Run the command line. An internal error exits with status 70 and prints the path of its report."""
     streams.prepare()
+    want_of_memory.prepare()
     ctrl_c.keep()
     process.own()
     try:
@@ -289,6 +290,8 @@ def main() -> None:
     except (SystemExit, KeyboardInterrupt):
         raise
     except Exception as error:  # noqa: BLE001  # the last line of defence: a report instead of a traceback
+        if want_of_memory.is_cause(error):
+            want_of_memory.leave()
         from relax_explorer.ui.crash import write_report
 
         output.say(
