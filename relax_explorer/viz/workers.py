@@ -5,6 +5,7 @@ Tasks and results are pickled, as `multiprocessing` does it, and pass only betwe
 
 from __future__ import annotations
 
+import io
 import os
 import pickle
 import queue
@@ -124,7 +125,7 @@ def _received(stream: IO[bytes]) -> bytes:
 
 def work() -> None:
     """Do the tasks of standard input until it ends. What they print goes to standard error."""
-    answers = os.fdopen(os.dup(1), "wb")
+    answers = io.BufferedWriter(io.FileIO(os.dup(1), "w"))
     os.dup2(2, 1)
     questions = sys.stdin.buffer
     while True:
