@@ -344,9 +344,10 @@ async def browsed(address: str, profile: Path) -> AsyncIterator[Page]:
     try:
         async with aiohttp.ClientSession() as client:
             async with asyncio.timeout(30):
-                while not (profile / "DevToolsActivePort").exists():
+                told = profile / "DevToolsActivePort"
+                while not (told.exists() and told.read_text().strip()):
                     await asyncio.sleep(0.05)
-                port = (profile / "DevToolsActivePort").read_text().split()[0]
+                port = told.read_text().split()[0]
                 async with client.get(f"http://127.0.0.1:{port}/json") as answer:
                     target = next(item for item in await answer.json() if item["type"] == "page")
             async with client.ws_connect(target["webSocketDebuggerUrl"], max_msg_size=0) as channel:
