@@ -70,7 +70,8 @@ def told(info: s.StructInfo | None, what: str) -> p.PrimExpr | None:
         return None if info.ndim < 0 else p.IntImm(info.ndim)
     dims = info.lengths if isinstance(info, s.TensorStructInfo) else info.values
     axis = _PART.search(what)
-    return None if dims is None or axis is None else dims[int(axis[1])]
+    is_there = dims is not None and axis is not None and int(axis[1]) < len(dims)
+    return dims[int(axis[1])] if is_there else None  # type: ignore[index]  # neither is None, if it is there
 
 
 _OF_INFO: dict[type, str] = {
