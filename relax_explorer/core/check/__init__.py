@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from relax_explorer.core.arith.prove import proving
@@ -44,8 +45,8 @@ def check(
         if raw:
             return sorted(raw, key=Diagnostic.order)
     result = checked(module, profile, prover)
-    items = sorted([*result.problems, *_unused(result.module)], key=Diagnostic.order)
-    return [lenient(item) if profile == "tvm" else item for item in items]
+    found = judged([*result.problems, *_unused(result.module), *module.refused], profile)
+    return sorted(found, key=Diagnostic.order)
 
 
 def check_profile(profile: str) -> None:
@@ -108,8 +109,17 @@ def problems(
     return tuple(sorted([*failure.diagnostics, *errors], key=Diagnostic.order))
 
 
+def judged(items: Iterable[Diagnostic], profile: str) -> list[Diagnostic]:
+    """The diagnostics of a profile: those that only TVM has are errors in `tvm`, and left out elsewhere."""
+    if profile != "tvm":
+        return [item for item in items if not item.tvm_only]
+    return list(map(lenient, items))
+
+
 def lenient(item: Diagnostic) -> Diagnostic:
-    """The diagnostic in the profile `tvm`: an error that only the specification has becomes a warning."""
+    """The diagnostic in the profile `tvm`: an error that only the specification has is a warning, one that only TVM has an error."""
+    if item.tvm_only:
+        return replace(item, severity=Severity.ERROR)
     return replace(item, severity=Severity.WARNING) if item.spec_only and item.is_error else item
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from relax_explorer.core.check import impossible_lengths, kernel_calls, kernel_lengths, kernel_loops, purity
 from relax_explorer.core.check.call_graph import call_graph, components, is_recursive
+from relax_explorer.core.check.bound_below import bound_below
 from relax_explorer.core.check.callee import Callees
 from relax_explorer.core.check.compatible import defined_dims
 from relax_explorer.core.check.matching import free_dims
@@ -121,9 +122,11 @@ class _Scopes:
         self._function(self.fn)
         return self.report.items
 
-    def _say(self, code: Code, text: str, place: object, spec_only: bool = False) -> None:
+    def _say(
+        self, code: Code, text: str, place: object, spec_only: bool = False, labels: tuple[Label, ...] = ()
+    ) -> None:
         self.reported += 1
-        self.report.say(code, text, place, help=code.fix, spec_only=spec_only)
+        self.report.say(code, text, place, help=code.fix, spec_only=spec_only, labels=labels)
 
     def _function(self, fn: e.Function) -> None:
         for param in fn.params:
@@ -179,7 +182,9 @@ class _Scopes:
     def _dims(self, variables: Iterable[p.PrimVar], place: object) -> None:
         for var in variables:
             if var not in self.dims:
-                self._say(codes.UNBOUND_SHAPE_VAR, f"shape variable {var.name!r} has no value here", place)
+                below, labels = bound_below(self.fn, var, place)
+                text = f"shape variable {var.name!r} has no value here{below}"
+                self._say(codes.UNBOUND_SHAPE_VAR, text, place, labels=labels)
 
     def _element(self, info: s.StructInfo, place: object) -> None:
         """Report impossible lengths, dtypes and scalars, also inside tuples and signatures of functions."""
@@ -351,7 +356,8 @@ class _Scopes:
         elif type(var) is e.DataflowVar:
             self._say(codes.UNBOUND_DATAFLOW_VAR, f"{var.name!r} is used outside its dataflow block", place)
         else:
-            self._say(codes.UNBOUND_VAR, f"{var.name!r} is not bound here", place)
+            below, labels = bound_below(self.fn, var, place)
+            self._say(codes.UNBOUND_VAR, f"{var.name!r} is not bound here{below}", place, labels=labels)
 
     def _expr(self, expr: e.Expr, place: object) -> None:
         stack, vars_, depth = [expr], self.vars, self.depth

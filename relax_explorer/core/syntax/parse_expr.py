@@ -16,7 +16,7 @@ from relax_explorer.core.ir.dtype import FLOAT64, DType
 from relax_explorer.core.ops import find as find_op
 from relax_explorer.core.ops.kit.decl import Op
 from relax_explorer.core.syntax.context import UNREADABLE, Context, Skip
-from relax_explorer.core.syntax.dialects import CONSTANT_KEYS, MISSING
+from relax_explorer.core.syntax.dialects import CONSTANT_KEYS, EARLY, MISSING
 from relax_explorer.core.syntax.local_names import Named
 from relax_explorer.core.syntax.parse_attributes import default_attrs
 from relax_explorer.core.syntax.parse_call import read_call
@@ -29,7 +29,7 @@ from relax_explorer.core.syntax.written import dotted
 
 TENSOR_OPERATORS: dict[type, str] = {
     ast.Add: "relax.add", ast.Sub: "relax.subtract", ast.Mult: "relax.multiply", ast.Div: "relax.divide",
-    ast.FloorDiv: "relax.floor_divide", ast.Mod: "relax.mod", ast.Pow: "relax.power", ast.MatMult: "relax.matmul",
+    ast.FloorDiv: "relax.floor_divide", ast.Mod: "relax.mod", ast.Pow: "relax.power",
     ast.Eq: "relax.equal", ast.NotEq: "relax.not_equal", ast.Lt: "relax.less", ast.LtE: "relax.less_equal",
     ast.Gt: "relax.greater", ast.GtE: "relax.greater_equal",
 }  # fmt: skip
@@ -116,11 +116,21 @@ class ExprReader:
         if declared is not None:
             return self.info.define(node.id, declared)
         if node.id in self.ctx.functions and node.id not in self.ctx.module_names:
+            self._bare_function(node)
             return e.GlobalVar(node.id, None, self.ctx.span(node))
         hint = self.ctx.meant(node.id, self.names) or codes.UNDEFINED.fix
-        raise self.ctx.fail(
-            codes.UNDEFINED, f"{node.id!r} is not defined", node, "not defined here", help=hint
-        )
+        raise self.ctx.undefined(node.id, f"{node.id!r} is not defined", node, hint)
+
+    def _bare_function(self, node: ast.Name) -> None:
+        """Report a function of the module that is named without the module, unless the text is of an era that does so."""
+        if self.ctx.dialect is EARLY:
+            return
+        text = f"the function {node.id!r} of the module is not defined here"
+        help = f"write cls.{node.id}, or {self.ctx.module_name}.{node.id}"
+        if self.ctx.is_in_class:
+            self.ctx.say(codes.UNDEFINED, text, node, help=help)
+        else:
+            self.ctx.refuse(codes.UNDEFINED, text, node, help=help)
 
     def _constant(self, node: ast.Constant) -> Any:
         value = node.value
@@ -135,6 +145,9 @@ class ExprReader:
         name = dotted(node)
         head, _, member = name.partition(".")
         if head in self.ctx.module_names and member and "." not in member and head not in self.names:
+            if head not in self.ctx.aliases and head != self.ctx.module_name and self.ctx.is_in_class:
+                help = f"write {self.ctx.module_name}.{member}, or {head} = {self.ctx.module_name} above"
+                self.ctx.refuse(codes.UNDEFINED, f"{head!r} is not defined in this function", node, help=help)
             return e.GlobalVar(member, None, self.ctx.span(node))
         raise self.no_expression(node)
 
@@ -218,6 +231,10 @@ class ExprReader:
             left, right = scalars
         if isinstance(left, e.Expr) or isinstance(right, e.Expr):
             name = TENSOR_OPERATORS.get(type(operator))
+            if isinstance(operator, ast.MatMult):
+                written = f"R.matmul({ast.unparse(node.left)[:40]}, {ast.unparse(node.right)[:40]})"  # type: ignore[attr-defined]  # a binary operator
+                text = "tensors have no operator @"
+                raise self.ctx.fail(codes.BAD_EXPRESSION, text, node, help=f"write {written}")
             for side in (left, right):
                 if isinstance(side, (int, float)):
                     raise self.ctx.fail(
@@ -228,6 +245,11 @@ class ExprReader:
                     )
             if name is None:
                 raise self.no_expression(node)
+            if isinstance(operator, (ast.Eq, ast.NotEq)):
+                short = name.removeprefix("relax.")
+                self.ctx.refuse(
+                    codes.BAD_EXPRESSION, f"TVM compares with R.{short}(…) only", node, help=f"write R.{short}(…)"
+                )
             args = (self.as_expr(left, node), self.as_expr(right, node))
             op = find_op(name)
             return e.Call(
@@ -257,6 +279,8 @@ class ExprReader:
             names: dict[type, str] = {ast.USub: "relax.negative", ast.Invert: "relax.bitwise_not"}
             if type(node.op) not in names:
                 raise self.no_expression(node)
+            if isinstance(node.op, ast.Invert):
+                self.ctx.refuse(codes.BAD_EXPRESSION, "TVM has no operator ~", node, help="write R.bitwise_not(…)")
             return e.Call(e.op_ref(names[type(node.op)]), (inner,), EMPTY, (), None, self.ctx.span(node))
         if isinstance(node.op, ast.USub) and isinstance(inner, (int, float)):
             return -inner

@@ -40,9 +40,14 @@ def check_path(path: str, profile: str, prover: str, dialect: str | None = None)
         return [CheckedText(failure.diagnostics)]
     shown = [stage if build.is_recorded else None for stage in build.stages]
     return [
-        CheckedText(_checked(partial(_module, stage, dialect), profile, prover), shown[number])
+        CheckedText(_of_stage(_checked(partial(_module, stage, dialect), profile, prover), shown[number]), shown[number])
         for number, stage in enumerate(build.stages)
     ]
+
+
+def _of_stage(found: tuple[Diagnostic, ...], stage: Stage | None) -> tuple[Diagnostic, ...]:
+    """The problems of a text; of a recorded stage without what TVM would not read again, for it printed the text itself."""
+    return found if stage is None else tuple([item for item in found if not item.tvm_only])
 
 
 def _of_notation(path: str) -> tuple[Diagnostic, ...]:
