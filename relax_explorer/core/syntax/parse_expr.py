@@ -16,7 +16,7 @@ from relax_explorer.core.ir.dtype import FLOAT64, DType
 from relax_explorer.core.ops import find as find_op
 from relax_explorer.core.ops.kit.decl import Op
 from relax_explorer.core.syntax.context import UNREADABLE, Context, Skip
-from relax_explorer.core.syntax.dialects import CONSTANT_KEYS, EARLY, MISSING
+from relax_explorer.core.syntax.dialects import CONSTANT_KEYS, MISSING
 from relax_explorer.core.syntax.local_names import Named
 from relax_explorer.core.syntax.parse_attributes import default_attrs
 from relax_explorer.core.syntax.parse_call import read_call
@@ -123,11 +123,11 @@ class ExprReader:
 
     def _bare_function(self, node: ast.Name) -> None:
         """Report a function of the module that is named without the module, unless the text is of an era that does so."""
-        if self.ctx.dialect is EARLY:
+        if not self.ctx.dialect.purity:  # text of 2022 and early 2023
             return
         text = f"the function {node.id!r} of the module is not defined here"
         help = f"write cls.{node.id}, or {self.ctx.module_name}.{node.id}"
-        if self.ctx.is_in_class:
+        if self.ctx.is_in_class and not self.ctx.dialect.old:
             self.ctx.say(codes.UNDEFINED, text, node, help=help)
         else:
             self.ctx.refuse(codes.UNDEFINED, text, node, help=help)
