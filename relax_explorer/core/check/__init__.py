@@ -12,6 +12,7 @@ from relax_explorer.core.check.purity import has_marks
 from relax_explorer.core.check.well_formed import violations
 from relax_explorer.core.codes import style
 from relax_explorer.core.codes import well_formedness as codes
+from relax_explorer.core.codes.syntax import UNKNOWN_OPERATOR
 from relax_explorer.core.diagnostics import Diagnostic, ParseError, Report, Severity
 from relax_explorer.core.ir.expr import UNREAD, op_ref
 from relax_explorer.core.ir.node import collector_at_rest
@@ -23,7 +24,11 @@ from relax_explorer.core.syntax.parser import parse
 
 @collector_at_rest()
 def check(
-    module: IRModule | str, profile: str = "spec", normalized: bool = False, prover: str = "arithmetic"
+    module: IRModule | str,
+    profile: str = "spec",
+    normalized: bool = False,
+    prover: str = "arithmetic",
+    allow_unknown_ops: bool = False,
 ) -> list[Diagnostic]:
     """The diagnostics of a module, sorted by place: StructInfo, well-formedness, purity, unused values.
 
@@ -32,20 +37,21 @@ def check(
     `profile` is `spec` (the language specification) or `tvm` (the rules of TVM 0.27: rules that only the specification has
     become warnings). With `normalized` the module must be in normal form already. If it is not, only that is reported.
     `prover` is `arithmetic`, or `alpha`: dimensions are equal only if they are written alike.
-    Raises ValueError for another profile or prover.
+    An operator that nobody declared (`rxe.ops.register`) is an error, for it mostly is a typing mistake; a warning with
+    `allow_unknown_ops`. Raises ValueError for another profile or prover.
     """
     check_profile(profile)
     if isinstance(module, str):
         try:
             module = parse(module)
         except ParseError as failure:
-            return list(problems(failure, profile, prover))
+            return list(problems(failure, profile, prover, allow_unknown_ops))
     if normalized:
         raw = list(normal_form.violations(module))
         if raw:
             return sorted(raw, key=Diagnostic.order)
     result = checked(module, profile, prover)
-    found = judged([*result.problems, *_unused(result.module), *module.refused], profile)
+    found = judged([*result.problems, *_unused(result.module), *module.refused], profile, allow_unknown_ops)
     return sorted(found, key=Diagnostic.order)
 
 
@@ -91,7 +97,7 @@ def _is_inside(item: Diagnostic, spans: list[Span]) -> bool:
 
 
 def problems(
-    failure: ParseError, profile: str = "spec", prover: str = "arithmetic"
+    failure: ParseError, profile: str = "spec", prover: str = "arithmetic", allow_unknown_ops: bool = False
 ) -> tuple[Diagnostic, ...]:
     """The problems of a text with unreadable parts: the errors of the parser, and those that `check` finds in the rest."""
     if failure.module is None:
@@ -103,14 +109,18 @@ def problems(
     ]
     errors = [
         item
-        for item in check(failure.module, profile, prover=prover)
+        for item in check(failure.module, profile, False, prover, allow_unknown_ops)
         if item.is_error and not (item.code in _MAY_FOLLOW and _is_inside(item, partial))
     ]
     return tuple(sorted([*failure.diagnostics, *errors], key=Diagnostic.order))
 
 
-def judged(items: Iterable[Diagnostic], profile: str) -> list[Diagnostic]:
+def judged(items: Iterable[Diagnostic], profile: str, allow_unknown_ops: bool) -> list[Diagnostic]:
     """The diagnostics of a profile: those that only TVM has are errors in `tvm`, and left out elsewhere."""
+    if not allow_unknown_ops:
+        items = [
+            replace(item, severity=Severity.ERROR) if item.code is UNKNOWN_OPERATOR else item for item in items
+        ]
     if profile != "tvm":
         return [item for item in items if not item.tvm_only]
     return list(map(lenient, items))
