@@ -67,7 +67,7 @@ ONLY_THERE = "TVM 0.27 refuses this; our language does not"
 class Diagnostic:
     """One problem: a sentence, labelled places, and a hint how to fix it.
 
-    `spec_only` marks a rule of the specification that TVM 0.27 does not have, `tvm_only` one that only TVM has. All `edits`
+    `spec_only` marks a rule of the specification that TVM 0.27 does not have, `tvm_only` one that is an error for TVM only. All `edits`
     together are one fix.
     """
 

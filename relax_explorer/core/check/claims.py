@@ -134,10 +134,37 @@ def check_cast(
     ):
         text = f"the value is {have} and can never be {want}"
         notes = captured_lengths(have, pinned_info)
-        report.say(op_codes.IMPOSSIBLE_CAST, text, binding, help=op_codes.IMPOSSIBLE_CAST.fix, notes=notes)
+        report.say(
+            op_codes.IMPOSSIBLE_CAST,
+            text,
+            binding,
+            help=op_codes.IMPOSSIBLE_CAST.fix,
+            notes=notes,
+            tvm_only=_differ_plainly(have, want),
+        )
     elif not new and fits(pinned_info, pinned(want, dims)) is YES:
         text = f"the value is {have}, which is always {want}"
         report.say(op_codes.NEEDLESS_CAST, text, binding, help=op_codes.NEEDLESS_CAST.fix)
+
+
+def _differ_plainly(have: s.StructInfo, want: s.StructInfo) -> bool:
+    """True if TVM refuses a cast too: the kinds, dtypes, ranks or written lengths differ, whatever the shape variables are."""
+    if isinstance(have, s.TupleStructInfo) and isinstance(want, s.TupleStructInfo):
+        pairs = zip(have.fields, want.fields, strict=False)
+        return len(have.fields) != len(want.fields) or any(_differ_plainly(a, b) for a, b in pairs)
+    if isinstance(have, s.FuncStructInfo) or isinstance(want, s.FuncStructInfo):
+        return s.OBJECT not in (have, want)
+    if type(have) is not type(want):
+        return s.OBJECT not in (have, want)
+    if isinstance(have, (s.TensorStructInfo, s.PrimStructInfo)):
+        other = want.dtype  # type: ignore[attr-defined]  # of the same class
+        if have.dtype is not other and None not in (have.dtype, other):
+            return True
+    ranks = getattr(have, "ndim", -1), getattr(want, "ndim", -1)
+    if ranks[0] != ranks[1] and -1 not in ranks:
+        return True
+    pairs = zip(s.lengths(have), s.lengths(want), strict=False)
+    return any(type(a) is type(b) is p.IntImm and a is not b for a, b in pairs)
 
 
 def _bound_by(want: s.StructInfo, have: s.StructInfo, dims: Collection[p.PrimVar]) -> s.StructInfo:

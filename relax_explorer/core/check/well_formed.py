@@ -205,7 +205,7 @@ class _Scopes:
                     if dim.children():  # -1 may be meant for R.reshape
                         self._length(dim, place)
             elif isinstance(part, s.PrimStructInfo) and not _is_scalar(part.dtype):
-                self._say(codes.BAD_SCALAR_TYPE, f"{part} is not a scalar", place, spec_only=True)
+                self._say(codes.BAD_SCALAR_TYPE, f"{part} is not a scalar", place)
 
     def _tensor(self, info: s.TensorStructInfo, place: object) -> None:
         for dim in info.dims or ():

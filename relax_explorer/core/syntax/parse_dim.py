@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 from relax_explorer.core.codes import syntax as codes
@@ -45,6 +45,7 @@ class DimReader:
     ) -> None:
         self.ctx, self.resolve, self.define = ctx, resolve, define
         self.in_signature = self.in_quotes = False
+        self.outer: Collection[str] | None = None  # while parameters are read: the names around the function
         self.is_declared: Callable[[str], bool] = lambda _: True  # somewhere in the function, though not above
 
     def dtype(self, node: ast.expr) -> DType | None:
@@ -157,6 +158,8 @@ class DimReader:
     def _name(self, node: ast.Name) -> p.PrimExpr:
         value = self.resolve(node.id)
         if isinstance(value, p.PrimExpr):
+            if self.outer is not None and not self.in_quotes and node.id not in self.outer:
+                self._undeclared(node)
             return value
         if isinstance(value, Var):
             info = value.struct_info
@@ -167,7 +170,7 @@ class DimReader:
             raise Skip
         declared = self.ctx.type_var_dtype(node.id)
         if declared is not None or (self.in_signature and node.id not in self.ctx.computed):
-            if declared is None and not self.in_quotes and self.ctx.dialect is not EARLY:
+            if not self.in_quotes:
                 self._undeclared(node)
             return self.define(node.id, declared or INT64)
         help = self.ctx.meant(node.id, ()) or f"declare it: {node.id} = T.int64()"
@@ -176,6 +179,8 @@ class DimReader:
     def _undeclared(self, node: ast.Name) -> None:
         """Report a length in a signature that is neither in quotes nor declared above the function."""
         help = f'write it in quotes where it stands first: R.Tensor(("{node.id}", …), …)'
+        if self.ctx.dialect is EARLY or self.ctx.type_var_dtype(node.id) is not None:
+            return
         if self.is_declared(node.id):
             text = f"{node.id!r} is declared only below its first use"
             self.ctx.refuse(codes.UNDEFINED, text, node, help=help)

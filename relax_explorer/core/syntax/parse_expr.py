@@ -200,6 +200,8 @@ class ExprReader:
             return e.Constant(entry, s.constant_info(entry), "", span)
         if self.ctx.has_metadata and not is_missing:
             raise self.ctx.fail(codes.BAD_METADATA, f"the metadata block has no {key}[{index}]", node)
+        if not self.ctx.has_metadata:
+            self.ctx.refuse(codes.MISSING_METADATA, "TVM reads no constant without its data", node)
         if not self.ctx.misses_data:  # reported once: if one is missing, all are
             self.ctx.misses_data = True
             text = (

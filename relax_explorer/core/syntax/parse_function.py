@@ -155,6 +155,9 @@ class FunctionReader(BindingReader):
 
     def _output_names(self, node: ast.With) -> list[str]:
         outputs = [statement for statement in node.body if _is_output(statement)]
+        for output in outputs:
+            if output.value.keywords:  # type: ignore[attr-defined]  # `_is_output` checked that it is a call
+                self.ctx.say(codes.BAD_CALL, "R.output takes names of variables only", output)
         for extra in outputs[1:]:
             self.ctx.say(codes.BAD_DATAFLOW, "a dataflow block has one R.output", extra)
         if not outputs:

@@ -101,11 +101,12 @@ class SignatureReader:
         }
         self.info.in_signature = True
         self.info.is_declared = lambda name: _declares(node, name)
+        self.info.outer = frozenset(self.names)
         infos: list[s.StructInfo | None] = []
         for argument in arguments.args:
             self.names.hide(argument.arg)  # those of a function around it
         infos.extend(map(self._parameter_info, arguments.args))
-        self.info.in_signature = False
+        self.info.in_signature, self.info.outer = False, None
         for name in self._scalars(node):
             self._resolve(name)
         params = []
