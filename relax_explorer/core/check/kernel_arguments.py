@@ -169,6 +169,8 @@ def _one(
     # The PrimFunc compares lengths with one another at its start. TVM relies on this, except for outputs.
     late = _conflict(have.info, param, passed_dims if have.is_output else {}) is None
     requirement = str(expected) if value is expected else f"{expected} = {value}"
+    if value is not expected and {var.name for var in p.free_vars(expected)} & {var.name for var in p.free_vars(value)}:
+        requirement = f"its own {expected} = {value} of this function"  # two variables of one name
     where = f", dimension {axis}" if isinstance(have.info, s.TensorStructInfo) else ""
     if passed_dims.keys().isdisjoint(p.free_vars(expected)) and _has_no_solution(expected, length):
         requirement = f"{expected}: {expected} = {length} has no solution"
@@ -213,7 +215,7 @@ def _say_maybe(report: Report, call: e.Call, text: str, have: _Actual, want: s.S
     fix = "write the lengths as the PrimFunc computes them"
     report.say(
         codes.MAYBE_ARGUMENT, _with_operator(call, f"{text}: whether they agree is known only at run time"), call, help=fix,
-        notes=notes,
+        notes=notes, tvm_only=True,
     )  # fmt: skip
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from relax_explorer.core.check import check, problems
-from relax_explorer.core.diagnostics import Diagnostic, Failure, ParseError
+from relax_explorer.core.diagnostics import Diagnostic, Failure, ParseError, Severity
 from relax_explorer.core.notations import CONTRACTS, RELATIONS
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.stages import Stage
@@ -51,8 +51,11 @@ def check_path(
 
 
 def _of_stage(found: tuple[Diagnostic, ...], stage: Stage | None) -> tuple[Diagnostic, ...]:
-    """The problems of a text; of a recorded stage without what TVM would not read again, for it printed the text itself."""
-    return found if stage is None else tuple([item for item in found if not item.tvm_only])
+    """The problems of a text. TVM printed a recorded stage itself: there, what it would not read again is no problem."""
+    if stage is None:
+        return found
+    kept = [item for item in found if not item.tvm_only or item.code.severity < Severity.ERROR]
+    return tuple([replace(item, severity=None) if item.tvm_only else item for item in kept])
 
 
 def _of_notation(path: str) -> tuple[Diagnostic, ...]:
