@@ -152,8 +152,11 @@ def _differ_plainly(have: s.StructInfo, want: s.StructInfo) -> bool:
     if isinstance(have, s.TupleStructInfo) and isinstance(want, s.TupleStructInfo):
         pairs = zip(have.fields, want.fields, strict=False)
         return len(have.fields) != len(want.fields) or any(_differ_plainly(a, b) for a, b in pairs)
-    if isinstance(have, s.FuncStructInfo) or isinstance(want, s.FuncStructInfo):
-        return s.OBJECT not in (have, want)
+    if isinstance(have, s.FuncStructInfo) and isinstance(want, s.FuncStructInfo):
+        if have.params is None or want.params is None:
+            return False
+        pairs = zip((*have.params, have.ret), (*want.params, want.ret), strict=False)
+        return len(have.params) != len(want.params) or any(_differ_plainly(a, b) for a, b in pairs)
     if type(have) is not type(want):
         return s.OBJECT not in (have, want)
     if isinstance(have, (s.TensorStructInfo, s.PrimStructInfo)):

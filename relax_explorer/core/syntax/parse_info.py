@@ -111,6 +111,9 @@ class InfoReader(DimReader):
         ndim = self.rank(arguments, shape, node)
         vdevice = arguments.get("vdevice")
         is_named = isinstance(vdevice, ast.Constant) and isinstance(vdevice.value, str)
+        if vdevice is not None and not isinstance(vdevice, ast.Constant):
+            text = f"{ast.unparse(vdevice)[:40]!r} is not the name of a device"
+            raise self.ctx.fail(codes.BAD_ANNOTATION, text, vdevice, help='write it in quotes: "cuda:0"')
         device = VDevice.read(vdevice.value) if is_named else None  # type: ignore[union-attr]  # if `is_named`
         return s.TensorStructInfo(shape, element, ndim, device)
 

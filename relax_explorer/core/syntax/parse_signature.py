@@ -101,7 +101,7 @@ class SignatureReader:
         }
         self.info.in_signature = True
         self.info.is_declared = lambda name: _declares(node, name)
-        self.info.outer = frozenset(self.names)
+        self.info.outer = {*self.names, *self.prim_params}
         infos: list[s.StructInfo | None] = []
         for argument in arguments.args:
             self.names.hide(argument.arg)  # those of a function around it

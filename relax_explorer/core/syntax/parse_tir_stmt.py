@@ -208,7 +208,11 @@ class StatementReader(AssignmentReader):
 
     def _block(self, node: ast.With, call: ast.Call) -> t.Stmt:
         self.has_blocks = True
-        name = call.args[0].value if call.args and isinstance(call.args[0], ast.Constant) else ""
+        first = call.args[0] if call.args else ast.Constant("")
+        if not isinstance(first, ast.Constant):
+            text = "the name of a block is a text in quotes"
+            raise self.ctx.fail(tir_codes.TIR_STATEMENT, text, call, help='write T.sblock("name")')
+        name = first.value
         parts = BlockParts()
         self.blocks.append(parts)
         try:
