@@ -43,7 +43,7 @@ ONLY_HERE = {
     "a width": ('z = R.zeros((2,), "int4")\nreturn z', "RX0154"),
     "a vector as element": ('z = R.zeros((2,), "float32x4")\nreturn z', "RX0150"),
     "a scalar that is none": (
-        'z = R.call_pure_packed("f", sinfo_args=R.Prim("handle"))\nreturn z',
+        'z = R.call_pure_packed("f", sinfo_args=R.Prim("float32x4"))\nreturn z',
         "RX0147",
     ),
     "a narrower annotation": ("z: R.Tensor((2, 3), 'float32') = o\nreturn z", "RX0116"),

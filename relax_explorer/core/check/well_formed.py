@@ -205,7 +205,8 @@ class _Scopes:
                     if dim.children():  # -1 may be meant for R.reshape
                         self._length(dim, place)
             elif isinstance(part, s.PrimStructInfo) and not _is_scalar(part.dtype):
-                self._say(codes.BAD_SCALAR_TYPE, f"{part} is not a scalar", place)
+                is_pointer = part.dtype is HANDLE  # which TVM refuses, too
+                self._say(codes.BAD_SCALAR_TYPE, f"{part} is not a scalar", place, spec_only=not is_pointer)
 
     def _tensor(self, info: s.TensorStructInfo, place: object) -> None:
         for dim in info.dims or ():

@@ -442,7 +442,7 @@ def _ready(module: IRModule) -> IRModule:
 
 def _is_inferred(fn: Function) -> bool:
     """True if inference has visited all values of a function. It turns the branches of an If into sequences."""
-    if fn.body.body.struct_info is None:
+    if fn.body.body.struct_info is None or fn.struct_info is None:
         return False
     for block in all_blocks(fn):
         values = [binding.value for binding in block.bindings]

@@ -45,6 +45,7 @@ class Context:
         self.metadata: dict[str, list[Any]] = {}
         self.has_metadata = self.misses_data = False
         self.functions: set[str] = set()
+        self.externs: set[str] = set()  # packed functions that are members of the module
         self.function: ast.FunctionDef | None = None  # the function of the module that is being read
         self.aliases: set[str] = set()  # names of the module in this function, such as cls
         self.module_name, self.is_in_class = "Module", False

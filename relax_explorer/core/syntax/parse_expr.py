@@ -127,7 +127,7 @@ class ExprReader:
             return
         text = f"the function {node.id!r} of the module is not defined here"
         help = f"write cls.{node.id}, or {self.ctx.module_name}.{node.id}"
-        if self.ctx.is_in_class and not self.ctx.dialect.old:
+        if self.ctx.is_in_class and not self.ctx.dialect.old and node.id not in self.ctx.externs:
             self.ctx.say(codes.UNDEFINED, text, node, help=help)
         else:
             self.ctx.refuse(codes.UNDEFINED, text, node, help=help)
@@ -149,7 +149,20 @@ class ExprReader:
                 help = f"write {self.ctx.module_name}.{member}, or {head} = {self.ctx.module_name} above"
                 self.ctx.refuse(codes.UNDEFINED, f"{head!r} is not defined in this function", node, help=help)
             return e.GlobalVar(member, None, self.ctx.span(node))
-        raise self.no_expression(node)
+        raise self.no_expression(node, self._of_a_tensor(node))
+
+    def _of_a_tensor(self, node: ast.Attribute) -> str:
+        """A hint on an attribute or method that numpy's tensors have."""
+        if not isinstance(node.value, ast.Name) or not isinstance(self.names.get(node.value.id), e.Expr):
+            return ""
+        value, op = node.value.id, find_op(f"relax.{node.attr}")
+        if node.attr == "shape":
+            return f'name the length where {value} is declared, R.Tensor(("n", …), …), and write n; all: R.shape_of({value})'
+        if node.attr == "dtype":
+            return f"write the dtype: StructInfo states it where {value} is declared"
+        if node.attr == "T":
+            return f"write R.permute_dims({value})"
+        return "" if op is None else f"write R.{node.attr}({value}, …)"
 
     def _subscript(self, node: ast.Subscript) -> Any:
         if (
@@ -159,6 +172,8 @@ class ExprReader:
         ):
             return self._metadata(node)
         index = node.slice
+        if isinstance(node.value, ast.Attribute) and node.value.attr == "shape":
+            return self._attribute(node.value)  # of numpy
         negative = isinstance(index, ast.UnaryOp) and isinstance(index.op, ast.USub)
         if not isinstance(index, ast.Constant) or type(index.value) is not int:
             text = "a tuple index can't be negative" if negative else "a tuple index is an integer literal"

@@ -436,6 +436,7 @@ class _ModuleReader:
         if isinstance(value, ast.Call) and dotted(value.func) == "R.ExternFunc":
             self.functions[name] = extern(FunctionReader(self.ctx).expr, value)
             self.ctx.functions.add(name)
+            self.ctx.externs.add(name)
         elif isinstance(value, ast.Call) and dotted(value.func).startswith("T.") and not value.args:
             self._assignment(name, node)
         else:
