@@ -57,7 +57,11 @@ def pytest_configure(config: pytest.Config) -> None:
     hypothesis.settings.register_profile("gate", derandomize=True)
     if os.environ.get("CI"):
         hypothesis.settings.load_profile("gate")
-    config.stash[COUNTS] = {"asked": 0, "refused": [], **{name: Counter() for name in (*TALLIES, *TABLES, *REASONS)}}
+    config.stash[COUNTS] = {
+        "asked": 0,
+        "refused": [],
+        **{name: Counter() for name in (*TALLIES, *TABLES, *REASONS)},
+    }
     if config.getoption("--spec-coverage"):
         config.pluginmanager.register(_SpecCoverage())
 
@@ -207,7 +211,9 @@ def _as_table(cells: Counter[str]) -> list[str]:
             rows.setdefault(name, Counter())[column] += count
     last = rows.pop("all", None)
     named = [*rows.items(), *([("all", last)] if last is not None else [])]
-    return [f"{name}: {', '.join(f'{count} {column}' for column, count in row.items())}" for name, row in named]
+    return [
+        f"{name}: {', '.join(f'{count} {column}' for column, count in row.items())}" for name, row in named
+    ]
 
 
 def _by_reason(names: Counter[str]) -> list[str]:

@@ -161,7 +161,10 @@ def test_the_hint_that_helps(body: str) -> None:
 
 
 def test_a_branch_and_a_nested_function_are_looked_at_for_a_later_binding() -> None:
-    text = HEAD.format("float32") + "    y = R.add(b, x)\n    @R.function\n    def g(b: R.Object):\n        return b\n    return y\n"
+    text = (
+        HEAD.format("float32")
+        + "    y = R.add(b, x)\n    @R.function\n    def g(b: R.Object):\n        return b\n    return y\n"
+    )
     (problem,) = problems(text, "spec")
     assert "below" not in problem.message  # the b of another function
 
@@ -181,7 +184,7 @@ def test_no_note_says_that_a_profile_omits_what_it_prints() -> None:
 
 
 def test_the_lengths_of_two_functions_are_told_apart() -> None:
-    text = '''@I.ir_module
+    text = """@I.ir_module
 class M:
     @T.prim_func
     def f(a: T.handle, b: T.handle):
@@ -195,7 +198,7 @@ class M:
         n = T.int64()
         y = R.call_tir(M.f, (x,), out_ty=R.Tensor((n + 1,), "float32"))
         return y
-'''
+"""
     (problem,) = problems(text, "spec")
     assert "n = n" in problem.message
     assert "its own n" in problem.message
@@ -204,15 +207,57 @@ class M:
 @pytest.mark.parametrize("name", ["08_api_annotated_output", "lift_unknown_operator"])
 def test_passes_of_the_api_take_what_load_gives(name: str) -> None:
     module = rxe.load(CASES / f"{name}.py")
-    for each in ("ToNonDataflow", "FuseOps", "LegalizeOps", "DeadCodeElimination", "CanonicalizeBindings", "LiftTransformParams"):
+    for each in (
+        "ToNonDataflow",
+        "FuseOps",
+        "LegalizeOps",
+        "DeadCodeElimination",
+        "CanonicalizeBindings",
+        "LiftTransformParams",
+    ):
         assert each in passes.table()
         assert rxe.apply_pass(module, each).relax_functions
 
 
-@pytest.mark.parametrize(("large", "result"), [("R.one_hot(i, R.prim_value(1), R.prim_value(0), 128256, -1)", 128256), ("R.repeat(i, 131072, 0)", 131072)])
+@pytest.mark.parametrize(
+    ("large", "result"),
+    [
+        ("R.one_hot(i, R.prim_value(1), R.prim_value(0), 128256, -1)", 128256),
+        ("R.repeat(i, 131072, 0)", 131072),
+    ],
+)
 def test_the_result_decides_how_large_an_attribute_may_be(large: str, result: int) -> None:
     text = f'@R.function\ndef main(i: R.Tensor((1,), "int64")):\n    return {large}\n'
     module = rxe.normalize(rxe.parse(text))
     assert rxe.run(module, "main", [np.zeros(1, "int64")]).shape[-1] == result
     with pytest.raises(rxe.Failure):
-        rxe.normalize(rxe.parse('@R.function\ndef main(i: R.Tensor((1,), "int64")):\n    return R.split(i, 1000000000000)\n'))
+        rxe.normalize(
+            rxe.parse(
+                '@R.function\ndef main(i: R.Tensor((1,), "int64")):\n    return R.split(i, 1000000000000)\n'
+            )
+        )
+
+
+SCALARS = (
+    "y = (R.prim_value(2), x)\nreturn y",
+    "return (x, (R.prim_value(2.5), R.prim_value(True)))",
+    "y = (R.prim_value(n + 1), x)\nz = y[0]\nreturn z",
+    "return R.prim_value(2)",
+)
+
+
+@pytest.mark.parametrize("body", SCALARS)
+def test_scalars_in_tuples_survive_their_text(body: str) -> None:
+    lines = "".join(f"    {line}\n" for line in ["n = T.int64()", *body.split("\n")])
+    module = rxe.normalize(rxe.parse(HEAD.format("float32") + lines))
+    assert rxe.structural_equal(rxe.normalize(rxe.parse(module.script())), module)
+
+
+def test_an_index_error_hides_no_unknown_operator_of_its_function() -> None:
+    body = "    a = (x, x)[5]\n    b = R.nosuch(x)\n    c = R.nosuch2(a)\n    return b\n"
+    found = [item.code.id for item in problems(HEAD.format("float32") + body, "spec")]
+    assert found == ["RX0215", "RX0016", "RX0016"]
+
+
+def test_a_shape_is_public() -> None:
+    assert repr(rxe.Shape((2, 3))) == "shape(2, 3)"

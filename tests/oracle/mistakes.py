@@ -23,10 +23,26 @@ from tests.support.random_programs import random_program
 
 Change = Callable[[str, Random], str | None]
 
-_CALL = re.compile(r"\bR\.(?!Tensor|Shape|Tuple|Callable|Object|Any|Prim|function|dataflow|output|func_attr)([a-z_.0-9]+)\(")
+_CALL = re.compile(
+    r"\bR\.(?!Tensor|Shape|Tuple|Callable|Object|Any|Prim|function|dataflow|output|func_attr)([a-z_.0-9]+)\("
+)
 _BINDING = re.compile(r"^( +)(\w+)(?:: [^=]+)? = (?!Module)", re.M)
 _DTYPES = ("float32", "float16", "int32", "int64", "bool", "float64", "uint8")
-_OPERATORS = ("add", "multiply", "exp", "matmul", "sum", "reshape", "permute_dims", "concat", "nn.softmax", "where", "less", "astype")
+_SIGNS, _MEMBERS = ("@", "&", "<<", "==", "+", "!="), (".shape", ".T", ".sum()", "[0]", ".dtype")
+_OPERATORS = (
+    "add",
+    "multiply",
+    "exp",
+    "matmul",
+    "sum",
+    "reshape",
+    "permute_dims",
+    "concat",
+    "nn.softmax",
+    "where",
+    "less",
+    "astype",
+)
 
 
 def _one(pattern: str, new: Callable[[re.Match[str], Random], str | None]) -> Change:
@@ -106,8 +122,10 @@ MISTAKES: dict[str, Change] = {
     "no cls": _dropped(r" +cls = Module$"),
     "an index beyond": _one(r"(?<=\w)\[(\d)\]", lambda match, random: f"[{int(match[1]) + 3}]"),
     "unpacked": _one(_BINDING.pattern, lambda match, random: f"{match[1]}{match[2]}, other = "),
-    "a sign of Python": _one(r"R\.(?:add|multiply|matmul)\((\w+), (\w+)\)", lambda match, random: f"{match[1]} {random.choice(('@', '&', '<<', '==', '+', '!='))} {match[2]}"),
-    "an attribute of Python": _one(r"(?<=[(,] )(\w+)(?=[,)])", lambda match, random: f"{match[1]}{random.choice(('.shape', '.T', '.sum()', '[0]', '.dtype'))}"),
+    "a sign of Python": _one(
+        r"R\.(?:add|multiply|matmul)\((\w+), (\w+)\)", lambda match, random: f"{match[1]} {random.choice(_SIGNS)} {match[2]}"
+    ),
+    "an attribute of Python": _one(r"(?<=[(,] )(\w+)(?=[,)])", lambda match, random: f"{match[1]}{random.choice(_MEMBERS)}"),
     "another out_ty": _one(r"(?<=out_ty=R\.Tensor\(\()(\w+)(?=,)", lambda match, random: random.choice(("1", "7", "q"))),
     "impure": _one(r"R\.(add|exp|multiply)\(", lambda match, random: 'R.call_packed("f", '),
     "a parameter more": _one(r"(?<=def main\()(?=\w)", lambda match, random: "nope: R.Nope, "),
@@ -132,15 +150,44 @@ DIFFERENCES: tuple[Difference, ...] = (
     Difference("dtypes that nothing computes with: float99", "RX0013", "^accept"),
     Difference("lengths that do not fit int64", "RX0245", "^accept"),
     Difference("StructInfo that doubles with each binding", "RX0221", "^accept"),
-    Difference("numbers in place of tensors and storages", "RX0201", "^accept", r"kill_(tensor|storage)\(|assert_op\("),
-    Difference("text of 2023, before functions had a purity", "accept", "contains an impure call", r"R\.Object|out_sinfo="),
-    Difference("a number of Python that is cast: int32 in TVM", "accept", "match cast any value", r"match_cast\((-?[\d.]+|True),"),
+    Difference(
+        "numbers in place of tensors and storages",
+        "RX0201",
+        "^accept",
+        r"kill_(tensor|storage)\(|assert_op\(",
+    ),
+    Difference(
+        "text of 2023, before functions had a purity",
+        "accept",
+        "contains an impure call",
+        r"R\.Object|out_sinfo=",
+    ),
+    Difference(
+        "a number of Python that is cast: int32 in TVM",
+        "accept",
+        "match cast any value",
+        r"match_cast\((-?[\d.]+|True),",
+    ),
     Difference("a buffer parameter that is matched twice", "RX0062", "^accept"),
-    Difference("lengths of a PrimFunc that are declared below their use", "accept", "Undefined variable", r"match_buffer"),
+    Difference(
+        "lengths of a PrimFunc that are declared below their use",
+        "accept",
+        "Undefined variable",
+        r"match_buffer",
+    ),
     Difference("arguments of R.cpu and R.device, which we keep as text", "accept", r"(cpu|device)\(\)"),
-    Difference("what an operator can't compute: rows of tests/oracle/op_calls", "RX02(01|07|09|10)", "^accept"),
-    Difference("arguments of R.cpu and R.device, which we keep as text", "accept", "has no attribute", "hint_on_device"),
-    Difference("a nested function that is used only if it captures", "accept", "is not defined", "@R.function\n +def"),
+    Difference(
+        "what an operator can't compute: rows of tests/oracle/op_calls", "RX02(01|07|09|10)", "^accept"
+    ),
+    Difference(
+        "arguments of R.cpu and R.device, which we keep as text",
+        "accept",
+        "has no attribute",
+        "hint_on_device",
+    ),
+    Difference(
+        "a nested function that is used only if it captures", "accept", "is not defined", "@R.function\n +def"
+    ),
 )
 
 
@@ -162,7 +209,9 @@ def our_codes(text: str) -> list[str]:
     """The codes of the errors in the profile `tvm`."""
     module, report = read_program(text, "mistake.py")
     found = [item.code.id for item in report.errors]
-    return found or ([] if module is None else [item.code.id for item in rxe.check(module, "tvm") if item.is_error])
+    return found or (
+        [] if module is None else [item.code.id for item in rxe.check(module, "tvm") if item.is_error]
+    )
 
 
 def tvm_words(oracle: Oracle, text: str) -> str:
@@ -176,7 +225,9 @@ def tvm_words(oracle: Oracle, text: str) -> str:
 
 def accepted_programs(oracle: Oracle) -> list[str]:
     """Samples, programs of the tests and random ones that both accept: what the mistakes are made in."""
-    texts = [text for text in programs().values() if len(text) < _LONGEST] + list(map(random_program, range(40)))
+    texts = [text for text in programs().values() if len(text) < _LONGEST] + list(
+        map(random_program, range(40))
+    )
     return [text for text in texts if not our_codes(text) and tvm_words(oracle, text) == "accept"]
 
 
@@ -225,7 +276,9 @@ def lines(table: dict[str, Counts]) -> list[str]:
     asked, equal = sum(row.asked for row in table.values()), sum(row.equal for row in table.values())
     rows = [f"{'mistake':28} {'asked':>6} {'equal':>6} {'explained':>9} {'unexplained':>11}"]
     for kind, row in table.items():
-        rows.append(f"{kind:28} {row.asked:6} {row.equal:6} {row.explained.total():9} {len(row.unexplained):11}")
+        rows.append(
+            f"{kind:28} {row.asked:6} {row.equal:6} {row.explained.total():9} {len(row.unexplained):11}"
+        )
     return [*rows, f"equal verdicts: {equal} of {asked}, {100 * equal / max(asked, 1):.2f} %"]
 
 

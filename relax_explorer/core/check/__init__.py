@@ -119,7 +119,8 @@ def judged(items: Iterable[Diagnostic], profile: str, allow_unknown_ops: bool) -
     """The diagnostics of a profile: those that only TVM has are errors in `tvm`, and notes elsewhere, which are left out."""
     if not allow_unknown_ops:
         items = [
-            replace(item, severity=Severity.ERROR) if item.code is UNKNOWN_OPERATOR else item for item in items
+            replace(item, severity=Severity.ERROR) if item.code is UNKNOWN_OPERATOR else item
+            for item in items
         ]
     if profile != "tvm":
         return [item for item in items if not item.tvm_only or item.level > Severity.NOTE]

@@ -49,7 +49,9 @@ def violations(module: IRModule) -> Iterator[Diagnostic]:
     declared = _phases()
     if not isinstance(claim, str) or claim not in declared.PHASES:
         text = f"{ATTRIBUTE} is {claim!r}, which is not a phase"
-        yield Diagnostic(codes.WRONG_PHASE, text, help=f"the phases are {', '.join(declared.PHASES)}", spec_only=True)
+        yield Diagnostic(
+            codes.WRONG_PHASE, text, help=f"the phases are {', '.join(declared.PHASES)}", spec_only=True
+        )
         return
     for needed in declared.PHASES[claim]:
         if (violation := needed.violation(module)) is not None:

@@ -48,12 +48,9 @@ def annotated(
     """
     annotation = binding.annotation
     assert annotation is not None  # the caller checked this
-    if (
-        isinstance(annotation, s.PrimStructInfo)
-        and annotation.value is None
-        and fits(derived, annotation) is YES
-    ):
-        return derived  # an annotation can't state the value of a scalar
+    annotation = with_values(annotation, derived)
+    if annotation is derived:
+        return derived
     if definitions is None:
         return annotation
     verdict = conversion(pinned_info, pinned(annotation, dims))
@@ -61,6 +58,16 @@ def annotated(
     if sure or not depends_on_missing(binding.value, definitions):
         _check_annotation(report, binding, derived, pinned_info, verdict)
     return annotation
+
+
+def with_values(annotation: s.StructInfo, derived: s.StructInfo) -> s.StructInfo:
+    """An annotation with the values of the scalars in the value's StructInfo, also in tuples: it can't state them itself."""
+    tuples = isinstance(annotation, s.TupleStructInfo) and isinstance(derived, s.TupleStructInfo)
+    if tuples and len(annotation.fields) == len(derived.fields):  # type: ignore[attr-defined]  # if `tuples`
+        return s.TupleStructInfo(tuple(map(with_values, annotation.fields, derived.fields)))  # type: ignore[attr-defined]  # likewise
+    if not isinstance(annotation, s.PrimStructInfo) or not isinstance(derived, s.PrimStructInfo):
+        return annotation
+    return derived if annotation.value is None and derived.dtype is annotation.dtype else annotation
 
 
 def _check_annotation(

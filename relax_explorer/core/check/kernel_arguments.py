@@ -169,7 +169,9 @@ def _one(
     # The PrimFunc compares lengths with one another at its start. TVM relies on this, except for outputs.
     late = _conflict(have.info, param, passed_dims if have.is_output else {}) is None
     requirement = str(expected) if value is expected else f"{expected} = {value}"
-    if value is not expected and {var.name for var in p.free_vars(expected)} & {var.name for var in p.free_vars(value)}:
+    if value is not expected and {var.name for var in p.free_vars(expected)} & {
+        var.name for var in p.free_vars(value)
+    }:
         requirement = f"its own {expected} = {value} of this function"  # two variables of one name
     where = f", dimension {axis}" if isinstance(have.info, s.TensorStructInfo) else ""
     if passed_dims.keys().isdisjoint(p.free_vars(expected)) and _has_no_solution(expected, length):

@@ -13,9 +13,14 @@ from relax_explorer.core.ir.dtype import FLOAT32, INT32, INT64, DType
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ops.kit.decl import Op
 
+
 def is_open(arg: e.Expr) -> bool:
     """True for a number of Python whose dtype the other operand decides: its StructInfo does not state the value yet."""
-    return type(arg) is e.PrimValue and type(arg.struct_info) is s.PrimStructInfo and arg.struct_info.value is None
+    return (
+        type(arg) is e.PrimValue
+        and type(arg.struct_info) is s.PrimStructInfo
+        and arg.struct_info.value is None
+    )
 
 
 def with_dtypes(report: Report, call: e.Call, infos: list[s.StructInfo], op: type[Op]) -> e.Call:

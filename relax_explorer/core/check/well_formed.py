@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from relax_explorer.core.check import impossible_lengths, kernel_calls, kernel_lengths, kernel_loops, purity
-from relax_explorer.core.check.call_graph import call_graph, components, is_recursive
 from relax_explorer.core.check.bound_below import bound_below
+from relax_explorer.core.check.call_graph import call_graph, components, is_recursive
 from relax_explorer.core.check.callee import Callees
 from relax_explorer.core.check.compatible import defined_dims
 from relax_explorer.core.check.matching import free_dims

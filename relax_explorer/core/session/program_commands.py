@@ -64,7 +64,10 @@ CHECK = Command(
             choices=("error", "warning", "note"),
         ),
         Argument(
-            "--allow-unknown-ops", "an operator that nobody declared is a warning, not an error", "flag", False
+            "--allow-unknown-ops",
+            "an operator that nobody declared is a warning, not an error",
+            "flag",
+            False,
         ),
         Argument(
             "--output-format",

@@ -113,4 +113,10 @@ class RecordedSession(Session):
 
     def _lenient(self, found: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
         tvm = self.profile == "tvm"
-        return tuple([lenient(item) for item in judged(found, "spec", allow_unknown_ops=True) if not (tvm and item.spec_only)])
+        return tuple(
+            [
+                lenient(item)
+                for item in judged(found, "spec", allow_unknown_ops=True)
+                if not (tvm and item.spec_only)
+            ]
+        )

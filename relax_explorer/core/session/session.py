@@ -56,7 +56,11 @@ class Session(Shown):
         tvm = profile == "tvm"
         result = checked(module, profile)
         problems = tuple(  # programs that TVM accepts run here too
-            [lenient(item) for item in judged(result.problems, "spec", allow_unknown_ops=True) if not (tvm and item.spec_only)]
+            [
+                lenient(item)
+                for item in judged(result.problems, "spec", allow_unknown_ops=True)
+                if not (tvm and item.spec_only)
+            ]
         )
         self.stages: list[Snapshot] = [Snapshot(0, "input", result.module, True, problems)]
         self.pipeline: list[Step] = steps(pipeline)

@@ -107,7 +107,9 @@ class Context:
         if found is None:
             return self.fail(codes.UNDEFINED, what, node, "not defined here", help=help)
         labels = (Label(found.span, "bound here"),)
-        return self.fail(codes.UNDEFINED, found.text, node, "not defined here", help=found.help, labels=labels)
+        return self.fail(
+            codes.UNDEFINED, found.text, node, "not defined here", help=found.help, labels=labels
+        )
 
     def type_var_dtype(self, name: str) -> DType | None:
         """The dtype of the module-level variable `name`, or None."""

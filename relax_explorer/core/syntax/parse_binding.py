@@ -115,7 +115,9 @@ class BindingReader(SignatureReader):
         size = len(packed.fields) if isinstance(packed, e.Tuple) else len(names)
         if size != len(names):
             text = f"{len(names)} names are bound to {size} values"
-            raise self.ctx.fail(codes.BAD_STATEMENT, text, node, help="bind as many names as there are values")
+            raise self.ctx.fail(
+                codes.BAD_STATEMENT, text, node, help="bind as many names as there are values"
+            )
         if not isinstance(packed, (e.Var, e.Tuple)):
             text = "TVM does not unpack the result of a call or an index"
             help = f"bind it first: pair = …; {names[0] if names else 'a'} = pair[0]; …"

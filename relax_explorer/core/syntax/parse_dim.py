@@ -46,7 +46,9 @@ class DimReader:
         self.ctx, self.resolve, self.define = ctx, resolve, define
         self.in_signature = self.in_quotes = False
         self.outer: Collection[str] | None = None  # while parameters are read: the names around the function
-        self.is_declared: Callable[[str], bool] = lambda _: True  # somewhere in the function, though not above
+        self.is_declared: Callable[[str], bool] = lambda _: (
+            True
+        )  # somewhere in the function, though not above
 
     def dtype(self, node: ast.expr) -> DType | None:
         """The dtype in a string literal. None for the literal None and for names of unknown dtypes."""
@@ -261,10 +263,9 @@ class DimReader:
                 node,
                 help=f"declare it on a separate line: n = {name}()",
             )
-        if name == "T.Cast" and len(node.args) == 2:
-            return p.Cast(self.dtype(node.args[0]) or INT64, self.prim(node.args[1]))
-        if name == "T.cast" and len(node.args) == 2:
-            return p.Cast(self.dtype(node.args[1]) or INT64, self.prim(node.args[0]))
+        if name in ("T.Cast", "T.cast") and len(node.args) == 2:  # the dtype stands first, and last
+            target, value = node.args if name == "T.Cast" else node.args[::-1]
+            return p.Cast(self.dtype(target) or INT64, self.prim(value))
         args = [self.prim(arg) for arg in node.args]
         if name.startswith("T.") and name[2:] in PRIM_FUNCTIONS and len(args) == 2:
             if name in ("T.And", "T.Or"):

@@ -265,7 +265,10 @@ class ExprReader:
             if isinstance(operator, (ast.Eq, ast.NotEq)):
                 short = name.removeprefix("relax.")
                 self.ctx.refuse(
-                    codes.BAD_EXPRESSION, f"TVM compares with R.{short}(…) only", node, help=f"write R.{short}(…)"
+                    codes.BAD_EXPRESSION,
+                    f"TVM compares with R.{short}(…) only",
+                    node,
+                    help=f"write R.{short}(…)",
                 )
             args = (self.as_expr(left, node), self.as_expr(right, node))
             op = find_op(name)
@@ -297,7 +300,9 @@ class ExprReader:
             if type(node.op) not in names:
                 raise self.no_expression(node)
             if isinstance(node.op, ast.Invert):
-                self.ctx.refuse(codes.BAD_EXPRESSION, "TVM has no operator ~", node, help="write R.bitwise_not(…)")
+                self.ctx.refuse(
+                    codes.BAD_EXPRESSION, "TVM has no operator ~", node, help="write R.bitwise_not(…)"
+                )
             return e.Call(e.op_ref(names[type(node.op)]), (inner,), EMPTY, (), None, self.ctx.span(node))
         if isinstance(node.op, ast.USub) and isinstance(inner, (int, float)):
             return -inner

@@ -107,7 +107,12 @@ class FunctionReader(BindingReader):
         if isinstance(value, ast.Constant) and (isinstance(value.value, str) or value.value is ...):
             return  # a docstring
         name = dotted(value.func) if isinstance(value, ast.Call) else ""
-        if name == "R.func_attr" and isinstance(value, ast.Call) and len(value.args) == 1 and not value.keywords:
+        if (
+            name == "R.func_attr"
+            and isinstance(value, ast.Call)
+            and len(value.args) == 1
+            and not value.keywords
+        ):
             attrs = constant(self.expr, value.args[0])
             if not isinstance(attrs, Attrs):
                 raise self.ctx.fail(codes.BAD_CALL, "R.func_attr takes a dict", node)

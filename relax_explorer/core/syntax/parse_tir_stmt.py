@@ -141,7 +141,9 @@ class StatementReader(AssignmentReader):
                 node,
             )
         if self.axes + len(names) > MOST_AXES:
-            text = f"{self.axes + len(names)} loops of T.grid are inside each other, at most {MOST_AXES} can be"
+            text = (
+                f"{self.axes + len(names)} loops of T.grid are inside each other, at most {MOST_AXES} can be"
+            )
             raise self.ctx.fail(codes.TOO_DEEP, text, node, help="write fewer loops over longer ranges")
         with self.names.block():
             loop_vars = [

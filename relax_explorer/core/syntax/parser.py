@@ -368,7 +368,12 @@ class _ModuleReader:
         called = dotted(value.func) if isinstance(value, ast.Call) else ""
         if called in ("TypeVar", "typing.TypeVar"):
             if isinstance(value, ast.Call) and not all(isinstance(arg, ast.Constant) for arg in value.args):
-                self.ctx.say(codes.NOT_TVMSCRIPT, "TypeVar takes its name in quotes", node, help=f'write TypeVar("{name}")')
+                self.ctx.say(
+                    codes.NOT_TVMSCRIPT,
+                    "TypeVar takes its name in quotes",
+                    node,
+                    help=f'write TypeVar("{name}")',
+                )
             self.ctx.declare(name)
         elif (
             name == "metadata" and isinstance(value, ast.Call) and called.endswith("load_json") and value.args

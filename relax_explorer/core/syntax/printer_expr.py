@@ -260,7 +260,9 @@ def _spells_numbers(expr: e.Call) -> bool:
         return type(expr.op) is not e.ExternFunc
     op = find_op(expr.op.name)
     if op is not None and op.takes_numbers:
-        return any(_takes_another_dtype(arg, other) for arg, other in zip(expr.args, expr.args[::-1], strict=True))
+        return any(
+            _takes_another_dtype(arg, other) for arg, other in zip(expr.args, expr.args[::-1], strict=True)
+        )
     return op is not None and any(
         type(arg) is e.PrimValue and q.kind is Kind.SHAPE
         for arg, q in zip(expr.args, op.operands, strict=False)
@@ -272,7 +274,9 @@ def _takes_another_dtype(arg: e.Expr, other: e.Expr) -> bool:
     info = other.struct_info
     kind = info.dtype if isinstance(info, (s.TensorStructInfo, s.PrimStructInfo)) else None
     is_number = type(arg) is e.PrimValue and type(arg.value) is p.IntImm and arg.value.dtype is INT64
-    return is_number and not _is_open(arg) and kind not in (None, INT64, BOOL) and type(other) is not e.PrimValue
+    return (
+        is_number and not _is_open(arg) and kind not in (None, INT64, BOOL) and type(other) is not e.PrimValue
+    )
 
 
 def _is_open(arg: e.Expr) -> bool:

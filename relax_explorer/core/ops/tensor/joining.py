@@ -234,7 +234,9 @@ class Split(Op, name="relax.split"):
                 f"indices_or_sections is {indices_or_sections}, at least one part is needed",
             )
         if count > s.MOST_WRITTEN:
-            text = f"indices_or_sections is {indices_or_sections}, at most {s.MOST_WRITTEN} parts are possible"
+            text = (
+                f"indices_or_sections is {indices_or_sections}, at most {s.MOST_WRITTEN} parts are possible"
+            )
             raise at.fail(codes.BAD_ATTRIBUTE, text)
         if info.dims is None:
             return s.TupleStructInfo((s.TensorStructInfo(None, info.dtype, info.ndim),) * count)
