@@ -173,8 +173,8 @@ def _differ_plainly(have: s.StructInfo, want: s.StructInfo) -> bool:
     ranks = getattr(have, "ndim", -1), getattr(want, "ndim", -1)
     if ranks[0] != ranks[1] and -1 not in ranks:
         return True
-    pairs = zip(s.lengths(have), s.lengths(want), strict=False)
-    return any(type(a) is type(b) is p.IntImm and a is not b for a, b in pairs)
+    lengths = zip(s.lengths(have), s.lengths(want), strict=False)
+    return any(type(a) is type(b) is p.IntImm and a is not b for a, b in lengths)
 
 
 def _bound_by(want: s.StructInfo, have: s.StructInfo, dims: Collection[p.PrimVar]) -> s.StructInfo:

@@ -114,7 +114,7 @@ class InfoReader(DimReader):
         if vdevice is not None and not isinstance(vdevice, ast.Constant):
             text = f"{ast.unparse(vdevice)[:40]!r} is not the name of a device"
             raise self.ctx.fail(codes.BAD_ANNOTATION, text, vdevice, help='write it in quotes: "cuda:0"')
-        device = VDevice.read(vdevice.value) if is_named else None  # type: ignore[union-attr]  # if `is_named`
+        device = VDevice.read(vdevice.value) if is_named else None  # type: ignore[union-attr, arg-type]  # if `is_named`
         return s.TensorStructInfo(shape, element, ndim, device)
 
     def _distributed(self, node: ast.Call) -> s.StructInfo:
