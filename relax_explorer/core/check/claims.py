@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from typing import Any
 
 from relax_explorer.core.check.compatible import (
     YES,
@@ -60,11 +61,11 @@ def annotated(
     return annotation
 
 
-def with_values(annotation: s.StructInfo, derived: s.StructInfo) -> s.StructInfo:
+def with_values(annotation: Any, derived: Any) -> s.StructInfo:
     """An annotation with the values of the scalars in the value's StructInfo, also in tuples: it can't state them itself."""
     tuples = isinstance(annotation, s.TupleStructInfo) and isinstance(derived, s.TupleStructInfo)
-    if tuples and len(annotation.fields) == len(derived.fields):  # type: ignore[attr-defined]  # if `tuples`
-        return s.TupleStructInfo(tuple(map(with_values, annotation.fields, derived.fields)))  # type: ignore[attr-defined]  # likewise
+    if tuples and len(annotation.fields) == len(derived.fields):
+        return s.TupleStructInfo(tuple(map(with_values, annotation.fields, derived.fields)))
     if not isinstance(annotation, s.PrimStructInfo) or not isinstance(derived, s.PrimStructInfo):
         return annotation
     return derived if annotation.value is None and derived.dtype is annotation.dtype else annotation
@@ -154,7 +155,7 @@ def check_cast(
         report.say(op_codes.NEEDLESS_CAST, text, binding, help=op_codes.NEEDLESS_CAST.fix)
 
 
-def _differ_plainly(have: s.StructInfo, want: s.StructInfo) -> bool:
+def _differ_plainly(have: Any, want: Any) -> bool:
     """True if TVM refuses a cast too: the kinds, dtypes, ranks or written lengths differ, whatever the shape variables are."""
     if isinstance(have, s.TupleStructInfo) and isinstance(want, s.TupleStructInfo):
         pairs = zip(have.fields, want.fields, strict=False)
@@ -167,7 +168,7 @@ def _differ_plainly(have: s.StructInfo, want: s.StructInfo) -> bool:
     if type(have) is not type(want):
         return s.OBJECT not in (have, want)
     if isinstance(have, (s.TensorStructInfo, s.PrimStructInfo)):
-        other = want.dtype  # type: ignore[attr-defined]  # of the same class
+        other = want.dtype
         if have.dtype is not other and None not in (have.dtype, other):
             return True
     ranks = getattr(have, "ndim", -1), getattr(want, "ndim", -1)

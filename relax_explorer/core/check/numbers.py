@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from typing import Any
 
 from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.diagnostics import Report, Severity
@@ -28,14 +29,14 @@ def with_dtypes(report: Report, call: e.Call, infos: list[s.StructInfo], op: typ
 
     TVM 0.27 reads an integer as int32 and any other number as float32, and refuses the call if the tensor has another dtype.
     """
-    args = list(call.args)
+    args: list[Any] = list(call.args)
     for number, arg in enumerate(args):
         if is_open(arg):
             others = [_dtype(info) for at, info in enumerate(infos) if at != number and not is_open(args[at])]
             target = others[0] if others else None
-            args[number] = _settled(arg, target)  # type: ignore[arg-type]  # `is_open` says it
+            args[number] = _settled(arg, target)
             theirs = INT32 if infos[number] is s.PrimStructInfo(INT64) else FLOAT32
-            fits = args[number].value.dtype is target  # type: ignore[attr-defined]  # likewise
+            fits = args[number].value.dtype is target
             if fits and not op.dtypes_may_differ and target is not theirs:
                 text = f"TVM reads this number as {theirs}, the other operand is {target}"
                 help = f'write R.const(…, "{target}")'

@@ -70,8 +70,9 @@ def told(info: s.StructInfo | None, what: str) -> p.PrimExpr | None:
         return None if info.ndim < 0 else p.IntImm(info.ndim)
     dims = info.lengths if isinstance(info, s.TensorStructInfo) else info.values
     axis = _PART.search(what)
-    is_there = dims is not None and axis is not None and int(axis[1]) < len(dims)
-    return dims[int(axis[1])] if is_there else None  # type: ignore[index]  # neither is None, if it is there
+    if dims is None or axis is None or int(axis[1]) >= len(dims):
+        return None
+    return dims[int(axis[1])]
 
 
 _OF_INFO: dict[type, str] = {

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from relax_explorer.core.source import Source, Span
 from relax_explorer.core.syntax import pieces
-from relax_explorer.core.syntax.parse_if import targets
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,5 +49,14 @@ def _bindings(
             yield from _bindings(statement.body, name, statement)
         elif isinstance(statement, ast.If):
             yield from _bindings([*statement.body, *statement.orelse], name, block)
-        elif name in targets(statement):
+        elif name in _targets(statement):
             yield statement.lineno, statement.col_offset, block
+
+
+def _targets(statement: ast.stmt) -> list[str]:
+    """The names that a statement binds itself."""
+    if isinstance(statement, ast.FunctionDef):
+        return [statement.name]
+    bound = getattr(statement, "targets", None) or [getattr(statement, "target", None)]
+    items = [item for target in bound for item in getattr(target, "elts", [target])]
+    return [item.id for item in items if isinstance(item, ast.Name)]

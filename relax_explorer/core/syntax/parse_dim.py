@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from typing import Any
 
 from relax_explorer.core.codes import syntax as codes
@@ -45,7 +45,7 @@ class DimReader:
     ) -> None:
         self.ctx, self.resolve, self.define = ctx, resolve, define
         self.in_signature = self.in_quotes = False
-        self.outer: Collection[str] | None = None  # while parameters are read: the names around the function
+        self.own: set[str] | None = None  # while parameters are read: the lengths that they declared so far
         self.is_declared: Callable[[str], bool] = lambda _: (
             True
         )  # somewhere in the function, though not above
@@ -160,7 +160,7 @@ class DimReader:
     def _name(self, node: ast.Name) -> p.PrimExpr:
         value = self.resolve(node.id)
         if isinstance(value, p.PrimExpr):
-            if self.outer is not None and not self.in_quotes and node.id not in self.outer:
+            if self.own is not None and not self.in_quotes and node.id in self.own:
                 self._undeclared(node)
             return value
         if isinstance(value, Var):

@@ -248,10 +248,7 @@ class ExprReader:
             left, right = scalars
         if isinstance(left, e.Expr) or isinstance(right, e.Expr):
             name = TENSOR_OPERATORS.get(type(operator))
-            if isinstance(operator, ast.MatMult):
-                written = f"R.matmul({ast.unparse(node.left)[:40]}, {ast.unparse(node.right)[:40]})"  # type: ignore[attr-defined]  # a binary operator
-                text = "tensors have no operator @"
-                raise self.ctx.fail(codes.BAD_EXPRESSION, text, node, help=f"write {written}")
+            self._check_sign(node, operator, name)
             for side in (left, right):
                 if isinstance(side, (int, float)):
                     raise self.ctx.fail(
@@ -262,14 +259,6 @@ class ExprReader:
                     )
             if name is None:
                 raise self.no_expression(node)
-            if isinstance(operator, (ast.Eq, ast.NotEq)):
-                short = name.removeprefix("relax.")
-                self.ctx.refuse(
-                    codes.BAD_EXPRESSION,
-                    f"TVM compares with R.{short}(…) only",
-                    node,
-                    help=f"write R.{short}(…)",
-                )
             args = (self.as_expr(left, node), self.as_expr(right, node))
             op = find_op(name)
             return e.Call(
@@ -286,6 +275,17 @@ class ExprReader:
             raise self.no_expression(node)
         a, b = [side if isinstance(side, p.PrimExpr) else self.literal(side, node) for side in (left, right)]
         return self.info.combined(operation, *align(a, b), node)
+
+    def _check_sign(self, node: Any, operator: Any, name: str | None) -> None:
+        """Refuse an operator that tensors do not have: @ in our language, and == and != in TVM."""
+        if isinstance(operator, ast.MatMult):
+            written = f"R.matmul({ast.unparse(node.left)[:40]}, {ast.unparse(node.right)[:40]})"
+            text = "tensors have no operator @"
+            raise self.ctx.fail(codes.BAD_EXPRESSION, text, node, help=f"write {written}")
+        if name is not None and isinstance(operator, (ast.Eq, ast.NotEq)):
+            written = f"R.{name.removeprefix('relax.')}(…)"
+            text = f"TVM compares with {written} only"
+            self.ctx.refuse(codes.BAD_EXPRESSION, text, node, help=f"write {written}")
 
     def _bool(self, node: ast.BoolOp) -> Any:
         values = [self._scalar(self.read(value)) for value in node.values]

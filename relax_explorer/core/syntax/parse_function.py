@@ -159,9 +159,9 @@ class FunctionReader(BindingReader):
         blocks.blocks.append(e.DataflowBlock(tuple(bindings), self.ctx.span(node)))
 
     def _output_names(self, node: ast.With) -> list[str]:
-        outputs = [statement for statement in node.body if _is_output(statement)]
+        outputs: list[Any] = [statement for statement in node.body if _is_output(statement)]
         for output in outputs:
-            if output.value.keywords:  # type: ignore[attr-defined]  # `_is_output` checked that it is a call
+            if output.value.keywords:
                 self.ctx.say(codes.BAD_CALL, "R.output takes names of variables only", output)
         for extra in outputs[1:]:
             self.ctx.say(codes.BAD_DATAFLOW, "a dataflow block has one R.output", extra)
@@ -171,7 +171,7 @@ class FunctionReader(BindingReader):
             self.ctx.say(codes.BAD_DATAFLOW, "R.output ends the dataflow block", outputs[0])
         bound = {name for statement in node.body for name in targets(statement)}
         names = []
-        for arg in outputs[0].value.args:  # type: ignore[attr-defined]  # `_is_output` checked that it is a call
+        for arg in outputs[0].value.args:
             if isinstance(arg, ast.Name) and arg.id in bound:
                 names.append(arg.id)
             else:

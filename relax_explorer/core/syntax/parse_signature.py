@@ -49,6 +49,8 @@ class SignatureReader:
     def _define(self, name: str, dtype: DType) -> p.PrimVar:
         var = p.PrimVar(name, dtype)
         self.names[name] = var
+        if self.info.own is not None and name not in self.prim_params:
+            self.info.own.add(name)
         return var
 
     def annotation(self, node: ast.expr) -> s.StructInfo:
@@ -101,12 +103,12 @@ class SignatureReader:
         }
         self.info.in_signature = True
         self.info.is_declared = lambda name: _declares(node, name)
-        self.info.outer = {*self.names, *self.prim_params}
+        self.info.own = set()
         infos: list[s.StructInfo | None] = []
         for argument in arguments.args:
             self.names.hide(argument.arg)  # those of a function around it
         infos.extend(map(self._parameter_info, arguments.args))
-        self.info.in_signature, self.info.outer = False, None
+        self.info.in_signature, self.info.own = False, None
         for name in self._scalars(node):
             self._resolve(name)
         params = []
