@@ -61,10 +61,13 @@ def annotated(
     return annotation
 
 
-def with_values(annotation: Any, derived: Any) -> s.StructInfo:
+def with_values(annotation: s.StructInfo, derived: s.StructInfo) -> s.StructInfo:
     """An annotation with the values of the scalars in the value's StructInfo, also in tuples: it can't state them itself."""
-    tuples = isinstance(annotation, s.TupleStructInfo) and isinstance(derived, s.TupleStructInfo)
-    if tuples and len(annotation.fields) == len(derived.fields):
+    if (
+        isinstance(annotation, s.TupleStructInfo)
+        and isinstance(derived, s.TupleStructInfo)
+        and len(annotation.fields) == len(derived.fields)
+    ):
         return s.TupleStructInfo(tuple(map(with_values, annotation.fields, derived.fields)))
     if not isinstance(annotation, s.PrimStructInfo) or not isinstance(derived, s.PrimStructInfo):
         return annotation
