@@ -30,6 +30,8 @@ TALLIES = {
     "parts": "operators",
     "proofs": "proofs about lengths, asked of z3",
 }
+# Counts of the rows of a table by row and column, `row|column`.
+TABLES = {"mistakes": "verdicts of TVM and of the profile tvm on programs with one mistake"}
 # Names, each with a reason, printed by reason.
 REASONS = {
     "refuted": "REFUTED BY z3",
@@ -56,7 +58,11 @@ def pytest_configure(config: pytest.Config) -> None:
     hypothesis.settings.register_profile("gate", derandomize=True)
     if os.environ.get("CI"):
         hypothesis.settings.load_profile("gate")
-    config.stash[COUNTS] = {"asked": 0, "refused": [], **{name: Counter() for name in (*TALLIES, *REASONS)}}
+    config.stash[COUNTS] = {
+        "asked": 0,
+        "refused": [],
+        **{name: Counter() for name in (*TALLIES, *TABLES, *REASONS)},
+    }
     if config.getoption("--spec-coverage"):
         config.pluginmanager.register(_SpecCoverage())
 
@@ -129,6 +135,13 @@ def value_counts(request: pytest.FixtureRequest) -> Counter[str]:
 
 
 @pytest.fixture(scope="session")
+def mistake_counts(request: pytest.FixtureRequest) -> Counter[str]:
+    """The table of verdicts on programs with one mistake; the session prints it."""
+    counts: Counter[str] = request.config.stash[COUNTS]["mistakes"]
+    return counts
+
+
+@pytest.fixture(scope="session")
 def operator_parts(request: pytest.FixtureRequest) -> dict[str, Counter[str]]:
     """How many operators have each part, and which lack one, as `name: reason`; the session prints it."""
     counts: dict[str, Counter[str]] = request.config.stash[COUNTS]
@@ -152,14 +165,14 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     output = getattr(session.config, "workeroutput", None)
     if output is not None:
         counts = session.config.stash[COUNTS]
-        output["oracle"] = {**counts, **{name: dict(counts[name]) for name in (*TALLIES, *REASONS)}}
+        output["oracle"] = {**counts, **{name: dict(counts[name]) for name in (*TALLIES, *TABLES, *REASONS)}}
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
     counts = getattr(node, "workeroutput", {}).get("oracle", {"asked": 0, "refused": []})
     _count(node.config, counts["asked"], counts["refused"])
-    for name in (*TALLIES, *REASONS):
+    for name in (*TALLIES, *TABLES, *REASONS):
         node.config.stash[COUNTS][name].update(counts.get(name, {}))
 
 
@@ -174,6 +187,9 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
         if counts[name]:
             kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(counts[name].items()))
             terminalreporter.write_line(f"{title}: {kinds}")
+    for name, title in TABLES.items():
+        for line in [f"{title}:", *_as_table(counts[name])] if counts[name] else ():
+            terminalreporter.write_line(line)
     for name, title in REASONS.items():
         for line in _by_reason(counts[name]):
             terminalreporter.write_line(f"{title}: {line}")
@@ -185,6 +201,20 @@ def _count(config: pytest.Config, asked: int, refused: list[str]) -> None:
     counts = config.stash[COUNTS]
     counts["asked"] += asked
     counts["refused"] += refused
+
+
+def _as_table(cells: Counter[str]) -> list[str]:
+    """The rows of a table, and their sum."""
+    rows: dict[str, Counter[str]] = {}
+    for cell, count in sorted(cells.items()):
+        row, _, column = cell.partition("|")
+        for name in (row, "all"):
+            rows.setdefault(name, Counter())[column] += count
+    last = rows.pop("all", None)
+    named = [*rows.items(), *([("all", last)] if last is not None else [])]
+    return [
+        f"{name}: {', '.join(f'{count} {column}' for column, count in row.items())}" for name, row in named
+    ]
 
 
 def _by_reason(names: Counter[str]) -> list[str]:
