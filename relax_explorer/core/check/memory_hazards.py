@@ -57,13 +57,14 @@ def _problem(loss: Loss) -> Diagnostic:
     victim, by, storage = loss.victim, loss.by, loss.by.storage
     where = "a storage" if storage is None else storage.name
     text = f"the write to {by.name!r} destroys {victim.name!r}, which is read later; both are in {where!r}"
+    both = f"{victim.name} and {by.name} are" if by.last_read is loss.last_read else f"{victim.name} is"
     labels = [
         Label(loss.place, f"{by.name} is written here: {by.extent()} of {where}", True),
         Label(loss.written, f"{victim.name} was written here: {victim.extent()} of {where}"),
-        Label(loss.last_read, f"{victim.name} is last read here"),
+        Label(loss.last_read, f"{both} last read here"),
     ]
     if by.last_read is not None and by.last_read is not loss.last_read:
         labels.append(Label(by.last_read, f"{by.name} is last read here"))
     size = "" if storage is None or storage.size is None else f", of {storage.size} bytes"
     plan = f"the plan: {where}{size}, holds {victim.name} at {victim.extent()} and {by.name} at {by.extent()}"
-    return Diagnostic(codes.SHARED_MEMORY, text, tuple(labels), (plan,), help=codes.SHARED_MEMORY.fix, spec_only=True)
+    return Diagnostic(codes.SHARED_MEMORY, text, tuple(labels), (plan,), help=codes.SHARED_MEMORY.fix)
