@@ -20,7 +20,10 @@ class Place(NamedTuple):
     dtype: int = 3
 
 
-PLACES = {name: Place() for name in ("relax.memory.alloc_tensor", "relax.vm.alloc_tensor", "vm.builtin.alloc_tensor")}
+PLACES = {
+    name: Place()
+    for name in ("relax.memory.alloc_tensor", "relax.vm.alloc_tensor", "vm.builtin.alloc_tensor")
+}
 STORAGES = {"relax.memory.alloc_storage": 3, "relax.vm.alloc_storage": 2, "vm.builtin.alloc_storage": 2}
 """The allocations of storages, each with the number of the operand that tells the dtype."""
 SAME = frozenset(
@@ -33,19 +36,42 @@ SAME = frozenset(
 VIEWS = frozenset({"relax.memory.view", "runtime.TVMTensorCreateView"})
 NO_ACCESS = frozenset(
     {
-        *["relax.memory.kill_tensor", "relax.memory.kill_storage", "relax.vm.kill_object", "relax.null_value"],
+        *[
+            "relax.memory.kill_tensor",
+            "relax.memory.kill_storage",
+            "relax.vm.kill_object",
+            "relax.null_value",
+        ],
         *["relax.shape_of", "relax.size", "relax.builtin.alloc_tensor", "vm.builtin.shape_of"],
-        *["vm.builtin.match_shape", "vm.builtin.match_prim_value", "vm.builtin.make_shape", "vm.builtin.null_value"],
-        *[f"vm.builtin.check_{kind}_info" for kind in ("tensor", "shape", "prim_value", "tuple", "func", "string")],
+        *[
+            "vm.builtin.match_shape",
+            "vm.builtin.match_prim_value",
+            "vm.builtin.make_shape",
+            "vm.builtin.null_value",
+        ],
+        *[
+            f"vm.builtin.check_{kind}_info"
+            for kind in ("tensor", "shape", "prim_value", "tuple", "func", "string")
+        ],
         *["vm.builtin.make_prim_value", "vm.builtin.alloc_shape_heap", "vm.builtin.tuple_reset_item"],
-        *[f"relax.inspect.tensor_{what}" for what in ("stride_i", "byte_offset", "elem_offset", "shape_i", "dtype_code")],
+        *[
+            f"relax.inspect.tensor_{what}"
+            for what in ("stride_i", "byte_offset", "elem_offset", "shape_i", "dtype_code")
+        ],
         *["relax.inspect.tensor_dtype_bits", "relax.inspect.tensor_dtype_lanes", "relax.inspect.tensor_ndim"],
     }
 )
 """Calls that look at no element of a tensor."""
-PURE_KERNELS = frozenset(f"relax.call_{name}" for name in ("tir", "tir_inplace", "tir_with_grad", "dps_packed"))
+PURE_KERNELS = frozenset(
+    f"relax.call_{name}" for name in ("tir", "tir_inplace", "tir_with_grad", "dps_packed")
+)
 _WITH_FUNCTION = PURE_KERNELS | {
-    *["relax.call_builtin_with_ctx", "relax.call_pure_packed", "relax.call_packed", "relax.call_inplace_packed"],
+    *[
+        "relax.call_builtin_with_ctx",
+        "relax.call_pure_packed",
+        "relax.call_packed",
+        "relax.call_inplace_packed",
+    ],
     *["relax.vm.call_tir_dyn", "relax.invoke_closure", "relax.invoke_pure_closure", "relax.make_closure"],
 }
 """Operators whose first operand is called with the others, which stand in a tuple for most."""
@@ -68,7 +94,9 @@ class Lengths:
         if None in numbers or len(numbers) % 2:
             return
         known = [item for item in numbers if item is not None]
-        self._known[binding.var] = tuple([self._length(*pair) for pair in zip(known[::2], known[1::2], strict=True)])
+        self._known[binding.var] = tuple(
+            [self._length(*pair) for pair in zip(known[::2], known[1::2], strict=True)]
+        )
 
     def _length(self, code: int, value: int) -> p.PrimExpr:
         if code == _IMMEDIATE:

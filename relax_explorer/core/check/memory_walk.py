@@ -41,9 +41,11 @@ class Summary:
 
     params: tuple[Value, ...]
     result: Value = None
-    reads: dict[Tensor, object] = field(default_factory=dict)  # parameters, each with a place
-    writes: dict[Tensor, e.Binding] = field(default_factory=dict)  # parameters, each with a place
-    placed: dict[Tensor, e.Binding] = field(default_factory=dict)  # tensors in storages of the caller
+    reads: dict[Tensor, None] = field(default_factory=dict)  # parameters
+    writes: dict[Tensor, None] = field(default_factory=dict)  # parameters
+    placed: dict[Tensor, e.Binding] = field(
+        default_factory=dict
+    )  # tensors in storages of the caller, with a write
     later: dict[tuple[Tensor, Tensor], tuple[e.Binding, object]] = field(default_factory=dict)
     """A tensor in a storage of the caller and a parameter that is read after the write to it, with both places."""
 
@@ -75,6 +77,7 @@ class MemoryWalk:
             else:
                 stack.append(self._follow(inner))
         self._own.result = self._value(fn.body.body)
+        self._given = set()  # the caller itself sees what is done with parameters that come back
         self._read(self._own.result, fn.body.body)
 
     def summary(self) -> Summary:
@@ -95,8 +98,9 @@ class MemoryWalk:
                     key = condition if isinstance(condition, e.Var) else binding
                     branches = sequences(binding.value)
                     for side, branch in zip((True, False), branches, strict=True):
-                        self._when = around | {(key, side)}
-                        yield branch
+                        if (key, not side) not in around:  # else no run comes here
+                            self._when = around | {(key, side)}
+                            yield branch
                     self._when = around
                     results = [self._value(branch.body) for branch in branches]
                     self._bind(binding, choice(key, *results))
@@ -256,7 +260,7 @@ class MemoryWalk:
     def _read_given(self, tensor: Tensor, place: object) -> None:
         if tensor in self._own.writes:
             return
-        self._own.reads[tensor] = place
+        self._own.reads[tensor] = None
         for other, write in self._own.placed.items():
             if not excluded(other.when, self._when):
                 self._own.later[other, tensor] = write, place
@@ -268,7 +272,7 @@ class MemoryWalk:
                 continue
             when = self._when | item.when
             if item.tensor in self._given:
-                self._own.writes.setdefault(item.tensor, binding)
+                self._own.writes[item.tensor] = None
             if item.tensor.storage is not None:
                 self._destroy(item, when, binding)
             _renew(item, when, binding)
@@ -288,13 +292,16 @@ class MemoryWalk:
     def _function(self, name: str, values: list[Value], binding: e.Binding) -> Value:
         """A call of a function of the module."""
         known = self._summaries.get(name)
-        if known is None or len(values) != len(known.params):  # of a recursive group, looked at for the first time
+        if known is None or len(values) != len(
+            known.params
+        ):  # of a recursive group, looked at for the first time
             return None
-        given = dict(pair for own, value in zip(known.params, values, strict=True) for pair in pairs(own, value))
+        given = dict(
+            pair for own, value in zip(known.params, values, strict=True) for pair in pairs(own, value)
+        )
         moved = {tensor: _moved(tensor, given) for tensor in known.placed}
-        for own, place in known.reads.items():
-            self._read(given.get(own), binding if own.last_read is None else binding)
-            del place
+        for own in known.reads:
+            self._read(given.get(own), binding)
         for (own, param), (write, read) in known.later.items():
             self._clash(moved[own], given.get(param), write, read)
         for own in known.placed:
@@ -345,7 +352,9 @@ def _translated(result: Value, given: dict[Any, Value], moved: dict[Tensor, Tens
     return Views(tuple(_all_shown([item.tensor for item in result.held], given, moved)))
 
 
-def _all_shown(tensors: Iterable[Tensor], given: dict[Any, Value], moved: dict[Tensor, Tensor]) -> Iterator[Held]:
+def _all_shown(
+    tensors: Iterable[Tensor], given: dict[Any, Value], moved: dict[Tensor, Tensor]
+) -> Iterator[Held]:
     for tensor in tensors:
         if tensor in moved:
             yield Held(moved[tensor])

@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from relax_explorer.core.arith.bounds import bounds
-from relax_explorer.core.arith.prove import Answer, at_least, equal
+from relax_explorer.core.arith.bounds import bounds, polynomial_bounds
+from relax_explorer.core.arith.form import CANONICAL
+from relax_explorer.core.arith.polynomial import Polynomial, combine, over_variables
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import INT64, DType
@@ -134,17 +135,22 @@ def overlap(a: Tensor, b: Tensor) -> bool:
         return max(a.bytes[0], b.bytes[0]) < min(a.bytes[1], b.bytes[1])
     if a.offset is None or b.offset is None or NOWHERE in (a.bytes, b.bytes):
         return False
-    if equal(a.offset, b.offset) is Answer.YES:
-        return True
-    return _reaches(a, b) or _reaches(b, a)
+    distance = combine(CANONICAL.polynomial(b.offset), CANONICAL.polynomial(a.offset), -1)
+    low, high = polynomial_bounds(distance)
+    if low is not None and low >= 0:
+        return not distance or _is_inside(distance, a.size)
+    return high is not None and high <= 0 and _is_inside(combine({}, distance, -1), b.size)
 
 
-def _reaches(a: Tensor, b: Tensor) -> bool:
-    """True if `b` certainly starts behind the start of `a`, and before its end."""
-    if a.offset is None or b.offset is None or a.size is None:
+def _is_inside(distance: Polynomial, size: p.PrimExpr | None) -> bool:
+    """True if a byte at this distance from the start of a tensor of this size certainly belongs to it."""
+    if size is None:
         return False
-    distance = p.Sub(b.offset, a.offset)
-    return at_least(distance, 0) is Answer.YES and at_least(_of_full(p.Sub(a.size, distance)), 1) is Answer.YES
+    left = combine(CANONICAL.polynomial(size), distance, -1)
+    rises = (
+        all(factor >= 0 or not atoms for atoms, factor in left.items()) and over_variables(left) is not None
+    )
+    return rises and sum(left.values()) >= 1  # its least value: all lengths are 1
 
 
 def _of_full(size: p.PrimExpr) -> p.PrimExpr:
