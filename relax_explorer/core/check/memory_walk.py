@@ -317,9 +317,14 @@ class MemoryWalk:
             if other in self._given and tensor.storage in self._given:
                 self._own.later.setdefault((tensor, other), (write, read))
             elif other.storage is tensor.storage and tensor.storage is not None and other.written is not None:
-                if item.part is None and overlap(tensor, other) and not excluded(item.when, self._when):
-                    loss = Loss(other, other.written, tensor, write, self._when, tensor.bytes, [], read)
-                    self._found[loss] = None
+                self._found.update(self._clashing(tensor, item, write, read))
+
+    def _clashing(self, tensor: Tensor, item: Held, write: e.Binding, read: object) -> dict[Loss, None]:
+        other = item.tensor
+        hit = item.part is None and overlap(tensor, other) and not excluded(item.when, self._when)
+        if not hit or other.written is None:
+            return {}
+        return {Loss(other, other.written, tensor, write, self._when, tensor.bytes, [], read): None}
 
 
 def _renew(item: Held, when: When, binding: e.Binding) -> None:

@@ -23,7 +23,7 @@ from relax_explorer.core.passes.kept_effects import Loss, losses
 from relax_explorer.core.passes.kept_memory import overwritten
 from relax_explorer.core.passes.kept_signatures import resigned
 from relax_explorer.core.passes.kept_types import vaguer
-from relax_explorer.core.passes.pass_order import refusal
+from relax_explorer.core.passes.pass_order import ORDERS, late, refusal, turned
 from relax_explorer.core.passes.properties import NORMALIZED, PROPERTIES, REGISTERED, Property, holding
 from relax_explorer.core.program.module import IRModule
 
@@ -329,17 +329,36 @@ def run(
     """
     held = set(held)
     broken = set[Property]()
+    past: list[tuple[str, IRModule]] = []  # the steps that changed the module, each with what it was given
     for step in pipeline:
         try:
             outcome = run_step(step, module, verify, held, phase_check, broken)
         except Failure as failure:
             outcome = Outcome(step, module, False, Record(), failure.diagnostics, 0.0, failure=failure)
+        if not outcome.changed and outcome.failure is None and past:
+            outcome = replace(outcome, problems=(*outcome.problems, *_removed(step, module, past)))
+        if outcome.changed:
+            past.append((step.of.name, module))
         yield outcome
         module, held = outcome.module, outcome.holding(held)
         broken |= outcome.broken
         if outcome.changed:
             mended = {q for q in broken if q.holds(module)}
             held, broken = held | mended, broken - mended
+
+
+def _removed(step: Step, module: IRModule, past: Sequence[tuple[str, IRModule]]) -> Iterator[Diagnostic]:
+    """The warning that a step found nothing of what it reads, and the name of the step that removed it."""
+    if any(name == step.of.name for name, _ in past):
+        return
+    for reading in step.of.reads:
+        if reading.is_in(module):
+            continue
+        for name, before in reversed(past):
+            if reading.is_in(before):
+                yield late(step.of, reading, name)
+                return
+    yield from [turned(step.of, name) for name, _ in past if (step.of.name, name) in ORDERS][:1]
 
 
 def _broken(step: Step, required: Property, module: IRModule) -> Diagnostic | None:
