@@ -131,3 +131,24 @@ def test_the_build_takes_closures() -> None:
     inputs = [np.array(row, np.float32) for row in ([1, 2], [10, 20])]
     results = [rxe.run(each, "main", inputs) for each in (module, built)]
     assert [np.asarray(result).tolist() for result in results] == [[21, 42], [21, 42]]
+
+
+def test_a_pass_that_was_only_warned_of_lets_the_others_run() -> None:
+    module = rxe.normalize(rxe.parse(CLOSURE))
+    first, second = run(module, steps("KillAfterLastUse,LambdaLift"), phase_check="warn")
+    assert first.changed and second.changed
+    assert [item.code.id for item in first.problems if item.is_error] == []
+    assert {item.code.id for item in first.problems} == {"RX0407", "RX0403"}  # what it broke is told
+    assert rxe.run_pipeline(module, "KillAfterLastUse,LambdaLift", phase_check="warn") is not module
+
+
+def test_code_of_the_machine_needs_lowered_operators() -> None:
+    """PHASE-17: what generates it tells of each operator that is left, and of the pass to run."""
+    order = (
+        "ToNonDataflow,RemovePurityChecking,CallTIRRewrite,LowerAllocTensor,LowerRuntimeBuiltin,VMShapeLower"
+    )
+    notes = rxe.Session(rxe.parse(PLAIN), order).notes
+    assert [note.help for note in notes if "NO_HIGH_LEVEL_OPS" in note.message] == [
+        "run LegalizeOps before it"
+    ]
+    assert rxe.Session(rxe.parse(PLAIN), f"LegalizeOps,{order}").notes == []

@@ -264,7 +264,7 @@ def run_step(
     """Run one step. With `verify`, check the properties that it establishes, and those in `held` that it keeps.
 
     Those in `broken` were broken before, so that this pass is not blamed for them. A pass that needs a property which the module
-    lacks raises Failure. With `phase_check="warn"` it runs, and a problem tells of it.
+    lacks raises Failure. With `phase_check="warn"` it runs, and problems tell of it and of what it then broke, as warnings.
     """
     refused = refusal(step.of, module)
     if refused is not None and phase_check == "error":
@@ -287,14 +287,19 @@ def run_step(
         claimed = {*step.of.establishes, *kept} - {*step.breaks(), *site.waived}
         checked = [(q, _broken(step, q, new)) for q in PROPERTIES if q in claimed]
         wrong = {q: problem for q, problem in checked if problem is not None}
-        problems += wrong.values()
-        problems += _damage(step, module, new, site)
+        found = [*wrong.values(), *_damage(step, module, new, site)]
+        problems += found if refused is None else map(_expected, found)
     changed = new is not module
     new = with_record(new, step.of.name)
     waived = frozenset(site.waived)
     return Outcome(
         step, new, changed, site.recorded, tuple(problems), seconds, waived, broken=frozenset(wrong)
     )
+
+
+def _expected(problem: Diagnostic) -> Diagnostic:
+    """A problem after a pass that ran where it can't: its contract promises nothing there, so it is no defect, and the run goes on."""
+    return replace(problem, severity=Severity.WARNING) if problem.is_error else problem
 
 
 _ANYWAY = "it runs anyway, as requested; its result may be wrong"
