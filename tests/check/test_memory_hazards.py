@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 
 import relax_explorer as rxe
-from relax_explorer.core.session.stages import Stage
 from relax_explorer.core.session.predicates import WellFormed
+from relax_explorer.core.session.stages import Stage
 from tests.support.oracle import Oracle
 from tests.support.random_plans import verdicts
 
@@ -140,7 +139,7 @@ def test_a_value_is_destroyed_under_each_name(alias: str) -> None:
         f"new s\nnew t2\na @ s\nup(x, a)\n{alias}\nb @ STORAGE\nup(x, b)\no @ t2[16]\nadd(al, b, o)\nreturn o"
     )
     (item,) = found(program(body.replace("STORAGE", "s"), FUNCTIONS))
-    assert "'b'" in item.message and "'a'" in item.message
+    assert re.findall(r"'(\w+)'", item.message)[:2] == ["b", "a"]
     assert found(program(body.replace("STORAGE", "t2"), FUNCTIONS)) == []
     assert found(program(body.replace("STORAGE", "s[16]"), FUNCTIONS)) == []
     assert len(found(program(body.replace("STORAGE", "s[12]"), FUNCTIONS))) == 1
@@ -164,7 +163,8 @@ WRONG = {
     "a write and a read in one branch": "a @ s\nup(x, a)\nif c:\n    b @ s\n    up(x, b)\n    r = R.add(b, a)\nelse:\n    r = x\nreturn r",
     "in place": "a @ s\nup(x, a)\nb @ s\nup(x, b)\nagain(a)\nreturn (a, b)",
     "a constant tensor over one behind a symbolic one": "a @ s[n * 4]\nup(x, a)\nb @ s[n * 4]\nup(x, b)\nreturn (a, b)",
-    "a part of it under a branch": "a @ s\nup(x, a)\nif c:\n    b @ s of 2\n    pair(w, b)\n    r = R.add(b, w)\nelse:\n    r = w\nq @ s[8] of 2\npair(w, q)\nif c:\n    r2 = x\nelse:\n    r2 = a\nreturn (r, r2, q)",
+    "a part of it under a branch": "a @ s\nup(x, a)\nif c:\n    b @ s of 2\n    pair(w, b)\n    r = R.add(b, w)\n"
+    "else:\n    r = w\nq @ s[8] of 2\npair(w, q)\nif c:\n    r2 = x\nelse:\n    r2 = a\nreturn (r, r2, q)",
     "a symbolic tensor": "a @ s of n\ncopy(v, a)\nb @ s of n\ncopy(v, b)\nreturn (a, b)",
     "a symbolic offset": "a @ s[n * 4]\nup(x, a)\nb @ s[n * 4 + 12]\nup(x, b)\nreturn (a, b)",
     "a symbolic tensor over a constant one": "a @ s\nup(x, a)\nb @ s of n\ncopy(v, b)\nreturn (a, b)",
@@ -172,7 +172,8 @@ WRONG = {
     "a nested call": "a @ s\nup(x, a)\nr = cls.over(s, x)\nreturn (a, r)",
     "read behind a write": "a @ s\nup(x, a)\nr = cls.late(s, a)\nreturn r",
     "in each round of a loop": "a @ s\nup(x, a)\nr = cls.rounds(s, a, c)\nreturn r",
-    "in both branches": "a @ s\nup(x, a)\nif c:\n    b @ s\n    up(x, b)\n    r = R.add(b, x)\nelse:\n    q @ s\n    up(x, q)\n    r = R.add(a, q)\nreturn r",
+    "in both branches": "a @ s\nup(x, a)\nif c:\n    b @ s\n    up(x, b)\n    r = R.add(b, x)\nelse:\n    q @ s\n"
+    "    up(x, q)\n    r = R.add(a, q)\nreturn r",
     "repaired in one branch": "a @ s\nup(x, a)\nb @ s\nup(x, b)\nif c:\n    up(x, a)\n    r = R.add(a, x)\nelse:\n    r = a\nreturn r",
     "a storage of a tuple": "t = (s, x)\nu = t[0]\na @ u\nup(x, a)\nb @ s\nup(x, b)\nreturn (a, b)",
     "a storage of a packed function": 'g = R.call_packed("storages", sinfo_args=R.Tuple(R.Object, R.Object))\nu = g[0]\nw = g[0]\n'
@@ -188,18 +189,22 @@ RIGHT = {
     "an operand that is not loaded": "a @ s\nup(x, a)\nb @ s\nones(a, b)\nreturn b",
     "in place": "a @ s\nup(x, a)\nagain(a)\nreturn a",
     "in place, under another name": "a @ s\nup(x, a)\nal = R.reshape(a, R.shape([4]))\nup(al, a)\nreturn a",
-    "call_tir_inplace": "a @ s\nup(x, a)\nr = R.call_tir_inplace(cls.again, (a,), out_sinfo=R.Tensor((4,), \"float32\"), inplace_indices=[0])\nreturn (r, a)",
+    "call_tir_inplace": "a @ s\nup(x, a)\nr = R.call_tir_inplace(cls.again, (a,), out_sinfo=R.Tensor((4,), "
+    "\"float32\"), inplace_indices=[0])\nreturn (r, a)",
     "written again": "a @ s\nup(x, a)\nb @ s\nup(x, b)\nr = R.add(b, x)\nup(x, a)\nreturn (a, r)",
     "a reduction": "a @ s\nup(x, a)\nr = R.add(a, x)\nb @ s\ntotal(r, b)\nreturn b",
     "two results": "a @ s\nb @ s[16]\ntwo(x, a, b)\nreturn (a, b)",
     "a write in a branch, a read in the other": "a @ s\nup(x, a)\nif c:\n    b @ s\n    up(x, b)\n    r = b\nelse:\n    r = a\nreturn r",
-    "branches of one condition": "a @ s\nup(x, a)\nb @ s\nif c:\n    up(x, b)\n    q = x\nelse:\n    q = x\nif c:\n    r = R.add(b, q)\nelse:\n    r = R.add(a, q)\nreturn r",
-    "a branch that no run takes": "a @ s\nup(x, a)\nif c:\n    if c:\n        q = x\n    else:\n        b @ s\n        up(x, b)\n        q = x\n    r = a\nelse:\n    r = x\nreturn r",
+    "branches of one condition": "a @ s\nup(x, a)\nb @ s\nif c:\n    up(x, b)\n    q = x\nelse:\n    q = x\n"
+    "if c:\n    r = R.add(b, q)\nelse:\n    r = R.add(a, q)\nreturn r",
+    "a branch that no run takes": "a @ s\nup(x, a)\nif c:\n    if c:\n        q = x\n    else:\n        b @ s\n"
+    "        up(x, b)\n        q = x\n    r = a\nelse:\n    r = x\nreturn r",
     "repaired in the branch that reads": "a @ s\nup(x, a)\nb @ s\nup(x, b)\nif c:\n    up(x, a)\n    r = R.add(a, x)\nelse:\n    r = x\nreturn r",
     "a reduction after a loss": "b @ s\ntotal(x, b)\nr = R.add(b, x)\na @ s\nup(x, a)\nq = R.add(a, x)\ntotal(x, b)\nreturn (b, r, q)",
     "an argument that comes back unread": "a @ s\nup(x, a)\nb @ s\nup(x, b)\nr = cls.same(x, a)\nreturn b",
     "an argument that returns through functions": "a @ s\nup(x, a)\nb @ s\nup(x, b)\nr = cls.outer(a)\nreturn b",
-    "behind a branch that no run takes": "a @ s\nup(x, a)\nif c:\n    if c:\n        q = x\n    else:\n        b @ s\n        up(x, b)\n        q = x\n    r = q\nelse:\n    r = x\nreturn (a, r)",
+    "behind a branch that no run takes": "a @ s\nup(x, a)\nif c:\n    if c:\n        q = x\n    else:\n"
+    "        b @ s\n        up(x, b)\n        q = x\n    r = q\nelse:\n    r = x\nreturn (a, r)",
     "behind each other": "a @ s of n\ncopy(v, a)\nb @ s[n * 4] of n\ncopy(v, b)\nreturn (a, b)",
     "perhaps behind each other": "a @ s of n\ncopy(v, a)\nb @ s[16]\nup(x, b)\nreturn (a, b)",
     "empty": "a @ s of 0\ncopy(v, a)\nb @ s\nup(x, b)\nreturn (a, b)",
@@ -282,7 +287,8 @@ def test_a_plan_fails_the_test_of_bisect_under_both_profiles() -> None:
     )
     for profile in ("spec", "tvm"):
         test = WellFormed(profile)
-        assert CODE in test(Stage(0, "a", wrong)) and not test(Stage(0, "a", right))
+        assert CODE in test(Stage(0, "a", wrong))
+        assert test(Stage(0, "a", right)) == ""
     assert not [item for item in rxe.check(wrong, "tvm") if item.is_error]  # TVM accepts it
 
 

@@ -106,7 +106,8 @@ def test_what_was_never_there_has_not_been_removed() -> None:
 
 
 def test_a_session_tells_it() -> None:
-    text = '@R.function\ndef main(x: R.Tensor((2,), "float32")):\n    with R.dataflow():\n        y = R.add(x, x)\n        R.output(y)\n    return y\n'
+    text = '@R.function\ndef main(x: R.Tensor((2,), "float32")):\n    with R.dataflow():\n        y = R.add(x, x)\n'
+    "        R.output(y)\n    return y\n"
     assert _told(rxe.Session(rxe.parse(text), "ToNonDataflow,FoldConstant").notes)
     assert not _told(rxe.Session(rxe.parse(text), "FoldConstant,ToNonDataflow").notes)
 
@@ -136,7 +137,7 @@ def test_the_build_takes_closures() -> None:
 def test_a_pass_that_was_only_warned_of_lets_the_others_run() -> None:
     module = rxe.normalize(rxe.parse(CLOSURE))
     first, second = run(module, steps("KillAfterLastUse,LambdaLift"), phase_check="warn")
-    assert first.changed and second.changed
+    assert (first.changed, second.changed) == (True, True)
     assert [item.code.id for item in first.problems if item.is_error] == []
     assert {item.code.id for item in first.problems} == {"RX0407", "RX0403"}  # what it broke is told
     assert rxe.run_pipeline(module, "KillAfterLastUse,LambdaLift", phase_check="warn") is not module

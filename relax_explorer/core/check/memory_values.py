@@ -33,7 +33,7 @@ class Fields(NamedTuple):
     values: tuple[Value, ...]
 
 
-Value = Union[Views, Fields, Storage, None]
+Value = Union["Views", "Fields", Storage, None]
 """The memory of a value; None if nothing is known, or if there is none."""
 
 

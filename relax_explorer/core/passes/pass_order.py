@@ -13,7 +13,6 @@ from relax_explorer.core.passes.properties import NORMAL_FORM, Property
 from relax_explorer.core.passes.readings import Reading
 from relax_explorer.core.program.module import IRModule
 
-
 # Orders that contracts do not tell: the second pass comes after the first, for a reason.
 ORDERS = {
     ("LegalizeOps", "LambdaLift"): "calls of closures have no lowering, so operators are lowered first",
