@@ -276,9 +276,7 @@ def test_the_write_both_lives_and_the_plan_are_told() -> None:
     source = program(PLAN, lines=HALF).splitlines()
     told = [source[label.span.line - 1].strip() for label in item.labels if label.span is not None]
     assert told == ["_ = cls.pair(w, b)", "_ = cls.up(x, a)", "return (al, b)"]
-    assert (
-        "bytes 0 to 15" in item.notes[0] and "bytes 8 to 15" in item.notes[0] and "64 bytes" in item.notes[0]
-    )
+    assert all(part in item.notes[0] for part in ("bytes 0 to 15", "bytes 8 to 15", "64 bytes"))
 
 
 def test_a_plan_fails_the_test_of_bisect_under_both_profiles() -> None:

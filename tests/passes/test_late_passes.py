@@ -105,11 +105,18 @@ def test_what_was_never_there_has_not_been_removed() -> None:
     assert not any(_told(outcome.problems) for outcome in outcomes)
 
 
+BLOCK = """@R.function
+def main(x: R.Tensor((2,), "float32")):
+    with R.dataflow():
+        y = R.add(x, x)
+        R.output(y)
+    return y
+"""
+
+
 def test_a_session_tells_it() -> None:
-    text = '@R.function\ndef main(x: R.Tensor((2,), "float32")):\n    with R.dataflow():\n        y = R.add(x, x)\n'
-    "        R.output(y)\n    return y\n"
-    assert _told(rxe.Session(rxe.parse(text), "ToNonDataflow,FoldConstant").notes)
-    assert not _told(rxe.Session(rxe.parse(text), "FoldConstant,ToNonDataflow").notes)
+    assert _told(rxe.Session(rxe.parse(BLOCK), "ToNonDataflow,FoldConstant").notes)
+    assert not _told(rxe.Session(rxe.parse(BLOCK), "FoldConstant,ToNonDataflow").notes)
 
 
 CLOSURE = """@R.function
