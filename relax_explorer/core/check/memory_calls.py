@@ -5,7 +5,14 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from relax_explorer.core.check.callee import Callees
-from relax_explorer.core.check.storages import Bytes, Storage, Tensor, certain_bytes, size_in_bytes, width
+from relax_explorer.core.check.storage_bytes import (
+    Bytes,
+    Storage,
+    Tensor,
+    certain_bytes,
+    size_in_bytes,
+    width,
+)
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s

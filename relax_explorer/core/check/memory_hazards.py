@@ -16,7 +16,7 @@ from collections.abc import Iterator
 
 from relax_explorer.core.check.call_graph import call_graph, components, is_recursive
 from relax_explorer.core.check.memory_walk import MemoryWalk, Summary
-from relax_explorer.core.check.storages import Loss
+from relax_explorer.core.check.storage_bytes import Loss
 from relax_explorer.core.codes import well_formedness as codes
 from relax_explorer.core.diagnostics import Diagnostic, Label
 from relax_explorer.core.ir import expr as e

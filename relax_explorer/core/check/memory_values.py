@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple, Union
 
-from relax_explorer.core.check.storages import ALWAYS, Bytes, Storage, Tensor, When
+from relax_explorer.core.check.storage_bytes import ALWAYS, Bytes, Storage, Tensor, When
 from relax_explorer.core.ir import struct_info as s
 
 _SHOWN = 16  # tensors that one variable may show, depending on branches; of more, nothing is known

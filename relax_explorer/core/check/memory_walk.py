@@ -20,7 +20,16 @@ from relax_explorer.core.check.memory_values import (
     parameter,
     shown,
 )
-from relax_explorer.core.check.storages import ALWAYS, NOWHERE, Loss, Storage, Tensor, When, excluded, overlap
+from relax_explorer.core.check.storage_bytes import (
+    ALWAYS,
+    NOWHERE,
+    Loss,
+    Storage,
+    Tensor,
+    When,
+    excluded,
+    overlap,
+)
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
