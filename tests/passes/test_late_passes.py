@@ -114,6 +114,12 @@ def main(x: R.Tensor((2,), "float32")):
 """
 
 
+def test_a_pass_that_would_have_found_nothing_is_not_late() -> None:
+    order = steps("LegalizeOps,DispatchSampling,ToNonDataflow,FoldConstant")
+    outcomes = list(run(rxe.normalize(rxe.parse(BLOCK)), order, verify=False))
+    assert not any(_told(outcome.problems) for outcome in outcomes)
+
+
 def test_a_session_tells_it() -> None:
     assert _told(rxe.Session(rxe.parse(BLOCK), "ToNonDataflow,FoldConstant").notes)
     assert not _told(rxe.Session(rxe.parse(BLOCK), "FoldConstant,ToNonDataflow").notes)

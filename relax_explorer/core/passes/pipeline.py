@@ -352,18 +352,27 @@ def run(
             held, broken = held | mended, broken - mended
 
 
-def _removed(step: Step, module: IRModule, past: Sequence[tuple[str, IRModule]]) -> Iterator[Diagnostic]:
-    """The warning that a step found nothing of what it reads, and the name of the step that removed it."""
+def _removed(step: Step, module: IRModule, past: Sequence[tuple[str, IRModule]]) -> list[Diagnostic]:
+    """The warning that a step found nothing, and the name of the step that removed what it reads: before that, it would have found it."""
     if any(name == step.of.name for name, _ in past):
-        return
-    for reading in step.of.reads:
-        if reading.is_in(module):
-            continue
-        for name, before in reversed(past):
-            if reading.is_in(before):
-                yield late(step.of, reading, name)
-                return
-    yield from [turned(step.of, name) for name, _ in past if (step.of.name, name) in ORDERS][:1]
+        return []
+    missing = [reading for reading in step.of.reads if not reading.is_in(module)]
+    for name, before in reversed(past):
+        removed = [reading for reading in missing if reading.is_in(before)]
+        is_turned = (step.of.name, name) in ORDERS
+        if (removed or is_turned) and _would_change(step, before):
+            return [late(step.of, removed[0], name) if removed else turned(step.of, name)]
+    return []
+
+
+def _would_change(step: Step, module: IRModule) -> bool:
+    """True if a step would have changed an earlier module."""
+    if refusal(step.of, module) is not None:
+        return False
+    try:
+        return step.of.apply(module, step.options)[0] is not module
+    except Failure:
+        return False
 
 
 def _broken(step: Step, required: Property, module: IRModule) -> Diagnostic | None:

@@ -48,6 +48,8 @@ def _lacks(of: Property) -> Callable[[IRModule], bool]:
 
 DATAFLOW = Reading("dataflow blocks", NO_DATAFLOW, _lacks(NO_DATAFLOW))
 OPERATORS = Reading("high-level operators", NO_HIGH_LEVEL_OPS, _lacks(NO_HIGH_LEVEL_OPS))
+# Of a pass for a few operators, which most programs do not have: no order alone tells that it comes too late.
+RARE_OPERATORS = Reading("high-level operators", None, _lacks(NO_HIGH_LEVEL_OPS))
 PRIVATE = Reading("private functions", SYMBOLS_ATTACHED, _is_private)
 COMPOSITES = Reading("composite functions", None, _is_composite)
 NESTED = Reading("nested functions", NO_NESTED_FUNCTIONS, _lacks(NO_NESTED_FUNCTIONS))
