@@ -23,7 +23,10 @@ class Severity(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """One kind of problem: its number, its page (what, why, example, fix) and its usual severity."""
+    """One kind of problem: its number, its page (what, why, example, fix) and its usual severity.
+
+    `unchecked` marks a fault in TVM, too, which it does not look for: with its profile, `check` warns of it.
+    """
 
     id: str
     title: str
@@ -31,6 +34,7 @@ class Code:
     fix: str
     example: str = ""
     severity: Severity = Severity.ERROR
+    unchecked: bool = False
 
     def __str__(self) -> str:
         return self.id

@@ -128,10 +128,11 @@ def judged(items: Iterable[Diagnostic], profile: str, allow_unknown_ops: bool) -
 
 
 def lenient(item: Diagnostic) -> Diagnostic:
-    """The diagnostic in the profile `tvm`: an error that only the specification has is a warning, one that only TVM has an error."""
+    """The diagnostic in the profile `tvm`: an error that TVM does not report is a warning, one that only TVM has an error."""
     if item.tvm_only:
         return replace(item, severity=Severity.ERROR)
-    return replace(item, severity=Severity.WARNING) if item.spec_only and item.is_error else item
+    own = item.spec_only or item.code.unchecked
+    return replace(item, severity=Severity.WARNING) if own and item.is_error else item
 
 
 def well_formed(module: IRModule, profile: str = "spec", normalized: bool = False) -> bool:

@@ -10,7 +10,14 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from relax_explorer.core.check import impossible_lengths, kernel_calls, kernel_lengths, kernel_loops, purity
+from relax_explorer.core.check import (
+    impossible_lengths,
+    kernel_calls,
+    kernel_lengths,
+    kernel_loops,
+    memory_hazards,
+    purity,
+)
 from relax_explorer.core.check.bound_below import bound_below
 from relax_explorer.core.check.call_graph import call_graph, components, is_recursive
 from relax_explorer.core.check.callee import Callees
@@ -58,6 +65,7 @@ def violations(module: IRModule, assume_pure: bool = False, effects: bool = True
     yield from kernel_loops.violations(module)
     yield from kernel_lengths.violations(module)
     yield from impossible_lengths.violations(module)
+    yield from memory_hazards.violations(module)
     yield from _outside(module)
 
 
