@@ -38,6 +38,7 @@ _HOMES = {
     "Diagnostic": "core.diagnostics",
     "IRModule": "core.program.module",
     "packed_function": "core.exec.packed",
+    "Shape": "core.exec.values",
 }
 __all__ = ["__version__", "ops", "passes", *_HOMES]
 

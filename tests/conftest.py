@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 
 # Nodes are frozen only if checks are on, which the first import of the package decides.
 os.environ["RELAX_EXPLORER_CHECKS"] = "1"
@@ -28,7 +29,11 @@ TALLIES = {
     "values": "values of calls of operators",
     "parts": "operators",
     "proofs": "proofs about lengths, asked of z3",
-    "passes": "results of passes",
+}
+# Counts of the rows of a table by row and column, `row|column`.
+TABLES = {
+    "mistakes": "verdicts of TVM and of the profile tvm on programs with one mistake",
+    "passes": "results of passes in the profile tvm beside TVM's",
 }
 # Names, each with a reason, printed by reason.
 REASONS = {
@@ -56,7 +61,11 @@ def pytest_configure(config: pytest.Config) -> None:
     hypothesis.settings.register_profile("gate", derandomize=True)
     if os.environ.get("CI"):
         hypothesis.settings.load_profile("gate")
-    config.stash[COUNTS] = {"asked": 0, "refused": [], **{name: Counter() for name in (*TALLIES, *REASONS)}}
+    config.stash[COUNTS] = {
+        "asked": 0,
+        "refused": [],
+        **{name: Counter() for name in (*TALLIES, *TABLES, *REASONS)},
+    }
     if config.getoption("--spec-coverage"):
         config.pluginmanager.register(_SpecCoverage())
 
@@ -130,8 +139,15 @@ def value_counts(request: pytest.FixtureRequest) -> Counter[str]:
 
 @pytest.fixture(scope="session")
 def pass_counts(request: pytest.FixtureRequest) -> Counter[str]:
-    """Verdicts about the results of passes, as `pass: kind`; the session prints them."""
+    """The table of verdicts about the results of passes; the session prints it."""
     counts: Counter[str] = request.config.stash[COUNTS]["passes"]
+    return counts
+
+
+@pytest.fixture(scope="session")
+def mistake_counts(request: pytest.FixtureRequest) -> Counter[str]:
+    """The table of verdicts on programs with one mistake; the session prints it."""
+    counts: Counter[str] = request.config.stash[COUNTS]["mistakes"]
     return counts
 
 
@@ -159,14 +175,14 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     output = getattr(session.config, "workeroutput", None)
     if output is not None:
         counts = session.config.stash[COUNTS]
-        output["oracle"] = {**counts, **{name: dict(counts[name]) for name in (*TALLIES, *REASONS)}}
+        output["oracle"] = {**counts, **{name: dict(counts[name]) for name in (*TALLIES, *TABLES, *REASONS)}}
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
     counts = getattr(node, "workeroutput", {}).get("oracle", {"asked": 0, "refused": []})
     _count(node.config, counts["asked"], counts["refused"])
-    for name in (*TALLIES, *REASONS):
+    for name in (*TALLIES, *TABLES, *REASONS):
         node.config.stash[COUNTS][name].update(counts.get(name, {}))
 
 
@@ -181,6 +197,9 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
         if counts[name]:
             kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(counts[name].items()))
             terminalreporter.write_line(f"{title}: {kinds}")
+    for name, title in TABLES.items():
+        for line in [f"{title}:", *_as_table(counts[name])] if counts[name] else ():
+            terminalreporter.write_line(line)
     for name, title in REASONS.items():
         for line in _by_reason(counts[name]):
             terminalreporter.write_line(f"{title}: {line}")
@@ -194,6 +213,20 @@ def _count(config: pytest.Config, asked: int, refused: list[str]) -> None:
     counts["refused"] += refused
 
 
+def _as_table(cells: Counter[str]) -> list[str]:
+    """The rows of a table, and their sum."""
+    rows: dict[str, Counter[str]] = {}
+    for cell, count in sorted(cells.items()):
+        row, _, column = cell.partition("|")
+        for name in (row, "all"):
+            rows.setdefault(name, Counter())[column] += count
+    last = rows.pop("all", None)
+    named = [*rows.items(), *([("all", last)] if last is not None else [])]
+    return [
+        f"{name}: {', '.join(f'{count} {column}' for column, count in row.items())}" for name, row in named
+    ]
+
+
 def _by_reason(names: Counter[str]) -> list[str]:
     """`name: reason` grouped by reason: the number, the names, the reason."""
     groups: dict[str, list[str]] = {}
@@ -201,3 +234,19 @@ def _by_reason(names: Counter[str]) -> list[str]:
         name, _, reason = item.partition(": ")
         groups.setdefault(reason, []).append(name)
     return [f"{len(group)} ({', '.join(group)}): {reason}" for reason, group in groups.items()]
+
+
+@pytest.fixture
+def own_process() -> Iterator[object]:
+    """The process is that of the command line: it may turn the garbage collector. Gives the collector."""
+    from relax_explorer.core.ir import node
+    from relax_explorer.ui import process
+
+    before, is_at_work, interval = node.collector(), gc.isenabled(), sys.getswitchinterval()
+    process.own()
+    yield node.collector()
+    node.use_collector(before)
+    gc.unfreeze()
+    sys.setswitchinterval(interval)
+    if is_at_work:
+        gc.enable()

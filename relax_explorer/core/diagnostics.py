@@ -23,7 +23,10 @@ class Severity(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """One kind of problem: its number, its page (what, why, example, fix) and its usual severity."""
+    """One kind of problem: its number, its page (what, why, example, fix) and its usual severity.
+
+    `unchecked` marks a fault in TVM, too, which it does not look for: with its profile, `check` warns of it.
+    """
 
     id: str
     title: str
@@ -31,6 +34,7 @@ class Code:
     fix: str
     example: str = ""
     severity: Severity = Severity.ERROR
+    unchecked: bool = False
 
     def __str__(self) -> str:
         return self.id
@@ -58,14 +62,17 @@ class Edit:
     text: str
 
 
-ONLY_HERE = "this rule is in the specification but not in TVM; `check --profile tvm` omits it"
+ONLY_HERE = "this rule is in the specification but not in TVM"
+A_WARNING_THERE = f"{ONLY_HERE}: with the profile tvm it is a warning"
+ONLY_THERE = "TVM 0.27 refuses this; our language does not"
 
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
     """One problem: a sentence, labelled places, and a hint how to fix it.
 
-    `spec_only` marks a rule of the specification that TVM 0.27 does not have. All `edits` together are one fix.
+    `spec_only` marks a rule of the specification that TVM 0.27 does not have, `tvm_only` one that is an error for TVM only. All `edits`
+    together are one fix.
     """
 
     code: Code
@@ -77,6 +84,7 @@ class Diagnostic:
     origin: str = ""
     spec_only: bool = False
     edits: tuple[Edit, ...] = ()
+    tvm_only: bool = False
 
     @property
     def level(self) -> Severity:
@@ -102,8 +110,12 @@ class Diagnostic:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """The notes, plus one for a rule that TVM does not have."""
-        return (*self.notes, ONLY_HERE) if self.spec_only else self.notes
+        """The notes, plus one for a rule that only TVM has, or all but TVM."""
+        if self.tvm_only:
+            return (*self.notes, ONLY_THERE)
+        if not self.spec_only:
+            return self.notes
+        return (*self.notes, A_WARNING_THERE if self.is_error else ONLY_HERE)
 
     def order(self) -> tuple[str, int, int, str]:
         """Sort key: by place, then by code."""

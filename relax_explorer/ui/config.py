@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from relax_explorer.core.session.commands import COMMANDS, EVERYWHERE
+from relax_explorer.core.syntax.short_text import UnreadableText, short_text
 from relax_explorer.ui import directories
 
 Settings = dict[str, dict[str, Any]]
@@ -159,7 +160,7 @@ def _pressed(path: Path, name: str, value: object) -> str:
 def _place(path: Path, name: str) -> str:
     """The file with the line behind the head `[keys]` that gives a name a value."""
     is_inside = False
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+    for number, line in enumerate(short_text(path).splitlines(), 1):
         written, equals, _ = line.partition("=")
         if line.strip().startswith("["):
             is_inside = line.strip().strip("[] ").split(".")[-1] == "keys"
@@ -204,10 +205,10 @@ def _files(start: Path) -> Iterator[tuple[Path, bool]]:
 
 def _table(path: Path) -> Mapping[str, Any]:
     try:
-        whole = tomllib.loads(path.read_text(encoding="utf-8"))
+        whole = tomllib.loads(short_text(path))
     except RecursionError:
         raise BadConfig(f"{path}: its values are nested too deep") from None
-    except (OSError, ValueError) as error:  # ValueError: not UTF-8, not TOML, or an impossible file name
+    except (UnreadableText, ValueError) as error:  # ValueError: not TOML
         raise BadConfig(f"{path}: {error}") from None
     if path.name != "pyproject.toml":
         return whole

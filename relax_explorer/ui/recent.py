@@ -6,6 +6,7 @@ import json
 from contextlib import suppress
 from pathlib import Path
 
+from relax_explorer.core.syntax.short_text import UnreadableText, short_text
 from relax_explorer.ui import directories
 from relax_explorer.ui.files import CannotWrite, target
 
@@ -16,8 +17,8 @@ _NAME = "recent.json"
 def recent() -> list[str]:
     """The paths of files opened before that still exist, the last one first."""
     try:
-        found = json.loads((directories.state() / _NAME).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        found = json.loads(short_text(directories.state() / _NAME))
+    except (UnreadableText, ValueError, RecursionError):
         return []
     paths = [item for item in found if isinstance(item, str)] if isinstance(found, list) else []
     return [item for item in paths[:MOST] if _exists(item)]

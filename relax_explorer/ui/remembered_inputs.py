@@ -15,6 +15,7 @@ from pathlib import Path
 from relax_explorer.core.program.equal import structural_hash
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.call_inputs import CallInputs, is_file
+from relax_explorer.core.syntax.short_text import UnreadableText, short_text
 from relax_explorer.ui import directories
 from relax_explorer.ui.files import CannotWrite, target
 
@@ -67,8 +68,8 @@ def remember(key: str, function: str, call: CallInputs) -> None:
 def _modules() -> dict[str, dict[str, object]]:
     """The modules of the file that are not too old."""
     try:
-        found = json.loads((directories.state() / _NAME).read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
+        found = json.loads(short_text(directories.state() / _NAME))
+    except (UnreadableText, ValueError, RecursionError):
         return {}
     oldest = time.time() - DAYS * _DAY
     return {

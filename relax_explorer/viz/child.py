@@ -1,4 +1,8 @@
-"""A child process with a time limit and bounded output, killed together with its own children."""
+"""The one door through which child processes start, and the ways in which they end.
+
+On POSIX each child has a group of its own, under `keeper.py`: it and its children end with this process, however that ends,
+and it may have limits of processor time and of memory. Python children import nothing from the current folder.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +14,22 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
+
+import relax_explorer
+
+if TYPE_CHECKING:
+    import asyncio
 
 _POSIX = os.name == "posix"
 _CHUNK = 65_536
+_ROOT = str(Path(relax_explorer.__file__).parent.parent)
+MOST_MEMORY = (
+    8 << 30
+)  # bytes of address space for work on what a stranger wrote; libraries reserve 2 GiB and use little
 
 
 class ChildTimeout(Exception):
@@ -34,6 +47,157 @@ class Finished:
     status: int
     output: bytes
     errors: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Processor time in seconds and address space in bytes, for each process of a child; 0 for no limit."""
+
+    seconds: float = 0
+    memory: int = 0
+
+
+# -- what a child runs ------------------------------------------------------------------------------------------------
+
+
+def python(*words: str) -> list[str]:
+    """The command line of a Python child that never imports from the current folder. Raises OSError if Python has no path."""
+    if not sys.executable:
+        raise FileNotFoundError(2, "the path of the Python interpreter is unknown")
+    return [sys.executable, "-P", *words]
+
+
+def own_python(code: str, *words: str) -> list[str]:
+    """The command line of a Python child with the modules of this process. `sys.argv[1:]` are the words."""
+    start = "import sys; count = int(sys.argv[1]); sys.path[:] = sys.argv[2:2 + count]; del sys.argv[1:2 + count]; "
+    path = _own_path()
+    return python("-c", start + code, str(len(path)), *path, *words)
+
+
+def _own_path() -> list[str]:
+    """The module path without the current folder, unless this program lies there."""
+    here = os.path.realpath(os.curdir)
+    found = [item for item in sys.path if item and os.path.realpath(item) != here]
+    return found if os.path.realpath(_ROOT) != here or _ROOT in found else [_ROOT, *found]
+
+
+def environment() -> dict[str, str]:
+    """The environment for a Python child. An empty part of PYTHONPATH would be the current folder."""
+    found = {**os.environ, "PYTHONSAFEPATH": "1"}  # noqa: TID251  # passed on
+    if "PYTHONPATH" in found:
+        parts = [item for item in found["PYTHONPATH"].split(os.pathsep) if item not in ("", os.curdir)]
+        found["PYTHONPATH"] = os.pathsep.join(parts)
+    return found
+
+
+@contextlib.contextmanager
+def safe_environment() -> Iterator[None]:
+    """Let children that another package starts import nothing from the current folder."""
+    before = dict(os.environ)  # noqa: TID251  # put back
+    os.environ.update(environment())  # noqa: TID251  # for children of that package
+    try:
+        yield
+    finally:
+        os.environ.clear()  # noqa: TID251  # put back
+        os.environ.update(before)  # noqa: TID251  # put back
+
+
+# -- starting ---------------------------------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def _kept(command: Sequence[str], limits: Limits) -> Iterator[tuple[list[str], dict[str, Any], int]]:
+    """The command under its keeper, the options of its start, and our end of its pipe: while it is open the child may live."""
+    if not (_POSIX and sys.executable):
+        yield [*command], {"start_new_session": _POSIX}, -1
+        return
+    program = shutil.which(command[0])
+    if program is None:
+        raise FileNotFoundError(2, "there is no such program", command[0])
+    theirs, ours = os.pipe()
+    try:
+        keeper = [sys.executable, "-I", "-S", str(Path(__file__).with_name("keeper.py")), str(theirs)]
+        bounds = [str(math.ceil(limits.seconds) + 1) if limits.seconds else "0", str(limits.memory)]
+        yield (
+            [*keeper, *bounds, program, *command[1:]],
+            {"start_new_session": True, "pass_fds": (theirs,)},
+            ours,
+        )
+    except BaseException:
+        os.close(ours)
+        raise
+    finally:
+        os.close(theirs)
+
+
+class Child:
+    """A child with pipes to its standard streams, which ends when it is closed."""
+
+    def __init__(self, command: Sequence[str], limits: Limits, errors: int, is_python: bool) -> None:
+        with _kept(command, limits) as (kept, options, ours):
+            self.process: subprocess.Popen[bytes] = subprocess.Popen(
+                kept, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors,
+                env=environment() if is_python else None, **options,
+            )  # fmt: skip
+        self._ours, self._is_killed = ours, False
+        assert self.process.stdin is not None  # both are pipes
+        assert self.process.stdout is not None
+        self.input: IO[bytes] = self.process.stdin
+        self.output: IO[bytes] = self.process.stdout
+
+    def kill(self) -> None:
+        """End the child and its children; pipes stay open for those who read them."""
+        if self._is_killed:  # its number may be that of another process by now
+            return
+        self._is_killed = True
+        kill_group(self.process.pid)
+
+    def close(self) -> None:
+        """End the child and its children, and close everything."""
+        self.kill()
+        self.process.wait()
+        for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
+            if pipe is not None:
+                with contextlib.suppress(OSError, ValueError):  # the last words may still stand in its buffer
+                    pipe.close()
+        ours, self._ours = self._ours, -1
+        if ours >= 0:
+            os.close(ours)
+
+
+def conversation(command: Sequence[str], limits: Limits, are_errors_shown: bool = False) -> Child:
+    """A Python child that answers questions on its standard streams. Raises OSError when it can't be started."""
+    return Child(command, limits, _errors(are_errors_shown), is_python=True)
+
+
+def _errors(are_shown: bool) -> int:
+    return sys.__stderr__.fileno() if are_shown and sys.__stderr__ is not None else subprocess.DEVNULL
+
+
+async def conversation_of_loop(
+    command: Sequence[str], limits: Limits, more: Mapping[str, str]
+) -> tuple[asyncio.subprocess.Process, int]:
+    """A Python child of an event loop, with more variables in its environment, and the pipe to close when it is over."""
+    import asyncio  # only `serve` has a loop
+
+    with _kept(command, limits) as (kept, options, ours):
+        pipe = asyncio.subprocess.PIPE
+        process = await asyncio.create_subprocess_exec(
+            *kept, stdin=pipe, stdout=pipe, stderr=pipe, env={**environment(), **more}, **options
+        )
+    return process, ours
+
+
+def kill_group(process: int) -> None:
+    """Kill a child and its children."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        if _POSIX:
+            os.killpg(process, signal.SIGKILL)
+        else:
+            os.kill(process, signal.SIGTERM)
+
+
+# -- one question and its answer --------------------------------------------------------------------------------------
 
 
 class _Reader(threading.Thread):
@@ -56,50 +220,29 @@ class _Reader(threading.Thread):
 
 
 def run_child(
-    command: Sequence[str], data: bytes, timeout: float, limit: int = 64 << 20, error_limit: int = 16 << 10
-) -> Finished:
+    command: Sequence[str], data: bytes, timeout: float | None, limit: int = 64 << 20, error_limit: int = 16 << 10, memory: int = 0,
+    is_python: bool = False,
+) -> Finished:  # fmt: skip
     """Run a command without a shell, write `data` to it, and wait at most `timeout` seconds.
 
-    On POSIX the child and its children end with this process, however it ends, and each has a limit of processor time.
+    On POSIX each of its processes has a limit of processor time, if there is a timeout, and of `memory`.
     Output beyond `limit` bytes raises ChildOutputTooLong; errors beyond `error_limit` are read and dropped.
     Raises ChildTimeout, and OSError when the command can't be started.
     """
-    with _started(command, timeout) as child:
+    child = Child(command, Limits(timeout or 0, memory), subprocess.PIPE, is_python)
+    try:
         return _finished(child, data, timeout, limit, error_limit)
+    finally:
+        child.close()
 
 
-@contextlib.contextmanager
-def _started(command: Sequence[str], timeout: float) -> Iterator[subprocess.Popen[bytes]]:
-    """The child process, on POSIX under `keeper.py`."""
-    streams: dict[str, Any] = {name: subprocess.PIPE for name in ("stdin", "stdout", "stderr")}
-    with contextlib.ExitStack() as stack:
-        if _POSIX and sys.executable:
-            program = shutil.which(command[0])
-            if program is None:
-                raise FileNotFoundError(2, "there is no such program", command[0])
-            theirs, ours = os.pipe()
-            stack.callback(os.close, ours)
-            keeper = [sys.executable, "-I", "-S", str(Path(__file__).with_name("keeper.py"))]
-            kept = [*keeper, str(theirs), str(math.ceil(timeout) + 1), program, *command[1:]]
-            try:
-                child = subprocess.Popen(kept, start_new_session=True, pass_fds=(theirs,), **streams)
-            finally:
-                os.close(theirs)
-        else:
-            child = subprocess.Popen(command, start_new_session=_POSIX, **streams)
-        yield child
-
-
-def _finished(
-    child: subprocess.Popen[bytes], data: bytes, timeout: float, limit: int, error_limit: int
-) -> Finished:
-    if child.stdin is None or child.stdout is None or child.stderr is None:
-        raise AssertionError("a child started with pipes has pipes")
-    output, errors = _Reader(child.stdout, limit), _Reader(child.stderr, error_limit)
-    writer = threading.Thread(target=_write, args=(child.stdin, data), daemon=True)
+def _finished(child: Child, data: bytes, timeout: float | None, limit: int, error_limit: int) -> Finished:
+    assert child.process.stderr is not None  # it is a pipe
+    output, errors = _Reader(child.output, limit), _Reader(child.process.stderr, error_limit)
+    writer = threading.Thread(target=_write, args=(child.input, data), daemon=True)
     writer.start()
     try:
-        child.wait(timeout)
+        child.process.wait(timeout)
         output.join(timeout)
         errors.join(1.0)
         if output.is_alive():
@@ -108,14 +251,12 @@ def _finished(
         # The child is not blocked on a full pipe: the readers drain bytes beyond their limits.
         raise (ChildOutputTooLong if output.overflow.is_set() else ChildTimeout) from None
     finally:
-        _kill(child)
-        writer.join(1.0)
-        for reader in (output, errors):
-            reader.join(1.0)
-            reader.pipe.close()
+        child.kill()
+        for thread in (writer, output, errors):
+            thread.join(1.0)
     if output.overflow.is_set():
         raise ChildOutputTooLong
-    return Finished(child.returncode, bytes(output.kept), bytes(errors.kept))
+    return Finished(child.process.returncode, bytes(output.kept), bytes(errors.kept))
 
 
 def _write(pipe: IO[bytes], data: bytes) -> None:
@@ -123,13 +264,3 @@ def _write(pipe: IO[bytes], data: bytes) -> None:
     with contextlib.suppress(OSError, ValueError):
         pipe.write(data)
         pipe.close()
-
-
-def _kill(child: subprocess.Popen[bytes]) -> None:
-    """End the child, and its children if it leads a process group of its own."""
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        if _POSIX:
-            os.killpg(child.pid, signal.SIGKILL)
-        else:
-            child.kill()
-    child.wait()

@@ -17,7 +17,7 @@ from xml.parsers import expat
 
 import graphviz
 
-from relax_explorer.viz.child import ChildOutputTooLong, ChildTimeout, run_child
+from relax_explorer.viz.child import MOST_MEMORY, ChildOutputTooLong, ChildTimeout, python, run_child
 from relax_explorer.viz.graph import EdgeKind, Graph, Kind, Mark, Node
 from relax_explorer.viz.graphviz_json import LayoutError, read_layout
 from relax_explorer.viz.large_graphs import shapes_in_boxes
@@ -225,7 +225,9 @@ def _run(command: list[str], source: bytes, timeout: float) -> bytes:
     """Standard output of Graphviz; if it fails, its output is dropped, since it may be half a picture."""
     start = time.monotonic()
     try:
-        finished = run_child(command, source, timeout)
+        finished = run_child(
+            command, source, timeout, memory=MOST_MEMORY, is_python=command[0] == sys.executable
+        )
     except OSError as problem:
         raise _EngineFailed(f"can't be started ({problem.strerror or problem})") from problem
     except ChildOutputTooLong as problem:
@@ -239,10 +241,8 @@ def _run(command: list[str], source: bytes, timeout: float) -> bytes:
 
 
 def _pygraphviz_command() -> Callable[[str], list[str]]:
-    if not sys.executable:
-        raise _EngineFailed("the path of the Python interpreter is unknown")
     program = Path(__file__).with_name("graphviz_child.py")
-    return lambda format: [sys.executable, "-P", str(program), format]
+    return lambda format: python(str(program), format)
 
 
 def _dot_command() -> Callable[[str], list[str]]:

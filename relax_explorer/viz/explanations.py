@@ -137,6 +137,8 @@ def _pass(pass_: Pass) -> str:
     ):
         if listed:
             parts.append(f"{title}:\n" + "\n".join(f"  {q.name}: {q.meaning}" for q in listed))
+    if pass_.reads:
+        parts.append("Reads:\n" + "\n".join(f"  {reading.name}" for reading in pass_.reads))
     if earlier := required_passes(pass_):
         parts.append(
             "Passes that run before it:\n" + "\n".join(f"  {' or '.join(names)}" for names in earlier)

@@ -42,10 +42,6 @@ class M:
 ONLY_HERE = {
     "a width": ('z = R.zeros((2,), "int4")\nreturn z', "RX0154"),
     "a vector as element": ('z = R.zeros((2,), "float32x4")\nreturn z', "RX0150"),
-    "a scalar that is none": (
-        'z = R.call_pure_packed("f", sinfo_args=R.Prim("handle"))\nreturn z',
-        "RX0147",
-    ),
     "a narrower annotation": ("z: R.Tensor((2, 3), 'float32') = o\nreturn z", "RX0116"),
     "a narrower result": ("return o", "RX0111", "R.Tensor((2, 3), 'float32')"),
     "another result": ("return x", "RX0111", "R.Tensor((2, 4), 'float32')"),
@@ -80,6 +76,10 @@ ONLY_HERE = {
     ),
 }
 EVERYWHERE = {
+    "a scalar that is none": (
+        'z = R.call_pure_packed("f", sinfo_args=R.Prim("handle"))\nreturn z',
+        "RX0147",
+    ),
     "too many arguments": ("return M.one(y, y)", "RX0212"),
     "another kind": ("return M.one(R.shape([2]))", "RX0213"),
     "an annotation that contradicts": ("z: R.Shape = x\nreturn z", "RX0109"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import os
 import re
 import signal
 import socket
@@ -17,13 +18,16 @@ from typing import Any
 
 import aiohttp
 import pytest
+from aiohttp import web
 
 from relax_explorer.ui.cli import token_server
+from relax_explorer.ui.cli.tab import Tab
 from tests.cli.test_commands import rxe_cli
 from tests.support.roundtrip import SAMPLES
 from tests.viz.test_report import CHROMIUM, QUIET
 
 COMMAND = (sys.executable, "-m", "relax_explorer")
+BINARY = aiohttp.WSMsgType.BINARY
 PROGRAM = str(next(path for path in SAMPLES if path.stem.startswith("12")))
 
 
@@ -36,7 +40,7 @@ async def served(*arguments: str) -> AsyncIterator[tuple[asyncio.subprocess.Proc
     try:
         yield process, (await asyncio.wait_for(process.stdout.readline(), 30)).decode().strip()
     finally:
-        if process.returncode is None:
+        if process.returncode is None:  # a test may have killed it
             process.send_signal(signal.SIGTERM)
             assert await process.wait() == 0
 
@@ -75,6 +79,11 @@ def listening_at(port: int) -> set[str]:
     return found
 
 
+def origin(address: str) -> str:
+    """What a browser says of the page at an address."""
+    return address.rsplit("/", 2)[0]
+
+
 async def test_only_the_address_with_the_token_is_served() -> None:
     async with served(PROGRAM) as (process, address), aiohttp.ClientSession() as client:
         host, token = re.fullmatch(r"http://(127\.0\.0\.1:\d+)/([\w-]{32})/", address).groups()
@@ -105,7 +114,9 @@ async def test_only_the_address_with_the_token_is_served() -> None:
         async with client.get(address) as answer:
             assert (answer.status, answer.headers["Referrer-Policy"]) == (200, "no-referrer")
             assert "https://" not in await answer.text()
-        async with client.ws_connect(f"ws://{host}/{token}/ws?width=100&height=30") as terminal:
+        async with client.ws_connect(
+            f"ws://{host}/{token}/ws?width=100&height=30", origin=f"http://{host}"
+        ) as terminal:
             frames = (
                 frame.data.decode(errors="replace")
                 async for frame in terminal
@@ -119,6 +130,100 @@ async def test_only_the_address_with_the_token_is_served() -> None:
         assert process.stderr is not None
         assert (await process.stderr.read()).decode() == ""
         assert children(process.pid) == []
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({}, 403), ({"Origin": "https://evil.example"}, 403), ({"Origin": "null"}, 403), ({"Origin": "HOST:1"}, 403),
+        ({"Origin": "https://HOST"}, 403), ({"Origin": "http://localhost:PORT"}, 403), ({"Origin": "http://HOST"}, 101),
+        ({"Origin": "http://localhost:PORT", "Host": "localhost:PORT"}, 101),
+    ],
+)  # fmt: skip
+async def test_a_websocket_opens_for_our_page_only(
+    headers: dict[str, str], status: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started = []
+
+    async def started_instead(tab: Tab, *size: str) -> None:
+        started.append(size)
+
+    monkeypatch.setattr(Tab, "converse", started_instead)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        server = token_server.TokenServer(["true"], listener, "")
+        runner = web.AppRunner(await server._make_app())
+        await runner.setup()
+        await web.SockSite(runner, listener).start()
+        host = f"127.0.0.1:{listener.getsockname()[1]}"
+        given = {
+            name: value.replace("HOST", host).replace("PORT", host[10:]) for name, value in headers.items()
+        }
+        async with aiohttp.ClientSession() as client:
+            try:
+                async with client.ws_connect(f"{server.address}ws", headers=given):
+                    got = 101
+            except aiohttp.WSServerHandshakeError as refused:
+                got = refused.status
+            foreign = {"Origin": "https://evil.example"}
+            for place in ("", "static/js/textual.js", "download/x"):
+                async with client.get(f"{server.address}{place}", headers=foreign) as answer:
+                    assert answer.status == 403
+        await runner.cleanup()
+    assert (got, len(started)) == (status, int(status == 101))
+
+
+@pytest.mark.parametrize("ending", ["kill -9", "closed"])
+async def test_an_explorer_that_does_not_answer_ends_with_its_server_and_with_its_tab(ending: str) -> None:
+    async with (
+        served(PROGRAM) as (process, address),
+        aiohttp.ClientSession() as client,
+        client.ws_connect(f"{address}ws", origin=origin(address)) as terminal,
+    ):
+        frames = (item.data.decode(errors="replace") async for item in terminal if item.type == BINARY)
+        await text_until(frames, "nn.layer_norm")
+        deaf = children(process.pid)
+        assert len(deaf) >= 2, "the keeper, and the explorer under it"
+        os.kill(max(deaf), signal.SIGSTOP)
+        if ending == "closed":
+            await terminal.close()
+        else:
+            process.kill()
+            await process.wait()
+        async with asyncio.timeout(15):
+            while any(Path(f"/proc/{pid}").exists() and state(pid) != "Z" for pid in deaf):
+                await asyncio.sleep(0.05)
+
+
+def state(process: int) -> str:
+    """The letter of a process's state; Z for one that is gone."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return "Z"
+
+
+HUGE = 10**8
+ODD_MESSAGES = (
+    f'["resize", {{"width": {HUGE}, "height": {HUGE}}}]', '["resize", {"width": -5, "height": 0}]', '["resize", {"width": "x"}]',
+    '["resize", [1]]', '["resize"]', "[]", "{}", "7", "nonsense", "[" * 100_000, '["stdin", 5]', '["stdin", "\\ud800"]', '["nothing", 1]',
+    '["resize", {"width": 1e308, "height": null}]', '["resize", {"width": 1, "height": 1}]',
+)  # fmt: skip
+
+
+async def test_sizes_are_bounded_and_odd_messages_change_nothing() -> None:
+    async with (
+        served(PROGRAM) as (process, address),
+        aiohttp.ClientSession() as client,
+        client.ws_connect(f"{address}ws?width={HUGE}&height={HUGE}", origin=origin(address)) as terminal,
+    ):
+        for message in ODD_MESSAGES:
+            await terminal.send_str(message)
+        await terminal.send_str('["resize", {"width": 100, "height": 30}]')
+        await terminal.send_str('["ping", 17]')
+        frames = (item.data.decode(errors="replace") async for item in terminal if item.type == BINARY)
+        await text_until(frames, "nn.layer_norm")
+        most = max(int(Path(f"/proc/{pid}/statm").read_text().split()[1]) for pid in children(process.pid))
+        assert most * os.sysconf("SC_PAGE_SIZE") < 1 << 30
 
 
 async def test_nothing_in_the_current_folder_is_executed(
@@ -136,7 +241,9 @@ async def test_nothing_in_the_current_folder_is_executed(
     async with (
         served(PROGRAM) as (_, address),
         aiohttp.ClientSession() as client,
-        client.ws_connect(f"{address.replace('http', 'ws')}ws?width=100&height=30") as terminal,
+        client.ws_connect(
+            f"{address.replace('http', 'ws')}ws?width=100&height=30", origin=origin(address)
+        ) as terminal,
     ):
         frames = (
             frame.data.decode(errors="replace")
@@ -164,7 +271,7 @@ def test_tokens_are_compared_in_constant_time(monkeypatch: pytest.MonkeyPatch) -
     real = token_server.hmac.compare_digest
     monkeypatch.setattr(token_server.hmac, "compare_digest", lambda a, b: asked.append((a, b)) or real(a, b))
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        first, second = (token_server.TokenServer("true", listener, "") for _ in range(2))
+        first, second = (token_server.TokenServer(["true"], listener, "") for _ in range(2))
     assert first.address != second.address
 
     async def ask() -> int:
@@ -237,9 +344,10 @@ async def browsed(address: str, profile: Path) -> AsyncIterator[Page]:
     try:
         async with aiohttp.ClientSession() as client:
             async with asyncio.timeout(30):
-                while not (profile / "DevToolsActivePort").exists():
+                told = profile / "DevToolsActivePort"
+                while not (told.exists() and told.read_text().strip()):
                     await asyncio.sleep(0.05)
-                port = (profile / "DevToolsActivePort").read_text().split()[0]
+                port = told.read_text().split()[0]
                 async with client.get(f"http://127.0.0.1:{port}/json") as answer:
                     target = next(item for item in await answer.json() if item["type"] == "page")
             async with client.ws_connect(target["webSocketDebuggerUrl"], max_msg_size=0) as channel:

@@ -160,8 +160,8 @@ def test_a_rule_that_tvm_has_not_got_says_so() -> None:
     module = rxe.normalize(rxe.parse(IMPURE_BY_THE_SPECIFICATION))
     (problem,) = [item for item in rxe.check(module) if item.is_error]
     assert problem.code.id == "RX0112"
-    assert "check --profile tvm" in render(problem)
-    assert "check --profile tvm" in " ".join(problem.to_json()["notes"])
+    assert "with the profile tvm it is a warning" in render(problem)
+    assert "with the profile tvm it is a warning" in " ".join(problem.to_json()["notes"])
     assert [item for item in rxe.check(module, profile="tvm") if item.is_error] == []
 
 

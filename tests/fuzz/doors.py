@@ -59,6 +59,10 @@ class Doors:
         text = self.random.choice(self._kinds)()
         if self.random.random() < 0.2:
             text = text[: self.random.randrange(len(text) + 1)]
+        return self.opened(text)
+
+    def opened(self, text: str) -> Finding | None:
+        """Open a text."""
         try:
             with limited(MOST_SECONDS):
                 self._opened(text)

@@ -50,7 +50,7 @@ def test_results_are_tvms_or_as_promised(
     for program in (*_spread(equal, ASKED), *different):
         verdict = asker.verdict(texts[program], of, program)
         expected = "equal" if program not in different else "refused" if different[program].refused else "row"
-        pass_counts[f"{of.name}: {verdict.kind}"] += 1
+        pass_counts[f"{of.name}|{verdict.kind}"] += 1
         if verdict.kind != expected and not (expected == "refused" and verdict.kind == "row"):
             wrong.append(f"{program}: {verdict.kind}, not {expected}: {verdict.details[:300]}")
     assert wrong == []
@@ -62,7 +62,7 @@ def test_results_of_random_programs_are_explained(
 ) -> None:
     for program, text in (*random_programs(SEEDS, 4100), *random_programs(SEEDS, 8100, "layers")):
         verdict = asker.verdict(text, of)
-        pass_counts[f"{of.name}: {verdict.kind}"] += 1
+        pass_counts[f"{of.name}|{verdict.kind}"] += 1
         assert verdict.kind != "unexplained", f"{title}, {program}: {verdict.details}"
 
 

@@ -45,7 +45,12 @@ FACTS = [
         2,
         "ToNonDataflow",
     ),
-    ("LambdaLift before VMShapeLower", "default_build", 13, "LambdaLift"),
+    (
+        "LambdaLift before VMShapeLower",
+        ",".join(name for name in passes.PIPELINES["default_build"] if name != "LambdaLift"),
+        13,
+        "LambdaLift",
+    ),
     (
         "purity is erased before kernels are called",
         "LegalizeOps,ToNonDataflow,CallTIRRewrite",

@@ -10,7 +10,6 @@ import pytest
 
 import relax_explorer
 from relax_explorer import IRModule
-from relax_explorer.core.ir import node
 from relax_explorer.core.ir.node import collector_at_rest, set_aside, take_back
 from relax_explorer.core.passes.pipeline import run_step, steps
 from relax_explorer.core.passes.properties import holding
@@ -18,6 +17,8 @@ from relax_explorer.core.session.align import diff_modules
 from relax_explorer.core.shapes.contract_text import read_contract
 from relax_explorer.core.shapes.propagate import analyse
 from relax_explorer.core.shapes.residual import shape_checks
+from relax_explorer.ui.process import OwnCollector
+from relax_explorer.viz.child import own_python, run_child
 from tests.perf.generate import transformer
 
 TEXT = transformer(60)
@@ -41,7 +42,7 @@ WORK: dict[str, Callable[[IRModule], object]] = {
 
 
 @pytest.fixture
-def collections() -> Iterator[list[int]]:
+def collections(own_process: OwnCollector) -> Iterator[list[int]]:
     """The collected generations; the collector runs as often as it can."""
     seen: list[int] = []
 
@@ -69,7 +70,7 @@ def test_the_collector_rests_in_long_work(work: str, collections: list[int]) -> 
     assert gc.isenabled()
 
 
-def test_one_rest_within_another_ends_with_the_outer_one() -> None:
+def test_one_rest_within_another_ends_with_the_outer_one(own_process: OwnCollector) -> None:
     with collector_at_rest():
         with collector_at_rest():
             assert not gc.isenabled()
@@ -77,7 +78,7 @@ def test_one_rest_within_another_ends_with_the_outer_one() -> None:
     assert gc.isenabled()
 
 
-def test_a_collector_that_is_off_stays_off() -> None:
+def test_a_collector_that_is_off_stays_off(own_process: OwnCollector) -> None:
     gc.disable()
     try:
         with collector_at_rest():
@@ -87,7 +88,7 @@ def test_a_collector_that_is_off_stays_off() -> None:
         gc.enable()
 
 
-def test_a_failure_wakes_the_collector() -> None:
+def test_a_failure_wakes_the_collector(own_process: OwnCollector) -> None:
     with pytest.raises(relax_explorer.ParseError):
         relax_explorer.parse("class")
     assert gc.isenabled()
@@ -104,10 +105,12 @@ def _rest_with(objects: int) -> list[list[int]]:
         return [[n] for n in range(objects)]
 
 
-def test_garbage_among_many_new_objects_goes_at_a_full_collection(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(node, "_made_old", 0)
-    monkeypatch.setattr(node, "_alive", 0)
-    monkeypatch.setattr(node, "_MOST", 30_000)
+def test_garbage_among_many_new_objects_goes_at_a_full_collection(
+    monkeypatch: pytest.MonkeyPatch, own_process: OwnCollector
+) -> None:
+    monkeypatch.setattr(own_process, "_made_old", 0)
+    monkeypatch.setattr(own_process, "_alive", 0)
+    monkeypatch.setattr(own_process, "most", 30_000)
     with collector_at_rest():
         garbage = weakref.ref(Cyclic())
         kept = _rest_with(10_000)
@@ -123,7 +126,7 @@ def test_garbage_among_many_new_objects_goes_at_a_full_collection(monkeypatch: p
 
 
 def test_objects_set_aside_are_not_visited_nor_counted(
-    monkeypatch: pytest.MonkeyPatch, collections: list[int]
+    monkeypatch: pytest.MonkeyPatch, collections: list[int], own_process: OwnCollector
 ) -> None:
     kept = [[n] for n in range(1_000)]
     set_aside()
@@ -141,11 +144,11 @@ def test_objects_set_aside_are_not_visited_nor_counted(
 
 
 def test_full_collections_get_rare_as_objects_stay(
-    monkeypatch: pytest.MonkeyPatch, collections: list[int]
+    monkeypatch: pytest.MonkeyPatch, collections: list[int], own_process: OwnCollector
 ) -> None:
-    monkeypatch.setattr(node, "_made_old", 0)
-    monkeypatch.setattr(node, "_alive", 0)
-    monkeypatch.setattr(node, "_MOST", 5_500)
+    monkeypatch.setattr(own_process, "_made_old", 0)
+    monkeypatch.setattr(own_process, "_alive", 0)
+    monkeypatch.setattr(own_process, "most", 5_500)
     gc.set_threshold(0)
     collections.clear()
     kept = [_rest_with(6_000) for _ in range(50)]
@@ -153,13 +156,36 @@ def test_full_collections_get_rare_as_objects_stay(
     del kept
 
 
-def test_objects_that_a_program_froze_stay_frozen(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(node, "_made_old", 0)
-    gc.freeze()
-    try:
-        frozen = gc.get_freeze_count()
-        kept = _rest_with(10_000)
-        assert gc.get_freeze_count() == frozen
-        del kept
-    finally:
-        gc.unfreeze()
+HOST = """
+import gc, sys, threading
+import relax_explorer as rxe
+from tests.session.test_collector import TEXT, WORK
+
+gc.freeze()
+sys.setswitchinterval(0.003)
+before = gc.isenabled(), gc.get_freeze_count(), gc.get_threshold(), sys.getswitchinterval(), sys.getrecursionlimit()
+for state in (True, False):
+    (gc.enable if state else gc.disable)()
+    seen = set()
+    turned = {"gc": [name for name in ("enable", "disable", "freeze", "unfreeze", "collect")]}
+    originals = {name: getattr(gc, name) for name in turned["gc"]}
+    for name in originals:
+        setattr(gc, name, lambda *_, name=name: seen.add(name))
+    module = rxe.parse(TEXT)
+    for work in WORK.values():
+        work(module)
+    for name, real in originals.items():
+        setattr(gc, name, real)
+    assert not seen, seen
+    assert gc.isenabled() is state
+gc.enable()
+after = gc.isenabled(), gc.get_freeze_count(), gc.get_threshold(), sys.getswitchinterval(), sys.getrecursionlimit()
+assert before[0] == after[0] and before[2:] == after[2:], (before, after)
+assert gc.get_freeze_count() >= 10_000, "frozen objects of the host thawed"
+assert threading.active_count() == 1
+"""
+
+
+def test_a_host_keeps_its_collector_and_its_turns() -> None:
+    done = run_child(own_python(HOST), b"", timeout=120, is_python=True)
+    assert done.status == 0, done.errors.decode()

@@ -180,13 +180,18 @@ def build(width, depth=3):
         ("H", "(7,)"),
         ("m", "(m,)"),
         ("N + H", "(11,)"),
-        ("G", "(G,)"),
     ],
 )
 def test_literals_around_a_program_are_read(dims: str, shape: str) -> None:
     assert f'R.Tensor({shape}, dtype="float32")' in _module(OUTSIDE.format(dims + ",")).script().replace(
         "n * 4", "4 * n"
     )
+
+
+def test_a_name_of_another_function_is_no_length_here() -> None:
+    with pytest.raises(ParseError) as failed:
+        _module(OUTSIDE.format("G,"))
+    assert [item.code.id for item in failed.value.diagnostics] == ["RX0014"]
 
 
 @pytest.mark.parametrize(

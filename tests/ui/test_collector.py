@@ -6,6 +6,8 @@ import gc
 import weakref
 from pathlib import Path
 
+import pytest
+
 import relax_explorer as rxe
 from relax_explorer.ui.tui.app import Explorer
 from tests.perf.generate import transformer
@@ -25,6 +27,7 @@ def is_seen(module: rxe.IRModule) -> bool:
     return any(item is binding for item in gc.get_objects())
 
 
+@pytest.mark.usefixtures("own_process")
 async def test_open_programs_are_out_of_the_collectors_sight(tmp_path: Path) -> None:
     for name, count in (("one.py", 200), ("two.py", 100)):
         (tmp_path / name).write_text(transformer(count))

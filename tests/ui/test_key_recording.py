@@ -171,7 +171,7 @@ def test_a_played_recording_writes_nothing_unless_asked(
     assert (done.exit_code, "not written: " in done.output) == (0, True)
     assert ([path.name for path in folder.iterdir()], kept.read_text()) == (["kept.html"], "mine")
     assert not state.exists()
-    rxe_cli(*command, "--write")
+    rxe_cli(*command, "--allow-writes")
     assert kept.read_text() != "mine" or len([*folder.iterdir()]) == 2
     assert (state / "recent.json").exists()
 

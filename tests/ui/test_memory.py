@@ -7,6 +7,7 @@ import threading
 from collections import Counter
 from pathlib import Path
 
+import pytest
 from textual.screen import Screen
 from textual.strip import Strip
 from textual.widget import Widget
@@ -23,6 +24,7 @@ from tests.ui.test_explorer import wait
 from tests.ui.test_looks import RELATIONS
 from tests.ui.test_screens import FIRST, SECOND, idle, press, typed
 
+pytestmark = pytest.mark.usefixtures("own_process")
 KINDS = (Session, Snapshot, IRModule, Solving, Job, Screen, LineView, Widget)
 OPENED = 10
 

@@ -196,7 +196,7 @@ async def test_trials_are_cancelled_and_a_dead_child_is_told() -> None:
         await wait(pilot, lambda: trials.children)
         (child,) = trials.children
         await press(pilot, app, "j")  # another place: the first trial ends
-        await wait(pilot, lambda: child.returncode is not None)
+        await wait(pilot, lambda: child.process.returncode is not None)
         await wait(pilot, lambda: trials.children and child not in trials.children)
         trials.children[0].kill()
         await wait(pilot, lambda: app.screen.choices.trouble)
@@ -207,7 +207,7 @@ async def test_trials_are_cancelled_and_a_dead_child_is_told() -> None:
         last = trials.children
         await press(pilot, app, "escape")
         assert app.screen is app.frame
-        await wait(pilot, lambda: all(item.returncode is not None for item in last))
+        await wait(pilot, lambda: all(item.process.returncode is not None for item in last))
         assert not trials.children
 
 

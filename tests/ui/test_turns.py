@@ -85,6 +85,7 @@ def test_long_work_goes_on_while_the_loop_waits(monkeypatch: pytest.MonkeyPatch,
     assert Pauses.pause is None, "the loop ended"
 
 
+@pytest.mark.usefixtures("own_process")
 def test_turns_are_taken_in_the_loop_of_the_explorer_from_the_first_key_on(
     pipe: tuple[int, int], clock: list[float]
 ) -> None:

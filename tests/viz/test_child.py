@@ -7,11 +7,13 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import BrokenExecutor
 from pathlib import Path
 
 import pytest
 
-from relax_explorer.viz.child import run_child
+from relax_explorer.viz.child import Child, Limits, own_python, python, run_child
+from relax_explorer.viz.workers import Workers
 from tests.support.signals import hearing
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="process groups of POSIX")
@@ -76,3 +78,61 @@ def test_a_program_that_is_not_there_or_does_not_start_is_told(tmp_path: Path) -
     done = run_child([str(odd)], b"", timeout=5)
     assert done.status == 126
     assert b"can't be started" in done.errors
+
+
+def test_the_command_ends_with_its_keeper(tmp_path: Path) -> None:
+    """The keeper alone is killed, as the kernel does it for want of memory: no pipe tells the command."""
+    child = Child(
+        ["/bin/sh", "-c", f"echo $$ > {tmp_path}/pid; sleep 300"], Limits(), subprocess.DEVNULL, False
+    )
+    try:
+        assert waited(lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text().strip())
+        command = int((tmp_path / "pid").read_text())
+        os.kill(child.process.pid, signal.SIGKILL)
+        assert waited(lambda: not is_running(command))
+    finally:
+        child.close()
+
+
+def test_the_child_has_a_limit_of_memory() -> None:
+    words = ["/bin/sh", "-c", "ulimit -v"]
+    assert run_child(words, b"", timeout=5, memory=1 << 30).output == b"1048576\n"
+    limited = python("-c", "print(len(bytearray(3 << 30)))")
+    assert b"MemoryError" in run_child(limited, b"", timeout=20, memory=1 << 30, is_python=True).errors
+    assert run_child(words, b"", timeout=5).output == b"unlimited\n"
+
+
+@pytest.mark.parametrize("place", [":", "", ".", f"{os.pathsep}."])
+def test_python_children_import_nothing_from_the_current_folder(
+    place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("json", "sitecustomize", "relax_explorer", "numpy"):
+        (tmp_path / f"{name}.py").write_text(f"open({str(tmp_path / 'executed')!r}, 'w').close()\n")
+    monkeypatch.setenv("PYTHONPATH", place)
+    monkeypatch.setattr(sys, "path", ["", str(tmp_path), *sys.path])
+    monkeypatch.chdir(tmp_path)
+    code = "import json, numpy, relax_explorer; print(json.dumps(numpy.__name__))"
+    done = run_child(own_python(code), b"", timeout=20, is_python=True)
+    assert (done.output, (tmp_path / "executed").exists()) == (b'"numpy"\n', False), done.errors
+    with Workers(1, print) as pool:
+        assert pool.submit(len, [1, 2]).result() == 2
+    assert not (tmp_path / "executed").exists()
+
+
+def test_workers_end_with_what_they_do() -> None:
+    with Workers(2, print, "to standard error") as pool:
+        assert list(pool.map(abs, [-1, -2, -3])) == [1, 2, 3]
+        with pytest.raises(ZeroDivisionError):
+            pool.submit(divmod, 1, 0).result()
+        with pytest.raises(BrokenExecutor, match="ended before its work did"):
+            pool.submit(os._exit, 3).result()
+        assert pool.submit(os.getpid).result() != os.getpid(), "another child took its place"
+        pids = {pool.submit(os.getpid).result() for _ in range(4)}
+    assert waited(lambda: not any(map(is_running, pids)))
+    pool = Workers(1, print)
+    running = pool.submit(os.getpid).result()
+    pool.submit(time.sleep, 300)
+    pool.__exit__(KeyboardInterrupt)
+    assert waited(lambda: not is_running(running))
+    with pytest.raises(RuntimeError, match="have ended"):
+        pool.submit(abs, 1)

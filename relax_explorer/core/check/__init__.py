@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from relax_explorer.core.arith.prove import proving
@@ -11,6 +12,7 @@ from relax_explorer.core.check.purity import has_marks
 from relax_explorer.core.check.well_formed import violations
 from relax_explorer.core.codes import style
 from relax_explorer.core.codes import well_formedness as codes
+from relax_explorer.core.codes.syntax import UNKNOWN_OPERATOR
 from relax_explorer.core.diagnostics import Diagnostic, ParseError, Report, Severity
 from relax_explorer.core.ir.expr import UNREAD, op_ref
 from relax_explorer.core.ir.node import collector_at_rest
@@ -22,7 +24,11 @@ from relax_explorer.core.syntax.parser import parse
 
 @collector_at_rest()
 def check(
-    module: IRModule | str, profile: str = "spec", normalized: bool = False, prover: str = "arithmetic"
+    module: IRModule | str,
+    profile: str = "spec",
+    normalized: bool = False,
+    prover: str = "arithmetic",
+    allow_unknown_ops: bool = False,
 ) -> list[Diagnostic]:
     """The diagnostics of a module, sorted by place: StructInfo, well-formedness, purity, unused values.
 
@@ -31,21 +37,22 @@ def check(
     `profile` is `spec` (the language specification) or `tvm` (the rules of TVM 0.27: rules that only the specification has
     become warnings). With `normalized` the module must be in normal form already. If it is not, only that is reported.
     `prover` is `arithmetic`, or `alpha`: dimensions are equal only if they are written alike.
-    Raises ValueError for another profile or prover.
+    An operator that nobody declared (`rxe.ops.register`) is an error, for it mostly is a typing mistake; a warning with
+    `allow_unknown_ops`. Raises ValueError for another profile or prover.
     """
     check_profile(profile)
     if isinstance(module, str):
         try:
             module = parse(module)
         except ParseError as failure:
-            return list(problems(failure, profile, prover))
+            return list(problems(failure, profile, prover, allow_unknown_ops))
     if normalized:
         raw = list(normal_form.violations(module))
         if raw:
             return sorted(raw, key=Diagnostic.order)
     result = checked(module, profile, prover)
-    items = sorted([*result.problems, *_unused(result.module)], key=Diagnostic.order)
-    return [lenient(item) if profile == "tvm" else item for item in items]
+    found = judged([*result.problems, *_unused(result.module), *module.refused], profile, allow_unknown_ops)
+    return sorted(found, key=Diagnostic.order)
 
 
 def check_profile(profile: str) -> None:
@@ -90,7 +97,7 @@ def _is_inside(item: Diagnostic, spans: list[Span]) -> bool:
 
 
 def problems(
-    failure: ParseError, profile: str = "spec", prover: str = "arithmetic"
+    failure: ParseError, profile: str = "spec", prover: str = "arithmetic", allow_unknown_ops: bool = False
 ) -> tuple[Diagnostic, ...]:
     """The problems of a text with unreadable parts: the errors of the parser, and those that `check` finds in the rest."""
     if failure.module is None:
@@ -102,15 +109,30 @@ def problems(
     ]
     errors = [
         item
-        for item in check(failure.module, profile, prover=prover)
+        for item in check(failure.module, profile, False, prover, allow_unknown_ops)
         if item.is_error and not (item.code in _MAY_FOLLOW and _is_inside(item, partial))
     ]
     return tuple(sorted([*failure.diagnostics, *errors], key=Diagnostic.order))
 
 
+def judged(items: Iterable[Diagnostic], profile: str, allow_unknown_ops: bool) -> list[Diagnostic]:
+    """The diagnostics of a profile: those that only TVM has are errors in `tvm`, and notes elsewhere, which are left out."""
+    if not allow_unknown_ops:
+        items = [
+            replace(item, severity=Severity.ERROR) if item.code is UNKNOWN_OPERATOR else item
+            for item in items
+        ]
+    if profile != "tvm":
+        return [item for item in items if not item.tvm_only or item.level > Severity.NOTE]
+    return list(map(lenient, items))
+
+
 def lenient(item: Diagnostic) -> Diagnostic:
-    """The diagnostic in the profile `tvm`: an error that only the specification has becomes a warning."""
-    return replace(item, severity=Severity.WARNING) if item.spec_only and item.is_error else item
+    """The diagnostic in the profile `tvm`: an error that TVM does not report is a warning, one that only TVM has an error."""
+    if item.tvm_only:
+        return replace(item, severity=Severity.ERROR)
+    own = item.spec_only or item.code.unchecked
+    return replace(item, severity=Severity.WARNING) if own and item.is_error else item
 
 
 def well_formed(module: IRModule, profile: str = "spec", normalized: bool = False) -> bool:

@@ -98,6 +98,8 @@ def _only_dims(have: s.StructInfo, want: s.StructInfo) -> bool:
     """True if only symbolic lengths contradict each other. TVM accepts such a call, and compares the lengths at run time."""
     if not typed_alike(have, want):
         return False
+    if isinstance(have, s.TupleStructInfo) and isinstance(want, s.TupleStructInfo):
+        return all(map(_only_dims, have.fields, want.fields))
     pairs = zip(s.lengths(have), s.lengths(want), strict=False)
     return not any(type(a) is type(b) is p.IntImm and a is not b for a, b in pairs)
 

@@ -24,7 +24,8 @@ _VALUES = (
     Kind.PRIMS,
     Kind.ARGUMENTS,
 )  # never literals of their own
-LIMIT = 1 << 16  # no axis, stride, pad or number of parts is larger
+LIMIT = (1 << 63) - 1
+"""The size of the result decides how large a number may be. What is made once for each number has a limit in its rule."""
 
 
 def problem(op: type[Op], attrs: Attrs) -> str:
@@ -42,7 +43,7 @@ def problem(op: type[Op], attrs: Attrs) -> str:
         if not _KINDS[parameter.kind](value):
             return f"{parameter.name} is {_shown(value)}, it must be {kind_phrase(parameter)}"
         if parameter.kind in _COUNTS and not _near(value):
-            return f"{parameter.name} is {_shown(value)}, it must be between -{LIMIT} and {LIMIT}"
+            return f"{parameter.name} is {_shown(value)}, it must fit int64"
     return ""
 
 

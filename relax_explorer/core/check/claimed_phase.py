@@ -41,7 +41,7 @@ def violations(module: IRModule) -> Iterator[Diagnostic]:
     names = module.attrs.get(HISTORY, ())
     if not isinstance(names, (str, tuple)) or not all(isinstance(name, str) for name in names):
         text = f"{HISTORY} is {names!r}, which is no list of names"
-        yield Diagnostic(codes.WRONG_PHASE, text, help=f'write "{HISTORY}": ["LegalizeOps"]')
+        yield Diagnostic(codes.WRONG_PHASE, text, help=f'write "{HISTORY}": ["LegalizeOps"]', spec_only=True)
         return
     claim = module.attrs.get(ATTRIBUTE)
     if claim is None:
@@ -49,7 +49,9 @@ def violations(module: IRModule) -> Iterator[Diagnostic]:
     declared = _phases()
     if not isinstance(claim, str) or claim not in declared.PHASES:
         text = f"{ATTRIBUTE} is {claim!r}, which is not a phase"
-        yield Diagnostic(codes.WRONG_PHASE, text, help=f"the phases are {', '.join(declared.PHASES)}")
+        yield Diagnostic(
+            codes.WRONG_PHASE, text, help=f"the phases are {', '.join(declared.PHASES)}", spec_only=True
+        )
         return
     for needed in declared.PHASES[claim]:
         if (violation := needed.violation(module)) is not None:
@@ -67,7 +69,7 @@ def violations(module: IRModule) -> Iterator[Diagnostic]:
 def _wrong(text: str, violation: tuple[Any, str], maker: str) -> Diagnostic:
     place, sentence = violation
     help = f"run {maker}, or correct the attribute" if maker else codes.WRONG_PHASE.fix
-    return Diagnostic(codes.WRONG_PHASE, text, (Label(place, sentence, True),), help=help)
+    return Diagnostic(codes.WRONG_PHASE, text, (Label(place, sentence, True),), help=help, spec_only=True)
 
 
 def _maker(name: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from typing import Any
 
 from relax_explorer.core.check.compatible import (
     YES,
@@ -48,12 +49,9 @@ def annotated(
     """
     annotation = binding.annotation
     assert annotation is not None  # the caller checked this
-    if (
-        isinstance(annotation, s.PrimStructInfo)
-        and annotation.value is None
-        and fits(derived, annotation) is YES
-    ):
-        return derived  # an annotation can't state the value of a scalar
+    annotation = with_values(annotation, derived)
+    if annotation is derived:
+        return derived
     if definitions is None:
         return annotation
     verdict = conversion(pinned_info, pinned(annotation, dims))
@@ -61,6 +59,19 @@ def annotated(
     if sure or not depends_on_missing(binding.value, definitions):
         _check_annotation(report, binding, derived, pinned_info, verdict)
     return annotation
+
+
+def with_values(annotation: s.StructInfo, derived: s.StructInfo) -> s.StructInfo:
+    """An annotation with the values of the scalars in the value's StructInfo, also in tuples: it can't state them itself."""
+    if (
+        isinstance(annotation, s.TupleStructInfo)
+        and isinstance(derived, s.TupleStructInfo)
+        and len(annotation.fields) == len(derived.fields)
+    ):
+        return s.TupleStructInfo(tuple(map(with_values, annotation.fields, derived.fields)))
+    if not isinstance(annotation, s.PrimStructInfo) or not isinstance(derived, s.PrimStructInfo):
+        return annotation
+    return derived if annotation.value is None and derived.dtype is annotation.dtype else annotation
 
 
 def _check_annotation(
@@ -134,10 +145,40 @@ def check_cast(
     ):
         text = f"the value is {have} and can never be {want}"
         notes = captured_lengths(have, pinned_info)
-        report.say(op_codes.IMPOSSIBLE_CAST, text, binding, help=op_codes.IMPOSSIBLE_CAST.fix, notes=notes)
+        report.say(
+            op_codes.IMPOSSIBLE_CAST,
+            text,
+            binding,
+            help=op_codes.IMPOSSIBLE_CAST.fix,
+            notes=notes,
+            tvm_only=_differ_plainly(have, want),
+        )
     elif not new and fits(pinned_info, pinned(want, dims)) is YES:
         text = f"the value is {have}, which is always {want}"
         report.say(op_codes.NEEDLESS_CAST, text, binding, help=op_codes.NEEDLESS_CAST.fix)
+
+
+def _differ_plainly(have: Any, want: Any) -> bool:
+    """True if TVM refuses a cast too: the kinds, dtypes, ranks or written lengths differ, whatever the shape variables are."""
+    if isinstance(have, s.TupleStructInfo) and isinstance(want, s.TupleStructInfo):
+        pairs = zip(have.fields, want.fields, strict=False)
+        return len(have.fields) != len(want.fields) or any(_differ_plainly(a, b) for a, b in pairs)
+    if isinstance(have, s.FuncStructInfo) and isinstance(want, s.FuncStructInfo):
+        if have.params is None or want.params is None:
+            return False
+        pairs = zip((*have.params, have.ret), (*want.params, want.ret), strict=False)
+        return len(have.params) != len(want.params) or any(_differ_plainly(a, b) for a, b in pairs)
+    if type(have) is not type(want):
+        return s.OBJECT not in (have, want)
+    if isinstance(have, (s.TensorStructInfo, s.PrimStructInfo)):
+        other = want.dtype
+        if have.dtype is not other and None not in (have.dtype, other):
+            return True
+    ranks = getattr(have, "ndim", -1), getattr(want, "ndim", -1)
+    if ranks[0] != ranks[1] and -1 not in ranks:
+        return True
+    lengths = zip(s.lengths(have), s.lengths(want), strict=False)
+    return any(type(a) is type(b) is p.IntImm and a is not b for a, b in lengths)
 
 
 def _bound_by(want: s.StructInfo, have: s.StructInfo, dims: Collection[p.PrimVar]) -> s.StructInfo:

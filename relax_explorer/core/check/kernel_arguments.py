@@ -168,7 +168,7 @@ def _one(
     value = simplify(p.substitute(expected, dims))
     # The PrimFunc compares lengths with one another at its start. TVM relies on this, except for outputs.
     late = _conflict(have.info, param, passed_dims if have.is_output else {}) is None
-    requirement = str(expected) if value is expected else f"{expected} = {value}"
+    requirement = _requirement(expected, value)
     where = f", dimension {axis}" if isinstance(have.info, s.TensorStructInfo) else ""
     if passed_dims.keys().isdisjoint(p.free_vars(expected)) and _has_no_solution(expected, length):
         requirement = f"{expected}: {expected} = {length} has no solution"
@@ -176,6 +176,16 @@ def _one(
     code: Code = codes.ARGUMENT_DIMS if late else codes.ARGUMENT_INFO
     report.say(code, _with_operator(call, text), call, help=_fix(have, want), labels=places, spec_only=late)
     return late
+
+
+def _requirement(expected: p.PrimExpr, value: p.PrimExpr) -> str:
+    """A length of the PrimFunc and its value here. Two variables of one name are told apart by their functions."""
+    if value is expected:
+        return str(expected)
+    names = [{var.name for var in p.free_vars(length)} for length in (expected, value)]
+    return (
+        f"its own {expected} = {value} of this function" if names[0] & names[1] else f"{expected} = {value}"
+    )
 
 
 def _has_no_solution(dim: p.PrimExpr, length: p.PrimExpr) -> bool:
@@ -213,7 +223,7 @@ def _say_maybe(report: Report, call: e.Call, text: str, have: _Actual, want: s.S
     fix = "write the lengths as the PrimFunc computes them"
     report.say(
         codes.MAYBE_ARGUMENT, _with_operator(call, f"{text}: whether they agree is known only at run time"), call, help=fix,
-        notes=notes,
+        notes=notes, tvm_only=True,
     )  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from operator import is_
 from typing import Any
 
-from relax_explorer.core.check import claims, held, purity
+from relax_explorer.core.check import claims, held, numbers, purity
 from relax_explorer.core.check.attributes import completed
 from relax_explorer.core.check.compatible import defined_dims, erase
 from relax_explorer.core.check.emission import FreshNames, OpenBlocks
@@ -75,6 +75,7 @@ class FunctionNormalizer(KeptBindings):
             trusted = depends_on_missing(body.body, self.infer.definitions)
             held_info = self.infer.pinned(body.body)
             claims.check_return(self.report, fn, derived, held_info, params_dims, trusted)
+            ret = claims.with_values(ret, erase(derived, params_dims, (), self.dims - params_dims))
         new = replace(fn, body=body, ret_struct_info=ret)
         info = function_info(new, self.assume_pure or not self.has_effect)
         return new if new.struct_info is info else replace(new, struct_info=info)
@@ -310,6 +311,10 @@ class FunctionNormalizer(KeptBindings):
             expr = held.settled_call(self.report, expr, now)
         declared = find(op.name) if type(op) is e.OpRef else None
         if declared is not None:
+            if declared.takes_numbers and any(map(numbers.is_open, expr.args)):
+                expr = numbers.with_dtypes(
+                    self.report, expr, [self.infer.info(arg) for arg in args], declared
+                )
             expr = self._as_declared(expr, declared)
             info, note = self.infer.operator(expr, declared)
         else:

@@ -10,7 +10,15 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from relax_explorer.core.check import impossible_lengths, kernel_calls, kernel_lengths, kernel_loops, purity
+from relax_explorer.core.check import (
+    impossible_lengths,
+    kernel_calls,
+    kernel_lengths,
+    kernel_loops,
+    memory_hazards,
+    purity,
+)
+from relax_explorer.core.check.bound_below import bound_below
 from relax_explorer.core.check.call_graph import call_graph, components, is_recursive
 from relax_explorer.core.check.callee import Callees
 from relax_explorer.core.check.compatible import defined_dims
@@ -57,6 +65,7 @@ def violations(module: IRModule, assume_pure: bool = False, effects: bool = True
     yield from kernel_loops.violations(module)
     yield from kernel_lengths.violations(module)
     yield from impossible_lengths.violations(module)
+    yield from memory_hazards.violations(module)
     yield from _outside(module)
 
 
@@ -121,9 +130,11 @@ class _Scopes:
         self._function(self.fn)
         return self.report.items
 
-    def _say(self, code: Code, text: str, place: object, spec_only: bool = False) -> None:
+    def _say(
+        self, code: Code, text: str, place: object, spec_only: bool = False, labels: tuple[Label, ...] = ()
+    ) -> None:
         self.reported += 1
-        self.report.say(code, text, place, help=code.fix, spec_only=spec_only)
+        self.report.say(code, text, place, help=code.fix, spec_only=spec_only, labels=labels)
 
     def _function(self, fn: e.Function) -> None:
         for param in fn.params:
@@ -179,7 +190,9 @@ class _Scopes:
     def _dims(self, variables: Iterable[p.PrimVar], place: object) -> None:
         for var in variables:
             if var not in self.dims:
-                self._say(codes.UNBOUND_SHAPE_VAR, f"shape variable {var.name!r} has no value here", place)
+                below, labels = bound_below(self.fn, var, place)
+                text = f"shape variable {var.name!r} has no value here{below}"
+                self._say(codes.UNBOUND_SHAPE_VAR, text, place, labels=labels)
 
     def _element(self, info: s.StructInfo, place: object) -> None:
         """Report impossible lengths, dtypes and scalars, also inside tuples and signatures of functions."""
@@ -200,7 +213,8 @@ class _Scopes:
                     if dim.children():  # -1 may be meant for R.reshape
                         self._length(dim, place)
             elif isinstance(part, s.PrimStructInfo) and not _is_scalar(part.dtype):
-                self._say(codes.BAD_SCALAR_TYPE, f"{part} is not a scalar", place, spec_only=True)
+                is_pointer = part.dtype is HANDLE  # which TVM refuses, too
+                self._say(codes.BAD_SCALAR_TYPE, f"{part} is not a scalar", place, spec_only=not is_pointer)
 
     def _tensor(self, info: s.TensorStructInfo, place: object) -> None:
         for dim in info.dims or ():
@@ -351,7 +365,8 @@ class _Scopes:
         elif type(var) is e.DataflowVar:
             self._say(codes.UNBOUND_DATAFLOW_VAR, f"{var.name!r} is used outside its dataflow block", place)
         else:
-            self._say(codes.UNBOUND_VAR, f"{var.name!r} is not bound here", place)
+            below, labels = bound_below(self.fn, var, place)
+            self._say(codes.UNBOUND_VAR, f"{var.name!r} is not bound here{below}", place, labels=labels)
 
     def _expr(self, expr: e.Expr, place: object) -> None:
         stack, vars_, depth = [expr], self.vars, self.depth

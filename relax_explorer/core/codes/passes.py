@@ -128,6 +128,15 @@ STAYS = Code(
     "",
     Severity.WARNING,
 )
+FINDS_NOTHING = Code(
+    "RX0418",
+    "an earlier pass has removed what the pass reads",
+    "The pass looks for something that an earlier pass of the order replaced, such as dataflow blocks or high-level operators. It finds "
+    "nothing of it, and changes nothing.",
+    "Move the pass in front of the one that is named.",
+    "",
+    Severity.WARNING,
+)
 NO_LEGALIZATION = Code(
     "RX0405",
     "operator has no lowering",

@@ -97,8 +97,8 @@ BAD_CALL = Code(
 UNKNOWN_OPERATOR = Code(
     "RX0016",
     "unknown operator",
-    "No operator has this name. The call can be parsed and printed; its StructInfo is Object.",
-    "Check the spelling.",
+    "No operator has this name. The call can be parsed, printed and passed on; its StructInfo is Object.",
+    "Check the spelling, or declare the operator: rxe.ops.register, or check --allow-unknown-ops.",
     '@R.function\ndef f(x: R.Tensor((2,), "float32")):\n    return R.frobnicate(x)\n',
     Severity.WARNING,
 )

@@ -262,3 +262,21 @@ ZERO_DIVISION = Code(
     "Divide by a length that is not 0.",
     '@R.function\ndef f(x: R.Tensor(("n",), "float32"), y: R.Tensor(("n // (n - n)",), "float32")):\n    return x\n',
 )
+SHARED_MEMORY = Code(
+    "RX0157",
+    "write that destroys another tensor",
+    "A planned program places several tensors in one storage, one after the other. A write to one destroys the elements of every other "
+    "tensor in its bytes, so those must not be read afterwards. TVM does not check this: the program runs and computes wrong values.",
+    "Give one of the two a storage of its own, or other bytes of this one.",
+    "@I.ir_module\nclass M:\n    @T.prim_func\n"
+    '    def k(A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32")):\n'
+    "        for i in range(4):\n            B[i] = A[i] + T.float32(1)\n\n"
+    "    @R.function(pure=False)\n"
+    '    def main(x: R.Tensor((4,), "float32")):\n'
+    '        s = R.memory.alloc_storage(R.shape([16]), R.prim_value(0), R.str("global"), R.dtype("float32"))\n'
+    '        a = R.memory.alloc_tensor(s, R.prim_value(0), R.shape([4]), R.dtype("float32"))\n'
+    "        _ = M.k(x, a)\n"
+    '        b = R.memory.alloc_tensor(s, R.prim_value(0), R.shape([4]), R.dtype("float32"))\n'
+    "        _ = M.k(x, b)\n        return (a, b)\n",
+    unchecked=True,
+)

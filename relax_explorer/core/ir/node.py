@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 from collections.abc import Callable, Container, Iterator
 from contextlib import contextmanager
@@ -13,62 +12,65 @@ from typing import Any, Protocol, TypeVar, dataclass_transform
 CHECKS = os.environ.get("RELAX_EXPLORER_CHECKS", "") not in ("", "0")
 
 
+class Collector:
+    """Python's garbage collector as this program may use it. In the process of a host it is the host's, and nothing happens.
+
+    A process of our own replaces it (`ui/process.py`).
+    """
+
+    def rest(self) -> bool:
+        """Pause it; True if it was at work, and has to go on."""
+        return False
+
+    def work(self, is_prompt: bool) -> None:
+        """Let it go on after a pause."""
+
+    def set_aside(self) -> None:
+        """Hide all present objects from it."""
+
+    def take_back(self) -> bool:
+        """Let it see all objects again; True if some were hidden."""
+        return False
+
+
+_collector = Collector()
+
+
+def collector() -> Collector:
+    """The collector that this process uses."""
+    return _collector
+
+
+def use_collector(own: Collector) -> None:
+    """Use another collector from now on."""
+    global _collector
+    _collector = own
+
+
 @contextmanager
 def collector_at_rest(is_prompt: bool = False) -> Iterator[None]:
-    """Pauses Python's garbage collector.
+    """Pauses Python's garbage collector in a process of our own.
 
-    Work on large programs makes many objects and hardly any garbage. The collector would visit all live objects again and
-    again. Every entry point uses this if its work grows with the program. Work that a user may cancel is prompt: a full
+    Every entry point uses this if its work grows with the program. Work that a user may cancel is prompt: a full
     collection, which takes a second for ten million objects, waits for the next entry point.
     """
-    was_enabled = gc.isenabled()
-    gc.disable()
+    own = _collector
+    was_at_work = own.rest()
     try:
         yield
     finally:
-        if was_enabled:
-            _make_old(is_prompt)
-            gc.enable()
-
-
-_FEW = 5_000  # new objects that the collector may visit
-_MOST = 500_000  # new objects between two full collections, or half as many as there are if that is more
-_made_old = 0
-_alive = 0  # objects after the last full collection
-
-
-def _make_old(is_prompt: bool) -> None:
-    """Let many new objects count as old ones, for nearly all of them stay. Garbage among them goes at a full collection."""
-    global _alive, _made_old
-    new = gc.get_count()[0]
-    if new < _FEW or _is_aside or gc.get_freeze_count():  # frozen objects belong to the program that uses us
-        return
-    _made_old += new
-    if _made_old > max(_MOST, _alive // 2) and not is_prompt:
-        _made_old = 0
-        gc.collect()
-        _alive = len(gc.get_objects())
-    else:
-        gc.freeze()
-        gc.unfreeze()  # into the oldest generation
-
-
-_is_aside = False
+        if was_at_work:
+            own.work(is_prompt)
 
 
 def set_aside() -> None:
     """Hide all present objects from the collector, until `take_back`. Garbage that refers to itself stays, too."""
-    global _is_aside
-    _is_aside = True  # to count them takes a walk through all
-    gc.freeze()
+    _collector.set_aside()
 
 
 def take_back() -> bool:
     """Let the collector see all objects again; True if some were hidden."""
-    global _is_aside
-    was_aside, _is_aside = _is_aside, False
-    gc.unfreeze()
-    return was_aside
+    return _collector.take_back()
 
 
 _T = TypeVar("_T")

@@ -104,7 +104,7 @@ PIPELINES: dict[str, tuple[str, ...]] = {
     ),
     "zero": ("LegalizeOps", "AnnotateTIROpPattern", "FoldConstant", "FuseOps", "FuseTIR"),
     "default_build": (
-        "DispatchSampling", "DispatchSortScan", "LegalizeOps", "RewriteDataflowReshape", "ToNonDataflow", "RemovePurityChecking",
+        "DispatchSampling", "DispatchSortScan", "LegalizeOps", "RewriteDataflowReshape", "LambdaLift", "ToNonDataflow", "RemovePurityChecking",
         "CallTIRRewrite", "StaticPlanBlockMemory", "RewriteCUDAGraph", "LowerAllocTensor", "KillAfterLastUse", "LowerRuntimeBuiltin",
         "ComputePrimValue", "VMShapeLower", "AttachGlobalSymbol",
     ),

@@ -14,13 +14,14 @@ from relax_explorer.core.passes.compile_time import known_at_compile_time
 from relax_explorer.core.passes.contract import PassSite, function_pass
 from relax_explorer.core.passes.pattern_rules import Rule, apply_rules, call
 from relax_explorer.core.passes.properties import NORMAL_FORM
+from relax_explorer.core.passes.readings import operators
 from relax_explorer.core.patterns.matcher import Match
 from relax_explorer.core.patterns.pattern import Pattern, is_op, wildcard
 
 _ONE = p.IntImm(1)
 
 
-@function_pass("AdjustMatmulOrder", has_profiles=True, requires=[NORMAL_FORM])
+@function_pass("AdjustMatmulOrder", reads=[operators("matmul")], has_profiles=True, requires=[NORMAL_FORM])
 def adjust_matmul_order(fn: e.Function, at: PassSite) -> e.Function:
     """Write `a @ (b @ c)` as `(a @ b) @ c`, or the reverse, if that takes fewer multiplications for all lengths.
 

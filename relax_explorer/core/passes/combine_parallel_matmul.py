@@ -22,11 +22,14 @@ from relax_explorer.core.ir.walk import all_blocks, bindings, map_sequences
 from relax_explorer.core.passes.contract import PassSite, function_pass
 from relax_explorer.core.passes.pattern_rules import call, finished
 from relax_explorer.core.passes.properties import NORMAL_FORM
+from relax_explorer.core.passes.readings import operators
 
 ACTIVATIONS = ("relax.nn.relu", "relax.nn.gelu", "relax.nn.gelu_tanh", "relax.nn.silu")
 
 
-@function_pass("CombineParallelMatmul", has_profiles=True, requires=[NORMAL_FORM])
+@function_pass(
+    "CombineParallelMatmul", reads=[operators("matmul")], has_profiles=True, requires=[NORMAL_FORM]
+)
 def combine_parallel_matmul(fn: e.Function, at: PassSite) -> e.Function:
     """Replace `matmul(x, a)` and `matmul(x, b)` by parts of `split(matmul(x, concat((a, b))))`.
 

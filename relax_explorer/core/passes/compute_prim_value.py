@@ -21,12 +21,14 @@ from relax_explorer.core.passes.properties import (
     PURITY_ERASED,
     SYMBOLS_ATTACHED,
 )
+from relax_explorer.core.passes.readings import LENGTHS
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
 from relax_explorer.core.tir import stmt as t
 
 
 @function_pass(
     "ComputePrimValue",
+    reads=[LENGTHS],
     requires=[NORMAL_FORM],
     needs=[NO_DATAFLOW, PURITY_ERASED],
     invalidates=[PATTERNS_ANNOTATED, SYMBOLS_ATTACHED],

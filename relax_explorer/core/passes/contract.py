@@ -33,6 +33,7 @@ from relax_explorer.core.ir.walk import WITH_BLOCKS, all_dims, bindings, merged_
 from relax_explorer.core.passes.cast_checks import bound_dims
 from relax_explorer.core.passes.phases import phase
 from relax_explorer.core.passes.properties import DERIVED, Property
+from relax_explorer.core.passes.readings import Reading
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.tir.signature import prim_func_info
 from relax_explorer.core.tir.stmt import PrimFunc
@@ -240,6 +241,7 @@ class Pass:
     needs: tuple[
         Property, ...
     ] = ()  # requirements without which it refuses to run: its result would be wrong
+    reads: tuple[Reading, ...] = ()  # without each of these it finds nothing
     has_profiles: bool = False  # True if TVM's result differs, so that the option `profile` chooses
     kept_with: Mapping[str, Property] = field(
         default_factory=dict
@@ -446,11 +448,22 @@ def _is_as_pure(new: Function, old: Function) -> bool:
 
 
 def function_pass(
-    name: str, *, has_profiles: bool = False, example: str = "", **contract: Sequence[Property]
+    name: str,
+    *,
+    has_profiles: bool = False,
+    example: str = "",
+    reads: Sequence[Reading] = (),
+    **contract: Sequence[Property],
 ) -> Callable[[Callable[..., Function]], Pass]:
     """Declare a pass that changes one Relax function at a time. What it needs, it also requires."""
     return lambda run: Pass(
-        name, run, False, **_contract(contract), has_profiles=has_profiles, example=example
+        name,
+        run,
+        False,
+        **_contract(contract),
+        reads=tuple(reads),
+        has_profiles=has_profiles,
+        example=example,
     )
 
 
@@ -460,12 +473,20 @@ def module_pass(
     has_profiles: bool = False,
     kept_with: Mapping[str, Property] | None = None,
     example: str = "",
+    reads: Sequence[Reading] = (),
     **contract: Sequence[Property],
 ) -> Callable[[Callable[..., IRModule]], Pass]:
     """Declare a pass that changes the module as a whole."""
     kept = kept_with or {}
     return lambda run: Pass(
-        name, run, True, **_contract(contract), has_profiles=has_profiles, kept_with=kept, example=example
+        name,
+        run,
+        True,
+        **_contract(contract),
+        reads=tuple(reads),
+        has_profiles=has_profiles,
+        kept_with=kept,
+        example=example,
     )
 
 

@@ -32,12 +32,19 @@ from relax_explorer.core.passes.layout_rules import (
 )
 from relax_explorer.core.passes.pattern_rules import call
 from relax_explorer.core.passes.properties import NO_HIGH_LEVEL_OPS, NORMAL_FORM
+from relax_explorer.core.passes.readings import DATAFLOW, OPERATORS
 from relax_explorer.core.program.module import IRModule
 
 Desired = Mapping[str, Sequence[str]]
 
 
-@module_pass("ConvertLayout", has_profiles=True, requires=[NORMAL_FORM], invalidates=[NO_HIGH_LEVEL_OPS])
+@module_pass(
+    "ConvertLayout",
+    has_profiles=True,
+    reads=[DATAFLOW, OPERATORS],
+    requires=[NORMAL_FORM],
+    invalidates=[NO_HIGH_LEVEL_OPS],
+)
 def convert_layout(
     module: IRModule,
     at: PassSite,

@@ -19,6 +19,7 @@ from relax_explorer.core.ops.kit import legalize
 from relax_explorer.core.ops.kit.decl import NotLowered
 from relax_explorer.core.passes.contract import PassSite, module_pass
 from relax_explorer.core.passes.properties import ADDED_KERNELS, NORMAL_FORM
+from relax_explorer.core.passes.readings import DATAFLOW, OPERATORS
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.tir import stmt as t
@@ -31,7 +32,9 @@ _ELEMENTWISE = frozenset(
 """The operators that TVM's pass knows. Each element of the result needs that element of the operand, and no other."""
 
 
-@module_pass("DataflowUseInplaceCalls", requires=[NORMAL_FORM], invalidates=ADDED_KERNELS)
+@module_pass(
+    "DataflowUseInplaceCalls", reads=[DATAFLOW, OPERATORS], requires=[NORMAL_FORM], invalidates=ADDED_KERNELS
+)
 def dataflow_use_inplace_calls(module: IRModule, at: PassSite) -> IRModule:
     """In dataflow blocks, compute add, subtract, multiply, divide, nn.relu and nn.silu in the memory of an operand.
 

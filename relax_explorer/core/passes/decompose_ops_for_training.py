@@ -14,6 +14,7 @@ from relax_explorer.core.passes.properties import (
     PURITY_ERASED,
     SHAPES_LOWERED,
 )
+from relax_explorer.core.passes.readings import OPERATORS
 
 _PARTS = {
     "relax.nn.batch_norm": parts.batch_norm_of_batch,
@@ -24,6 +25,7 @@ _PARTS = {
 
 @function_pass(
     "DecomposeOpsForTraining",
+    reads=[OPERATORS],
     requires=[NORMAL_FORM],
     establishes=[NO_TENSOR_TO_SHAPE],
     invalidates=[NO_HIGH_LEVEL_OPS, PURITY_ERASED, SHAPES_LOWERED],

@@ -8,11 +8,14 @@ from relax_explorer.core.passes.compile_time import known_at_compile_time
 from relax_explorer.core.passes.contract import PassSite, function_pass
 from relax_explorer.core.passes.pattern_rules import Rule, apply_rules, call
 from relax_explorer.core.passes.properties import NORMAL_FORM
+from relax_explorer.core.passes.readings import operators
 from relax_explorer.core.patterns.matcher import Match
 from relax_explorer.core.patterns.pattern import is_op, wildcard
 
 
-@function_pass("ExpandMatmulOfSum", has_profiles=True, requires=[NORMAL_FORM])
+@function_pass(
+    "ExpandMatmulOfSum", reads=[operators("matmul", "add")], has_profiles=True, requires=[NORMAL_FORM]
+)
 def expand_matmul_of_sum(fn: e.Function, at: PassSite) -> e.Function:
     """Replace `matmul(x, add(a, b))` by `add(matmul(x, a), matmul(x, b))`. The sum may be transposed.
 

@@ -14,6 +14,7 @@ from relax_explorer.core.passes import machine_calls as m
 from relax_explorer.core.passes.contract import PassSite, module_pass
 from relax_explorer.core.passes.private_functions import changeable, clean_up
 from relax_explorer.core.passes.properties import CANONICAL_BINDINGS, NORMAL_FORM
+from relax_explorer.core.passes.readings import PRIVATE
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
 from relax_explorer.core.program.module import IRModule
 
@@ -21,7 +22,11 @@ Functions = Mapping[str, e.Function]
 
 
 @module_pass(
-    "ExpandTupleArguments", has_profiles=True, requires=[NORMAL_FORM], establishes=[CANONICAL_BINDINGS]
+    "ExpandTupleArguments",
+    reads=[PRIVATE],
+    has_profiles=True,
+    requires=[NORMAL_FORM],
+    establishes=[CANONICAL_BINDINGS],
 )
 def expand_tuple_arguments(module: IRModule, at: PassSite) -> IRModule:
     """Replace each tuple parameter of a private function by one parameter for each field.

@@ -19,10 +19,11 @@ from relax_explorer.core.ops.kit.te import Te, Tensor, call, lowest
 from relax_explorer.core.ops.tensor.reduction import reduce_stage
 from relax_explorer.core.passes.contract import PassSite, function_pass
 from relax_explorer.core.passes.properties import ADDED_KERNELS, NORMAL_FORM
+from relax_explorer.core.passes.readings import OPERATORS
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
 
 
-@function_pass("FastMathTransform", requires=[NORMAL_FORM], invalidates=ADDED_KERNELS)
+@function_pass("FastMathTransform", reads=[OPERATORS], requires=[NORMAL_FORM], invalidates=ADDED_KERNELS)
 def fast_math_transform(fn: e.Function, at: PassSite) -> e.Function:
     """Replace exp, erf, tanh and nn.softmax by kernels that approximate them.
 

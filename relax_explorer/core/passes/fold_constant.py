@@ -23,6 +23,7 @@ from relax_explorer.core.ops.kit.evaluation import kernel_results
 from relax_explorer.core.passes.contract import PassSite, function_pass
 from relax_explorer.core.passes.eliminate_dead_code import drop_unread
 from relax_explorer.core.passes.properties import NORMAL_FORM
+from relax_explorer.core.passes.readings import DATAFLOW
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
 from relax_explorer.core.tir.stmt import PrimFunc
 
@@ -30,7 +31,7 @@ SIZE_LIMIT = 1 << 20  # elements that a folded constant may have, if the operand
 FILL_LIMIT = 1024  # the same for calls without a tensor, such as zeros, which take less space in the program
 
 
-@function_pass("FoldConstant", has_profiles=True, requires=[NORMAL_FORM])
+@function_pass("FoldConstant", reads=[DATAFLOW], has_profiles=True, requires=[NORMAL_FORM])
 def fold_constant(
     fn: e.Function,
     at: PassSite,

@@ -31,10 +31,12 @@ from relax_explorer.core.passes.properties import (
     SHAPES_LOWERED,
     SYMBOLS_ATTACHED,
 )
+from relax_explorer.core.passes.readings import DATAFLOW
 
 
 @function_pass(
     "FuseOps",
+    reads=[DATAFLOW],
     requires=[NORMAL_FORM, PATTERNS_ANNOTATED],
     invalidates=[CANONICAL_BINDINGS, PURITY_ERASED, SHAPES_LOWERED, SYMBOLS_ATTACHED],
 )

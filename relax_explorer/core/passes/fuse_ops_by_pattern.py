@@ -23,6 +23,7 @@ from relax_explorer.core.passes.properties import (
     SHAPES_LOWERED,
     SYMBOLS_ATTACHED,
 )
+from relax_explorer.core.passes.readings import DATAFLOW, OPERATORS
 from relax_explorer.core.patterns import pattern as q
 from relax_explorer.core.patterns.matcher import Match, match
 from relax_explorer.core.patterns.occurrences import binding_index, root_of, roots
@@ -41,6 +42,7 @@ class FusionPattern:
 
 @module_pass(
     "FuseOpsByPattern",
+    reads=[DATAFLOW, OPERATORS],
     requires=[NORMAL_FORM],
     invalidates=[BYOC_MARKED, NO_NESTED_FUNCTIONS, PURITY_ERASED, SHAPES_LOWERED, SYMBOLS_ATTACHED],
     kept_with={"annotate_codegen": BYOC_MARKED},

@@ -24,6 +24,7 @@ from relax_explorer.core.passes.properties import (
     SHAPES_LOWERED,
     SYMBOLS_ATTACHED,
 )
+from relax_explorer.core.passes.readings import PRIVATE
 from relax_explorer.core.passes.remove_unused_parameters import remove_unused_parameters
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
 from relax_explorer.core.program.module import IRModule
@@ -31,6 +32,7 @@ from relax_explorer.core.program.module import IRModule
 
 @module_pass(
     "FuseTIR",
+    reads=[PRIVATE],
     has_profiles=True,
     requires=[NORMAL_FORM],
     invalidates=[PATTERNS_ANNOTATED, EXPLICIT_ALLOCATION, SHAPES_LOWERED, SYMBOLS_ATTACHED],

@@ -15,13 +15,16 @@ from relax_explorer.core.ops.tensor.linalg import product
 from relax_explorer.core.passes.contract import PassSite, by_name, module_pass
 from relax_explorer.core.passes.fuse_ops_by_pattern import FusionPattern, fused
 from relax_explorer.core.passes.properties import ADDED_KERNELS, NORMAL_FORM
+from relax_explorer.core.passes.readings import DATAFLOW, OPERATORS
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
 from relax_explorer.core.patterns.matcher import Match
 from relax_explorer.core.patterns.pattern import is_op, wildcard
 from relax_explorer.core.program.module import IRModule
 
 
-@module_pass("FuseTransposeMatmul", requires=[NORMAL_FORM], invalidates=ADDED_KERNELS)
+@module_pass(
+    "FuseTransposeMatmul", reads=[DATAFLOW, OPERATORS], requires=[NORMAL_FORM], invalidates=ADDED_KERNELS
+)
 def fuse_transpose_matmul(module: IRModule, at: PassSite) -> IRModule:
     """Replace `matmul(x, permute_dims(w))` in dataflow blocks by a call of a PrimFunc that reads w as it is.
 

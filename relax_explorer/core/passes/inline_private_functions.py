@@ -32,12 +32,14 @@ from relax_explorer.core.passes.eliminate_dead_code import drop_unread
 from relax_explorer.core.passes.liveness import killed
 from relax_explorer.core.passes.private_functions import canonical
 from relax_explorer.core.passes.properties import CANONICAL_BINDINGS, NO_DATAFLOW, NORMAL_FORM
+from relax_explorer.core.passes.readings import PRIVATE
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
 from relax_explorer.core.program.module import IRModule
 
 
 @module_pass(
     "InlinePrivateFunctions",
+    reads=[PRIVATE],
     has_profiles=True,
     requires=[NORMAL_FORM],
     establishes=[CANONICAL_BINDINGS],

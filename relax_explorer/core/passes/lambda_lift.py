@@ -35,12 +35,14 @@ from relax_explorer.core.passes.properties import (
     SHAPES_LOWERED,
     SYMBOLS_ATTACHED,
 )
+from relax_explorer.core.passes.readings import NESTED
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
 from relax_explorer.core.program.module import IRModule
 
 
 @module_pass(
     "LambdaLift",
+    reads=[NESTED],
     requires=[NORMAL_FORM],
     establishes=[NO_NESTED_FUNCTIONS, CLOSURES_CONVERTED],
     invalidates=[PURITY_ERASED, SYMBOLS_ATTACHED, BUILTINS_LOWERED, SHAPES_LOWERED],

@@ -18,6 +18,7 @@ from relax_explorer.core.ir.facts import variables
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.substitute import Substitution
 from relax_explorer.core.ir.walk import all_dims, bindings, defined_dims, exprs, map_operands, operands
+from relax_explorer.core.ops import find as find_op
 from relax_explorer.core.passes import lambda_lift
 from relax_explorer.core.passes import machine_calls as m
 from relax_explorer.core.passes.canonicalize_bindings import canonicalize_bindings
@@ -249,8 +250,8 @@ def _is_plain(binding: e.Binding, lengths: set[p.PrimVar]) -> bool:
     infos = _infos(binding)
     while stack:
         expr = stack.pop()
-        if type(expr) in _OPAQUE:
-            return False
+        if type(expr) in _OPAQUE or (type(expr) is e.OpRef and find_op(expr.name) is None):
+            return False  # of an unknown operator, nobody can say what it reads or writes
         infos.append(expr.struct_info)
         stack.extend(operands(expr))
     return set(_lengths(infos)) <= lengths

@@ -16,11 +16,13 @@ from relax_explorer.core.passes.eliminate_dead_code import drop_dead
 from relax_explorer.core.passes.external_code import codegen_of, unmarked
 from relax_explorer.core.passes.function_groups import Group, lift
 from relax_explorer.core.passes.properties import BYOC_MARKED, NO_NESTED_FUNCTIONS, NORMAL_FORM, PURITY_ERASED
+from relax_explorer.core.passes.readings import COMPOSITES, DATAFLOW
 from relax_explorer.core.program.module import IRModule
 
 
 @module_pass(
     "MergeCompositeFunctions",
+    reads=[DATAFLOW, COMPOSITES],
     has_profiles=True,
     requires=[NORMAL_FORM],
     establishes=[BYOC_MARKED],

@@ -10,7 +10,61 @@ from relax_explorer.core.codes import passes as codes
 from relax_explorer.core.diagnostics import Diagnostic, Label
 from relax_explorer.core.passes.contract import Pass
 from relax_explorer.core.passes.properties import NORMAL_FORM, Property
+from relax_explorer.core.passes.readings import Reading
 from relax_explorer.core.program.module import IRModule
+
+# Orders that contracts do not tell: the second pass comes after the first, for a reason.
+ORDERS = {
+    ("LegalizeOps", "LambdaLift"): "calls of closures have no lowering, so operators are lowered first",
+    ("FuseOps", "CallTIRRewrite"): "fusion reads call_tir, which CallTIRRewrite replaces",
+    (
+        "StaticPlanBlockMemory",
+        "LowerAllocTensor",
+    ): "a tensor with a storage of its own is not planned any more",
+    ("RunCodegen", "LegalizeOps"): "code generators take operators, which LegalizeOps replaces by kernels",
+    **dict.fromkeys(
+        [
+            (name, "ToMixedPrecision")
+            for name in (
+                *(
+                    "ExpandMatmulOfSum",
+                    "AdjustMatmulOrder",
+                    "ReorderTakeAfterMatmul",
+                    "FoldBatchnormToConv2D",
+                ),
+                *("FuseTransposeMatmul", "FuseOpsByPattern"),
+            )
+        ],
+        "casts part the operators of its patterns",
+    ),
+    **dict.fromkeys(
+        [
+            (name, "DataflowUseInplaceCalls")
+            for name in (
+                "EliminateCommonSubexpr",
+                "FoldConstant",
+                "CombineParallelMatmul",
+                "FuseOpsByPattern",
+            )
+        ],
+        "what a call overwrites can't be merged, folded or moved",
+    ),
+    **dict.fromkeys(
+        [
+            (name, "InlinePrivateFunctions")
+            for name in (
+                "RemoveUnusedParameters",
+                "RemoveUnusedOutputs",
+                "ExpandTupleArguments",
+                "FuseTIR",
+                "MergeCompositeFunctions",
+            )
+        ],
+        "private functions are gone once their calls are inlined",
+    ),
+    ("StaticPlanBlockMemory", "KillAfterLastUse"): "a tensor that is killed has its life already",
+    ("StaticPlanBlockMemory", "ConvertToDataflow"): "a tensor that leaves a dataflow block is not planned",
+}
 
 
 class Placed(Protocol):
@@ -49,15 +103,37 @@ def unmet(
     """The same warnings, each with the number of its step."""
     held, done = set(held), list(ran)
     warnings = []
+    gone: dict[Property, str] = {}  # the properties that a step established first, each with the step
+    for name in ran:
+        known = registry.table().get(name)
+        gone.update(dict.fromkeys(known.establishes if known is not None else (), name))
     for number, step in enumerate(pipeline):
+        removed = next((item for item in step.of.reads if item.gone_with in gone), None)
+        if removed is not None and removed.gone_with is not None and step.of.name not in done:
+            warnings.append((number, late(step.of, removed, gone[removed.gone_with])))
         for needed in step.of.requires:
             if needed not in held:
                 text = f"{step.of.name} requires {needed.name} ({needed.meaning}), which does not hold there"
                 warnings.append((number, Diagnostic(codes.UNMET_REQUIREMENT, text, help=_hint(needed, done))))
+        new = {*step.of.establishes} - held
         held -= step.breaks()
         held |= set(step.of.establishes)
+        gone = {**dict.fromkeys(new, step.of.name), **gone}
+        gone = {q: name for q, name in gone.items() if q in held}
         done.append(step.of.name)
     return warnings
+
+
+def late(of: Pass, removed: Reading, by: str) -> Diagnostic:
+    """The warning that a pass finds nothing, because an earlier step has removed what it reads."""
+    text = f"{of.name} finds nothing: it reads {removed.name}; {by} leaves none"
+    return Diagnostic(codes.FINDS_NOTHING, text, help=f"run {of.name} before {by}", origin=of.name)
+
+
+def turned(of: Pass, by: str) -> Diagnostic:
+    """The warning that a pass finds nothing, because it comes after a step that belongs behind it."""
+    text = f"{of.name} finds nothing after {by}: {ORDERS[of.name, by]}"
+    return Diagnostic(codes.FINDS_NOTHING, text, help=f"run {of.name} before {by}", origin=of.name)
 
 
 def _hint(needed: Property, done: Sequence[str]) -> str:

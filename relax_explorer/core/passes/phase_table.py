@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from relax_explorer.core import passes as registry
 from relax_explorer.core.passes.contract import Pass
-from relax_explorer.core.passes.pass_order import unmet
+from relax_explorer.core.passes.pass_order import ORDERS, unmet
 from relax_explorer.core.passes.phases import PHASES
 from relax_explorer.core.passes.pipeline import Step
 from relax_explorer.core.passes.properties import (
@@ -77,18 +77,6 @@ def explained(pipeline: Sequence[Step]) -> list[StepRow]:
     return rows
 
 
-# Orders that contracts do not tell: the second pass comes after the first, for a reason.
-ORDERS = {
-    ("LegalizeOps", "LambdaLift"): "calls of closures have no lowering, so operators are lowered first",
-    ("FuseOps", "CallTIRRewrite"): "fusion reads call_tir, which CallTIRRewrite replaces",
-    (
-        "StaticPlanBlockMemory",
-        "LowerAllocTensor",
-    ): "a tensor with a storage of its own is not planned any more",
-    ("RunCodegen", "LegalizeOps"): "code generators take operators, which LegalizeOps replaces by kernels",
-}
-
-
 def _remark(pipeline: Sequence[Step], number: int) -> str:
     """What the order does not need, or turns around."""
     step = pipeline[number]
@@ -112,6 +100,8 @@ def commuting(a: Pass, b: Pass) -> bool:
         or set(b.establishes) & set(a.requires)
         or set(a.invalidates) & {*b.requires, *b.establishes}
         or set(b.invalidates) & {*a.requires, *a.establishes}
+        or {reading.gone_with for reading in a.reads} & set(b.establishes)
+        or {reading.gone_with for reading in b.reads} & set(a.establishes)
     )
 
 

@@ -12,7 +12,9 @@ from typing import Any, Protocol, runtime_checkable
 from relax_explorer.core import passes as registry
 from relax_explorer.core.check.claimed_phase import HISTORY, recorded
 from relax_explorer.core.check.normalize import normalize_with
+from relax_explorer.core.codes import operators as op_codes
 from relax_explorer.core.codes import passes as codes
+from relax_explorer.core.codes.syntax import UNKNOWN_OPERATOR
 from relax_explorer.core.diagnostics import Diagnostic, Failure, Label, Severity
 from relax_explorer.core.ir.expr import Function, If
 from relax_explorer.core.ir.node import collector_at_rest
@@ -23,7 +25,7 @@ from relax_explorer.core.passes.kept_effects import Loss, losses
 from relax_explorer.core.passes.kept_memory import overwritten
 from relax_explorer.core.passes.kept_signatures import resigned
 from relax_explorer.core.passes.kept_types import vaguer
-from relax_explorer.core.passes.pass_order import refusal
+from relax_explorer.core.passes.pass_order import ORDERS, late, refusal, turned
 from relax_explorer.core.passes.properties import NORMALIZED, PROPERTIES, REGISTERED, Property, holding
 from relax_explorer.core.program.module import IRModule
 
@@ -264,7 +266,7 @@ def run_step(
     """Run one step. With `verify`, check the properties that it establishes, and those in `held` that it keeps.
 
     Those in `broken` were broken before, so that this pass is not blamed for them. A pass that needs a property which the module
-    lacks raises Failure. With `phase_check="warn"` it runs, and a problem tells of it.
+    lacks raises Failure. With `phase_check="warn"` it runs, and problems tell of it and of what it then broke, as warnings.
     """
     refused = refusal(step.of, module)
     if refused is not None and phase_check == "error":
@@ -287,14 +289,19 @@ def run_step(
         claimed = {*step.of.establishes, *kept} - {*step.breaks(), *site.waived}
         checked = [(q, _broken(step, q, new)) for q in PROPERTIES if q in claimed]
         wrong = {q: problem for q, problem in checked if problem is not None}
-        problems += wrong.values()
-        problems += _damage(step, module, new, site)
+        found = [*wrong.values(), *_damage(step, module, new, site)]
+        problems += found if refused is None else map(_expected, found)
     changed = new is not module
     new = with_record(new, step.of.name)
     waived = frozenset(site.waived)
     return Outcome(
         step, new, changed, site.recorded, tuple(problems), seconds, waived, broken=frozenset(wrong)
     )
+
+
+def _expected(problem: Diagnostic) -> Diagnostic:
+    """A problem after a pass that ran where it can't: its contract promises nothing there, so it is no defect, and the run goes on."""
+    return replace(problem, severity=Severity.WARNING) if problem.is_error else problem
 
 
 _ANYWAY = "it runs anyway, as requested; its result may be wrong"
@@ -329,17 +336,45 @@ def run(
     """
     held = set(held)
     broken = set[Property]()
+    past: list[tuple[str, IRModule]] = []  # the steps that changed the module, each with what it was given
     for step in pipeline:
         try:
             outcome = run_step(step, module, verify, held, phase_check, broken)
         except Failure as failure:
             outcome = Outcome(step, module, False, Record(), failure.diagnostics, 0.0, failure=failure)
+        if not outcome.changed and outcome.failure is None and past:
+            outcome = replace(outcome, problems=(*outcome.problems, *_removed(step, module, past)))
+        if outcome.changed:
+            past.append((step.of.name, module))
         yield outcome
         module, held = outcome.module, outcome.holding(held)
         broken |= outcome.broken
         if outcome.changed:
             mended = {q for q in broken if q.holds(module)}
             held, broken = held | mended, broken - mended
+
+
+def _removed(step: Step, module: IRModule, past: Sequence[tuple[str, IRModule]]) -> list[Diagnostic]:
+    """The warning that a step found nothing, and the name of the step that removed what it reads: before that, it would have found it."""
+    if any(name == step.of.name for name, _ in past):
+        return []
+    missing = [reading for reading in step.of.reads if not reading.is_in(module)]
+    for name, before in reversed(past):
+        removed = [reading for reading in missing if reading.is_in(before)]
+        is_turned = (step.of.name, name) in ORDERS
+        if (removed or is_turned) and _would_change(step, before):
+            return [late(step.of, removed[0], name) if removed else turned(step.of, name)]
+    return []
+
+
+def _would_change(step: Step, module: IRModule) -> bool:
+    """True if a step would have changed an earlier module."""
+    if refusal(step.of, module) is not None:
+        return False
+    try:
+        return step.of.apply(module, step.options)[0] is not module
+    except Failure:
+        return False
 
 
 def _broken(step: Step, required: Property, module: IRModule) -> Diagnostic | None:
@@ -362,9 +397,12 @@ def _damage(step: Step, module: IRModule, new: IRModule, site: PassSite) -> Iter
 
 def _false_claims(step: Step, module: IRModule, errors: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
     """New errors of inference: an annotation that its value does not bear out, or operands that an operator refuses."""
-    known = {problem.message for problem in normalize_with(module)[1].errors}
+    before = normalize_with(module)[1]
+    known = {problem.message for problem in before.errors}
+    # What an unknown operator returns is of no known kind; in another function, inference no longer sees why.
+    excused = op_codes.WRONG_KIND if any(item.code is UNKNOWN_OPERATOR for item in before) else None
     for error in errors:
-        if error.message not in known:
+        if error.message not in known and error.code is not excused:
             text = f"after {step.of.name}, {error.message}"
             yield Diagnostic(codes.BROKEN_CONTRACT, text, error.labels, origin=step.of.name)
 
@@ -442,7 +480,7 @@ def _ready(module: IRModule) -> IRModule:
 
 def _is_inferred(fn: Function) -> bool:
     """True if inference has visited all values of a function. It turns the branches of an If into sequences."""
-    if fn.body.body.struct_info is None:
+    if fn.body.body.struct_info is None or fn.struct_info is None:
         return False
     for block in all_blocks(fn):
         values = [binding.value for binding in block.bindings]

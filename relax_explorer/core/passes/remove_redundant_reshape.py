@@ -8,11 +8,14 @@ from relax_explorer.core.ir.prim import IntImm
 from relax_explorer.core.passes.contract import PassSite, function_pass
 from relax_explorer.core.passes.pattern_rules import Rule, apply_rules, call
 from relax_explorer.core.passes.properties import NORMAL_FORM
+from relax_explorer.core.passes.readings import operators
 from relax_explorer.core.patterns.matcher import Match
 from relax_explorer.core.patterns.pattern import is_op, wildcard
 
 
-@function_pass("RemoveRedundantReshape", has_profiles=True, requires=[NORMAL_FORM])
+@function_pass(
+    "RemoveRedundantReshape", reads=[operators("reshape")], has_profiles=True, requires=[NORMAL_FORM]
+)
 def remove_redundant_reshape(fn: e.Function, at: PassSite) -> e.Function:
     """Replace `reshape(reshape(x, a), b)` by `reshape(x, b)`, and `reshape(x, b)` by x if that is the shape of x.
 

@@ -16,6 +16,7 @@ from relax_explorer.core.passes import machine_calls as m
 from relax_explorer.core.passes.contract import PassSite, module_pass
 from relax_explorer.core.passes.private_functions import changeable, clean_up
 from relax_explorer.core.passes.properties import CANONICAL_BINDINGS, NORMAL_FORM
+from relax_explorer.core.passes.readings import PRIVATE
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
 from relax_explorer.core.program.module import IRModule
 
@@ -23,7 +24,11 @@ Outputs = Mapping[str, tuple[int, ...]]  # the fields that stay, by the name of 
 
 
 @module_pass(
-    "RemoveUnusedOutputs", has_profiles=True, requires=[NORMAL_FORM], establishes=[CANONICAL_BINDINGS]
+    "RemoveUnusedOutputs",
+    reads=[PRIVATE],
+    has_profiles=True,
+    requires=[NORMAL_FORM],
+    establishes=[CANONICAL_BINDINGS],
 )
 def remove_unused_outputs(module: IRModule, at: PassSite) -> IRModule:
     """Drop the fields of tuples returned by private functions that no call reads.

@@ -23,12 +23,17 @@ from relax_explorer.core.passes import machine_calls as m
 from relax_explorer.core.passes.contract import PassSite, module_pass
 from relax_explorer.core.passes.private_functions import calls, changeable, drop_unread_bindings
 from relax_explorer.core.passes.properties import NORMAL_FORM, SHAPES_LOWERED
+from relax_explorer.core.passes.readings import PRIVATE
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
 from relax_explorer.core.program.module import IRModule
 
 
 @module_pass(
-    "RemoveUnusedParameters", has_profiles=True, requires=[NORMAL_FORM], invalidates=[SHAPES_LOWERED]
+    "RemoveUnusedParameters",
+    reads=[PRIVATE],
+    has_profiles=True,
+    requires=[NORMAL_FORM],
+    invalidates=[SHAPES_LOWERED],
 )
 def remove_unused_parameters(module: IRModule, at: PassSite) -> IRModule:
     """Drop the parameters of private functions that their bodies do not read, and the arguments of their calls.

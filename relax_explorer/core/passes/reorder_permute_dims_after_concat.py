@@ -7,11 +7,12 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.passes.contract import PassSite, function_pass
 from relax_explorer.core.passes.pattern_rules import Rule, apply_rules, call
 from relax_explorer.core.passes.properties import NORMAL_FORM
+from relax_explorer.core.passes.readings import OPERATORS
 from relax_explorer.core.patterns.matcher import Match, seen_through
 from relax_explorer.core.patterns.pattern import is_op, wildcard
 
 
-@function_pass("ReorderPermuteDimsAfterConcat", has_profiles=True, requires=[NORMAL_FORM])
+@function_pass("ReorderPermuteDimsAfterConcat", reads=[OPERATORS], has_profiles=True, requires=[NORMAL_FORM])
 def reorder_permute_dims_after_concat(fn: e.Function, at: PassSite) -> e.Function:
     """Replace `concat((permute_dims(a), permute_dims(b)))` by `permute_dims(concat((a, b)))`.
 

@@ -19,6 +19,7 @@ from relax_explorer.core.passes.properties import (
     NORMAL_FORM,
     SHAPES_LOWERED,
 )
+from relax_explorer.core.passes.readings import DATAFLOW
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
 from relax_explorer.core.tir.buffer import Buffer
 from relax_explorer.core.tir.reshaping import is_reshape
@@ -27,6 +28,7 @@ from relax_explorer.core.tir.stmt import PrimFunc
 
 @function_pass(
     "RewriteDataflowReshape",
+    reads=[DATAFLOW],
     requires=[NORMAL_FORM],
     invalidates=[BUILTINS_LOWERED, SHAPES_LOWERED],
 )

@@ -16,11 +16,13 @@ from relax_explorer.core.passes.properties import (
     NORMAL_FORM,
     SHAPES_LOWERED,
 )
+from relax_explorer.core.passes.readings import ALLOCATIONS
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
 
 
 @function_pass(
     "StaticPlanBlockMemory",
+    reads=[ALLOCATIONS],
     requires=[NORMAL_FORM, EXPLICIT_ALLOCATION],
     establishes=[MEMORY_PLANNED],
     invalidates=[BUILTINS_LOWERED, SHAPES_LOWERED],

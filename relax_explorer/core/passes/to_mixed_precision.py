@@ -25,6 +25,7 @@ from relax_explorer.core.passes.dataflow_forms import DataflowForms
 from relax_explorer.core.passes.mixed_precision_policies import ALWAYS, FOLLOW
 from relax_explorer.core.passes.pattern_rules import call
 from relax_explorer.core.passes.properties import NO_HIGH_LEVEL_OPS, NORMAL_FORM
+from relax_explorer.core.passes.readings import DATAFLOW, OPERATORS
 from relax_explorer.core.program.module import IRModule
 
 HALF_MAX = 65504.0  # the largest number of float16
@@ -33,7 +34,9 @@ _ASTYPE = e.op_ref("relax.astype")
 _TO: dict[DType | None, Attrs] = {to: Attrs({"dtype": to}) for to in _FLOATS}
 
 
-@module_pass("ToMixedPrecision", requires=[NORMAL_FORM], invalidates=[NO_HIGH_LEVEL_OPS])
+@module_pass(
+    "ToMixedPrecision", reads=[DATAFLOW, OPERATORS], requires=[NORMAL_FORM], invalidates=[NO_HIGH_LEVEL_OPS]
+)
 def to_mixed_precision(
     module: IRModule,
     at: PassSite,

@@ -23,11 +23,12 @@ from relax_explorer.core.ir.walk import (
 from relax_explorer.core.passes.contract import PassSite, function_pass
 from relax_explorer.core.passes.length_binders import length_binders, mentioned_lengths
 from relax_explorer.core.passes.properties import NORMAL_FORM
+from relax_explorer.core.passes.readings import DATAFLOW
 
 _CHOICES = {"order": ("depth-first", "breadth-first"), "direction": ("from-inputs", "from-outputs")}
 
 
-@function_pass("TopologicalSort", requires=[NORMAL_FORM])
+@function_pass("TopologicalSort", reads=[DATAFLOW], requires=[NORMAL_FORM])
 def topological_sort(
     fn: e.Function,
     at: PassSite,

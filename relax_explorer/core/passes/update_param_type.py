@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator, Mapping
 from typing import Annotated
 
@@ -73,9 +74,11 @@ def _updates(
 def _read(text: str, key: str, fn: e.Function, wildcards: bool) -> s.StructInfo:
     """The StructInfo of a text, with the shape variables of the function where the names are equal. `wildcards` allows `R.any_dim`."""
     try:
-        fake = parse(f"@R.function\ndef f(x: {text}):\n    return x\n", experimental=wildcards)
+        names = {part.id for part in ast.walk(ast.parse(text, mode="eval")) if isinstance(part, ast.Name)}
+        head = "".join([f'{name} = TypeVar("{name}")\n' for name in sorted(names - {"R", "T"})])
+        fake = parse(f"{head}@R.function\ndef f(x: {text}):\n    return x\n", experimental=wildcards)
         (param,) = fake.relax_functions["f"].params
-    except (Failure, ValueError, KeyError):
+    except (Failure, ValueError, KeyError, SyntaxError):
         raise _bad(f"types gives {key!r} the text {text!r:.200}, which is no StructInfo") from None
     info = param.struct_info or s.OBJECT
     own: dict[str, p.PrimVar] = {}

@@ -22,6 +22,7 @@ from relax_explorer.core.passes.contract import PassSite, function_pass
 from relax_explorer.core.passes.properties import (
     BUILTINS_LOWERED,
     NO_DATAFLOW,
+    NO_HIGH_LEVEL_OPS,
     NO_NESTED_FUNCTIONS,
     NORMAL_FORM,
     PATTERNS_ANNOTATED,
@@ -36,7 +37,7 @@ from relax_explorer.core.shapes.machine_checks import is_lowered
 
 @function_pass(
     "VMShapeLower",
-    requires=[NORMAL_FORM, BUILTINS_LOWERED],
+    requires=[NORMAL_FORM, NO_HIGH_LEVEL_OPS, BUILTINS_LOWERED],
     needs=[NO_NESTED_FUNCTIONS, NO_DATAFLOW, PURITY_ERASED],
     establishes=[SHAPES_LOWERED],
     invalidates=[PATTERNS_ANNOTATED, SYMBOLS_ATTACHED],

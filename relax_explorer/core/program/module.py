@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from relax_explorer.core.diagnostics import Diagnostic
 from relax_explorer.core.ir.attrs import EMPTY, Attrs
 from relax_explorer.core.ir.expr import Function
 from relax_explorer.core.ir.interned import PerNode
@@ -23,7 +24,7 @@ class IRModule(Shown):
     """An immutable program. A pass maps a module to a new module.
 
     `functions` maps names to Relax functions, PrimFuncs and opaque members, in the order of the text. `dialect` is the
-    dialect of the source text.
+    dialect of the source text. `refused` tells what TVM 0.27 would not read in that text; the result of a pass has nothing of it.
     """
 
     functions: Mapping[str, Function | PrimFunc | OpaqueFunction]
@@ -32,6 +33,7 @@ class IRModule(Shown):
     name: str = "Module"
     dialect: str = "tvm-0.27"
     source: Source | None = None
+    refused: tuple[Diagnostic, ...] = ()
 
     def __getitem__(self, name: str) -> Any:
         return self.functions[name]

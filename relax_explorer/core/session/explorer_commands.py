@@ -26,9 +26,9 @@ EXPLORER = (
 )  # fmt: skip
 """What the explorer takes, in a terminal and without one."""
 
-WRITE = Argument(
-    "--write",
-    "let the recording write files: exports, reports, the list of recent programs",
+WRITES = Argument(
+    "--allow-writes",
+    "let the recording write files, and open others than its program",
     "permission",
     False,
 )
@@ -52,7 +52,7 @@ TUI = Command(
             metavar="FILE",
         ),
         Argument("--play", "first play the keys and clicks of this file", "source", metavar="FILE"),
-        WRITE,
+        WRITES,
         Argument("--no-mouse", "leave the mouse to the terminal, which selects text with it", "flag", False),
     ),
     ("relax-explorer model.py", "relax-explorer tui model.py --passes CanonicalizeBindings,LegalizeOps"),
@@ -66,7 +66,7 @@ PLAY = Command(
         *EXPLORER,
         Argument("--size", "columns and rows (default: those of the recording, else 80x24)", metavar="80x24"),
         Argument("--each", "print the screen after each line, not only the last one", "flag", False),
-        WRITE,
+        WRITES,
         choice_of_format("text", "svg"),
         OUTPUT,
     ),

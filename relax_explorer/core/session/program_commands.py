@@ -57,6 +57,19 @@ CHECK = Command(
         ),
         Argument("--ignore", "skip codes with these prefixes", "names", metavar="CODE,…"),
         Argument(
+            "--fail-on",
+            "the least severe problem that makes the exit status 1",
+            "choice",
+            "error",
+            choices=("error", "warning", "note"),
+        ),
+        Argument(
+            "--allow-unknown-ops",
+            "an operator that nobody declared is a warning, not an error",
+            "flag",
+            False,
+        ),
+        Argument(
             "--output-format",
             "how to print",
             "choice",

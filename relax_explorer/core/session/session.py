@@ -8,7 +8,7 @@ from copy import copy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from relax_explorer.core.check import checked, lenient
+from relax_explorer.core.check import checked, judged, lenient
 from relax_explorer.core.check.claimed_phase import recorded
 from relax_explorer.core.diagnostics import Diagnostic, Failure
 from relax_explorer.core.ir.facts import forget
@@ -56,7 +56,11 @@ class Session(Shown):
         tvm = profile == "tvm"
         result = checked(module, profile)
         problems = tuple(  # programs that TVM accepts run here too
-            [lenient(item) for item in result.problems if not (tvm and item.spec_only)]
+            [
+                lenient(item)
+                for item in judged(result.problems, "spec", allow_unknown_ops=True)
+                if not (tvm and item.spec_only)
+            ]
         )
         self.stages: list[Snapshot] = [Snapshot(0, "input", result.module, True, problems)]
         self.pipeline: list[Step] = steps(pipeline)

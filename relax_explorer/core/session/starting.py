@@ -16,7 +16,8 @@ from relax_explorer.core.session.inputs import call_values
 from relax_explorer.core.session.named_calls import read_calls
 from relax_explorer.core.session.sample_runs import program_of
 from relax_explorer.core.session.samples import CallFile, Sample
-from relax_explorer.core.session.weight_entries import INPUT_LIMIT, damaged, opened, reading
+from relax_explorer.core.session.weight_entries import INPUT_LIMIT, damaged
+from relax_explorer.core.syntax.short_text import UnreadableText, short_text
 
 _MOST_TEXT = 1 << 20  # bytes of a file of calls
 
@@ -69,11 +70,7 @@ def call_line(fn: e.Function, name: str, given: CallInputs) -> str:
 
 
 def _text(path: str) -> str:
-    with reading(path), opened(path) as file:
-        data = file.read(_MOST_TEXT + 1)
-    if len(data) > _MOST_TEXT:
-        raise damaged(f"{path} is larger than a file of calls, {_MOST_TEXT:,} bytes at most")
     try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError:
-        raise damaged(f"{path} is not UTF-8 text") from None
+        return short_text(path)
+    except UnreadableText as problem:
+        raise damaged(f"{path}: {problem}") from None

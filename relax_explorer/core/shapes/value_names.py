@@ -98,6 +98,9 @@ class ValueNames:
         info = arg.struct_info
         while (field := _FIELD.match(rest)) is not None and not isinstance(info, s.ShapeStructInfo):
             number, rest = int(field["number"]), field["rest"]
+            fields = getattr(arg if isinstance(arg, e.Tuple) else info, "fields", None)
+            if fields is not None and number >= len(fields):
+                return None  # the call has another problem, which is reported
             if isinstance(arg, e.Tuple):
                 return self._told(arg.fields[number], rest)
             place = self.fields.get(f"{place}[{number}]", f"{place}[{number}]")

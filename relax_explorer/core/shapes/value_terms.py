@@ -70,7 +70,9 @@ def told(info: s.StructInfo | None, what: str) -> p.PrimExpr | None:
         return None if info.ndim < 0 else p.IntImm(info.ndim)
     dims = info.lengths if isinstance(info, s.TensorStructInfo) else info.values
     axis = _PART.search(what)
-    return None if dims is None or axis is None else dims[int(axis[1])]
+    if dims is None or axis is None or int(axis[1]) >= len(dims):
+        return None
+    return dims[int(axis[1])]
 
 
 _OF_INFO: dict[type, str] = {

@@ -8,7 +8,8 @@ from functools import cached_property
 from itertools import islice
 from typing import Any
 
-from relax_explorer.core.diagnostics import Code, Diagnostic, Report
+from relax_explorer.core.codes import syntax as codes
+from relax_explorer.core.diagnostics import Code, Diagnostic, Label, Report, Severity
 from relax_explorer.core.ir.dtype import INT64, DType
 from relax_explorer.core.source import Source, Span
 from relax_explorer.core.syntax.dialects import Dialect, guess
@@ -44,6 +45,10 @@ class Context:
         self.metadata: dict[str, list[Any]] = {}
         self.has_metadata = self.misses_data = False
         self.functions: set[str] = set()
+        self.externs: set[str] = set()  # packed functions that are members of the module
+        self.function: ast.FunctionDef | None = None  # the function of the module that is being read
+        self.aliases: set[str] = set()  # names of the module in this function, such as cls
+        self.module_name, self.is_in_class = "Module", False
         self.scalar_results: dict[
             str, DType
         ] = {}  # result dtypes of functions with a scalar return annotation
@@ -73,6 +78,10 @@ class Context:
         """Report a problem at an `ast` node."""
         return self.report.say(code, message, self.span(node), label, **details)
 
+    def refuse(self, code: Code, message: str, node: ast.AST, **details: Any) -> None:
+        """Note what TVM 0.27 does not read, and our language does: an error in the profile `tvm`."""
+        self.say(code, message, node, severity=Severity.NOTE, tvm_only=True, **details)
+
     def fail(self, code: Code, message: str, node: ast.AST, label: str = "", **details: Any) -> Skip:
         """Report a problem at an `ast` node, and return a Skip for the caller to raise."""
         self.say(code, message, node, label, **details)
@@ -89,6 +98,18 @@ class Context:
 
         near = get_close_matches(name, list(islice(names, _NAMES_COMPARED)), 1)
         return f"did you mean {near[0]}?" if near else ""
+
+    def undefined(self, name: str, what: str, node: ast.AST, help: str) -> Skip:
+        """Report an undefined name, with the place that binds it if that is out of sight, and return a Skip to raise."""
+        from relax_explorer.core.syntax.elsewhere import elsewhere  # a rare need
+
+        found = elsewhere(self.source, self.function, name, self.span(node).line)
+        if found is None:
+            return self.fail(codes.UNDEFINED, what, node, "not defined here", help=help)
+        labels = (Label(found.span, "bound here"),)
+        return self.fail(
+            codes.UNDEFINED, found.text, node, "not defined here", help=found.help, labels=labels
+        )
 
     def type_var_dtype(self, name: str) -> DType | None:
         """The dtype of the module-level variable `name`, or None."""

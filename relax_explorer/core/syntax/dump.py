@@ -45,7 +45,7 @@ def _fields(node_class: type) -> tuple[str, ...]:
     field_names = _FIELDS.get(node_class)
     if field_names is None:
         names = inspect.signature(node_class).parameters
-        left_out = _PLACES | {"source"} if node_class is modules.IRModule else _PLACES
+        left_out = _PLACES | {"source", "refused"} if node_class is modules.IRModule else _PLACES
         field_names = _FIELDS[node_class] = tuple([name for name in names if name not in left_out])
     return field_names
 

@@ -67,11 +67,12 @@ def read_match_shape(info: InfoReader, call: ast.Call) -> MatchShape:
     _listed(info, shape)
     names = {part.id for part in ast.walk(shape) if isinstance(part, ast.Name)}
     before = [info.resolve(name) for name in names]
-    outside, info.in_signature = info.in_signature, not named
+    outside = info.in_signature, info.in_quotes
+    info.in_signature = info.in_quotes = not named
     try:
         pattern = info.shape_argument(shape)
     finally:
-        info.in_signature = outside
+        info.in_signature, info.in_quotes = outside
     if not isinstance(pattern, tuple):
         raise _no_list(info, shape)
     new += [var for var in p.free_vars(*pattern) if not any(var is known for known in before)]

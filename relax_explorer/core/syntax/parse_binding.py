@@ -70,6 +70,7 @@ class BindingReader(SignatureReader):
     def _module_alias(self, target: ast.Name, value: ast.expr) -> bool:
         if isinstance(value, ast.Name) and value.id in self.ctx.module_names and value.id not in self.names:
             self.ctx.module_names.add(target.id)
+            self.ctx.aliases.add(target.id)
             return True
         return False
 
@@ -82,8 +83,13 @@ class BindingReader(SignatureReader):
         element = dtype_of_prefix(dotted(value.func))
         if element is None:
             return False
-        if not isinstance(self.names.get(target.id), p.PrimVar):
+        known = self.names.get(target.id)
+        if not isinstance(known, p.PrimVar):
             self._define(target.id, element)
+        elif known.dtype is not element:
+            text = f"{target.id!r} is {known.dtype}, and is declared again as {element}"
+            fix = f"write {target.id} = T.{known.dtype}(), or use another name"
+            raise self.ctx.fail(codes.BAD_STATEMENT, text, value, help=fix)
         return True
 
     def _type_var(self, target: ast.Name, called: str) -> bool:
@@ -106,6 +112,16 @@ class BindingReader(SignatureReader):
             ):
                 return
         packed = self.expr.value(node.value)
+        size = len(packed.fields) if isinstance(packed, e.Tuple) else len(names)
+        if size != len(names):
+            text = f"{len(names)} names are bound to {size} values"
+            raise self.ctx.fail(
+                codes.BAD_STATEMENT, text, node, help="bind as many names as there are values"
+            )
+        if not isinstance(packed, (e.Var, e.Tuple)):
+            text = "TVM does not unpack the result of a call or an index"
+            help = f"bind it first: pair = …; {names[0] if names else 'a'} = pair[0]; …"
+            self.ctx.refuse(codes.BAD_STATEMENT, text, node.value, help=help)
         if not isinstance(packed, e.Var):
             var = self.new_var("_".join(names)[:40], None, target)
             blocks.bindings.append(e.VarBinding(var, packed, None, self.ctx.span(node)))

@@ -165,8 +165,22 @@ def _operands(
             # TVM's form of an omitted operand.
             args += [e.Tuple((), None, reader.ctx.span(node)) for _ in skipped]
             skipped.clear()
-        args.append(_operand(reader, q, at))
+        args.append(_operand(reader, q, at) if not op.takes_numbers else _tensor_or_number(reader, q, at))
     return tuple(args)
+
+
+def _tensor_or_number(reader: Reader, q: Parameter, node: ast.expr) -> e.Expr:
+    """An operand that may be a number of Python. Its dtype stays open: the other operand decides it."""
+    operand = _operand(reader, q, node)
+    if type(operand) is not e.PrimValue or not _is_number(node):
+        return operand
+    return e.PrimValue(operand.value, s.PrimStructInfo(operand.value.dtype), operand.span)
+
+
+def _is_number(node: ast.expr) -> bool:
+    """True for `2`, `-2.5` and the like, but not for True."""
+    literal = node.operand if isinstance(node, ast.UnaryOp) else node
+    return isinstance(literal, ast.Constant) and type(literal.value) in (int, float)
 
 
 def _operand(reader: Reader, q: Parameter, node: ast.expr) -> e.Expr:

@@ -12,6 +12,7 @@ from typing import Any
 
 from relax_explorer.core.codes import syntax as codes
 from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.attrs import EMPTY, Attrs
 from relax_explorer.core.ops import find as find_op
@@ -136,7 +137,8 @@ def _shaped(reader: Reader, info: s.StructInfo, node: ast.expr) -> s.StructInfo:
     if isinstance(info, s.TupleStructInfo) and len(shapes) == len(info.fields):
         fields = zip(info.fields, shapes, strict=True)
         return s.TupleStructInfo(tuple([_shaped(reader, field, part) for field, part in fields]))
-    shape = reader.info.shape_argument(node)
+    single = isinstance(node, (ast.BinOp, ast.Constant)) or _is_length(reader, node)
+    shape = reader.info.shape_argument(_together([node]) if single else node)
     if isinstance(info, s.TensorStructInfo) and info.shape is None and shape is not None:
         dims = shape if isinstance(shape, tuple) else None
         if dims is None or info.ndim in (-1, len(dims)):
@@ -144,6 +146,11 @@ def _shaped(reader: Reader, info: s.StructInfo, node: ast.expr) -> s.StructInfo:
     text = f"the result of type {info} can't have the shape {ast.unparse(node)[:40]}"
     help = "write type and shape together: out_ty=R.Tensor((…), dtype)"
     raise reader.ctx.fail(codes.BAD_CALL, text, node, help=help)
+
+
+def _is_length(reader: Reader, node: ast.expr) -> bool:
+    """True for a length in place of a shape, as the first specification writes shapes of rank 1."""
+    return isinstance(node, ast.Name) and isinstance(reader.names.get(node.id), p.PrimExpr)
 
 
 def _function(reader: Reader, node: ast.expr) -> e.Expr:

@@ -14,6 +14,7 @@ from relax_explorer.core.ir.dtype import INT64, DType, element_type
 from relax_explorer.core.ir.expr import Var
 from relax_explorer.core.ir.overflow import beyond
 from relax_explorer.core.syntax.context import UNREADABLE, Context, Skip
+from relax_explorer.core.syntax.dialects import EARLY
 from relax_explorer.core.syntax.prim_rules import (
     OF_ONE_DTYPE,
     PRIM_FUNCTIONS,
@@ -43,7 +44,11 @@ class DimReader:
         self, ctx: Context, resolve: Callable[[str], Any], define: Callable[[str, DType], p.PrimVar]
     ) -> None:
         self.ctx, self.resolve, self.define = ctx, resolve, define
-        self.in_signature = False
+        self.in_signature = self.in_quotes = False
+        self.own: set[str] | None = None  # while parameters are read: the lengths that they declared so far
+        self.is_declared: Callable[[str], bool] = lambda _: (
+            True
+        )  # somewhere in the function, though not above
 
     def dtype(self, node: ast.expr) -> DType | None:
         """The dtype in a string literal. None for the literal None and for names of unknown dtypes."""
@@ -86,6 +91,10 @@ class DimReader:
             raise self.ctx.fail(
                 codes.BAD_EXPRESSION, f"a dimension is an integer, this is {value.dtype}", node
             )
+        if value.dtype is not INT64 and type(value) is not p.IntImm:
+            text = f"lengths are int64, {ast.unparse(node)[:40]} is {value.dtype}"
+            fix = "declare it as T.int64(), or write T.int64(…) around it"
+            raise self.ctx.fail(codes.BAD_EXPRESSION, text, node, help=fix)
         return value
 
     def _misplaced(self, node: ast.expr) -> Skip:
@@ -122,11 +131,12 @@ class DimReader:
             ) from None
         for child in ast.walk(inner):
             ast.copy_location(child, node)
-        outside, self.in_signature = self.in_signature, True
+        outside = self.in_signature, self.in_quotes
+        self.in_signature = self.in_quotes = True
         try:
             return read(inner)
         finally:
-            self.in_signature = outside
+            self.in_signature, self.in_quotes = outside
 
     def _scalar(self, node: ast.expr) -> p.PrimExpr:
         """The value of a scalar, possibly in quotes."""
@@ -150,6 +160,8 @@ class DimReader:
     def _name(self, node: ast.Name) -> p.PrimExpr:
         value = self.resolve(node.id)
         if isinstance(value, p.PrimExpr):
+            if self.own is not None and not self.in_quotes and node.id in self.own:
+                self._undeclared(node)
             return value
         if isinstance(value, Var):
             info = value.struct_info
@@ -160,13 +172,24 @@ class DimReader:
             raise Skip
         declared = self.ctx.type_var_dtype(node.id)
         if declared is not None or (self.in_signature and node.id not in self.ctx.computed):
+            if not self.in_quotes:
+                self._undeclared(node)
             return self.define(node.id, declared or INT64)
-        raise self.ctx.fail(
-            codes.UNDEFINED,
-            f"shape variable {node.id!r} is not defined",
-            node,
-            help=self.ctx.meant(node.id, ()) or f"declare it: {node.id} = T.int64()",
-        )
+        help = self.ctx.meant(node.id, ()) or f"declare it: {node.id} = T.int64()"
+        raise self.ctx.undefined(node.id, f"shape variable {node.id!r} is not defined", node, help)
+
+    def _undeclared(self, node: ast.Name) -> None:
+        """Report a length in a signature that is neither in quotes nor declared above the function."""
+        help = f'write it in quotes where it stands first: R.Tensor(("{node.id}", …), …)'
+        if self.ctx.dialect is EARLY or self.ctx.type_var_dtype(node.id) is not None:
+            return
+        if self.is_declared(node.id):
+            text = f"{node.id!r} is declared only below its first use"
+            self.ctx.refuse(codes.UNDEFINED, text, node, help=help)
+        else:
+            self.ctx.say(
+                codes.UNDEFINED, f"length {node.id!r} is not defined", node, "not defined here", help=help
+            )
 
     def _constant(self, node: ast.Constant) -> p.PrimExpr:
         if type(node.value) is int:
@@ -240,8 +263,9 @@ class DimReader:
                 node,
                 help=f"declare it on a separate line: n = {name}()",
             )
-        if name == "T.Cast" and len(node.args) == 2:
-            return p.Cast(self.dtype(node.args[0]) or INT64, self.prim(node.args[1]))
+        if name in ("T.Cast", "T.cast") and len(node.args) == 2:  # the dtype stands first, and last
+            target, value = node.args if name == "T.Cast" else node.args[::-1]
+            return p.Cast(self.dtype(target) or INT64, self.prim(value))
         args = [self.prim(arg) for arg in node.args]
         if name.startswith("T.") and name[2:] in PRIM_FUNCTIONS and len(args) == 2:
             if name in ("T.And", "T.Or"):

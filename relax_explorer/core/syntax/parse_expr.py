@@ -29,7 +29,7 @@ from relax_explorer.core.syntax.written import dotted
 
 TENSOR_OPERATORS: dict[type, str] = {
     ast.Add: "relax.add", ast.Sub: "relax.subtract", ast.Mult: "relax.multiply", ast.Div: "relax.divide",
-    ast.FloorDiv: "relax.floor_divide", ast.Mod: "relax.mod", ast.Pow: "relax.power", ast.MatMult: "relax.matmul",
+    ast.FloorDiv: "relax.floor_divide", ast.Mod: "relax.mod", ast.Pow: "relax.power",
     ast.Eq: "relax.equal", ast.NotEq: "relax.not_equal", ast.Lt: "relax.less", ast.LtE: "relax.less_equal",
     ast.Gt: "relax.greater", ast.GtE: "relax.greater_equal",
 }  # fmt: skip
@@ -116,11 +116,21 @@ class ExprReader:
         if declared is not None:
             return self.info.define(node.id, declared)
         if node.id in self.ctx.functions and node.id not in self.ctx.module_names:
+            self._bare_function(node)
             return e.GlobalVar(node.id, None, self.ctx.span(node))
         hint = self.ctx.meant(node.id, self.names) or codes.UNDEFINED.fix
-        raise self.ctx.fail(
-            codes.UNDEFINED, f"{node.id!r} is not defined", node, "not defined here", help=hint
-        )
+        raise self.ctx.undefined(node.id, f"{node.id!r} is not defined", node, hint)
+
+    def _bare_function(self, node: ast.Name) -> None:
+        """Report a function of the module that is named without the module, unless the text is of an era that does so."""
+        if not self.ctx.dialect.purity:  # text of 2022 and early 2023
+            return
+        text = f"the function {node.id!r} of the module is not defined here"
+        help = f"write cls.{node.id}, or {self.ctx.module_name}.{node.id}"
+        if self.ctx.is_in_class and not self.ctx.dialect.old and node.id not in self.ctx.externs:
+            self.ctx.say(codes.UNDEFINED, text, node, help=help)
+        else:
+            self.ctx.refuse(codes.UNDEFINED, text, node, help=help)
 
     def _constant(self, node: ast.Constant) -> Any:
         value = node.value
@@ -135,8 +145,24 @@ class ExprReader:
         name = dotted(node)
         head, _, member = name.partition(".")
         if head in self.ctx.module_names and member and "." not in member and head not in self.names:
+            if head not in self.ctx.aliases and head != self.ctx.module_name and self.ctx.is_in_class:
+                help = f"write {self.ctx.module_name}.{member}, or {head} = {self.ctx.module_name} above"
+                self.ctx.refuse(codes.UNDEFINED, f"{head!r} is not defined in this function", node, help=help)
             return e.GlobalVar(member, None, self.ctx.span(node))
-        raise self.no_expression(node)
+        raise self.no_expression(node, self._of_a_tensor(node))
+
+    def _of_a_tensor(self, node: ast.Attribute) -> str:
+        """A hint on an attribute or method that numpy's tensors have."""
+        if not isinstance(node.value, ast.Name) or not isinstance(self.names.get(node.value.id), e.Expr):
+            return ""
+        value, op = node.value.id, find_op(f"relax.{node.attr}")
+        if node.attr == "shape":
+            return f'name the length where {value} is declared, R.Tensor(("n", …), …), and write n; all: R.shape_of({value})'
+        if node.attr == "dtype":
+            return f"write the dtype: StructInfo states it where {value} is declared"
+        if node.attr == "T":
+            return f"write R.permute_dims({value})"
+        return "" if op is None else f"write R.{node.attr}({value}, …)"
 
     def _subscript(self, node: ast.Subscript) -> Any:
         if (
@@ -146,6 +172,8 @@ class ExprReader:
         ):
             return self._metadata(node)
         index = node.slice
+        if isinstance(node.value, ast.Attribute) and node.value.attr == "shape":
+            return self._attribute(node.value)  # of numpy
         negative = isinstance(index, ast.UnaryOp) and isinstance(index.op, ast.USub)
         if not isinstance(index, ast.Constant) or type(index.value) is not int:
             text = "a tuple index can't be negative" if negative else "a tuple index is an integer literal"
@@ -187,6 +215,8 @@ class ExprReader:
             return e.Constant(entry, s.constant_info(entry), "", span)
         if self.ctx.has_metadata and not is_missing:
             raise self.ctx.fail(codes.BAD_METADATA, f"the metadata block has no {key}[{index}]", node)
+        if not self.ctx.has_metadata:
+            self.ctx.refuse(codes.MISSING_METADATA, "TVM reads no constant without its data", node)
         if not self.ctx.misses_data:  # reported once: if one is missing, all are
             self.ctx.misses_data = True
             text = (
@@ -218,6 +248,7 @@ class ExprReader:
             left, right = scalars
         if isinstance(left, e.Expr) or isinstance(right, e.Expr):
             name = TENSOR_OPERATORS.get(type(operator))
+            self._check_sign(node, operator, name)
             for side in (left, right):
                 if isinstance(side, (int, float)):
                     raise self.ctx.fail(
@@ -245,6 +276,17 @@ class ExprReader:
         a, b = [side if isinstance(side, p.PrimExpr) else self.literal(side, node) for side in (left, right)]
         return self.info.combined(operation, *align(a, b), node)
 
+    def _check_sign(self, node: Any, operator: Any, name: str | None) -> None:
+        """Refuse an operator that tensors do not have: @ in our language, and == and != in TVM."""
+        if isinstance(operator, ast.MatMult):
+            written = f"R.matmul({ast.unparse(node.left)[:40]}, {ast.unparse(node.right)[:40]})"
+            text = "tensors have no operator @"
+            raise self.ctx.fail(codes.BAD_EXPRESSION, text, node, help=f"write {written}")
+        if name is not None and isinstance(operator, (ast.Eq, ast.NotEq)):
+            written = f"R.{name.removeprefix('relax.')}(…)"
+            text = f"TVM compares with {written} only"
+            self.ctx.refuse(codes.BAD_EXPRESSION, text, node, help=f"write {written}")
+
     def _bool(self, node: ast.BoolOp) -> Any:
         values = [self._scalar(self.read(value)) for value in node.values]
         if any(not isinstance(value, (p.PrimExpr, bool)) for value in values):
@@ -257,6 +299,10 @@ class ExprReader:
             names: dict[type, str] = {ast.USub: "relax.negative", ast.Invert: "relax.bitwise_not"}
             if type(node.op) not in names:
                 raise self.no_expression(node)
+            if isinstance(node.op, ast.Invert):
+                self.ctx.refuse(
+                    codes.BAD_EXPRESSION, "TVM has no operator ~", node, help="write R.bitwise_not(…)"
+                )
             return e.Call(e.op_ref(names[type(node.op)]), (inner,), EMPTY, (), None, self.ctx.span(node))
         if isinstance(node.op, ast.USub) and isinstance(inner, (int, float)):
             return -inner

@@ -107,7 +107,12 @@ class FunctionReader(BindingReader):
         if isinstance(value, ast.Constant) and (isinstance(value.value, str) or value.value is ...):
             return  # a docstring
         name = dotted(value.func) if isinstance(value, ast.Call) else ""
-        if name == "R.func_attr" and isinstance(value, ast.Call) and len(value.args) == 1:
+        if (
+            name == "R.func_attr"
+            and isinstance(value, ast.Call)
+            and len(value.args) == 1
+            and not value.keywords
+        ):
             attrs = constant(self.expr, value.args[0])
             if not isinstance(attrs, Attrs):
                 raise self.ctx.fail(codes.BAD_CALL, "R.func_attr takes a dict", node)
@@ -154,7 +159,10 @@ class FunctionReader(BindingReader):
         blocks.blocks.append(e.DataflowBlock(tuple(bindings), self.ctx.span(node)))
 
     def _output_names(self, node: ast.With) -> list[str]:
-        outputs = [statement for statement in node.body if _is_output(statement)]
+        outputs: list[Any] = [statement for statement in node.body if _is_output(statement)]
+        for output in outputs:
+            if output.value.keywords:
+                self.ctx.say(codes.BAD_CALL, "R.output takes names of variables only", output)
         for extra in outputs[1:]:
             self.ctx.say(codes.BAD_DATAFLOW, "a dataflow block has one R.output", extra)
         if not outputs:
@@ -163,7 +171,7 @@ class FunctionReader(BindingReader):
             self.ctx.say(codes.BAD_DATAFLOW, "R.output ends the dataflow block", outputs[0])
         bound = {name for statement in node.body for name in targets(statement)}
         names = []
-        for arg in outputs[0].value.args:  # type: ignore[attr-defined]  # `_is_output` checked that it is a call
+        for arg in outputs[0].value.args:
             if isinstance(arg, ast.Name) and arg.id in bound:
                 names.append(arg.id)
             else:

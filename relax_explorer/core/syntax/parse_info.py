@@ -111,7 +111,10 @@ class InfoReader(DimReader):
         ndim = self.rank(arguments, shape, node)
         vdevice = arguments.get("vdevice")
         is_named = isinstance(vdevice, ast.Constant) and isinstance(vdevice.value, str)
-        device = VDevice.read(vdevice.value) if is_named else None  # type: ignore[union-attr]  # if `is_named`
+        if vdevice is not None and not isinstance(vdevice, ast.Constant):
+            text = f"{ast.unparse(vdevice)[:40]!r} is not the name of a device"
+            raise self.ctx.fail(codes.BAD_ANNOTATION, text, vdevice, help='write it in quotes: "cuda:0"')
+        device = VDevice.read(vdevice.value) if is_named else None  # type: ignore[union-attr, arg-type]  # if `is_named`
         return s.TensorStructInfo(shape, element, ndim, device)
 
     def _distributed(self, node: ast.Call) -> s.StructInfo:
@@ -147,7 +150,13 @@ class InfoReader(DimReader):
                 return var
         if dotted(getattr(node, "func", node)) == "R.shape" and isinstance(node, ast.Call) and node.args:
             return self.shape_argument(node.args[0])
-        return (p.as_dim(self.length(node)),)
+        raise self._no_shape(node)
+
+    def _no_shape(self, node: ast.expr) -> Skip:
+        """The problem of a single length in place of a shape: without a comma, parentheses make no tuple."""
+        shown = ast.unparse(node)[:40]
+        text = f"{shown!r} is no shape: a shape is a tuple of lengths"
+        return self.ctx.fail(codes.BAD_ANNOTATION, text, node, help=f"write ({shown},)")
 
     def length(self, node: ast.expr) -> p.PrimExpr:
         """A dimension in a StructInfo: an expression, or the wildcard `R.any_dim`."""
@@ -164,6 +173,8 @@ class InfoReader(DimReader):
             dims = tuple([p.as_dim(self.length(item)) for item in values.elts])
             self.rank(arguments, dims, node)
             return s.ShapeStructInfo(dims)
+        if isinstance(values, ast.Constant) and values.value is not None:
+            raise self._no_shape(values)
         return s.ShapeStructInfo(None, self.rank(arguments, None, node))
 
     def _tuple(self, node: ast.Call) -> s.StructInfo:

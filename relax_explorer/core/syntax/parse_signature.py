@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from typing import Any
 
 from relax_explorer.core.codes import syntax as codes
@@ -48,6 +49,8 @@ class SignatureReader:
     def _define(self, name: str, dtype: DType) -> p.PrimVar:
         var = p.PrimVar(name, dtype)
         self.names[name] = var
+        if self.info.own is not None and name not in self.prim_params:
+            self.info.own.add(name)
         return var
 
     def annotation(self, node: ast.expr) -> s.StructInfo:
@@ -99,11 +102,13 @@ class SignatureReader:
             and (scalar_dtype := self._prim_dtype(a.annotation))
         }
         self.info.in_signature = True
+        self.info.is_declared = lambda name: _declares(node, name)
+        self.info.own = set()
         infos: list[s.StructInfo | None] = []
         for argument in arguments.args:
             self.names.hide(argument.arg)  # those of a function around it
         infos.extend(map(self._parameter_info, arguments.args))
-        self.info.in_signature = False
+        self.info.in_signature, self.info.own = False, None
         for name in self._scalars(node):
             self._resolve(name)
         params = []
@@ -166,6 +171,17 @@ def _states_value(annotation: ast.expr) -> bool:
     if not isinstance(annotation, ast.Call) or dotted(annotation.func) != "R.Prim":
         return False
     return any(keyword.arg == "value" for keyword in annotation.keywords)
+
+
+def _declares(node: ast.FunctionDef, name: str) -> bool:
+    """True if a function declares a length somewhere: in quotes, or by `n = T.int64()`."""
+    word = re.compile(rf"\b{re.escape(name)}\b")
+    for part in ast.walk(node):
+        if isinstance(part, ast.Constant) and isinstance(part.value, str) and word.search(part.value):
+            return True
+        if isinstance(part, ast.Assign) and name in targets(part) and "T." in ast.unparse(part.value):
+            return True
+    return False
 
 
 def _computed_with(node: ast.FunctionDef, scalars: set[str]) -> set[str]:

@@ -28,6 +28,8 @@ LOOPS = {
     "thread_binding": "thread_binding",
 }
 _BLOCKS = frozenset({"T.sblock", "T.block"})
+MOST_AXES = 100
+"""Python's parser accepts as many levels of indentation; a grid has many loops in one."""
 
 
 class StatementReader(AssignmentReader):
@@ -37,6 +39,7 @@ class StatementReader(AssignmentReader):
         super().__init__(ctx)
         self.attrs: dict[str, Any] = {}
         self.has_blocks = False
+        self.axes = 0  # the loops of grids around
 
     def sequence(self, statements: list[ast.stmt], place: ast.AST) -> t.Stmt:
         """A list of statements as one statement. The scope of an attribute or a launched thread extends to the end of the list."""
@@ -137,13 +140,20 @@ class StatementReader(AssignmentReader):
                 f"T.grid has {len(extents)} extents for {len(names)} variables",
                 node,
             )
+        if self.axes + len(names) > MOST_AXES:
+            text = (
+                f"{self.axes + len(names)} loops of T.grid are inside each other, at most {MOST_AXES} can be"
+            )
+            raise self.ctx.fail(codes.TOO_DEEP, text, node, help="write fewer loops over longer ranges")
         with self.names.block():
             loop_vars = [
                 self._define(name, extent.dtype) for name, extent in zip(names, extents, strict=True)
             ]
             for var, extent in zip(loop_vars, extents, strict=True):
                 self.domains[var] = Range(p.IntImm(0, extent.dtype), extent)
+            self.axes += len(names)
             body = self.sequence(node.body, node)
+            self.axes -= len(names)
         for var, extent in zip(reversed(loop_vars), reversed(extents), strict=True):
             body = t.For(var, p.IntImm(0, extent.dtype), extent, body, span=self.ctx.span(node))
         return body
@@ -200,7 +210,11 @@ class StatementReader(AssignmentReader):
 
     def _block(self, node: ast.With, call: ast.Call) -> t.Stmt:
         self.has_blocks = True
-        name = call.args[0].value if call.args and isinstance(call.args[0], ast.Constant) else ""
+        first = call.args[0] if call.args else ast.Constant("")
+        if not isinstance(first, ast.Constant):
+            text = "the name of a block is a text in quotes"
+            raise self.ctx.fail(tir_codes.TIR_STATEMENT, text, call, help='write T.sblock("name")')
+        name = first.value
         parts = BlockParts()
         self.blocks.append(parts)
         try:

@@ -16,7 +16,7 @@ from relax_explorer.core.diagnostics import ParseError, Report
 from relax_explorer.core.ir.attrs import EMPTY, WILDCARDS, Attrs, Verbatim
 from relax_explorer.core.ir.dtype import INT64, DType
 from relax_explorer.core.ir.expr import UNREAD, OpaqueFunction
-from relax_explorer.core.ir.node import collector_at_rest
+from relax_explorer.core.ir.node import collector_at_rest, replace
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.source import Source, with_line_feeds
 from relax_explorer.core.syntax import long_lines, old_spellings, pieces, python_names
@@ -58,7 +58,7 @@ def parse(
     """
     module, report = read(text, filename, experimental, dialect, kernels)
     if module is None or report.errors:
-        raise ParseError(*report.sorted(), module=module)
+        raise ParseError(*[item for item in report.sorted() if not item.tvm_only], module=module)
     return module
 
 
@@ -119,7 +119,11 @@ def _read(
     pieces.put_back(tree, runs)
     try:
         module = _ModuleReader(context).read(tree)
-        return (module if module is None or context.dialect.purity else marked(module)), report
+        if module is None:
+            return None, report
+        refused = tuple([item for item in report if item.tvm_only])
+        module = module if context.dialect.purity else marked(module)
+        return (replace(module, refused=refused) if refused else module), report
     except RecursionError:
         report.say(codes.TOO_DEEP, "the text nests too deeply to be read", source.at(1, 0))
         return None, report
@@ -363,6 +367,13 @@ class _ModuleReader:
         value = node.value
         called = dotted(value.func) if isinstance(value, ast.Call) else ""
         if called in ("TypeVar", "typing.TypeVar"):
+            if isinstance(value, ast.Call) and not all(isinstance(arg, ast.Constant) for arg in value.args):
+                self.ctx.say(
+                    codes.NOT_TVMSCRIPT,
+                    "TypeVar takes its name in quotes",
+                    node,
+                    help=f'write TypeVar("{name}")',
+                )
             self.ctx.declare(name)
         elif (
             name == "metadata" and isinstance(value, ast.Call) and called.endswith("load_json") and value.args
@@ -397,6 +408,7 @@ class _ModuleReader:
             raise self.ctx.fail(codes.DUPLICATE, "a text has only one module", node)
         self.name = node.name
         self.ctx.module_names |= {node.name, "self"}
+        self.ctx.module_name, self.ctx.is_in_class = node.name, True
         self._note_names(node.body)
         for member in node.body:
             try:
@@ -429,6 +441,7 @@ class _ModuleReader:
         if isinstance(value, ast.Call) and dotted(value.func) == "R.ExternFunc":
             self.functions[name] = extern(FunctionReader(self.ctx).expr, value)
             self.ctx.functions.add(name)
+            self.ctx.externs.add(name)
         elif isinstance(value, ast.Call) and dotted(value.func).startswith("T.") and not value.args:
             self._assignment(name, node)
         else:
@@ -467,6 +480,7 @@ class _ModuleReader:
                 self.ctx.say(codes.NOT_TVMSCRIPT, text, extra, help="remove it")
         if decorator_name == "R.function":
             reader = FunctionReader(self.ctx)
+            self.ctx.function, self.ctx.aliases = node, set()
             private = reader.decorator_options(decorator)[1]
             self.functions[node.name] = reader.read(node, decorator, "" if private else node.name)
         elif decorator_name == "T.prim_func":

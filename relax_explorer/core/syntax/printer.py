@@ -14,7 +14,7 @@ from relax_explorer.core.ir.pauses import with_pauses
 from relax_explorer.core.ir.prim_text import quoted
 from relax_explorer.core.ir.walk import all_dims, exprs
 from relax_explorer.core.program.module import IRModule
-from relax_explorer.core.syntax.dialects import REWRITER, Dialect, dialect
+from relax_explorer.core.syntax.dialects import BEFORE_PURITY, REWRITER, Dialect, dialect, guess
 from relax_explorer.core.syntax.doc import Line, Printed
 from relax_explorer.core.syntax.metadata_text import write_metadata
 from relax_explorer.core.syntax.names import Names, function_name, shape_name
@@ -74,6 +74,8 @@ class _ModulePrinter:
         lines = self.printed.lines
         lines.extend(Line(text) for text in self._head())
         lines.extend(body)
+        if self.dialect.old and self.dialect.purity and guess(self.printed.text) is BEFORE_PURITY:
+            _say_pure(body)
         return self.printed
 
     def _head(self) -> Iterable[str]:
@@ -143,6 +145,14 @@ class _ModulePrinter:
     def _function(self, name: str, fn: e.Function) -> list[Line]:
         writer = FunctionPrinter(self._text(name), self.module)
         return writer.print(function_name(name), fn, name)
+
+
+def _say_pure(lines: Iterable[Line]) -> None:
+    """Say of a function that it is pure. A text with effects and without any such mark would be one of 2023."""
+    line = next((item for item in lines if item.text.lstrip().startswith("@R.function")), None)
+    if line is not None:
+        head, _, options = line.text.partition("(")
+        line.text = f"{head}({options.removesuffix(')')}{', ' * bool(options)}pure=True)"
 
 
 def signature_vars(fn: e.Function) -> list[p.PrimVar]:

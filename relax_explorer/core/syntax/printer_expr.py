@@ -12,7 +12,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.attrs import EMPTY, Attrs, Verbatim
-from relax_explorer.core.ir.dtype import DType, from_numpy
+from relax_explorer.core.ir.dtype import BOOL, INT64, DType, from_numpy
 from relax_explorer.core.ir.index_map import IndexMap
 from relax_explorer.core.ir.prim_text import Named, PrimText, float_text, quoted
 from relax_explorer.core.ir.struct_info_text import StructInfoText
@@ -225,6 +225,8 @@ def scalar_text(value: Any) -> str:
 
 
 def _prim_value(out: ExprText, expr: e.PrimValue) -> str:
+    if isinstance(expr.value, p.FloatImm) and _is_open(expr):
+        return repr(expr.value.value)
     return out.prim.write(expr.value) if out.dialect.bare_prims else _spelled_scalar(out, expr)
 
 
@@ -257,10 +259,29 @@ def _spells_numbers(expr: e.Call) -> bool:
     if type(expr.op) is not e.OpRef:
         return type(expr.op) is not e.ExternFunc
     op = find_op(expr.op.name)
+    if op is not None and op.takes_numbers:
+        return any(
+            _takes_another_dtype(arg, other) for arg, other in zip(expr.args, expr.args[::-1], strict=True)
+        )
     return op is not None and any(
         type(arg) is e.PrimValue and q.kind is Kind.SHAPE
         for arg, q in zip(expr.args, op.operands, strict=False)
     )
+
+
+def _takes_another_dtype(arg: e.Expr, other: e.Expr) -> bool:
+    """True for an integer that would be read with the dtype of the other operand, if it were written as a number."""
+    info = other.struct_info
+    kind = info.dtype if isinstance(info, (s.TensorStructInfo, s.PrimStructInfo)) else None
+    is_number = type(arg) is e.PrimValue and type(arg.value) is p.IntImm and arg.value.dtype is INT64
+    return (
+        is_number and not _is_open(arg) and kind not in (None, INT64, BOOL) and type(other) is not e.PrimValue
+    )
+
+
+def _is_open(arg: e.Expr) -> bool:
+    """True for a number as the text has it, whose dtype the other operand decides."""
+    return type(arg.struct_info) is s.PrimStructInfo and arg.struct_info.value is None
 
 
 def _spelled(out: ExprText, args: Sequence[e.Expr]) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
 from typing import Any
 
 import click
@@ -18,6 +17,7 @@ from relax_explorer.core.session.field_names import FieldNames
 from relax_explorer.core.session.named_calls import NamedCall, read_calls
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
+from relax_explorer.core.syntax.short_text import UnreadableText, short_stream, short_text
 from relax_explorer.ui.cli import output
 from relax_explorer.ui.cli.opening import told_names
 from relax_explorer.ui.cli.run_problems import of_the_run
@@ -79,11 +79,9 @@ def tell_results(
 
 def _text(path: str) -> str:
     try:
-        data = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
-        return data.decode("utf-8")
-    except (OSError, ValueError) as problem:
-        reason = getattr(problem, "strerror", None) or "it is not UTF-8 text"
-        raise click.UsageError(f"--calls {path}: {reason}") from None
+        return short_stream(sys.stdin.buffer) if path == "-" else short_text(path)
+    except UnreadableText as problem:
+        raise click.UsageError(f"--calls {path}: {problem}") from None
 
 
 def _print(results: Iterable[tuple[str, Value]], style: str, more: dict[str, Any]) -> None:

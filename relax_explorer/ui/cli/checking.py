@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from relax_explorer.core.check import check, problems
-from relax_explorer.core.diagnostics import Diagnostic, Failure, ParseError
+from relax_explorer.core.diagnostics import Diagnostic, Failure, ParseError, Severity
 from relax_explorer.core.notations import CONTRACTS, RELATIONS
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.stages import Stage
@@ -30,7 +30,9 @@ class CheckedText:
         return not any(item.code.id in _UNREADABLE for item in self.problems)
 
 
-def check_path(path: str, profile: str, prover: str, dialect: str | None = None) -> list[CheckedText]:
+def check_path(
+    path: str, profile: str, prover: str, dialect: str | None = None, allow_unknown_ops: bool = False
+) -> list[CheckedText]:
     """The checked texts at a path, one for each recorded stage. `dialect` is that of a file, if its text does not tell."""
     if path.endswith(NOTATIONS):
         return [CheckedText(_of_notation(path))]
@@ -39,10 +41,21 @@ def check_path(path: str, profile: str, prover: str, dialect: str | None = None)
     except Failure as failure:
         return [CheckedText(failure.diagnostics)]
     shown = [stage if build.is_recorded else None for stage in build.stages]
-    return [
-        CheckedText(_checked(partial(_module, stage, dialect), profile, prover), shown[number])
-        for number, stage in enumerate(build.stages)
-    ]
+    texts = []
+    for number, stage in enumerate(build.stages):
+        # TVM knew the operators of a stage that it recorded
+        known = allow_unknown_ops or shown[number] is not None
+        found = _checked(partial(_module, stage, dialect), profile, prover, known)
+        texts.append(CheckedText(_of_stage(found, shown[number]), shown[number]))
+    return texts
+
+
+def _of_stage(found: tuple[Diagnostic, ...], stage: Stage | None) -> tuple[Diagnostic, ...]:
+    """The problems of a text. TVM printed a recorded stage itself: there, what it would not read again is no problem."""
+    if stage is None:
+        return found
+    kept = [item for item in found if not item.tvm_only or item.code.severity < Severity.ERROR]
+    return tuple([replace(item, severity=None) if item.tvm_only else item for item in kept])
 
 
 def _of_notation(path: str) -> tuple[Diagnostic, ...]:
@@ -60,8 +73,10 @@ def _module(stage: Stage, dialect: str | None) -> IRModule:
     return stage.module if dialect is None or stage.origin is None else stage.origin.read_in(dialect)
 
 
-def _checked(module: Callable[[], IRModule], profile: str, prover: str) -> tuple[Diagnostic, ...]:
+def _checked(
+    module: Callable[[], IRModule], profile: str, prover: str, allow_unknown_ops: bool
+) -> tuple[Diagnostic, ...]:
     try:
-        return tuple(check(module(), profile, prover=prover))
+        return tuple(check(module(), profile, prover=prover, allow_unknown_ops=allow_unknown_ops))
     except ParseError as failure:
-        return problems(failure, profile, prover)
+        return problems(failure, profile, prover, allow_unknown_ops)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
 import tempfile
 from dataclasses import dataclass, replace
 from typing import Any
@@ -29,6 +28,7 @@ from relax_explorer.ui.cli.interruptible import interruptible
 from relax_explorer.ui.cli.packed_files import register_files
 from relax_explorer.ui.cli.progress import progress
 from relax_explorer.ui.cli.prompt import commands_of
+from relax_explorer.viz.child import ChildOutputTooLong, run_child
 
 _ONE_SAMPLE = "--step walks through one sample: no --ref, --all, --samples, --workers or --scheduler"
 _RESULT = re.compile(r"out[0-9]{1,9}")
@@ -174,13 +174,15 @@ class CommandTest:
             if "{}" not in self.words:
                 words.append(file.name)
             try:
-                done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+                done = run_child(words, b"", None)
             except OSError as error:
                 raise click.UsageError(f"{self.words[0]} can't be run: {error.strerror or error}") from None
-        if done.returncode == 0:
+            except ChildOutputTooLong:
+                return f"{self.words[0]} wrote more than 64 MiB"
+        if done.status == 0:
             return ""
-        said = (done.stderr or done.stdout).decode("utf-8", "replace").strip().split("\n")[-1]
-        return f"{self.words[0]} exited with {done.returncode}{': ' if said else ''}{said[:200]}"
+        said = (done.errors or done.output).decode("utf-8", "replace").strip().split("\n")[-1]
+        return f"{self.words[0]} exited with {done.status}{': ' if said else ''}{said[:200]}"
 
 
 def _one_stage(command: str, build: Build) -> click.UsageError:

@@ -30,7 +30,9 @@ SIZE = (80, 24)  # of the screen without a terminal
 _LARGEST = 1000
 
 
-def tui(record: Target | None, play: str | None, write: bool, no_mouse: bool, **arguments: object) -> int:
+def tui(
+    record: Target | None, play: str | None, allow_writes: bool, no_mouse: bool, **arguments: object
+) -> int:
     """Open the explorer."""
     if not (
         sys.stdout.isatty() or os.environ.get("TEXTUAL_DRIVER")
@@ -43,10 +45,10 @@ def tui(record: Target | None, play: str | None, write: bool, no_mouse: bool, **
     events = _events(play) if play is not None else None
     with collector_at_rest():  # its visits take a tenth of the time to the first picture
         from relax_explorer.ui.tui.launching import run_app
-    app = _explorer(**arguments)  # type: ignore[arg-type]  # click checked them
+    app = explorer(**arguments)  # type: ignore[arg-type]  # click checked them
     if record is None and events is None:
         return run_app(app, mouse=not no_mouse)
-    app.may_write = write or events is None
+    app.permit.is_all = allow_writes or events is None
     return _recorded(app, record, events, not no_mouse)
 
 
@@ -61,7 +63,7 @@ def _recorded(app: Explorer, record: Target | None, events: list[Event] | None, 
             app.say("the recording ends here; the keys are yours")
         except BadRecording as problem:
             app.say(str(problem))
-        app.may_write = True
+        app.permit.is_all = True
 
     if record is not None:
         app.recorder = Recorder(record, shlex.join(["relax-explorer", *sys.argv[1:]]))
@@ -72,7 +74,7 @@ def play(
     events: str,
     size: str | None,
     each: bool,
-    write: bool,
+    allow_writes: bool,
     output_: Target | None,
     format: str,
     **arguments: object,
@@ -82,8 +84,8 @@ def play(
     from relax_explorer.ui.tui.key_recording import play as play_events
 
     found = _events(events)
-    app = _explorer(screen="passes", **arguments)  # type: ignore[arg-type]  # click checked them
-    app.may_write = write
+    app = explorer(screen="passes", **arguments)  # type: ignore[arg-type]  # click checked them
+    app.permit.is_all = allow_writes
     shown: list[str] = []
     problems: list[BadRecording] = []
 
@@ -104,6 +106,8 @@ def play(
 
     app.run(headless=True, size=_size(size, found), auto_pilot=played, loop=asyncio.new_event_loop())
     output.write("\n\n".join(shown) + "\n", output_ or STANDARD_OUTPUT)
+    for said in app.permit.refused:
+        output.say(f"relax-explorer: {events}: {said}", err=True)
     if problems:
         output.say(f"relax-explorer: {events}: {problems[0]}", err=True)
     return output.CANNOT if problems or app.return_code else output.OK
@@ -129,10 +133,11 @@ def _events(path: str) -> list[Event]:
         raise click.UsageError(str(problem)) from None
 
 
-def _explorer(
+def explorer(
     input: str | None, passes: str | None, screen: str, profile: str, func: str | None, input_: tuple[str, ...], shape: tuple[str, ...],
     packed: tuple[str, ...], const: str | None, calls: str | None, theme: str, reduce_motion: bool, keys: str, key: tuple[str, ...],
 ) -> Explorer:  # fmt: skip
+    """The explorer of these options, which says nothing of a recording yet."""
     from relax_explorer.ui.tui.app import Explorer
 
     if packed:
@@ -144,9 +149,10 @@ def _explorer(
             "--calls takes functions and inputs from its file: no other option may give them"
         )
     call = CallInputs(func or "", sources_by_name(input_), lengths_given(shape), calls or "")
+    named = (input or "", const or "", call.calls, *call.sources.values())
     is_stage = input is not None and address(input)[1] is not None
     pipeline = "default" if passes is None and not is_stage else passes or ""
-    return Explorer(
+    app = Explorer(
         input,
         pipeline,
         screen,
@@ -158,6 +164,8 @@ def _explorer(
         _keymap(keys, key),
         const,
     )
+    app.permit.name(named)
+    return app
 
 
 def _keymap(preset: str, pairs: tuple[str, ...]) -> Keymap:

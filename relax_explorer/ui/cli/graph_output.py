@@ -5,6 +5,8 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+import click
+
 from relax_explorer.ui.cli import output, streams
 from relax_explorer.ui.files import Target
 from relax_explorer.viz.dot import DrawError
@@ -18,13 +20,14 @@ _ENDINGS = {
     ".txt": "unicode",
     ".json": "json",
     ".mmd": "mermaid",
+    ".mermaid": "mermaid",
 }
 
 
 def draw(graph: Drawing, target: Target, format: str | None, engine: str) -> int:
     """Draw `graph` in `format`. Without one, the file's extension decides; a terminal gets text."""
     is_view = target.name is None and streams.is_ascii()
-    style = format or (_ENDINGS.get(Path(target.name).suffix.lower(), "svg") if target.name else "unicode")
+    style = format or (_style_of(target.name) if target.name else "unicode")
     if style in ("svg", "png"):
         return _picture(graph, target, style, engine)
     style = "ascii" if is_view and style == "unicode" else style
@@ -37,6 +40,21 @@ def draw(graph: Drawing, target: Target, format: str | None, engine: str) -> int
     }
     output.write(texts[style](), target)  # type: ignore[no-untyped-call]  # one of five bound methods
     return output.OK
+
+
+def check(target: Target, format: str | None) -> None:
+    """Refuse a file whose ending tells no format, before the work begins."""
+    if format is None and target.name:
+        _style_of(target.name)
+
+
+def _style_of(name: str) -> str:
+    """The format that the ending of a file tells; that of a file without one is SVG."""
+    ending = Path(name).suffix.lower()
+    if ending and ending not in _ENDINGS:
+        known = ", ".join(_ENDINGS)
+        raise click.UsageError(f"-o {name}: no format has the ending {ending}; it takes {known}, or --format")
+    return _ENDINGS.get(ending, "svg")
 
 
 def _picture(graph: Drawing, target: Target, style: str, engine: str) -> int:

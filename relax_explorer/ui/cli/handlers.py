@@ -8,7 +8,7 @@ import click
 
 from relax_explorer.core.codes import CODES
 from relax_explorer.core.codes import passes as pass_codes
-from relax_explorer.core.diagnostics import Diagnostic, Failure
+from relax_explorer.core.diagnostics import Diagnostic, Failure, Severity
 from relax_explorer.core.ir.expr import MatchCast
 from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.passes.pipeline import Outcome
@@ -113,6 +113,8 @@ def check(
     prover: str,
     select: str | None,
     ignore: str | None,
+    fail_on: str,
+    allow_unknown_ops: bool,
     output_format: str,
 ) -> int:
     """Report problems of several files, or of the stages of folders."""
@@ -123,7 +125,9 @@ def check(
     texts = [
         text
         for path in inputs
-        for text in check_path(path, profile, prover, None if dialect == "auto" else dialect)
+        for text in check_path(
+            path, profile, prover, None if dialect == "auto" else dialect, allow_unknown_ops
+        )
     ]
     selected = [
         (text.stage, problem)
@@ -134,7 +138,8 @@ def check(
     print_problems(selected, output_format, len(texts), len(inputs) == 1 and texts[0].stage is not None)
     if not all(text.is_readable for text in texts):
         return output.USAGE
-    return output.FOUND if any(problem.is_error for _, problem in selected) else output.OK
+    least = Severity[fail_on.upper()]
+    return output.FOUND if any(problem.level >= least for _, problem in selected) else output.OK
 
 
 def _selected(problem: Diagnostic, codes: tuple[str, ...] | None, unwanted: tuple[str, ...]) -> bool:
@@ -253,9 +258,10 @@ def graph(
 ) -> int:  # fmt: skip
     """Draw a graph."""
     from relax_explorer.ui.cli import graphing
-    from relax_explorer.ui.cli.graph_output import draw
+    from relax_explorer.ui.cli.graph_output import check, draw
     from relax_explorer.viz.call_structure import call_structure
 
+    check(output_ or STANDARD_OUTPUT, format)
     graphing.check_options(
         between,
         (stage, heat, inside),

@@ -17,7 +17,8 @@ from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.notations import CONTRACTS, RELATIONS
 from relax_explorer.core.session.command_types import Argument, Command
 from relax_explorer.core.session.commands import ASCII, COMMANDS
-from relax_explorer.ui.cli import ctrl_c, output, streams
+from relax_explorer.ui import process
+from relax_explorer.ui.cli import ctrl_c, output, streams, want_of_memory
 from relax_explorer.ui.files import CannotWrite, Target, target
 from relax_explorer.viz.visible import visible_lines
 
@@ -143,7 +144,14 @@ def _parameter(argument: Argument) -> click.Parameter:
         )
     names = [argument.name, *([argument.short] if argument.short else []), argument.key]
     if argument.kind in ("flag", "permission"):
-        return click.Option(names, is_flag=True, default=argument.default, help=argument.doc)
+        from_environment = not argument.is_typed
+        return click.Option(
+            names,
+            is_flag=True,
+            default=argument.default,
+            help=argument.doc,
+            allow_from_autoenv=from_environment,
+        )
     many = argument.may_repeat
     shown = argument.default not in (None, False) and not many
     return click.Option(
@@ -274,12 +282,16 @@ for _item in COMMANDS:
 def main() -> None:
     """Run the command line. An internal error exits with status 70 and prints the path of its report."""
     streams.prepare()
+    want_of_memory.prepare()
     ctrl_c.keep()
+    process.own()
     try:
         group(prog_name="relax-explorer")
     except (SystemExit, KeyboardInterrupt):
         raise
     except Exception as error:  # noqa: BLE001  # the last line of defence: a report instead of a traceback
+        if want_of_memory.is_cause(error):
+            want_of_memory.leave()
         from relax_explorer.ui.crash import write_report
 
         output.say(

@@ -6,13 +6,13 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Protocol
 
 import click
 
 from relax_explorer.core.session.command_table import DebugCommand
 from relax_explorer.core.session.debug_session import Answer
+from relax_explorer.core.syntax.short_text import UnreadableText, short_stream, short_text
 from relax_explorer.ui.cli import output
 from relax_explorer.viz.debug_text import WIDTH
 
@@ -37,11 +37,10 @@ def commands_of(script: str | None, sources: Sequence[str | None]) -> list[str] 
 
 def _lines(script: str) -> list[str]:
     try:
-        data = sys.stdin.buffer.read() if script == "-" else Path(script).read_bytes()
-        return data.decode("utf-8").splitlines()
-    except (OSError, ValueError) as problem:
-        reason = getattr(problem, "strerror", None) or "it is not UTF-8 text"
-        raise click.UsageError(f"--script {script}: {reason}") from None
+        text = short_stream(sys.stdin.buffer) if script == "-" else short_text(script)
+    except UnreadableText as problem:
+        raise click.UsageError(f"--script {script}: {problem}") from None
+    return text.splitlines()
 
 
 def printer(

@@ -10,6 +10,6 @@ from relax_explorer.core.session.snapshot import Snapshot
 
 
 def of_the_run(stage: Snapshot, names: Iterable[str]) -> list[Diagnostic]:
-    """Violations of rules that only the specification has, in the executed functions."""
-    own = [item for item in stage.problems if item.spec_only]
+    """What TVM does not look for, in the executed functions: violations of rules of the specification, and destroyed values."""
+    own = [item for item in stage.problems if item.spec_only or item.code.unchecked]
     return list(dict.fromkeys([item for name in names for item in concerning(own, stage.module, name)]))

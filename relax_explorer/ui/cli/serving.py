@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import errno
-import shlex
 import socket
 import sys
 from pathlib import Path
 
 import click
 
-import relax_explorer
 from relax_explorer.ui.cli import output, streams
+from relax_explorer.viz.child import own_python
 
 HOST = "127.0.0.1"  # no other machine reaches it
 HIGHEST = 65535
-# `python -m` would import whatever lies in the current folder under the name of a library.
-_START = (
-    "import sys; sys.path.insert(0, sys.argv.pop(1)); from relax_explorer.ui.cli.main import main; main()"
-)
-_EXPLORER = (sys.executable, "-P", "-c", _START, str(Path(relax_explorer.__file__).parent.parent))
+_START = "from relax_explorer.ui.cli.main import main; main()"
 
 
 def serve(
@@ -34,12 +29,12 @@ def serve(
         raise click.UsageError("serve takes a file or a folder: each tab of the browser reads it again")
     if input is not None and not Path(input).exists():
         raise click.UsageError(f"{input}: there is no such file or folder")
-    words = [*_EXPLORER, "tui", "--profile", profile, "--theme", theme]
+    words = [*own_python(_START), "tui", "--profile", profile, "--theme", theme]
     words += [*["--ascii"] * streams.is_ascii(), *["--reduce-motion"] * reduce_motion]
     words += ["--passes", passes] if passes is not None else []
     words += ["--", input] if input is not None else []
     with _listening(port) as listener:
-        server = TokenServer(shlex.join(words), listener, Path(input).name if input else "Relax Explorer")
+        server = TokenServer(words, listener, Path(input).name if input else "Relax Explorer")
         output.say(f"{server.address}\nWho has this address controls the explorer. Ctrl+C ends it.")
         sys.stdout.flush()  # a reader of a pipe waits for the address
         server.run()

@@ -9,17 +9,17 @@ import asyncio
 import hmac
 import secrets
 import socket
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from html import escape
 from importlib.resources import files
 from pathlib import Path
 
 import textual_serve
 from aiohttp import web
-from textual_serve.app_service import AppService
-from textual_serve.server import Server, to_int
+from textual_serve.server import Server
 
-PATIENCE = 3.0  # seconds for the explorers to end
+from relax_explorer.ui.cli.tab import PATIENCE, Tab
+
 _ASSETS = frozenset({"js/textual.js", "css/xterm.css", "fonts/RobotoMono-VariableFont_wght.ttf"})
 _Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -27,9 +27,10 @@ _Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 class TokenServer(Server):
     """Serves the command of an explorer on a socket that listens already. Each tab of a browser has an explorer of its own."""
 
-    def __init__(self, command: str, listener: socket.socket, title: str) -> None:
+    def __init__(self, words: Sequence[str], listener: socket.socket, title: str) -> None:
         host, port = listener.getsockname()[:2]
-        super().__init__(command, host, port, title)
+        super().__init__("", host, port, title)
+        self.words = words
         self._listener = listener
         self._token = secrets.token_urlsafe(24)
         self._hosts = {f"{host}:{port}", f"localhost:{port}"}
@@ -64,10 +65,15 @@ class TokenServer(Server):
         is_known = hmac.compare_digest(
             given, self._token.encode()
         )  # takes as long for a close guess as for any
-        if not is_known or request.host not in self._hosts:
+        if not is_known or request.host not in self._hosts or not self._is_own(request):
             return web.Response(status=403, text="The token of the address is wrong.\n")
         response = await handler(request)
         return response
+
+    def _is_own(self, request: web.Request) -> bool:
+        """True for a request of our page. Browsers name the page that opens a websocket, so one without a name is refused."""
+        origin = request.headers.get("Origin")
+        return origin == f"http://{request.host}" or (origin is None and not request.path.endswith("/ws"))
 
     async def page(self, request: web.Request) -> web.Response:
         """The page with the terminal. It loads nothing from the network."""
@@ -93,34 +99,17 @@ class TokenServer(Server):
         """Run an explorer for one tab."""
         task: asyncio.Task[object] | None = asyncio.current_task()
         assert task is not None  # aiohttp handles a request in a task
-        tab = web.WebSocketResponse(heartbeat=15, timeout=1)
-        await tab.prepare(request)
-        explorer = AppService(
-            f"exec {self.command}",  # without a shell between, a signal ends the explorer itself
-            write_bytes=tab.send_bytes,
-            write_str=tab.send_str,
-            close=tab.close,  # type: ignore[arg-type]  # nobody reads its result
-            download_manager=self.download_manager,
-        )
+        channel = web.WebSocketResponse(heartbeat=15, timeout=1)
+        await channel.prepare(request)
+        tab = Tab(self.words, channel, self.download_manager)
         self._sessions.add(task)
         try:
-            await explorer.start(
-                to_int(request.query.get("width", ""), 80), to_int(request.query.get("height", ""), 24)
-            )
-            await self._process_messages(tab, explorer)
+            await tab.converse(request.query.get("width", ""), request.query.get("height", ""))
         finally:
-            await self._end(explorer)
-            await tab.close()
+            await tab.end()
+            await channel.close()
             self._sessions.discard(task)
-        return tab
-
-    async def _end(self, explorer: AppService) -> None:
-        """Ask an explorer to quit; kill it if it does not in time."""
-        try:
-            await asyncio.wait_for(explorer.stop(), PATIENCE)
-        except TimeoutError:
-            if explorer._process is not None and explorer._process.returncode is None:
-                explorer._process.kill()
+        return channel
 
     async def on_shutdown(self, app: web.Application) -> None:
         """End the explorers of all tabs."""

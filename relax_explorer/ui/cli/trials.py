@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import multiprocessing
 import os
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Executor, ProcessPoolExecutor
+from concurrent.futures import BrokenExecutor, Executor
 
 import click
 
@@ -24,18 +23,32 @@ from relax_explorer.core.session.sample_runs import program_of
 from relax_explorer.core.session.samples import CallFile, Sample, function_of, samples_of
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.stages import Stage
-from relax_explorer.ui import directories
+from relax_explorer.ui import directories, process
 from relax_explorer.ui.cli import calling, output
 from relax_explorer.ui.cli.input_options import inputs_given
 from relax_explorer.ui.cli.opening import build_at, modules_before, stage_of, started
 from relax_explorer.ui.cli.packed_files import register_files
 from relax_explorer.ui.cli.run import most_bytes
 from relax_explorer.ui.pass_files import with_files
+from relax_explorer.viz.child import safe_environment
+from relax_explorer.viz.workers import Workers
 
 Choice = tuple[tuple[str, ...], tuple[str, ...], int | None, float]
 """What the options say of inputs: sources, lengths, the number of samples, GiB."""
 _MOST_SAMPLES = 1000
 _MOST_WORKERS = 512
+
+
+def _begin(packed: tuple[str, ...]) -> None:
+    """What each worker does first."""
+    process.own()
+    register_files(packed)
+
+
+class WorkerDied(click.ClickException):
+    """A process of `--workers` ended before its work did."""
+
+    exit_code = output.CANNOT
 
 
 def chosen(build: Build, name: str | None, default: int) -> Stage:
@@ -160,9 +173,11 @@ def executor(
     if workers is not None:
         if not 1 <= workers <= _MOST_WORKERS:
             raise click.UsageError(f"--workers takes a number from 1 to {_MOST_WORKERS}")
-        spawning = multiprocessing.get_context("spawn")
-        with ProcessPoolExecutor(workers, spawning, register_files, (packed,)) as pool:
-            yield pool
+        try:
+            with Workers(workers, _begin, packed) as pool:
+                yield pool
+        except BrokenExecutor as problem:
+            raise WorkerDied(str(problem)) from None
         return
     if scheduler is None:
         yield None
@@ -173,9 +188,10 @@ def executor(
         text = "--scheduler needs dask.distributed: pip install 'relax-explorer[distributed]'"
         raise click.UsageError(text) from None
     try:
-        client = Client(None if scheduler == "local" else scheduler, timeout=10)
+        with safe_environment():
+            client = Client(None if scheduler == "local" else scheduler, timeout=10)
     except (OSError, ValueError) as error:
         raise click.UsageError(f"--scheduler {scheduler}: {error}") from None
-    with client:
+    with safe_environment(), client:
         client.run(register_files, packed)
         yield client.get_executor(pure=False)

@@ -36,6 +36,7 @@ from relax_explorer.ui.tui.jobs import JobFailed, Jobs, JobTold
 from relax_explorer.ui.tui.keymap import Keymap
 from relax_explorer.ui.tui.marks import Marks
 from relax_explorer.ui.tui.palette_commands import KeyCommands
+from relax_explorer.ui.tui.permit import Permit
 from relax_explorer.ui.tui.pipeline_control import PipelineControl
 from relax_explorer.ui.tui.safety import ASCII, SAFE
 from relax_explorer.ui.tui.screens.screen_frame import Frame
@@ -109,7 +110,7 @@ class Explorer(App[int]):
         )  # before the first rules are parsed, which hold its colours
         self.stylesheet = StyleRules(self.get_css_variables())
         self.history: list[str] = []  # of the `:` line
-        self.may_write = True  # False while a recording is played
+        self.permit = Permit()
         self.notice = ""
         self.ended_notice = False  # did the last key or click end one?
         self.starts = True  # False while a screen is shown whose work is started by someone else
@@ -427,7 +428,7 @@ class Explorer(App[int]):
             if call is not None:
                 self.run_control.with_inputs(name, call)
 
-        self.push_screen(Inputs(name, modules, self.run_control.given(name)), done)
+        self.push_screen(Inputs(name, modules, self.run_control.given(name), self.permit), done)
 
     def ask_key(self, title: str, lines: Sequence[str], then: Callable[[str], None]) -> None:
         """Wait for one key, over some lines."""

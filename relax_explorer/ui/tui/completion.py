@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.notations import HOLDS
+from relax_explorer.ui.tui.permit import ALL, Permit
 from relax_explorer.ui.tui.selection import DIFFS
 from relax_explorer.ui.tui.state import State
 from relax_explorer.ui.tui.typed import TYPED
@@ -20,16 +21,17 @@ if TYPE_CHECKING:
     from relax_explorer.core.session.session import Session
 
 MOST = 12  # choices
+OPENED = (".py", ".txt", *HOLDS)  # endings of files to read
 
 
-def choices(state: State, is_debug: bool, text: str) -> list[Choice]:
+def choices(state: State, is_debug: bool, text: str, permit: Permit = ALL) -> list[Choice]:
     """The ways to complete the last word of a line."""
     head = text.rpartition(" ")[0]
     if head:
         word = head.split(" ", 1)[0]
         return [
             Choice(line, name := line.rpartition(" ")[2], _about(state, word, name))
-            for line in completions(state, is_debug, text)
+            for line in completions(state, is_debug, text, permit)
         ]
     known = _commands(is_debug)
     return [
@@ -54,7 +56,7 @@ def _commands(is_debug: bool) -> dict[str, tuple[str, str]]:
     return own | behind if is_debug else own
 
 
-def completions(state: State, is_debug: bool, text: str) -> list[str]:
+def completions(state: State, is_debug: bool, text: str, permit: Permit = ALL) -> list[str]:
     """The texts that complete the last word: commands, then names of stages, functions, variables and files."""
     from relax_explorer.ui.tui.exporting import ENDINGS
 
@@ -62,26 +64,25 @@ def completions(state: State, is_debug: bool, text: str) -> list[str]:
     if not head:
         return [f"{name} " for name in _commands(is_debug) if name.startswith(last)][:MOST]
     word = head.split(" ", 1)[0]
-    found = _arguments(state, word, last)
+    found = _arguments(state, word, last, permit)
     if word == "export" and " " not in head:
         found = [*ENDINGS, *found]
     return [f"{head} {name}" for name in dict.fromkeys(found) if name.startswith(last)][:MOST]
 
 
-def _arguments(state: State, word: str, last: str) -> Sequence[str]:
-    found = _choices(state, word, last)
+def _arguments(state: State, word: str, last: str, permit: Permit) -> Sequence[str]:
+    found = _choices(state, word, last, permit)
     return _names(state, word) if found is None else found
 
 
-def _choices(state: State, word: str, last: str) -> Sequence[str] | None:
+def _choices(state: State, word: str, last: str, permit: Permit) -> Sequence[str] | None:
     """What a command chooses from; None for one that takes names of the stage."""
     from relax_explorer.ui.tui.dialogs.pass_choices import step_completions
     from relax_explorer.ui.tui.exporting import ENDINGS
 
-    if word in ("open", "calls"):
-        return _paths(last)
-    if word in ("export", "report"):
-        return _paths(last, tuple(ENDINGS.values()))
+    if word in ("open", "calls", "export", "report"):
+        endings = OPENED if word in ("open", "calls") else tuple(ENDINGS.values())
+        return _paths(last, endings) if permit.is_all else []
     if word == "theme":
         return [name.removeprefix("rxe-") for name in THEMES]
     if word == "passes":
@@ -125,7 +126,7 @@ def _variables(fn: e.Function) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _paths(text: str, endings: Sequence[str] = (".py", ".txt", *HOLDS)) -> list[str]:
+def _paths(text: str, endings: Sequence[str]) -> list[str]:
     folder, slash, _ = text.rpartition("/")
     place = Path(folder + slash).expanduser() if slash else Path()
     try:

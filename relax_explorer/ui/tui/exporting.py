@@ -147,8 +147,8 @@ class Exports:
 
     def _write(self, name: str, what: str, made: Callable[[], tuple[str | bytes, str]]) -> None:
         """Write a file in a job, unless a recording asks for it: who recorded it may be a stranger."""
-        if not self.app.may_write:
-            self.app.say(f"not written: {visible(name, 60)}; a recording writes files with --write")
+        if said := self.app.permit.to_write(name):
+            self.app.say(said)
             return
         if not name.isprintable():
             self.app.say(f"a file name has no control characters: {visible(name, 60)}")
@@ -175,7 +175,8 @@ def _asked(text: str) -> tuple[str, str]:
     if word in ENDINGS:
         return word, rest.strip()
     ending = Path(text.strip()).suffix.lower()
-    return next((style for style, own in ENDINGS.items() if own == ending), ""), text.strip()
+    known = {own: style for style, own in ENDINGS.items()} | {".mermaid": "mermaid", ".htm": "html"}
+    return known.get(ending, ""), text.strip()
 
 
 def _panes(style: str, title: str, shown: Sequence[tuple[str, Sequence[Row]]]) -> str:

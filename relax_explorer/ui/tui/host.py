@@ -11,6 +11,7 @@ from relax_explorer.core.diagnostics import Diagnostic
 from relax_explorer.core.ir import expr as e
 from relax_explorer.ui.tui.jobs import Jobs
 from relax_explorer.ui.tui.keymap import Keymap
+from relax_explorer.ui.tui.permit import Permit
 from relax_explorer.ui.tui.selection import Selection
 from relax_explorer.ui.tui.state import State
 from relax_explorer.ui.tui.widgets.line_view import Row
@@ -36,7 +37,7 @@ class Host(Protocol):
     follows: bool
     history: list[str]
     keymap: Keymap
-    may_write: bool  # False while a recording is played: it may come from a stranger
+    permit: Permit
 
     @property
     def size(self) -> Size:

@@ -16,12 +16,12 @@ import json
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from textual import events
 from textual.app import App
 from textual.pilot import Pilot
 
+from relax_explorer.core.syntax.short_text import UnreadableText, short_text
 from relax_explorer.ui.files import Target
 
 STEP = 0.02  # seconds between looks at work that runs
@@ -224,9 +224,6 @@ def screen_text(app: App[int]) -> str:
 def read_file(path: str) -> list[Event]:
     """The events of a file. Raises BadRecording."""
     try:
-        return read(Path(path).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as problem:
-        reason = getattr(problem, "strerror", None) or "it is not UTF-8 text"
-        raise BadRecording(f"{path}: {reason}") from None
-    except BadRecording as problem:
+        return read(short_text(path))
+    except (UnreadableText, BadRecording) as problem:
         raise BadRecording(f"{path}: {problem}") from None

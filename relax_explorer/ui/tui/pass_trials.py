@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from subprocess import Popen
 
 from relax_explorer.core import passes as registry
 from relax_explorer.core.passes.pipeline import Step
@@ -14,6 +13,7 @@ from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.session import Session
 from relax_explorer.ui.tui.jobs import Job, Jobs
 from relax_explorer.ui.tui.trying import NoVerdicts, Question, Trier
+from relax_explorer.viz.child import Child
 
 LANE = "trials"
 GROUP = 0.1  # seconds of verdicts that are drawn together
@@ -52,7 +52,7 @@ class PassTrials:
         self.jobs.start(LANE, "trying passes", work, done, is_quiet=True)
 
     @property
-    def children(self) -> list[Popen[str]]:
+    def children(self) -> list[Child]:
         """The processes that try passes now."""
         return self._trier.busy
 

@@ -125,7 +125,7 @@ class PipelineControl:
         if text.strip() == FILE and session is not None:
             text = session.written
         try:
-            self.run(Plan.of(with_files(text, self.stages.of_passes)))
+            self.run(Plan.of(with_files(text, self.stages.of_passes, self.app.permit.opened)))
         except Failure as failure:
             self.app.show_failures(failure.diagnostics)
 

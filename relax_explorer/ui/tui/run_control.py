@@ -168,17 +168,25 @@ class RunControl:
 
     def with_inputs(self, function: str, call: CallInputs) -> None:
         """Start again with other inputs, or with the calls of a file."""
+        try:
+            self.app.permit.checked(call)
+        except Failure as failure:
+            self.app.show_failures(failure.diagnostics)
+            return
         self.file = call.calls
         if not call.calls:
             self.calls[function] = call
         session = self.app.state.session
         is_known = self.recalled is not None and session is not None and self.recalled[0] is session.stages[0]
-        if self.recalled is not None and is_known and self.app.may_write:
+        if self.recalled is not None and is_known and self.app.permit.is_all:
             remembered_inputs.remember(self.recalled[1], function, call)
         self.restart()
 
     def with_calls(self, path: str) -> None:
         """Start again with the calls of a file; without a path, with one call."""
+        if path and (said := self.app.permit.to_open(path)):
+            self.app.say(said)
+            return
         self.file = path
         self.restart()
 

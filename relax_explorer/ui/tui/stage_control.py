@@ -71,6 +71,9 @@ class StageControl:
     def open(self, path: str) -> None:
         """Read a file or a folder of stages, and run the pipeline of a file. What is open stays until the new program is read."""
 
+        if said := self.app.permit.to_open(path):
+            self.app.say(said)
+            return
         options = self.app.state.options
         keep_branches = options.keep_branches and path == self.app.state.path
 
@@ -140,11 +143,13 @@ class StageControl:
 
     def _remember(self, path: str) -> None:
         """Put a program first in the list of Home, unless a recording opened it."""
-        if self.app.may_write:
+        if self.app.permit.is_all:
             recent.remember(path)
 
     def _recall(self, session: Session, job: Job) -> None:
-        """Look up the inputs of earlier runs of this program."""
+        """Look up the inputs of earlier runs of this program. They may be in files, which no recording opens."""
+        if not self.app.permit.is_all:
+            return
         from relax_explorer.ui import remembered_inputs
 
         first = session.stages[0]

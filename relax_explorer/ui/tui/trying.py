@@ -9,16 +9,16 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from typing import IO, NamedTuple
 
 from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.passes.speculation import Verdict
+from relax_explorer.ui import process
+from relax_explorer.viz.child import MOST_MEMORY, Child, Limits, conversation, own_python
 
 GENTLE = 10  # how far the child stands back behind other processes
-START = "import sys; sys.path[:] = sys.argv[1:]; from relax_explorer.ui.tui.trying import answer; answer(sys.stdin, sys.stdout)"
+START = "from relax_explorer.ui.tui.trying import answer; answer(sys.stdin, sys.stdout)"
 
 
 class Question(NamedTuple):
@@ -37,8 +37,8 @@ class Trier:
     """Asks a child. One that is free is kept for the next question; threads that ask at the same time have a child each."""
 
     def __init__(self) -> None:
-        self._free: subprocess.Popen[str] | None = None
-        self.busy: list[subprocess.Popen[str]] = []
+        self._free: Child | None = None
+        self.busy: list[Child] = []
 
     def verdicts(self, question: Question, is_stale: Callable[[], bool]) -> Iterator[Verdict]:
         """The verdicts, in the order of the names. `cancel` ends them early.
@@ -68,12 +68,12 @@ class Trier:
             if child is not None:
                 self._let_go(child, is_free)
 
-    def _let_go(self, child: subprocess.Popen[str], is_free: bool) -> None:
+    def _let_go(self, child: Child, is_free: bool) -> None:
         self.busy = [item for item in self.busy if item is not child]
         if is_free and self._free is None:
             self._free = child
         else:
-            _end(child)
+            child.close()
 
     def cancel(self) -> None:
         """Kill the children that work."""
@@ -85,23 +85,18 @@ class Trier:
         self.cancel()
         child, self._free = self._free, None
         if child is not None:
-            _end(child)
+            child.close()
 
 
-def _started() -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-P", "-c", START, *sys.path],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, encoding="utf-8",
-    )  # fmt: skip
+def _started() -> Child:
+    return conversation(own_python(START), Limits(memory=MOST_MEMORY))
 
 
-def _answers(child: subprocess.Popen[str], question: Question) -> Iterator[Verdict | str]:
+def _answers(child: Child, question: Question) -> Iterator[Verdict | str]:
     """What the child answers: verdicts, then a text, which is empty if nothing went wrong. Nothing more once it is killed."""
-    assert child.stdin is not None  # both are pipes
-    assert child.stdout is not None
-    child.stdin.write(json.dumps(question) + "\n")
-    child.stdin.flush()
-    while line := child.stdout.readline():
+    child.input.write(json.dumps(question).encode() + b"\n")
+    child.input.flush()
+    while line := child.output.readline():
         found = json.loads(line)
         if isinstance(found, str):
             yield found
@@ -109,20 +104,12 @@ def _answers(child: subprocess.Popen[str], question: Question) -> Iterator[Verdi
         yield Verdict(*found)
 
 
-def _end(child: subprocess.Popen[str]) -> None:
-    child.kill()
-    for pipe in (child.stdin, child.stdout):
-        if pipe is not None:
-            with contextlib.suppress(OSError):  # the last question may still stand in its buffer
-                pipe.close()
-    child.wait()
-
-
 # -- in the child -----------------------------------------------------------------------------------------------------
 
 
 def answer(questions: IO[str], answers: IO[str]) -> None:
     """Answer questions until the other side is gone. Passes may print; that goes nowhere."""
+    process.own()
     if hasattr(os, "nice"):
         os.nice(GENTLE)
     with (

@@ -15,6 +15,7 @@ import time
 from typing import ClassVar
 
 from relax_explorer.core.ir.pauses import Pauses
+from relax_explorer.ui import process
 
 SHORT = 0.0005  # seconds after which a thread asks for its turn; Python takes 0.005
 SELDOM = 0.02  # seconds between two polls of a loop that has work left
@@ -76,7 +77,7 @@ class Turns(selectors.DefaultSelector):
 
 def event_loop() -> asyncio.AbstractEventLoop:
     """The event loop of the explorer. That of Windows polls in its own way, so its threads take equal turns."""
-    sys.setswitchinterval(SHORT)
+    process.shorten_turns(SHORT)
     if sys.platform == "win32":
         return asyncio.new_event_loop()
     Turns.is_in_use, Turns.are_taken = True, False

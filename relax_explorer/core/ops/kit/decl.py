@@ -256,6 +256,10 @@ class Op:
         tuple[str, ...]
     ] = ()  # kinds of dtypes; at elements of others it may stop. () means all
     broadcasts: ClassVar[bool] = False  # operands of one shape, and scalars beside them, always fit
+    takes_numbers: ClassVar[bool] = (
+        False  # numbers of Python as operands, with the dtype of the other operand
+    )
+    dtypes_may_differ: ClassVar[bool] = False
     fusion: ClassVar[Fusion] = Fusion.OPAQUE
     examples: ClassVar[tuple[str, ...]] = ()
     source: ClassVar[str] = ""  # the document that defines the operator; subclasses name their own

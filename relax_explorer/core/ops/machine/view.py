@@ -152,7 +152,7 @@ def _check_bounds(
 
 
 def _bytes(dtype: DType) -> int:
-    return dtype.to_numpy().itemsize
+    return dtype.bits * dtype.lanes // 8 or 1
 
 
 _OFFSETS: dict[

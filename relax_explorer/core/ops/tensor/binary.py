@@ -62,6 +62,7 @@ class Arithmetic(Op):
     raises: ClassVar[tuple[Code, ...]] = (codes.DTYPES_DIFFER, codes.NOT_BROADCASTABLE)
     stops = Stops.RELATIONS
     broadcasts = True
+    takes_numbers = True
     literals = ("x2", "x1")
     x1: Tensor = operand("left tensor, or a scalar")
     x2: Tensor = operand("right tensor, or a scalar")
@@ -109,6 +110,7 @@ class Compare(Arithmetic):
     """Base of the comparisons: bool, element by element."""
 
     raises = (codes.NOT_BROADCASTABLE,)
+    dtypes_may_differ = True
     examples: ClassVar[tuple[str, ...]] = (
         "f32[n,4] f32[4] -> bool[n,4]",
         "i32[2,1] i32[] -> bool[2,1]",

@@ -233,6 +233,11 @@ class Split(Op, name="relax.split"):
                 codes.BAD_ATTRIBUTE,
                 f"indices_or_sections is {indices_or_sections}, at least one part is needed",
             )
+        if count > s.MOST_WRITTEN:
+            text = (
+                f"indices_or_sections is {indices_or_sections}, at most {s.MOST_WRITTEN} parts are possible"
+            )
+            raise at.fail(codes.BAD_ATTRIBUTE, text)
         if info.dims is None:
             return s.TupleStructInfo((s.TensorStructInfo(None, info.dtype, info.ndim),) * count)
         spans = _spans(info.dims[place], indices_or_sections)

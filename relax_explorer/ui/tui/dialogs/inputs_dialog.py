@@ -24,6 +24,7 @@ from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.call_inputs import REST, CallInputs, holds_several
 from relax_explorer.core.session.starting import Start, call_line, start_of
 from relax_explorer.ui.files import CannotWrite, target
+from relax_explorer.ui.tui.permit import Permit
 from relax_explorer.ui.tui.screens.settling import Settling
 from relax_explorer.ui.tui.widgets.fixed_text import FixedText
 from relax_explorer.viz.short import short_info, short_value
@@ -124,12 +125,12 @@ class Inputs(Settling, ModalScreen["CallInputs | None"]):
         Binding("up", "app.focus_previous", show=False, priority=True),
     ]
 
-    def __init__(self, name: str, modules: Sequence[IRModule], given: CallInputs) -> None:
+    def __init__(self, name: str, modules: Sequence[IRModule], given: CallInputs, permit: Permit) -> None:
         """`modules` are the stage that runs, and those before it, the nearest first."""
         super().__init__()
         fn = modules[0].functions[name]
         assert isinstance(fn, e.Function)  # the app chose it
-        self.function_name, self.fn, self.modules = name, fn, modules
+        self.function_name, self.fn, self.modules, self.permit = name, fn, modules, permit
         self.fields = fields_of(fn, given)
 
     def compose(self) -> ComposeResult:
@@ -166,7 +167,7 @@ class Inputs(Settling, ModalScreen["CallInputs | None"]):
     def _preview(self) -> None:
         """Tell what the inputs would be, or why there are none."""
         try:
-            call = call_of(self.function_name, self.fields, self._typed())
+            call = self.permit.checked(call_of(self.function_name, self.fields, self._typed()))
             start = start_of(self.modules[0], self.function_name, call, self.modules[1:], _MOST_SHOWN)
         except ValueError as error:
             text = str(error)
@@ -212,7 +213,7 @@ class Inputs(Settling, ModalScreen["CallInputs | None"]):
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Run with these inputs, if they can be made."""
         try:
-            call = call_of(self.function_name, self.fields, self._typed())
+            call = self.permit.checked(call_of(self.function_name, self.fields, self._typed()))
             start_of(self.modules[0], self.function_name, call, self.modules[1:])
         except (ValueError, Failure):
             self._preview()
@@ -230,6 +231,9 @@ class Inputs(Settling, ModalScreen["CallInputs | None"]):
         number = next(n for n, field in enumerate(self.fields) if field.kind == "calls")
         typed = self._typed()
         path = typed.pop(number, "").strip()
+        if said := self.permit.to_write(path):
+            self._tell(said)
+            return
         try:
             line = call_line(self.fn, self.function_name, call_of(self.function_name, self.fields, typed))
             self._tell(_written(path, line))

@@ -36,6 +36,7 @@ from relax_explorer.viz.visible import visible
 REMARKS = 4  # warnings
 ROWS = 2  # of a sentence
 WIDEST = 130  # columns of the frame, as in explorer.tcss
+LEAST = 8  # columns of a remark; a narrower terminal cuts it
 QUIET = 0.2  # seconds without a change of the place before passes are tried there
 
 
@@ -193,7 +194,11 @@ class PipelineEditor(Moving, ModalScreen["Plan | None"]):
     def _wrapped(self, line: str, rows: int = ROWS) -> list[str]:
         """A line as rows of the frame."""
         return wrap(
-            visible(line, 400), self._width - 2, max_lines=rows, placeholder="…", subsequent_indent="  "
+            visible(line, 400),
+            max(LEAST, self._width - 2),
+            max_lines=rows,
+            placeholder="…",
+            subsequent_indent="  ",
         )
 
     def on_resize(self, event: Resize) -> None:
@@ -385,7 +390,8 @@ class PipelineEditor(Moving, ModalScreen["Plan | None"]):
             return
         place = self._behind if self._replaced is None else self._replaced
         try:
-            typed = with_files(event.value, self.explorer.stage_control.of_passes)
+            app = self.explorer
+            typed = with_files(event.value, app.stage_control.of_passes, app.permit.opened)
             self.edits.take(self.plan.with_text(place, typed, int(self._replaced is not None)))
         except Failure as failure:
             problem = failure.diagnostics[0]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
@@ -39,7 +39,7 @@ class HomeScreen(Frame):
         view = self.query_one("#home", LineView)
         if not len(view.rows) or state.path != old.path:
             self.titles = {str(path): _title(path) for path in directories.samples()}
-            found = list(home_rows(self.titles))
+            found = list(home_rows(self.titles, recent.recent() if self.explorer.permit.is_all else []))
             view.show(
                 found,
                 next(n for n, row in enumerate(found) if row.node is not None)
@@ -83,9 +83,8 @@ class HomeScreen(Frame):
             super().action_back()
 
 
-def home_rows(titles: Mapping[str, str]) -> Iterator[Row]:
+def home_rows(titles: Mapping[str, str], known: Sequence[str]) -> Iterator[Row]:
     """Recent files, samples with their titles, and how to record a build."""
-    known = recent.recent()
     if known:
         yield Row("Recent", "#")
         yield from [Row(f"  {visible(path, 200)}", " ", path) for path in known[:5]]

@@ -394,7 +394,7 @@ class Frame(Moving):
             self.query_one("#footer", FixedText).show_line(self._footer())
 
     def _choices(self, text: str) -> list[Choice]:
-        return choices(self.explorer.state, self.name_ == "debug", text)
+        return choices(self.explorer.state, self.name_ == "debug", text, self.explorer.permit)
 
     def _usage(self, text: str) -> str:
         return usage(self.name_ == "debug", text)

@@ -1,0 +1,306 @@
+"""Programs with one mistake each: does TVM refuse what the profile `tvm` refuses? `python -m tests.oracle.mistakes -n 20000`.
+
+The programs are those of the pages of codes, and samples and programs of the tests with one change. TVM reads each one, and
+checks if it is well formed. The table has a row for each kind of mistake; differences are printed with `-v`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from random import Random
+
+import relax_explorer as rxe
+from relax_explorer.core.codes import CODES
+from relax_explorer.core.syntax.parser import read as read_program
+from tests.support.oracle import Oracle
+from tests.support.pass_agreement import as_module, programs
+from tests.support.random_programs import random_program
+
+Change = Callable[[str, Random], str | None]
+
+_CALL = re.compile(
+    r"\bR\.(?!Tensor|Shape|Tuple|Callable|Object|Any|Prim|function|dataflow|output|func_attr)([a-z_.0-9]+)\("
+)
+_BINDING = re.compile(r"^( +)(\w+)(?:: [^=]+)? = (?!Module)", re.M)
+_DTYPES = ("float32", "float16", "int32", "int64", "bool", "float64", "uint8")
+_SIGNS, _MEMBERS = ("@", "&", "<<", "==", "+", "!="), (".shape", ".T", ".sum()", "[0]", ".dtype")
+_OPERATORS = (
+    "add",
+    "multiply",
+    "exp",
+    "matmul",
+    "sum",
+    "reshape",
+    "permute_dims",
+    "concat",
+    "nn.softmax",
+    "where",
+    "less",
+    "astype",
+)
+
+
+def _one(pattern: str, new: Callable[[re.Match[str], Random], str | None]) -> Change:
+    """A change of one match of a pattern, chosen at random."""
+
+    def change(text: str, random: Random) -> str | None:
+        found = list(re.finditer(pattern, text, re.M))
+        if not found:
+            return None
+        match = random.choice(found)
+        put = new(match, random)
+        return None if put is None else text[: match.start()] + put + text[match.end() :]
+
+    return change
+
+
+def _misspelt(match: re.Match[str], random: Random) -> str:
+    name = match[1]
+    at = random.randrange(len(name))
+    return f"R.{name[:at]}{name[at + 1 :]}("
+
+
+def _swapped(text: str, random: Random) -> str | None:
+    """Two bindings in the other order."""
+    lines = text.split("\n")
+    places = [n for n in range(len(lines) - 1) if all(_BINDING.match(line) for line in lines[n : n + 2])]
+    if not places:
+        return None
+    at = random.choice(places)
+    lines[at], lines[at + 1] = lines[at + 1], lines[at]
+    return "\n".join(lines)
+
+
+def _dropped(pattern: str) -> Change:
+    """A text without one of its lines."""
+
+    def change(text: str, random: Random) -> str | None:
+        lines = text.split("\n")
+        places = [n for n, line in enumerate(lines) if re.match(pattern, line)]
+        if not places:
+            return None
+        del lines[random.choice(places)]
+        return "\n".join(lines)
+
+    return change
+
+
+def _another_name(text: str, random: Random) -> str | None:
+    """A use of another variable, of any place in the text."""
+    names = [match[2] for match in _BINDING.finditer(text)]
+    change = _one(r"(?<=[(\s,])(x|y|z|w|lv\d*|gv\d*|a|b)(?=[,)])", lambda match, random: random.choice(names))
+    return change(text, random) if names else None
+
+
+MISTAKES: dict[str, Change] = {
+    "an operator misspelt": _one(_CALL.pattern, _misspelt),
+    "another operator": _one(_CALL.pattern, lambda match, random: f"R.{random.choice(_OPERATORS)}("),
+    "an argument less": _one(r"(R\.[a-z_.]+\([^()]*), [^(),]*\)", lambda match, random: f"{match[1]})"),
+    "an argument more": _one(r"(R\.[a-z_.]+\()(\w+)(?=[,)])", lambda match, random: f"{match[1]}{match[2]}, {match[2]}"),
+    "an unknown keyword": _one(r"(R\.[a-z_.]+\([^()]+)\)", lambda match, random: f"{match[1]}, nope=1)"),
+    "a number as operand": _one(r"(R\.[a-z_.]+\()(\w+)(?=[,)])", lambda match, random: match[1] + random.choice(("2", "2.0", "True", "-1.5"))),
+    "another variable": _another_name,
+    "an undefined name": _one(r"(?<=[(\s,])(x|y|z|w|lv\d*|gv\d*|a|b)(?=[,)])", lambda match, random: "nope_"),
+    "bindings swapped": _swapped,
+    "a binding less": _dropped(_BINDING.pattern),
+    "no return": _dropped(r" +return "),
+    "no output": _dropped(r" +R\.output\("),
+    "another dtype": _one(r'(?<=")(float32|float16|int64|int32|bool)(?=")', lambda match, random: random.choice(_DTYPES)),
+    "another length": _one(r"(?<=R\.Tensor\(\()(\d+)(?=,)", lambda match, random: str(int(match[1]) + random.choice((1, 2, -1)))),
+    "another rank": _one(r"(?<=R\.Tensor\(\()(?=[\w\"])", lambda match, random: "1, "),
+    "a length without quotes": _one(r'"([a-z])"(?=[,)])', lambda match, random: match[1]),
+    "a length of another name": _one(r"(?<=[(\s,])(n|m|k)(?=[,)])", lambda match, random: "q"),
+    "a shape without comma": _one(r"\((\w+),\)(?=, (?:dtype=)?\")", lambda match, random: f"({match[1]})"),
+    "an int32 length": _one(r"T\.int64\(\)", lambda match, random: random.choice(("T.int32()", "T.float32()"))),
+    "no declaration": _dropped(r" +\w+ = T\.int64\(\)$"),
+    "a bare function": _one(r"\b(?:cls|Module)\.(\w+)(?=[(,)])", lambda match, random: match[1]),
+    "no cls": _dropped(r" +cls = Module$"),
+    "an index beyond": _one(r"(?<=\w)\[(\d)\]", lambda match, random: f"[{int(match[1]) + 3}]"),
+    "unpacked": _one(_BINDING.pattern, lambda match, random: f"{match[1]}{match[2]}, other = "),
+    "a sign of Python": _one(
+        r"R\.(?:add|multiply|matmul)\((\w+), (\w+)\)", lambda match, random: f"{match[1]} {random.choice(_SIGNS)} {match[2]}"
+    ),
+    "an attribute of Python": _one(r"(?<=[(,] )(\w+)(?=[,)])", lambda match, random: f"{match[1]}{random.choice(_MEMBERS)}"),
+    "another out_ty": _one(r"(?<=out_ty=R\.Tensor\(\()(\w+)(?=,)", lambda match, random: random.choice(("1", "7", "q"))),
+    "impure": _one(r"R\.(add|exp|multiply)\(", lambda match, random: 'R.call_packed("f", '),
+    "a parameter more": _one(r"(?<=def main\()(?=\w)", lambda match, random: "nope: R.Nope, "),
+}  # fmt: skip
+
+
+_LONGEST = 4000  # characters of a program: longer ones take TVM too long
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A difference that stays: the reason, and what our codes and TVM's words look like; rows of differences.md say more."""
+
+    reason: str
+    ours: str  # a pattern of "accept" or of our codes
+    theirs: str  # a pattern of TVM's words, "accept" if it accepts
+    text: str = ""  # a pattern of the program
+
+
+DIFFERENCES: tuple[Difference, ...] = (
+    Difference("nothing of the text is executed", "RX0011", "^accept", r"for \w+ in range"),
+    Difference("dtypes that nothing computes with: float99", "RX0013", "^accept"),
+    Difference("lengths that do not fit int64", "RX0245", "^accept"),
+    Difference("StructInfo that doubles with each binding", "RX0221", "^accept"),
+    Difference(
+        "numbers in place of tensors and storages",
+        "RX0201",
+        "^accept",
+        r"kill_(tensor|storage)\(|assert_op\(",
+    ),
+    Difference(
+        "text of 2023, before functions had a purity",
+        "accept",
+        "contains an impure call",
+        r"R\.Object|out_sinfo=",
+    ),
+    Difference(
+        "a number of Python that is cast: int32 in TVM",
+        "accept",
+        "match cast any value",
+        r"match_cast\((-?[\d.]+|True),",
+    ),
+    Difference("a buffer parameter that is matched twice", "RX0062", "^accept"),
+    Difference(
+        "lengths of a PrimFunc that are declared below their use",
+        "accept",
+        "Undefined variable",
+        r"match_buffer",
+    ),
+    Difference("arguments of R.cpu and R.device, which we keep as text", "accept", r"(cpu|device)\(\)"),
+    Difference(
+        "what an operator can't compute: rows of tests/oracle/op_calls", "RX02(01|07|09|10)", "^accept"
+    ),
+    Difference(
+        "arguments of R.cpu and R.device, which we keep as text",
+        "accept",
+        "has no attribute",
+        "hint_on_device",
+    ),
+    Difference(
+        "a nested function that is used only if it captures", "accept", "is not defined", "@R.function\n +def"
+    ),
+)
+
+
+@dataclass
+class Counts:
+    """The verdicts on the programs with one kind of mistake."""
+
+    equal: int = 0
+    explained: Counter[str] = field(default_factory=Counter)
+    unexplained: list[str] = field(default_factory=list)
+
+    @property
+    def asked(self) -> int:
+        """All programs."""
+        return self.equal + self.explained.total() + len(self.unexplained)
+
+
+def our_codes(text: str) -> list[str]:
+    """The codes of the errors in the profile `tvm`."""
+    module, report = read_program(text, "mistake.py")
+    found = [item.code.id for item in report.errors]
+    return found or (
+        [] if module is None else [item.code.id for item in rxe.check(module, "tvm") if item.is_error]
+    )
+
+
+def tvm_words(oracle: Oracle, text: str) -> str:
+    """The reason for which TVM refuses a program; `accept` if it does not."""
+    answer = oracle.well_formed(text)
+    if answer.ok:
+        verdict = answer.get()
+        return "accept" if verdict.well_formed else f"ill-formed: {verdict.message}"
+    return f"{answer.kind}: {answer.error}"
+
+
+def accepted_programs(oracle: Oracle) -> list[str]:
+    """Samples, programs of the tests and random ones that both accept: what the mistakes are made in."""
+    texts = [text for text in programs().values() if len(text) < _LONGEST] + list(
+        map(random_program, range(40))
+    )
+    return [text for text in texts if not our_codes(text) and tvm_words(oracle, text) == "accept"]
+
+
+def cases(oracle: Oracle, number: int, seed: int) -> Iterator[tuple[str, str]]:
+    """The kinds of mistakes with programs: the pages of codes, then `number` random ones."""
+    for code in CODES.values():
+        if code.example and "@R.function" in code.example:
+            yield "pages of codes", as_module(code.example)
+    material, random = accepted_programs(oracle), Random(seed)
+    for _ in range(number):
+        kind = random.choice(list(MISTAKES))
+        text = MISTAKES[kind](random.choice(material), random)
+        if text is not None:
+            yield kind, text
+
+
+def compare(oracle: Oracle, number: int, seed: int) -> dict[str, Counts]:
+    """The verdicts by kinds of mistakes."""
+    table: dict[str, Counts] = {}
+    for kind, text in cases(oracle, number, seed):
+        counts = table.setdefault(kind, Counts())
+        codes, words = our_codes(text), tvm_words(oracle, text)
+        if bool(codes) == (words != "accept"):
+            counts.equal += 1
+            continue
+        ours = " ".join(codes) or "accept"
+        row = next((row for row in DIFFERENCES if _explains(row, ours, words, text)), None)
+        if row is not None:
+            counts.explained[row.reason] += 1
+        else:
+            counts.unexplained.append(f"ours {ours}, TVM's {_short(words)}\n{text}")
+    return table
+
+
+def _explains(row: Difference, ours: str, theirs: str, text: str) -> bool:
+    return bool(re.search(row.ours, ours) and re.search(row.theirs, theirs) and re.search(row.text, text))
+
+
+def _short(words: str) -> str:
+    lines = [line for line in words.splitlines() if line.strip()]
+    return " | ".join(lines[:1] + lines[-2:])[:300]
+
+
+def lines(table: dict[str, Counts]) -> list[str]:
+    """The table as text."""
+    asked, equal = sum(row.asked for row in table.values()), sum(row.equal for row in table.values())
+    rows = [f"{'mistake':28} {'asked':>6} {'equal':>6} {'explained':>9} {'unexplained':>11}"]
+    for kind, row in table.items():
+        rows.append(
+            f"{kind:28} {row.asked:6} {row.equal:6} {row.explained.total():9} {len(row.unexplained):11}"
+        )
+    return [*rows, f"equal verdicts: {equal} of {asked}, {100 * equal / max(asked, 1):.2f} %"]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print the table; 1 if a difference has no reason."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("-n", type=int, default=3000)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("-v", action="store_true", help="print the differences")
+    options = parser.parse_args(arguments)
+    oracle = Oracle()
+    table = compare(oracle, options.n, options.seed)
+    oracle.close()
+    print("\n".join(lines(table)))
+    reasons: Counter[str] = sum((row.explained for row in table.values()), Counter())
+    for reason, count in reasons.most_common():
+        print(f"{count:6} {reason}")
+    for kind, row in table.items():
+        for text in row.unexplained if options.v else ():
+            print(f"--- {kind}: {text}")
+    return 1 if any(row.unexplained for row in table.values()) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
