@@ -83,7 +83,7 @@ def campaign(asker: Asker, of: Variant, texts: Iterable[tuple[str, str]]) -> lis
     for title, text in texts:
         if not is_asked(of, title):
             continue
-        found.append((title, asker.verdict(text, of, title)))
+        found.append((title, asker.verdict(text, of, "" if title.startswith("seed ") else title)))
     return found
 
 

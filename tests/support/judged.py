@@ -196,7 +196,7 @@ class Asker:
 
 
 def judge(results: Results, title: str = "") -> Verdict:
-    """Judge two results. `title` names the program, for its differences of its own."""
+    """Judge two results. `title` names the program, for its differences of its own; random programs have none."""
     patch = patches(results.of.name).get((results.of.title, title))
     if isinstance(results.ours, Failure):
         code = results.ours.diagnostics[0].code.id
@@ -219,4 +219,6 @@ def judge(results: Results, title: str = "") -> Verdict:
     row = promised_by(results) if results.theirs is not None else ()
     if row:
         return Verdict("row", row)
+    if not title and results.theirs is None and not results.oracle.parse(results.text).ok:
+        return Verdict("not asked", details="neither TVM nor we read TVM's own result")
     return Verdict("unexplained", details=difference(theirs, results.shown.script()))

@@ -34,7 +34,7 @@ class Row:
     promise: Promise
 
 
-def _kept_effects(results: Results, theirs: IRModule) -> IRModule:
+def with_printing_operators(module: IRModule) -> IRModule:
     """Calls of the machine's functions that print and assert are the operators that they were."""
 
     def kept(expr: e.Expr) -> e.Expr:
@@ -48,7 +48,7 @@ def _kept_effects(results: Results, theirs: IRModule) -> IRModule:
         op = e.op_ref("relax.print" if place == 0 else "relax.assert_op")
         return e.Call(op, operands, Attrs({"format": written.value}), (), expr.struct_info)
 
-    return _with_values(theirs, kept)
+    return _with_values(module, kept)
 
 
 def _order_of_lengths(results: Results, theirs: IRModule) -> IRModule:
@@ -67,8 +67,11 @@ def _order_of_lengths(results: Results, theirs: IRModule) -> IRModule:
         wanted = orders.get((_callee(expr), frozenset(numbers)), numbers)
         if wanted == numbers or type(expr.args[1]) is not e.Tuple:
             return expr
-        scalars = {field.value.name: field for field in expr.args[1].fields if type(field) is e.PrimValue}  # type: ignore[attr-defined]
-        tensors = [field for field in expr.args[1].fields if type(field) is not e.PrimValue]
+        fields = expr.args[1].fields
+        if len([field for field in fields if type(field) is e.PrimValue]) != len(numbers):
+            return expr
+        tensors = [field for field in fields if type(field) is not e.PrimValue]
+        scalars = dict(zip(numbers, [field for field in fields if type(field) is e.PrimValue], strict=True))
         operands = e.tuple_of((*tensors, *[scalars[name] for name in wanted]))
         return e.Call(
             expr.op, (expr.args[0], operands), expr.attrs, expr.sinfo_args, expr.struct_info, expr.span
@@ -80,20 +83,40 @@ def _order_of_lengths(results: Results, theirs: IRModule) -> IRModule:
 _CALL_TIR = e.op_ref("relax.call_tir")
 
 
-def _order_of_stores(results: Results, theirs: IRModule) -> IRModule:
-    """The stores of a function that computes lengths have our order, if they are the same stores."""
+def with_lengths_in_order(mine: IRModule, theirs: IRModule) -> IRModule:
+    """Functions that compute lengths have our numbers, and their stores our order, if they are the same stores."""
+    ours = {name: fn for name, fn in mine.functions.items() if name.startswith("shape_func")}
+    free, names = dict(ours), dict[str, str]()
+    for name in [name for name in theirs.functions if name.startswith("shape_func")]:
+        alike = [other for other, fn in free.items() if _lines(fn) == _lines(theirs.functions[name])]
+        if not alike:
+            return theirs
+        names[name] = name if name in alike else alike[0]
+        del free[names[name]]
+    if not names or all(ours[new] is theirs.functions[old] for old, new in names.items()):
+        return theirs
+
+    def renamed(expr: e.Expr) -> e.Expr:
+        name = expr.op.name if type(expr) is e.Call and type(expr.op) is e.GlobalVar else ""
+        return replace(expr, op=e.GlobalVar(names[name])) if name in names else expr
+
+    module = _with_values(theirs, renamed)
+    return module.having(
+        {
+            names.get(name, name): ours[names[name]] if name in names else fn
+            for name, fn in module.functions.items()
+        }
+    )
+
+
+def _stores(results: Results, theirs: IRModule) -> IRModule:
     assert isinstance(results.ours, IRModule)
-    changed = {}
-    for name, fn in theirs.functions.items():
-        ours = results.ours.functions.get(name)
-        if ours is not None and name.startswith("shape_func") and _lines(fn) == _lines(ours):
-            changed[name] = ours
-    return theirs.having({**theirs.functions, **changed}) if changed else theirs
+    return with_lengths_in_order(results.ours, theirs)
 
 
 def _lines(fn: Function | PrimFunc | OpaqueFunction) -> list[str]:
     """The lines of a function's text, without their order."""
-    return sorted(IRModule({"f": fn}).script().splitlines())
+    return sorted(line for line in IRModule({"f": fn}).script().splitlines() if "global_symbol" not in line)
 
 
 def _callee(call: e.Call) -> str:
@@ -129,9 +152,13 @@ def _with_values(module: IRModule, change: Callable[[e.Expr], e.Expr]) -> IRModu
 
 LEGALIZED = frozenset({"LegalizeOps"})
 ROWS: list[Row] = [
-    Row("`R.print` and `R.assert_op` in LegalizeOps", LEGALIZED, _kept_effects),
+    Row(
+        "`R.print` and `R.assert_op` in LegalizeOps",
+        LEGALIZED,
+        lambda _, theirs: with_printing_operators(theirs),
+    ),
     Row("The order of several lengths", LEGALIZED, _order_of_lengths),
-    Row("Stores of `shape_func`", frozenset({"VMShapeLower"}), _order_of_stores),
+    Row("Stores of `shape_func`", frozenset({"VMShapeLower"}), _stores),
 ]
 """Narrow ones first. One that has nothing to say about a result returns the same object."""
 

@@ -59,9 +59,9 @@ class Plan:
     storages: dict[e.Binding, Storage] = field(default_factory=dict)
 
 
-def plan(fn: e.Function, module: IRModule) -> Plan:
-    """Plan the memory of all allocations in a function whose lives are known."""
-    lives = _Lives(fn, module)
+def plan(fn: e.Function, module: IRModule, as_tvm: bool) -> Plan:
+    """Plan the memory of all allocations in a function whose lives are known, or that TVM takes for known."""
+    lives = _Lives(fn, module, as_tvm)
     if not lives.tensors:
         return Plan()
     result = Plan()
@@ -92,8 +92,8 @@ def _times(a: p.PrimExpr, b: p.PrimExpr) -> p.PrimExpr:
 class _Lives:
     """The tensors that each variable may use, found by a walk over all blocks."""
 
-    def __init__(self, fn: e.Function, module: IRModule) -> None:
-        self.module, self.fn = module, fn
+    def __init__(self, fn: e.Function, module: IRModule, as_tvm: bool) -> None:
+        self.module, self.fn, self.as_tvm = module, fn, as_tvm
         self.tensors: dict[e.Var, tuple[_Tensor, ...]] = {}
         self.fields: dict[e.Var, tuple[e.Expr, ...]] = {}  # those of tuples
         self.blocks: list[e.BindingBlock] = []  # without those of branches
@@ -171,8 +171,13 @@ class _Lives:
         if type(op) is e.GlobalVar:
             return isinstance(self.module.functions.get(op.name), PrimFunc)
         if type(call) is e.Call and type(op) is e.ExternFunc:  # its result may use the memory of an operand
-            return only_reads(call) or binding.var is None or not facts(self.fn).users(binding.var)
-        declared = find(op.name) if type(op) is e.OpRef else None
+            return (
+                self.as_tvm
+                or only_reads(call)
+                or binding.var is None
+                or not facts(self.fn).users(binding.var)
+            )
+        declared = find(op.name) if type(op) is e.OpRef and not self.as_tvm else None
         return declared is not None and not declared.shares and not declared.writes
 
     def _discard(self, read: list[e.Var]) -> None:

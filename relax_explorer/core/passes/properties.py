@@ -194,7 +194,8 @@ _WITH_LENGTHS = frozenset({e.ShapeExpr, e.PrimValue, e.Tuple})
 
 def _unplanned(module: IRModule) -> tuple[Any, str] | None:
     for fn in module.relax_functions.values():
-        for binding in plan(fn, module).storages:
+        either = plan(fn, module, True).storages  # what one profile leaves is planned in the other
+        for binding in [b for b in plan(fn, module, False).storages if b in either]:
             return binding, "its life ends in its block, and it has no storage"
     return None
 

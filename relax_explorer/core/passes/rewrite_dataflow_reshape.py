@@ -28,6 +28,7 @@ from relax_explorer.core.tir.stmt import PrimFunc
 
 @function_pass(
     "RewriteDataflowReshape",
+    has_profiles=True,
     reads=[DATAFLOW],
     requires=[NORMAL_FORM],
     invalidates=[BUILTINS_LOWERED, SHAPES_LOWERED],
@@ -36,7 +37,7 @@ def rewrite_dataflow_reshape(fn: e.Function, at: PassSite) -> e.Function:
     """In the dataflow blocks of a function itself, replace the call of a kernel that copies its operand in row-major order by `reshape`.
 
     The virtual machine then gives the same memory another shape, and nothing is copied. Outputs of the block stay copies, and so
-    does what shares memory that may be overwritten.
+    does what shares memory that may be overwritten, except in the profile `tvm`.
     """
     memory = cache(lambda: aliases(at.module, at.function, fn))  # most functions have no such kernel
     own = frozenset(fn.body.blocks)  # those of branches and of nested functions stay as they are, as in TVM
@@ -53,7 +54,7 @@ def rewrite_dataflow_reshape(fn: e.Function, at: PassSite) -> e.Function:
         if not fields or kernel is None or not _has_lengths(fields[0], fields[1:], kernel):
             return binding
         operand = fields[0]
-        if memory().written(operand) or memory().written(binding.var):
+        if not at.as_tvm and (memory().written(operand) or memory().written(binding.var)):
             return binding
         value = m.operation("relax.reshape", (operand, m.shape(out.dims)), call.struct_info or out, call)
         return replace(binding, value=value)

@@ -22,6 +22,7 @@ from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
 
 @function_pass(
     "StaticPlanBlockMemory",
+    has_profiles=True,
     reads=[ALLOCATIONS],
     requires=[NORMAL_FORM, EXPLICIT_ALLOCATION],
     establishes=[MEMORY_PLANNED],
@@ -32,9 +33,11 @@ def static_plan_block_memory(fn: e.Function, at: PassSite) -> e.Function:
 
     A tensor that leaves its block keeps its `builtin.alloc_tensor`: results, branches, and operands of packed functions whose
     result is used. The attribute `tir_var_upper_bound` of a function gives shape variables a largest value, for the sizes. With the
-    attribute `relax.memory_plan_dynamic_func_output`, which goes, such a tensor of symbolic lengths has a storage of its own.
+    attribute `relax.memory_plan_dynamic_func_output`, which goes, such a tensor of symbolic lengths has a storage of its own. In the
+    profile `tvm`, operands of packed functions are planned as well, though the result may be one of them, and operands of operators that
+    are not lowered are not.
     """
-    storages = plan(fn, at.editor.done()).storages
+    storages = plan(fn, at.editor.done(), at.as_tvm).storages
     if fn.attrs.get(DYNAMIC_RESULTS):
         fn = replace(fn, attrs=fn.attrs.without(DYNAMIC_RESULTS))
     if not storages:
