@@ -37,6 +37,7 @@ _SWAPS = {
 _SWAP = re.compile("|".join(map(re.escape, _SWAPS)))
 _TENSOR = re.compile(r': R\.Tensor\(\((?:[^()]|\([^()]*\))*\), dtype="(\w+)"\) =')
 _CAST = re.compile(r"R\.match_cast\(\w+, R\.Tensor\(\((.*)\), ")
+_TYPE = re.compile(r": R\..*? =(?= R\.match_cast)")
 _NUMBER = re.compile(r"(?<=const\()-?\d+|(?<=prim_value\()-?\d+|(?<=float32\()\d+")
 _OPERANDS = re.compile(r"(?<=[(\s])(?P<a>[a-z]\w*), (?P<b>[a-z]\w*)(?=[,)])")
 _BOUND = re.compile(r"^ +(?P<name>[a-z_]\w*)(?:: .*)? = (?!T\.|Module$)")
@@ -100,7 +101,7 @@ def _types(line: str) -> Iterator[str]:
         yield f'{line[: wide.start()]}: R.Tensor(dtype="{wide[1]}") ={line[wide.end() :]}'
     if cast := _CAST.search(line):
         lengths = ", ".join(["7"] * len([part for part in cast[1].split(",") if part.strip()]))
-        yield f"{line[: cast.start(1)]}{lengths},{line[cast.end(1) :]}"
+        yield _TYPE.sub(" =", f"{line[: cast.start(1)]}{lengths},{line[cast.end(1) :]}", count=1)
 
 
 def _reads(lines: list[str], number: int) -> Iterator[str]:
@@ -120,22 +121,19 @@ def _reads(lines: list[str], number: int) -> Iterator[str]:
 
 def _place(lines: list[str], number: int) -> str:
     """Where a line stands: what encloses it most closely, else what it is."""
-    line = lines[number]
+    line, around, functions = lines[number], "", 0
     indent = len(line) - len(line.lstrip())
-    functions = 0
-    around = ""
-    for text in reversed(lines[:number]):
-        other = len(text) - len(text.lstrip())
-        if not text.strip():
-            continue
-        if other < indent:
+    for above, text in reversed([*enumerate(lines[:number])]):
+        other, word = len(text) - len(text.lstrip()), text.strip()
+        if word and other < indent:
             indent = other
-            word = text.strip()
+            if word.startswith("def ") and lines[above - 1].strip().startswith("@T."):
+                return "kernel"
             if word.startswith(("if ", "else")):
                 around = around or "branch"
             elif word.startswith("def ") and other > 4:
                 around = around or "closure"
-        functions += other == 4 and text.startswith("    def ")
+        functions += text.startswith("    def ")
     if around:
         return around
     if "match_cast" in line:
