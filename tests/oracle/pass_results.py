@@ -48,7 +48,7 @@ def main() -> int:
         kept: dict[tuple[str, str], Patch] = {}
         equal: dict[str, list[str]] = {}
         for variant in variants(name):
-            found = campaign(asker, variant, texts)
+            found = campaign(asker, variant, texts, arguments.quick)
             print(f"{variant.title}: {shares(verdict for _, verdict in found)}", flush=True)
             unexplained = [(title, verdict) for title, verdict in found if verdict.kind == "unexplained"]
             for title, verdict in unexplained[: arguments.show]:
@@ -77,11 +77,16 @@ def is_asked(of: Variant, title: str) -> bool:
     return not of.only or title in of.only
 
 
-def campaign(asker: Asker, of: Variant, texts: Iterable[tuple[str, str]]) -> list[tuple[str, Verdict]]:
+def campaign(
+    asker: Asker, of: Variant, texts: Iterable[tuple[str, str]], is_quick: bool
+) -> list[tuple[str, Verdict]]:
     """The verdicts about the results of a pass, by the titles of programs."""
     found = []
-    for title, text in texts:
+    known = patches(of.name)
+    for number, (title, text) in enumerate(texts):
         if not is_asked(of, title):
+            continue
+        if is_quick and number % 5 and (of.title, title) not in known and asker.leaves(text, of):
             continue
         found.append((title, asker.verdict(text, of, "" if title.startswith("seed ") else title)))
     return found

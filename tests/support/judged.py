@@ -163,6 +163,16 @@ class Asker:
                 break
         return found
 
+    def leaves(self, text: str, of: Variant) -> bool:
+        """True if our pass leaves a program as it is; TVM is not asked about it."""
+        given = self.given(text, of.before)
+        if isinstance(given, Verdict) or given.module is None:
+            return False
+        try:
+            return rxe.apply_pass(given.module, of.name, **settled(of)) is given.module
+        except Failure:
+            return False
+
     def given(self, text: str, before: tuple[Pass, ...] = ()) -> Given | Verdict:
         """A text after passes of TVM; a verdict if TVM does not read it, or a pass fails.
 
