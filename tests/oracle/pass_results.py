@@ -33,6 +33,11 @@ def main() -> int:
     parser.add_argument("--only", default="", help="a part of the names of programs")
     parser.add_argument("--show", type=int, default=3, help="how many differences to print")
     parser.add_argument(
+        "--quick",
+        action="store_true",
+        help="of the programs that our pass leaves, ask about one in five only",
+    )
+    parser.add_argument(
         "--update", action="store_true", help="write the differences of programs that are not random"
     )
     arguments = parser.parse_args()
