@@ -239,13 +239,13 @@ def _by_reason(names: Counter[str]) -> list[str]:
 @pytest.fixture
 def own_process() -> Iterator[object]:
     """The process is that of the command line: it may turn the garbage collector. Gives the collector."""
-    from relax_explorer.core.ir import node
+    from relax_explorer.core import collector
     from relax_explorer.ui import process
 
-    before, is_at_work, interval = node.collector(), gc.isenabled(), sys.getswitchinterval()
+    before, is_at_work, interval = collector.collector(), gc.isenabled(), sys.getswitchinterval()
     process.own()
-    yield node.collector()
-    node.use_collector(before)
+    yield collector.collector()
+    collector.use_collector(before)
     gc.unfreeze()
     sys.setswitchinterval(interval)
     if is_at_work:

@@ -5,21 +5,21 @@ from __future__ import annotations
 import gc
 import sys
 
-from relax_explorer.core.ir import node
+from relax_explorer.core import collector
 
 
 def own() -> None:
     """Say that this process belongs to us: the command line, or a child that it started."""
-    node.use_collector(OwnCollector())
+    collector.use_collector(OwnCollector())
 
 
 def shorten_turns(seconds: float) -> None:
     """Let a thread ask for its turn after some seconds, if the process is ours."""
-    if isinstance(node.collector(), OwnCollector):
+    if isinstance(collector.collector(), OwnCollector):
         sys.setswitchinterval(seconds)
 
 
-class OwnCollector(node.Collector):
+class OwnCollector(collector.Collector):
     """Rests during work on large programs, which makes many objects and hardly any garbage: it would visit all again and again."""
 
     few = 5_000  # new objects that the collector may visit

@@ -10,7 +10,7 @@ import pytest
 
 import relax_explorer
 from relax_explorer import IRModule
-from relax_explorer.core.ir.node import collector_at_rest, set_aside, take_back
+from relax_explorer.core.collector import collector_at_rest, set_aside, take_back
 from relax_explorer.core.passes.pipeline import run_step, steps
 from relax_explorer.core.passes.properties import holding
 from relax_explorer.core.session.align import diff_modules

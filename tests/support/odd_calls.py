@@ -460,7 +460,7 @@ CALLS = tuple(
 2 graph {plain} --heat time --shape n
 2 graph {plain} --heat bytes --input nobody=ones
 0 graph {plain} --heat bytes --expand
-0 graph {plain} -o {folder}/out.xyz
+2 graph {plain} -o {folder}/out.xyz
 2 diff {plain} --between ²..1
 0 diff {plain} --between 0..
 0 diff {plain} --between ..

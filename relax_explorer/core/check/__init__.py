@@ -13,9 +13,9 @@ from relax_explorer.core.check.well_formed import violations
 from relax_explorer.core.codes import style
 from relax_explorer.core.codes import well_formedness as codes
 from relax_explorer.core.codes.syntax import UNKNOWN_OPERATOR
+from relax_explorer.core.collector import collector_at_rest
 from relax_explorer.core.diagnostics import Diagnostic, ParseError, Report, Severity
 from relax_explorer.core.ir.expr import UNREAD, op_ref
-from relax_explorer.core.ir.node import collector_at_rest
 from relax_explorer.core.ir.walk import any_expr
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.source import Span

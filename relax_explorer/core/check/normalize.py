@@ -18,11 +18,12 @@ from relax_explorer.core.check.call_graph import call_graph, components, is_recu
 from relax_explorer.core.check.normalize_function import FunctionNormalizer, as_sequence, function_info
 from relax_explorer.core.check.purity import stated
 from relax_explorer.core.codes import well_formedness as codes
+from relax_explorer.core.collector import collector_at_rest
 from relax_explorer.core.diagnostics import Failure, Report
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.interned import PerNode
-from relax_explorer.core.ir.node import collector_at_rest, replace
+from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.ops import edition
 from relax_explorer.core.program.module import IRModule

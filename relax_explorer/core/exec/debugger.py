@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from relax_explorer.core.check.normalize import normal_form_of
+from relax_explorer.core.collector import collector_at_rest
 from relax_explorer.core.exec.breakpoints import Breakpoint
 from relax_explorer.core.exec.budget import Budget
 from relax_explorer.core.exec.engine import FUSED
@@ -17,7 +18,6 @@ from relax_explorer.core.exec.machine import Machine
 from relax_explorer.core.exec.plan import Instruction
 from relax_explorer.core.exec.values import Value, to_python
 from relax_explorer.core.ir import expr as e
-from relax_explorer.core.ir.node import collector_at_rest
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.shown import Shown
 from relax_explorer.core.tir.stmt import PrimFunc

@@ -15,9 +15,9 @@ from relax_explorer.core.check.normalize import normalize_with
 from relax_explorer.core.codes import operators as op_codes
 from relax_explorer.core.codes import passes as codes
 from relax_explorer.core.codes.syntax import UNKNOWN_OPERATOR
+from relax_explorer.core.collector import collector_at_rest
 from relax_explorer.core.diagnostics import Diagnostic, Failure, Label, Severity
 from relax_explorer.core.ir.expr import Function, If
-from relax_explorer.core.ir.node import collector_at_rest
 from relax_explorer.core.ir.node import replace as with_fields
 from relax_explorer.core.ir.walk import all_blocks, sequences
 from relax_explorer.core.passes.contract import Pass, PassSite, Record, Rewrite

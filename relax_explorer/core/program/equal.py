@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from relax_explorer.core.collector import collector_at_rest
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.attrs import Attrs
 from relax_explorer.core.ir.index_map import IndexMap
-from relax_explorer.core.ir.node import collector_at_rest
 from relax_explorer.core.ir.walk import operands
 from relax_explorer.core.program.module import IRModule
 

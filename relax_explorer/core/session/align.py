@@ -10,8 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from relax_explorer.core.collector import collector_at_rest
 from relax_explorer.core.ir import expr as e
-from relax_explorer.core.ir.node import collector_at_rest, replace
+from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.walk import bindings, operands
 from relax_explorer.core.program.equal import structural_equal
 from relax_explorer.core.program.module import IRModule

@@ -15,11 +15,11 @@ from relax_explorer.core.check.attributes import problem
 from relax_explorer.core.check.effects import effects
 from relax_explorer.core.check.stopping import lengths_to_check
 from relax_explorer.core.check.wildcards import wildcards_in
+from relax_explorer.core.collector import collector_at_rest
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.interned import PerNode
-from relax_explorer.core.ir.node import collector_at_rest
 from relax_explorer.core.ir.pauses import with_pauses
 from relax_explorer.core.ir.walk import all_dims, sequences
 from relax_explorer.core.ops import find

@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from relax_explorer.core.codes import syntax as codes
+from relax_explorer.core.collector import collector_at_rest
 from relax_explorer.core.diagnostics import ParseError, Report
 from relax_explorer.core.ir.attrs import EMPTY, WILDCARDS, Attrs, Verbatim
 from relax_explorer.core.ir.dtype import INT64, DType
 from relax_explorer.core.ir.expr import UNREAD, OpaqueFunction
-from relax_explorer.core.ir.node import collector_at_rest, replace
+from relax_explorer.core.ir.node import replace
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.source import Source, with_line_feeds
 from relax_explorer.core.syntax import long_lines, old_spellings, pieces, python_names

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from relax_explorer.core.collector import collector_at_rest
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import INT64
-from relax_explorer.core.ir.node import collector_at_rest
 from relax_explorer.core.ir.pauses import with_pauses
 from relax_explorer.core.ir.prim_text import quoted
 from relax_explorer.core.ir.walk import all_dims, exprs

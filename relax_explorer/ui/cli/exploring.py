@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from relax_explorer.core.ir.node import collector_at_rest
+from relax_explorer.core.collector import collector_at_rest
 from relax_explorer.core.session.addresses import address
 from relax_explorer.core.session.call_inputs import CallInputs
 from relax_explorer.ui.cli import output, streams

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from importlib import import_module
 
-from relax_explorer.core.ir.node import collector_at_rest
+from relax_explorer.core.collector import collector_at_rest
 
 # Option names that are Python keywords or already used in the modules of handlers.
 _OTHER_NAMES = {"output": "output_", "break": "break_"}

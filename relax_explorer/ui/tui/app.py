@@ -23,9 +23,9 @@ from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Input
 
+from relax_explorer.core.collector import take_back
 from relax_explorer.core.diagnostics import Diagnostic
 from relax_explorer.core.ir import expr as e
-from relax_explorer.core.ir.node import take_back
 from relax_explorer.core.session.call_inputs import CallInputs
 from relax_explorer.ui.tui import keys
 from relax_explorer.ui.tui.command_twin import command_line

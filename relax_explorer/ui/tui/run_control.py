@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from relax_explorer.core.collector import collector_at_rest, set_aside
 from relax_explorer.core.diagnostics import Diagnostic, Failure
 from relax_explorer.core.exec.debugger import Debugger
 from relax_explorer.core.exec.values import Value
 from relax_explorer.core.ir import expr as e
-from relax_explorer.core.ir.node import collector_at_rest, set_aside
 from relax_explorer.core.session.call_inputs import CallInputs
 from relax_explorer.core.session.debug_commands import execute
 from relax_explorer.core.session.debug_motions import to

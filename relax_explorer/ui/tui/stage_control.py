@@ -11,9 +11,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from relax_explorer.core.collector import collector_at_rest, set_aside, take_back
 from relax_explorer.core.diagnostics import ParseError
 from relax_explorer.core.ir import expr as e
-from relax_explorer.core.ir.node import collector_at_rest, set_aside, take_back
 from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.notations import is_contract
 from relax_explorer.core.session.folders import numbered_files

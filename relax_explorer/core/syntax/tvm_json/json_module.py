@@ -6,10 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from relax_explorer.core.codes import syntax as codes
+from relax_explorer.core.collector import collector_at_rest
 from relax_explorer.core.diagnostics import Diagnostic, Label, ParseError, Report
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.attrs import EMPTY, Attrs, Verbatim
-from relax_explorer.core.ir.node import collector_at_rest, replace
+from relax_explorer.core.ir.node import replace
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.source import Source
 from relax_explorer.core.syntax.dialects import CONSTANT_KEYS
