@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import replace
 
+from relax_explorer.core.check.normalize import normalize_with
 from relax_explorer.core.diagnostics import Diagnostic, Failure
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
@@ -42,6 +43,9 @@ def graph(
 
     Raises Failure if the module has no such function, ValueError if the function has no such block.
     """
+    module, _ = normalize_with(
+        module
+    )  # so that each computation has a node, also in a module that was only parsed
     name = function_of(module, function)
     fn = module.relax_functions[name]
     count = len(fn.body.blocks)

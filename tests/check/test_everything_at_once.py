@@ -190,6 +190,34 @@ def test_a_parse_error_keeps_what_could_be_read() -> None:
     assert rxe.check(raised.value.module) == []
 
 
+HALF_READ = """
+@I.ir_module
+class M:
+    @R.function
+    def main(x: R.Tensor((2,), "float32")):
+        z = R.nosuch(x)
+        u = R.exp(x)
+        v = x.shape[0]
+        y = R.zorb(x)
+        return y
+
+    @R.function
+    def other(x: R.Tensor((2,), "float32")):
+        z = R.nosuch(x)
+        u = R.exp(x)
+        return z
+"""
+
+
+@pytest.mark.parametrize("is_allowed", [False, True])
+def test_an_unreadable_expression_hides_no_unknown_operator(is_allowed: bool) -> None:
+    """Also not as a warning; only of unused values nothing is said where an unread part may use them."""
+    found = rxe.check(HALF_READ, allow_unknown_ops=is_allowed)
+    assert [(item.code.id, item.span.line) for item in found if item.span is not None] == [
+        ("RX0016", 6), ("RX0011", 8), ("RX0016", 9), ("RX0016", 14), ("RX0301", 15),
+    ]  # fmt: skip
+
+
 CASTS = """
 @I.ir_module
 class M:

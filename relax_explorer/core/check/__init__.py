@@ -99,7 +99,10 @@ def _is_inside(item: Diagnostic, spans: list[Span]) -> bool:
 def problems(
     failure: ParseError, profile: str = "spec", prover: str = "arithmetic", allow_unknown_ops: bool = False
 ) -> tuple[Diagnostic, ...]:
-    """The problems of a text with unreadable parts: the errors of the parser, and those that `check` finds in the rest."""
+    """The problems of a text with unreadable parts: those of the parser, and those that `check` finds in the rest.
+
+    Of a function with an unreadable part, `check` says no warning but that of an unknown operator: the part may use a value.
+    """
     if failure.module is None:
         return failure.diagnostics
     partial = [
@@ -107,12 +110,17 @@ def problems(
         for fn in failure.module.relax_functions.values()
         if fn.span is not None and any_expr(fn, lambda expr: expr is op_ref(UNREAD))
     ]
-    errors = [
+    found = [
         item
         for item in check(failure.module, profile, False, prover, allow_unknown_ops)
-        if item.is_error and not (item.code in _MAY_FOLLOW and _is_inside(item, partial))
+        if not (_may_follow(item) and _is_inside(item, partial))
     ]
-    return tuple(sorted([*failure.diagnostics, *errors], key=Diagnostic.order))
+    return tuple(sorted([*failure.diagnostics, *found], key=Diagnostic.order))
+
+
+def _may_follow(item: Diagnostic) -> bool:
+    """True for a problem that an unread part of its function may cause."""
+    return item.code in _MAY_FOLLOW if item.is_error else item.code is not UNKNOWN_OPERATOR
 
 
 def judged(items: Iterable[Diagnostic], profile: str, allow_unknown_ops: bool) -> list[Diagnostic]:

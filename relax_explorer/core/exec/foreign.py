@@ -45,6 +45,8 @@ def called(
 def other_than_stated(machine: Running, at: Instruction, result: Value) -> str:
     """How the result of a packed function differs from the StructInfo of its call; "" if it does not."""
     call = at.node
+    if type(call) is not e.Call:  # Python code calls a function that it got
+        return ""
     is_filled = (
         isinstance(call.op, e.OpRef) and call.op.name == "relax.call_dps_packed"
     )  # the result is an argument

@@ -59,12 +59,14 @@ class Interrupt:
         thread = threading.get_ident()
         try:
             with self._lock:
+                is_inner = thread in self._reached  # a function of the program that a packed function called
                 self._reached.add(thread)
             self.check()
             yield
         finally:
             with self._lock:
-                self._reached.discard(thread)
+                if not is_inner:
+                    self._reached.discard(thread)
             self.check()  # an exception that `cancel` set a moment ago is raised here at the latest
 
     def clear(self) -> None:

@@ -13,7 +13,7 @@ from relax_explorer.core.exec.kernels import Kernels, by_symbol
 from relax_explorer.core.exec.machine import Machine
 from relax_explorer.core.exec.plan import Instruction
 from relax_explorer.core.exec.tir_numba import uncompiled
-from relax_explorer.core.exec.values import UNKNOWN, Value
+from relax_explorer.core.exec.values import UNKNOWN, PackedFunction, Value
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.tir.stmt import PrimFunc
 
@@ -74,7 +74,11 @@ def _called(machine: Machine, frame: Frame, at: Instruction) -> PrimFunc | None:
     if at.kind == "packed":
         return by_symbol(machine.module, name)
     is_named = at.kind == "closure" or name in ("relax.call_dps_packed", "relax.call_pure_packed")
-    return by_symbol(machine.module, callee.name) if is_named and isinstance(callee, e.ExternFunc) else None
+    return (
+        by_symbol(machine.module, callee.name)
+        if is_named and isinstance(callee, (e.ExternFunc, PackedFunction))
+        else None
+    )
 
 
 def entered(machine: Machine, name: str) -> KernelWalk:

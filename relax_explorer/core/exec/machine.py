@@ -31,6 +31,7 @@ from relax_explorer.core.exec.events import Change, Event
 from relax_explorer.core.exec.faults import guarded
 from relax_explorer.core.exec.foreign import called, other_than_stated
 from relax_explorer.core.exec.frame import Frame
+from relax_explorer.core.exec.function_values import handed, look_up, unknown
 from relax_explorer.core.exec.interrupt import Interrupt
 from relax_explorer.core.exec.kernels import Kernels, by_symbol
 from relax_explorer.core.exec.match import Mismatch, Scope, match, proved
@@ -46,6 +47,7 @@ from relax_explorer.core.exec.values import (
     Lengths,
     Lifted,
     Opaque,
+    PackedFunction,
     Shape,
     Value,
     as_argument,
@@ -112,7 +114,7 @@ class Machine:
     def _start(self, function: str, args: Sequence[Value], private: bool) -> None:
         fn = entry(self.module, function, len(args), private)
         values = [as_argument(arg, param.struct_info) for arg, param in zip(args, fn.params, strict=True)]
-        self._enter(fn, function, values, {}, None, None, {})
+        self.enter(fn, function, values, {}, None, None, {})
 
     def _globals(self) -> Mapping[str, Any]:
         """The values of the functions of the module: closures without captures, and kernels."""
@@ -129,7 +131,7 @@ class Machine:
 
     # -- calls ----------------------------------------------------------------------------------------------------
 
-    def _enter(
+    def enter(
         self,
         fn: e.Function,
         name: str,
@@ -139,6 +141,7 @@ class Machine:
         binding: e.Binding | None,
         dims: Lengths,
     ) -> None:
+        """Begin a call: a new frame, whose result goes `into` a register."""
         if len(self.frames) >= DEPTH_LIMIT:
             raise Failure(
                 Diagnostic(
@@ -449,7 +452,7 @@ class Machine:
             return self.call_value(callee.function, [*args, *callee.captured], frame, at)
         if isinstance(callee, e.GlobalVar) and type(self.module.functions.get(callee.name)) is e.Function:
             return self._call(self.module.functions[callee.name], callee.name, args, {}, frame, at, {})  # type: ignore[arg-type]  # checked above
-        if isinstance(callee, e.ExternFunc):
+        if isinstance(callee, (e.ExternFunc, PackedFunction)):
             self.write(frame, at.target, self.packed(callee.name, args, at))
             return None
         if callable(callee):
@@ -468,7 +471,7 @@ class Machine:
         at: Instruction,
         dims: Lengths,
     ) -> Event:
-        self._enter(fn, name, args, captured, (frame, at.target), at.binding, dims)
+        self.enter(fn, name, args, captured, (frame, at.target), at.binding, dims)
         check = self.change.checks[-1].outcome if self.change is not None else ""
         return Event("enter", name, len(self.frames), at.binding, check=check)
 
@@ -488,8 +491,7 @@ class Machine:
         if function is None and builtin is not None:
             return overwriting(self, args, lambda: guarded(self, at, lambda: builtin(self, at, list(args))))
         if function is None:
-            text = f"no packed function {name!r} is registered"
-            raise self.trap(codes.UNKNOWN_PACKED, text, at, packed.hint(name))
+            raise unknown(self, name, at)
         return self._foreign(function, name, args, at)
 
     def _foreign(
@@ -498,7 +500,7 @@ class Machine:
         def work() -> Value:
             if packed.is_operator(function):
                 return guarded(self, at, lambda: function(*args))
-            return called(self, at, name, function, args)
+            return called(self, at, name, function, handed(self, args, at))
 
         result = overwriting(self, args, work)
         if isinstance(result, np.generic):  # numpy returns scalars for tensors of rank 0
@@ -588,6 +590,7 @@ _RULES: dict[str, Callable[[Machine, Frame, Instruction], Event | None]] = {
     "branch": Machine._branch,
     "match_cast": Machine._match_cast,
     "make_closure": Machine._make_closure,
+    "extern": look_up,
     "global": Machine._global,
     "closure": Machine._closure,
     "packed": Machine._packed,

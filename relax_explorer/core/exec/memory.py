@@ -14,7 +14,7 @@ from relax_explorer.core.exec.faults import guarded
 from relax_explorer.core.exec.frame import Frame
 from relax_explorer.core.exec.plan import Instruction
 from relax_explorer.core.exec.running import Running
-from relax_explorer.core.exec.values import MEMORY_LIMIT, UNKNOWN, Shape, Value, describe
+from relax_explorer.core.exec.values import MEMORY_LIMIT, UNKNOWN, Closure, Lifted, Shape, Value, describe
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ops.machine.view import view_of
@@ -101,6 +101,10 @@ def _arrays(values: Sequence[Value]) -> Iterator[np.ndarray[Any, Any]]:
             yield value
         elif type(value) is tuple:
             yield from _arrays(value)
+        elif isinstance(value, Closure):  # that the function may call; it may have captured itself
+            yield from _arrays([item for item in value.captured.values() if item is not value])
+        elif isinstance(value, Lifted):
+            yield from _arrays(value.captured)
 
 
 def _objects(values: Sequence[Value]) -> Iterator[Stateful]:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from relax_explorer.core.check.normalize import normal_form_of
 from relax_explorer.core.exec.engine import FUSED
+from relax_explorer.core.exec.function_values import returned
 from relax_explorer.core.exec.machine import Machine
 from relax_explorer.core.exec.values import Value, to_python
 from relax_explorer.core.program.module import IRModule
@@ -23,7 +24,8 @@ def run(
 ) -> Value:
     """The result of calling `function` with numpy arrays, tuples (shapes, tuples) and numbers.
 
-    Returns a numpy array, a tuple, or a tuple of int for a shape. Raises Failure if the program is invalid or traps. `cache`
+    Returns a numpy array, a tuple, a tuple of int for a shape, or a function that can be called. Raises Failure if the program
+    is invalid or traps. `cache`
     is a directory for compiled kernels. `check_annotations` checks every value against the annotation of its binding. Private
     functions are refused, unless `private` is True. `engine` is `fused`, `numba` (each binding by itself) or `reference`
     (PrimFuncs are not compiled, but run statement by statement).
@@ -37,4 +39,4 @@ def run(
         private=private,
         engine=engine,
     )
-    return to_python(machine.run())
+    return to_python(returned(machine, function, machine.run()))

@@ -186,7 +186,10 @@ class _Planner:
             kind = "global"
         elif isinstance(value.op, e.Var):
             kind, head = "closure", (self.slot(value.op),)
-        self.emit(kind, value, (*head, *[self.operand(arg) for arg in value.args]), target, binding)
+        rest = value.args
+        if kind == "op" and rest and type(rest[0]) is e.ExternFunc:
+            head, rest = (self.constant(rest[0]),), rest[1:]  # the callee, which the operator looks up
+        self.emit(kind, value, (*head, *[self.operand(arg) for arg in rest]), target, binding)
 
     def _tuple(self, value: e.Tuple, target: int, binding: e.Binding) -> None:
         self.emit("tuple", value, tuple([self.operand(field) for field in value.fields]), target, binding)
@@ -234,6 +237,11 @@ class _Planner:
         self.emit("scalar", expr, (), target)
         return target
 
+    def _extern_operand(self, expr: e.ExternFunc) -> int:
+        target = self.slot(None)
+        self.emit("extern", expr, (), target)
+        return target
+
     def _tuple_operand(self, expr: e.Tuple) -> int:
         args = tuple([self.operand(field) for field in expr.fields])
         target = self.slot(None)
@@ -279,7 +287,7 @@ _OPERANDS: dict[type, Callable[[_Planner, Any], int]] = {
     e.StringImm: lambda q, x: q.constant(x.value),
     e.DataTypeImm: lambda q, x: q.constant(x.value),
     e.GlobalVar: lambda q, x: q.constant(x),
-    e.ExternFunc: lambda q, x: q.constant(x),
+    e.ExternFunc: _Planner._extern_operand,
     e.OpRef: lambda q, x: q.constant(x),
     e.Tuple: _Planner._tuple_operand,
 }

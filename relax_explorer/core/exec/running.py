@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -14,7 +14,8 @@ from relax_explorer.core.exec.interrupt import Interrupt
 from relax_explorer.core.exec.kernels import Kernels
 from relax_explorer.core.exec.match import Scope
 from relax_explorer.core.exec.plan import Instruction
-from relax_explorer.core.exec.values import Value
+from relax_explorer.core.exec.values import Lengths, Value
+from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.struct_info import StructInfo
 from relax_explorer.core.program.module import IRModule
 
@@ -32,6 +33,9 @@ class Running(Protocol):
     fitting: dict[object, StructInfo]
     change: Change | None
     kept: list[np.ndarray[Any, Any]]
+    record: bool
+    done: bool
+    globals: Mapping[str, Value]
 
     def scope(self, frame: Frame) -> Scope:
         """The names visible to matches in this frame."""
@@ -41,6 +45,21 @@ class Running(Protocol):
 
     def packed(self, name: str, args: Sequence[Value], at: Instruction) -> Value:
         """Call a packed function."""
+
+    def enter(
+        self,
+        fn: e.Function,
+        name: str,
+        args: Sequence[Value],
+        captured: dict[e.Var, Value],
+        into: tuple[Frame, int] | None,
+        binding: e.Binding | None,
+        dims: Lengths,
+    ) -> None:
+        """Begin a call: a new frame, whose result goes `into` a register."""
+
+    def run(self) -> Value:
+        """Run to the end of the first frame."""
 
     def call_value(self, callee: Value, args: Sequence[Value], frame: Frame, at: Instruction) -> Event | None:
         """Call a function value. If the callee gets its own frame, the result comes later."""

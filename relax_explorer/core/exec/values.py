@@ -6,17 +6,19 @@
 | tuple           | `tuple`                                                   |
 | shape           | `Shape`, a tuple of int                                   |
 | closure         | `Closure`, `Lifted`; a global function is its `GlobalVar` |
-| packed function | any callable, or an `ExternFunc`, looked up by name       |
+| packed function | any callable, such as the `PackedFunction` of a name      |
 | scalar          | `bool`, `int` (int64), `float`, or a numpy scalar         |
 | string, dtype   | `str`, `DType`                                            |
 | null            | `NULL`                                                    |
 | other objects   | themselves                                                |
 
-UNKNOWN stands for an unknown value. Packed functions receive exactly these types.
+UNKNOWN stands for an unknown value. Packed functions receive exactly these types, and a global function as a `Closure`:
+every function that they receive can be called.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from reprlib import Repr
 from typing import Any
@@ -60,12 +62,16 @@ UNKNOWN = _Unknown()
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Closure:
-    """A function value: the function, its captured variables, and its captured shape variables."""
+    """A function value: the function, its captured variables, and its captured shape variables.
+
+    It can be called if Python code got it from a run: `called` runs it.
+    """
 
     function: e.Function
     name: str
     captured: dict[e.Var, Any]
     dims: Lengths
+    called: Callable[..., Value] | None = None
 
     @property
     def env(self) -> dict[str, Any]:
@@ -73,6 +79,10 @@ class Closure:
         values = {var.name: value for var, value in self.captured.items()}
         itself = {self.name: values.pop(self.name)} if values.get(self.name) is self else {}
         return {**values, **{var.name: length for var, length in self.dims.items()}, **itself}
+
+    def __call__(self, *args: Value) -> Value:
+        """The result of the function."""
+        return _call(self, args)
 
     def __repr__(self) -> str:
         return f"closure({self.name})"
@@ -84,9 +94,35 @@ class Lifted:
 
     function: e.GlobalVar
     captured: tuple[Any, ...]
+    called: Callable[..., Value] | None = None
+
+    def __call__(self, *args: Value) -> Value:
+        """The result of the function."""
+        return _call(self, args)
 
     def __repr__(self) -> str:
         return f"closure({self.function.name})"
+
+
+def _call(function: Closure | Lifted, args: tuple[Value, ...]) -> Value:
+    if function.called is None:
+        raise TypeError(f"{function!r} is outside of a run")
+    return function.called(*args)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PackedFunction:
+    """A packed function that was looked up by its name."""
+
+    name: str
+    function: Callable[..., Value]
+
+    def __call__(self, *args: Value) -> Value:
+        """The result of the function."""
+        return self.function(*args)
+
+    def __repr__(self) -> str:
+        return f"packed({self.name})"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -121,8 +157,8 @@ def describe(value: Value) -> str:
         return f"a tuple of {len(value)}"
     if isinstance(value, (bool, int, float, np.generic)):
         return f"the scalar {value}"
-    if isinstance(value, (e.GlobalVar, e.ExternFunc)):
-        return f"the {'packed ' if isinstance(value, e.ExternFunc) else ''}function {value.name!r}"
+    if isinstance(value, (e.GlobalVar, e.ExternFunc, PackedFunction)):
+        return f"the {'' if isinstance(value, e.GlobalVar) else 'packed '}function {value.name!r}"
     return object_text(value)
 
 

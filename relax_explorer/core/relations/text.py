@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from relax_explorer.core.codes import relations as codes
+from relax_explorer.core.diagnostics import Diagnostic, Failure, Label
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import dtype
 from relax_explorer.core.relations import program as r
@@ -37,35 +40,55 @@ _BOOL = TensorType((), dtype("bool"))
 def read_type(text: str) -> Type:
     """The type that a text describes. Free names with a kind (`s : Shape`) are type parameters. Raises Failure."""
     reader = Reader(Source(text, "<type>"))
-    found = reader.type()
-    reader.ended()
+    with reader.reporting():
+        found = reader.type()
+        reader.ended()
     return found
 
 
 def read_relay(text: str, filename: str = "<relay>") -> r.Program:
-    """The program that a text describes. Raises Failure with the place of the first mistake."""
+    """The program that a text describes. Raises Failure with each part of a wrong kind, and the first other mistake."""
     number_holes_from_one()
-    return Reader(Source(text, filename)).program()
+    reader = Reader(Source(text, filename))
+    with reader.reporting():
+        found = reader.program()
+    return found
 
 
 class Reader(NoteReader):
-    """A recursive reader. `scopes` has the type parameters, `symbols` the shape variables by name."""
+    """A recursive reader. `params` has the type parameters, `symbols` the shape variables by name, `wrong` the wrong kinds."""
 
     def __init__(self, source: Source) -> None:
         self.params: list[dict[str, TypeVar]] = [{}]
         self.variables: list[dict[str, r.Variable]] = [{}]
         self.symbols: dict[str, p.PrimVar] = {}
+        self.wrong: list[Diagnostic] = []
         super().__init__(source)
+
+    @contextmanager
+    def reporting(self) -> Iterator[None]:
+        """Raise Failure at the end if parts are of wrong kinds, together with the mistake that ends the reading."""
+        try:
+            yield
+        except Failure as failure:
+            raise Failure(*self.wrong, *failure.diagnostics) from None
+        if self.wrong:
+            raise Failure(*self.wrong)
 
     # -- types -------------------------------------------------------------------------------------------------------
 
     def type(self) -> Type:
-        """A type. A parameter of the wrong kind inside raises Failure."""
+        """A type. Parameters of the wrong kind inside go to `wrong`."""
         start = self.start
         found = self._type()
         for message in wrong_kinds(found):
-            self.fail(message, self.span(start), codes.KIND_WRONG)
+            self.is_wrong(message, start)
         return found
+
+    def is_wrong(self, message: str, start: int) -> None:
+        """Report a part of a wrong kind, which began at `start`. The reader goes on."""
+        code = codes.KIND_WRONG
+        self.wrong.append(Diagnostic(code, message, (Label(self.span(start), "", True),), help=code.fix))
 
     def _type(self) -> Type:
         self.deeper()
@@ -162,7 +185,7 @@ class Reader(NoteReader):
             return self.symbols.setdefault(name, p.PrimVar(name))
         if known.kind is not Kind.DIM:
             message = f"`{name}` is of kind {known.kind}, but a dimension stands here, of kind ShapeVar"
-            self.fail(message, self.span(start), codes.KIND_WRONG)
+            self.is_wrong(message, start)
         return known.dim
 
     def where(self, args: tuple[Type, ...], ret: Type, names: dict[str, Type]) -> tuple[TypeConstraint, ...]:

@@ -113,7 +113,7 @@ class AllClassNonMaxSuppression(Op, name="relax.vision.all_class_non_max_suppres
             taken = left[..., j] & (kept.sum(-1) < int(most))
             kept[..., j] = taken
             share = overlap(corners[:, :, j : j + 1], corners)
-            left &= ~(taken[..., None] & (share >= near) & (np.arange(count) > j) & (ranked > 0))
+            left &= ~(taken[..., None] & (share >= near) & (np.arange(count) > j))
         if output_format == "onnx":
             rows = np.stack(np.nonzero(kept), 1).astype(np.int64)
             rows[:, 2] = ranks[kept]
@@ -205,10 +205,7 @@ def _selected(
         def drop(j: p.PrimExpr, k: p.PrimExpr) -> Stmt:
             one_, other = (lambda n, i=i: cast(corners[(b, c, i, n)], dtype) for i in (j, k))
             share = share_of(one_, other, p.as_prim(0.0, dtype))
-            rival = p.And(
-                p.And(p.LT(j, k), p.EQ(kept[(b, c, k)], rules.ZERO)),
-                p.LT(p.as_prim(0, scores.dtype), ranked[(b, c, k)]),
-            )
+            rival = p.And(p.LT(j, k), p.EQ(kept[(b, c, k)], rules.ZERO))
             close = p.LE(cast(share_limit, dtype), share)
             return loops.when(rival, loops.when(close, loops.store(kept, (b, c, k), -1)))
 
