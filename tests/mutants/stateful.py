@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from typing import Any
 
 Change = Callable[[], None]
@@ -129,10 +130,11 @@ def _one_of_two(node: ast.expr, put: Put) -> Iterator[Site]:
         parts = node.args
     elif isinstance(node, ast.Tuple | ast.List) and isinstance(node.ctx, ast.Load):
         parts = node.elts
-    if len(parts) == 2 and _are_twins(*parts):
-        first, second = parts
-        yield node, f"the first for both in `{short(node)}`", lambda: parts.__setitem__(1, first)
-        yield node, f"the second for both in `{short(node)}`", lambda: parts.__setitem__(0, second)
+    for number, (first, second) in enumerate(pairwise(parts)):
+        if _are_twins(first, second):
+            text = "" if len(parts) == 2 else f"{number} "
+            yield node, f"the first {text}for both in `{short(node)}`", _put(parts, number + 1, first)
+            yield node, f"the second {text}for both in `{short(node)}`", _put(parts, number, second)
     if isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.In | ast.NotIn):
         yield from _dropped(node.comparators[0], short(node))
 
@@ -164,7 +166,7 @@ _SIDES = {tuple(order) for pair in _PAIRS for order in (pair.split(), reversed(p
 
 
 def _believed(node: ast.expr) -> Iterator[Site]:
-    """`is not NO` for `is YES`, and likewise: what is unknown counts as right."""
+    """`is not NO` for `is YES`, and likewise: what is unknown counts as the other answer."""
     if not isinstance(node, ast.Compare) or len(node.ops) != 1:
         return
     answer, op = node.comparators[0], node.ops[0]
@@ -178,7 +180,7 @@ def _believed(node: ast.expr) -> Iterator[Site]:
         node.ops = [new_op]
         node.comparators = [ast.parse(prefix + other, mode="eval").body]
 
-    yield node, f"unknown is believed in `{short(node)}`", change
+    yield node, f"unknown is the other answer in `{short(node)}`", change
 
 
 def _joined(node: ast.expr, put: Put) -> Iterator[Site]:
@@ -223,6 +225,10 @@ def _field(parent: ast.AST, field: str) -> Put:
 
 def _element(values: list[Any], number: int) -> Put:
     return lambda new: lambda: values.__setitem__(number, new)
+
+
+def _put(values: list[ast.expr], number: int, new: ast.expr) -> Change:
+    return lambda: values.__setitem__(number, new)
 
 
 def _set(node: ast.AST, field: str, value: object) -> Change:
