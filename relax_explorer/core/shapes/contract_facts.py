@@ -27,7 +27,9 @@ class Known:
     dtype: DType | str | None = None
     like: str = ""  # a variable of the same shape, if the rank is unknown
     value: Any = None
-    sort: str = ""  # Size, Shape or DType: the value is the only length, the shape or the element type that is told
+    sort: str = (
+        ""  # Size, Shape or DType: the value is the only length, the shape or the element type that is told
+    )
 
     def __str__(self) -> str:
         if self.sort:

@@ -253,7 +253,9 @@ class Terms:
     def __init__(self) -> None:
         self.known: dict[str, p.PrimVar] = {}
         self.parts: dict[p.PrimVar, tuple[str, int]] = {}  # the variable and its axis; -1 for the rank
-        self.sizes: set[str] = set()  # variables that are sizes: what is asked for their only axis is the size
+        self.sizes: set[str] = (
+            set()
+        )  # variables that are sizes: what is asked for their only axis is the size
 
     def rank(self, name: str) -> p.PrimVar:
         """`x.rank`."""

@@ -62,7 +62,9 @@ def same_dtype(*arrays: np.ndarray[Any, Any]) -> tuple[()]:
 class _Function:
     """The lines of one function. `names` tells which variable of Relax has a value now."""
 
-    def __init__(self, terms: c.Terms, found: Lowered, name: str, functions: Mapping[str, c.Function]) -> None:
+    def __init__(
+        self, terms: c.Terms, found: Lowered, name: str, functions: Mapping[str, c.Function]
+    ) -> None:
         self.terms, self.found, self.name, self.functions = terms, found, name, functions
         self.names: dict[str, str] = {}
         self.lines: list[str] = []
@@ -107,9 +109,7 @@ class _Function:
         head = self.head(params, [item.type for item in inputs], None)
         return self.whole(f"def main({head}):", f"({', '.join(lets)},)", False)
 
-    def head(
-        self, params: Sequence[str], kinds: Sequence[c.SweetType | None], place: Span | None
-    ) -> str:
+    def head(self, params: Sequence[str], kinds: Sequence[c.SweetType | None], place: Span | None) -> str:
         """The parameters of a function: tensors, sizes and shapes."""
         sorts = [kind.name if isinstance(kind, c.Sort) else "" for kind in kinds]
         if "DType" in sorts:

@@ -132,7 +132,7 @@ class _Walk(Holding):
             value = self.annotated(statement, kind, value)
         self.scope[statement.name] = value
         self.note_value(statement.name, value, statement.span)
-        if self.where == "main":
+        if self.where == "main" and not self.calls:
             self.found.types[statement.name] = self.type_text(value)
 
     def told(self, condition: c.Condition) -> str:
@@ -170,10 +170,18 @@ class _Walk(Holding):
                 self.environment.value(dim) if isinstance(dim, p.PrimExpr) else self.terms.dim(name, axis)
                 for axis, dim in enumerate(kind.shape)
             ])  # fmt: skip
-            return replace(declared(self.terms, name, kind, self.environment), dims=dims)
+            return replace(self.resolved(name, kind), dims=dims)
         if isinstance(kind, c.Sort):
             list(guards(name, kind, self.environment, self.terms, None))
-        return declared(self.terms, name, kind, self.environment)
+        return self.resolved(name, kind)
+
+    def resolved(self, name: str, kind: c.SweetType) -> Known:
+        """A value of a declared type, with what is known of the shape and element type that it names."""
+        found = declared(self.terms, name, kind, self.environment)
+        owner, element = self.scope.get(found.like), self.scope.get(str(found.dtype))
+        if found.dims is None and owner is not None and owner.sort:
+            found = replace(found, dims=owner.dims)
+        return replace(found, dtype=element.dtype) if element is not None and element.sort else found
 
     def of_sort(self, value: Known, kind: c.SweetType) -> Known | None:
         """A value where a type is expected: a literal becomes a size, shape or element type. None if it is of another sort."""

@@ -40,8 +40,11 @@ def shapes(
     """Print the checks of a stage; for a file with contracts, what is known of its values."""
     wanted = contracts.Wanted(desugared, relax, matches, split, copy, keep_branches, trace, at)
     if is_contract(input):
-        if any((func, passes, stage, proved, given, why, what_if, run, input_, shape, packed, calls)):
-            raise click.UsageError(f"a file with contracts takes {contracts.OPTIONS} and --format only")
+        if any((func, passes, stage, proved, given, why, what_if, run, input_, shape, calls)):
+            raise click.UsageError(
+                f"a file with contracts takes {contracts.OPTIONS}, --packed and --format only"
+            )
+        register_files(packed)
         return contracts.print_contracts(input, wanted, format)
     _require_a_module(input, wanted)
     if (input_ or shape or packed or calls) and not run:
