@@ -100,7 +100,7 @@ def hold_calls(text: str, module: IRModule, calls: Sequence[tuple[str, tuple[Any
             normal = rxe.normalize(module)
         except Failure:
             continue
-        expected = _outcome(lambda m=normal, f=function, a=args: _run(m, f, a))
+        expected = _outcome(partial(_run, normal, function, args))
         for way in WAYS:
             name = way.__name__.strip("_")
             try:
@@ -165,7 +165,7 @@ def _after_a_failing_call(
     text: str, module: IRModule, function: str, args: Any, expected: Outcome
 ) -> list[Outcome]:
     for wrong in (_map(args, lambda x: x[None], lambda n: float(n)), args[:-1]):
-        if _outcome(lambda w=wrong: _run(module, function, w))[0] == "failure":
+        if _outcome(partial(_run, module, function, wrong))[0] == "failure":
             return [_outcome(lambda: _run(module, function, args))]
     raise NotApplicable("it takes every argument")
 
@@ -188,7 +188,7 @@ def _after_stepping_back(
 
 def _to_end(debugger: Debugger) -> tuple[Outcome, list[Any]]:
     """The end of a run, and what was known after each step: the function, its lengths, and those that it captured."""
-    trail = []
+    trail: list[Any] = []
     while not debugger.done:
         if debugger.position > MOST_STEPS:
             raise NotApplicable("many steps")
@@ -253,7 +253,7 @@ def _fitting(module: IRModule, function: str, args: Any) -> Any:
     )
     for way in ways:
         others = _map(args, way, lambda n: n)
-        if not _equal(others, args) and _outcome(lambda o=others: _run(module, function, o))[0] == "value":
+        if not _equal(others, args) and _outcome(partial(_run, module, function, others))[0] == "value":
             return others
     if _outcome(lambda: _run(module, function, args))[0] == "value":
         APPLIED["second call with the same lengths"] += 1
@@ -270,12 +270,12 @@ def _in_sibling_branches(
     condition = e.Var("condition", s.TensorStructInfo((), dtype("bool"), 0))
     results = [e.Var(name, s.OBJECT) for name in ("yes", "no", "chosen")]
     call = e.GlobalVar(function)
-    branches = [
+    yes, no = [
         e.SeqExpr((e.BindingBlock((e.VarBinding(var, e.Call(call, params)),)),), var) for var in results[:2]
     ]
-    made = [e.VarBinding(results[2], e.If(condition, *branches))]
+    made = [e.VarBinding(results[2], e.If(condition, yes, no))]
     module = _with(module, (condition, *params), made, results[2])
-    return [_outcome(lambda c=c: _run(module, NAME, (np.array(c), *args))) for c in (True, False, True)]
+    return [_outcome(partial(_run, module, NAME, (np.array(c), *args))) for c in (True, False, True)]
 
 
 WAYS = (
@@ -322,7 +322,8 @@ def _with(module: IRModule, params: tuple[e.Var, ...], made: list[e.VarBinding],
     """The module with the function `once_more`."""
     body = e.SeqExpr((e.BindingBlock(tuple(made)),), result)
     fn = e.Function(params, body, None, False, Attrs({"global_symbol": NAME}))
-    return rxe.normalize(module.having({**module.functions, NAME: fn}))
+    normal: IRModule = rxe.normalize(module.having({**module.functions, NAME: fn}))
+    return normal
 
 
 # -- ways to check a program ----------------------------------------------------------------------------------------

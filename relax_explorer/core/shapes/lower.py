@@ -31,10 +31,14 @@ Packed = Callable[..., object]
 
 @dataclass
 class Lowered:
-    """The text of a Relax module, and the packed functions that it calls by name; a run needs them registered."""
+    """The text of a Relax module, and the packed functions that it calls by name; a run needs them registered.
+
+    `places` has, for each function, the places in the notation that its bindings come from, in order.
+    """
 
     text: str
     packed: dict[str, Packed] = field(default_factory=dict)
+    places: dict[str, list[Span | None]] = field(default_factory=dict)
 
 
 def lower(program: c.Program, terms: c.Terms) -> Lowered:
@@ -68,6 +72,8 @@ class _Function:
         self.terms, self.found, self.name, self.functions = terms, found, name, functions
         self.names: dict[str, str] = {}
         self.lines: list[str] = []
+        self.places = found.places.setdefault(name, [])  # of the lines
+        self.place: Span | None = None  # of what is lowered now
         self.lengths: dict[p.PrimVar, p.PrimExpr] = {}
         self.sizes: list[str] = []
         self.taken: set[str] = set()
@@ -85,6 +91,7 @@ class _Function:
         else:
             for statement in function.body.statements:
                 self.statement(statement, known)
+            self.place = getattr(function.body.value, "span", None) or function.span
             value = self.value(function.body.value)
         self.names["out"] = self.bind(value)
         self.hold("out", function.ret, known, function.span)
@@ -131,6 +138,7 @@ class _Function:
 
     def statement(self, item: c.Let | c.Assert, known: Environment) -> None:
         """A let with its annotation, or an assertion."""
+        self.place = item.span
         if isinstance(item, c.Assert):
             self.check(Guard(item.condition, ""))
             return
@@ -141,8 +149,13 @@ class _Function:
     def bind(self, text: str, wish: str = "v") -> str:
         """Bind an expression to a new variable."""
         name = self.free(wish)
-        self.lines.append(f"{name} = {text}")
+        self.add(f"{name} = {text}")
         return name
+
+    def add(self, line: str) -> None:
+        """Add a line, which is one binding."""
+        self.lines.append(line)
+        self.places.append(self.place)
 
     def free(self, wish: str) -> str:
         """A name that nothing has yet; inputs and parameters keep theirs. Relax has no `x'`."""
@@ -206,6 +219,7 @@ class _Function:
 
     def hold(self, name: str, kind: c.SweetType, known: Environment, place: Span | None) -> None:
         """Match a value with its type: a match_cast, then assertions."""
+        self.place = place
         if isinstance(kind, c.Scalar):
             kind = c.TensorType((), kind.dtype)
         demanded = list(guards(name, kind, known, self.terms, place))
@@ -270,12 +284,21 @@ class _Function:
         if isinstance(condition, c.SameDType):
             if isinstance(condition.left, str) and isinstance(condition.right, str):
                 names = f"{self.names[condition.left]}, {self.names[condition.right]}"
-                self.lines.append(f'_ = R.call_packed("{SAME_DTYPE}", {names}, sinfo_args=R.Tuple())')
+                self.add(f'_ = R.call_packed("{SAME_DTYPE}", {names}, sinfo_args=R.Tuple())')
         elif isinstance(condition, p.PrimExpr):
             ranks = [var for var in p.free_vars(condition) if self.terms.parts.get(var, ("", 0))[1] < 0]
+            unknown = [
+                var for var in p.free_vars(condition) if var in self.terms.parts and var not in self.lengths
+            ]
+            if not ranks and unknown:
+                name = self.terms.parts[unknown[0]][0]
+                self.refuse(
+                    f"{name} has no type that tells its lengths; write `let {name} : Tensor([…], …)`",
+                    self.place,
+                )
             if not ranks:
                 text = str(p.substitute(condition, self.lengths))
-                self.lines.append(f'_ = R.assert_op(R.prim_value({text}), format="{guard.condition}")')
+                self.add(f'_ = R.assert_op(R.prim_value({text}), format="{guard.condition}")')
         else:
             self.refuse(f"{condition} has no form in Relax", None)
 
