@@ -104,6 +104,14 @@ def test_operators_of_relay_compute_what_their_types_say(body: str, expected: ob
 
 
 @pytest.mark.parametrize(
+    ("text", "value"),
+    [("7", 7), ("2.5", 2.5), ("True", True), ("False", False), ("Constant(3, (), int8)", 3), ("Constant(0, (2,), float32)", [0, 0])],
+)  # fmt: skip
+def test_literals_have_their_values(text: str, value: object) -> None:
+    assert np.asarray(ran(text)).tolist() == value
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "def @f(%x) { %x }",

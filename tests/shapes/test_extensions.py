@@ -101,7 +101,7 @@ def test_the_command_line_takes_a_file(tmp_path: Path) -> None:
         path = str(tmp_path / name)
         assert shown not in CliRunner().invoke(group, [command, path]).output
         found = CliRunner().invoke(group, [command, path, "--packed", file])
-        assert shown in found.output and found.exit_code == 0, found.output
+        assert (found.exit_code, shown in found.output) == (0, True), found.output
         for known in ("Pairs", "pairs", "evens"):
             rxe.extensions.forget(known)
 
@@ -110,7 +110,7 @@ def test_the_cases_of_arguments_that_are_sizes_shapes_and_element_types() -> Non
     found = {path.stem: analyse(*read_contract(path.read_text())) for path in CASES.glob("*.shapes")}
     told = {name: one.types for name, one in found.items()}
     assert told["SH"]["a"] == told["SH2"]["a"] == told["S01"]["z"] == "Tensor([2, 3], int8)"
-    assert told["SH2"]["s"] == "Shape" and told["SH3"]["a"] == "Tensor([4, 4], float32)"
+    assert (told["SH2"]["s"], told["SH3"]["a"]) == ("Shape", "Tensor([4, 4], float32)")
     assert told["G"]["c"] == "Tensor([2], int8)"
     lines = {name: [item.span.line for item in one.report] for name, one in found.items()}
     assert lines == {"SH": [], "SH2": [], "SH3": [8], "S01": [5, 6], "G": []}

@@ -37,7 +37,7 @@ _SAME = {
 }  # fmt: skip
 """Operators that take their arguments alone."""
 _REDUCTIONS = ("sum", "mean", "max", "min", "prod")
-_NUMBER = re.compile(r"Constant\s*\(\s*(-?\d+(?:\.\d+)?)")
+_WRITTEN = re.compile(r"(?:Constant\s*\(\s*)?(-?[\w.+-]+)")
 
 
 def lower_relay(typed: Typed, source: Source | None = None) -> IRModule:
@@ -154,11 +154,10 @@ class _Function:
         kind = self.resolved(expr.type)
         info = self.info(expr.type)
         text = expr.span.text if expr.span is not None else ""
-        number = _NUMBER.match(text) or re.fullmatch(r"(-?\d+(?:\.\d+)?)", text.strip())
         if not isinstance(info, s.TensorStructInfo) or info.dims is None or info.dtype is None:
             _refuse(f"a literal of type {kind} has no elements", expr.span)
         lengths = [dim.value for dim in info.dims if isinstance(dim, p.IntImm)]
-        one = np.asarray(float(number[1]) if number else 1.0).astype(info.dtype.to_numpy())
+        one = np.asarray(_number(text)).astype(info.dtype.to_numpy())
         if lengths == [] == list(info.dims):
             return e.Constant(one, info, span=expr.span)
         scalar = e.Constant(one, s.TensorStructInfo((), info.dtype, 0), span=expr.span)
@@ -247,6 +246,16 @@ def _call(name: str, args: Sequence[e.Expr], span: Span | None, **attrs: Any) ->
 
 def _numbers(value: Any) -> tuple[int, ...]:
     return tuple(value) if isinstance(value, tuple | list) else (int(value),)
+
+
+def _number(text: str) -> float:
+    """The number of a literal; 1 where it is none."""
+    found = _WRITTEN.match(text.strip())
+    word = found[1] if found is not None else ""
+    try:
+        return float(word == "True") if word in ("True", "False") else float(word)
+    except ValueError:
+        return 1.0
 
 
 def _last(expr: r.Expr) -> r.Expr:
