@@ -164,7 +164,7 @@ class _Function:
         shape = e.ShapeExpr(info.dims, s.ShapeStructInfo(info.dims), expr.span)
         return _call("relax.full", (shape, scalar), expr.span, dtype=info.dtype)
 
-    def tuple(self, expr: r.Tuple) -> e.Expr:
+    def fields(self, expr: r.Tuple) -> e.Expr:
         """A tuple."""
         return e.Tuple(tuple([self.leaf(part) for part in expr.fields]), None, expr.span)
 
@@ -235,7 +235,7 @@ class _Function:
 
 
 _RULES: dict[type, Any] = {
-    r.Variable: _Function.variable, r.Constant: _Function.constant, r.Tuple: _Function.tuple, r.Item: _Function.item,
+    r.Variable: _Function.variable, r.Constant: _Function.constant, r.Tuple: _Function.fields, r.Item: _Function.item,
     r.If: _Function.branches, r.Call: _Function.call,
 }  # fmt: skip
 
