@@ -15,7 +15,7 @@ from relax_explorer.core.ir.node import replace
 from relax_explorer.core.notations import CONTRACTS, RELATIONS
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.relations.inference import infer_relay
-from relax_explorer.core.relations.lower import lower_relay
+from relax_explorer.core.relations.to_relax import lower_relay
 from relax_explorer.core.session.builds import Build
 from relax_explorer.core.session.stages import Stage
 from relax_explorer.core.shapes.contract_text import read_contract

@@ -361,10 +361,9 @@ class _Walk(Holding):
                 text = f"@{call.function} takes {len(wrapper.function.params)} arguments, not {len(args)}"
                 self.found.report.say(codes.CALL_SHAPE, text, call.span, help=codes.CALL_SHAPE.fix)
                 return self._opaque(c.Opaque())
-            of_sorts = self.sorted_args(wrapper, call, args)
-            if of_sorts is None:
+            args = self.sorted_args(wrapper, call, args) or []
+            if len(args) != len(wrapper.function.params):
                 return self._opaque(c.Opaque())
-            args = of_sorts
             params = [q.name for q in wrapper.function.params]
             values, _ = self.hold(
                 wrapper.before,
