@@ -40,12 +40,13 @@ _HOMES = {
     "packed_function": "core.exec.packed",
     "Shape": "core.exec.values",
 }
-__all__ = ["__version__", "ops", "passes", *_HOMES]
+_ROOMS = {"ops": "core.ops", "passes": "core.passes", "extensions": "core.shapes.extensions"}
+__all__ = ["__version__", *_ROOMS, *_HOMES]
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("ops", "passes"):
-        return import_module(f"relax_explorer.core.{name}")
+    if name in _ROOMS:
+        return import_module(f"relax_explorer.{_ROOMS[name]}")
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module 'relax_explorer' has no attribute {name!r}")

@@ -11,6 +11,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.mutants import stateful
+from tests.mutants.stateful import short
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 PACKAGE = ROOT / "relax_explorer" / "core"
 
@@ -26,6 +29,7 @@ class Mutant:
     text: str
     number: int
     line: int
+    is_stateful: bool = False  # True if it is one of `stateful.py`
 
     @property
     def key(self) -> str:
@@ -38,11 +42,14 @@ def mutants(path: Path) -> list[Mutant]:
     found = []
     seen: Counter[tuple[str, str]] = Counter()
     name = path.relative_to(PACKAGE).as_posix()
-    for number, (function, node, text, _) in enumerate(_sites(ast.parse(path.read_text(encoding="utf-8")))):
+    every = list(_sites(ast.parse(path.read_text(encoding="utf-8"))))
+    for number, (function, node, text, change) in enumerate(every):
         seen[function, text] += 1
         count = seen[function, text]
         text = text if count == 1 else f"{text} ({count})"
-        found.append(Mutant(name, function, text, number, node.lineno))
+        found.append(
+            Mutant(name, function, text, number, node.lineno, change.__module__ == stateful.__name__)
+        )
     return found
 
 
@@ -59,7 +66,7 @@ def tree(mutant: Mutant) -> ast.Module:
 def _sites(module: ast.Module) -> Iterator[tuple[str, ast.stmt | ast.expr, str, Change]]:
     for statement in module.body:
         for name, function in _functions(statement):
-            for node, text, change in _in_function(function):
+            for node, text, change in (*_in_function(function), *stateful.in_function(function)):
                 yield name, node, text, change
         if isinstance(statement, ast.Assign | ast.AnnAssign) and not _is_alias(statement):
             for part in ast.walk(statement.value or statement):
@@ -111,13 +118,13 @@ def _statements(block: list[ast.stmt], function: ast.FunctionDef, may_leave: boo
         if isinstance(statement, ast.Expr):
             value = statement.value
             if isinstance(value, ast.Yield | ast.YieldFrom):
-                yield statement, f"without `{_short(statement)}`", _put(block, place, "yield from ()")
+                yield statement, f"without `{short(statement)}`", _put(block, place, "yield from ()")
             elif isinstance(value, ast.Call):
-                yield statement, f"without `{_short(statement)}`", _put(block, place, "pass")
+                yield statement, f"without `{short(statement)}`", _put(block, place, "pass")
         elif may_leave and isinstance(statement, ast.Continue):
             yield statement, f"without continue {place}", _put(block, place, "pass")
         elif may_leave and isinstance(statement, ast.Return) and place == len(block) - 1:
-            yield statement, f"without `{_short(statement)}`", _put(block, place, "pass")
+            yield statement, f"without `{short(statement)}`", _put(block, place, "pass")
         elif isinstance(statement, ast.Assign) and function.name != "__init__":
             yield from _assignment(block, place, statement)
 
@@ -125,34 +132,34 @@ def _statements(block: list[ast.stmt], function: ast.FunctionDef, may_leave: boo
 def _assignment(block: list[ast.stmt], place: int, statement: ast.Assign) -> Iterator[Site]:
     (target, *_), value = statement.targets, statement.value
     if isinstance(target, ast.Attribute | ast.Subscript):
-        yield statement, f"without `{_short(statement)}`", _put(block, place, "pass")
+        yield statement, f"without `{short(statement)}`", _put(block, place, "pass")
     elif isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
         for number, part in enumerate(target.elts):
             if isinstance(part, ast.Attribute):
                 yield (
                     statement,
-                    f"without `{_short(part)} =` {_short(value.elts[number])}",
+                    f"without `{short(part)} =` {short(value.elts[number])}",
                     _both_without(target, value, number),
                 )
     elif isinstance(target, ast.Name) and isinstance(value, ast.Call):
         for argument in value.args:
             if isinstance(argument, ast.Name) and argument.id == target.id:
-                yield statement, f"without `{_short(statement)}`", _put(block, place, "pass")
+                yield statement, f"without `{short(statement)}`", _put(block, place, "pass")
 
 
 def _expressions(node: ast.AST) -> Iterator[Site]:
     if isinstance(node, ast.If | ast.IfExp):
-        yield node, f"not `{_short(node.test)}`", _set(node, "test", ast.UnaryOp(ast.Not(), node.test))
+        yield node, f"not `{short(node.test)}`", _set(node, "test", ast.UnaryOp(ast.Not(), node.test))
     elif isinstance(node, ast.BoolOp):
         other = ast.Or() if isinstance(node.op, ast.And) else ast.And()
-        yield node, f"and/or in `{_short(node)}`", _set(node, "op", other)
+        yield node, f"and/or in `{short(node)}`", _set(node, "op", other)
         for number, part in enumerate(node.values):
             rest = [*node.values[:number], *node.values[number + 1 :]]
             rest = rest if len(rest) > 1 else rest * 2  # an operation has at least two operands
-            yield node, f"without `{_short(part)}` in `{_short(node)}`", _set(node, "values", rest)
+            yield node, f"without `{short(part)}` in `{short(node)}`", _set(node, "values", rest)
     elif isinstance(node, ast.Compare) and type(node.ops[0]) in _OTHER:
         ops = [_OTHER[type(node.ops[0])](), *node.ops[1:]]
-        yield node, f"{type(ops[0]).__name__} in `{_short(node)}`", _set(node, "ops", ops)
+        yield node, f"{type(ops[0]).__name__} in `{short(node)}`", _set(node, "ops", ops)
     elif isinstance(node, ast.Constant) and isinstance(node.value, bool):
         yield node, f"{not node.value} for {node.value}", _set(node, "value", not node.value)
     elif isinstance(node, ast.Attribute) and node.attr in _ANSWERS:
@@ -161,7 +168,7 @@ def _expressions(node: ast.AST) -> Iterator[Site]:
     elif isinstance(node, ast.ListComp | ast.GeneratorExp):
         yield from _comprehension(node)
     elif isinstance(node, ast.For):
-        yield from _elements(node.iter, f"for {_short(node.target)}")
+        yield from _elements(node.iter, f"for {short(node.target)}")
 
 
 def _comprehension(node: ast.ListComp | ast.GeneratorExp) -> Iterator[Site]:
@@ -169,22 +176,22 @@ def _comprehension(node: ast.ListComp | ast.GeneratorExp) -> Iterator[Site]:
     if isinstance(target, ast.Name) and isinstance(node.elt, ast.Call):
         given = [x for x in node.elt.args if isinstance(x, ast.Name) and x.id == target.id]
         if given:
-            yield node, f"without `{_short(node.elt.func)}` in `{_short(node)}`", _set(node, "elt", given[0])
+            yield node, f"without `{short(node.elt.func)}` in `{short(node)}`", _set(node, "elt", given[0])
     for generator in node.generators:
         for number, test in enumerate(generator.ifs):
             rest = [*generator.ifs[:number], *generator.ifs[number + 1 :]]
-            yield node, f"without `if {_short(test)}`", _set(generator, "ifs", rest)
+            yield node, f"without `if {short(test)}`", _set(generator, "ifs", rest)
 
 
 def _elements(node: ast.AST, of: str) -> Iterator[Site]:
     if isinstance(node, ast.Tuple | ast.List | ast.Set) and len(node.elts) > 1:
         for number, part in enumerate(node.elts):
             rest = [*node.elts[:number], *node.elts[number + 1 :]]
-            yield part, f"without `{_short(part)}` in `{of}`", _set(node, "elts", rest)
+            yield part, f"without `{short(part)}` in `{of}`", _set(node, "elts", rest)
     elif isinstance(node, ast.Dict) and len(node.keys) > 1:
         for number, key in enumerate(node.keys):
             if key is not None:
-                yield key, f"without `{_short(key)}` in `{of}`", _without_key(node, number)
+                yield key, f"without `{short(key)}` in `{of}`", _without_key(node, number)
 
 
 _OTHER: dict[type[ast.cmpop], type[ast.cmpop]] = {
@@ -192,11 +199,6 @@ _OTHER: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.NotIn: ast.In, ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt,
 }  # fmt: skip
 _ANSWERS = {"YES": "UNKNOWN", "NO": "UNKNOWN", "UNKNOWN": "YES"}
-
-
-def _short(node: ast.AST) -> str:
-    text = " ".join(ast.unparse(node).split())
-    return text if len(text) <= 90 else text[:89] + "…"
 
 
 def _set(node: ast.AST, field: str, value: object) -> Change:

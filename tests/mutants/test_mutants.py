@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import subprocess
 import sys
 
-from tests.mutants.__main__ import ROOMS, chosen, outdated, reasons
+from tests.mutants import stateful
+from tests.mutants.__main__ import ROOMS, SELF_TEST, chosen, outdated, reasons
 from tests.mutants.sites import ROOT, tree
 from tests.support.spec_coverage import bites, requirements, without_mutants
 
@@ -19,11 +21,38 @@ AUDITED = (
 
 
 def test_mutants_differ_and_compile() -> None:
-    every = chosen(ROOMS, 0)
+    rooms = ("check", "relations", "shapes")
+    every = chosen(rooms, 0)
     assert len({mutant.key for mutant in every}) == len(every) > 2000
-    for mutant in chosen(ROOMS, 40):
+    for mutant in (*chosen(rooms, 40), *chosen(rooms, 40, is_stateful=True)):
         compile(tree(mutant), mutant.path, "exec")
-    assert chosen(ROOMS, 150) == chosen(ROOMS, 150)
+    assert chosen(("check",), 150) == chosen(("check",), 150)
+
+
+TEXT = """
+def f(self, a, b, x):
+    dims = dict(self.dims)
+    if a is None:
+        raise ValueError
+    self.seen[a] = b
+    key = a, b
+    for branch in x:
+        with self.scope():
+            self.walk(branch.true_branch)
+    return join(a, b), x[0], known | {a: b}, fits(a, b) is YES, UNKNOWN not in (a, b)
+"""
+
+
+def test_what_concerns_state_and_twins_is_broken() -> None:
+    (function,) = ast.parse(TEXT).body
+    assert isinstance(function, ast.FunctionDef)
+    texts = [text for _, text, _ in stateful.in_function(function)]
+    for start in (
+        "share `dict(self.dims)`", "`self.seen[a] = b` before `if a is None", "without `b` in `key key`", "one `with self.scope()` for all",
+        "false_branch for", "the first for both in `join(a, b)`", "the second for both in `join(a, b)`", "[-1] for [0]",
+        "without `{a: b}` in `known | {a: b}`", "unknown is the other answer", "without `a` in `UNKNOWN not in (a, b)`",
+    ):  # fmt: skip
+        assert [text for text in texts if text.startswith(start)], (start, texts)
 
 
 def test_every_reason_is_for_a_mutant_and_says_something() -> None:
@@ -41,7 +70,8 @@ def test_the_rules_of_the_audit_are_held() -> None:
         assert [m for m in chosen(ROOMS, 0) if f"{place}\t" in m.key and text in m.text], (place, text)
 
 
-def test_a_broken_rule_is_noticed() -> None:
+def test_broken_rules_are_noticed() -> None:
     command = (sys.executable, "-m", "tests.mutants", "--self-test")
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=240)
-    assert "1 mutants: {'killed': 1}" in done.stdout, done.stdout + done.stderr
+    count = len(SELF_TEST)
+    assert f"{count} mutants: {{'killed': {count}}}" in done.stdout, done.stdout + done.stderr

@@ -352,3 +352,15 @@ def test_equations_tell_of_products(case: str) -> None:
     for fact in facts:
         known = known.plus(fact)
     assert known.prove(question) is answer
+
+
+def test_what_is_learned_later_is_not_known_before() -> None:
+    """Assumptions share their facts with those made from them; each counts its own."""
+    n, m = p.PrimVar("n"), p.PrimVar("m")
+    before = Assumptions().plus(p.LE(p.IntImm(4), n))
+    later = before.plus(p.LE(n, p.IntImm(9))).plus(p.LE(p.Add(n, m), p.IntImm(6)))
+    for wrong, known in ((2, before), (2, later), (11, later)):
+        assert known.equal(n, p.IntImm(wrong)) is Answer.NO
+    assert before.equal(n, p.IntImm(11)) is Answer.UNKNOWN
+    assert before.equal(m, p.IntImm(3)) is Answer.UNKNOWN
+    assert later.equal(m, p.IntImm(3)) is Answer.NO

@@ -13,7 +13,7 @@ from relax_explorer.core.diagnostics import Diagnostic
 from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.syntax.parser import read as read_program
-from tests.support import spec_coverage, spec_names
+from tests.support import again, spec_coverage, spec_names
 from tests.support.mdtest import Case, read
 
 HERE = Path(__file__).parent
@@ -33,7 +33,12 @@ def test_chapter(path: Path, case: Case) -> None:
         _hold(case, module, problems)
     if case.assertions:
         names = spec_names.namespace(module, problems)
+        calls = again.Calls(names)
         exec(compile(case.assertions, str(path), "exec"), names)
+        if module is not None and not report.errors:
+            again.hold_calls(case.program, module, calls.made)
+    if module is not None and not report.errors:
+        again.hold_checks(case.program, module, problems)
 
 
 def _hold(case: Case, module: IRModule | None, problems: list[Diagnostic]) -> None:

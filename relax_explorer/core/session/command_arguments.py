@@ -78,7 +78,8 @@ RUN_INPUT = Argument(
 PRIVATE = Argument("--private", "also run a private function", "flag", False)
 PACKED = Argument(
     "--packed",
-    "execute this Python file, which you trust, and register its packed functions, or one function under a name",
+    "execute this Python file, which you trust, and register its packed functions (or one function under a name), relations and shape "
+    "functions",
     "code",
     metavar="[NAME=]FILE.py[:FUNCTION]",
 )

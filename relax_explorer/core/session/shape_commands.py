@@ -95,6 +95,7 @@ RELATIONS = Command(
     "Solve the types of a program in the notation of Relay's types. Exits with 1 if a relation fails or a type stays unknown.",
     (
         Argument("input", "a file in that notation, or - for standard input", "source", metavar="FILE"),
+        PACKED,
         Argument("--trace", "show each run of a relation, and what it assigned", "flag", False),
         AT,
         choice_of_format("text", "json"),

@@ -27,8 +27,13 @@ class Known:
     dtype: DType | str | None = None
     like: str = ""  # a variable of the same shape, if the rank is unknown
     value: Any = None
+    sort: str = (
+        ""  # Size, Shape or DType: the value is the only length, the shape or the element type that is told
+    )
 
     def __str__(self) -> str:
+        if self.sort:
+            return self.sort
         shape = "?" if self.dims is None else f"[{', '.join(map(str, self.dims))}]"
         is_own = self.dtype is None or self.dtype == self.name
         element = (

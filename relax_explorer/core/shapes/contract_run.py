@@ -15,7 +15,7 @@ from relax_explorer.core.arith.simplify import simplify
 from relax_explorer.core.codes import relations as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure, Label
 from relax_explorer.core.ir import prim as p
-from relax_explorer.core.ir.dtype import DType, from_numpy
+from relax_explorer.core.ir.dtype import DType, dtype, from_numpy
 from relax_explorer.core.shapes import contract_tree as c
 from relax_explorer.core.shapes.contract_facts import Analysis
 from relax_explorer.core.shapes.desugar import Environment, Guard, Wrapper, desugar, guards
@@ -109,7 +109,7 @@ class Runner:
         if isinstance(statement.value, c.Opaque):
             if statement.name not in self.inputs:
                 self._fail(f"`{statement.name}` needs a value", statement.span)
-            value: Value = np.asarray(self.inputs[statement.name])
+            value: Value = self._given(statement)
         else:
             value = self._value(statement.value, scope, known)
         scope[statement.name] = value
@@ -118,6 +118,18 @@ class Runner:
             self._check(demanded, scope, statement.span, (statement, 0))
             for var, length in list(known.sizes.items()):
                 known.sizes[var] = self._number(length, scope)
+
+    def _given(self, let: c.Let) -> Value:
+        """The input of a let, as a value of its type."""
+        value = self.inputs[let.name]
+        if not isinstance(let.type, c.Sort):
+            return np.asarray(value)
+        if let.type.name == "DType":
+            return value if isinstance(value, DType) else dtype(str(value))
+        numbers = tuple(np.asarray(value).ravel().tolist())
+        if not all(type(number) is int and number >= 0 for number in numbers):
+            self._fail(f"`{let.name}` is {let.type}, not {value}", let.span)
+        return numbers[0] if let.type.name == "Size" and len(numbers) == 1 else numbers
 
     def _value(self, expr: c.Expr, scope: dict[str, Value], known: Environment) -> Value:
         if isinstance(expr, c.Name):
@@ -172,7 +184,7 @@ class Runner:
         if isinstance(condition, c.SameShape):
             return bool(_shape(values[condition.left]) == _shape(values[condition.right]))
         parts = [self.terms.parts[var] for var in p.free_vars(condition) if var in self.terms.parts]
-        if any(name in values and axis >= len(_shape(values[name])) for name, axis in parts):
+        if any(name in values and axis >= len(self._lengths(name, values)) for name, axis in parts):
             return False
         number = self._number(condition, values)
         return isinstance(number, p.IntImm) and bool(number.value)
@@ -182,10 +194,15 @@ class Runner:
         known: dict[p.PrimVar, p.PrimExpr] = {}
         for var in p.free_vars(expr):
             name, axis = self.terms.parts.get(var, ("", 0))
-            shape = _shape(values[name]) if name in values else ()
+            shape = self._lengths(name, values) if name in values else ()
             if name in values and axis < len(shape):
                 known[var] = p.IntImm(len(shape) if axis < 0 else shape[axis])
         return simplify(p.substitute(expr, known))
+
+    def _lengths(self, name: str, values: Mapping[str, Value]) -> tuple[int, ...]:
+        """The shape of a value; a size is its own only length."""
+        value = values[name]
+        return (value,) if name in self.terms.sizes and type(value) is int else _shape(value)
 
     def _found(self, condition: c.Condition, values: Mapping[str, Value]) -> str:
         if isinstance(condition, c.SameDType):
@@ -196,7 +213,7 @@ class Runner:
         shown = [
             f"{name}.rank = {len(_shape(values[name]))}"
             if axis < 0
-            else f"{name}.dim({axis}) = {dict(enumerate(_shape(values[name]))).get(axis, '?')}"
+            else f"{self.terms.dim(name, axis)} = {dict(enumerate(self._lengths(name, values))).get(axis, '?')}"
             for name, axis in sorted(names)
             if name in values
         ]
@@ -211,11 +228,15 @@ def _element(side: DType | str, values: Mapping[str, Value]) -> str:
     if isinstance(side, DType):
         return side.name
     value = values[side]
+    if isinstance(value, DType):
+        return value.name
     if isinstance(value, np.ndarray):
         return from_numpy(value.dtype).name
     return _ANY if isinstance(value, int) else "none"
 
 
 def _shape(value: Value) -> tuple[int, ...]:
-    """The shape of a tensor; a number is one of rank 0."""
+    """The shape of a tensor, and a shape itself; a number is one of rank 0."""
+    if isinstance(value, tuple):
+        return value
     return value.shape if isinstance(value, np.ndarray) else ()

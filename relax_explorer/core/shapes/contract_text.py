@@ -194,11 +194,24 @@ class _Reader(NoteReader):
         start, name = self.start, self.word("a parameter")
         self.expect(":")
         kind = self.type()
+        kind = self._sort(name, kind)
         if isinstance(kind, c.FunctionType) and any(_has_shape(part) for part in (*kind.params, kind.ret)):
             self.fail("contracts on arguments that are functions are not supported", self.span(start))
         if name in self.values[-1]:
             self.fail(f"two parameters are named `{name}`", self.span(start))
-        return c.Parameter(self.bind(name), kind, self.span(start))
+        found = c.Parameter(self.bind(name), kind, self.span(start))
+        self._note_size(found.name, kind)
+        return found
+
+    def _sort(self, name: str, kind: c.SweetType) -> c.SweetType:
+        """The type of a variable; one of sizes gives types the size variable of its name."""
+        if kind == c.Sort("Size"):
+            return c.Sort("Size", self.sizes.setdefault(name, p.PrimVar(name)))
+        return kind
+
+    def _note_size(self, name: str, kind: c.SweetType | None) -> None:
+        if isinstance(kind, c.Sort) and kind.name == "Size":
+            self.terms.sizes.add(name)
 
     def _block(self) -> c.Block:
         self.expect("{")
@@ -223,10 +236,12 @@ class _Reader(NoteReader):
         name = self.word("a variable")
         kind, is_assertion = None, self.sees("!")
         if self.takes("!") or self.takes(":"):
-            kind = self.type()
+            kind = self._sort(name, self.type())
         self.expect("=")
         value = self._expression()
-        return c.Let(self.bind(name), kind, is_assertion, value, self.span(start))
+        found = c.Let(self.bind(name), kind, is_assertion, value, self.span(start))
+        self._note_size(found.name, kind)
+        return found
 
     def _condition(self) -> c.Condition:
         """A comparison of lengths, or of element types."""
@@ -355,7 +370,8 @@ class _Reader(NoteReader):
         if found is None:
             return c.Opaque(place)
         numbers = [int(one) for one in re.findall(r"-?\d{1,30}", found["shape"])]
-        name = found["dtype"] or "int64"
+        is_small = found["shape"].startswith("[") and all(-128 <= number < 128 for number in numbers)
+        name = found["dtype"] or ("int8" if is_small else "int64")
         element = named_element(name)
         if element is None or element.lanes != 1 or element.kind == "handle":
             self.fail(f"a literal has no elements of `{name}`", place)
@@ -376,7 +392,9 @@ class _Reader(NoteReader):
         return c.Call(name, args, attrs, self.span(start))
 
     def _argument(self) -> list[c.Expr]:
-        """An argument, or several in brackets."""
+        """An argument, or several in brackets; numbers in brackets are one shape."""
+        if self.token == "[" and re.match(r"\[\s*(-?\d|\])", self.source.text[self.start :]):
+            return [self._expression()]
         return self.several(self._expression, "]") if self.takes("[") else [self._expression()]
 
 

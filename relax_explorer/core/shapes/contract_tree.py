@@ -69,9 +69,10 @@ class Scalar:
 
 @dataclass(frozen=True)
 class Sort:
-    """`DType`, `Size` or `Shape`: the types of compile-time values."""
+    """`DType`, `Size` or `Shape`: the types of compile-time values. A type behind `c : Size` names the value: by `variable`, if it is a size."""
 
     name: str
+    variable: p.PrimVar | None = None
 
     def __str__(self) -> str:
         return self.name
@@ -252,14 +253,17 @@ class Terms:
     def __init__(self) -> None:
         self.known: dict[str, p.PrimVar] = {}
         self.parts: dict[p.PrimVar, tuple[str, int]] = {}  # the variable and its axis; -1 for the rank
+        self.sizes: set[str] = (
+            set()
+        )  # variables that are sizes: what is asked for their only axis is the size
 
     def rank(self, name: str) -> p.PrimVar:
         """`x.rank`."""
         return self._term(f"{name}.rank", name, -1)
 
     def dim(self, name: str, axis: int) -> p.PrimVar:
-        """`x.dim(axis)`."""
-        return self._term(f"{name}.dim({axis})", name, axis)
+        """`x.dim(axis)`, and a size itself."""
+        return self._term(name if name in self.sizes else f"{name}.dim({axis})", name, axis)
 
     def _term(self, text: str, name: str, axis: int) -> p.PrimVar:
         if text not in self.known:

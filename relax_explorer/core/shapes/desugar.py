@@ -87,9 +87,24 @@ def guards(
     """The assertions of one type, in order; `known` takes what it captures."""
     if isinstance(kind, c.Scalar):
         kind = c.TensorType((), kind.dtype)
-    if isinstance(kind, c.TensorType) and not kind.is_plain:
+    if isinstance(kind, c.Sort):
+        yield from _of_sort(name, kind, known, terms, place)
+    elif isinstance(kind, c.TensorType) and not kind.is_plain:
         yield from _of_shape(name, kind.shape, known, terms, place)
         yield from _of_element(name, kind.dtype, known)
+
+
+def _of_sort(
+    name: str, sort: c.Sort, known: Environment, terms: c.Terms, place: Span | None
+) -> Iterator[Guard]:
+    """A value of which types may speak: by the size variable, or by the name of the shape or element type."""
+    if sort.variable is not None:
+        for guard in _length(terms.dim(name, 0), sort.variable, known, place):
+            yield replace(guard, name=name, axis=0, written=sort.variable)
+    elif sort.name == "Shape":
+        yield from _of_shape(name, c.ShapeName(name), known, terms, place)
+    elif sort.name == "DType":
+        yield from _of_element(name, c.DTypeName(name), known)
 
 
 def _of_shape(

@@ -40,6 +40,8 @@ class Holding:
 
     def type_text(self, value: Known) -> str:
         """The type of a value, simplified; size variables keep their names."""
+        if value.sort:
+            return value.sort
         if value.dtype in self.made:
             value = replace(value, dtype=None)
         if value.dims is None:
@@ -318,6 +320,10 @@ def declared(terms: c.Terms, name: str, kind: c.SweetType, known: Environment) -
     """A value of a declared type; lengths that the type does not tell are terms."""
     if isinstance(kind, c.Scalar):
         return Known(name, (), kind.dtype)
+    if isinstance(kind, c.Sort):
+        dims = (terms.dim(name, 0),) if kind.name == "Size" else None
+        owner = known.shapes.get(name, name)
+        return Known(name, dims, known.dtypes.get(name, name), owner, sort=kind.name)
     if not isinstance(kind, c.TensorType) or kind.is_plain:
         return Known(name, like=name)
     element = kind.dtype if isinstance(kind.dtype, DType) else name

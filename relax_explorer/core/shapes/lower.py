@@ -6,7 +6,7 @@ assertion that 4 divides it. Relax has no variable for an element type, so a pac
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
@@ -25,15 +25,20 @@ SAME_DTYPE = "rxe.shapes.same_dtype"
 _OPERATORS = {
     name: f"R.{name}({{0}}, {{1}})" for name in ("add", "subtract", "multiply", "maximum", "matmul")
 }
+_SORTS = {"Size": "T.int64", "Shape": "R.Shape"}
 Packed = Callable[..., object]
 
 
 @dataclass
 class Lowered:
-    """The text of a Relax module, and the packed functions that it calls by name; a run needs them registered."""
+    """The text of a Relax module, and the packed functions that it calls by name; a run needs them registered.
+
+    `places` has, for each function, the places in the notation that its bindings come from, in order.
+    """
 
     text: str
     packed: dict[str, Packed] = field(default_factory=dict)
+    places: dict[str, list[Span | None]] = field(default_factory=dict)
 
 
 def lower(program: c.Program, terms: c.Terms) -> Lowered:
@@ -42,7 +47,7 @@ def lower(program: c.Program, terms: c.Terms) -> Lowered:
     Raises Failure for what Relax cannot express, such as a branch.
     """
     found = Lowered("", {SAME_DTYPE: same_dtype})
-    names = frozenset(program.functions)
+    names = program.functions
     parts = [_Function(terms, found, name, names).function(fn) for name, fn in program.functions.items()]
     parts.append(_Function(terms, found, "main", names).main(program))
     body = "\n\n".join("\n".join(f"    {line}" for line in part) for part in parts)
@@ -61,13 +66,18 @@ def same_dtype(*arrays: np.ndarray[Any, Any]) -> tuple[()]:
 class _Function:
     """The lines of one function. `names` tells which variable of Relax has a value now."""
 
-    def __init__(self, terms: c.Terms, found: Lowered, name: str, functions: frozenset[str]) -> None:
+    def __init__(
+        self, terms: c.Terms, found: Lowered, name: str, functions: Mapping[str, c.Function]
+    ) -> None:
         self.terms, self.found, self.name, self.functions = terms, found, name, functions
         self.names: dict[str, str] = {}
         self.lines: list[str] = []
+        self.places = found.places.setdefault(name, [])  # of the lines
+        self.place: Span | None = None  # of what is lowered now
         self.lengths: dict[p.PrimVar, p.PrimExpr] = {}
         self.sizes: list[str] = []
         self.taken: set[str] = set()
+        self.shapes: set[str] = set()  # variables that hold shapes
 
     def function(self, function: c.Function) -> list[str]:
         """Parameters, their contract, the body, the contract of the result."""
@@ -81,20 +91,21 @@ class _Function:
         else:
             for statement in function.body.statements:
                 self.statement(statement, known)
+            self.place = getattr(function.body.value, "span", None) or function.span
             value = self.value(function.body.value)
         self.names["out"] = self.bind(value)
         self.hold("out", function.ret, known, function.span)
-        head = ", ".join(f"{name}: R.Tensor" for name in params)
+        head = self.head(params, [q.type for q in function.params], function.span)
         return self.whole(f"def {self.name}({head}):", self.names["out"], True)
 
     def main(self, program: c.Program) -> list[str]:
         """The statements; a value that only the run knows is a parameter."""
         known = Environment()
         inputs = [
-            item.name for item in program.main if isinstance(item, c.Let) and isinstance(item.value, c.Opaque)
+            item for item in program.main if isinstance(item, c.Let) and isinstance(item.value, c.Opaque)
         ]
-        params = [self.free(name) for name in inputs]
-        self.names.update(zip(inputs, params, strict=True))
+        params = [self.free(item.name) for item in inputs]
+        self.names.update(zip([item.name for item in inputs], params, strict=True))
         for item in program.main:
             if isinstance(item, c.Let) and isinstance(item.value, c.Opaque):
                 if item.type is not None:
@@ -102,8 +113,16 @@ class _Function:
             else:
                 self.statement(item, known)
         lets = [self.names[item.name] for item in program.main if isinstance(item, c.Let)]
-        head = ", ".join(f"{name}: R.Tensor" for name in params)
+        head = self.head(params, [item.type for item in inputs], None)
         return self.whole(f"def main({head}):", f"({', '.join(lets)},)", False)
+
+    def head(self, params: Sequence[str], kinds: Sequence[c.SweetType | None], place: Span | None) -> str:
+        """The parameters of a function: tensors, sizes and shapes."""
+        sorts = [kind.name if isinstance(kind, c.Sort) else "" for kind in kinds]
+        if "DType" in sorts:
+            self.refuse("Relax has no variable for an element type", place)
+        written = [_SORTS.get(sort, "R.Tensor") for sort in sorts]
+        return ", ".join(f"{name}: {kind}" for name, kind in zip(params, written, strict=True))
 
     def whole(self, head: str, result: str, is_private: bool) -> list[str]:
         """The lines of a function with its decorator and size variables."""
@@ -119,6 +138,7 @@ class _Function:
 
     def statement(self, item: c.Let | c.Assert, known: Environment) -> None:
         """A let with its annotation, or an assertion."""
+        self.place = item.span
         if isinstance(item, c.Assert):
             self.check(Guard(item.condition, ""))
             return
@@ -129,8 +149,13 @@ class _Function:
     def bind(self, text: str, wish: str = "v") -> str:
         """Bind an expression to a new variable."""
         name = self.free(wish)
-        self.lines.append(f"{name} = {text}")
+        self.add(f"{name} = {text}")
         return name
+
+    def add(self, line: str) -> None:
+        """Add a line, which is one binding."""
+        self.lines.append(line)
+        self.places.append(self.place)
 
     def free(self, wish: str) -> str:
         """A name that nothing has yet; inputs and parameters keep theirs. Relax has no `x'`."""
@@ -149,12 +174,26 @@ class _Function:
         if isinstance(expr, c.Literal) and isinstance(expr.value, np.ndarray):
             return f'R.const({expr.value.tolist()}, "{expr.value.dtype.name}")'
         if isinstance(expr, c.Call):
+            self.refuse_numbers(expr)
             args = [
                 self.value(arg) if isinstance(arg, c.Name) else self.bind(self.value(arg))
                 for arg in expr.args
             ]
             return self.call(expr, args)
+        if isinstance(expr, c.Literal) and type(expr.value) is int:
+            return f"R.prim_value({expr.value})"
+        if isinstance(expr, c.Literal) and isinstance(expr.value, tuple):
+            return f"R.shape([{', '.join(map(str, expr.value))}])"
         self.refuse(f"{type(expr).__name__} has no form in Relax here", getattr(expr, "span", None))
+
+    def refuse_numbers(self, call: c.Call) -> None:
+        """Raise Failure for a number or shape where no size or shape is expected."""
+        function = self.functions.get(call.function)
+        kinds = [q.type for q in function.params] if function is not None else [None] * len(call.args)
+        for arg, kind in zip(call.args, kinds, strict=False):
+            is_told = isinstance(arg, c.Literal) and isinstance(arg.value, int | tuple)
+            if is_told and not isinstance(kind, c.Sort):
+                self.refuse("Literal has no form in Relax here", call.span)
 
     def call(self, call: c.Call, args: list[str]) -> str:
         """A call of a function of the program, of an operator, or of what computes a primitive."""
@@ -180,9 +219,13 @@ class _Function:
 
     def hold(self, name: str, kind: c.SweetType, known: Environment, place: Span | None) -> None:
         """Match a value with its type: a match_cast, then assertions."""
+        self.place = place
         if isinstance(kind, c.Scalar):
             kind = c.TensorType((), kind.dtype)
         demanded = list(guards(name, kind, known, self.terms, place))
+        if isinstance(kind, c.Sort):
+            self.hold_sort(name, kind, demanded)
+            return
         if not isinstance(kind, c.TensorType) or kind.is_plain:
             return
         element = f'"{kind.dtype.name}"' if isinstance(kind.dtype, DType) else ""
@@ -196,8 +239,22 @@ class _Function:
             shape = f"({''.join(dims)})" + (f", {element}" if element else "")
             self.names[name] = self.bind(f"R.match_cast({self.names[name]}, R.Tensor({shape}))", name)
             demanded = [guard for guard in demanded if guard not in compared.values()]
+        elif isinstance(kind.shape, c.ShapeName) and known.shapes[kind.shape.name] in self.shapes:
+            owner = self.names[known.shapes[kind.shape.name]]
+            shape = f"{owner}, {element}" if element else owner
+            self.names[name] = self.bind(f"R.match_cast({self.names[name]}, R.Tensor({shape}))", name)
+            demanded = [guard for guard in demanded if not isinstance(guard.condition, c.SameShape)]
         elif element:
             self.names[name] = self.bind(f"R.match_cast({self.names[name]}, R.Tensor(dtype={element}))", name)
+        for guard in demanded:
+            self.check(guard)
+
+    def hold_sort(self, name: str, kind: c.Sort, demanded: Sequence[Guard]) -> None:
+        """A size is a length by its name; a shape is matched by what has it."""
+        if kind.name == "Shape":
+            self.shapes.add(name)
+        elif kind.variable is not None:
+            self.lengths[self.terms.dim(name, 0)] = p.PrimVar(self.names[name])
         for guard in demanded:
             self.check(guard)
 
@@ -227,12 +284,21 @@ class _Function:
         if isinstance(condition, c.SameDType):
             if isinstance(condition.left, str) and isinstance(condition.right, str):
                 names = f"{self.names[condition.left]}, {self.names[condition.right]}"
-                self.lines.append(f'_ = R.call_packed("{SAME_DTYPE}", {names}, sinfo_args=R.Tuple())')
+                self.add(f'_ = R.call_packed("{SAME_DTYPE}", {names}, sinfo_args=R.Tuple())')
         elif isinstance(condition, p.PrimExpr):
             ranks = [var for var in p.free_vars(condition) if self.terms.parts.get(var, ("", 0))[1] < 0]
+            unknown = [
+                var for var in p.free_vars(condition) if var in self.terms.parts and var not in self.lengths
+            ]
+            if not ranks and unknown:
+                name = self.terms.parts[unknown[0]][0]
+                self.refuse(
+                    f"{name} has no type that tells its lengths; write `let {name} : Tensor([…], …)`",
+                    self.place,
+                )
             if not ranks:
                 text = str(p.substitute(condition, self.lengths))
-                self.lines.append(f'_ = R.assert_op(R.prim_value({text}), format="{guard.condition}")')
+                self.add(f'_ = R.assert_op(R.prim_value({text}), format="{guard.condition}")')
         else:
             self.refuse(f"{condition} has no form in Relax", None)
 

@@ -120,13 +120,19 @@ class _Walk(Holding):
         name = statement.name if not self.calls else self.fresh()  # a body may be looked at for several calls
         value = self.renamed(self.value(statement.value), name)
         kind = statement.type
+        if kind is not None and not isinstance(statement.value, c.Opaque):
+            sorted_value = self.of_sort(value, kind)
+            if sorted_value is None:
+                self.say(f"{statement.name} is no {kind}: it is {self.told_of(value)}", statement.span)
+                sorted_value = declared(self.terms, name, kind, self.environment)
+            value = sorted_value
         if isinstance(statement.value, c.Opaque) and kind is not None and not statement.is_assertion:
             value = self.trusted(name, kind)
         elif kind is not None:
             value = self.annotated(statement, kind, value)
         self.scope[statement.name] = value
         self.note_value(statement.name, value, statement.span)
-        if self.where == "main":
+        if self.where == "main" and not self.calls:
             self.found.types[statement.name] = self.type_text(value)
 
     def told(self, condition: c.Condition) -> str:
@@ -164,8 +170,50 @@ class _Walk(Holding):
                 self.environment.value(dim) if isinstance(dim, p.PrimExpr) else self.terms.dim(name, axis)
                 for axis, dim in enumerate(kind.shape)
             ])  # fmt: skip
-            return replace(declared(self.terms, name, kind, self.environment), dims=dims)
-        return declared(self.terms, name, kind, self.environment)
+            return replace(self.resolved(name, kind), dims=dims)
+        if isinstance(kind, c.Sort):
+            list(guards(name, kind, self.environment, self.terms, None))
+        return self.resolved(name, kind)
+
+    def resolved(self, name: str, kind: c.SweetType) -> Known:
+        """A value of a declared type, with what is known of the shape and element type that it names."""
+        found = declared(self.terms, name, kind, self.environment)
+        owner, element = self.scope.get(found.like), self.scope.get(str(found.dtype))
+        if found.dims is None and owner is not None and owner.sort:
+            found = replace(found, dims=owner.dims)
+        return replace(found, dtype=element.dtype) if element is not None and element.sort else found
+
+    def of_sort(self, value: Known, kind: c.SweetType) -> Known | None:
+        """A value where a type is expected: a literal becomes a size, shape or element type. None if it is of another sort."""
+        wanted = kind.name if isinstance(kind, c.Sort) else ""
+        if value.sort or not wanted:
+            is_told = isinstance(value.value, tuple | DType)
+            return value if value.sort == wanted and (wanted or not is_told) else None
+        if wanted == "Size" and type(value.value) is int and value.value >= 0:
+            return replace(value, dims=(p.IntImm(value.value),), sort=wanted)
+        if wanted == "Shape" and isinstance(value.value, tuple) and min(value.value, default=0) >= 0:
+            return replace(value, dims=tuple(map(p.IntImm, value.value)), sort=wanted)
+        if wanted == "DType" and isinstance(value.value, DType):
+            return replace(value, dims=None, dtype=value.value, sort=wanted)
+        return None
+
+    def told_of(self, value: Known) -> str:
+        """A value in a problem."""
+        if isinstance(value.value, tuple):
+            return f"[{', '.join(map(str, value.value))}]"
+        return str(value.value) if isinstance(value.value, int | DType) else self.type_text(value)
+
+    def sorted_args(self, wrapper: Wrapper, call: c.Call, args: list[Known]) -> list[Known] | None:
+        """The arguments of a call, each of the sort of its parameter; None after a problem."""
+        found = []
+        for q, arg in zip(wrapper.function.params, args, strict=True):
+            one = self.of_sort(arg, q.type)
+            if one is None:
+                text = f"argument {q.name} of @{call.function} is {q.type}, not {self.told_of(arg)}"
+                self.found.report.say(codes.CALL_SHAPE, text, call.span, help=codes.CALL_SHAPE.fix)
+                return None
+            found.append(one)
+        return found
 
     def annotated(self, let: c.Let, kind: c.SweetType, value: Known) -> Known:
         """Hold a value against its annotation. A dimension with a new variable is then known as written."""
@@ -180,6 +228,8 @@ class _Walk(Holding):
         values, remains = self.hold(demanded, with_value(self.scope, let.name, value), let, words, let.span)
         self.found.asserted[let.name] = remains
         value = values[let.name]
+        if isinstance(kind, c.Sort) and kind.variable is not None and value.dims is not None:
+            self.environment.sizes[kind.variable] = value.dims[0]
         written = kind.shape if isinstance(kind, c.TensorType) and isinstance(kind.shape, tuple) else None
         if written is None or value.dims is None or len(value.dims) != len(written):
             return value
@@ -310,6 +360,9 @@ class _Walk(Holding):
             if len(args) != len(wrapper.function.params):
                 text = f"@{call.function} takes {len(wrapper.function.params)} arguments, not {len(args)}"
                 self.found.report.say(codes.CALL_SHAPE, text, call.span, help=codes.CALL_SHAPE.fix)
+                return self._opaque(c.Opaque())
+            args = self.sorted_args(wrapper, call, args) or []
+            if len(args) != len(wrapper.function.params):
                 return self._opaque(c.Opaque())
             params = [q.name for q in wrapper.function.params]
             values, _ = self.hold(

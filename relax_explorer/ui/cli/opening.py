@@ -15,6 +15,7 @@ from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.build_files import build_of_text, open_build
 from relax_explorer.core.session.builds import Build
 from relax_explorer.core.session.field_names import FieldNames, told_by
+from relax_explorer.core.session.notation_files import open_notation
 from relax_explorer.core.session.partial import concerning, executed, runnable
 from relax_explorer.core.session.proposals import pipeline_of
 from relax_explorer.core.session.recorded import RecordedSession
@@ -98,7 +99,7 @@ def session_to_run(
     for passes that fail: with passes, the program after them is judged.
     """
     cache = directories.kernel_cache()
-    build = started(build_at(path), passes)
+    build = started(open_notation(path) or build_at(path), passes)
     is_recorded = build.is_recorded or (bool(build.outer) and passes is None)
     asked = functions[0] if functions else ""
     given = _with_constants(

@@ -9,12 +9,14 @@ import click
 from relax_explorer.core.relations.solver import Status
 from relax_explorer.core.syntax.load import read_stream, read_text
 from relax_explorer.ui.cli import output
+from relax_explorer.ui.cli.packed_files import register_files
 from relax_explorer.viz.relation_steps import RelationSteps
 from relax_explorer.viz.solving import TABLES, Solving
 
 
-def relations(input: str, trace: bool, at: int | None, format: str) -> int:
+def relations(input: str, packed: tuple[str, ...], trace: bool, at: int | None, format: str) -> int:
     """Print the types of a program; 1 if a relation fails or a type stays unknown."""
+    register_files(packed)
     text = read_stream(sys.stdin.buffer, "<stdin>") if input == "-" else read_text(input)
     solving = RelationSteps(text, "<stdin>" if input == "-" else input)
     if format == "json":

@@ -40,8 +40,8 @@ def shapes(
     """Print the checks of a stage; for a file with contracts, what is known of its values."""
     wanted = contracts.Wanted(desugared, relax, matches, split, copy, keep_branches, trace, at)
     if is_contract(input):
-        if any((func, passes, stage, proved, given, why, what_if, run, input_, shape, packed, calls)):
-            raise click.UsageError(f"a file with contracts takes {contracts.OPTIONS} and --format only")
+        _refuse(func, passes, stage, proved, given, why, what_if, run, input_, shape, calls)
+        register_files(packed)
         return contracts.print_contracts(input, wanted, format)
     _require_a_module(input, wanted)
     if (input_ or shape or packed or calls) and not run:
@@ -71,6 +71,12 @@ def shapes(
     if failed is not None:
         raise failed  # behind what was measured up to there
     return output.FOUND if any(check.answer is Answer.NO for check in checks) else output.OK
+
+
+def _refuse(*given: object) -> None:
+    """Raise UsageError if an option is given that a file with contracts does not take."""
+    if any(given):
+        raise click.UsageError(f"a file with contracts takes {contracts.OPTIONS}, --packed and --format only")
 
 
 def _require_a_module(input: str, wanted: contracts.Wanted) -> None:
