@@ -21,7 +21,7 @@ from relax_explorer.core.patterns.pattern import Pattern, is_op, wildcard
 _ONE = p.IntImm(1)
 
 
-@function_pass("AdjustMatmulOrder", reads=[operators("matmul")], has_profiles=True, requires=[NORMAL_FORM])
+@function_pass("AdjustMatmulOrder", reads=[operators("matmul")], rebuilds=True, requires=[NORMAL_FORM])
 def adjust_matmul_order(fn: e.Function, at: PassSite) -> e.Function:
     """Write `a @ (b @ c)` as `(a @ b) @ c`, or the reverse, if that takes fewer multiplications for all lengths.
 

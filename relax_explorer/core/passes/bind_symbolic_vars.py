@@ -25,7 +25,7 @@ from relax_explorer.core.passes.properties import NORMAL_FORM
 from relax_explorer.core.program.module import IRModule
 
 
-@module_pass("BindSymbolicVars", requires=[NORMAL_FORM])
+@module_pass("BindSymbolicVars", rebuilds=True, requires=[NORMAL_FORM])
 def bind_symbolic_vars(
     module: IRModule,
     at: PassSite,

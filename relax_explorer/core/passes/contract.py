@@ -19,7 +19,6 @@ from typing import Any, NamedTuple, TypeVar
 
 from relax_explorer.core.build.module_editor import Member, ModuleEditor
 from relax_explorer.core.check.claimed_phase import ATTRIBUTE
-from relax_explorer.core.check.compatible import always_fits
 from relax_explorer.core.check.normalize import normalize_with
 from relax_explorer.core.check.purity import is_pure, stated
 from relax_explorer.core.check.wildcards import allowed
@@ -29,11 +28,11 @@ from relax_explorer.core.diagnostics import Diagnostic, Failure, Report
 from relax_explorer.core.ir.expr import Binding, BindingBlock, Expr, Function, MatchCast, SeqExpr, Var
 from relax_explorer.core.ir.node import CHECKS, replace
 from relax_explorer.core.ir.struct_info import FuncStructInfo, ShapeStructInfo
-from relax_explorer.core.ir.walk import WITH_BLOCKS, all_dims, bindings, merged_blocks
-from relax_explorer.core.passes.cast_checks import bound_dims
+from relax_explorer.core.ir.walk import WITH_BLOCKS, bindings, merged_blocks
 from relax_explorer.core.passes.phases import phase
 from relax_explorer.core.passes.properties import DERIVED, Property
 from relax_explorer.core.passes.readings import Reading
+from relax_explorer.core.passes.rebuilt_functions import rebuilt
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.tir.signature import prim_func_info
 from relax_explorer.core.tir.stmt import PrimFunc
@@ -171,6 +170,7 @@ def check_errors(errors: str) -> None:
 
 
 PROFILES = ("spec", "tvm")
+_DEEPEST = 8  # nested functions whose results follow from each other's
 NO_VALUES: dict[str, Any] = {}  # the default of an option with values by name
 KINDS = {
     str: "a text",
@@ -243,6 +243,7 @@ class Pass:
     ] = ()  # requirements without which it refuses to run: its result would be wrong
     reads: tuple[Reading, ...] = ()  # without each of these it finds nothing
     has_profiles: bool = False  # True if TVM's result differs, so that the option `profile` chooses
+    rebuilds: bool = False  # True if TVM makes every function with bindings anew (`rebuilt_functions.py`)
     kept_with: Mapping[str, Property] = field(
         default_factory=dict
     )  # of `invalidates`, what stays with an option
@@ -313,8 +314,13 @@ class Pass:
             for name, fn in by_name(module):
                 site.function = name
                 site.editor.replace(name, self._checked(self.run(fn, site, **settled), Function))
-        new = site.editor.done()
-        return _with_phase(infer_again(_with_results(new, site) if as_tvm else new, site), module), site
+        new = infer_again(site.editor.done(), site)
+        if as_tvm:
+            site.editor.take(new)
+            only = settled.get("func_name")
+            visited = {only} if only else {*module.functions}
+            new = _rebuilt(new, site, visited if self.rebuilds else set())
+        return _with_phase(new, module), site
 
     def _checked(self, result: object, kind: type[Result]) -> Result:
         """The result of the pass. Raises TypeError if it is no function or module."""
@@ -328,16 +334,23 @@ def by_name(module: IRModule) -> list[tuple[str, Function]]:
     return sorted(module.relax_functions.items(), key=itemgetter(0))
 
 
-def _with_results(module: IRModule, site: PassSite) -> IRModule:
-    """The module where each changed function promises no other result than its body has, as in TVM."""
-    for name, fn in module.relax_functions.items():
-        promised, have = fn.ret_struct_info, fn.body.body.struct_info
-        if fn is site.module.functions.get(name) or promised is None or have is None:
-            continue
-        if not always_fits(promised, have) and bound_dims(fn).issuperset(all_dims(have)):
-            site.editor.replace(name, replace(fn, ret_struct_info=None, struct_info=None))
-            site.is_open = True
-    return site.editor.done()
+def _rebuilt(module: IRModule, site: PassSite, visited: set[str]) -> IRModule:
+    """The module with the functions that changed and those that TVM visits made anew as TVM makes them: inner ones first."""
+    seen = site.module.functions
+    for _ in range(_DEEPEST):
+        changed = {}
+        for name, fn in module.relax_functions.items():
+            is_changed = fn is not seen.get(name)
+            if is_changed or name in visited:
+                changed[name] = rebuilt(fn, is_changed)
+        if all(new is module.functions[name] for name, new in changed.items()):
+            break
+        for name, new in changed.items():
+            site.editor.replace(name, new)
+        site.is_open = site.retypes = True
+        module = infer_again(site.editor.done(), site)
+        site.editor.take(module)
+    return module
 
 
 def infer_again(module: IRModule, site: PassSite) -> IRModule:
@@ -451,6 +464,7 @@ def function_pass(
     name: str,
     *,
     has_profiles: bool = False,
+    rebuilds: bool = False,
     example: str = "",
     reads: Sequence[Reading] = (),
     **contract: Sequence[Property],
@@ -462,7 +476,8 @@ def function_pass(
         False,
         **_contract(contract),
         reads=tuple(reads),
-        has_profiles=has_profiles,
+        has_profiles=has_profiles or rebuilds,
+        rebuilds=rebuilds,
         example=example,
     )
 
@@ -471,6 +486,7 @@ def module_pass(
     name: str,
     *,
     has_profiles: bool = False,
+    rebuilds: bool = False,
     kept_with: Mapping[str, Property] | None = None,
     example: str = "",
     reads: Sequence[Reading] = (),
@@ -484,7 +500,8 @@ def module_pass(
         True,
         **_contract(contract),
         reads=tuple(reads),
-        has_profiles=has_profiles,
+        has_profiles=has_profiles or rebuilds,
+        rebuilds=rebuilds,
         kept_with=kept,
         example=example,
     )

@@ -11,7 +11,13 @@ from relax_explorer.core.passes.readings import RARE_OPERATORS
 _OPERATORS = frozenset({"relax.sort", "relax.argsort", "relax.topk", "relax.cumsum", "relax.cumprod"})
 
 
-@function_pass("DispatchSortScan", reads=[RARE_OPERATORS], requires=[NORMAL_FORM], invalidates=ADDED_KERNELS)
+@function_pass(
+    "DispatchSortScan",
+    rebuilds=True,
+    reads=[RARE_OPERATORS],
+    requires=[NORMAL_FORM],
+    invalidates=ADDED_KERNELS,
+)
 def dispatch_sort_scan(fn: e.Function, at: PassSite) -> e.Function:
     """Lower `sort`, `argsort`, `topk`, `cumsum` and `cumprod` to kernels, as LegalizeOps does with every operator."""
     return lower_operators(fn, at, _OPERATORS.__contains__)

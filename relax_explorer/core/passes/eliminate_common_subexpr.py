@@ -21,7 +21,7 @@ from relax_explorer.core.program.hash import Hasher, data_digest
 
 
 @function_pass(
-    "EliminateCommonSubexpr", has_profiles=True, requires=[NORMAL_FORM], invalidates=[CANONICAL_BINDINGS]
+    "EliminateCommonSubexpr", rebuilds=True, requires=[NORMAL_FORM], invalidates=[CANONICAL_BINDINGS]
 )
 def eliminate_common_subexpr(
     fn: e.Function, at: PassSite, *, call_only: Annotated[bool, "merge calls only"] = False

@@ -13,9 +13,7 @@ from relax_explorer.core.patterns.matcher import Match
 from relax_explorer.core.patterns.pattern import is_op, wildcard
 
 
-@function_pass(
-    "ExpandMatmulOfSum", reads=[operators("matmul", "add")], has_profiles=True, requires=[NORMAL_FORM]
-)
+@function_pass("ExpandMatmulOfSum", reads=[operators("matmul", "add")], rebuilds=True, requires=[NORMAL_FORM])
 def expand_matmul_of_sum(fn: e.Function, at: PassSite) -> e.Function:
     """Replace `matmul(x, add(a, b))` by `add(matmul(x, a), matmul(x, b))`. The sum may be transposed.
 

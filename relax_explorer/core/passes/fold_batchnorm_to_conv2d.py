@@ -17,7 +17,7 @@ from relax_explorer.core.patterns.pattern import is_const, is_op, is_tuple_get_i
 @function_pass(
     "FoldBatchnormToConv2D",
     reads=[operators("nn.batch_norm", "nn.conv2d")],
-    has_profiles=True,
+    rebuilds=True,
     requires=[NORMAL_FORM],
     invalidates=[BUILTINS_LOWERED, SHAPES_LOWERED],
 )

@@ -42,6 +42,7 @@ class FusionPattern:
 
 @module_pass(
     "FuseOpsByPattern",
+    rebuilds=True,
     reads=[DATAFLOW, OPERATORS],
     requires=[NORMAL_FORM],
     invalidates=[BYOC_MARKED, NO_NESTED_FUNCTIONS, PURITY_ERASED, SHAPES_LOWERED, SYMBOLS_ATTACHED],

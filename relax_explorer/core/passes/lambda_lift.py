@@ -42,6 +42,7 @@ from relax_explorer.core.program.module import IRModule
 
 @module_pass(
     "LambdaLift",
+    rebuilds=True,
     reads=[NESTED],
     requires=[NORMAL_FORM],
     establishes=[NO_NESTED_FUNCTIONS, CLOSURES_CONVERTED],

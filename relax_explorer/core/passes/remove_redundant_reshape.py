@@ -13,9 +13,7 @@ from relax_explorer.core.patterns.matcher import Match
 from relax_explorer.core.patterns.pattern import is_op, wildcard
 
 
-@function_pass(
-    "RemoveRedundantReshape", reads=[operators("reshape")], has_profiles=True, requires=[NORMAL_FORM]
-)
+@function_pass("RemoveRedundantReshape", reads=[operators("reshape")], rebuilds=True, requires=[NORMAL_FORM])
 def remove_redundant_reshape(fn: e.Function, at: PassSite) -> e.Function:
     """Replace `reshape(reshape(x, a), b)` by `reshape(x, b)`, and `reshape(x, b)` by x if that is the shape of x.
 

@@ -12,7 +12,7 @@ from relax_explorer.core.patterns.matcher import Match, seen_through
 from relax_explorer.core.patterns.pattern import is_op, wildcard
 
 
-@function_pass("ReorderPermuteDimsAfterConcat", reads=[OPERATORS], has_profiles=True, requires=[NORMAL_FORM])
+@function_pass("ReorderPermuteDimsAfterConcat", reads=[OPERATORS], rebuilds=True, requires=[NORMAL_FORM])
 def reorder_permute_dims_after_concat(fn: e.Function, at: PassSite) -> e.Function:
     """Replace `concat((permute_dims(a), permute_dims(b)))` by `permute_dims(concat((a, b)))`.
 

@@ -16,7 +16,7 @@ from relax_explorer.core.patterns.pattern import is_op, wildcard
 @function_pass(
     "ReorderTakeAfterMatmul",
     reads=[operators("matmul")],
-    has_profiles=True,
+    rebuilds=True,
     requires=[NORMAL_FORM],
     invalidates=[BUILTINS_LOWERED, SHAPES_LOWERED],
 )
