@@ -131,6 +131,7 @@ class PassSite:
         False  # True if the pass is for other visible functions, or other parameters of them
     )
     as_tvm: bool = False  # True if the option `profile` asks for TVM's result, losses included
+    keeps_promises: bool = False  # True if TVM's result keeps what functions promise, unless they have more
     proved: set[Any] = field(
         default_factory=set
     )  # dropped bindings that can't stop a run; the report tells why
@@ -340,9 +341,10 @@ def _rebuilt(module: IRModule, site: PassSite, visited: set[str]) -> IRModule:
     for _ in range(_DEEPEST):
         changed = {}
         for name, fn in module.relax_functions.items():
-            is_changed = fn is not seen.get(name)
-            if is_changed or name in visited:
-                changed[name] = rebuilt(fn, is_changed)
+            before = seen.get(name)
+            if fn is not before or name in visited:
+                old = before if isinstance(before, Function) else None
+                changed[name] = rebuilt(fn, old, site.keeps_promises)
         if all(new is module.functions[name] for name, new in changed.items()):
             break
         for name, new in changed.items():

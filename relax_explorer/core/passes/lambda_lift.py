@@ -161,7 +161,7 @@ class _Lifter:
         """The function with calls of functions of the module, and closures, where it had nested functions."""
         new = rewrite(fn, self.at, self._rule)
         result = new.ret_struct_info and _open(new.ret_struct_info)
-        if result is not new.ret_struct_info:
+        if result is not new.ret_struct_info and not self.at.as_tvm:
             return replace(new, ret_struct_info=result)
         if self.is_settled and new.body.body not in self.closures:
             self.at.settled.add(new)
