@@ -290,7 +290,7 @@ class _Lifter:
         self, own: e.Var, fn: e.Function, captured: tuple[e.Var, ...], dims: list[p.PrimVar]
     ) -> tuple[p.PrimVar, ...]:
         """The captured shape variables whose values the parameters of the lifted function would not tell, or not check."""
-        used = [dim for dim in dims if self.scopes.is_captured(dim, own)]
+        used = [] if self.at.as_tvm else [dim for dim in dims if self.scopes.is_captured(dim, own)]
         if used:
             told = {dim for var in captured for dim in defined_dims(var.struct_info or s.OBJECT)}
             used = [dim for dim in used if dim not in told]

@@ -5,7 +5,9 @@ Its result then promises what the body has, unless the promise says more; and no
 
 from __future__ import annotations
 
-from relax_explorer.core.check.compatible import always_fits, defined_dims, erase, holds_function
+from relax_explorer.core.check.compatible import always_fits, defined_dims
+from relax_explorer.core.check.erase import erase
+from relax_explorer.core.check.matching import holds_function
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.node import replace
