@@ -19,6 +19,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from relax_explorer.core.build.module_editor import Member, ModuleEditor
 from relax_explorer.core.check.claimed_phase import ATTRIBUTE
+from relax_explorer.core.check.compatible import always_fits
 from relax_explorer.core.check.normalize import normalize_with
 from relax_explorer.core.check.purity import is_pure, stated
 from relax_explorer.core.check.wildcards import allowed
@@ -28,7 +29,8 @@ from relax_explorer.core.diagnostics import Diagnostic, Failure, Report
 from relax_explorer.core.ir.expr import Binding, BindingBlock, Expr, Function, MatchCast, SeqExpr, Var
 from relax_explorer.core.ir.node import CHECKS, replace
 from relax_explorer.core.ir.struct_info import FuncStructInfo, ShapeStructInfo
-from relax_explorer.core.ir.walk import WITH_BLOCKS, bindings, merged_blocks
+from relax_explorer.core.ir.walk import WITH_BLOCKS, all_dims, bindings, merged_blocks
+from relax_explorer.core.passes.cast_checks import bound_dims
 from relax_explorer.core.passes.phases import phase
 from relax_explorer.core.passes.properties import DERIVED, Property
 from relax_explorer.core.passes.readings import Reading
@@ -315,12 +317,12 @@ class Pass:
             for name, fn in by_name(module):
                 site.function = name
                 site.editor.replace(name, self._checked(self.run(fn, site, **settled), Function))
-        new = infer_again(site.editor.done(), site)
-        if as_tvm:
+        new = site.editor.done()
+        new = infer_again(_with_results(new, site) if as_tvm and not self.rebuilds else new, site)
+        if as_tvm and self.rebuilds:
             site.editor.take(new)
             only = settled.get("func_name")
-            visited = {only} if only else {*module.functions}
-            new = _rebuilt(new, site, visited if self.rebuilds else set())
+            new = _rebuilt(new, site, {only} if only else {*module.functions})
         return _with_phase(new, module), site
 
     def _checked(self, result: object, kind: type[Result]) -> Result:
@@ -333,6 +335,18 @@ class Pass:
 def by_name(module: IRModule) -> list[tuple[str, Function]]:
     """The Relax functions in the order of their names. Passes visit them so, as in TVM, and what they add is named in this order."""
     return sorted(module.relax_functions.items(), key=itemgetter(0))
+
+
+def _with_results(module: IRModule, site: PassSite) -> IRModule:
+    """The module where each changed function promises no other result than its body has, as in TVM."""
+    for name, fn in module.relax_functions.items():
+        promised, have = fn.ret_struct_info, fn.body.body.struct_info
+        if fn is site.module.functions.get(name) or promised is None or have is None:
+            continue
+        if not always_fits(promised, have) and bound_dims(fn).issuperset(all_dims(have)):
+            site.editor.replace(name, replace(fn, ret_struct_info=None, struct_info=None))
+            site.is_open = True
+    return site.editor.done()
 
 
 def _rebuilt(module: IRModule, site: PassSite, visited: set[str]) -> IRModule:

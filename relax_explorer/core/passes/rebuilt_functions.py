@@ -12,6 +12,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.walk import WITH_BLOCKS, all_dims, info_holders, map_blocks, map_sequences
+from relax_explorer.core.passes.cast_checks import bound_dims
 
 
 def rebuilt(fn: e.Function, before: e.Function | None, keeps_promises: bool) -> e.Function:
@@ -57,8 +58,8 @@ class _Rebuilder:
         promised, have = fn.ret_struct_info, fn.body.body.struct_info
         if not fn.body.blocks or promised is None or have is None or always_fits(promised, have):
             return promised
-        if holds_function(have):  # a closure names lengths that it captured
-            return promised
+        if holds_function(have) or not bound_dims(fn).issuperset(all_dims(have)):
+            return promised  # it names lengths that are captured, or not known at all
         dims = {dim for param in fn.params for dim in defined_dims(param.struct_info or s.OBJECT)}
         told = erase(have, dims, (), set(all_dims(have)) - dims)
         may = self.may_say_more if always_fits(told, promised) else self.may_say_other
