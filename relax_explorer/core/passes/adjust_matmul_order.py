@@ -28,6 +28,7 @@ def adjust_matmul_order(fn: e.Function, at: PassSite) -> e.Function:
     A batch counts as many products as it has matrices. So the product `x @ (A @ B)` of a LoRA model never computes the large
     `A @ B`. An inner product may be transposed. Two neighbours that are known at compile time are multiplied first. The attribute
     `tir_var_upper_bound` of the function bounds shape variables.
+    In the profile `tvm` the results of branches lose their lengths.
     """
     known, bounds = known_at_compile_time(fn), _bounds(fn)
 

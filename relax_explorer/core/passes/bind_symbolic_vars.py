@@ -38,7 +38,7 @@ def bind_symbolic_vars(
     """Replace shape variables by numbers: with `binding_map="n=4"`, `R.Tensor((n, 3))` becomes `R.Tensor((4, 3))`.
 
     A length with a number in it is simplified: `m * n * 2` becomes `m * 8`. A scalar parameter `n` goes, unless the module itself
-    calls the function or reads it as a value.
+    calls the function or reads it as a value. In the profile `tvm` the types of functions keep their lengths.
 
     Raises Failure for a name that no function has as a shape variable, and for values that contradict the program.
     """

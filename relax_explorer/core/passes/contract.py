@@ -229,6 +229,12 @@ _PROFILE = Option(
     '"spec" keeps what the specification asks for, "tvm" gives TVM\'s result with its losses',
     "spec",
 )  # of every pass with `has_profiles`
+_REBUILDING = Option(
+    "profile",
+    "str",
+    f"{_PROFILE.doc}; functions then promise what their bodies have, and annotations no more than their values",
+    "spec",
+)  # of every pass that `rebuilds`
 
 
 @dataclass(frozen=True)
@@ -266,7 +272,9 @@ class Pass:
         """The pass's options in order, each with the description that its annotation gives; `profile` last."""
         parameters = list(inspect.signature(self.run).parameters.values())[2:]
         own = tuple([Option(q.name, *_described(_written(q)), q.default) for q in parameters])
-        return (*own, _PROFILE) if self.has_profiles else own
+        if not self.has_profiles:
+            return own
+        return (*own, _REBUILDING if self.rebuilds else _PROFILE)
 
     def check_options(self, values: dict[str, Any]) -> None:
         """Raise Failure for an unknown option or a value of the wrong type."""
@@ -286,7 +294,7 @@ class Pass:
                         help=f"write {name}={option.default!r}",
                     )
                 )
-            if option is _PROFILE and value not in PROFILES:
+            if option in (_PROFILE, _REBUILDING) and value not in PROFILES:
                 text = f"option 'profile' of {self.name} is {value!r}"
                 raise Failure(
                     Diagnostic(codes.BAD_OPTION, text, help='write profile="spec" or profile="tvm"')

@@ -18,7 +18,10 @@ from relax_explorer.core.program.module import IRModule
     invalidates=ADDED_KERNELS,
 )
 def dispatch_sampling(module: IRModule, at: PassSite) -> IRModule:
-    """Lower `multinomial_from_uniform` to a kernel. TVM does so for GPUs, and leaves the operator to LegalizeOps on CPUs."""
+    """Lower `multinomial_from_uniform` to a kernel. TVM does so for GPUs, and leaves the operator to LegalizeOps on CPUs.
+
+    In the profile `tvm` public functions are then called by their symbols, as by NormalizeGlobalVar.
+    """
     for name, fn in by_name(module):
         at.function = name
         at.editor.replace(

@@ -20,7 +20,10 @@ _OPERATORS = frozenset({"relax.sort", "relax.argsort", "relax.topk", "relax.cums
     invalidates=ADDED_KERNELS,
 )
 def dispatch_sort_scan(module: IRModule, at: PassSite) -> IRModule:
-    """Lower `sort`, `argsort`, `topk`, `cumsum` and `cumprod` to kernels, as LegalizeOps does with every operator."""
+    """Lower `sort`, `argsort`, `topk`, `cumsum` and `cumprod` to kernels, as LegalizeOps does with every operator.
+
+    In the profile `tvm` public functions are then called by their symbols, as by NormalizeGlobalVar.
+    """
     for name, fn in by_name(module):
         at.function = name
         at.editor.replace(name, lower_operators(fn, at, _OPERATORS.__contains__))

@@ -19,6 +19,7 @@ def expand_matmul_of_sum(fn: e.Function, at: PassSite) -> e.Function:
 
     The sum stays if both terms are known at compile time: only the parameters after the first `num_input` ones lead to them.
     CombineParallelMatmul can merge the products with others, as those of a LoRA model.
+    In the profile `tvm` the results of branches lose their lengths.
     """
     known = known_at_compile_time(fn)
 

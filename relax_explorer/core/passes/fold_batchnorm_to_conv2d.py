@@ -25,6 +25,7 @@ def fold_batchnorm_to_conv2d(fn: e.Function, at: PassSite) -> e.Function:
     """Replace `batch_norm(conv2d(x, w), …)[0]` with constant parameters by a convolution with scaled weights, and an addition.
 
     As for inference, the moving moments count. FoldConstant then computes the scaled weights.
+    In the profile `tvm` the results of branches lose their lengths.
     """
     return apply_rules(fn, at, [Rule("fold a batch norm", _FIRST, _folded)])
 

@@ -65,7 +65,8 @@ def fuse_ops_by_pattern(
 
     FuseOpsByPattern{patterns="my.dense: relu(matmul(_, w))"} replaces a product and the relu of it by one call. The first match in
     text order counts. A binding belongs to one match. Operands that a pattern only names stay outside. A match that other bindings
-    divide is not moved: they read one part of it, and another part reads them.
+    divide is not moved: they read one part of it, and another part reads them. In the profile `tvm` a match takes bindings from an
+    earlier one, whose rest is a function by itself, unless they are its end; and it is cut at the ends of its block.
     """
     return fused(
         module, at, [_read(text) for text in patterns], bind_constants, annotate_codegen, entry_functions

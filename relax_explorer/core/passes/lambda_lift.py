@@ -54,7 +54,8 @@ def lambda_lift(module: IRModule, at: PassSite) -> IRModule:
     Captured variables become the last parameters. A function that captures nothing is called directly. Others become closures by
     `make_closure`, which `invoke_closure` calls, and `invoke_pure_closure` if they have no effects. A closure is an object: for a
     function of the module that takes it, a match_cast makes it a function again. A captured length that the parameters do not
-    tell is passed as a shape.
+    tell is passed as a shape. In the profile `tvm` it is not passed: the function has a length of its own; and a result that was said
+    to be a function still is.
     """
     nesting = {
         name

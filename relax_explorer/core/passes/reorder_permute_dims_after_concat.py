@@ -18,6 +18,7 @@ def reorder_permute_dims_after_concat(fn: e.Function, at: PassSite) -> e.Functio
 
     The axes must be permuted alike, and as in TVM written alike. After CombineParallelMatmul this gives products with transposed
     weights their form back.
+    In the profile `tvm` the results of branches lose their lengths.
     """
     return apply_rules(fn, at, [Rule("permute axes after the concatenation", _CONCAT, _reordered)])
 

@@ -25,6 +25,7 @@ def reorder_take_after_matmul(fn: e.Function, at: PassSite) -> e.Function:
 
     That holds if columns are taken. If one matrix is taken for each batch entry (a batch of LoRA models), all matrices become
     one, and an einsum picks the entries on the diagonal.
+    In the profile `tvm` the results of branches lose their lengths.
     """
     return apply_rules(fn, at, [Rule("take after the product", _PRODUCT, _reordered)])
 
