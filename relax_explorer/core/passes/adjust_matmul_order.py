@@ -21,13 +21,14 @@ from relax_explorer.core.patterns.pattern import Pattern, is_op, wildcard
 _ONE = p.IntImm(1)
 
 
-@function_pass("AdjustMatmulOrder", reads=[operators("matmul")], has_profiles=True, requires=[NORMAL_FORM])
+@function_pass("AdjustMatmulOrder", reads=[operators("matmul")], rebuilds=True, requires=[NORMAL_FORM])
 def adjust_matmul_order(fn: e.Function, at: PassSite) -> e.Function:
     """Write `a @ (b @ c)` as `(a @ b) @ c`, or the reverse, if that takes fewer multiplications for all lengths.
 
     A batch counts as many products as it has matrices. So the product `x @ (A @ B)` of a LoRA model never computes the large
     `A @ B`. An inner product may be transposed. Two neighbours that are known at compile time are multiplied first. The attribute
     `tir_var_upper_bound` of the function bounds shape variables.
+    In the profile `tvm` the results of branches lose their lengths.
     """
     known, bounds = known_at_compile_time(fn), _bounds(fn)
 

@@ -25,7 +25,7 @@ from relax_explorer.core.passes.properties import NORMAL_FORM
 from relax_explorer.core.program.module import IRModule
 
 
-@module_pass("BindSymbolicVars", requires=[NORMAL_FORM])
+@module_pass("BindSymbolicVars", rebuilds=True, requires=[NORMAL_FORM])
 def bind_symbolic_vars(
     module: IRModule,
     at: PassSite,
@@ -38,7 +38,7 @@ def bind_symbolic_vars(
     """Replace shape variables by numbers: with `binding_map="n=4"`, `R.Tensor((n, 3))` becomes `R.Tensor((4, 3))`.
 
     A length with a number in it is simplified: `m * n * 2` becomes `m * 8`. A scalar parameter `n` goes, unless the module itself
-    calls the function or reads it as a value.
+    calls the function or reads it as a value. In the profile `tvm` the types of functions keep their lengths.
 
     Raises Failure for a name that no function has as a shape variable, and for values that contradict the program.
     """
@@ -53,19 +53,29 @@ def bind_symbolic_vars(
         own = _bound(fn) if named else set()
         dims = {dim: p.IntImm(values[dim.name], dim.dtype) for dim in named if dim in own}
         unused -= {dim.name for dim in named}
-        new = _with_lengths(fn, dims, name not in read) if dims else fn
+        new = _with_lengths(fn, dims, name not in read, at.as_tvm) if dims else fn
         at.record_in_order(fn, new)
         at.editor.replace(name, new)
     if unused:
         names = dict.fromkeys(dim.name for fn in chosen.values() for dim in shape_variables(fn))
         place = f"function {func_name!r}" if func_name else "the module"
         raise _bad(f"{place} has no shape variable {min(unused)!r}", f"it has {', '.join(names) or 'none'}")
-    at.is_open = at.changes_visible = at.retypes = True
+    at.is_open = at.changes_visible = at.retypes = at.keeps_promises = True
     check_values(at.editor.done(), module, values)
     return at.editor.done()
 
 
-def _with_lengths(fn: e.Function, dims: dict[p.PrimVar, p.IntImm], drop_scalars: bool) -> e.Function:
+class _OutsideFunctionTypes(Substitution):
+    """Replaces shape variables, but not in the types of functions."""
+
+    def info(self, info: s.StructInfo | None) -> s.StructInfo | None:
+        """A StructInfo, or None."""
+        return info if isinstance(info, s.FuncStructInfo) else super().info(info)
+
+
+def _with_lengths(
+    fn: e.Function, dims: dict[p.PrimVar, p.IntImm], drop_scalars: bool, as_tvm: bool
+) -> e.Function:
     """The function with numbers for shape variables, and without the parameters that are such scalars."""
     scalars: dict[e.Var, e.Expr] = {}
     for param in fn.params if drop_scalars else ():
@@ -76,7 +86,8 @@ def _with_lengths(fn: e.Function, dims: dict[p.PrimVar, p.IntImm], drop_scalars:
     if scalars:
         rest = tuple([param for param in fn.params if param not in scalars])
         fn = replace(fn, params=rest, struct_info=None)
-    return Substitution(scalars, FormedDims({**dims}, summed)).function(fn)
+    kind = _OutsideFunctionTypes if as_tvm else Substitution
+    return kind(scalars, FormedDims({**dims}, summed)).function(fn)
 
 
 def check_values(new: IRModule, old: IRModule, values: Mapping[str, int]) -> None:

@@ -29,12 +29,12 @@ def cast_branches(fn: e.Function, at: PassSite) -> e.Function:
         info, hint = value.struct_info, binding.var.name if binding.var is not None else "value"
         if info is None or isinstance(info, s.FuncStructInfo):  # a function is not looked into at run time
             return binding
-        return map_sequences(binding, lambda seq: _cast(seq, info, names, hint))
+        return map_sequences(binding, lambda seq: cast_branch(seq, info, names, hint))
 
     return rewrite(fn, at, rule)
 
 
-def _cast(seq: e.SeqExpr, info: s.StructInfo, names: FreshNames, hint: str) -> e.SeqExpr:
+def cast_branch(seq: e.SeqExpr, info: s.StructInfo, names: FreshNames, hint: str) -> e.SeqExpr:
     """The branch with the cast behind its last binding. The same object if its result has this StructInfo."""
     have = seq.body.struct_info
     if (

@@ -22,7 +22,7 @@ from relax_explorer.core.passes.same_lengths import equal_lengths, merge_lengths
 
 
 @function_pass(
-    "CanonicalizeBindings", has_profiles=True, requires=[NORMAL_FORM], establishes=[CANONICAL_BINDINGS]
+    "CanonicalizeBindings", rebuilds=True, requires=[NORMAL_FORM], establishes=[CANONICAL_BINDINGS]
 )
 def canonicalize_bindings(fn: e.Function, at: PassSite) -> e.Function:
     """Propagate copies `y = x` and constants, fold `(a, b)[0]`, and drop match_casts that neither check nor bind anything.

@@ -34,6 +34,7 @@ from relax_explorer.core.passes.cast_checks import bound_dims
 from relax_explorer.core.passes.phases import phase
 from relax_explorer.core.passes.properties import DERIVED, Property
 from relax_explorer.core.passes.readings import Reading
+from relax_explorer.core.passes.rebuilt_functions import rebuilt
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.tir.signature import prim_func_info
 from relax_explorer.core.tir.stmt import PrimFunc
@@ -132,6 +133,7 @@ class PassSite:
         False  # True if the pass is for other visible functions, or other parameters of them
     )
     as_tvm: bool = False  # True if the option `profile` asks for TVM's result, losses included
+    keeps_promises: bool = False  # True if TVM's result keeps what functions promise, unless they have more
     proved: set[Any] = field(
         default_factory=set
     )  # dropped bindings that can't stop a run; the report tells why
@@ -171,6 +173,7 @@ def check_errors(errors: str) -> None:
 
 
 PROFILES = ("spec", "tvm")
+_DEEPEST = 8  # nested functions whose results follow from each other's
 NO_VALUES: dict[str, Any] = {}  # the default of an option with values by name
 KINDS = {
     str: "a text",
@@ -226,6 +229,12 @@ _PROFILE = Option(
     '"spec" keeps what the specification asks for, "tvm" gives TVM\'s result with its losses',
     "spec",
 )  # of every pass with `has_profiles`
+_REBUILDING = Option(
+    "profile",
+    "str",
+    f"{_PROFILE.doc}; functions then promise what their bodies have, and annotations no more than their values",
+    "spec",
+)  # of every pass that `rebuilds`
 
 
 @dataclass(frozen=True)
@@ -243,6 +252,7 @@ class Pass:
     ] = ()  # requirements without which it refuses to run: its result would be wrong
     reads: tuple[Reading, ...] = ()  # without each of these it finds nothing
     has_profiles: bool = False  # True if TVM's result differs, so that the option `profile` chooses
+    rebuilds: bool = False  # True if TVM makes every function with bindings anew (`rebuilt_functions.py`)
     kept_with: Mapping[str, Property] = field(
         default_factory=dict
     )  # of `invalidates`, what stays with an option
@@ -262,7 +272,9 @@ class Pass:
         """The pass's options in order, each with the description that its annotation gives; `profile` last."""
         parameters = list(inspect.signature(self.run).parameters.values())[2:]
         own = tuple([Option(q.name, *_described(_written(q)), q.default) for q in parameters])
-        return (*own, _PROFILE) if self.has_profiles else own
+        if not self.has_profiles:
+            return own
+        return (*own, _REBUILDING if self.rebuilds else _PROFILE)
 
     def check_options(self, values: dict[str, Any]) -> None:
         """Raise Failure for an unknown option or a value of the wrong type."""
@@ -282,7 +294,7 @@ class Pass:
                         help=f"write {name}={option.default!r}",
                     )
                 )
-            if option is _PROFILE and value not in PROFILES:
+            if option in (_PROFILE, _REBUILDING) and value not in PROFILES:
                 text = f"option 'profile' of {self.name} is {value!r}"
                 raise Failure(
                     Diagnostic(codes.BAD_OPTION, text, help='write profile="spec" or profile="tvm"')
@@ -314,7 +326,12 @@ class Pass:
                 site.function = name
                 site.editor.replace(name, self._checked(self.run(fn, site, **settled), Function))
         new = site.editor.done()
-        return _with_phase(infer_again(_with_results(new, site) if as_tvm else new, site), module), site
+        new = infer_again(_with_results(new, site) if as_tvm and not self.rebuilds else new, site)
+        if as_tvm and self.rebuilds:
+            site.editor.take(new)
+            only = settled.get("func_name")
+            new = _rebuilt(new, site, {only} if only else {*module.functions})
+        return _with_phase(new, module), site
 
     def _checked(self, result: object, kind: type[Result]) -> Result:
         """The result of the pass. Raises TypeError if it is no function or module."""
@@ -338,6 +355,26 @@ def _with_results(module: IRModule, site: PassSite) -> IRModule:
             site.editor.replace(name, replace(fn, ret_struct_info=None, struct_info=None))
             site.is_open = True
     return site.editor.done()
+
+
+def _rebuilt(module: IRModule, site: PassSite, visited: set[str]) -> IRModule:
+    """The module with the functions that changed and those that TVM visits made anew as TVM makes them: inner ones first."""
+    seen = site.module.functions
+    for _ in range(_DEEPEST):
+        changed = {}
+        for name, fn in module.relax_functions.items():
+            before = seen.get(name)
+            if fn is not before or name in visited:
+                old = before if isinstance(before, Function) else None
+                changed[name] = rebuilt(fn, old, site.keeps_promises)
+        if all(new is module.functions[name] for name, new in changed.items()):
+            break
+        for name, new in changed.items():
+            site.editor.replace(name, new)
+        site.is_open = site.retypes = True
+        module = infer_again(site.editor.done(), site)
+        site.editor.take(module)
+    return module
 
 
 def infer_again(module: IRModule, site: PassSite) -> IRModule:
@@ -451,6 +488,7 @@ def function_pass(
     name: str,
     *,
     has_profiles: bool = False,
+    rebuilds: bool = False,
     example: str = "",
     reads: Sequence[Reading] = (),
     **contract: Sequence[Property],
@@ -462,7 +500,8 @@ def function_pass(
         False,
         **_contract(contract),
         reads=tuple(reads),
-        has_profiles=has_profiles,
+        has_profiles=has_profiles or rebuilds,
+        rebuilds=rebuilds,
         example=example,
     )
 
@@ -471,6 +510,7 @@ def module_pass(
     name: str,
     *,
     has_profiles: bool = False,
+    rebuilds: bool = False,
     kept_with: Mapping[str, Property] | None = None,
     example: str = "",
     reads: Sequence[Reading] = (),
@@ -484,7 +524,8 @@ def module_pass(
         True,
         **_contract(contract),
         reads=tuple(reads),
-        has_profiles=has_profiles,
+        has_profiles=has_profiles or rebuilds,
+        rebuilds=rebuilds,
         kept_with=kept,
         example=example,
     )

@@ -40,7 +40,7 @@ Desired = Mapping[str, Sequence[str]]
 
 @module_pass(
     "ConvertLayout",
-    has_profiles=True,
+    rebuilds=True,
     reads=[DATAFLOW, OPERATORS],
     requires=[NORMAL_FORM],
     invalidates=[NO_HIGH_LEVEL_OPS],

@@ -25,7 +25,7 @@ _Test = Callable[[e.Binding], bool]
 
 @function_pass(
     "ConvertToDataflow",
-    has_profiles=True,
+    rebuilds=True,
     requires=[NORMAL_FORM],
     establishes=[CANONICAL_BINDINGS],
     invalidates=[NO_DATAFLOW],

@@ -33,7 +33,11 @@ _ELEMENTWISE = frozenset(
 
 
 @module_pass(
-    "DataflowUseInplaceCalls", reads=[DATAFLOW, OPERATORS], requires=[NORMAL_FORM], invalidates=ADDED_KERNELS
+    "DataflowUseInplaceCalls",
+    rebuilds=True,
+    reads=[DATAFLOW, OPERATORS],
+    requires=[NORMAL_FORM],
+    invalidates=ADDED_KERNELS,
 )
 def dataflow_use_inplace_calls(module: IRModule, at: PassSite) -> IRModule:
     """In dataflow blocks, compute add, subtract, multiply, divide, nn.relu and nn.silu in the memory of an operand.

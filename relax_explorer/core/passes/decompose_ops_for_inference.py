@@ -24,6 +24,7 @@ _PARTS = {
 
 @function_pass(
     "DecomposeOpsForInference",
+    rebuilds=True,
     reads=[OPERATORS],
     requires=[NORMAL_FORM],
     establishes=[NO_TENSOR_TO_SHAPE],

@@ -25,6 +25,7 @@ _PARTS = {
 
 @function_pass(
     "DecomposeOpsForTraining",
+    rebuilds=True,
     reads=[OPERATORS],
     requires=[NORMAL_FORM],
     establishes=[NO_TENSOR_TO_SHAPE],

@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
-from relax_explorer.core.ir import expr as e
-from relax_explorer.core.passes.contract import PassSite, function_pass
+from relax_explorer.core.passes.contract import PassSite, by_name, module_pass
 from relax_explorer.core.passes.legalize_ops import lower_operators
+from relax_explorer.core.passes.normalize_global_var import normalized_names
 from relax_explorer.core.passes.properties import ADDED_KERNELS, NORMAL_FORM
 from relax_explorer.core.passes.readings import RARE_OPERATORS
+from relax_explorer.core.program.module import IRModule
 
 
-@function_pass("DispatchSampling", reads=[RARE_OPERATORS], requires=[NORMAL_FORM], invalidates=ADDED_KERNELS)
-def dispatch_sampling(fn: e.Function, at: PassSite) -> e.Function:
-    """Lower `multinomial_from_uniform` to a kernel. TVM does so for GPUs, and leaves the operator to LegalizeOps on CPUs."""
-    return lower_operators(fn, at, lambda name: name == "relax.multinomial_from_uniform")
+@module_pass(
+    "DispatchSampling",
+    rebuilds=True,
+    reads=[RARE_OPERATORS],
+    requires=[NORMAL_FORM],
+    invalidates=ADDED_KERNELS,
+)
+def dispatch_sampling(module: IRModule, at: PassSite) -> IRModule:
+    """Lower `multinomial_from_uniform` to a kernel. TVM does so for GPUs, and leaves the operator to LegalizeOps on CPUs.
+
+    In the profile `tvm` public functions are then called by their symbols, as by NormalizeGlobalVar.
+    """
+    for name, fn in by_name(module):
+        at.function = name
+        at.editor.replace(
+            name, lower_operators(fn, at, lambda name: name == "relax.multinomial_from_uniform")
+        )
+    return normalized_names(at.editor.done(), at) if at.as_tvm else at.editor.done()

@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
-from relax_explorer.core.ir import expr as e
-from relax_explorer.core.passes.contract import PassSite, function_pass
+from relax_explorer.core.passes.contract import PassSite, by_name, module_pass
 from relax_explorer.core.passes.legalize_ops import lower_operators
+from relax_explorer.core.passes.normalize_global_var import normalized_names
 from relax_explorer.core.passes.properties import ADDED_KERNELS, NORMAL_FORM
 from relax_explorer.core.passes.readings import RARE_OPERATORS
+from relax_explorer.core.program.module import IRModule
 
 _OPERATORS = frozenset({"relax.sort", "relax.argsort", "relax.topk", "relax.cumsum", "relax.cumprod"})
 
 
-@function_pass("DispatchSortScan", reads=[RARE_OPERATORS], requires=[NORMAL_FORM], invalidates=ADDED_KERNELS)
-def dispatch_sort_scan(fn: e.Function, at: PassSite) -> e.Function:
-    """Lower `sort`, `argsort`, `topk`, `cumsum` and `cumprod` to kernels, as LegalizeOps does with every operator."""
-    return lower_operators(fn, at, _OPERATORS.__contains__)
+@module_pass(
+    "DispatchSortScan",
+    rebuilds=True,
+    reads=[RARE_OPERATORS],
+    requires=[NORMAL_FORM],
+    invalidates=ADDED_KERNELS,
+)
+def dispatch_sort_scan(module: IRModule, at: PassSite) -> IRModule:
+    """Lower `sort`, `argsort`, `topk`, `cumsum` and `cumprod` to kernels, as LegalizeOps does with every operator.
+
+    In the profile `tvm` public functions are then called by their symbols, as by NormalizeGlobalVar.
+    """
+    for name, fn in by_name(module):
+        at.function = name
+        at.editor.replace(name, lower_operators(fn, at, _OPERATORS.__contains__))
+    return normalized_names(at.editor.done(), at) if at.as_tvm else at.editor.done()

@@ -21,7 +21,7 @@ from relax_explorer.core.program.hash import Hasher, data_digest
 
 
 @function_pass(
-    "EliminateCommonSubexpr", has_profiles=True, requires=[NORMAL_FORM], invalidates=[CANONICAL_BINDINGS]
+    "EliminateCommonSubexpr", rebuilds=True, requires=[NORMAL_FORM], invalidates=[CANONICAL_BINDINGS]
 )
 def eliminate_common_subexpr(
     fn: e.Function, at: PassSite, *, call_only: Annotated[bool, "merge calls only"] = False
@@ -31,9 +31,10 @@ def eliminate_common_subexpr(
     Nested functions of the same structure and without effects are equal, too. Two values are kept apart if memory of their
     operands may be overwritten between them, or memory of their results afterwards. Outside of a dataflow block only its outputs
     are reused, and those of a function not in nested ones. With `call_only` only calls count. Nested functions still read the
-    later one. The later binding stays as a copy, which CanonicalizeBindings removes.
+    later one. The later binding stays as a copy, which CanonicalizeBindings removes. In the profile `tvm` it is not asked what
+    overwrites memory, and what allocates some.
     """
-    memory = aliases(at.module, at.function, fn)
+    memory = None if at.as_tvm else aliases(at.module, at.function, fn)
     dead = killed(fn)  # a kill ends one variable; the other one lives on
     plain: dict[e.Expr, bool] = {}  # for each operator met so far, whether every call of it counts
     with_outputs: set[object] = set()  # keys with an output of their own
@@ -78,7 +79,7 @@ class _Known:
     owner: e.Function | None
 
 
-def _counts(binding: e.Binding, call_only: bool, memory: Aliases, plain: dict[e.Expr, bool]) -> bool:
+def _counts(binding: e.Binding, call_only: bool, memory: Aliases | None, plain: dict[e.Expr, bool]) -> bool:
     value = binding.value
     if type(value) is e.Function:
         return not call_only and _is_typed_by_itself(binding) and next(impure_calls(value), None) is None
@@ -87,7 +88,9 @@ def _counts(binding: e.Binding, call_only: bool, memory: Aliases, plain: dict[e.
     op = value.op
     if op not in plain:
         plain[op] = _is_plain(op)
-    return plain[op] or (not is_impure(value) and not memory.effect(value).writes and not _allocates(value))
+    if plain[op] or is_impure(value):
+        return plain[op]
+    return memory is None or not (memory.effect(value).writes or _allocates(value))
 
 
 def _is_typed_by_itself(binding: e.Binding) -> bool:
@@ -114,7 +117,9 @@ def _allocates(value: e.Call) -> bool:
     return (declared is not None and declared.allocates) or is_new(value)
 
 
-def _stands_for(first: _Known, walk: Rewriter, binding: e.Binding, var: e.Var, memory: Aliases) -> bool:
+def _stands_for(
+    first: _Known, walk: Rewriter, binding: e.Binding, var: e.Var, memory: Aliases | None
+) -> bool:
     """True if readers of `var` may read `first`, which has equal operands. Nested functions compute their values themselves."""
     known = first.var
     value = type(binding.value)
@@ -124,7 +129,7 @@ def _stands_for(first: _Known, walk: Rewriter, binding: e.Binding, var: e.Var, m
         return False
     if type(known) is e.DataflowVar and first.block is not walk.block:
         return False
-    if value is not e.Call and value is not e.Constant:
+    if memory is None or (value is not e.Call and value is not e.Constant):
         return True  # equal tuples, fields and casts hold the same values
     if memory.written(known, after=known) or memory.written(var, after=known):
         return False

@@ -18,7 +18,7 @@ from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.tir.stmt import PrimFunc
 
 
-@module_pass("DeadCodeElimination", has_profiles=True, requires=[NORMAL_FORM])
+@module_pass("DeadCodeElimination", rebuilds=True, requires=[NORMAL_FORM])
 def eliminate_dead_code(
     module: IRModule,
     at: PassSite,

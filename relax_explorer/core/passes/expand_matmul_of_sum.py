@@ -13,14 +13,13 @@ from relax_explorer.core.patterns.matcher import Match
 from relax_explorer.core.patterns.pattern import is_op, wildcard
 
 
-@function_pass(
-    "ExpandMatmulOfSum", reads=[operators("matmul", "add")], has_profiles=True, requires=[NORMAL_FORM]
-)
+@function_pass("ExpandMatmulOfSum", reads=[operators("matmul", "add")], rebuilds=True, requires=[NORMAL_FORM])
 def expand_matmul_of_sum(fn: e.Function, at: PassSite) -> e.Function:
     """Replace `matmul(x, add(a, b))` by `add(matmul(x, a), matmul(x, b))`. The sum may be transposed.
 
     The sum stays if both terms are known at compile time: only the parameters after the first `num_input` ones lead to them.
     CombineParallelMatmul can merge the products with others, as those of a LoRA model.
+    In the profile `tvm` the results of branches lose their lengths.
     """
     known = known_at_compile_time(fn)
 

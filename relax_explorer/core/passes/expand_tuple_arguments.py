@@ -24,7 +24,7 @@ Functions = Mapping[str, e.Function]
 @module_pass(
     "ExpandTupleArguments",
     reads=[PRIVATE],
-    has_profiles=True,
+    rebuilds=True,
     requires=[NORMAL_FORM],
     establishes=[CANONICAL_BINDINGS],
 )

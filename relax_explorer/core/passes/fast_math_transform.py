@@ -23,7 +23,9 @@ from relax_explorer.core.passes.readings import OPERATORS
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
 
 
-@function_pass("FastMathTransform", reads=[OPERATORS], requires=[NORMAL_FORM], invalidates=ADDED_KERNELS)
+@function_pass(
+    "FastMathTransform", rebuilds=True, reads=[OPERATORS], requires=[NORMAL_FORM], invalidates=ADDED_KERNELS
+)
 def fast_math_transform(fn: e.Function, at: PassSite) -> e.Function:
     """Replace exp, erf, tanh and nn.softmax by kernels that approximate them.
 

@@ -17,7 +17,7 @@ from relax_explorer.core.patterns.pattern import is_const, is_op, is_tuple_get_i
 @function_pass(
     "FoldBatchnormToConv2D",
     reads=[operators("nn.batch_norm", "nn.conv2d")],
-    has_profiles=True,
+    rebuilds=True,
     requires=[NORMAL_FORM],
     invalidates=[BUILTINS_LOWERED, SHAPES_LOWERED],
 )
@@ -25,6 +25,7 @@ def fold_batchnorm_to_conv2d(fn: e.Function, at: PassSite) -> e.Function:
     """Replace `batch_norm(conv2d(x, w), …)[0]` with constant parameters by a convolution with scaled weights, and an addition.
 
     As for inference, the moving moments count. FoldConstant then computes the scaled weights.
+    In the profile `tvm` the results of branches lose their lengths.
     """
     return apply_rules(fn, at, [Rule("fold a batch norm", _FIRST, _folded)])
 

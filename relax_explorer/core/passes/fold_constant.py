@@ -31,7 +31,7 @@ SIZE_LIMIT = 1 << 20  # elements that a folded constant may have, if the operand
 FILL_LIMIT = 1024  # the same for calls without a tensor, such as zeros, which take less space in the program
 
 
-@function_pass("FoldConstant", reads=[DATAFLOW], has_profiles=True, requires=[NORMAL_FORM])
+@function_pass("FoldConstant", reads=[DATAFLOW], rebuilds=True, requires=[NORMAL_FORM])
 def fold_constant(
     fn: e.Function,
     at: PassSite,

@@ -10,7 +10,7 @@ from relax_explorer.core.codes import passes as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.attrs import Attrs
-from relax_explorer.core.ir.walk import dataflow_blocks, info_holders, operands
+from relax_explorer.core.ir.walk import all_blocks, dataflow_blocks, info_holders, operands
 from relax_explorer.core.passes import composite_functions
 from relax_explorer.core.passes.contract import PassSite, by_name, module_pass
 from relax_explorer.core.passes.external_code import unmarked
@@ -42,6 +42,7 @@ class FusionPattern:
 
 @module_pass(
     "FuseOpsByPattern",
+    rebuilds=True,
     reads=[DATAFLOW, OPERATORS],
     requires=[NORMAL_FORM],
     invalidates=[BYOC_MARKED, NO_NESTED_FUNCTIONS, PURITY_ERASED, SHAPES_LOWERED, SYMBOLS_ATTACHED],
@@ -64,7 +65,8 @@ def fuse_ops_by_pattern(
 
     FuseOpsByPattern{patterns="my.dense: relu(matmul(_, w))"} replaces a product and the relu of it by one call. The first match in
     text order counts. A binding belongs to one match. Operands that a pattern only names stay outside. A match that other bindings
-    divide is not moved: they read one part of it, and another part reads them.
+    divide is not moved: they read one part of it, and another part reads them. In the profile `tvm` a match takes bindings from an
+    earlier one, whose rest is a function by itself, unless they are its end; and it is cut at the ends of its block.
     """
     return fused(
         module, at, [_read(text) for text in patterns], bind_constants, annotate_codegen, entry_functions
@@ -94,9 +96,8 @@ def fused(
     for pattern in patterns:
         for name, fn in by_name(at.editor.done()):
             if _is_open(name, fn, entry_functions):
-                at.editor.replace(
-                    name, lift(fn, at, dict(_Matches(fn, pattern).grouping), not bind_constants)
-                )
+                found = _SharedMatches(fn, pattern) if at.as_tvm else _Matches(fn, pattern)
+                at.editor.replace(name, lift(fn, at, dict(found.grouping), not bind_constants))
     if annotate_codegen:
         composite_functions.wrap(at)
     elif unmarked(at.editor.done()) is not None:
@@ -143,6 +144,51 @@ class _Matches:
             assert type(member) is e.VarBinding  # a pattern sees no other values
             group.bindings.append(member)
             self.grouping[member] = group
+
+
+class _SharedMatches:
+    """The groups of the matches of one pattern as TVM finds them: a match takes bindings from earlier ones, and reaches into other blocks.
+
+    The rest of an earlier match is a group by itself, with the name of the pattern; so is what each block has of a match. Only the end
+    of an earlier match stays where it is: a match with it does not count.
+    """
+
+    def __init__(self, fn: e.Function, pattern: FusionPattern) -> None:
+        self.pattern, self.values = pattern, binding_index(fn).values
+        self.grouping: dict[e.Binding, Group] = {}
+        self.places: dict[e.Expr, tuple[e.BindingBlock, e.Binding]] = {}
+        self.ends: set[e.Var] = set()  # the roots of matches of several bindings
+        wanted = roots(pattern.pattern)
+        for block in all_blocks(fn):
+            for binding in block.bindings:
+                if binding.var is None:
+                    continue
+                self.places[binding.var] = block, binding
+                if type(binding.value) is e.Call and (wanted is None or root_of(binding.value) in wanted):
+                    self._try(binding.var)
+
+    def _try(self, root: e.Var) -> None:
+        found = match(self.pattern.pattern, root, self.values)
+        if found is None or not self.pattern.check(found):
+            return
+        members = {root}
+        for part, operand in found.operands.items():
+            while isinstance(part, _DESCRIBED) and isinstance(operand, e.Var) and operand in self.places:
+                members.add(operand)
+                operand = self.places[operand][1].value
+        if self.ends & members or any(_has_held_shape(self.places[var][1]) for var in members):
+            return
+        if len(members) > 1:
+            self.ends.add(root)
+        groups: dict[e.BindingBlock, Group] = {}
+        for var in [var for var in self.places if var in members]:
+            block, binding = self.places[var]
+            if type(block) is e.DataflowBlock and type(binding) is e.VarBinding:
+                if binding in self.grouping:
+                    self.grouping[binding].bindings.remove(binding)
+                attrs = Attrs({"Composite": self.pattern.name, "Primitive": True})
+                group = self.grouping[binding] = groups.setdefault(block, Group(attrs))
+                group.bindings.append(binding)
 
 
 def _has_held_shape(binding: e.Binding) -> bool:

@@ -23,7 +23,11 @@ from relax_explorer.core.program.module import IRModule
 
 
 @module_pass(
-    "FuseTransposeMatmul", reads=[DATAFLOW, OPERATORS], requires=[NORMAL_FORM], invalidates=ADDED_KERNELS
+    "FuseTransposeMatmul",
+    rebuilds=True,
+    reads=[DATAFLOW, OPERATORS],
+    requires=[NORMAL_FORM],
+    invalidates=ADDED_KERNELS,
 )
 def fuse_transpose_matmul(module: IRModule, at: PassSite) -> IRModule:
     """Replace `matmul(x, permute_dims(w))` in dataflow blocks by a call of a PrimFunc that reads w as it is.

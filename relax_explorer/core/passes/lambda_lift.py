@@ -42,6 +42,7 @@ from relax_explorer.core.program.module import IRModule
 
 @module_pass(
     "LambdaLift",
+    rebuilds=True,
     reads=[NESTED],
     requires=[NORMAL_FORM],
     establishes=[NO_NESTED_FUNCTIONS, CLOSURES_CONVERTED],
@@ -53,7 +54,8 @@ def lambda_lift(module: IRModule, at: PassSite) -> IRModule:
     Captured variables become the last parameters. A function that captures nothing is called directly. Others become closures by
     `make_closure`, which `invoke_closure` calls, and `invoke_pure_closure` if they have no effects. A closure is an object: for a
     function of the module that takes it, a match_cast makes it a function again. A captured length that the parameters do not
-    tell is passed as a shape.
+    tell is passed as a shape. In the profile `tvm` it is not passed: the function has a length of its own; and a result that was said
+    to be a function still is.
     """
     nesting = {
         name
@@ -160,7 +162,7 @@ class _Lifter:
         """The function with calls of functions of the module, and closures, where it had nested functions."""
         new = rewrite(fn, self.at, self._rule)
         result = new.ret_struct_info and _open(new.ret_struct_info)
-        if result is not new.ret_struct_info:
+        if result is not new.ret_struct_info and not self.at.as_tvm:
             return replace(new, ret_struct_info=result)
         if self.is_settled and new.body.body not in self.closures:
             self.at.settled.add(new)
@@ -289,7 +291,7 @@ class _Lifter:
         self, own: e.Var, fn: e.Function, captured: tuple[e.Var, ...], dims: list[p.PrimVar]
     ) -> tuple[p.PrimVar, ...]:
         """The captured shape variables whose values the parameters of the lifted function would not tell, or not check."""
-        used = [dim for dim in dims if self.scopes.is_captured(dim, own)]
+        used = [] if self.at.as_tvm else [dim for dim in dims if self.scopes.is_captured(dim, own)]
         if used:
             told = {dim for var in captured for dim in defined_dims(var.struct_info or s.OBJECT)}
             used = [dim for dim in used if dim not in told]

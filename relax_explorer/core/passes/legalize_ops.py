@@ -41,7 +41,7 @@ from relax_explorer.core.passes.tvm_kernels import (
 
 @function_pass(
     "LegalizeOps",
-    has_profiles=True,
+    rebuilds=True,
     requires=[NORMAL_FORM],
     establishes=[NO_HIGH_LEVEL_OPS],
     invalidates=[CANONICAL_BINDINGS, *ADDED_KERNELS],

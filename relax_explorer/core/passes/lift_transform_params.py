@@ -40,6 +40,7 @@ _OPAQUE = (e.Function, e.If, e.SeqExpr)
 
 @module_pass(
     "LiftTransformParams",
+    rebuilds=True,
     requires=[NORMAL_FORM],
     invalidates=[
         NO_DATAFLOW,

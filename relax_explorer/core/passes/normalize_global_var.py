@@ -21,6 +21,11 @@ def normalize_global_var(module: IRModule, at: PassSite) -> IRModule:
     A private function that has this name already gets another one: `f` becomes `f1`. Raises Failure if two functions have the
     same symbol.
     """
+    return normalized_names(module, at)
+
+
+def normalized_names(module: IRModule, at: PassSite) -> IRModule:
+    """The module whose public functions are called like their symbols, for passes that end with this."""
     return with_names(module, at, _names(module))
 
 

@@ -16,11 +16,12 @@ from relax_explorer.core.patterns.matcher import Match
 from relax_explorer.core.patterns.pattern import Pattern, is_gv, is_op, is_tuple, wildcard
 
 
-@function_pass("OptimizeLayoutTransform", reads=[OPERATORS], has_profiles=True, requires=[NORMAL_FORM])
+@function_pass("OptimizeLayoutTransform", reads=[OPERATORS], rebuilds=True, requires=[NORMAL_FORM])
 def optimize_layout_transform(fn: e.Function, at: PassSite) -> e.Function:
     """Replace a layout_transform of a layout_transform by the first operand, if the second one undoes the first.
 
     Between them may stand a kernel with the attribute `operator_name = "remove_pad"`: the elements that it removes hold no data.
+    In the profile `tvm` the results of branches lose their lengths.
     """
 
     def dropped(found: Match) -> e.Expr | None:

@@ -23,6 +23,7 @@ from relax_explorer.core.ir.facts import facts
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.passes import canonicalize_bindings, eliminate_common_subexpr, eliminate_dead_code
 from relax_explorer.core.passes.contract import PassSite
+from relax_explorer.core.passes.forgotten_lengths import forget_lengths
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
 from relax_explorer.core.patterns.matcher import Match, match, seen_through
 from relax_explorer.core.patterns.occurrences import Root, Test, is_likely, root_of, tests
@@ -55,8 +56,12 @@ def apply_rules(fn: e.Function, at: PassSite, rules: Sequence[Rule]) -> e.Functi
     if fn.attrs.get("Primitive"):
         return fn
     by_root = _ByRoot(rules)
-    if not by_root.may_match(fn):
-        return finished(fn, fn, at)
+    new = _applied(fn, at, by_root) if by_root.may_match(fn) else finished(fn, fn, at)
+    return forget_lengths(new, at) if at.as_tvm else new
+
+
+def _applied(fn: e.Function, at: PassSite, by_root: _ByRoot) -> e.Function:
+    """The function after all rounds of the rules, cleaned up."""
     name = at.rule
     current, before = fn, None
     for _ in range(MOST_ROUNDS):

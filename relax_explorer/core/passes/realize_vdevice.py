@@ -39,6 +39,7 @@ _HINT, _MOVE = e.op_ref("relax.hint_on_device"), e.op_ref("relax.to_vdevice")
 
 @module_pass(
     "RealizeVDevice",
+    rebuilds=True,
     requires=[NORMAL_FORM],
     invalidates=[CANONICAL_BINDINGS, BUILTINS_LOWERED, SHAPES_LOWERED],
 )

@@ -13,7 +13,7 @@ from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
 
 @function_pass(
     "RemovePurityChecking",
-    has_profiles=True,
+    rebuilds=True,
     requires=[NORMAL_FORM, NO_DATAFLOW],
     establishes=[PURITY_ERASED],
     invalidates=[PURE_DATAFLOW],  # if it runs on dataflow blocks nevertheless

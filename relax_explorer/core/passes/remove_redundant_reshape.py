@@ -13,13 +13,12 @@ from relax_explorer.core.patterns.matcher import Match
 from relax_explorer.core.patterns.pattern import is_op, wildcard
 
 
-@function_pass(
-    "RemoveRedundantReshape", reads=[operators("reshape")], has_profiles=True, requires=[NORMAL_FORM]
-)
+@function_pass("RemoveRedundantReshape", reads=[operators("reshape")], rebuilds=True, requires=[NORMAL_FORM])
 def remove_redundant_reshape(fn: e.Function, at: PassSite) -> e.Function:
     """Replace `reshape(reshape(x, a), b)` by `reshape(x, b)`, and `reshape(x, b)` by x if that is the shape of x.
 
     A length 0 in b means the length of the operand at its place. If it would mean another length, the reshape stays.
+    In the profile `tvm` the results of branches lose their lengths.
     """
     return apply_rules(fn, at, RULES)
 

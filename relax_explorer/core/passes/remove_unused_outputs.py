@@ -26,7 +26,7 @@ Outputs = Mapping[str, tuple[int, ...]]  # the fields that stay, by the name of 
 @module_pass(
     "RemoveUnusedOutputs",
     reads=[PRIVATE],
-    has_profiles=True,
+    rebuilds=True,
     requires=[NORMAL_FORM],
     establishes=[CANONICAL_BINDINGS],
 )

@@ -12,12 +12,13 @@ from relax_explorer.core.patterns.matcher import Match, seen_through
 from relax_explorer.core.patterns.pattern import is_op, wildcard
 
 
-@function_pass("ReorderPermuteDimsAfterConcat", reads=[OPERATORS], has_profiles=True, requires=[NORMAL_FORM])
+@function_pass("ReorderPermuteDimsAfterConcat", reads=[OPERATORS], rebuilds=True, requires=[NORMAL_FORM])
 def reorder_permute_dims_after_concat(fn: e.Function, at: PassSite) -> e.Function:
     """Replace `concat((permute_dims(a), permute_dims(b)))` by `permute_dims(concat((a, b)))`.
 
     The axes must be permuted alike, and as in TVM written alike. After CombineParallelMatmul this gives products with transposed
     weights their form back.
+    In the profile `tvm` the results of branches lose their lengths.
     """
     return apply_rules(fn, at, [Rule("permute axes after the concatenation", _CONCAT, _reordered)])
 

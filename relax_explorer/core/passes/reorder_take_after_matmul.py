@@ -16,7 +16,7 @@ from relax_explorer.core.patterns.pattern import is_op, wildcard
 @function_pass(
     "ReorderTakeAfterMatmul",
     reads=[operators("matmul")],
-    has_profiles=True,
+    rebuilds=True,
     requires=[NORMAL_FORM],
     invalidates=[BUILTINS_LOWERED, SHAPES_LOWERED],
 )
@@ -25,6 +25,7 @@ def reorder_take_after_matmul(fn: e.Function, at: PassSite) -> e.Function:
 
     That holds if columns are taken. If one matrix is taken for each batch entry (a batch of LoRA models), all matrices become
     one, and an einsum picks the entries on the diagonal.
+    In the profile `tvm` the results of branches lose their lengths.
     """
     return apply_rules(fn, at, [Rule("take after the product", _PRODUCT, _reordered)])
 

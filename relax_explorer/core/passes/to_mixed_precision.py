@@ -35,7 +35,11 @@ _TO: dict[DType | None, Attrs] = {to: Attrs({"dtype": to}) for to in _FLOATS}
 
 
 @module_pass(
-    "ToMixedPrecision", reads=[DATAFLOW, OPERATORS], requires=[NORMAL_FORM], invalidates=[NO_HIGH_LEVEL_OPS]
+    "ToMixedPrecision",
+    rebuilds=True,
+    reads=[DATAFLOW, OPERATORS],
+    requires=[NORMAL_FORM],
+    invalidates=[NO_HIGH_LEVEL_OPS],
 )
 def to_mixed_precision(
     module: IRModule,

@@ -28,7 +28,7 @@ from relax_explorer.core.passes.readings import DATAFLOW
 _CHOICES = {"order": ("depth-first", "breadth-first"), "direction": ("from-inputs", "from-outputs")}
 
 
-@function_pass("TopologicalSort", reads=[DATAFLOW], requires=[NORMAL_FORM])
+@function_pass("TopologicalSort", rebuilds=True, reads=[DATAFLOW], requires=[NORMAL_FORM])
 def topological_sort(
     fn: e.Function,
     at: PassSite,

@@ -1,0 +1,74 @@
+"""Functions as TVM makes them anew when a pass has visited their bindings, for the profile `tvm`.
+
+Its result then promises what the body has, unless the promise says more; and no annotation says more than its value.
+"""
+
+from __future__ import annotations
+
+from relax_explorer.core.check.compatible import always_fits, defined_dims
+from relax_explorer.core.check.erase import erase
+from relax_explorer.core.check.matching import holds_function
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.node import replace
+from relax_explorer.core.ir.walk import WITH_BLOCKS, all_dims, info_holders, map_blocks, map_sequences
+from relax_explorer.core.passes.cast_checks import bound_dims
+
+
+def rebuilt(fn: e.Function, before: e.Function | None, keeps_promises: bool) -> e.Function:
+    """A function made anew, with those in it. Each has StructInfo; what changes must be derived again.
+
+    What TVM knows of a body that did not change, and of a tensor whose shape a variable holds, it knew before: such a function promises
+    no more than `before`. One that `keeps_promises` promises no less, either.
+    """
+    may_say_more = fn is not before and not _has_held_shape(before)
+    return _Rebuilder(may_say_more, not keeps_promises).function(fn)
+
+
+def _has_held_shape(fn: e.Function | None) -> bool:
+    """True if a variable holds the shape of a result."""
+    return fn is not None and any(info_holders(fn.body.body.struct_info or s.OBJECT))
+
+
+class _Rebuilder:
+    """Makes functions anew, inner ones first."""
+
+    def __init__(self, may_say_more: bool, may_say_other: bool) -> None:
+        self.may_say_more, self.may_say_other = may_say_more, may_say_other
+
+    def function(self, fn: e.Function) -> e.Function:
+        """A function with the result that its body has."""
+        new = replace(fn, body=self._sequence(fn.body))
+        told = self._told(fn)
+        return new if told is fn.ret_struct_info else replace(new, ret_struct_info=told, struct_info=None)
+
+    def _sequence(self, seq: e.SeqExpr) -> e.SeqExpr:
+        return map_blocks(seq, self._binding)
+
+    def _binding(self, binding: e.Binding) -> e.Binding:
+        value = binding.value
+        if type(binding) is e.VarBinding and _is_too_narrow(binding):
+            binding = replace(binding, annotation=None)
+        if type(value) is e.Function:
+            return replace(binding, value=self.function(value))
+        return map_sequences(binding, self._sequence) if type(value) in WITH_BLOCKS else binding
+
+    def _told(self, fn: e.Function) -> s.StructInfo | None:
+        """What the result of a function is said to be."""
+        promised, have = fn.ret_struct_info, fn.body.body.struct_info
+        if not fn.body.blocks or promised is None or have is None or always_fits(promised, have):
+            return promised
+        if holds_function(have) or not bound_dims(fn).issuperset(all_dims(have)):
+            return promised  # it names lengths that are captured, or not known at all
+        dims = {dim for param in fn.params for dim in defined_dims(param.struct_info or s.OBJECT)}
+        told = erase(have, dims, (), set(all_dims(have)) - dims)
+        may = self.may_say_more if always_fits(told, promised) else self.may_say_other
+        return told if may else promised
+
+
+def _is_too_narrow(binding: e.VarBinding) -> bool:
+    """True if an annotation says more than its value."""
+    said, have = binding.annotation, binding.value.struct_info
+    if said is None or have is None or said is have:
+        return False
+    return always_fits(said, have) and not always_fits(have, said)
