@@ -103,6 +103,7 @@ def equal_results() -> dict[str, list[str]]:
 def write_equal(found: dict[str, list[str]]) -> None:
     """Write the programs whose results are equal, those of some variants anew."""
     path = FOLDER / "equal.json"
+    FOLDER.mkdir(exist_ok=True)
     known = equal_results() if path.exists() else {}
     text = json.dumps({**known, **found}, indent=0, sort_keys=True, ensure_ascii=False)
     path.write_text(text + "\n", encoding="utf-8")
