@@ -152,3 +152,15 @@ class M:
     module = rxe.normalize(rxe.parse(text))
     assert [*rxe.apply_pass(module, "DispatchSortScan", profile="tvm").functions] == ["g"]
     assert [*rxe.apply_pass(module, "DispatchSortScan").functions] == ["f"]
+
+
+@pytest.mark.parametrize("name", ["DecomposeOpsForInference", "DecomposeOpsForTraining"])
+def test_a_vector_of_unknown_length_becomes_a_shape_without_lengths(name: str) -> None:
+    text = """
+@R.function
+def main(x: R.Tensor(("n",), "int64")) -> R.Shape():
+    s = R.tensor_to_shape(x)
+    return s
+"""
+    assert "R.tensor_to_shape" in _after(text, name, "spec").script()
+    assert "R.match_cast(gv, R.Shape([]))" in _after(text, name, "tvm").script()

@@ -20,6 +20,7 @@ _PARTS = {
     "relax.nn.batch_norm": parts.batch_norm,
     "relax.tensor_to_shape": parts.tensor_to_shape,
 }
+_AS_TVM = {**_PARTS, "relax.tensor_to_shape": parts.tensor_to_any_shape}
 
 
 @function_pass(
@@ -39,9 +40,9 @@ def decompose_ops_for_inference(
     """Write `nn.batch_norm` as arithmetic with its moving moments, and `tensor_to_shape` as a packed call with a match_cast.
 
     `nn.batch_norm(x, gamma, beta, mean, var)` becomes `((x - mean) / sqrt(var + epsilon) * gamma + beta, mean, var)`. A call stays if
-    the rank or the dtype of its data is unknown.
+    the rank or the dtype of its data is unknown. In the profile `tvm` a vector of unknown length becomes a shape without lengths.
     """
     if func_name and relax_function(at.module, func_name) is not at.module.functions[at.function]:
         at.waived.add(NO_TENSOR_TO_SHAPE)
         return fn
-    return parts.decomposed(fn, at, _PARTS)
+    return parts.decomposed(fn, at, _AS_TVM if at.as_tvm else _PARTS)

@@ -21,6 +21,7 @@ _PARTS = {
     "relax.nn.layer_norm": parts.layer_norm,
     "relax.tensor_to_shape": parts.tensor_to_shape,
 }
+_AS_TVM = {**_PARTS, "relax.tensor_to_shape": parts.tensor_to_any_shape}
 
 
 @function_pass(
@@ -40,9 +41,10 @@ def decompose_ops_for_training(
     """Write `nn.batch_norm` and `nn.layer_norm` as arithmetic with the moments of their data, which has a gradient.
 
     `nn.layer_norm(x, gamma, beta, axes)` becomes `(x - mean) / sqrt(variance + epsilon) * gamma + beta`. A batch norm also returns its
-    moving moments after the batch. `tensor_to_shape` becomes a packed call with a match_cast.
+    moving moments after the batch. `tensor_to_shape` becomes a packed call with a match_cast. In the profile
+    `tvm` a vector of unknown length becomes a shape without lengths.
     """
     if func_name and relax_function(at.module, func_name) is not at.module.functions[at.function]:
         at.waived.add(NO_TENSOR_TO_SHAPE)
         return fn
-    return parts.decomposed(fn, at, _PARTS)
+    return parts.decomposed(fn, at, _AS_TVM if at.as_tvm else _PARTS)

@@ -128,13 +128,20 @@ def _unnormalized(x: e.Expr, axes: Sequence[int]) -> list[int] | None:
 def tensor_to_shape(build: BlockBuilder, conversion: e.Call, name: str) -> e.Expr | None:
     """A shape of new shape variables, which a match_cast binds to the elements of the vector."""
     rank = s.lengths(conversion.args[0].struct_info)[0]
-    if not isinstance(rank, p.IntImm):
-        return None
-    dims = tuple([p.PrimVar(f"x_{n}", INT64) for n in range(rank.value)])
+    return _shape_of_rank(build, conversion, name, rank.value) if isinstance(rank, p.IntImm) else None
+
+
+def tensor_to_any_shape(build: BlockBuilder, conversion: e.Call, name: str) -> e.Expr | None:
+    """As `tensor_to_shape`, but a vector of unknown length becomes a shape without lengths, as in TVM."""
+    return tensor_to_shape(build, conversion, name) or _shape_of_rank(build, conversion, name, -1)
+
+
+def _shape_of_rank(build: BlockBuilder, conversion: e.Call, name: str, rank: int) -> e.Expr:
+    dims = tuple([p.PrimVar(f"x_{n}", INT64) for n in range(rank)])
     packed = e.Call(
         e.op_ref("relax.call_pure_packed"),
         (m.extern("vm.builtin.tensor_to_shape"), conversion.args[0]),
-        sinfo_args=(s.ShapeStructInfo(None, rank.value),),
+        sinfo_args=(s.ShapeStructInfo(None, rank),),
     )
     # As in TVM, the variable of the match_cast is visible outside its dataflow block.
     info = s.ShapeStructInfo(dims)

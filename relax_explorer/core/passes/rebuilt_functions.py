@@ -10,6 +10,7 @@ from relax_explorer.core.check.erase import erase
 from relax_explorer.core.check.matching import holds_function
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.facts import reads
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.walk import WITH_BLOCKS, all_dims, info_holders, map_blocks, map_sequences
 from relax_explorer.core.passes.cast_checks import bound_dims
@@ -35,6 +36,7 @@ class _Rebuilder:
 
     def __init__(self, may_say_more: bool, may_say_other: bool) -> None:
         self.may_say_more, self.may_say_other = may_say_more, may_say_other
+        self.vague: set[e.Var] = set()  # variables of which less is known than was said
 
     def function(self, fn: e.Function) -> e.Function:
         """A function with the result that its body has."""
@@ -47,11 +49,26 @@ class _Rebuilder:
 
     def _binding(self, binding: e.Binding) -> e.Binding:
         value = binding.value
-        if type(binding) is e.VarBinding and _is_too_narrow(binding):
-            binding = replace(binding, annotation=None)
+        if type(binding) is e.VarBinding and binding.annotation is not None:
+            binding = self._annotated(binding)
         if type(value) is e.Function:
             return replace(binding, value=self.function(value))
         return map_sequences(binding, self._sequence) if type(value) in WITH_BLOCKS else binding
+
+    def _annotated(self, binding: e.VarBinding) -> e.VarBinding:
+        """A binding without an annotation that says more than its value. Of what an operator gives, an annotation may know more."""
+        said, have = binding.annotation, binding.value.struct_info
+        if said is None or have is None or said is have:
+            return binding
+        if always_fits(have, said):
+            if type(binding.value) is e.If and not always_fits(said, have):
+                self.vague.add(binding.var)
+            return binding
+        is_trusted = type(binding.value) is e.Call and self.vague.isdisjoint(reads(binding))
+        if is_trusted or not always_fits(said, have):
+            return binding
+        self.vague.add(binding.var)
+        return replace(binding, annotation=None)
 
     def _told(self, fn: e.Function) -> s.StructInfo | None:
         """What the result of a function is said to be."""
@@ -64,11 +81,3 @@ class _Rebuilder:
         told = erase(have, dims, (), set(all_dims(have)) - dims)
         may = self.may_say_more if always_fits(told, promised) else self.may_say_other
         return told if may else promised
-
-
-def _is_too_narrow(binding: e.VarBinding) -> bool:
-    """True if an annotation says more than its value."""
-    said, have = binding.annotation, binding.value.struct_info
-    if said is None or have is None or said is have:
-        return False
-    return always_fits(said, have) and not always_fits(have, said)
