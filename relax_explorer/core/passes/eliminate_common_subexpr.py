@@ -32,7 +32,7 @@ def eliminate_common_subexpr(
     operands may be overwritten between them, or memory of their results afterwards. Outside of a dataflow block only its outputs
     are reused, and those of a function not in nested ones. With `call_only` only calls count. Nested functions still read the
     later one. The later binding stays as a copy, which CanonicalizeBindings removes. In the profile `tvm` it is not asked what
-    overwrites memory, and what allocates some.
+    overwrites memory.
     """
     memory = None if at.as_tvm else aliases(at.module, at.function, fn)
     dead = killed(fn)  # a kill ends one variable; the other one lives on
@@ -88,9 +88,9 @@ def _counts(binding: e.Binding, call_only: bool, memory: Aliases | None, plain: 
     op = value.op
     if op not in plain:
         plain[op] = _is_plain(op)
-    if plain[op] or is_impure(value):
+    if plain[op] or is_impure(value) or _allocates(value):
         return plain[op]
-    return memory is None or not (memory.effect(value).writes or _allocates(value))
+    return memory is None or not memory.effect(value).writes
 
 
 def _is_typed_by_itself(binding: e.Binding) -> bool:
