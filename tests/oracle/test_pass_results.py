@@ -27,7 +27,9 @@ DOCUMENTED = (Path(__file__).parent / "differences.md").read_text(encoding="utf-
 ALL = [(of.title, of) for name in passes.names() for of in variants(name)]
 ASKED = 4
 """Programs with equal results of which each run asks about every variant."""
-SEEDS = 2
+SEEDS = 1
+FIRST = [(title, of) for title, of in ALL if of.number < 2]
+"""The first variant of each pass; a campaign asks about all."""
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +58,7 @@ def test_results_are_tvms_or_as_promised(
     assert wrong == []
 
 
-@pytest.mark.parametrize(("title", "of"), ALL, ids=[title for title, _ in ALL])
+@pytest.mark.parametrize(("title", "of"), FIRST, ids=[title for title, _ in FIRST])
 def test_results_of_random_programs_are_explained(
     title: str, of: Variant, asker: Asker, pass_counts: Counter[str]
 ) -> None:
@@ -104,7 +106,7 @@ class Module:
 """
 
 
-@pytest.mark.parametrize(("title", "of"), ALL, ids=[title for title, _ in ALL])
+@pytest.mark.parametrize(("title", "of"), FIRST, ids=[title for title, _ in FIRST])
 def test_a_damage_of_one_node_is_noticed(
     title: str, of: Variant, asker: Asker, texts: dict[str, str]
 ) -> None:
