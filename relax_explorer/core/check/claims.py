@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Any
 
 from relax_explorer.core.check.compatible import (
     YES,
@@ -158,7 +157,7 @@ def check_cast(
         report.say(op_codes.NEEDLESS_CAST, text, binding, help=op_codes.NEEDLESS_CAST.fix)
 
 
-def _differ_plainly(have: Any, want: Any) -> bool:
+def _differ_plainly(have: s.StructInfo, want: s.StructInfo) -> bool:
     """True if TVM refuses a cast too: the kinds, dtypes, ranks or written lengths differ, whatever the shape variables are."""
     if isinstance(have, s.TupleStructInfo) and isinstance(want, s.TupleStructInfo):
         pairs = zip(have.fields, want.fields, strict=False)
@@ -170,10 +169,10 @@ def _differ_plainly(have: Any, want: Any) -> bool:
         return len(have.params) != len(want.params) or any(_differ_plainly(a, b) for a, b in pairs)
     if type(have) is not type(want):
         return s.OBJECT not in (have, want)
-    if isinstance(have, (s.TensorStructInfo, s.PrimStructInfo)):
-        other = want.dtype
-        if have.dtype is not other and None not in (have.dtype, other):
-            return True
+    with_dtype = s.TensorStructInfo, s.PrimStructInfo
+    dtypes = {info.dtype for info in (have, want) if isinstance(info, with_dtype)}
+    if len(dtypes - {None}) > 1:
+        return True
     ranks = getattr(have, "ndim", -1), getattr(want, "ndim", -1)
     if ranks[0] != ranks[1] and -1 not in ranks:
         return True

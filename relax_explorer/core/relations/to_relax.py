@@ -244,7 +244,7 @@ def _call(name: str, args: Sequence[e.Expr], span: Span | None, **attrs: Any) ->
     return e.Call(e.op_ref(name), tuple(args), Attrs(attrs), (), None, span)
 
 
-def _numbers(value: Any) -> tuple[int, ...]:
+def _numbers(value: tuple[int, ...] | list[int] | int) -> tuple[int, ...]:
     return tuple(value) if isinstance(value, tuple | list) else (int(value),)
 
 

@@ -276,9 +276,9 @@ class ExprReader:
         a, b = [side if isinstance(side, p.PrimExpr) else self.literal(side, node) for side in (left, right)]
         return self.info.combined(operation, *align(a, b), node)
 
-    def _check_sign(self, node: Any, operator: Any, name: str | None) -> None:
+    def _check_sign(self, node: ast.expr, operator: ast.AST, name: str | None) -> None:
         """Refuse an operator that tensors do not have: @ in our language, and == and != in TVM."""
-        if isinstance(operator, ast.MatMult):
+        if isinstance(node, ast.BinOp) and isinstance(operator, ast.MatMult):
             written = f"R.matmul({ast.unparse(node.left)[:40]}, {ast.unparse(node.right)[:40]})"
             text = "tensors have no operator @"
             raise self.ctx.fail(codes.BAD_EXPRESSION, text, node, help=f"write {written}")
