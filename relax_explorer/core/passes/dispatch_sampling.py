@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from relax_explorer.core.passes.contract import PassSite, by_name, module_pass
-from relax_explorer.core.passes.legalize_ops import lower_operators
-from relax_explorer.core.passes.normalize_global_var import normalized_names
+from relax_explorer.core.passes.contract import PassSite, module_pass
+from relax_explorer.core.passes.legalize_ops import dispatched
 from relax_explorer.core.passes.properties import ADDED_KERNELS, NORMAL_FORM
 from relax_explorer.core.passes.readings import RARE_OPERATORS
 from relax_explorer.core.program.module import IRModule
@@ -22,9 +21,4 @@ def dispatch_sampling(module: IRModule, at: PassSite) -> IRModule:
 
     In the profile `tvm` public functions are then called by their symbols, as by NormalizeGlobalVar.
     """
-    for name, fn in by_name(module):
-        at.function = name
-        at.editor.replace(
-            name, lower_operators(fn, at, lambda name: name == "relax.multinomial_from_uniform")
-        )
-    return normalized_names(at.editor.done(), at) if at.as_tvm else at.editor.done()
+    return dispatched(module, at, {"relax.multinomial_from_uniform"})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Annotated
 
 from relax_explorer.core.build.block_builder import BlockBuilder
@@ -19,7 +19,8 @@ from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ops import find, get
 from relax_explorer.core.ops.kit import legalize
 from relax_explorer.core.ops.kit.decl import NotLowered, Op
-from relax_explorer.core.passes.contract import PassSite, function_pass
+from relax_explorer.core.passes.contract import PassSite, by_name, function_pass
+from relax_explorer.core.passes.normalize_global_var import normalized_names
 from relax_explorer.core.passes.phases import closure_calls
 from relax_explorer.core.passes.properties import (
     ADDED_KERNELS,
@@ -37,6 +38,7 @@ from relax_explorer.core.passes.tvm_kernels import (
     with_known_operands,
     without_shape_operands,
 )
+from relax_explorer.core.program.module import IRModule
 
 
 @function_pass(
@@ -101,6 +103,14 @@ def lower_operators(fn: e.Function, at: PassSite, chosen: Callable[[str], bool])
     trimmed: list[bool] = []
     new = rewrite(fn, at, rule)
     return _with_lengths_of_the_run(new, at) if any(trimmed) else new
+
+
+def dispatched(module: IRModule, at: PassSite, operators: Collection[str]) -> IRModule:
+    """The module without these operators. In the profile `tvm`, public functions are then called by their symbols."""
+    for name, fn in by_name(module):
+        at.function = name
+        at.editor.replace(name, lower_operators(fn, at, operators.__contains__))
+    return normalized_names(at.editor.done(), at) if at.as_tvm else at.editor.done()
 
 
 def _stays(binding: e.VarBinding, op: type[Op], is_chosen: bool, is_written: bool, at: PassSite) -> bool:
