@@ -1,6 +1,6 @@
 """What TVM's LegalizeOps decides otherwise: the operators that it leaves, and the names and patterns of its kernels.
 
-Facts about TVM 0.27, which `tests/oracle/test_legalized.py` asks for. The profile `tvm` follows them, so that fusion makes TVM's
+Facts about TVM 0.27, which `tests/oracle/test_tvm_kernels.py` asks for. The profile `tvm` follows them, so that fusion makes TVM's
 groups. The loops inside a kernel are ours.
 """
 
