@@ -16,7 +16,9 @@ PLAN = variants("StaticPlanBlockMemory")[0]
 def test_tensors_of_random_programs_have_the_storages_of_tvm(oracle: Oracle) -> None:
     asker = Asker(oracle)
     found = [asker.verdict(text, PLAN) for _, text in random_programs(40, 5000)]
-    assert [verdict.details for verdict in found if verdict.kind not in ("same", "equal", "row")] == []
+    assert [
+        verdict.details for verdict in found if verdict.kind not in ("same", "equal", "row", "not asked")
+    ] == []
     assert [verdict.kind for verdict in found].count("equal") >= 25
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from tests.support.roundtrip import SAMPLES, STAGES, stage_id
 
 TESTS = Path(__file__).resolve().parents[1]
 FILES = [*sorted((TESTS / "spec").glob("*.md")), *sorted((TESTS / "oracle/pass_programs").glob("*.md"))]
+_OPERAND = re.compile(r"(R\.call_packed\([^()]*, )R\.ExternFunc\((\"[^\"]*\")\)")
 LOWERED = ("LegalizeOps", "FuseOps", "FuseTIR", "CallTIRRewrite", "VMShapeLower")
 
 
@@ -31,7 +33,14 @@ def problem(oracle: Oracle, program: str) -> str | None:
         return None
     if module is None or problems.errors:
         return str(problems.errors[0].message)
-    return "" if rxe.structural_equal(module, text) else f"differs\n{module.script()}\n{saved.text}"
+    if rxe.structural_equal(module, text) or rxe.structural_equal(rxe.parse(as_printed(module)), text):
+        return ""
+    return f"differs\n{module.script()}\n{saved.text}"
+
+
+def as_printed(module: rxe.IRModule) -> str:
+    """The text of a module where an external function as an operand of a call is a string, as TVM prints it."""
+    return _OPERAND.sub(r"\1\2", module.script())
 
 
 @pytest.mark.parametrize("path", SAMPLES, ids=stage_id)

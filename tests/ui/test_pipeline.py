@@ -79,7 +79,7 @@ async def test_a_pass_is_turned_off_and_on_where_it_stands() -> None:
         await typed(
             pilot, app, "passes DeadCodeElimination,LegalizeOps"
         )  # what is typed now is in this profile, too
-        assert made_by(app) == ["DeadCodeElimination{profile='tvm'}", "LegalizeOps"]
+        assert made_by(app) == ["DeadCodeElimination{profile='tvm'}", "LegalizeOps{profile='tvm'}"]
         await typed(pilot, app, "profile strict")
         assert "profile takes spec or tvm" in screen_text(app)
         await typed(pilot, app, "profile spec")
@@ -162,13 +162,17 @@ async def test_the_editor_tells_which_passes_would_change_the_program_where_the_
         assert [row.text for row in editor.view.rows] == ["✗ VMShapeLower"]
         assert "behind 1 · /vmsh" in screen_text(app)
         assert "✗ VMShapeLower can't run here: it needs PURITY_ERASED" in screen_text(app)
-        assert "BUILTINS_LOWERED ✗, NO_NESTED_FUNCTIONS ✓, NO_DATAFLOW ✓, PURITY_ERASED ✗" in screen_text(app)
+        assert (
+            "NO_HIGH_LEVEL_OPS ✗, BUILTINS_LOWERED ✗, NO_NESTED_FUNCTIONS ✓, NO_DATAFLOW ✓, PURITY_ERASED"
+            in screen_text(app)
+        )
         await press(pilot, app, "enter")  # adds it
         await press(pilot, app, "escape", "i")
         assert editor.plan.text == (
-            "ToNonDataflow,RemovePurityChecking,LowerRuntimeBuiltin,VMShapeLower,LegalizeOps"
+            "ToNonDataflow,LegalizeOps,RemovePurityChecking,CallTIRRewrite,LowerAllocTensor,LowerRuntimeBuiltin,VMShapeLower,"
+            "LegalizeOps"
         )
-        assert "inserted RemovePurityChecking, LowerRuntimeBuiltin" in screen_text(app)
+        assert "inserted LegalizeOps, RemovePurityChecking, CallTIRRewrite" in screen_text(app)
         await press(pilot, app, "i")
         assert "VMShapeLower lacks nothing here" in screen_text(app)
         await press(pilot, app, "slash", *["backspace"] * 4, "enter", "U")

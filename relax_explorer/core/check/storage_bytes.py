@@ -169,15 +169,18 @@ def certain_bytes(offset: p.PrimExpr | None, size: p.PrimExpr | None, width: int
     return offset.value, offset.value + max(width, least or 0)
 
 
-def size_in_bytes(lengths: Sequence[p.PrimExpr], dtype: DType) -> p.PrimExpr:
-    """The size of a tensor of these lengths."""
+def size_in_bytes(lengths: Sequence[p.PrimExpr], dtype: DType) -> p.PrimExpr | None:
+    """The size of a tensor of these lengths. None if it does not fit int64: no memory holds this."""
     number, size = width(dtype), None
     for length in lengths:
         if isinstance(length, p.IntImm):
             number *= length.value
         else:
             size = length if size is None else p.Mul(size, length)
-    factor = p.IntImm(number, INT64)
+    try:
+        factor = p.IntImm(number, INT64)
+    except OverflowError:
+        return None
     return factor if size is None or number == 0 else p.Mul(factor, size)
 
 

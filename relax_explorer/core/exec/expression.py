@@ -27,6 +27,7 @@ from relax_explorer.core.codes import runtime as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure
 from relax_explorer.core.exec.memory import Stateful
 from relax_explorer.core.exec.values import Shape, Value, describe
+from relax_explorer.core.syntax.python_tree import python_tree
 
 LONGEST = 1_000  # characters of an expression
 LARGEST = 1 << 27  # elements of a computed array
@@ -93,7 +94,7 @@ def expression(text: str) -> Expression:
     if len(text) > LONGEST:
         raise refused(f"the expression has {len(text)} characters, at most {LONGEST} are read")
     try:
-        tree = ast.parse(text, mode="eval").body
+        tree = python_tree(text, "eval").body
         compiler = _Compiler()
         rule = compiler.read(tree)
         is_arithmetic = isinstance(tree, (ast.BinOp, ast.UnaryOp, ast.Call))

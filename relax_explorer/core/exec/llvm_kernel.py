@@ -16,6 +16,7 @@ from llvmlite import ir
 from relax_explorer.core.exec import llvm_values as v
 from relax_explorer.core.exec.llvm_expr import ASSERTION, MEMORY, STOPPED, Expressions, dotted, element_name
 from relax_explorer.core.exec.llvm_values import Array, Typed, Unsupported
+from relax_explorer.core.syntax.python_tree import python_tree
 
 DATA, _LENGTHS = 2, 4  # the words of a numpy array that hold its memory and its lengths
 _POINTER = v.BYTE.as_pointer()
@@ -35,7 +36,7 @@ def llvm_module(source: str, params: Sequence[Param], apart: bool, name: str) ->
 
     With `apart`, no array that the text writes shares memory with another one. Then loops need no checks of it.
     """
-    kernel = ast.parse(source).body[-1]
+    kernel = python_tree(source).body[-1]
     if not isinstance(kernel, ast.FunctionDef):
         raise Unsupported("another text")
     names = [arg.arg for arg in kernel.args.args]

@@ -67,8 +67,16 @@ def compute_prim_value(fn: e.Function, at: PassSite) -> e.Function:
         new = replace(binding, value=changed)
         return (*emitted, new) if emitted else new
 
-    fn = rewrite(fn, at, rule)
-    return replace(fn, body=result(fn.body))
+    new = rewrite(fn, at, rule)
+    new = replace(new, body=result(new.body))
+    if (
+        new.body.body.struct_info == fn.body.body.struct_info
+        or fn.ret_struct_info != fn.body.body.struct_info
+    ):
+        return new
+    return replace(
+        new, ret_struct_info=None, struct_info=None
+    )  # the value of its result is not known any more
 
 
 _WITH_SCALARS = frozenset((e.PrimValue, e.Tuple))

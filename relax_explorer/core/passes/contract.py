@@ -36,6 +36,7 @@ from relax_explorer.core.passes.properties import DERIVED, Property
 from relax_explorer.core.passes.readings import Reading
 from relax_explorer.core.passes.rebuilt_functions import rebuilt
 from relax_explorer.core.program.module import IRModule
+from relax_explorer.core.syntax.python_tree import python_tree
 from relax_explorer.core.tir.signature import prim_func_info
 from relax_explorer.core.tir.stmt import PrimFunc
 
@@ -215,7 +216,7 @@ def _written(parameter: inspect.Parameter) -> str:
 
 def _described(annotation: str) -> tuple[str, str]:
     """The type and the description in the text `Annotated[type, "description"]`; a plain type has no description."""
-    tree = ast.parse(annotation, mode="eval").body
+    tree = python_tree(annotation, "eval").body
     if isinstance(tree, ast.Subscript) and isinstance(tree.slice, ast.Tuple):
         annotated, *descriptions = tree.slice.elts
         if ast.unparse(tree.value) == "Annotated" and isinstance(descriptions[0], ast.Constant):

@@ -20,6 +20,7 @@ from relax_explorer.core.passes.contract import NO_VALUES, PassSite, module_pass
 from relax_explorer.core.passes.properties import NORMAL_FORM, SHAPES_LOWERED
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.syntax.parser import parse
+from relax_explorer.core.syntax.python_tree import python_tree
 
 HELP = """write types={'x': 'R.Tensor((n, 4), "float16")'}, or 'main.x' for the parameter of one function"""
 
@@ -74,7 +75,7 @@ def _updates(
 def _read(text: str, key: str, fn: e.Function, wildcards: bool) -> s.StructInfo:
     """The StructInfo of a text, with the shape variables of the function where the names are equal. `wildcards` allows `R.any_dim`."""
     try:
-        names = {part.id for part in ast.walk(ast.parse(text, mode="eval")) if isinstance(part, ast.Name)}
+        names = {part.id for part in ast.walk(python_tree(text, "eval")) if isinstance(part, ast.Name)}
         head = "".join([f'{name} = TypeVar("{name}")\n' for name in sorted(names - {"R", "T"})])
         fake = parse(f"{head}@R.function\ndef f(x: {text}):\n    return x\n", experimental=wildcards)
         (param,) = fake.relax_functions["f"].params

@@ -11,13 +11,13 @@ from __future__ import annotations
 import ast
 import re
 import textwrap
-import warnings
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 
 from relax_explorer.core.syntax.python_text import python_text
+from relax_explorer.core.syntax.python_tree import python_tree
 
 _FUNCTION = re.compile(r"@(?:\w+\.)*(function|prim_func)\b[^\n]*\n[ \t]*def[ \t]+(\w+)")
 _EMPTY = re.compile(r"class[ \t]+\w+:\s*(?:#[^\n]*\s*)*pass\s*\Z")
@@ -62,9 +62,7 @@ class Contents:
             return False
         declared = "\n".join([line for line in self._text[:_HEAD].split("\n") if "TypeVar(" in line])
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                body = ast.parse(python_text(f"{declared}\n{function}").text).body
+            body = python_tree(python_text(f"{declared}\n{function}").text).body
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             return True
         last = body[-1].body[-1] if body and isinstance(body[-1], ast.FunctionDef) else None

@@ -12,7 +12,6 @@ from __future__ import annotations
 import ast
 import os
 import re
-import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -33,6 +32,7 @@ from relax_explorer.core.session.field_names import FieldNames, field_names
 from relax_explorer.core.session.inputs import named_source
 from relax_explorer.core.session.made import Maker
 from relax_explorer.core.source import Source, Span, with_line_feeds
+from relax_explorer.core.syntax.python_tree import python_tree
 
 MOST_CALLS = 2_000
 _DOTTED = re.compile(r"[A-Za-z_][\w.]*")
@@ -169,9 +169,7 @@ def read_calls(text: str, name: str) -> list[NamedCall]:
 
 def _read(line: str, place: str, span: Span) -> NamedCall:
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # Python warns of `1if`
-            body = ast.parse(line).body
+        body = python_tree(line).body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         body = []
     node = body[0] if len(body) == 1 else None

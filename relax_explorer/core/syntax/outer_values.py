@@ -6,6 +6,7 @@ import ast
 from collections.abc import Mapping
 
 from relax_explorer.core.syntax.excerpt import Literal
+from relax_explorer.core.syntax.python_tree import python_tree
 
 
 def with_values(tree: ast.Module, values: Mapping[str, Literal]) -> ast.Module:
@@ -39,7 +40,7 @@ class _Replacement(ast.NodeTransformer):
         """A name becomes its value."""
         if not isinstance(node.ctx, ast.Load) or node.id not in self.values:
             return node
-        literal = ast.parse(repr(self.values[node.id]), mode="eval").body
+        literal = python_tree(repr(self.values[node.id]), "eval").body
         for part in ast.walk(literal):
             ast.copy_location(part, node)
         return literal

@@ -25,7 +25,7 @@ from relax_explorer.core.syntax.prim_rules import (
     negated,
     truth,
 )
-from relax_explorer.core.syntax.python_text import expression_tree
+from relax_explorer.core.syntax.python_tree import expression_tree
 from relax_explorer.core.syntax.written import dotted, dtype_of_prefix
 
 ANY_DIM = "R.any_dim"

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ast
 import re
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,6 +33,7 @@ from relax_explorer.core.syntax.parse_function import FunctionReader
 from relax_explorer.core.syntax.parse_info import InfoReader
 from relax_explorer.core.syntax.parse_tir import parse_prim_func
 from relax_explorer.core.syntax.python_text import python_text
+from relax_explorer.core.syntax.python_tree import python_tree
 from relax_explorer.core.syntax.tvm_json.json_module import read_json_with_report
 from relax_explorer.core.syntax.tvm_json.json_start import is_tvm_json
 from relax_explorer.core.syntax.unmarked import marked
@@ -149,9 +149,7 @@ def _tree(source: Source, text: str, report: Report, after: int = 0) -> ast.Modu
         report.say(codes.TOO_LONG, message, source.at(line, 0), help=codes.TOO_LONG.fix)
         return None
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # Python's warnings about literals do not apply to TVMScript
-            return _with_small_numbers(ast.parse(text), source, report)
+        return _with_small_numbers(python_tree(text), source, report)
     except SyntaxError as error:
         line = error.lineno or 1
         if after and line <= after + 1:

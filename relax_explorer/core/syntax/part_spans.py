@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from relax_explorer.core.source import Source, Span
-from relax_explorer.core.syntax.python_text import expression_tree
+from relax_explorer.core.syntax.python_tree import expression_tree
 
 
 def operand_spans(span: Span | None) -> list[Span]:

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import ast
 import re
-import warnings
 from collections.abc import Iterator
 
 from relax_explorer.core.syntax.long_lines import LONGEST
+from relax_explorer.core.syntax.python_tree import python_tree
 
 LARGE = 40_000  # characters; the tree of a shorter text is small, and as fast
 _SHORTEST, _PIECE = 16, 32  # lines: shorter runs aren't cut out, longer ones are parsed in pieces
@@ -47,9 +47,7 @@ class Run(ast.stmt):
 
 def _statements(lines: list[str]) -> list[ast.stmt]:
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            body = ast.parse("\n".join(lines)).body
+        body = python_tree("\n".join(lines)).body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise NotInPieces from None
     if [node.lineno for node in body] != list(range(1, len(lines) + 1)):

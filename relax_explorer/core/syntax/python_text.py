@@ -7,10 +7,8 @@ reader of dimensions looks it up.
 
 from __future__ import annotations
 
-import ast
 import keyword
 import re
-import warnings
 from dataclasses import dataclass, field
 
 from relax_explorer.core.ir.dtype import INT64, DType, dtype
@@ -30,16 +28,6 @@ class PythonText:
 
     text: str
     names: dict[str, DType] = field(default_factory=dict)
-
-
-def expression_tree(text: str) -> ast.expr:
-    """Python's tree of one expression. Raises ValueError if the text is not an expression."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # Python's warnings about literals do not apply to TVMScript
-            return ast.parse(text.strip(), mode="eval").body
-    except (SyntaxError, RecursionError, MemoryError, OverflowError) as error:
-        raise ValueError(str(error)) from None
 
 
 def python_text(text: str) -> PythonText:

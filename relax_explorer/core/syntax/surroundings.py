@@ -5,13 +5,13 @@ from __future__ import annotations
 import ast
 import operator
 import re
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from relax_explorer.core.ir.dtype import INT64, DType, dtype
 from relax_explorer.core.syntax.excerpt import NOTHING, Literal, Surroundings
+from relax_explorer.core.syntax.python_tree import python_tree
 
 _MOST = 256_000  # characters before a program that are read; a log has no definitions far from it
 _LINE = re.compile(r"^([ \t]*)([^\s#][^\n]*)$", re.MULTILINE)
@@ -147,10 +147,7 @@ def _length(text: str) -> DType | None:
 def literal(text: str, known: Mapping[str, Any]) -> Literal:
     """The value of an expression of literals, arithmetic on them, and `known` names. Raises NotLiteral."""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            tree = ast.parse(text, mode="eval").body
-        return _value(tree, known)
+        return _value(python_tree(text, "eval").body, known)
     except (SyntaxError, ValueError, ArithmeticError, TypeError, RecursionError, MemoryError):
         raise NotLiteral from None
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from relax_explorer.core.syntax.excerpt import Literal
+from relax_explorer.core.syntax.python_tree import python_tree
 from relax_explorer.core.syntax.surroundings import NotLiteral, literal
 
 _CALL = re.compile(
@@ -66,7 +67,7 @@ def _called(text: str, start: int, name: str, line: int) -> WrittenPass:
             end = place + 1
             break
     try:
-        call = ast.parse(text[start:end], mode="eval").body
+        call = python_tree(text[start:end], "eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return WrittenPass(name, line, unknown=("its arguments",))
     if not isinstance(call, ast.Call):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -76,6 +77,9 @@ class Meshgrid(Op, name="relax.meshgrid"):
         ]
 
 
+_LARGEST_FACTOR = math.isqrt(2**63 - 1)
+
+
 class PixelShuffle(Op, name="relax.nn.pixel_shuffle"):
     """The elements of […, c*r*r, h, w] as […, c, h*r, w*r]: channels become pixels.
 
@@ -99,6 +103,9 @@ class PixelShuffle(Op, name="relax.nn.pixel_shuffle"):
         info = rules.tensor(at, data, "data")
         if upscale_factor < 1:
             raise at.fail(codes.BAD_ATTRIBUTE, f"upscale_factor is {upscale_factor}, at least 1 is needed")
+        if upscale_factor > _LARGEST_FACTOR:
+            text = f"upscale_factor is {upscale_factor}, at most {_LARGEST_FACTOR} is possible: its square divides the channels"
+            raise at.fail(codes.BAD_ATTRIBUTE, text)
         if 0 <= info.ndim < 3:
             raise at.fail(
                 codes.RANK_WRONG, f"data has rank {info.ndim}, at least 3 is needed", data=f"this is {info}"
