@@ -19,7 +19,7 @@ def usable(hint: str) -> str:
     if hint.isidentifier() and hint.isascii() and hint not in RESERVED:
         return hint
     name = hint if hint.isascii() and hint.isidentifier() else _BAD.sub("_", hint) or "v"
-    if name[0].isdigit():
+    if name[0].isdigit() or name == "_":  # which is kept for results that nobody reads
         name = f"v{name}"
     return f"{name}_" if name in RESERVED else name
 
