@@ -38,14 +38,19 @@ def starts(tree: ast.Module) -> Iterator[str]:
                 for name in names
                 if node.module in STARTERS or STARTS.fullmatch(name) or "ProcessPool" in name
             ]
-        elif isinstance(node, ast.Attribute) and STARTS.fullmatch(ast.unparse(node)):
-            yield ast.unparse(node)
+        elif isinstance(node, ast.Attribute) and STARTS.fullmatch(_dotted(node)):
+            yield _dotted(node)
+
+
+def _dotted(node: ast.Attribute) -> str:
+    """The attribute behind the name that it is taken from; behind `it` if that is no name."""
+    return f"{node.value.id if isinstance(node.value, ast.Name) else 'it'}.{node.attr}"
 
 
 def of_hosts(tree: ast.Module) -> Iterator[str]:
     for node in ast.walk(tree):
-        if isinstance(node, ast.Attribute) and HOSTS.fullmatch(ast.unparse(node)):
-            yield ast.unparse(node)
+        if isinstance(node, ast.Attribute) and HOSTS.fullmatch(_dotted(node)):
+            yield _dotted(node)
         elif isinstance(node, ast.ImportFrom) and node.module in ("gc", "sys"):
             yield from [
                 f"{node.module}.{item.name}"
@@ -71,7 +76,7 @@ def test_only_our_own_process_is_turned() -> None:
     [
         "import subprocess", "from subprocess import Popen", "import multiprocessing.pool", "from multiprocessing import Process",
         "from concurrent.futures import ProcessPoolExecutor", "import os\nos.spawnv(0, a, b)", "from os import fork", "os.posix_spawn(a, b, c)",
-        "await asyncio.create_subprocess_exec(x)", "import pty", "import webbrowser",
+        "await asyncio.create_subprocess_exec(x)", "self.loop.subprocess_exec(x)", "import pty", "import webbrowser",
     ],
 )  # fmt: skip
 def test_another_door_is_seen(source: str) -> None:

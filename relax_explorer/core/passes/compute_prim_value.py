@@ -68,15 +68,13 @@ def compute_prim_value(fn: e.Function, at: PassSite) -> e.Function:
         return (*emitted, new) if emitted else new
 
     new = rewrite(fn, at, rule)
-    new = replace(new, body=result(new.body))
-    if (
-        new.body.body.struct_info == fn.body.body.struct_info
-        or fn.ret_struct_info != fn.body.body.struct_info
-    ):
-        return new
-    return replace(
-        new, ret_struct_info=None, struct_info=None
-    )  # the value of its result is not known any more
+    return _told(fn, replace(new, body=result(new.body)))
+
+
+def _told(old: e.Function, new: e.Function) -> e.Function:
+    """The new function. Where the value of its result was known, and is not any more, it does not promise this value."""
+    before, after, said = old.body.body.struct_info, new.body.body.struct_info, old.ret_struct_info
+    return new if before == after or said != before else replace(new, ret_struct_info=None, struct_info=None)
 
 
 _WITH_SCALARS = frozenset((e.PrimValue, e.Tuple))
