@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 import relax_explorer as rxe
+from tests.support.judged import Asker
 from tests.support.oracle import Oracle
+from tests.support.pass_agreement import as_module
+from tests.support.pass_variants import variants
 
 CLOSURES = """@I.ir_module
 class Module:
@@ -35,3 +39,78 @@ def test_tvm_runs_the_closures_that_we_lower(oracle: Oracle) -> None:
     assert answer.ok, answer.error
     np.testing.assert_array_equal(answer.get(), rxe.run(module, "main", values))
     np.testing.assert_array_equal(answer.get(), rxe.run(lowered, "main", values))
+
+
+NESTED = """
+@R.function
+def main(n: T.int64, x: R.Tensor(("n",), "float32"), y: R.Tensor(("m",), "float32")):
+    u = R.zeros((4,), "float32")
+"""
+INNER = {
+    "computes with a scalar, behind a tensor of this length": """
+    @R.function
+    def inner(k: T.int64) -> R.Tensor((n, k), "float32"):
+        q = R.add(x, x)
+        r = R.zeros((n, k), "float32")
+        return r
+    w = inner(n)""",
+    "computes with a scalar, before a tensor of this length": """
+    @R.function
+    def inner(k: T.int64) -> R.Tensor((n, k), "float32"):
+        r = R.zeros((n, k), "float32")
+        q = R.add(x, x)
+        return r
+    w = inner(n)""",
+    "has a length of its own": """
+    @R.function
+    def inner(z: R.Tensor(("k",), "float32")) -> R.Tensor((k, n), "float32"):
+        k = T.int64()
+        r = R.zeros((k, n), "float32")
+        return r
+    w = inner(x)""",
+    "its parameter has the length": """
+    @R.function
+    def inner(z: R.Tensor((m,), "float32")) -> R.Tensor((m, m), "float32"):
+        r = R.zeros((m, m), "float32")
+        return r
+    w = inner(y)""",
+    "a parameter and a captured tensor have the length": """
+    @R.function
+    def inner(z: R.Tensor((m,), "float32")) -> R.Tensor((m,), "float32"):
+        r = R.add(z, y)
+        return r
+    w = inner(y)""",
+    "computes with the length of a tensor": """
+    @R.function
+    def inner(z: R.Tensor((4,), "float32")) -> R.Tensor((m, m), "float32"):
+        r = R.zeros((m, m), "float32")
+        return r
+    w = inner(u)""",
+    "a function in it computes with lengths": """
+    @R.function
+    def inner(z: R.Tensor((4,), "float32")) -> R.Tensor((m,), "float32"):
+        @R.function
+        def deep(z: R.Tensor((4,), "float32")) -> R.Tensor((m, n), "float32"):
+            r = R.zeros((m, n), "float32")
+            return r
+        v = deep(z)
+        return y
+    w = inner(u)""",
+    "calls itself": """
+    @R.function
+    def inner(z: R.Tensor((4,), "float32"), c: R.Tensor((), "bool")) -> R.Tensor("float32", ndim=1):
+        if c:
+            q = R.zeros((m,), "float32")
+        else:
+            q = inner(z, c)
+        return q
+    d = R.const(True, "bool")
+    w = inner(u, d)""",
+}
+
+
+@pytest.mark.parametrize("case", INNER)
+def test_a_nested_function_takes_the_lengths_that_tvm_gives_it(case: str, oracle: Oracle) -> None:
+    text = as_module(f"{NESTED}{INNER[case]}\n    return w\n")
+    verdict = Asker(oracle).verdict(text, variants("LambdaLift")[0])
+    assert verdict.kind == "equal", verdict.details

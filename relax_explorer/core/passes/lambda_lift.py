@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property
 
 from relax_explorer.core.check.call_graph import call_graph
 from relax_explorer.core.check.emission import FreshNames
+from relax_explorer.core.check.erase import erase
 from relax_explorer.core.check.matching import match_params
 from relax_explorer.core.check.normalize_function import function_info
 from relax_explorer.core.ir import expr as e
@@ -22,6 +24,7 @@ from relax_explorer.core.ir.walk import (
     defined_dims,
     exprs,
     info_holders,
+    operands,
     sequences,
 )
 from relax_explorer.core.passes import machine_calls as m
@@ -54,8 +57,8 @@ def lambda_lift(module: IRModule, at: PassSite) -> IRModule:
     Captured variables become the last parameters. A function that captures nothing is called directly. Others become closures by
     `make_closure`, which `invoke_closure` calls, and `invoke_pure_closure` if they have no effects. A closure is an object: for a
     function of the module that takes it, a match_cast makes it a function again. A captured length that the parameters do not
-    tell is passed as a shape. In the profile `tvm` it is not passed: the function has a length of its own; and a result that was said
-    to be a function still is.
+    tell is passed as a shape. In the profile `tvm` a length that the body computes with is passed as a scalar, and one in StructInfo alone
+    is not passed: the function has a length of its own; and a result that was said to be a function still is.
     """
     nesting = {
         name
@@ -132,6 +135,15 @@ class _Scopes:
             scope = self.around.get(scope)
         return scope in binders
 
+    def binds(self, own: e.Var, dim: p.PrimVar) -> bool:
+        """True if a function, or one in it, binds a shape variable."""
+        for scope in self.binders.get(dim, ()):
+            while scope is not None:
+                if scope is own:
+                    return True
+                scope = self.around.get(scope)
+        return False
+
 
 class _Lifter:
     """Lifts the functions nested in one function."""
@@ -175,7 +187,10 @@ class _Lifter:
         casts: list[e.Binding] = []
         if type(value) is e.Call and value.op in self.closures:
             self._note_read(*value.args)
-            binding = replace(binding, value=_invoked(value, value.op not in self.impure))
+            info = (
+                binding.var.struct_info if self.at.as_tvm and binding.var is not None else value.struct_info
+            )
+            binding = replace(binding, value=_invoked(value, info, value.op not in self.impure))
         else:
             self._note_read(value)
             if self.closures and type(value) is e.Call and isinstance(value.op, (e.GlobalVar, e.Var)):
@@ -184,6 +199,8 @@ class _Lifter:
             if self.closures and type(value) is not e.Call and any(map(self._holds, variables(value))):
                 self._note_tuple(binding.var, self.tuples)
                 binding = replace(binding, annotation=None)  # it speaks of functions
+            if self.at.as_tvm and type(value) is e.GlobalVar:
+                binding = replace(binding, annotation=None)
             if isinstance(binding.var.struct_info, s.TupleStructInfo) and self._may_hold(value):
                 self._note_tuple(binding.var, self.open)
             binding = self._holding(walk, binding)
@@ -235,8 +252,22 @@ class _Lifter:
         fn = self.scopes.functions.get(var)
         if fn is None or not isinstance(var, e.Var):
             return False
-        captured = tuple([free for free in free_variables(fn) if free is not var])
+        captured = self._captured(var, fn)
         return bool(captured or self._lengths(var, fn, captured, _dims_of(fn)))
+
+    def _captured(self, own: e.Var, fn: e.Function) -> tuple[e.Var | p.PrimVar, ...]:
+        """The variables that a function captures, but for itself; in the profile `tvm` with the lengths that it computes with."""
+        free = dict.fromkeys([var for var in free_variables(fn) if var is not own])
+        if not self.at.as_tvm:
+            return tuple(free)
+        found: dict[e.Var | p.PrimVar, None] = {}
+        for expr in _in_order(fn):
+            if isinstance(expr, e.Var) and expr in free:
+                found[expr] = None
+            for dim in [dim for part in _lengths_in(expr) for dim in p.free_vars(part)]:
+                if self.scopes.is_captured(dim, own) and not self.scopes.binds(own, dim):
+                    found[dim] = None
+        return tuple({**found, **free} if len(found) > len(free) else free)
 
     def _holds(self, var: e.Expr) -> bool:
         return var in self.closures or var in self.tuples
@@ -270,12 +301,15 @@ class _Lifter:
     def _lift(self, walk: Rewriter, binding: e.VarBinding, fn: e.Function) -> Answer:
         own = binding.var
         free = free_variables(fn)
-        captured = tuple([var for var in free if var is not own])
-        dims = _dims_of(fn) + [dim for var in captured for dim in all_dims(var.struct_info or s.OBJECT)]
+        captured = self._captured(own, fn)
+        dims = _dims_of(fn) + [
+            dim for var in _values(captured) for dim in all_dims(var.struct_info or s.OBJECT)
+        ]
         lengths = self._lengths(own, fn, captured, dims)
         # The function mentions its own name, so the name is taken first.
         name = self.at.editor.fresh_name(f"{self.name}_{own.name}")
-        args = (*captured, *((m.shape(lengths),) if lengths else ()))
+        args: list[e.Expr] = [m.number(item) if isinstance(item, p.PrimVar) else item for item in captured]
+        args += [m.shape(lengths)] if lengths else []
         lifted = self._lifted(fn, own if own in free else None, name, captured, lengths, dims)
         reference = self.at.editor.add_named(name, lifted)
         info = own.struct_info
@@ -284,16 +318,16 @@ class _Lifter:
             self.is_settled = False
             walk.rename(own, reference)
             return ()
-        value = m.operation("relax.make_closure", (reference, e.tuple_of(args)), s.OBJECT, fn)
+        value = m.operation("relax.make_closure", (reference, e.tuple_of(tuple(args))), s.OBJECT, fn)
         return e.VarBinding(self._closure(walk, own), value, None, binding.span)
 
     def _lengths(
-        self, own: e.Var, fn: e.Function, captured: tuple[e.Var, ...], dims: list[p.PrimVar]
+        self, own: e.Var, fn: e.Function, captured: tuple[e.Var | p.PrimVar, ...], dims: list[p.PrimVar]
     ) -> tuple[p.PrimVar, ...]:
         """The captured shape variables whose values the parameters of the lifted function would not tell, or not check."""
         used = [] if self.at.as_tvm else [dim for dim in dims if self.scopes.is_captured(dim, own)]
         if used:
-            told = {dim for var in captured for dim in defined_dims(var.struct_info or s.OBJECT)}
+            told = {dim for var in _values(captured) for dim in defined_dims(var.struct_info or s.OBJECT)}
             used = [dim for dim in used if dim not in told]
         if not used or (not captured and self._fits(own, fn, used)):
             return ()
@@ -320,25 +354,30 @@ class _Lifter:
         fn: e.Function,
         own: e.Var | None,
         name: str,
-        captured: tuple[e.Var, ...],
+        captured: tuple[e.Var | p.PrimVar, ...],
         lengths: tuple[p.PrimVar, ...],
         dims: list[p.PrimVar],
     ) -> e.Function:
         """The function of the module: captured values are its last parameters, and it calls itself by its name, if it reads `own`."""
-        copies = {var: e.Var(var.name, var.struct_info, var.span) for var in captured}
+        copies = _copies(captured)
         renewed = {dim: p.PrimVar(dim.name, dim.dtype) for dim in dict.fromkeys(dims)}
-        extra = list(copies.values())
+        extra = [copies[item] if isinstance(item, e.Var) else _scalar(item) for item in captured]
         if lengths:
             extra.append(e.Var(self.names("lengths"), s.ShapeStructInfo(lengths)))
         attrs = fn.attrs.without("global_symbol") if "global_symbol" in fn.attrs else fn.attrs
         whole = _comparing_inside(fn)
         result = whole.ret_struct_info and _open(whole.ret_struct_info)
+        if self.at.as_tvm and renewed:
+            result = None if captured and own is None else _told(whole, result)
         params = (*whole.params, *extra)
         whole = replace(whole, params=params, ret_struct_info=result, attrs=attrs, struct_info=None)
         if own is not None:
             whole = _calling_itself(whole, own, e.GlobalVar(name), tuple(extra), self.at)
+        before = whole
+        if 0 < len(copies) < len(captured):
+            whole = rewrite(whole, PassSite(self.at.module), _without_annotation)
         if copies or renewed:
-            before, whole = whole, Substitution(dict(copies), dict(renewed)).function(whole)
+            whole = Substitution(dict(copies), dict(renewed)).function(whole)
             if fn not in self.unchanged:  # the walk recorded bindings of it
                 pairs = zip(bindings(before), bindings(whole), strict=True)
                 self.at.shared["moved"].update([(old, new) for old, new in pairs if old is not new])
@@ -346,6 +385,7 @@ class _Lifter:
         if (
             own is None
             and fn in self.unchanged
+            and not (renewed and self.at.as_tvm)
             and all(map(_is_tensor, captured))
             and isinstance(info, s.FuncStructInfo)
         ):
@@ -354,7 +394,43 @@ class _Lifter:
         return whole
 
 
-def _is_tensor(var: e.Var) -> bool:
+def _copies(captured: tuple[e.Var | p.PrimVar, ...]) -> dict[e.Var, e.Var]:
+    """The parameters for captured variables.
+
+    A captured length is a parameter itself, and then another one than the length of a captured tensor: nothing compares them.
+    """
+    scalars = [item for item in captured if isinstance(item, p.PrimVar)]
+    apart = Substitution({}, {dim: p.PrimVar(dim.name, dim.dtype) for dim in scalars})
+    return {var: e.Var(var.name, apart.info(var.struct_info), var.span) for var in _values(captured)}
+
+
+def _told(fn: e.Function, result: s.StructInfo | None) -> s.StructInfo | None:
+    """What the result of a function is said to be, without lengths that its parameters do not tell."""
+    dims = {dim for param in fn.params for dim in defined_dims(param.struct_info or s.OBJECT)}
+    return result and erase(result, dims, None, set(all_dims(result)) - dims)
+
+
+def _in_order(fn: e.Function) -> Iterator[e.Expr]:
+    """The expressions of a function, operands from left to right."""
+    for binding in bindings(fn):
+        todo = [*[seq.body for seq in sequences(binding.value)], binding.value]
+        while todo:
+            yield (expr := todo.pop())
+            todo.extend(reversed(operands(expr)))
+    yield fn.body.body
+
+
+def _values(captured: tuple[e.Var | p.PrimVar, ...]) -> list[e.Var]:
+    return [item for item in captured if isinstance(item, e.Var)]
+
+
+def _scalar(dim: p.PrimVar) -> e.Var:
+    return e.Var(dim.name, s.PrimStructInfo(dim.dtype, dim))
+
+
+def _is_tensor(var: e.Var | p.PrimVar) -> bool:
+    if isinstance(var, p.PrimVar):
+        return False
     return type(var.struct_info) is s.TensorStructInfo and type(var.struct_info.shape) is tuple
 
 
@@ -398,13 +474,20 @@ def _calling_itself(
     return replace(new, body=replace(new.body, blocks=(start, *new.body.blocks)))
 
 
-def _invoked(call: e.Call, pure: bool) -> e.Call:
-    """The call of a closure in place of the call of a variable."""
+def _invoked(call: e.Call, info: s.StructInfo | None, pure: bool) -> e.Call:
+    """The call of a closure in place of the call of a variable, with a result of this StructInfo."""
     name = "relax.invoke_pure_closure" if pure else "relax.invoke_closure"
-    result = call.struct_info if not isinstance(call.struct_info, s.FuncStructInfo) else s.OBJECT
-    result = result or s.OBJECT
+    result = s.OBJECT if info is None or isinstance(info, s.FuncStructInfo) else info
     return e.Call(
         e.op_ref(name), (call.op, e.tuple_of(call.args)), EMPTY, (result,), struct_info=result, span=call.span
+    )
+
+
+def _without_annotation(walk: Rewriter, binding: e.Binding) -> Answer:
+    return (
+        replace(binding, annotation=None)
+        if type(binding) is e.VarBinding and binding.annotation is not None
+        else binding
     )
 
 

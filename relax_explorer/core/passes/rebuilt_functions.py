@@ -20,10 +20,25 @@ def rebuilt(fn: e.Function, before: e.Function | None, keeps_promises: bool) -> 
     """A function made anew, with those in it. Each has StructInfo; what changes must be derived again.
 
     What TVM knows of a body that did not change, and of a tensor whose shape a variable holds, it knew before: such a function promises
-    no more than `before`. One that `keeps_promises` promises no less, either.
+    no more than `before`. One that `keeps_promises` promises no less, either. The result of a function that was not there `before`
+    names no lengths that its scalars tell.
     """
     may_say_more = fn is not before and not _has_held_shape(before)
-    return _Rebuilder(may_say_more, not keeps_promises).function(fn)
+    new = _Rebuilder(may_say_more, not keeps_promises).function(fn)
+    return new if before is not None else _without_scalars(new)
+
+
+def _without_scalars(fn: e.Function) -> e.Function:
+    """The function with a result that names no lengths of scalar parameters."""
+    infos = [param.struct_info or s.OBJECT for param in fn.params]
+    scalars = {dim for info in infos if type(info) is s.PrimStructInfo for dim in defined_dims(info)}
+    told = {dim for info in infos if type(info) is not s.PrimStructInfo for dim in defined_dims(info)}
+    result = fn.ret_struct_info
+    gone = scalars - told
+    if result is None or gone.isdisjoint(all_dims(result)):
+        return fn
+    erased = erase(result, set(all_dims(result)) - gone, None, gone)
+    return replace(fn, ret_struct_info=erased, struct_info=None)
 
 
 def _has_held_shape(fn: e.Function | None) -> bool:
