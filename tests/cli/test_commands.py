@@ -278,6 +278,9 @@ def test_opt_records_passes_and_only_warns_about_phases(tmp_path: Path) -> None:
     path.write_text(LOOSE)
     recorded = rxe_cli("opt", str(path), "-p", "ToNonDataflow,FoldConstant", "--record")
     assert '"rx.passes": ["ToNonDataflow", "FoldConstant"]' in recorded.output
+    assert '"rx.phase": "high"' in recorded.output
+    reached = rxe_cli("opt", str(path), "-p", "LegalizeOps,ToNonDataflow", "--record")
+    assert '"rx.phase": "non-dataflow"' in reached.output
     refused = rxe_cli("opt", str(path), "-p", "VMShapeLower")
     assert refused.exit_code != 0
     assert "run ToNonDataflow before it" in refused.output + refused.stderr

@@ -10,7 +10,7 @@ from time import perf_counter
 from typing import Any, Protocol, runtime_checkable
 
 from relax_explorer.core import passes as registry
-from relax_explorer.core.check.claimed_phase import HISTORY, recorded
+from relax_explorer.core.check.claimed_phase import ATTRIBUTE, HISTORY, recorded
 from relax_explorer.core.check.normalize import normalize_with
 from relax_explorer.core.codes import operators as op_codes
 from relax_explorer.core.codes import passes as codes
@@ -26,6 +26,7 @@ from relax_explorer.core.passes.kept_memory import overwritten
 from relax_explorer.core.passes.kept_signatures import resigned
 from relax_explorer.core.passes.kept_types import vaguer
 from relax_explorer.core.passes.pass_order import ORDERS, late, refusal, turned
+from relax_explorer.core.passes.phases import phase
 from relax_explorer.core.passes.properties import NORMALIZED, PROPERTIES, REGISTERED, Property, holding
 from relax_explorer.core.program.module import IRModule
 
@@ -316,10 +317,10 @@ def with_record(module: IRModule, name: str) -> IRModule:
 
 
 def recording(module: IRModule) -> IRModule:
-    """The module with a history, to which each pass adds its name."""
-    return (
-        module if HISTORY in module.attrs else with_fields(module, attrs=module.attrs.having(**{HISTORY: ()}))
-    )
+    """The normalized module with a history, to which each pass adds its name, and its phase, which transition passes change."""
+    module = _ready(module)
+    told = {ATTRIBUTE: str(phase(module)), HISTORY: (), **module.attrs}
+    return with_fields(module, attrs=module.attrs.having(**told))
 
 
 def run(
@@ -449,8 +450,8 @@ def run_pipeline(
 ) -> IRModule:
     """The module after a pipeline of passes. Raises Failure like `apply_pass`.
 
-    With `record` the attribute `rx.passes` of the result names the passes. With `phase_check="warn"`, passes also run where they
-    would refuse to (RX0407). In the profile `tvm` they give TVM's results, with the checks that these lose.
+    With `record` the attributes `rx.passes` and `rx.phase` of the result name the passes and its phase. With `phase_check="warn"`,
+    passes also run where they would refuse to (RX0407). In the profile `tvm` they give TVM's results, with the checks that these lose.
     """
     given = steps(pipeline, profile)
     return _result(recording(module) if record else module, given, verify, verify, phase_check)

@@ -103,7 +103,12 @@ OPT = Command(
             "error",
             choices=("error", "warn"),
         ),
-        Argument("--record", "name the passes in the attribute rx.passes of the module", "flag", False),
+        Argument(
+            "--record",
+            "name the passes and the phase that they reach in the attributes rx.passes and rx.phase of the module",
+            "flag",
+            False,
+        ),
         PROFILE,
         Argument("--time-passes", "print the seconds of each pass on standard error", "flag", False),
     ),
