@@ -381,14 +381,13 @@ class _Lifter:
             if fn not in self.unchanged:  # the walk recorded bindings of it
                 pairs = zip(bindings(before), bindings(whole), strict=True)
                 self.at.shared["moved"].update([(old, new) for old, new in pairs if old is not new])
+        is_known = own is None and not (renewed and self.at.as_tvm) and all(map(_is_tensor, captured))
+        return self._settled(fn, whole) if is_known and fn in self.unchanged else whole
+
+    def _settled(self, fn: e.Function, whole: e.Function) -> e.Function:
+        """The lifted function with the StructInfo that follows from what was known of it: nothing in it changed."""
         info = fn.struct_info
-        if (
-            own is None
-            and fn in self.unchanged
-            and not (renewed and self.at.as_tvm)
-            and all(map(_is_tensor, captured))
-            and isinstance(info, s.FuncStructInfo)
-        ):
+        if isinstance(info, s.FuncStructInfo):
             whole = replace(whole, struct_info=function_info(whole, info.pure))
             self.at.settled.add(whole)
         return whole
