@@ -129,6 +129,25 @@ def test_a_damage_of_one_node_is_noticed(
     assert tried or not equal
 
 
+@pytest.mark.parametrize(("title", "of"), FIRST, ids=[title for title, _ in FIRST])
+def test_a_damage_beside_a_documented_difference_is_noticed(
+    title: str, of: Variant, asker: Asker, texts: dict[str, str]
+) -> None:
+    shown = [
+        program
+        for (options, program), patch in patches(of.name).items()
+        if options == title and not patch.refused and program in texts
+    ]
+    for program in shown[:1]:
+        results = asker.ask(texts[program], of)
+        assert isinstance(results, Results)
+        assert isinstance(results.ours, IRModule)
+        assert judge(results, program).kind == "row"
+        for damage in [item for item in _by_place(results.ours) if item.place != "kernel"][: DAMAGES // 2]:
+            verdict = judge(results.having(damage.module), program)
+            assert verdict.kind == "unexplained", f"{damage.place}: {damage.line}"
+
+
 def _by_place(module: IRModule) -> list[Damage]:
     """The damages of a module, one of each place after another."""
     by_place: dict[str, list[Damage]] = {}

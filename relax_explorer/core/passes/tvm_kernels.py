@@ -117,18 +117,15 @@ def _has_other_layout(call: e.Call) -> bool:
 def _is_blocked(call: e.Call) -> bool:
     """True for a convolution of blocks of channels, or whose result has another layout than its data."""
     attrs = call.attrs
-    data, kernel = attrs["data_layout"], attrs["kernel_layout"]
-    other = attrs["out_layout"] not in (None, "", data)
-    return other or not data.isalpha() or not kernel.isalpha()
+    data = attrs["data_layout"]
+    return attrs["out_layout"] not in (None, "", data) or not data.isalpha()
 
 
 def _is_unusual_transpose(call: e.Call) -> bool:
-    """True for a transposed convolution with dilation, or in other layouts than channels first."""
+    """True for a transposed convolution in other layouts than channels first."""
     attrs = call.attrs
     plain = attrs["data_layout"].startswith("NC") and attrs["kernel_layout"].startswith("IO")
-    dilation = attrs["dilation"]
-    dilated = any(number != 1 for number in (dilation if isinstance(dilation, tuple) else (dilation,)))
-    return _is_blocked(call) or not plain or dilated
+    return _is_blocked(call) or not plain
 
 
 def _is_dilated(call: e.Call) -> bool:
