@@ -33,6 +33,7 @@ from relax_explorer.core.passes.properties import (
 from relax_explorer.core.passes.run_time_checks import Checks, describe
 from relax_explorer.core.passes.shape_heap import NO_LENGTHS, ShapeHeap
 from relax_explorer.core.shapes.machine_checks import is_lowered
+from relax_explorer.core.source import Span
 
 
 @function_pass(
@@ -71,6 +72,7 @@ class _Lowering:
         self.heap = ShapeHeap(fn)
         self.names = FreshNames.of(fn)
         self.emitted: list[e.Binding] = []  # the bindings of the open block
+        self.place: Span | None = None  # what is lowered now; a check that fails points there
         self.renamed: dict[e.Var, e.Var] = {}  # variables whose StructInfo has only a rank now
         self.codes: dict[p.PrimExpr, tuple[e.PrimValue, e.PrimValue]] = {}  # those of lengths
         self.infer = Inferrer(Report(), at.editor.signature)
@@ -97,7 +99,8 @@ class _Lowering:
 
     def say(self, value: e.Expr) -> None:
         """Emit a call whose result is not used."""
-        self.emitted.append(m.statement(value))
+        placed = replace(value, span=self.place) if value.span is None else value
+        self.emitted.append(m.statement(placed))
 
     # -- checks ------------------------------------------------------------------------------------------------
 
@@ -106,7 +109,7 @@ class _Lowering:
         checked = self.fn.attrs.get("num_input", len(self.fn.params))
         checks = Checks(self)
         for number, param in enumerate(self.fn.params):
-            info = param.struct_info
+            info, self.place = param.struct_info, param.span or self.fn.span
             is_weight = number >= checked and isinstance(info, s.TensorStructInfo)
             if info is not None and (not is_weight or checks.binds(info)):
                 checks.only_binding = number >= checked
@@ -120,7 +123,7 @@ class _Lowering:
         checks.match()
 
     def _check_result(self, result: e.Expr) -> None:
-        info = self.fn.ret_struct_info
+        info, self.place = self.fn.ret_struct_info, result.span or self.fn.span
         if info is not None:
             name = self.fn.attrs.get("global_symbol", self.at.function)
             checks = Checks(self)
@@ -155,6 +158,7 @@ class _Lowering:
 
     def _binding(self, binding: e.Binding) -> None:
         start = len(self.emitted)
+        self.place = binding.span or binding.value.span
         if type(binding) is e.MatchCast:
             cast = self._with_renamed_shapes(replace(binding, value=self._operand(binding.value)))
             self._check_cast(cast)
