@@ -44,6 +44,10 @@ PAIRS = {
         f"R.call_tir_inplace(Module.longer, (x, y), inplace_indices=[0], {OUT})",
         f"R.call_tir_inplace(Module.longer, (x, y), inplace_indices=[1], {OUT})",
     ),
+    "what a kernel allocates": (
+        f"R.call_tir_inplace(Module.longer, (x, y), inplace_indices=[0], {OUT})",
+        f"R.call_tir_inplace(Module.longer, (x, y), inplace_indices=[-1], {OUT})",
+    ),
     "an attribute": ("R.sum(w, axis=[1])", "R.sum(w, axis=[2])"),
     "an operand": ("R.matmul(w, w)", "R.matmul(w, y)"),
     "the operator": ("R.nn.softmax(x, axis=0)", "R.concat(x, axis=0)"),
@@ -73,9 +77,10 @@ def test_a_wrong_call_is_told_behind_a_right_one(part: str) -> None:
 
 STALE = {
     "attributes": ("R.sum(x, axis=[0])", "R.sum(x, axis=[1])"),
-    "operators": ("R.sum(x, axis=[0])", "R.cumsum(x, axis=0)"),
+    "operators": ("R.exp(x)", "R.isnan(x)"),
     "operands": ("R.permute_dims(x)", "R.permute_dims(y)"),
-    "kinds of operands": ("R.reshape(x, R.shape([3, 2]))", "R.reshape(x, s)"),
+    "written shapes": ("R.zeros(R.shape([3, 2]), 'float32')", "R.zeros(R.shape([2, 3]), 'float32')"),
+    "dtypes": ("R.astype(x, 'float16')", "R.astype(x, 'float32')"),
 }
 
 
@@ -84,7 +89,7 @@ def test_a_call_with_the_structinfo_of_another_one_is_derived_again(part: str) -
     """A pass may change a call and keep what was known of it."""
     first, second = STALE[part]
     text = f"""@R.function
-def main(x: R.Tensor((2, 3), "float32"), y: R.Tensor((4, 5), "float32"), s: R.Shape(ndim=2)):
+def main(x: R.Tensor((2, 3), "float32"), y: R.Tensor((4, 5), "float32"), s: R.Shape([3, 2])):
     a = {first}
     a1 = {first}
     b = {second}
@@ -96,4 +101,9 @@ def main(x: R.Tensor((2, 3), "float32"), y: R.Tensor((4, 5), "float32"), s: R.Sh
     inferrer = Inferrer(Report(), lambda name: None)
     assert inferrer.info(replace(right, struct_info=None)) is right.struct_info
     assert inferrer.settles(again)
-    assert not inferrer.settles(replace(other, struct_info=right.struct_info))
+    for call in (right, other, right, again):
+        assert inferrer.derived(replace(call, struct_info=None)).struct_info is call.struct_info
+    stale = replace(other, struct_info=right.struct_info)
+    assert inferrer.repeats(replace(right))
+    assert not inferrer.repeats(stale)
+    assert not inferrer.settles(stale)
