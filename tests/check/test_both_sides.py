@@ -6,7 +6,7 @@ import pytest
 
 from relax_explorer.core.arith.prove import Answer
 from relax_explorer.core.arith.simplify import simplify
-from relax_explorer.core.check.compatible import compatible
+from relax_explorer.core.check.compatible import compatible, fits
 from relax_explorer.core.check.kernel_stops import Interval, interval
 from relax_explorer.core.check.matching import captured
 from relax_explorer.core.check.order import more_specific
@@ -41,7 +41,8 @@ def test_the_order_compares_two(a: s.StructInfo, b: s.StructInfo, answer: Answer
 
 def test_ranks_of_both_count() -> None:
     two, three = s.ShapeStructInfo(None, 2), s.ShapeStructInfo(None, 3)
-    assert compatible(two, three) is Answer.NO
+    assert compatible(two, three) is fits(two, three) is fits(three, two) is Answer.NO
+    assert fits(s.ShapeStructInfo(None, -1), two) is Answer.UNKNOWN
     assert unify(two, three, True) is s.ShapeStructInfo(None, -1)
     assert unify(shape(4), three, True) is unify(three, shape(4), True) is s.ShapeStructInfo(None, -1)
 
