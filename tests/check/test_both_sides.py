@@ -11,7 +11,7 @@ from relax_explorer.core.check.kernel_stops import Interval, interval
 from relax_explorer.core.check.matching import captured
 from relax_explorer.core.check.order import more_specific
 from relax_explorer.core.check.unify import unify
-from relax_explorer.core.check.wildcards import alike
+from relax_explorer.core.check.wildcards import Wildcards, alike
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import INT64
@@ -104,3 +104,16 @@ def test_bounds_of_kernels(op: type, left: str, right: str | int | p.PrimExpr, l
     assert (None if found is None else tuple([str(simplify(end)) for end in found])) == (
         (low, high) if low else None
     )
+
+
+def test_a_wildcard_belongs_to_one_value() -> None:
+    wildcards, info = Wildcards(), shape(ANY)
+    assert wildcards.result(None, info, ()) is info
+    second = wildcards.result(None, info, ())
+    assert alike(info, second)
+    assert second is not info
+    assert wildcards.result(None, second, ()) not in (info, second)
+    both = wildcards.result(None, shape(ANY, OTHER), ())
+    assert isinstance(both, s.ShapeStructInfo)
+    assert (both.values or ())[1:] == (OTHER,)
+    assert wildcards.result(None, shape(OTHER), ()) is not shape(OTHER)

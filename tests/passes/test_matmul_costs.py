@@ -15,8 +15,8 @@ LATE = (False, False, False)
 @pytest.mark.parametrize(
     ("shapes", "early", "is_left"),
     [
-        (((2, 3), (3, 4), (4, 5)), (True, True, False), True),
-        (((2, 3), (3, 4), (4, 5)), (False, True, True), False),
+        (((9, 9), (9, 9), (9, 2)), (True, True, False), True),
+        (((2, 9), (9, 9), (9, 9)), (False, True, True), False),
         (((2, 9), (9, 9), (9, 9)), LATE, True),
         (((9, 9), (9, 9), (9, 2)), LATE, False),
         (((9,), (9, 9), (9, 9)), LATE, True),
