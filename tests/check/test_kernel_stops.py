@@ -52,6 +52,16 @@ STOP = {
     "an integer divided": "B[v, T.int64(0)] = T.Cast('float32', I[v] // I[v])",
     "an unknown function": "B[v, T.int64(0)] = T.call_extern('float32', 'f', A[v, T.int64(0)])",
     "an index that may wrap": "B[T.Cast('int64', T.Cast('int8', v)), T.int64(0)] = A[v, T.int64(0)]",
+    "a start that may be negative": "B[v, T.int64(0)] = A[n - T.int64(5), T.int64(0)]",
+    "an end that may be missing": "B[v, T.int64(0)] = A[T.int64(2), T.int64(0)]",
+    "a divisor that may be 0": "B[v, T.int64(0)] = T.Cast('float32', v // (n - T.int64(5)))",
+    "a divisor that starts at 0": (
+        "for k in range(T.int64(9)):\n                B[v, T.int64(0)] = T.Cast('float32', v // k)"
+    ),
+    "a divisor that starts somewhere": (
+        "for k in range(v % T.int64(4), v % T.int64(4) + T.int64(1)):\n                B[v, T.int64(0)] = T.Cast('float32', v // k)"
+    ),
+    "a loop from a loaded number": "for k in range(I[v], I[v] + T.int64(1)):\n                B[k, T.int64(0)] = T.float32(0)",
     "a loop without end": "while A[v, T.int64(0)] > T.float32(0):\n                B[v, T.int64(0)] = T.float32(1)",
     "in init": (
         "for k in range(T.int64(4)):\n                with T.sblock('r'):\n                    w = T.axis.reduce(T.int64(4), k)\n"

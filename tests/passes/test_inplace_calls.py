@@ -66,6 +66,13 @@ EITHER = """    @R.function(private=True)
         return r
 
     @R.function(private=True)
+    def either_held() -> R.Tensor((2, 3), "float32"):
+        q: R.Tensor((2, 3), "float32") = R.const([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], "float32")
+        t: R.Tuple(R.Tensor((2, 3), "float32"), R.Tensor((2, 3), "float32")) = (q, q)
+        r: R.Tensor((2, 3), "float32") = t[1]
+        return r
+
+    @R.function(private=True)
     def either_view() -> R.Tensor((2, 3), "float32"):
         q: R.Tensor((6,), "float32") = R.const([1.0, 2.0, 3.0, 4.0, 5.0, 6.0], "float32")
         r: R.Tensor((2, 3), "float32") = R.reshape(q, (2, 3))
@@ -164,6 +171,7 @@ def overwritten(module: IRModule) -> dict[str, int]:
         ("a = R.add(x, y); b = cls.either(a); out = R.nn.relu(b)", {}),
         ("a = R.add(x, y); b = cls.either_new(a); out = R.nn.relu(b)", {"out": 0}),
         ("b = cls.either_view(); out = R.nn.relu(b)", {}),
+        ("b = cls.either_held(); out = R.nn.relu(b)", {}),
         ("b = R.exp(y); a = R.call_pure_packed('f', b, ty_args=R.Tensor((2, 3), 'float32')); out = R.nn.relu(a)", {}),
         ("a = R.call_dps_packed('f', (y,), R.Tensor((2, 3), 'float32')); out = R.nn.relu(a)", {"out": 0}),
         ("a = R.add(x, y); b = R.call_tir_inplace(cls.bump, (a,), inplace_indices=[0], out_ty=R.Tensor((2, 3), 'float32')); "

@@ -50,7 +50,7 @@ def problem(op: type[Op], attrs: Attrs) -> str:
 def completed(op: type[Op], attrs: Attrs) -> Attrs:
     """The attributes with defaults added. A program that builds a call may omit them; the parser never does."""
     missing = {q.name: q.default for q in op.attributes if q.name not in attrs and not q.required}
-    complete = {**dict(attrs), **missing}
+    complete = {**attrs, **missing}
     order = {q.name: place for place, q in enumerate(op.attributes)}
     return Attrs(sorted(complete.items(), key=lambda item: order.get(item[0], len(order))))
 

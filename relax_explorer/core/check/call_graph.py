@@ -170,4 +170,4 @@ def _leave(name: str, waiting: list[str], inside: set[str]) -> tuple[str, ...]:
 
 def is_recursive(group: tuple[str, ...], graph: Graph) -> bool:
     """True if the functions of a component call themselves, directly or through each other."""
-    return len(group) > 1 or group[0] in graph[group[0]]
+    return len(group) > 1 or any(name in graph[name] for name in group)

@@ -143,15 +143,17 @@ def _mul(a: Interval, b: Interval) -> Interval | None:
 
 
 def _floor_div(a: Interval, b: Interval) -> Interval | None:
-    if b[0] is b[1] and at_least(b[0], 1) is Answer.YES:
-        return p.FloorDiv(a[0], b[0]), p.FloorDiv(a[1], b[0])
+    divisor, last = b
+    if divisor is last and at_least(divisor, 1) is Answer.YES:
+        return p.FloorDiv(a[0], divisor), p.FloorDiv(a[1], divisor)
     return None
 
 
 def _floor_mod(a: Interval, b: Interval) -> Interval | None:
-    if b[0] is not b[1] or at_least(b[0], 1) is not Answer.YES:
+    divisor, last = b
+    if divisor is not last or at_least(divisor, 1) is not Answer.YES:
         return None
-    return p.IntImm(0), p.Sub(b[0], p.IntImm(1))
+    return p.IntImm(0), p.Sub(divisor, p.IntImm(1))
 
 
 _RULES: dict[type, Callable[..., Interval | None]] = {

@@ -81,8 +81,8 @@ class Stopping:
                 self._own_dims.update(own for name in group for own in _own_dims(self._functions[name]))
             for var in closures:  # in text order, so that recursion goes only as deep as functions are nested
                 self._closure(var)
-            if not is_recursive(group, graph) and not self._body(self._functions[group[0]]):
-                self._safe.add(group[0])
+            if not is_recursive(group, graph):  # so it is one function
+                self._safe.update(name for name in group if not self._body(self._functions[name]))
 
     def binding(self, binding: e.Binding) -> bool:
         """True if a binding may stop the run. Bindings of branches count, bindings of a nested function don't."""
@@ -238,7 +238,7 @@ def lengths_to_check(
         op.infer(site, *infos, *[None] * (len(op.operands) - len(infos)), **call.attrs)
     except (InferFailure, OverflowError):  # a number of elements may exceed int64
         return None
-    return list(site.obligations)
+    return site.obligations
 
 
 def _is_known(info: s.StructInfo | None) -> bool:

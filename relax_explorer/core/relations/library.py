@@ -288,7 +288,7 @@ def matmul(types: tuple[Any, ...], inputs: int, attrs: dict[str, Any], reporter:
         return Outcome.UNKNOWN
     if not left or not right:
         raise Mismatch("a scalar has no rows or columns")
-    outcomes = [reporter.same_dim(left[-1], right[-1] if len(right) == 1 else right[-2])]
+    outcomes = [reporter.same_dim(left[-1], right[-2:][0])]
     rank = max(len(left), len(right)) - 2
     pairs = zip(_padded(left[:-2], rank), _padded(right[:-2], rank), strict=True)
     batch = [_joined(x, y, reporter) for x, y in pairs]
