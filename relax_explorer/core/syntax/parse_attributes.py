@@ -167,7 +167,7 @@ def _named(reader: Reader, node: ast.expr, name: str) -> Any:
         ("R.Tensor", "R.Tuple", "R.Shape", "R.Any", "R.Object", "R.Prim")
     ):
         return _type(reader, node)
-    if isinstance(node, ast.Call) and name.startswith("R."):
+    if isinstance(node, ast.Call) and name.startswith("R.") and name != "R.device_mesh":
         _check_device(reader, node, name)
     text = verbatim(node)
     device = device_of(text)
