@@ -147,3 +147,31 @@ def test_names_outside(said: str, name: str, code: str) -> None:
         {item.code.id: str(item.level) for item in rxe.check(text, profile)} for profile in ("spec", "tvm")
     ]
     assert found == [{code: "error"}, {code: "warning"}]
+
+
+TENSOR = """
+@I.ir_module
+class M:
+    @R.function
+    def main(x: R.Tensor((2, 3), "float32")) -> R.Any:
+        z = CALL
+        return z
+"""
+
+
+@pytest.mark.parametrize(
+    ("refused", "accepted", "code"),
+    [
+        ("R.reshape(x, (6))", "R.reshape(x, (6,))", "RX0011"),
+        ("R.match_cast(x, struct_info=R.Tensor(ndim=2))", "R.match_cast(x, ty=R.Tensor(ndim=2))", "RX0015"),
+        ("R.hint_on_device(x, R.cpu(0, 1))", "R.hint_on_device(x, R.cpu(0))", "RX0011"),
+        ("R.hint_on_device(x, R.device('nope', 0))", "R.hint_on_device(x, R.device('cuda', 0))", "RX0011"),
+    ],
+    ids=["a length in parentheses", "an old argument", "arguments of a device", "a kind of device"],
+)
+def test_what_only_tvm_refuses(refused: str, accepted: str, code: str) -> None:
+    spec, tvm, right = (
+        [item.code.id for item in rxe.check(TENSOR.replace("CALL", call), profile) if item.is_error]
+        for call, profile in ((refused, "spec"), (refused, "tvm"), (accepted, "tvm"))
+    )
+    assert (spec, tvm, right) == ([], [code], [])

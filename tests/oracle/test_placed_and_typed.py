@@ -98,3 +98,13 @@ def test_parameters_get_types_as_in_tvm(oracle: Oracle, text: str, kind: str) ->
         assert "| UpdateParamType for a result" in ROWS
     elif outcome is not None:
         assert outcome.kind in ("agree", "same"), outcome.details
+
+
+def test_calls_of_other_functions_keep_their_name(oracle: Oracle) -> None:
+    given = rxe.normalize(rxe.parse(as_module(next(random_programs(1, 720005, "layers"))[1])))
+    options = {"types": TYPES["the same"]}
+    theirs = oracle.apply(given.script(), [("UpdateParamType", options)]).get().text
+    assert " = f0(" in theirs
+    assert "| Calls in UpdateParamType of functions" in ROWS
+    ours = rxe.apply_pass(given, "UpdateParamType", **options)
+    assert ours.script() == rxe.parse(theirs.replace(" = f0(", " = Module.f0(")).script()

@@ -84,8 +84,8 @@ TVM_ACCEPTS = {
     "An If over two functions is as pure as the less pure of them": "TVM uses the left one's purity: unsound (E-18)",
 }
 OTHER_INFO = {
-    "Functions that a packed function receives": "a packed function that is named by R.ExternFunc is a value with its type",
-    "`R.ExternFunc` is looked up": "a packed function that is named by R.ExternFunc is a value with its type",
+    "Functions that a packed function receives": "an R.ExternFunc inside a tuple or a call gets a variable here; in TVM it stays where it stands",
+    "`R.ExternFunc` is looked up": "an R.ExternFunc inside a tuple or a call gets a variable here; in TVM it stays where it stands",
     "Arguments, tuples, closures and other functions are looked at": "TVM gives a local function the result of its body, and ignores its annotation",
     "A cast that always fails, or never": "TVM gives a local function the result of its body, and ignores its annotation",
     "An If unifies the StructInfo of both branches, outside their scopes": "TVM keeps a length known only in the branches",

@@ -24,7 +24,8 @@ from relax_explorer.core.check.callee import Callees
 from relax_explorer.core.check.compatible import defined_dims
 from relax_explorer.core.check.matching import free_dims
 from relax_explorer.core.codes import well_formedness as codes
-from relax_explorer.core.diagnostics import Code, Diagnostic, Label, Report
+from relax_explorer.core.codes.syntax import BAD_ANNOTATION
+from relax_explorer.core.diagnostics import Code, Diagnostic, Label, Report, Severity
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
@@ -216,7 +217,15 @@ class _Scopes:
                 is_pointer = part.dtype is HANDLE  # which TVM refuses, too
                 self._say(codes.BAD_SCALAR_TYPE, f"{part} is not a scalar", place, spec_only=not is_pointer)
 
+    def _holder(self, info: s.StructInfo | None, place: object) -> None:
+        """Report a dataflow variable that holds the shape of a tensor: TVM refuses it in StructInfo."""
+        if isinstance(info, s.TensorStructInfo) and type(info.shape) is e.DataflowVar:
+            text = f"the shape is held by the dataflow variable {info.shape.name!r}"
+            help = "bind the shape outside the dataflow block"
+            self.report.say(BAD_ANNOTATION, text, place, help=help, severity=Severity.NOTE, tvm_only=True)
+
     def _tensor(self, info: s.TensorStructInfo, place: object) -> None:
+        self._holder(info, place)
         for dim in info.dims or ():
             self._length(dim, place)
         if info.dtype is not None and (info.dtype.lanes != 1 or info.dtype is HANDLE):
@@ -266,7 +275,7 @@ class _Scopes:
             return False
         if type(call.op) is not e.OpRef and not self._is_kernel(call.op):
             return False
-        if binding.var.struct_info not in self.right:
+        if binding.var.struct_info not in self.right or binding.annotation is not None:
             return False
         args: tuple[Any, ...] = call.args
         if len(args) == 2 and type(args[1]) is e.Tuple and self._is_kernel(args[0]):
@@ -317,6 +326,8 @@ class _Scopes:
                 self.repeated = self._of_operands(binding)
             self._info(binding.var.struct_info, binding)
             self.repeated = frozenset()
+            if type(binding) is e.VarBinding and binding.annotation is not binding.var.struct_info:
+                self._holder(binding.annotation, binding)
 
     def _of_operands(self, binding: e.Binding) -> frozenset[p.PrimExpr]:
         """The reported lengths that a binding has from its operands, or states itself."""

@@ -11,7 +11,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.attrs import EMPTY, Attrs, Verbatim, freeze
 from relax_explorer.core.ir.dtype import INT64
-from relax_explorer.core.ir.tensor_place import device_of, device_text
+from relax_explorer.core.ir.tensor_place import DEVICE_KINDS, device_of, device_text
 from relax_explorer.core.ops.kit.decl import Op, Parameter
 from relax_explorer.core.ops.kit.kinds import Kind
 from relax_explorer.core.syntax import index_maps
@@ -167,9 +167,36 @@ def _named(reader: Reader, node: ast.expr, name: str) -> Any:
         ("R.Tensor", "R.Tuple", "R.Shape", "R.Any", "R.Object", "R.Prim")
     ):
         return _type(reader, node)
+    if isinstance(node, ast.Call) and name.startswith("R.") and name != "R.device_mesh":
+        _check_device(reader, node, name)
     text = verbatim(node)
     device = device_of(text)
     return Verbatim(text if device is None else device_text(device))
+
+
+def _absolute(node: ast.expr) -> ast.expr:
+    return node.operand if isinstance(node, ast.UnaryOp) else node
+
+
+def _check_device(reader: Reader, node: ast.Call, name: str) -> None:
+    """Report a device that TVM 0.27 can't read: an unknown kind, or other arguments than it has."""
+    is_device = name == "R.device"
+    order = ("device_type", "index") if is_device else ("dev_id",)
+    given = [*order[: len(node.args)], *[keyword.arg for keyword in node.keywords]]
+    kind = name.removeprefix("R.")
+    if is_device:
+        written = [*node.args[:1], *[key.value for key in node.keywords if key.arg == "device_type"]]
+        first = written[0] if written else ast.Constant("")
+        kind = str(first.value) if isinstance(first, ast.Constant) and isinstance(first.value, str) else "cpu"
+    if kind not in DEVICE_KINDS:
+        text = f"TVM has no device {kind!r}"
+    elif len(node.args) > len(order) or not set(given) <= set(order):
+        text = f"{name} takes {' and '.join(order)}"
+    elif any(isinstance(arg, ast.Constant) and type(arg.value) is float for arg in map(_absolute, node.args)):
+        text = f"{name} takes a whole number"
+    else:
+        return
+    reader.ctx.refuse(codes.BAD_EXPRESSION, text, node, help="write R.cpu(0) or R.device('cuda', 0)")
 
 
 def _type(reader: Reader, node: ast.expr) -> Any:

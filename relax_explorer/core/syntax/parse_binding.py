@@ -172,12 +172,24 @@ class BindingReader(SignatureReader):
         info = arguments.get("struct_info") or arguments.get("ty")
         if "value" not in arguments or info is None:
             raise self.ctx.fail(codes.BAD_CALL, f"{dotted(call.func)} takes a value and a StructInfo", call)
+        self._refuse_parts(call, arguments)
         value = self.expr.value(arguments["value"])
         cast_to = self._type(info) if dotted(call.func) == "R.cast" else self.annotation(info)
         var = None if target is None else self.new_var(target.id, cast_to, target)
         blocks.bindings.append(e.MatchCast(var, value, cast_to, annotation, span))
         if var is not None and target is not None:
             self.names[target.id] = var
+
+    def _refuse_parts(self, call: ast.Call, arguments: dict[str, ast.expr]) -> None:
+        """Report arguments that a match_cast does not have; `struct_info=` is that of TVM up to 0.25."""
+        name = dotted(call.func)
+        unknown = arguments.keys() - {"value", "struct_info", "ty"}
+        if unknown or len(call.args) > 2:
+            text = f"{name} has no argument {min(unknown)!r}" if unknown else f"{name} takes two arguments"
+            raise self.ctx.fail(codes.BAD_CALL, text, call)
+        if name == "R.match_cast" and any(keyword.arg == "struct_info" for keyword in call.keywords):
+            text = "TVM 0.27 calls this argument ty"
+            self.ctx.refuse(codes.BAD_CALL, text, call, help="write ty=…, or no name")
 
     def _match_shape(
         self,

@@ -206,5 +206,7 @@ def _operand(reader: Reader, q: Parameter, node: ast.expr) -> e.Expr:
         if not length.dtype.is_int:
             text = f"a shape is made of integers, {length} is {length.dtype}"
             raise reader.ctx.fail(codes.BAD_EXPRESSION, text, node)
+        text, help = f"TVM takes a tuple of lengths here, not {length}", f"write ({ast.unparse(node)[:40]},)"
+        reader.ctx.refuse(codes.BAD_EXPRESSION, text, node, help=help)
         return e.ShapeExpr((length,), None, reader.ctx.span(node))
     return reader.as_expr(raw, node)

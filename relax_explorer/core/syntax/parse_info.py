@@ -213,6 +213,8 @@ class InfoReader(DimReader):
             arguments.setdefault("dtype", node.args[0])
         element = self.dtype(arguments["dtype"]) if "dtype" in arguments else None
         if "value" in arguments:
+            text = "TVM 0.27 has no R.Prim of a value"
+            self.ctx.refuse(codes.BAD_ANNOTATION, text, node, help='write R.Prim("int64")')
             name = arguments["value"].value if isinstance(arguments["value"], ast.Constant) else None
             if element is not None and self.in_signature and isinstance(name, str) and name.isidentifier():
                 self.resolve(name) or self.define(name, element)

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from relax_explorer.core.codes import syntax as syntax_codes
 from relax_explorer.core.codes import tir as tir_codes
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import BOOL, FLOAT32, INT32, DType
@@ -129,6 +130,7 @@ class BufferReader:
 
     def _dim(self, node: ast.expr) -> p.PrimExpr:
         if not isinstance(node, ast.Constant) or not isinstance(node.value, str):
+            self._need_declared(node)
             return self._dim_expr(node)
         try:
             inner = expression_tree(node.value)
@@ -139,6 +141,16 @@ class BufferReader:
         for child in ast.walk(inner):
             ast.copy_location(child, node)
         return self._dim_expr(inner)
+
+    def _need_declared(self, node: ast.expr) -> None:
+        """Report lengths that are declared below or nowhere: TVM reads a PrimFunc from top to bottom."""
+        for part in ast.walk(node):
+            if not isinstance(part, ast.Name) or part.id in self.names or part.id == "T":
+                continue
+            if self.ctx.type_var_dtype(part.id) is None:
+                text = f"length {part.id!r} is not defined yet"
+                help = f"declare it above: {part.id} = T.int64()"
+                self.ctx.refuse(syntax_codes.UNDEFINED, text, part, help=help)
 
     def _dim_expr(self, node: ast.expr) -> p.PrimExpr:
         """A dimension. New names in it define variables."""

@@ -1,0 +1,48 @@
+"""What TVM 0.27 refuses, and our language reads: an error in the profile `tvm` alone."""
+
+from __future__ import annotations
+
+import pytest
+
+import relax_explorer as rxe
+from relax_explorer.core.syntax.parser import read
+
+HEAD = "@I.ir_module\nclass M:\n"
+KERNEL = "    @T.prim_func\n    def k(a: T.handle):\n{}\n        for i in range(4):\n            A[i] = T.float32(0)\n"
+RELAX = '    @R.function(pure=False)\n    def main(x: R.Tensor((2,), "float32"), s: R.Shape(ndim=1)):\n{}\n        return x\n'
+BELOW = "        A = T.match_buffer(a, (n,))\n        n = T.int64()"
+ABOVE = "        n = T.int64()\n        A = T.match_buffer(a, (n,))"
+BLOCK = "        with R.dataflow():\n            {}\n            R.output(y)"
+
+
+def codes(text: str, profile: str) -> list[str]:
+    module, report = read(HEAD + text, "profile.py")
+    assert module is not None
+    assert report.errors == []
+    return [item.code.id for item in rxe.check(module, profile) if item.is_error]
+
+
+@pytest.mark.parametrize(
+    ("refused", "accepted", "code"),
+    [
+        (KERNEL.format(BELOW), KERNEL.format(ABOVE), "RX0014"),
+        (RELAX.format("        y = R.hint_on_device(x, R.pu(0))"), RELAX.format("        y = R.hint_on_device(x, R.cpu(dev_id=0))"), "RX0011"),
+        (RELAX.format("        y = R.hint_on_device(x, R.device())"), RELAX.format('        y = R.hint_on_device(x, R.device("cuda", 0))'), "RX0011"),
+        (
+            RELAX.format(BLOCK.format('p: R.Shape(ndim=1) = R.shape_of(x)\n            y: R.Tensor(p, "float32") = R.add(x, x)')),
+            RELAX.format(BLOCK.format('y: R.Tensor(s, "float32") = R.add(x, x)')),
+            "RX0012",
+        ),
+    ],
+)  # fmt: skip
+def test_an_error_of_the_profile_alone(refused: str, accepted: str, code: str) -> None:
+    assert codes(refused, "spec") == []
+    assert codes(refused, "tvm") == [code]
+    assert codes(accepted, "tvm") == []
+
+
+@pytest.mark.parametrize("call", ["R.memory.kill_tensor(2.0)", "R.memory.kill_storage(R.shape([2]))"])
+def test_an_error_of_the_specification_alone(call: str) -> None:
+    text = RELAX.format(f"        {call}")
+    assert codes(text, "spec") == ["RX0201"]
+    assert codes(text, "tvm") == []
