@@ -43,6 +43,9 @@ def test_ranks_of_both_count() -> None:
     two, three = s.ShapeStructInfo(None, 2), s.ShapeStructInfo(None, 3)
     assert compatible(two, three) is fits(two, three) is fits(three, two) is Answer.NO
     assert fits(s.ShapeStructInfo(None, -1), two) is Answer.UNKNOWN
+    assert fits(s.ShapeStructInfo(None, -1), shape(ANY, OTHER)) is Answer.UNKNOWN
+    assert fits(two, shape(ANY, OTHER)) is Answer.YES
+    assert fits(two, shape(ANY)) is Answer.NO
     assert unify(two, three, True) is s.ShapeStructInfo(None, -1)
     assert unify(shape(4), three, True) is unify(three, shape(4), True) is s.ShapeStructInfo(None, -1)
 

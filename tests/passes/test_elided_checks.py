@@ -116,3 +116,12 @@ def test_programs_stay_well_formed() -> None:
                 casts(module, "drop")
                 count += 1
     assert count > 200
+
+
+def test_a_rank_that_is_not_known_is_checked() -> None:
+    module = rxe.parse(
+        '@I.ir_module\nclass Module:\n    I.module_attrs({"wildcard_dims": True})\n    @R.function\n'
+        "    def main(x: R.Shape(ndim=-1)) -> R.Object:\n"
+        "        y = R.match_cast(x, R.Shape([R.any_dim, R.any_dim]))\n        return y\n"
+    )
+    assert casts(rxe.normalize(module), "keep") == ["R.Shape([R.any_dim, R.any_dim])"]

@@ -84,7 +84,7 @@ def _fits_rank(have: int, want: int) -> Answer:
 
 def _fits_shape(have: s.ShapeStructInfo, want: s.ShapeStructInfo) -> Answer:
     rank = _fits_rank(have.ndim, want.ndim)
-    if rank is NO or want.values is None:
+    if rank is not YES or want.values is None:
         return rank
     return _fits_dims(have.values, want.values)
 
