@@ -80,6 +80,15 @@ def test_what_does_not_fit_is_named(call: str, code: str, words: str) -> None:
     assert said.labels
 
 
+@pytest.mark.parametrize(("name", "words"), [("n", "n of double = n of this function"), ("p", "needs n = p")])
+def test_lengths_of_one_name_are_told_apart(name: str, words: str) -> None:
+    text = program(f'cls.double, (z,), out_ty=R.Tensor(({name} + 1, q * 2), "float32")')
+    head, main = text.split("    def main(")
+    main = main.replace('"p"', f'"{name}"').replace("p = T.", f"{name} = T.")
+    found = [item for item in rxe.check(rxe.parse(f"{head}    def main({main}")) if item.code.id == "RX0213"]
+    assert [item.message.endswith(words) for item in found] == [True]
+
+
 @pytest.mark.parametrize("out", ["(2, 6)", "(p, 6)", "(p, q)"])
 def test_what_may_fit_is_no_error(out: str) -> None:
     arg = "x" if out == "(2, 6)" else "z"

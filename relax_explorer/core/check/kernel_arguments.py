@@ -168,7 +168,7 @@ def _one(
     value = simplify(p.substitute(expected, dims))
     # The PrimFunc compares lengths with one another at its start. TVM relies on this, except for outputs.
     late = _conflict(have.info, param, passed_dims if have.is_output else {}) is None
-    requirement = _requirement(expected, value)
+    requirement = _requirement(_name(call), expected, value)
     where = f", dimension {axis}" if isinstance(have.info, s.TensorStructInfo) else ""
     if passed_dims.keys().isdisjoint(p.free_vars(expected)) and _has_no_solution(expected, length):
         requirement = f"{expected}: {expected} = {length} has no solution"
@@ -178,14 +178,14 @@ def _one(
     return late
 
 
-def _requirement(expected: p.PrimExpr, value: p.PrimExpr) -> str:
-    """A length of the PrimFunc and its value here. Two variables of one name are told apart by their functions."""
+def _requirement(kernel: str, expected: p.PrimExpr, value: p.PrimExpr) -> str:
+    """A length of the PrimFunc and its value here. Two variables of one name are told apart by the PrimFunc's name."""
     if value is expected:
         return str(expected)
     names = [{var.name for var in p.free_vars(length)} for length in (expected, value)]
-    return (
-        f"its own {expected} = {value} of this function" if names[0] & names[1] else f"{expected} = {value}"
-    )
+    if names[0] & names[1]:
+        return f"{expected} of {kernel} = {value} of this function"
+    return f"{expected} = {value}"
 
 
 def _has_no_solution(dim: p.PrimExpr, length: p.PrimExpr) -> bool:
