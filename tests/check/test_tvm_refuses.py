@@ -39,10 +39,3 @@ def test_an_error_of_the_profile_alone(refused: str, accepted: str, code: str) -
     assert codes(refused, "spec") == []
     assert codes(refused, "tvm") == [code]
     assert codes(accepted, "tvm") == []
-
-
-@pytest.mark.parametrize("call", ["R.memory.kill_tensor(2.0)", "R.memory.kill_storage(R.shape([2]))"])
-def test_an_error_of_the_specification_alone(call: str) -> None:
-    text = RELAX.format(f"        {call}")
-    assert codes(text, "spec") == ["RX0201"]
-    assert codes(text, "tvm") == []

@@ -45,14 +45,12 @@ def need_object(at: Site, info: s.StructInfo, name: str, what: str = "a storage"
 
 
 def need_scalar(at: Site, info: s.StructInfo | None, name: str) -> p.PrimExpr | None:
-    """The value of an int64 scalar, if known; anything else is refused. TVM accepts scalars of any dtype."""
+    """The value of an int64 scalar, if known; anything else is refused."""
     if isinstance(info, s.PrimStructInfo) and info.dtype is INT64:
         return info.value
-    text, remark = f"{name} is {info}, a scalar of int64 is needed", f"this is {info}"
-    if not isinstance(info, s.PrimStructInfo):
-        raise at.fail(codes.WRONG_KIND, text, **{name: remark})
-    at.refuse_by_spec(codes.WRONG_KIND, text, **{name: remark})
-    return None
+    raise at.fail(
+        codes.WRONG_KIND, f"{name} is {info}, a scalar of int64 is needed", **{name: f"this is {info}"}
+    )
 
 
 def need_text(at: Site, name: str) -> None:
@@ -75,7 +73,7 @@ def need_device(at: Site, info: s.StructInfo | None, name: str) -> None:
     number = need_scalar(at, info, name)
     if isinstance(number, p.IntImm) and number.value < -1:
         text = f"{name} is {number}, the least is -1, the host"
-        at.refuse_by_spec(codes.BAD_ATTRIBUTE, text, **{name: f"this is {number}"})
+        raise at.fail(codes.BAD_ATTRIBUTE, text, **{name: f"this is {number}"})
 
 
 def placed(at: Site, info: s.StructInfo, device: s.StructInfo) -> s.StructInfo:
@@ -92,8 +90,7 @@ def need_offset(at: Site, info: s.StructInfo | None, name: str) -> p.PrimExpr | 
     offset = need_scalar(at, info, name)
     if offset is not None and at_least(offset, 0) is Answer.NO:
         text = f"{name} is {offset}, memory before the start can't be used"
-        remark, fix = f"this is {offset}", "use 0 or more bytes"
-        at.refuse_by_spec(codes.BAD_ATTRIBUTE, text, **{name: remark}, help=fix)
+        raise at.fail(codes.BAD_ATTRIBUTE, text, **{name: f"this is {offset}"}, help="use 0 or more bytes")
     return offset
 
 
@@ -292,11 +289,11 @@ class Killed(Lowered):
     def infer(at: Site, ended: s.StructInfo) -> s.StructInfo:
         """An empty tuple."""
         name = at.op.operands[0].name if at.op is not None else ""
-        text, remark = f"{name} is {ended}, which has no memory", f"this is {ended}"
-        if type(at.arg(name)) is e.Tuple:
-            raise at.fail(codes.WRONG_KIND, text, **{name: remark})
-        if isinstance(ended, (s.PrimStructInfo, s.ShapeStructInfo, s.FuncStructInfo)):
-            at.refuse_by_spec(codes.WRONG_KIND, text, **{name: remark})
+        several = type(at.arg(name)) is e.Tuple
+        if several or isinstance(ended, (s.PrimStructInfo, s.ShapeStructInfo, s.FuncStructInfo)):
+            raise at.fail(
+                codes.WRONG_KIND, f"{name} is {ended}, which has no memory", **{name: f"this is {ended}"}
+            )
         return s.VOID
 
 
