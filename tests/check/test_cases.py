@@ -200,8 +200,7 @@ class M:
         return y
 """
     (problem,) = problems(text, "spec")
-    assert "n = n" in problem.message
-    assert "its own n" in problem.message
+    assert "n of f = n of this function" in problem.message
 
 
 @pytest.mark.parametrize("name", ["08_api_annotated_output", "lift_unknown_operator"])
