@@ -33,9 +33,21 @@ def codes(text: str, profile: str) -> list[str]:
             RELAX.format(BLOCK.format('y: R.Tensor(s, "float32") = R.add(x, x)')),
             "RX0012",
         ),
+        (
+            RELAX.format("        y: R.Prim(value=3) = R.prim_value(3)"),
+            RELAX.format('        y: R.Prim("int64") = R.prim_value(3)'),
+            "RX0012",
+        ),
     ],
 )  # fmt: skip
 def test_an_error_of_the_profile_alone(refused: str, accepted: str, code: str) -> None:
     assert codes(refused, "spec") == []
     assert codes(refused, "tvm") == [code]
     assert codes(accepted, "tvm") == []
+
+
+@pytest.mark.parametrize("more", [", 3", ", dtype=3", ", out_ty=x"])
+def test_a_match_cast_with_other_arguments_is_no_program(more: str) -> None:
+    text = RELAX.format(f'        y = R.match_cast(x, R.Tensor((2,), "float32"){more})')
+    report = read(HEAD + text, "profile.py")[1]
+    assert [item.code.id for item in report.errors] == ["RX0015"]
