@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from importlib import import_module
-from types import FrameType
 
 import pytest
 
 import relax_explorer
 from relax_explorer.core.check import normalize_function
 from tests.support.copies import counted_copies
+from tests.support.work import steps
 
 WELL_FORMED = import_module(
     "relax_explorer.core.check.well_formed"
@@ -53,24 +52,6 @@ def _branches(count: int) -> str:
     return "".join(one.format(i) for i in range(count)) + "        return x\n"
 
 
-def _steps(work: Callable[[], object]) -> int:
-    """The number of lines of the checker that `work` executes; each step of a comprehension counts, too."""
-    count = 0
-
-    def trace(frame: FrameType, event: str, _: object) -> object:
-        nonlocal count
-        count += event == "line" or event == "call"
-        return trace if "/core/check/" in frame.f_code.co_filename else None
-
-    before = sys.gettrace()
-    sys.settrace(trace)  # type: ignore[arg-type]  # a trace function, as `trace` returns itself
-    try:
-        work()
-    finally:
-        sys.settrace(before)
-    return count
-
-
 @pytest.mark.parametrize("statements", [_closures, _closures_in_dataflow, _branches])
 def test_scopes_do_not_copy_what_is_around_them(statements: Callable[[int], str]) -> None:
     items = []
@@ -85,8 +66,8 @@ def test_scopes_do_not_copy_what_is_around_them(statements: Callable[[int], str]
 def test_closures_in_a_dataflow_block_do_not_walk_over_its_variables() -> None:
     modules = [relax_explorer.parse(HEAD + _closures_in_dataflow(count)) for count in (5, 20, 40, 80)]
     relax_explorer.check(modules[0])  # fills caches
-    steps = [_steps(lambda module=module: relax_explorer.check(module)) for module in modules]  # type: ignore[misc]
-    assert steps[3] - steps[2] <= 2.2 * (steps[2] - steps[1])
+    found = [steps(lambda module=module: relax_explorer.check(module), "/core/check/") for module in modules]  # type: ignore[misc]
+    assert found[3] - found[2] <= 2.2 * (found[2] - found[1])
 
 
 def _problems(statements: str) -> list[str]:

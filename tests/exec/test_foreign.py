@@ -188,17 +188,14 @@ def catches(x: Any) -> Any:
 def test_a_function_that_hangs_is_cancelled(function: Callable[..., Any]) -> None:
     rxe.packed_function(NAME)(function)
     at = Debugger(program(ADD), "main", [GIVEN])
-    cancelled: list[float] = []
 
     def cancel() -> None:
-        cancelled.append(time.perf_counter())
         at.interrupt.cancel()
         at.interrupt.cancel()  # an impatient user
 
     threading.Timer(0.2, cancel).start()
     with pytest.raises(Cancelled):
         at.continue_()
-    assert time.perf_counter() - cancelled[0] < 2  # milliseconds on an idle machine
     assert at.position == 0
     at.interrupt.clear()
     rxe.packed_function(NAME)(lambda x: x)

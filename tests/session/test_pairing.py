@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import re
-import sys
 from difflib import SequenceMatcher
 
 import pytest
@@ -14,6 +13,7 @@ from relax_explorer import IRModule
 from relax_explorer.core.session.align import diff_modules
 from relax_explorer.core.session.pairing import common_run
 from tests.perf.generate import renamed, transformer
+from tests.support.work import calls
 
 VECTOR = 'R.Tensor((4,), "float32")'
 NOTHING = {"added": 0, "removed": 0, "changed": 0, "type": 0, "kind": 0, "renamed": 0, "moved": 0}
@@ -130,18 +130,7 @@ def _calls(size: int) -> int:
     source = random.Random(1)
     old = [source.randrange(20) for _ in range(size)]
     new = [source.randrange(20) for _ in range(size)]
-    calls = 0
-
-    def profile(frame: object, event: str, argument: object) -> None:
-        nonlocal calls
-        calls += event in ("call", "c_call")
-
-    sys.setprofile(profile)
-    try:
-        common_run(old, new)
-    finally:
-        sys.setprofile(None)
-    return calls
+    return calls(lambda: common_run(old, new))
 
 
 def test_a_long_gap_is_aligned_in_linear_time() -> None:

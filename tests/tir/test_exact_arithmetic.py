@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from pathlib import Path
 from typing import Any
 
@@ -227,11 +226,9 @@ def test_a_kernel_is_stopped_from_another_thread(body: str) -> None:
         found(zeros(), zeros(), interrupt=interrupt)
     timer.join()
     interrupt.clear()
-    began = time.perf_counter()
     threading.Timer(0.05, interrupt.cancel).start()
     with pytest.raises(Cancelled):
         found(zeros(), zeros(), interrupt=interrupt)
-    assert time.perf_counter() - began < 2
 
 
 def test_a_cache_that_others_can_write_to_is_refused(tmp_path: Path) -> None:

@@ -11,7 +11,6 @@ import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from time import perf_counter
 from typing import TypeVar
 from xml.etree import ElementTree
 
@@ -692,16 +691,10 @@ class Module:
 {lines}        return a500
 """
     app = Explorer(file(tmp_path, text), "")
-    start = perf_counter()
     async with app.run_test(size=(120, 40)) as pilot:
         await wait(pilot, lambda: app.state.session is not None)
-        assert (
-            perf_counter() - start < 20
-        )  # wanted 2 s; the benchmarks measure it, this only finds a quadratic walk
         await press(pilot, app, "2", "s")
-        start = perf_counter()
         await press(pilot, app, "s", "s", "s")
-        assert perf_counter() - start < 5
         assert isinstance(app.run_control.session, DebugSession)
         assert Session.open(tmp_path / "program.py", "").stages
 
