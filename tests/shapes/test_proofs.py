@@ -10,7 +10,7 @@ from relax_explorer.core.arith.prove import Answer
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import FLOAT32
 from relax_explorer.core.shapes.assumptions import Assumptions
-from tests.support import z3_terms
+from tests.support import proofs, z3_terms
 from tests.support.proofs import Proofs, Refuted, recorded
 
 N, M = p.PrimVar("n"), p.PrimVar("m")
@@ -106,7 +106,23 @@ def test_hard_questions_get_more_time(monkeypatch: pytest.MonkeyPatch) -> None:
     assert Proofs({no_square: None}).confirm() == {"confirmed": 1}
     monkeypatch.setattr(z3_terms, "LAST", 1)
     assert Proofs({EQUAL_POWERS: None}).confirm() == {"confirmed": 1}
+    monkeypatch.setattr(proofs, "CONFIRMED", {})
     assert Proofs({no_square: None}).confirm() == {"too hard": 1}
+
+
+def test_a_question_is_known_only_if_it_is_the_same() -> None:
+    """Other names are the same question; other places of the names, and another opaque part, are not."""
+    ceil, other = p.PrimCall("ceil", (N,), N.dtype), p.PrimCall("floor", (M,), M.dtype)
+    right = [
+        ((p.EQ(N, M * 2),), p.GE(N, M), Answer.YES),
+        ((p.EQ(ceil, N),), p.EQ(ceil + 1, N + 1), Answer.YES),
+    ]
+    assert Proofs(dict.fromkeys(right)).confirm() == {"confirmed": 2}
+    with pytest.raises(Refuted):
+        Proofs({((p.EQ(N, M * 2),), p.GE(M, N), Answer.YES): None}).confirm()
+    with pytest.raises(Refuted):
+        Proofs({((p.EQ(N, M * 2),), p.GE(N, M), Answer.NO): None}).confirm()
+    assert Proofs({((p.EQ(other, N),), p.EQ(ceil + 1, N + 1), Answer.YES): None}).confirm() == {"not asked": 1}
 
 
 def test_every_test_is_recorded() -> None:

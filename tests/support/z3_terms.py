@@ -107,7 +107,9 @@ OPERATORS: dict[type, Any] = {
 
 def found(variables: Iterable[Any], *constraints: Any, milliseconds: int = 300) -> Any:
     """The result of a search for lengths that satisfy all constraints: sat, unsat, or unknown after too long a time."""
-    solver = z3.Solver()
+    solver = (
+        z3.SimpleSolver()
+    )  # for small questions twice as fast as `Solver`, which first looks for a strategy
     solver.set("timeout", milliseconds)
     solver.add(*[length >= 0 for length in variables], *constraints)
     return solver.check()
