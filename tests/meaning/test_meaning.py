@@ -13,7 +13,7 @@ from tests.meaning.programs import Aliases, Program
 from tests.meaning.trial import register, run, trial
 
 GROUPS = 10
-PROGRAMS = 30  # in each group
+PROGRAMS = 20  # in each group
 
 
 @pytest.mark.parametrize("group", range(GROUPS))

@@ -16,6 +16,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.walk import sequences
 from relax_explorer.core.program.module import IRModule
 from tests.meaning.programs import PARAMS, Program
+from tests.support.ready_modules import Held
 from tests.support.ready_modules import after as after_pass
 
 LENGTHS = ((2, 2), (2, 3), (3, 2), (1, 2), (3, 3))
@@ -167,11 +168,12 @@ def trial(
     plain = run(before, lengths, condition)
     found, count = [], 0
     after: dict[tuple[str, ...], Any] = {(): before}
+    held: Held = {}
     shown = {before: plain}  # a pass that changes nothing gives the same module
     for order in orders:
         what = ""
         try:
-            module = _after(order, after)
+            module = _after(order, after, held)
         except rxe.Failure as failure:
             what = f"refused: {failure.diagnostics[0].message}"
         else:
@@ -184,14 +186,14 @@ def trial(
     return count, found
 
 
-def _after(order: tuple[str, ...], done: dict[tuple[str, ...], IRModule]) -> IRModule:
+def _after(order: tuple[str, ...], done: dict[tuple[str, ...], IRModule], held: Held) -> IRModule:
     hit = done.get(order)
     if hit is None:
-        previous = _after(order[:-1], done)
+        previous = _after(order[:-1], done, held)
         same = (
             done.get(order[1:]) if len(order) > 1 and previous is done[()] else None
         )  # the first pass changed nothing
-        hit = done[order] = same if same is not None else after_pass(previous, order[-1])
+        hit = done[order] = same if same is not None else after_pass(previous, order[-1], held)
     return hit
 
 

@@ -122,7 +122,9 @@ def test_a_question_is_known_only_if_it_is_the_same() -> None:
         Proofs({((p.EQ(N, M * 2),), p.GE(M, N), Answer.YES): None}).confirm()
     with pytest.raises(Refuted):
         Proofs({((p.EQ(N, M * 2),), p.GE(N, M), Answer.NO): None}).confirm()
-    assert Proofs({((p.EQ(other, N),), p.EQ(ceil + 1, N + 1), Answer.YES): None}).confirm() == {"not asked": 1}
+    assert Proofs({((p.EQ(other, N),), p.EQ(ceil + 1, N + 1), Answer.YES): None}).confirm() == {
+        "not asked": 1
+    }
 
 
 def test_every_test_is_recorded() -> None:

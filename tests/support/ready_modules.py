@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import relax_explorer as rxe
 from relax_explorer.core import passes
+from relax_explorer.core.passes import properties
+from relax_explorer.core.passes.pipeline import run, steps
 
 REFUSING = {"VMShapeLower": "LowerAllocTensor"}
 """Passes that refuse some modules that no property tells apart, and those that must run before them."""
@@ -20,6 +22,19 @@ def ready(module: rxe.IRModule, name: str) -> rxe.IRModule:
     return module
 
 
-def after(module: rxe.IRModule, name: str) -> rxe.IRModule:
-    """The module after pass `name`, and before it after those that establish its needs. It keeps what its contract does not name."""
-    return rxe.run_pipeline(ready(module, name), name)
+Held = dict[rxe.IRModule, set[properties.Property]]
+
+
+def after(module: rxe.IRModule, name: str, held: Held | None = None) -> rxe.IRModule:
+    """The module after pass `name`, and before it after those that establish its needs. It keeps what its contract does not name.
+
+    `held` remembers the properties of modules, which take longer to find than most passes run.
+    """
+    before = ready(module, name)
+    if held is None:
+        return rxe.run_pipeline(before, name)
+    if before not in held:
+        held[before] = properties.holding(before)
+    (outcome,) = run(before, steps(name), held[before])
+    outcome.raise_errors()
+    return outcome.module
