@@ -33,14 +33,14 @@ def value(expr: p.PrimExpr, dims: dict[p.PrimVar, int]) -> int | None:
 
 
 @given(expressions(4), LENGTHS)
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=400, deadline=None)
 def test_simplify_keeps_the_value_at_the_edge_of_int64(expr: p.PrimExpr, dims: Any) -> None:
     old, new = value(expr, dims), value(simplify(expr), dims)
     assert old is None or new is None or old == new
 
 
 @given(expressions(3), expressions(3), LENGTHS)
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=400, deadline=None)
 def test_answers_hold_at_the_edge_of_int64(a: p.PrimExpr, b: p.PrimExpr, dims: Any) -> None:
     x, y = value(a, dims), value(b, dims)
     if x is not None and y is not None:

@@ -73,14 +73,11 @@ def touched(done: Done, tmp_path: Path) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize("program", [PROGRAM, CONTRACTS], ids=["program", "contracts"])
 def test_no_command_opens_or_writes_a_file_of_others(canary: Path, tmp_path: Path, program: Path) -> None:
+    files = ("secret.py", "new.svg", *(("calls.txt", "kept.html", "w.npz") if program is PROGRAM else ()))
     names = [
         name for name in dict.fromkeys(item.name for item in (*TYPED, *DEBUG_COMMANDS)) if name not in LEAVING
     ]
-    lines = [
-        f"{name} {canary}/{file}"
-        for name in names
-        for file in ("secret.py", "calls.txt", "kept.html", "new.svg", "w.npz")
-    ]
+    lines = [f"{name} {canary}/{file}" for name in names for file in files]
     lines += [f"export {style} {canary}/new" for style in ("svg", "html", "json", "text", "mermaid")]
     lines += [
         f"passes BindParams{{params={canary}/w.npz}}",

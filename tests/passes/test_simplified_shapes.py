@@ -268,7 +268,7 @@ def with_shapes(rng: np.random.Generator) -> str:
     return f"{text}{head}({', '.join([result.strip(), *names])},)\n"
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_runs_end_and_stop_as_before(seed: int) -> None:
     rng = np.random.default_rng(seed)
     seen = {"stopped": 0, "ended": 0, "simplified": 0}

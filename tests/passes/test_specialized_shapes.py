@@ -218,7 +218,7 @@ def main(x: R.Tensor(("n",), "float32"), y: R.Tensor((4,), "float32")):
         rxe.apply_pass(rxe.parse(text), "SpecializeShapes", func_name="main", bindings=["n=5"], public=True)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_runs_end_and_stop_as_before(seed: int) -> None:
     rng = np.random.default_rng(seed)
     seen = {"stopped": 0, "ended": 0, "calls": 0}

@@ -78,7 +78,6 @@ async def test_each_dialog_survives_one_cell(
             seen.add(opened(app))
             for size in (*TINY, USUAL):
                 app.post_message(events.Resize(Size(*size), Size(*size)))
-                await pilot.pause()
                 app.post_message(events.Key("down", None))
                 app.post_message(events.MouseDown(None, 0, 0, 0, 0, 1, False, False, False, 0, 0))
                 await pilot.pause()
