@@ -11,7 +11,7 @@ import pytest
 import relax_explorer as rxe
 from tests.support.oracle import Oracle
 
-PROGRAMS = 24
+PROGRAMS = 16
 WARM = 6  # runs: the first are checked, then groups, stretches and tapes take over
 HEAD = """@I.ir_module
 class Module:

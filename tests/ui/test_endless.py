@@ -93,7 +93,11 @@ def running(program: str) -> Terminal:
     return terminal
 
 
-@pytest.mark.parametrize("ending", ["ctrl+q", "SIGTERM", "SIGQUIT"])
+@pytest.mark.parametrize(
+    ("ending", "program"),
+    [("ctrl+q", "kernel"), ("ctrl+q", "recursion"), ("SIGTERM", "kernel"), ("SIGQUIT", "recursion")],
+    indirect=["program"],
+)
 def test_it_ends_in_the_middle_of_what_never_ends(ending: str, program: str) -> None:
     terminal = running(program)
     if ending == "ctrl+q":
