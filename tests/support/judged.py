@@ -41,6 +41,17 @@ class Verdict:
     kind: str
     rows: tuple[str, ...] = ()
     details: str = ""
+    is_program: bool = True
+    """False if TVM itself refuses its result, or does not read its print, but those of the program. Only campaigns ask."""
+
+
+@dataclass(frozen=True)
+class Given:
+    """A program as TVM holds it, and as it is read here."""
+
+    handle: Handle
+    text: str
+    module: IRModule | None
 
 
 @dataclass(frozen=True)
@@ -51,6 +62,7 @@ class Results:
     of: Variant
     program: IRModule
     ours: IRModule | Failure
+    given: Given
     text: str
     """TVM's print of its result."""
     handle: Handle | None
@@ -83,6 +95,13 @@ class Results:
         """True if TVM's pass changed nothing."""
         return self.theirs is not None and is_equal(self.program, self.theirs)
 
+    @property
+    def is_program(self) -> bool:
+        """False if TVM refuses its own result, or does not read its print, and has nothing against the program."""
+        if self.handle is None or _is_taken(self.oracle, self.handle, self.text):
+            return True
+        return not _is_taken(self.oracle, self.given.handle, self.given.text)
+
     def is_promised(self, promised: IRModule) -> bool:
         """True if a promised result has the structure of ours."""
         return is_equal(self.shown, promised) or self._is_alike(promised, promised.script(), None)
@@ -113,6 +132,14 @@ class Results:
         return replace(self, ours=ours)
 
 
+def _is_taken(oracle: Oracle, handle: Handle, text: str) -> bool:
+    """True if a module is well-formed by TVM's own check, and TVM reads its own print of it."""
+    checked = oracle.well_formed(handle)
+    if checked.ok and not checked.get().well_formed:
+        return False
+    return oracle.parse(readable(text), check_well_formed=False).ok
+
+
 def read(text: str) -> IRModule | None:
     """A text as it is read here; None if that is not possible."""
     try:
@@ -140,15 +167,6 @@ def settled(of: Variant, profile: str = "tvm") -> dict[str, object]:
     return {**of.options, "profile": profile} if passes.get(of.name).has_profiles else of.options
 
 
-@dataclass(frozen=True)
-class Given:
-    """A program as TVM holds it, and as it is read here."""
-
-    handle: Handle
-    text: str
-    module: IRModule | None
-
-
 @dataclass
 class Asker:
     """Asks for the results of passes. Programs that are asked about again are read once."""
@@ -156,13 +174,18 @@ class Asker:
     oracle: Oracle
     known: dict[tuple[str, tuple[str, ...]], Given | Verdict] = field(default_factory=dict)
 
-    def verdict(self, text: str, of: Variant, title: str = "") -> Verdict:
-        """The verdict about the results of a pass for a program. A pass of TVM that orders by addresses is asked again."""
+    def verdict(self, text: str, of: Variant, title: str = "", asks_back: bool = False) -> Verdict:
+        """The verdict about the results of a pass for a program. A pass of TVM that orders by addresses is asked again.
+
+        With `asks_back`, TVM is asked what it says of its own result.
+        """
         for _ in range(8 if of.name in UNSTEADY else 1):
             results = self.ask(text, of)
             found = judge(results, title) if isinstance(results, Results) else results
             if found.kind != "unexplained":
                 break
+        if asks_back and isinstance(results, Results) and found.kind in ("equal", "row", "unexplained"):
+            return replace(found, is_program=results.is_program)
         return found
 
     def leaves(self, text: str, of: Variant) -> bool:
@@ -212,7 +235,7 @@ class Asker:
             ours: IRModule | Failure = rxe.apply_pass(given.module, of.name, **settled(of))
         except Failure as failure:
             ours = failure
-        return Results(self.oracle, of, given.module, ours, result.text, result.handle)
+        return Results(self.oracle, of, given.module, ours, given, result.text, result.handle)
 
 
 def judge(results: Results, title: str = "") -> Verdict:
