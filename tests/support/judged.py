@@ -134,11 +134,11 @@ class Results:
 
 
 def _is_taken(oracle: Oracle, handle: Handle, text: str) -> bool:
-    """True if a module is well-formed by TVM's own check, and TVM reads its own print of it."""
+    """True if a module is well-formed by TVM's own check, and its print, too, when TVM reads it."""
     checked = oracle.well_formed(handle)
     if checked.ok and not checked.get().well_formed:
         return False
-    return oracle.parse(readable(text), check_well_formed=False).ok
+    return oracle.parse(readable(text)).ok
 
 
 def read(text: str) -> IRModule | None:

@@ -7,6 +7,7 @@ from dataclasses import replace as with_fields
 from typing import Annotated
 
 from relax_explorer.core.arith.simplify import summed
+from relax_explorer.core.check import lenient
 from relax_explorer.core.check.call_graph import mentioned
 from relax_explorer.core.check.normalize import normalize_with
 from relax_explorer.core.check.well_formed import violations
@@ -61,7 +62,7 @@ def bind_symbolic_vars(
         place = f"function {func_name!r}" if func_name else "the module"
         raise _bad(f"{place} has no shape variable {min(unused)!r}", f"it has {', '.join(names) or 'none'}")
     at.is_open = at.changes_visible = at.retypes = at.keeps_promises = True
-    check_values(at.editor.done(), module, values)
+    check_values(at.editor.done(), module, values, at.as_tvm)
     return at.editor.done()
 
 
@@ -113,19 +114,20 @@ def _with_lengths(
     return kind(scalars, FormedDims({**dims}, summed)).function(fn)
 
 
-def check_values(new: IRModule, old: IRModule, values: Mapping[str, int]) -> None:
-    """Raise Failure for problems that the values bring about, with a note of these."""
-    known = {item.code for item in _errors(old)}
-    problems = [item for item in _errors(new) if item.code not in known]
+def check_values(new: IRModule, old: IRModule, values: Mapping[str, int], as_tvm: bool = False) -> None:
+    """Raise Failure for problems that the values bring about, with a note of these; `as_tvm` for those that TVM reports."""
+    known = {item.code for item in _errors(old, as_tvm)}
+    problems = [item for item in _errors(new, as_tvm) if item.code not in known]
     if problems:
         note = "this is so with " + ", ".join([f"{name} = {value}" for name, value in values.items()])
         raise Failure(*[with_fields(item, notes=(*item.notes, note)) for item in problems])
 
 
-def _errors(module: IRModule) -> list[Diagnostic]:
-    """The errors of inference, else those of well-formedness, such as a negative dimension."""
+def _errors(module: IRModule, as_tvm: bool) -> list[Diagnostic]:
+    """The errors of inference, else those of well-formedness, such as a negative dimension, of which TVM reports some only."""
     new, report = normalize_with(module)
-    return report.errors or [item for item in violations(new, effects=False) if item.is_error]
+    found = violations(new, effects=False) if not report.errors else ()
+    return report.errors or [item for item in (map(lenient, found) if as_tvm else found) if item.is_error]
 
 
 def _bound(fn: e.Function) -> set[p.PrimVar]:
