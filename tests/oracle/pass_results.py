@@ -18,7 +18,6 @@ from tests.support.pass_agreement import MATERIALS, imported, programs, random_p
 from tests.support.pass_variants import Variant, variants
 from tests.support.patches import UNKNOWN, Patch, equal_results, patches, write, write_equal
 
-
 Found = list[tuple[str, Verdict]]
 """The verdicts about the results of a pass, by the titles of programs."""
 
@@ -72,14 +71,19 @@ def _arguments() -> argparse.Namespace:
         help="ask only about the programs that the pass is known to change, and random ones",
     )
     parser.add_argument(
-        "--update", action="store_true", help="write the differences of the programs asked that are not random"
+        "--update",
+        action="store_true",
+        help="write the differences of the programs asked that are not random",
     )
     return parser.parse_args()
 
 
 def _known(of: Variant, texts: dict[str, str]) -> dict[str, str]:
     """The programs that a pass is known to change, and random ones."""
-    known = {*equal_results().get(of.title, ()), *[title for other, title in patches(of.name) if other == of.title]}
+    known = {
+        *equal_results().get(of.title, ()),
+        *[title for other, title in patches(of.name) if other == of.title],
+    }
     return {title: text for title, text in texts.items() if title in known or title.startswith("seed ")}
 
 
@@ -151,9 +155,7 @@ def shares(verdicts: Iterable[Verdict]) -> str:
     return f"{share} as they stand ({counts}{beside})"
 
 
-def _patches(
-    name: str, of: Variant, found: Found, fixed: dict[str, str]
-) -> Iterable[tuple[str, Patch]]:
+def _patches(name: str, of: Variant, found: Found, fixed: dict[str, str]) -> Iterable[tuple[str, Patch]]:
     """The differences of programs that have one: as they were, or new with the row that is not known yet."""
     known = patches(name)
     for title, verdict in found:

@@ -15,6 +15,7 @@ from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.ir.node import replace as replace_node
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.tir.stmt import PrimFunc
+from tests.support.freedoms import in_our_order
 from tests.support.oracle import Handle, Oracle, Pass
 from tests.support.pass_agreement import readable, with_kernels
 from tests.support.pass_variants import Variant
@@ -30,8 +31,8 @@ REFUSALS = {"RX0404": "BindParams, Decompose"}
 
 KERNELS = {"LegalizeOps", "DispatchSampling", "DispatchSortScan"}
 """Passes that make kernels of operators: names, calls and StructInfo are TVM's, the loops inside are ours."""
-UNSTEADY = {"DataflowUseInplaceCalls", "RemoveUnusedParameters"}
-"""TVM orders the lengths that a kernel or a function takes by the addresses of their variables."""
+UNSTEADY = {"DataflowUseInplaceCalls"}
+"""TVM orders the lengths that a kernel takes by the addresses of their variables, so that it is asked again."""
 
 
 @dataclass(frozen=True)
@@ -108,8 +109,19 @@ class Results:
 
     @cached_property
     def is_equal(self) -> bool:
-        """True if the results are equal as they stand."""
-        return self.theirs is not None and self._is_alike(self.theirs, self.text, self.handle)
+        """True if the results are equal as they stand, in the order that TVM leaves open (`freedoms.py`)."""
+        if self.theirs is None or self._is_alike(self.theirs, self.text, self.handle):
+            return self.theirs is not None
+        return (
+            self.in_order is not self.theirs and self.in_order is not None and self.is_promised(self.in_order)
+        )
+
+    @cached_property
+    def in_order(self) -> IRModule | None:
+        """TVM's result as it is read here, with what it leaves open in our order; None if it is not read."""
+        if self.theirs is None or isinstance(self.ours, Failure):
+            return self.theirs
+        return in_our_order(self.of.name, self.ours, self.theirs)
 
     def _is_alike(self, theirs: IRModule, text: str, handle: Handle | None) -> bool:
         """True if a result has the structure of ours: Relax functions in our eyes, PrimFuncs in ours or TVM's."""
@@ -253,7 +265,7 @@ def judge(results: Results, title: str = "") -> Verdict:
         is_same = results.ours is results.program or is_equal(results.ours, results.program)
         return Verdict("same" if is_same else "equal")
     theirs = (
-        "" if results.theirs is None else results.theirs.script()
+        "" if results.in_order is None else results.in_order.script()
     )  # what is not read here has the whole of ours as its patch
     if patch is not None:
         text = patched(theirs, patch.change)

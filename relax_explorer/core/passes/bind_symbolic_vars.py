@@ -77,7 +77,11 @@ class _AsTvm(Substitution):
         if type(expr) is not e.PrimValue:
             return super().expr(expr)
         value = substitute(expr.value, WrittenDims(self.dims))
-        return expr if value is expr.value else e.PrimValue(value, s.PrimStructInfo(value.dtype, value), expr.span)
+        return (
+            expr
+            if value is expr.value
+            else e.PrimValue(value, s.PrimStructInfo(value.dtype, value), expr.span)
+        )
 
     def binding(self, binding: e.Binding) -> e.Binding:
         """One binding."""
