@@ -6,6 +6,7 @@ For each pass it prints how many of the results that it changes are equal as the
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterable
@@ -117,8 +118,10 @@ def written() -> dict[str, str]:
     return {**programs(), **imported(), **WRITTEN}
 
 
-def is_asked(of: Variant, title: str) -> bool:
+def is_asked(of: Variant, title: str, text: str) -> bool:
     """True if a program is of interest for a variant."""
+    if not re.search(of.needs, text):
+        return False
     if title.startswith("fused: "):
         return of.name == "FuseTIR"
     return not of.only or title in of.only
@@ -129,7 +132,7 @@ def campaign(asker: Asker, of: Variant, texts: Iterable[tuple[str, str]], is_qui
     found = []
     known = patches(of.name)
     for number, (title, text) in enumerate(texts):
-        if not is_asked(of, title):
+        if not is_asked(of, title, text):
             continue
         if is_quick and number % 5 and (of.title, title) not in known and asker.leaves(text, of):
             continue
