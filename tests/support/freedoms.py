@@ -14,11 +14,13 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.expr import Function, OpaqueFunction
 from relax_explorer.core.ir.node import replace
+from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.passes.contract import PassSite
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.tir.stmt import PrimFunc
 
+_STORES = "shape_func"
 _SLOT = re.compile(r"H\[T\.int64\((\d+)\)\]")
 
 
@@ -30,16 +32,18 @@ def in_our_order(name: str, ours: IRModule, theirs: IRModule) -> IRModule:
 
 
 def with_lengths_in_order(ours: IRModule, theirs: IRModule) -> IRModule:
-    """Functions that compute lengths have our numbers, and their stores our order, if they are the same stores."""
-    mine = {name: fn for name, fn in ours.functions.items() if name.startswith("shape_func")}
-    free, names = dict(mine), dict[str, str]()
-    for name in [name for name in theirs.functions if name.startswith("shape_func")]:
-        alike = [other for other, fn in free.items() if _are_same_stores(fn, theirs.functions[name])]
-        if not alike:
-            return theirs
-        names[name] = name if name in alike else alike[0]
-        del free[names[name]]
-    if not names or all(mine[new] is theirs.functions[old] for old, new in names.items()):
+    """Functions that compute lengths have our numbers, and their stores our order, if they are the same stores.
+
+    Two functions whose stores are the same in another order are one.
+    """
+    mine = {name: fn for name, fn in ours.functions.items() if name.startswith(_STORES)}
+    names = _our_numbers(ours, theirs)
+    others = [name for name in theirs.functions if name.startswith(_STORES)]
+    if sorted(names) != sorted(others) or {*names.values()} != {*mine}:
+        return theirs  # several may be one of ours: TVM finds equal ones only if their stores have one order
+    if not all(_are_same_stores(mine[new], theirs.functions[old]) for old, new in names.items()):
+        return theirs
+    if all(mine[new] is theirs.functions[old] for old, new in names.items()):
         return theirs
 
     def renamed(call: e.Call) -> e.Call:
@@ -53,6 +57,24 @@ def with_lengths_in_order(ours: IRModule, theirs: IRModule) -> IRModule:
             for name, fn in module.functions.items()
         }
     )
+
+
+def _our_numbers(ours: IRModule, theirs: IRModule) -> dict[str, str]:
+    """Our names of the functions that compute lengths, by TVM's names, as they are called in the same order."""
+    names: dict[str, str] = {}
+    for name, fn in theirs.relax_functions.items():
+        mine = ours.relax_functions.get(name)
+        for old, new in zip(_called(fn), _called(mine) if mine is not None else [], strict=False):
+            if names.setdefault(old, new) != new:
+                return {}
+    return names
+
+
+def _called(fn: Function) -> list[str]:
+    """The names of the functions that compute lengths, in the order of their calls."""
+    calls = [binding.value for binding in bindings(fn) if type(binding.value) is e.Call]
+    names = [call.op.name for call in calls if type(call.op) is e.GlobalVar]
+    return [name for name in names if name.startswith(_STORES)]
 
 
 def _are_same_stores(
