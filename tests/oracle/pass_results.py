@@ -6,6 +6,7 @@ For each pass it prints how many of the results that it changes are equal as the
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterable
@@ -16,10 +17,37 @@ from tests.support.judged import Asker, Verdict
 from tests.support.oracle import Oracle
 from tests.support.pass_agreement import MATERIALS, imported, programs, random_programs
 from tests.support.pass_variants import Variant, variants
-from tests.support.patches import UNKNOWN, Patch, patches, write, write_equal
+from tests.support.patches import UNKNOWN, Patch, equal_results, patches, write, write_equal
+
+Found = list[tuple[str, Verdict]]
+"""The verdicts about the results of a pass, by the titles of programs."""
 
 
 def main() -> int:
+    arguments = _arguments()
+    fixed = written()
+    seeds = (
+        ()
+        if arguments.material == "imported"
+        else random_programs(arguments.n, arguments.seed, arguments.material)
+    )
+    texts = {title: text for title, text in (*fixed.items(), *seeds) if arguments.only in title}
+    asker = Asker(Oracle())
+    for name in arguments.passes or passes.names():
+        answers: list[tuple[Variant, Found]] = []
+        for variant in variants(name):
+            asked = _known(variant, texts) if arguments.known else texts
+            answers.append((variant, campaign(asker, variant, asked.items(), arguments.quick)))
+            _show(variant.title, answers[-1][1], arguments)
+        if len(answers) > 1:
+            print(f"{name}, all: {shares(verdict for _, found in answers for _, verdict in found)}")
+        if arguments.update:
+            _write(name, answers, fixed)
+    asker.oracle.close()
+    return 0
+
+
+def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.oracle.pass_results", description=__doc__)
     parser.add_argument("passes", nargs="*", help="names of passes; all by default")
     parser.add_argument("-n", type=int, default=100, help="how many random programs")
@@ -32,42 +60,57 @@ def main() -> int:
     )
     parser.add_argument("--only", default="", help="a part of the names of programs")
     parser.add_argument("--show", type=int, default=3, help="how many differences to print")
+    parser.add_argument("--rows", action="store_true", help="print the programs that have a row")
     parser.add_argument(
         "--quick",
         action="store_true",
         help="of the programs that our pass leaves, ask about one in five only",
     )
     parser.add_argument(
-        "--update", action="store_true", help="write the differences of programs that are not random"
+        "--known",
+        action="store_true",
+        help="ask only about the programs that the pass is known to change, and random ones",
     )
-    arguments = parser.parse_args()
-    fixed = written()
-    seeds = (
-        ()
-        if arguments.material == "imported"
-        else random_programs(arguments.n, arguments.seed, arguments.material)
+    parser.add_argument(
+        "--update",
+        action="store_true",
+        help="write the differences of the programs asked that are not random",
     )
-    texts = [(title, text) for title, text in (*fixed.items(), *seeds) if arguments.only in title]
-    asker = Asker(Oracle())
-    for name in arguments.passes or passes.names():
-        kept: dict[tuple[str, str], Patch] = {}
-        equal: dict[str, list[str]] = {}
-        for variant in variants(name):
-            found = campaign(asker, variant, texts, arguments.quick)
-            print(f"{variant.title}: {shares(verdict for _, verdict in found)}", flush=True)
-            unexplained = [(title, verdict) for title, verdict in found if verdict.kind == "unexplained"]
-            for title, verdict in unexplained[: arguments.show]:
-                print(f"==== {title}: {verdict.details[:2000]}", flush=True)
-            rest = {(variant.title, title): patch for title, patch in _patches(name, variant, found, fixed)}
-            kept |= rest
-            equal[variant.title] = [
-                title for title, verdict in found if verdict.kind == "equal" and title in fixed
-            ]
-        if arguments.update:
-            write(name, kept)
-            write_equal(equal)
-    asker.oracle.close()
-    return 0
+    return parser.parse_args()
+
+
+def _known(of: Variant, texts: dict[str, str]) -> dict[str, str]:
+    """The programs that a pass is known to change, and random ones."""
+    known = {
+        *equal_results().get(of.title, ()),
+        *[title for other, title in patches(of.name) if other == of.title],
+    }
+    return {title: text for title, text in texts.items() if title in known or title.startswith("seed ")}
+
+
+def _show(title: str, found: Found, arguments: argparse.Namespace) -> None:
+    print(f"{title}: {shares(verdict for _, verdict in found)}", flush=True)
+    unexplained = [(program, verdict) for program, verdict in found if verdict.kind == "unexplained"]
+    for program, verdict in unexplained[: arguments.show]:
+        print(f"==== {program}: {verdict.details[:2000]}", flush=True)
+    for program, verdict in found if arguments.rows else ():
+        if verdict.kind == "row":
+            beside = "" if verdict.is_program else " (TVM's result is not a program)"
+            print(f"  {program}: {', '.join(verdict.rows)}{beside}", flush=True)
+
+
+def _write(name: str, answers: list[tuple[Variant, Found]], fixed: dict[str, str]) -> None:
+    """Write what was found; what is known of programs that were not asked about stays."""
+    asked = {(of.title, program) for of, found in answers for program, _ in found}
+    kept = {key: patch for key, patch in patches(name).items() if key not in asked and key[1] in fixed}
+    equal = {}
+    for of, found in answers:
+        kept |= {(of.title, program): patch for program, patch in _patches(name, of, found, fixed)}
+        now = {program for program, verdict in found if verdict.kind == "equal"}
+        now |= {program for program in equal_results().get(of.title, ()) if (of.title, program) not in asked}
+        equal[of.title] = [program for program in fixed if program in now]
+    write(name, kept)
+    write_equal(equal)
 
 
 def written() -> dict[str, str]:
@@ -75,42 +118,47 @@ def written() -> dict[str, str]:
     return {**programs(), **imported(), **WRITTEN}
 
 
-def is_asked(of: Variant, title: str) -> bool:
+def is_asked(of: Variant, title: str, text: str) -> bool:
     """True if a program is of interest for a variant."""
+    if not re.search(of.needs, text):
+        return False
     if title.startswith("fused: "):
         return of.name == "FuseTIR"
     return not of.only or title in of.only
 
 
-def campaign(
-    asker: Asker, of: Variant, texts: Iterable[tuple[str, str]], is_quick: bool
-) -> list[tuple[str, Verdict]]:
+def campaign(asker: Asker, of: Variant, texts: Iterable[tuple[str, str]], is_quick: bool) -> Found:
     """The verdicts about the results of a pass, by the titles of programs."""
     found = []
     known = patches(of.name)
     for number, (title, text) in enumerate(texts):
-        if not is_asked(of, title):
+        if not is_asked(of, title, text):
             continue
         if is_quick and number % 5 and (of.title, title) not in known and asker.leaves(text, of):
             continue
-        found.append((title, asker.verdict(text, of, "" if title.startswith("seed ") else title)))
+        found.append((title, asker.verdict(text, of, "" if title.startswith("seed ") else title, True)))
     return found
 
 
 def shares(verdicts: Iterable[Verdict]) -> str:
-    """How many results that the pass changes are equal as they stand, equal by a row, and unexplained; and the rest."""
-    kinds = Counter(verdict.kind for verdict in verdicts)
+    """How many results that the pass changes are equal as they stand, equal by a row, and unexplained; and the rest.
+
+    Results that are no programs in TVM's own eyes are counted apart, whatever ours are: the share is that of the programs.
+    """
+    found = [*verdicts]
+    kinds = Counter(verdict.kind for verdict in found if verdict.is_program)
     changed = kinds["equal"] + kinds["row"] + kinds["unexplained"]
     share = f"{kinds['equal'] / changed:.1%}" if changed else "nothing changed"
     counts = ", ".join(
         f"{kinds[kind]} {kind}" for kind in ("equal", "row", "unexplained", "refused", "same", "not asked")
     )
-    return f"{share} as they stand ({counts})"
+    apart = Counter(verdict.kind for verdict in found if not verdict.is_program)
+    refused = "".join(f", {count} {kind}" for kind, count in sorted(apart.items()))
+    beside = f"; TVM's result is not a program{refused}" if apart else ""
+    return f"{share} as they stand ({counts}{beside})"
 
 
-def _patches(
-    name: str, of: Variant, found: list[tuple[str, Verdict]], fixed: dict[str, str]
-) -> Iterable[tuple[str, Patch]]:
+def _patches(name: str, of: Variant, found: Found, fixed: dict[str, str]) -> Iterable[tuple[str, Patch]]:
     """The differences of programs that have one: as they were, or new with the row that is not known yet."""
     known = patches(name)
     for title, verdict in found:

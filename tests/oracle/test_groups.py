@@ -13,9 +13,9 @@ from tests.oracle.groups import compared, judged
 from tests.oracle.test_real_builds import MODELS as BUILDS
 from tests.oracle.test_real_builds import builds
 from tests.support.corpus import MODELS
+from tests.support.freedoms import with_lengths_in_order
 from tests.support.oracle import Oracle
 from tests.support.pass_agreement import random_programs
-from tests.support.promises import with_lengths_in_order
 
 __all__ = ["builds"]  # a fixture
 

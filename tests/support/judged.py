@@ -15,6 +15,7 @@ from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.ir.node import replace as replace_node
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.tir.stmt import PrimFunc
+from tests.support.freedoms import in_our_order
 from tests.support.oracle import Handle, Oracle, Pass
 from tests.support.pass_agreement import readable, with_kernels
 from tests.support.pass_variants import Variant
@@ -30,8 +31,8 @@ REFUSALS = {"RX0404": "BindParams, Decompose"}
 
 KERNELS = {"LegalizeOps", "DispatchSampling", "DispatchSortScan"}
 """Passes that make kernels of operators: names, calls and StructInfo are TVM's, the loops inside are ours."""
-UNSTEADY = {"DataflowUseInplaceCalls", "RemoveUnusedParameters"}
-"""TVM orders the lengths that a kernel or a function takes by the addresses of their variables."""
+UNSTEADY = {"DataflowUseInplaceCalls"}
+"""TVM orders the lengths that a kernel takes by the addresses of their variables, so that it is asked again."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,17 @@ class Verdict:
     kind: str
     rows: tuple[str, ...] = ()
     details: str = ""
+    is_program: bool = True
+    """False if TVM itself refuses its result, or does not read its print, but those of the program. Only campaigns ask."""
+
+
+@dataclass(frozen=True)
+class Given:
+    """A program as TVM holds it, and as it is read here."""
+
+    handle: Handle
+    text: str
+    module: IRModule | None
 
 
 @dataclass(frozen=True)
@@ -51,6 +63,7 @@ class Results:
     of: Variant
     program: IRModule
     ours: IRModule | Failure
+    given: Given
     text: str
     """TVM's print of its result."""
     handle: Handle | None
@@ -83,14 +96,32 @@ class Results:
         """True if TVM's pass changed nothing."""
         return self.theirs is not None and is_equal(self.program, self.theirs)
 
+    @property
+    def is_program(self) -> bool:
+        """False if TVM refuses its own result, or does not read its print, and has nothing against the program."""
+        if self.handle is None or _is_taken(self.oracle, self.handle, self.text):
+            return True
+        return not _is_taken(self.oracle, self.given.handle, self.given.text)
+
     def is_promised(self, promised: IRModule) -> bool:
         """True if a promised result has the structure of ours."""
         return is_equal(self.shown, promised) or self._is_alike(promised, promised.script(), None)
 
     @cached_property
     def is_equal(self) -> bool:
-        """True if the results are equal as they stand."""
-        return self.theirs is not None and self._is_alike(self.theirs, self.text, self.handle)
+        """True if the results are equal as they stand, in the order that TVM leaves open (`freedoms.py`)."""
+        if self.theirs is None or self._is_alike(self.theirs, self.text, self.handle):
+            return self.theirs is not None
+        return (
+            self.in_order is not self.theirs and self.in_order is not None and self.is_promised(self.in_order)
+        )
+
+    @cached_property
+    def in_order(self) -> IRModule | None:
+        """TVM's result as it is read here, with what it leaves open in our order; None if it is not read."""
+        if self.theirs is None or isinstance(self.ours, Failure):
+            return self.theirs
+        return in_our_order(self.of.name, self.ours, self.theirs)
 
     def _is_alike(self, theirs: IRModule, text: str, handle: Handle | None) -> bool:
         """True if a result has the structure of ours: Relax functions in our eyes, PrimFuncs in ours or TVM's."""
@@ -104,13 +135,22 @@ class Results:
             return False
         ours = readable(self.ours.script())
         answer = self.oracle.equal(ours, handle or readable(text))
-        if not answer.ok and handle is not None:  # there are parts that TVM prints but does not read again
+        if handle is not None and not (answer.ok and answer.get().mapped):
+            # There are parts that TVM prints but does not read again, or reads with another dtype, `T.Add(3, 1)`.
             answer = self.oracle.equal(ours, readable(text))
         return answer.ok and answer.get().mapped
 
     def having(self, ours: IRModule) -> Results:
         """These results with another one of ours."""
         return replace(self, ours=ours)
+
+
+def _is_taken(oracle: Oracle, handle: Handle, text: str) -> bool:
+    """True if a module is well-formed by TVM's own check, and its print, too, when TVM reads it."""
+    checked = oracle.well_formed(handle)
+    if checked.ok and not checked.get().well_formed:
+        return False
+    return oracle.parse(readable(text)).ok
 
 
 def read(text: str) -> IRModule | None:
@@ -140,15 +180,6 @@ def settled(of: Variant, profile: str = "tvm") -> dict[str, object]:
     return {**of.options, "profile": profile} if passes.get(of.name).has_profiles else of.options
 
 
-@dataclass(frozen=True)
-class Given:
-    """A program as TVM holds it, and as it is read here."""
-
-    handle: Handle
-    text: str
-    module: IRModule | None
-
-
 @dataclass
 class Asker:
     """Asks for the results of passes. Programs that are asked about again are read once."""
@@ -156,13 +187,18 @@ class Asker:
     oracle: Oracle
     known: dict[tuple[str, tuple[str, ...]], Given | Verdict] = field(default_factory=dict)
 
-    def verdict(self, text: str, of: Variant, title: str = "") -> Verdict:
-        """The verdict about the results of a pass for a program. A pass of TVM that orders by addresses is asked again."""
+    def verdict(self, text: str, of: Variant, title: str = "", asks_back: bool = False) -> Verdict:
+        """The verdict about the results of a pass for a program. A pass of TVM that orders by addresses is asked again.
+
+        With `asks_back`, TVM is asked what it says of its own result.
+        """
         for _ in range(8 if of.name in UNSTEADY else 1):
             results = self.ask(text, of)
             found = judge(results, title) if isinstance(results, Results) else results
             if found.kind != "unexplained":
                 break
+        if asks_back and isinstance(results, Results) and found.kind in ("equal", "row", "unexplained"):
+            return replace(found, is_program=results.is_program)
         return found
 
     def leaves(self, text: str, of: Variant) -> bool:
@@ -212,7 +248,7 @@ class Asker:
             ours: IRModule | Failure = rxe.apply_pass(given.module, of.name, **settled(of))
         except Failure as failure:
             ours = failure
-        return Results(self.oracle, of, given.module, ours, result.text, result.handle)
+        return Results(self.oracle, of, given.module, ours, given, result.text, result.handle)
 
 
 def judge(results: Results, title: str = "") -> Verdict:
@@ -229,7 +265,7 @@ def judge(results: Results, title: str = "") -> Verdict:
         is_same = results.ours is results.program or is_equal(results.ours, results.program)
         return Verdict("same" if is_same else "equal")
     theirs = (
-        "" if results.theirs is None else results.theirs.script()
+        "" if results.in_order is None else results.in_order.script()
     )  # what is not read here has the whole of ours as its patch
     if patch is not None:
         text = patched(theirs, patch.change)

@@ -18,7 +18,8 @@ from tests.support.pattern_trees import tree
 class Variant:
     """A pass with options. `theirs` are TVM's options, if they are written otherwise; TVM runs `before` on the program first.
 
-    The variants of a pass that has several are numbered. Only the programs `only` are of interest, if it names some.
+    The variants of a pass that has several are numbered. Only the programs `only` are of interest, if it names some, and only those
+    whose text has what the pattern `needs` says: what the options are about.
     """
 
     name: str
@@ -27,6 +28,7 @@ class Variant:
     before: tuple[Pass, ...] = ()
     number: int = 0
     only: tuple[str, ...] = ()
+    needs: str = ""
 
     @property
     def title(self) -> str:
@@ -86,10 +88,20 @@ _OPTIONS: dict[str, tuple[dict[str, Any], ...]] = {
 VARIANTS: dict[str, list[Variant]] = {
     name: [Variant(name, options) for options in several] for name, several in _OPTIONS.items()
 }
+_BOUND = (
+    ("k", ARRAYS["k"], Variant("", needs=r"\bk: R\.Tensor\(\(4, 4, 1, 1\)")),
+    ("b", ARRAYS["b"], Variant("", needs=r"\bb: R\.Tensor\(\(3,")),
+    ("b", ARRAYS["k"], Variant("", only=("binding: Two functions #0",))),  # another shape than it has
+)
 VARIANTS["BindParams"] = [
-    Variant("BindParams", {"func_name": "main", "params": {name: array}}, {"func_name": "main", "params": {name: wire.encode_tensor(array)}})
-    for name, array in ARRAYS.items()
-]  # fmt: skip
+    replace(
+        of,
+        name="BindParams",
+        options={"func_name": "main", "params": {name: array}},
+        theirs={"func_name": "main", "params": {name: wire.encode_tensor(array)}},
+    )
+    for name, array, of in _BOUND
+]
 VARIANTS["FuseOpsByPattern"] = [
     Variant("FuseOpsByPattern", {"patterns": written, **more}, {"patterns": trees, **more})
     for written, trees in zip(PATTERNS, TREES, strict=True)

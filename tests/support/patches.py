@@ -104,6 +104,7 @@ def write_equal(found: dict[str, list[str]]) -> None:
     """Write the programs whose results are equal, those of some variants anew."""
     path = FOLDER / "equal.json"
     FOLDER.mkdir(exist_ok=True)
+    equal_results.cache_clear()  # another pass may have been written in between
     known = equal_results() if path.exists() else {}
     text = json.dumps({**known, **found}, indent=0, sort_keys=True, ensure_ascii=False)
     path.write_text(text + "\n", encoding="utf-8")

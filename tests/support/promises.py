@@ -10,13 +10,9 @@ import relax_explorer as rxe
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.attrs import Attrs
-from relax_explorer.core.ir.expr import Function, OpaqueFunction
-from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.walk import bindings
-from relax_explorer.core.passes.contract import PassSite
-from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
 from relax_explorer.core.program.module import IRModule
-from relax_explorer.core.tir.stmt import PrimFunc
+from tests.support.freedoms import with_calls
 
 if TYPE_CHECKING:
     from tests.support.judged import Results
@@ -37,9 +33,9 @@ class Row:
 def with_printing_operators(module: IRModule) -> IRModule:
     """Calls of the machine's functions that print and assert are the operators that they were."""
 
-    def kept(expr: e.Expr) -> e.Expr:
-        name = expr.op.name if type(expr) is e.Call and type(expr.op) is e.ExternFunc else ""
-        if type(expr) is not e.Call or name not in ("relax.run.print", "relax.run.assert_op"):
+    def kept(expr: e.Call) -> e.Call:
+        name = expr.op.name if type(expr.op) is e.ExternFunc else ""
+        if name not in ("relax.run.print", "relax.run.assert_op"):
             return expr
         place = 0 if name == "relax.run.print" else 1  # of the format
         written = expr.args[place]
@@ -48,7 +44,7 @@ def with_printing_operators(module: IRModule) -> IRModule:
         op = e.op_ref("relax.print" if place == 0 else "relax.assert_op")
         return e.Call(op, operands, Attrs({"format": written.value}), (), expr.struct_info)
 
-    return _with_values(module, kept)
+    return with_calls(module, kept)
 
 
 def _order_of_lengths(results: Results, theirs: IRModule) -> IRModule:
@@ -60,8 +56,8 @@ def _order_of_lengths(results: Results, theirs: IRModule) -> IRModule:
         if len(numbers := _lengths(call)) > 1 and len(set(numbers)) == len(numbers)
     }
 
-    def ordered(expr: e.Expr) -> e.Expr:
-        if type(expr) is not e.Call or expr.op is not _CALL_TIR:
+    def ordered(expr: e.Call) -> e.Call:
+        if expr.op is not _CALL_TIR:
             return expr
         numbers = _lengths(expr)
         wanted = orders.get((_callee(expr), frozenset(numbers)), numbers)
@@ -77,46 +73,10 @@ def _order_of_lengths(results: Results, theirs: IRModule) -> IRModule:
             expr.op, (expr.args[0], operands), expr.attrs, expr.sinfo_args, expr.struct_info, expr.span
         )
 
-    return _with_values(theirs, ordered)
+    return with_calls(theirs, ordered)
 
 
 _CALL_TIR = e.op_ref("relax.call_tir")
-
-
-def with_lengths_in_order(mine: IRModule, theirs: IRModule) -> IRModule:
-    """Functions that compute lengths have our numbers, and their stores our order, if they are the same stores."""
-    ours = {name: fn for name, fn in mine.functions.items() if name.startswith("shape_func")}
-    free, names = dict(ours), dict[str, str]()
-    for name in [name for name in theirs.functions if name.startswith("shape_func")]:
-        alike = [other for other, fn in free.items() if _lines(fn) == _lines(theirs.functions[name])]
-        if not alike:
-            return theirs
-        names[name] = name if name in alike else alike[0]
-        del free[names[name]]
-    if not names or all(ours[new] is theirs.functions[old] for old, new in names.items()):
-        return theirs
-
-    def renamed(expr: e.Expr) -> e.Expr:
-        name = expr.op.name if type(expr) is e.Call and type(expr.op) is e.GlobalVar else ""
-        return replace(expr, op=e.GlobalVar(names[name])) if name in names else expr
-
-    module = _with_values(theirs, renamed)
-    return module.having(
-        {
-            names.get(name, name): ours[names[name]] if name in names else fn
-            for name, fn in module.functions.items()
-        }
-    )
-
-
-def _stores(results: Results, theirs: IRModule) -> IRModule:
-    assert isinstance(results.ours, IRModule)
-    return with_lengths_in_order(results.ours, theirs)
-
-
-def _lines(fn: Function | PrimFunc | OpaqueFunction) -> list[str]:
-    """The lines of a function's text, without their order."""
-    return sorted(line for line in IRModule({"f": fn}).script().splitlines() if "global_symbol" not in line)
 
 
 def _callee(call: e.Call) -> str:
@@ -136,20 +96,6 @@ def _calls(module: IRModule) -> Iterator[e.Call]:
         yield from (binding.value for binding in bindings(fn) if type(binding.value) is e.Call)
 
 
-def _with_values(module: IRModule, change: Callable[[e.Expr], e.Expr]) -> IRModule:
-    """A module whose bound values are changed. The same object if none is."""
-
-    def rule(walk: Rewriter, binding: e.Binding) -> Answer:
-        new = change(binding.value)
-        return binding if new is binding.value else replace(binding, value=new)
-
-    site = PassSite(module)
-    for name, fn in module.relax_functions.items():
-        site.function = name
-        site.editor.replace(name, rewrite(fn, site, rule))
-    return site.editor.done()
-
-
 LEGALIZED = frozenset({"LegalizeOps"})
 ROWS: list[Row] = [
     Row(
@@ -158,7 +104,6 @@ ROWS: list[Row] = [
         lambda _, theirs: with_printing_operators(theirs),
     ),
     Row("The order of several lengths", LEGALIZED, _order_of_lengths),
-    Row("Stores of `shape_func`", frozenset({"VMShapeLower"}), _stores),
 ]
 """Narrow ones first. One that has nothing to say about a result returns the same object."""
 

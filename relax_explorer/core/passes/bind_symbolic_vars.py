@@ -7,6 +7,7 @@ from dataclasses import replace as with_fields
 from typing import Annotated
 
 from relax_explorer.core.arith.simplify import summed
+from relax_explorer.core.check import lenient
 from relax_explorer.core.check.call_graph import mentioned
 from relax_explorer.core.check.normalize import normalize_with
 from relax_explorer.core.check.well_formed import violations
@@ -15,10 +16,10 @@ from relax_explorer.core.diagnostics import Diagnostic, Failure
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
-from relax_explorer.core.ir.fold import FormedDims
+from relax_explorer.core.ir.fold import FormedDims, WrittenDims, substitute
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.substitute import Substitution
-from relax_explorer.core.ir.walk import all_dims, bindings
+from relax_explorer.core.ir.walk import all_dims, bindings, info_holders
 from relax_explorer.core.passes.cast_checks import bound_dims
 from relax_explorer.core.passes.contract import NO_VALUES, PassSite, module_pass, relax_function
 from relax_explorer.core.passes.properties import NORMAL_FORM
@@ -61,15 +62,42 @@ def bind_symbolic_vars(
         place = f"function {func_name!r}" if func_name else "the module"
         raise _bad(f"{place} has no shape variable {min(unused)!r}", f"it has {', '.join(names) or 'none'}")
     at.is_open = at.changes_visible = at.retypes = at.keeps_promises = True
-    check_values(at.editor.done(), module, values)
+    check_values(at.editor.done(), module, values, at.as_tvm)
     return at.editor.done()
 
 
-class _OutsideFunctionTypes(Substitution):
-    """Replaces shape variables, but not in the types of functions."""
+class _AsTvm(Substitution):
+    """Replaces shape variables, but not in the types of functions. Scalars are not computed: `n + 1` becomes `3 + 1`.
+
+    What a call gives is derived from its new operands, whatever its variable was said to be.
+    """
+
+    def expr(self, expr: e.Expr) -> e.Expr:
+        """An operand or the value of a binding."""
+        if type(expr) is not e.PrimValue:
+            return super().expr(expr)
+        value = substitute(expr.value, WrittenDims(self.dims))
+        return (
+            expr
+            if value is expr.value
+            else e.PrimValue(value, s.PrimStructInfo(value.dtype, value), expr.span)
+        )
+
+    def binding(self, binding: e.Binding) -> e.Binding:
+        """One binding."""
+        new = super().binding(binding)
+        if type(new) is not e.VarBinding or type(new.value) is not e.Call or new.value is binding.value:
+            return new
+        is_held = new.annotation is not None and any(info_holders(new.annotation))
+        return new if is_held else replace(new, annotation=None)
 
     def info(self, info: s.StructInfo | None) -> s.StructInfo | None:
         """A StructInfo, or None."""
+        if isinstance(info, s.TupleStructInfo):
+            fields = tuple([self.info(field) or field for field in info.fields])
+            return info if fields == info.fields else s.TupleStructInfo(fields)
+        if isinstance(info, s.PrimStructInfo) and info.value is not None:
+            return s.PrimStructInfo(info.dtype, substitute(info.value, WrittenDims(self.dims)))
         return info if isinstance(info, s.FuncStructInfo) else super().info(info)
 
 
@@ -86,23 +114,24 @@ def _with_lengths(
     if scalars:
         rest = tuple([param for param in fn.params if param not in scalars])
         fn = replace(fn, params=rest, struct_info=None)
-    kind = _OutsideFunctionTypes if as_tvm else Substitution
+    kind = _AsTvm if as_tvm else Substitution
     return kind(scalars, FormedDims({**dims}, summed)).function(fn)
 
 
-def check_values(new: IRModule, old: IRModule, values: Mapping[str, int]) -> None:
-    """Raise Failure for problems that the values bring about, with a note of these."""
-    known = {item.code for item in _errors(old)}
-    problems = [item for item in _errors(new) if item.code not in known]
+def check_values(new: IRModule, old: IRModule, values: Mapping[str, int], as_tvm: bool = False) -> None:
+    """Raise Failure for problems that the values bring about, with a note of these; `as_tvm` for those that TVM reports."""
+    known = {item.code for item in _errors(old, as_tvm)}
+    problems = [item for item in _errors(new, as_tvm) if item.code not in known]
     if problems:
         note = "this is so with " + ", ".join([f"{name} = {value}" for name, value in values.items()])
         raise Failure(*[with_fields(item, notes=(*item.notes, note)) for item in problems])
 
 
-def _errors(module: IRModule) -> list[Diagnostic]:
-    """The errors of inference, else those of well-formedness, such as a negative dimension."""
+def _errors(module: IRModule, as_tvm: bool) -> list[Diagnostic]:
+    """The errors of inference, else those of well-formedness, such as a negative dimension, of which TVM reports some only."""
     new, report = normalize_with(module)
-    return report.errors or [item for item in violations(new, effects=False) if item.is_error]
+    found = violations(new, effects=False) if not report.errors else ()
+    return report.errors or [item for item in (map(lenient, found) if as_tvm else found) if item.is_error]
 
 
 def _bound(fn: e.Function) -> set[p.PrimVar]:

@@ -32,9 +32,13 @@ from relax_explorer.core.tir import stmt as t
     requires=[NORMAL_FORM],
     needs=[NO_DATAFLOW, PURITY_ERASED],
     invalidates=[PATTERNS_ANNOTATED, SYMBOLS_ATTACHED],
+    has_profiles=True,
 )
 def compute_prim_value(fn: e.Function, at: PassSite) -> e.Function:
-    """Replace scalar operands such as `n * 2` by calls of PrimFuncs that compute them from the shape variables."""
+    """Replace scalar operands such as `n * 2` by calls of PrimFuncs that compute them from the shape variables.
+
+    In the profile `tvm` numbers of floating point become results of functions, too.
+    """
     names = FreshNames.of(fn)
 
     def result(seq: e.SeqExpr) -> e.SeqExpr:
@@ -53,7 +57,7 @@ def compute_prim_value(fn: e.Function, at: PassSite) -> e.Function:
         if type(value) is e.Call and _WITH_SCALARS.isdisjoint(map(type, value.args)):
             return binding  # most often
         scalars = _Scalars(names, at)
-        if _is_computed(value):
+        if _is_computed(value, at.as_tvm):
             call = _call(value, at)
             var = e.var_like(binding.var, call.struct_info)  # its value is not known any more
             walk.rename(binding.var, var)
@@ -68,13 +72,18 @@ def compute_prim_value(fn: e.Function, at: PassSite) -> e.Function:
         return (*emitted, new) if emitted else new
 
     new = rewrite(fn, at, rule)
-    return _told(fn, replace(new, body=result(new.body)))
+    return _told(fn, replace(new, body=result(new.body)), at)
 
 
-def _told(old: e.Function, new: e.Function) -> e.Function:
+def _told(old: e.Function, new: e.Function, at: PassSite) -> e.Function:
     """The new function. Where the value of its result was known, and is not any more, it does not promise this value."""
-    before, after, said = old.body.body.struct_info, new.body.body.struct_info, old.ret_struct_info
-    return new if before == after or said != before else replace(new, ret_struct_info=None, struct_info=None)
+    said = old.ret_struct_info
+    if new.body is old.body or said is None or said != old.body.body.struct_info:
+        return new
+    if s.without_values(said) == said:
+        return new
+    at.is_open = True
+    return replace(new, ret_struct_info=None, struct_info=None)
 
 
 _WITH_SCALARS = frozenset((e.PrimValue, e.Tuple))
@@ -93,7 +102,7 @@ class _Scalars:
         if type(operand) is e.Tuple:
             fields = tuple(map(self.computed, operand.fields))
             return operand if fields == operand.fields else e.tuple_of(fields)
-        if not _is_computed(operand):
+        if not _is_computed(operand, self.at.as_tvm):
             return operand
         new = m.bound(self.names("gv"), _call(operand, self.at))
         self.emitted.append(new)
@@ -111,10 +120,10 @@ def _with_result(seq: e.SeqExpr, scalars: _Scalars) -> e.SeqExpr:
     return replace(seq, blocks=(*blocks, last), body=result)
 
 
-def _is_computed(value: e.Expr) -> TypeGuard[e.PrimValue]:
-    return (
-        type(value) is e.PrimValue and type(value.value) is not p.PrimVar and bool(p.free_vars(value.value))
-    )
+def _is_computed(value: e.Expr, as_tvm: bool) -> TypeGuard[e.PrimValue]:
+    if type(value) is not e.PrimValue or type(value.value) is p.PrimVar:
+        return False
+    return bool(p.free_vars(value.value)) or (as_tvm and type(value.value) is not p.IntImm)
 
 
 def _call(scalar: e.PrimValue, at: PassSite) -> e.Call:

@@ -297,8 +297,11 @@ class _Inliner:
     def _dims(self, callee: _Callee, infos: tuple[s.StructInfo, ...]) -> dict[p.PrimVar, p.PrimExpr]:
         """What the shape variables of a function become at a call: the lengths of its arguments, or others of their own."""
         dims: dict[p.PrimVar, p.PrimExpr] = {}
-        if not self.at.as_tvm:
-            match_params(callee.params, infos, dims)
+        params = callee.params
+        if self.at.as_tvm:  # scalars are variables to it, and so have their values
+            scalars = [at for at, info in enumerate(params) if type(info) is s.PrimStructInfo]
+            params, infos = tuple([params[at] for at in scalars]), tuple([infos[at] for at in scalars])
+        match_params(params, infos, dims)
         others = callee.dims - dims.keys()
         return dims | {dim: p.PrimVar(dim.name, dim.dtype) for dim in others}
 

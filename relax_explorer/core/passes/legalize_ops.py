@@ -66,8 +66,13 @@ def legalize_ops(
     return lower_operators(fn, at, lambda name: name not in skip and name.removeprefix("relax.") not in skip)
 
 
-def lower_operators(fn: e.Function, at: PassSite, chosen: Callable[[str], bool]) -> e.Function:
-    """Lower the operators with the chosen names. The others that have a lowering are kept."""
+def lower_operators(
+    fn: e.Function, at: PassSite, chosen: Callable[[str], bool], may_leave: bool = True
+) -> e.Function:
+    """Lower the operators with the chosen names. The others that have a lowering are kept.
+
+    In the profile `tvm` those are kept, too, that TVM's LegalizeOps leaves for other passes, unless `may_leave` is False.
+    """
     memory = aliases(at.module, at.function, fn)
 
     def rule(walk: Rewriter, binding: e.Binding) -> Answer:
@@ -82,7 +87,9 @@ def lower_operators(fn: e.Function, at: PassSite, chosen: Callable[[str], bool])
         other = counted(value, op.name) if at.as_tvm and chosen(op.name) else None
         if other is not None:
             return replace(binding, value=other)
-        if _stays(binding, op, chosen(op.name), bool(op.shares) and memory.written(binding.var), at):
+        is_left = may_leave and at.as_tvm and is_left_by_tvm(value, binding.var, op.name)
+        is_written = bool(op.shares) and memory.written(binding.var)
+        if _stays(binding, op, chosen(op.name) and not is_left, is_written, at):
             return binding
         build = walk.front_of(binding)
         try:
@@ -109,7 +116,7 @@ def dispatched(module: IRModule, at: PassSite, operators: Collection[str]) -> IR
     """The module without these operators. In the profile `tvm`, public functions are then called by their symbols."""
     for name, fn in by_name(module):
         at.function = name
-        at.editor.replace(name, lower_operators(fn, at, operators.__contains__))
+        at.editor.replace(name, lower_operators(fn, at, operators.__contains__, False))
     return normalized_names(at.editor.done(), at) if at.as_tvm else at.editor.done()
 
 
@@ -121,11 +128,10 @@ def _stays(binding: e.VarBinding, op: type[Op], is_chosen: bool, is_written: boo
         if op.no_evaluate:  # others can run unlowered
             at.report.say(codes.NO_LEGALIZATION, f"{op.name} is kept: {op.no_legalize}", call)
         return True
-    is_left = at.as_tvm and is_left_by_tvm(call, binding.var, op.name)
     is_view = not at.as_tvm and is_written and op.unfold is None
     if is_chosen and is_view:
         at.report.say(codes.NO_LEGALIZATION, f"{op.name} is kept: {_SHARED}", call)
-    if is_left or is_view or not is_chosen:
+    if is_view or not is_chosen:
         at.waived.add(NO_HIGH_LEVEL_OPS)
         return True
     return False

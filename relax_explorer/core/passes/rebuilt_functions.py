@@ -88,11 +88,14 @@ class _Rebuilder:
     def _told(self, fn: e.Function) -> s.StructInfo | None:
         """What the result of a function is said to be."""
         promised, have = fn.ret_struct_info, fn.body.body.struct_info
-        if not fn.body.blocks or promised is None or have is None or always_fits(promised, have):
+        if not fn.body.blocks or promised is None or have is None or promised == have:
             return promised
+        says_as_much = always_fits(promised, have)
+        if says_as_much and not (self.may_say_more and always_fits(have, promised)):
+            return promised  # else it says the same in other words, `m + n` for `n + m`
         if holds_function(have) or not bound_dims(fn).issuperset(all_dims(have)):
             return promised  # it names lengths that are captured, or not known at all
         dims = {dim for param in fn.params for dim in defined_dims(param.struct_info or s.OBJECT)}
         told = erase(have, dims, (), set(all_dims(have)) - dims)
-        may = self.may_say_more if always_fits(told, promised) else self.may_say_other
+        may = self.may_say_more if says_as_much or always_fits(told, promised) else self.may_say_other
         return told if may else promised

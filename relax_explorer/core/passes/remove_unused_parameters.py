@@ -40,10 +40,10 @@ def remove_unused_parameters(module: IRModule, at: PassSite) -> IRModule:
 
     A length that only such parameters tell becomes a parameter of its own: `f(x, y)` becomes `f(x, R.shape([n]))`. A parameter
     stays if a call may have to check its argument, and if the function is used as a value. If anything changes, unread bindings are
-    dropped, too. In the profile `tvm` no parameter stays.
+    dropped, too. In the profile `tvm` no parameter stays, and a length that a scalar tells becomes a parameter, too.
     """
     found = changeable(module, at, lambda fn: bool(_unread(fn)))
-    changes = {name: _Change(fn, _unread(fn)) for name, fn in found.items()}
+    changes = {name: _Change(fn, _unread(fn), at.as_tvm) for name, fn in found.items()}
     for name, call in calls(module) if changes and not at.as_tvm else ():
         if name in changes and not changes[name].suits(call):
             del changes[name]
@@ -59,20 +59,30 @@ def remove_unused_parameters(module: IRModule, at: PassSite) -> IRModule:
 def _unread(fn: e.Function) -> frozenset[int]:
     """The numbers of the parameters that nothing in the function reads."""
     derived = facts(fn)
-    return frozenset(n for n, var in enumerate(fn.params) if not derived.users(var))
+    unread = [n for n, var in enumerate(fn.params) if not derived.users(var)]
+    scalars = [n for n in unread if type(fn.params[n].struct_info) is s.PrimStructInfo]
+    if not scalars:  # most often
+        return frozenset(unread)
+    read = _dims_of(fn, [n for n in range(len(fn.params)) if n not in scalars])
+    told = {n for n in scalars if not read.isdisjoint(defined_dims(fn.params[n].struct_info or s.OBJECT))}
+    return frozenset(unread) - told
 
 
 class _Change:
     """The new parameters of a function, and what its calls pass for them."""
 
-    def __init__(self, fn: e.Function, unread: frozenset[int]) -> None:
+    def __init__(self, fn: e.Function, unread: frozenset[int], as_tvm: bool) -> None:
         self.fn = fn
         self.infos = tuple([param.struct_info or s.OBJECT for param in fn.params])
         self.kept = [n for n in range(len(fn.params)) if n not in unread]
         self.dropped = sorted(unread)
-        told = {dim for n in self.kept for dim in defined_dims(self.infos[n])}
-        needed = _dims_of(fn, self.kept) - told
-        dims = [dim for n in self.dropped for dim in defined_dims(self.infos[n]) if dim in needed]
+        scalars = [n for n in self.kept if type(self.infos[n]) is s.PrimStructInfo] if as_tvm else []
+        others = [n for n in self.kept if n not in scalars]
+        told = {dim for n in others for dim in defined_dims(self.infos[n])}
+        needed = _dims_of(fn, others) - told
+        dims = [
+            dim for n in (*self.dropped, *scalars) for dim in defined_dims(self.infos[n]) if dim in needed
+        ]
         self.lengths: tuple[p.PrimVar, ...] = tuple(dict.fromkeys(dims))
 
     def function(self) -> e.Function:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import NamedTuple, Protocol
 
+from relax_explorer.core.check.compatible import always_fits
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
@@ -190,7 +191,7 @@ class Checks:
 
 def _is_needed(info: s.StructInfo, have: s.StructInfo) -> bool:
     """True if a value of StructInfo `have` must be checked before it counts as `info`."""
-    if info is have or info is s.OBJECT:
+    if info is s.OBJECT or always_fits(have, info):
         return False
     if isinstance(info, s.TensorStructInfo) and isinstance(have, s.TensorStructInfo):
         return not _is_implied(info, have) or bool(info.dims and info.dims != have.dims)

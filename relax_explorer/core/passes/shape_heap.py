@@ -22,8 +22,8 @@ class ShapeHeap:
     def __init__(self, fn: e.Function) -> None:
         self.slots: dict[p.PrimExpr, int] = {}
         for length in _lengths(fn):
-            if type(length) is not p.IntImm:
-                self.slots.setdefault(length, len(self.slots))
+            for part in () if type(length) is p.IntImm else (length, *p.free_vars(length)):
+                self.slots.setdefault(part, len(self.slots))
         self.known: set[p.PrimExpr] = set()  # those with a value at the current place
         self._missing: dict[p.PrimExpr, int] = {}  # how many variables of an expression have no value yet
         self._users: dict[p.PrimVar, list[p.PrimExpr]] = {}

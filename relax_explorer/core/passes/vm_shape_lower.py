@@ -105,7 +105,7 @@ class _Lowering:
     # -- checks ------------------------------------------------------------------------------------------------
 
     def _check_params(self) -> None:
-        name = self.fn.attrs.get("global_symbol", self.at.function)
+        name = self.at.function
         checked = self.fn.attrs.get("num_input", len(self.fn.params))
         checks = Checks(self)
         for number, param in enumerate(self.fn.params):
@@ -125,7 +125,7 @@ class _Lowering:
     def _check_result(self, result: e.Expr) -> None:
         info, self.place = self.fn.ret_struct_info, result.span or self.fn.span
         if info is not None:
-            name = self.fn.attrs.get("global_symbol", self.at.function)
+            name = self.at.function
             checks = Checks(self)
             checks.value(result, info, f"fn={name}, loc=return, annotation={describe(info)}")
             checks.match()
