@@ -200,7 +200,33 @@ class M:
         return y
 """
     (problem,) = problems(text, "spec")
-    assert "n of f = n of this function" in problem.message
+    assert "n of f = n of main" in problem.message
+
+
+def test_the_lengths_of_a_called_function_and_of_nested_ones_are_told_apart() -> None:
+    text = """@I.ir_module
+class M:
+    @R.function
+    def g(x: R.Tensor(("n",), "float32"), y: R.Tensor(("n",), "float32")) -> R.Tensor(("n",), "float32"):
+        return x
+    @R.function
+    def main(x: R.Tensor(("n",), "float32"), y: R.Tensor(("n + 1",), "float32")):
+        n = T.int64()
+        cls = M
+        @R.function
+        def inner(x: R.Tensor(("n",), "float32"), y: R.Tensor(("n + 1",), "float32")) -> R.Tensor:
+            n = T.int64()
+            v = cls.g(x, y)
+            return v
+        z = inner(x, y)
+        w = cls.g(x, y)
+        return w
+"""
+    said = [item.message for item in problems(text, "spec")]
+    assert [words.split(": ")[1] for words in said] == [
+        "n of g = n of main.inner, got n + 1",
+        "n of g = n of main, got n + 1",
+    ]
 
 
 @pytest.mark.parametrize("name", ["08_api_annotated_output", "lift_unknown_operator"])

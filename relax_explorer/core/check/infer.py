@@ -53,6 +53,7 @@ class Inferrer:
         self.captured: dict[e.Expr, frozenset[p.PrimVar]] = {}
         self.callees = Callees()
         self.places: Mapping[str, Any] = {}  # the devices and meshes of the module
+        self.caller = "this function"  # its name, where it has one; `main.inner` for a nested one
         self.wildcards: Wildcards | None = None  # None if the module does not allow them
         # A call with the first note follows from the StructInfo of its operands alone, one with the second also names functions,
         # or has effects.
@@ -274,7 +275,7 @@ class Inferrer:
         if key in self._kernel_calls:
             return True
         before = len(self.report.items)
-        good = kernel_arguments.check(self.report, call, infos, self.poisoned, self.definitions)
+        good = kernel_arguments.check(self.report, call, infos, self.poisoned, self.definitions, self.caller)
         if good and len(self.report.items) == before:
             self._kernel_calls.add(key)
         return good
@@ -347,7 +348,7 @@ class Inferrer:
         for want, have in zip(params, known_infos, strict=True):
             match_dims(want, have, mapping)
         pinned_infos = [self.pinned(arg) for arg in call.args]
-        at = arguments.Application(call, params, infos, pinned_infos, mapping)
+        at = arguments.Application(call, params, infos, pinned_infos, mapping, self.caller)
         fits = key is not None and arguments.all_fit(at)
         if not (fits or arguments.check(self.report, at, self.poisoned, self.definitions)):
             self.poisoned.add(call)

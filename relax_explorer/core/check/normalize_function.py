@@ -184,7 +184,7 @@ class FunctionNormalizer(KeptBindings):
         signature = held.renamed(function_info(fn, True), self.vars)
         early = self._var(binding.var, signature)  # a recursive closure sees itself
         self.infer.callees.define(early)
-        new, is_unread = self._inner(fn)
+        new, is_unread = self._inner(fn, binding.var.name)
         if fn.ret_struct_info is None and _mentions(new, early):
             text = f"{binding.var.name!r} is recursive and has no return annotation"
             fix = codes.RECURSION_UNANNOTATED.fix
@@ -199,9 +199,10 @@ class FunctionNormalizer(KeptBindings):
             self.infer.poisoned_results.add(early)
         self.open.bindings.append(replace(binding, var=early, value=new))
 
-    def _inner(self, fn: e.Function) -> tuple[e.Function, bool]:
+    def _inner(self, fn: e.Function, name: str) -> tuple[e.Function, bool]:
         """A nested function in normal form. The second value is True if nothing is known about its result."""
         inner = FunctionNormalizer(self.report, self.infer.signature, self.assume_pure, self)
+        inner.infer.caller = f"{self.infer.caller}.{name}"
         count = len(self.vars)
         new = inner.run(fn)
         while len(self.vars) > count:
@@ -430,7 +431,7 @@ class FunctionNormalizer(KeptBindings):
         self.open.start(dataflow=False, like=outer)
 
     def _function(self, expr: e.Function) -> e.Expr:
-        return self._inner(expr)[0]
+        return self._inner(expr, "a nested function")[0]
 
 
 def _ended(var: e.Var) -> e.Var:
