@@ -14,14 +14,14 @@ from relax_explorer.core.diagnostics import Diagnostic
 CASES = Path(__file__).parents[1] / "data" / "cases"
 # The codes of errors in the default profile, and in the profile `tvm`.
 VERDICTS: dict[str, tuple[set[str], set[str]]] = {
-    "01_untyped_out": ({"RX0213"}, set()),
+    "01_untyped_out": ({"RX0213"}, {"RX0015"}),
     "07_int32_dim": ({"RX0011"}, {"RX0011"}),
     "08_api_annotated_output": (set(), set()),
     "19_shape_int": ({"RX0012"}, {"RX0012"}),
     "31_use_before_def": ({"RX0014"}, {"RX0014"}),
-    "71_fuse_wrong_order": ({"RX0105"}, {"RX0105", "RX0218"}),
+    "71_fuse_wrong_order": ({"RX0105"}, {"RX0105", "RX0218", "RX0015"}),
     "72_tcast_lower": (set(), set()),
-    "74_other_function_bad": (set(), set()),
+    "74_other_function_bad": (set(), {"RX0112"}),
     "bare_call_of_function": ({"RX0014"}, {"RX0014"}),
     "damaged_metadata": ({"RX0023", "RX0014", "RX0018"}, {"RX0023", "RX0014", "RX0018", "RX0024"}),
     "grid_of_many_axes": ({"RX0006"}, {"RX0006"}),

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from relax_explorer.core.arith.prove import proving
 from relax_explorer.core.check import claimed_phase, missing, normal_form
 from relax_explorer.core.check.normalize import normalize_with
-from relax_explorer.core.check.purity import has_marks
 from relax_explorer.core.check.well_formed import violations
 from relax_explorer.core.codes import style
 from relax_explorer.core.codes import well_formedness as codes
@@ -75,7 +74,7 @@ def checked(module: IRModule, profile: str = "spec", prover: str = "arithmetic")
     """Normalize a module and check it, but not for unused values. The profile is as in `check`."""
     from relax_explorer.core.shapes.settled import settled
 
-    assume_pure = profile == "tvm" and has_marks(module)
+    assume_pure = profile == "tvm"
     with proving(prover):
         normal, report = normalize_with(module, assume_pure=assume_pure)
         rules = list(violations(normal, assume_pure=assume_pure))

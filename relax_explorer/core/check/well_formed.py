@@ -60,8 +60,8 @@ def violations(module: IRModule, assume_pure: bool = False, effects: bool = True
         if type(fn) is e.Function:
             yield from _Scopes(module, fn, parameters, recursive.get(name, frozenset())).check()
             if effects:
-                found = purity.violations(fn, assume_pure and has_marks)
-                yield from found if has_marks else purity.without_marks(found)
+                found = purity.violations(fn, assume_pure)
+                yield from found if has_marks or assume_pure else purity.without_marks(found)
     yield from kernel_calls.violations(module)
     yield from kernel_loops.violations(module)
     yield from kernel_lengths.violations(module)

@@ -205,10 +205,16 @@ def _type(reader: Reader, node: ast.expr) -> Any:
     return reader.info.read(node)
 
 
+_TAKES_ANY = frozenset({"call_packed", ""})  # a packed function, or a value that is called
+
+
 def keywords(
-    reader: Reader, node: ast.Call, name: str, op: type[Op] | None = None
+    reader: Reader, node: ast.Call, name: str, op: type[Op] | None = None, right: str = ""
 ) -> tuple[Attrs, tuple[s.StructInfo, ...]]:
-    """The attributes and StructInfo arguments of a call whose arguments are not matched to parameters."""
+    """The attributes and StructInfo arguments of a call whose arguments are not matched to parameters.
+
+    `right` is the keyword for the StructInfo of the result in TVM 0.27, if it has one there.
+    """
     infos: tuple[s.StructInfo, ...] = ()
     declared = {q.name: q for q in op.attributes} if op is not None else {}
     pairs: dict[str, Any] = {q.name: q.default for q in declared.values() if not q.required}
@@ -217,11 +223,21 @@ def keywords(
             raise reader.no_expression(keyword.value, "write the arguments out")
         if keyword.arg in ARGS_KEYWORDS or keyword.arg in OUT_KEYWORDS:
             infos = struct_infos(reader, keyword.value)
+            if name.removeprefix("relax.") not in _TAKES_ANY:
+                check_type_keyword(reader, keyword, f"R.{name.removeprefix('relax.')}", right)
         else:
             if op is not None and keyword.arg not in declared:
                 no_argument(reader, node, op, keyword.arg, declared)
             pairs[keyword.arg] = declared_value(reader, declared.get(keyword.arg), keyword.value)
     return (Attrs(pairs) if pairs else EMPTY), infos
+
+
+def check_type_keyword(reader: Reader, keyword: ast.keyword, name: str, right: str = "") -> None:
+    """Note a keyword for the result's StructInfo that TVM 0.27 does not have in this call; `right` is the one that it has."""
+    if keyword.arg != right:
+        text = f"TVM 0.27's {name} has no argument {keyword.arg!r}"
+        help = f"write {right}=…" if right else "leave it out"
+        reader.ctx.refuse(codes.BAD_CALL, text, keyword.value, help=help)
 
 
 def declared_value(reader: Reader, q: Parameter | None, node: ast.expr) -> Any:

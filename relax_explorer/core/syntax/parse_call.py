@@ -16,6 +16,7 @@ from relax_explorer.core.syntax.dialects import ARGS_KEYWORDS, ONCE_OPERANDS, OU
 from relax_explorer.core.syntax.parse_attributes import (
     attributes,
     bad_arguments,
+    check_type_keyword,
     keywords,
     no_argument,
     struct_infos,
@@ -52,6 +53,9 @@ def read_call(reader: Reader, node: ast.Call) -> Any:
             return read_method(reader, node, func)
     callee = reader.as_expr(reader.read(func), func)
     args = tuple([reader.value(arg) for arg in node.args])
+    for keyword in node.keywords if isinstance(callee, e.GlobalVar) else ():
+        if keyword.arg in ARGS_KEYWORDS or keyword.arg in OUT_KEYWORDS:
+            check_type_keyword(reader, keyword, "a function of the module")
     attrs, infos = keywords(reader, node, "")
     if attrs:
         text = f"a call of a function has no argument {next(iter(attrs))!r}"
@@ -123,6 +127,7 @@ def _declared(reader: Reader, node: ast.Call, op: type[Op]) -> e.Call:
         name = keyword.arg or "**"
         if name in ARGS_KEYWORDS or name in OUT_KEYWORDS:
             infos = struct_infos(reader, keyword.value)
+            check_type_keyword(reader, keyword, op.name.replace("relax.", "R.", 1), op.types)
         elif name not in parameter_names:
             no_argument(reader, node, op, name, parameter_names)
         elif name in arguments:
