@@ -83,6 +83,41 @@ TYPES = (
 )
 
 
+ATTRIBUTES = (
+    "R.nn.softmax(x, axis=VALUE)",
+    "R.sum(x, axis=VALUE)",
+    "R.sum(x, axis=[VALUE])",
+    "R.sum(x, axis=0, keepdims=VALUE)",
+    "R.nn.leakyrelu(x, alpha=VALUE)",
+    "R.astype(x, dtype=VALUE)",
+    "R.nn.max_pool1d(R.reshape(x, (1, 1, 2)), strides=VALUE)",
+    "R.image.resize2d(R.reshape(x, (1, 1, 1, 2)), (1, 1), roi=VALUE)",
+    "R.image.resize2d(R.reshape(x, (1, 1, 1, 2)), VALUE)",
+    "R.grad.take_backward(x, x, R.const([0, 1]), mode=VALUE)",
+    "R.func_attr(VALUE)",
+    'R.func_attr({"a": VALUE})',
+    "R.func_attr({VALUE: 0})",
+)
+LITERALS = (
+    "0",
+    "0.5",
+    "False",
+    "None",
+    '"int32"',
+    "[0]",
+    "(0.0,)",
+    "R.const(0)",
+    "T.int64(0)",
+    'R.dtype("int32")',
+    "nope",
+)
+
+
+def attributes() -> Iterable[str]:
+    """Calls with attributes of all types."""
+    return (call.replace("VALUE", value) for call, value in product(ATTRIBUTES, LITERALS))
+
+
 def operands() -> Iterable[str]:
     """Calls with values of all kinds."""
     return (call.replace("VALUE", value) for call, value in product(CALLS, VALUES))
@@ -101,13 +136,14 @@ def casts() -> Iterable[str]:
     return (f"R.match_cast({value}, {info})" for value, info in product(CASTS, TYPES))
 
 
-@pytest.mark.parametrize("values", [operands, results, casts], ids=lambda made: made.__name__)
+@pytest.mark.parametrize("values", [operands, results, casts, attributes], ids=lambda made: made.__name__)
 def test_the_verdicts_are_those_of_tvm(values: object, oracle: Oracle) -> None:
     assert callable(values)
     wrong = []
     for value in values():
         functions = FUNCTIONS if "cls." in value else ""
         text = HEAD.replace("VALUE", value).replace("FUNCTIONS", functions)
+        text = text.replace("y = R.func_attr", "R.func_attr")
         ours, theirs = our_codes(text), tvm_words(oracle, text)
         if bool(ours) == (theirs == "accept"):
             wrong.append(f"{value}: ours {ours}, TVM's {theirs[:200]}")

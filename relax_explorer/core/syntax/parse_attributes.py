@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 from collections.abc import Iterable
 from typing import Any
 
@@ -74,6 +75,7 @@ _DEFAULTS: dict[type[Op], Attrs] = {}
 
 def attribute_value(reader: Reader, q: Parameter, node: ast.expr) -> Any:
     """The value of a declared attribute, converted to its kind."""
+    _check_number(reader, q, node)
     node = _bare(q, node)
     if q.kind is Kind.DTYPE:
         return reader.info.dtype(node) if isinstance(node, ast.Constant) else constant(reader, node)
@@ -83,6 +85,23 @@ def attribute_value(reader: Reader, q: Parameter, node: ast.expr) -> Any:
 
 
 _SCALARS = frozenset({"R.const", "R.prim_value"})
+_OF_PYTHON = frozenset({Kind.INT, Kind.FLOAT, Kind.BOOL, Kind.FLOAT_IMM})
+
+
+def _check_number(reader: Reader, q: Parameter, node: ast.expr) -> None:
+    """Note a number that is no number of Python, and a dtype that is no string: TVM 0.27 takes these only."""
+    called = dotted(node.func) if isinstance(node, ast.Call) else ""
+    is_whole = isinstance(node, ast.Constant) and isinstance(node.value, int)
+    if q.kind is Kind.NUMBERS and (is_whole or called):
+        text, help = f"TVM takes a list or a float for {q.name}", "write […]"
+        reader.ctx.refuse(codes.BAD_EXPRESSION, text, node, help=help)
+    is_scalar = called in _SCALARS or (called.startswith("T.") and q.kind is not Kind.FLOAT_IMM)
+    if q.kind in _OF_PYTHON and is_scalar:
+        help = "write the number itself"
+        reader.ctx.refuse(codes.BAD_EXPRESSION, f"TVM takes a number of Python for {q.name}", node, help=help)
+    if q.kind is Kind.DTYPE and called == "R.dtype":
+        text, help = f"TVM takes a string for {q.name}", f"write {ast.unparse(node)[8:-1]}"
+        reader.ctx.refuse(codes.BAD_EXPRESSION, text, node, help=help)
 
 
 def _bare(q: Parameter, node: ast.expr) -> ast.expr:
@@ -134,6 +153,10 @@ def constant(reader: Reader, node: ast.expr) -> Any:
         return tuple([constant(reader, item) for item in node.elts])
     if isinstance(node, ast.Dict):
         pairs = [(key, value) for key, value in zip(node.keys, node.values, strict=True) if key is not None]
+        for key, _ in pairs:
+            if not (isinstance(key, ast.Constant) and isinstance(key.value, str)):
+                text = "TVM takes strings for the names of attributes"
+                reader.ctx.refuse(codes.BAD_EXPRESSION, text, key, help=f'write "{ast.unparse(key)}"')
         entries = {str(constant(reader, key)): constant(reader, value) for key, value in pairs}
         return freeze(dict(sorted(entries.items())))  # the order in which they are printed
     if (
@@ -149,6 +172,9 @@ def constant(reader: Reader, node: ast.expr) -> Any:
     if isinstance(node, ast.Lambda):
         return index_maps.read(reader.info, node)
     return _named(reader, node, dotted(node.func) if isinstance(node, ast.Call) else dotted(node))
+
+
+_MADE = frozenset({"R.device_mesh", "R.const", "R.prim_value", "R.str", "R.shape", "R.tuple"})
 
 
 def _named(reader: Reader, node: ast.expr, name: str) -> Any:
@@ -167,11 +193,25 @@ def _named(reader: Reader, node: ast.expr, name: str) -> Any:
         ("R.Tensor", "R.Tuple", "R.Shape", "R.Any", "R.Object", "R.Prim")
     ):
         return _type(reader, node)
-    if isinstance(node, ast.Call) and name.startswith("R.") and name != "R.device_mesh":
+    if isinstance(node, ast.Call) and name.startswith("R.") and name not in _MADE:
         _check_device(reader, node, name)
+    _check_names(reader, node)
     text = verbatim(node)
     device = device_of(text)
     return Verbatim(text if device is None else device_text(device))
+
+
+_GIVEN = frozenset(dir(builtins)) | {"I", "R", "T", "ir", "metadata", "relax", "tir", "tirx", "tvm"}
+
+
+def _check_names(reader: Reader, node: ast.expr) -> None:
+    """Note a name in a text that is kept as it is, if nothing defines it: TVM evaluates the text."""
+    known = _GIVEN | reader.ctx.module_names | reader.names.keys() | {reader.ctx.module_name}
+    known |= {arg.arg for part in ast.walk(node) if isinstance(part, ast.arguments) for arg in part.args}
+    unknown = [part for part in ast.walk(node) if isinstance(part, ast.Name) and part.id not in known]
+    if unknown:
+        text = f"{unknown[0].id!r} is not defined"
+        reader.ctx.refuse(codes.UNDEFINED, text, unknown[0], help=codes.UNDEFINED.fix)
 
 
 def _absolute(node: ast.expr) -> ast.expr:

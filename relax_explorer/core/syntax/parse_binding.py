@@ -80,7 +80,7 @@ class BindingReader(SignatureReader):
         if not isinstance(value, ast.Call):
             return False
         if value.args:
-            return self._type_var(target, dotted(value.func))
+            return self._type_var(target, value)
         element = dtype_of_prefix(dotted(value.func))
         if element is None:
             return False
@@ -93,10 +93,14 @@ class BindingReader(SignatureReader):
             raise self.ctx.fail(codes.BAD_STATEMENT, text, value, help=fix)
         return True
 
-    def _type_var(self, target: ast.Name, called: str) -> bool:
+    def _type_var(self, target: ast.Name, value: ast.Call) -> bool:
         """`n = TypeVar("n")`: each nested function after it has its own variable for it."""
-        if called not in TYPE_VARS:
+        if dotted(value.func) not in TYPE_VARS:
             return False
+        named = value.args[0]
+        if isinstance(named, ast.Name) and named.id not in self.names:
+            text, help = f"{named.id!r} is not defined", f'write TypeVar("{named.id}")'
+            self.ctx.refuse(codes.UNDEFINED, text, named, help=help)
         if self.ctx.type_var_dtype(target.id) is None:
             self._type_vars.append(target.id)
             self.ctx.declare(target.id)
