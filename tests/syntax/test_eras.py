@@ -167,14 +167,14 @@ def test_what_is_not_read_is_said_once_with_the_new_spelling() -> None:
         "        Y[i] = X[i] + 1.0\n"
     )
     _module, report = read(text)
-    assert [item.code.id for item in report] == ["RX0034"]
-    assert "2022" in report.items[0].message
+    assert [item.code.id for item in report.errors] == ["RX0034"]
+    assert "2022" in report.errors[0].message
     call = program(
         KERNEL
         + MAIN
         + '        y = R.call_tir(cp, (x,), dtype="float32")\n        z = R.add(y, y)\n        return z\n'
     )
-    assert [item.code.id for item in read(call)[1]] == ["RX0034"]
+    assert [item.code.id for item in read(call)[1].errors] == ["RX0034"]
 
 
 def test_eras_are_recognised_by_their_text() -> None:

@@ -103,7 +103,7 @@ def problems(
     Of a function with an unreadable part, `check` says no warning but that of an unknown operator: the part may use a value.
     """
     if failure.module is None:
-        return failure.diagnostics
+        return tuple(judged(failure.diagnostics, profile, allow_unknown_ops))
     partial = [
         fn.span
         for fn in failure.module.relax_functions.values()
@@ -114,7 +114,8 @@ def problems(
         for item in check(failure.module, profile, False, prover, allow_unknown_ops)
         if not (_may_follow(item) and _is_inside(item, partial))
     ]
-    return tuple(sorted([*failure.diagnostics, *found], key=Diagnostic.order))
+    read = judged(failure.diagnostics, profile, allow_unknown_ops)
+    return tuple(sorted([*read, *found], key=Diagnostic.order))
 
 
 def _may_follow(item: Diagnostic) -> bool:

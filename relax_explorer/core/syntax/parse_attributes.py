@@ -153,10 +153,6 @@ def constant(reader: Reader, node: ast.expr) -> Any:
         return tuple([constant(reader, item) for item in node.elts])
     if isinstance(node, ast.Dict):
         pairs = [(key, value) for key, value in zip(node.keys, node.values, strict=True) if key is not None]
-        for key, _ in pairs:
-            if not (isinstance(key, ast.Constant) and isinstance(key.value, str)):
-                text = "TVM takes strings for the names of attributes"
-                reader.ctx.refuse(codes.BAD_EXPRESSION, text, key, help=f'write "{ast.unparse(key)}"')
         entries = {str(constant(reader, key)): constant(reader, value) for key, value in pairs}
         return freeze(dict(sorted(entries.items())))  # the order in which they are printed
     if (

@@ -173,6 +173,9 @@ def _operands(
             # TVM's form of an omitted operand.
             args += [e.Tuple((), None, reader.ctx.span(node)) for _ in skipped]
             skipped.clear()
+        if op.name in _SIZED and q.kind is Kind.SHAPE and not isinstance(at, (ast.Tuple, ast.List)):
+            args.append(reader.value(at))  # TVM looks at no size of a storage
+            continue
         one = _one_length(reader, op, q, at)
         if one is not None:
             length = reader.info.dim(one)
@@ -183,6 +186,7 @@ def _operands(
     return tuple(args)
 
 
+_SIZED = frozenset({"relax.memory.alloc_storage", "relax.vm.alloc_storage"})
 _EQUAL_LENGTHS = {"relax.image.resize2d": 2, "relax.image.resize3d": 3, "relax.image.affine_grid": 2}
 """The number of lengths for which a single one stands in TVM: `R.image.resize2d(x, 8)` is `R.image.resize2d(x, (8, 8))`."""
 
