@@ -14,14 +14,14 @@ from relax_explorer.core.diagnostics import Diagnostic
 CASES = Path(__file__).parents[1] / "data" / "cases"
 # The codes of errors in the default profile, and in the profile `tvm`.
 VERDICTS: dict[str, tuple[set[str], set[str]]] = {
-    "01_untyped_out": ({"RX0213"}, set()),
+    "01_untyped_out": ({"RX0213"}, {"RX0015"}),
     "07_int32_dim": ({"RX0011"}, {"RX0011"}),
     "08_api_annotated_output": (set(), set()),
     "19_shape_int": ({"RX0012"}, {"RX0012"}),
     "31_use_before_def": ({"RX0014"}, {"RX0014"}),
-    "71_fuse_wrong_order": ({"RX0105"}, {"RX0105", "RX0218"}),
+    "71_fuse_wrong_order": ({"RX0105"}, {"RX0105", "RX0218", "RX0014", "RX0015"}),
     "72_tcast_lower": (set(), set()),
-    "74_other_function_bad": (set(), set()),
+    "74_other_function_bad": (set(), {"RX0112"}),
     "bare_call_of_function": ({"RX0014"}, {"RX0014"}),
     "damaged_metadata": ({"RX0023", "RX0014", "RX0018"}, {"RX0023", "RX0014", "RX0018", "RX0024"}),
     "grid_of_many_axes": ({"RX0006"}, {"RX0006"}),
@@ -200,7 +200,33 @@ class M:
         return y
 """
     (problem,) = problems(text, "spec")
-    assert "n of f = n of this function" in problem.message
+    assert "n of f = n of main" in problem.message
+
+
+def test_the_lengths_of_a_called_function_and_of_nested_ones_are_told_apart() -> None:
+    text = """@I.ir_module
+class M:
+    @R.function
+    def g(x: R.Tensor(("n",), "float32"), y: R.Tensor(("n",), "float32")) -> R.Tensor(("n",), "float32"):
+        return x
+    @R.function
+    def main(x: R.Tensor(("n",), "float32"), y: R.Tensor(("n + 1",), "float32")):
+        n = T.int64()
+        cls = M
+        @R.function
+        def inner(x: R.Tensor(("n",), "float32"), y: R.Tensor(("n + 1",), "float32")) -> R.Tensor:
+            n = T.int64()
+            v = cls.g(x, y)
+            return v
+        z = inner(x, y)
+        w = cls.g(x, y)
+        return w
+"""
+    said = [item.message for item in problems(text, "spec")]
+    assert [words.split(": ")[1] for words in said] == [
+        "n of g = n of main.inner, got n + 1",
+        "n of g = n of main, got n + 1",
+    ]
 
 
 @pytest.mark.parametrize("name", ["08_api_annotated_output", "lift_unknown_operator"])

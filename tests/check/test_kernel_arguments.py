@@ -80,7 +80,7 @@ def test_what_does_not_fit_is_named(call: str, code: str, words: str) -> None:
     assert said.labels
 
 
-@pytest.mark.parametrize(("name", "words"), [("n", "n of double = n of this function"), ("p", "needs n = p")])
+@pytest.mark.parametrize(("name", "words"), [("n", "n of double = n of main"), ("p", "needs n = p")])
 def test_lengths_of_one_name_are_told_apart(name: str, words: str) -> None:
     text = program(f'cls.double, (z,), out_ty=R.Tensor(({name} + 1, q * 2), "float32")')
     head, main = text.split("    def main(")

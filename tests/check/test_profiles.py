@@ -48,7 +48,7 @@ ONLY_HERE = {
     "a condition of numbers": ("if u:\n    z = x\nelse:\n    z = x\nreturn z", "RX0115"),
     "lengths that contradict": ("return M.same(x, x)", "RX0219"),
     "lengths of a kernel that contradict": (
-        "return R.call_tir(M.twice, (y, R.const([1.0, 2.0, 3.0], 'float32')), out_sinfo=R.Tensor((2,), 'float32'))",
+        "return R.call_tir(M.twice, (y, R.const([1.0, 2.0, 3.0], 'float32')), out_ty=R.Tensor((2,), 'float32'))",
         "RX0219",
     ),
     "a known function for any": ("return M.takes(M.one)", "RX0213"),
@@ -69,7 +69,7 @@ ONLY_HERE = {
         "RX0140",
     ),
     "an effect of the specification alone": (
-        "z = R.call_dps_packed('f', (y,), out_sinfo=R.Tensor((2,), 'float32'))\nreturn z",
+        "z = R.call_dps_packed('f', (y,), out_ty=R.Tensor((2,), 'float32'))\nreturn z",
         "RX0113",
         "R.Object",
         "pure=True",
@@ -77,7 +77,7 @@ ONLY_HERE = {
 }
 EVERYWHERE = {
     "a scalar that is none": (
-        'z = R.call_pure_packed("f", sinfo_args=R.Prim("handle"))\nreturn z',
+        'z = R.call_pure_packed("f", ty_args=R.Prim("handle"))\nreturn z',
         "RX0147",
     ),
     "too many arguments": ("return M.one(y, y)", "RX0212"),
@@ -86,11 +86,11 @@ EVERYWHERE = {
     "an effect": ("z = R.print(x)\nreturn x", "RX0113", "R.Object", "pure=True"),
     "no such function": ("return M.other(x)", "RX0106"),
     "an output of another kind": (
-        "return R.call_tir(M.scale, (x,), out_sinfo=R.Tensor((2, 2), 'int32'))",
+        "return R.call_tir(M.scale, (x,), out_ty=R.Tensor((2, 2), 'int32'))",
         "RX0213",
     ),
     "an output against the arguments": (
-        "return R.call_tir(M.scale, (R.permute_dims(x),), out_sinfo=R.Tensor((2, 2), 'float32'))",
+        "return R.call_tir(M.scale, (R.permute_dims(x),), out_ty=R.Tensor((2, 2), 'float32'))",
         "RX0213",
     ),
 }
@@ -110,7 +110,7 @@ def test_what_only_the_specification_refuses(row: tuple[str, ...]) -> None:
 
 
 def test_a_function_that_says_nothing_is_held_to_effects_of_both() -> None:
-    late = "z = R.call_dps_packed('f', (y,), out_sinfo=R.Tensor((2,), 'float32'))\nreturn z"
+    late = "z = R.call_dps_packed('f', (y,), out_ty=R.Tensor((2,), 'float32'))\nreturn z"
     assert level("tvm", late, "RX0113", "R.Object") is None
     assert level("tvm", "z = R.print(x)\nreturn x", "RX0113", "R.Object") == "error"
 

@@ -10,127 +10,17 @@ import argparse
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from random import Random
 
 import relax_explorer as rxe
 from relax_explorer.core.codes import CODES
 from relax_explorer.core.syntax.parser import read as read_program
+from tests.oracle.mistake_kinds import MISTAKES
 from tests.support.oracle import Oracle
 from tests.support.pass_agreement import as_module, programs
 from tests.support.random_programs import random_program
-
-Change = Callable[[str, Random], str | None]
-
-_CALL = re.compile(
-    r"\bR\.(?!Tensor|Shape|Tuple|Callable|Object|Any|Prim|function|dataflow|output|func_attr)([a-z_.0-9]+)\("
-)
-_BINDING = re.compile(r"^( +)(\w+)(?:: [^=]+)? = (?!Module)", re.M)
-_DTYPES = ("float32", "float16", "int32", "int64", "bool", "float64", "uint8")
-_SIGNS, _MEMBERS = ("@", "&", "<<", "==", "+", "!="), (".shape", ".T", ".sum()", "[0]", ".dtype")
-_OPERATORS = (
-    "add",
-    "multiply",
-    "exp",
-    "matmul",
-    "sum",
-    "reshape",
-    "permute_dims",
-    "concat",
-    "nn.softmax",
-    "where",
-    "less",
-    "astype",
-)
-
-
-def _one(pattern: str, new: Callable[[re.Match[str], Random], str | None]) -> Change:
-    """A change of one match of a pattern, chosen at random."""
-
-    def change(text: str, random: Random) -> str | None:
-        found = list(re.finditer(pattern, text, re.M))
-        if not found:
-            return None
-        match = random.choice(found)
-        put = new(match, random)
-        return None if put is None else text[: match.start()] + put + text[match.end() :]
-
-    return change
-
-
-def _misspelt(match: re.Match[str], random: Random) -> str:
-    name = match[1]
-    at = random.randrange(len(name))
-    return f"R.{name[:at]}{name[at + 1 :]}("
-
-
-def _swapped(text: str, random: Random) -> str | None:
-    """Two bindings in the other order."""
-    lines = text.split("\n")
-    places = [n for n in range(len(lines) - 1) if all(_BINDING.match(line) for line in lines[n : n + 2])]
-    if not places:
-        return None
-    at = random.choice(places)
-    lines[at], lines[at + 1] = lines[at + 1], lines[at]
-    return "\n".join(lines)
-
-
-def _dropped(pattern: str) -> Change:
-    """A text without one of its lines."""
-
-    def change(text: str, random: Random) -> str | None:
-        lines = text.split("\n")
-        places = [n for n, line in enumerate(lines) if re.match(pattern, line)]
-        if not places:
-            return None
-        del lines[random.choice(places)]
-        return "\n".join(lines)
-
-    return change
-
-
-def _another_name(text: str, random: Random) -> str | None:
-    """A use of another variable, of any place in the text."""
-    names = [match[2] for match in _BINDING.finditer(text)]
-    change = _one(r"(?<=[(\s,])(x|y|z|w|lv\d*|gv\d*|a|b)(?=[,)])", lambda match, random: random.choice(names))
-    return change(text, random) if names else None
-
-
-MISTAKES: dict[str, Change] = {
-    "an operator misspelt": _one(_CALL.pattern, _misspelt),
-    "another operator": _one(_CALL.pattern, lambda match, random: f"R.{random.choice(_OPERATORS)}("),
-    "an argument less": _one(r"(R\.[a-z_.]+\([^()]*), [^(),]*\)", lambda match, random: f"{match[1]})"),
-    "an argument more": _one(r"(R\.[a-z_.]+\()(\w+)(?=[,)])", lambda match, random: f"{match[1]}{match[2]}, {match[2]}"),
-    "an unknown keyword": _one(r"(R\.[a-z_.]+\([^()]+)\)", lambda match, random: f"{match[1]}, nope=1)"),
-    "a number as operand": _one(r"(R\.[a-z_.]+\()(\w+)(?=[,)])", lambda match, random: match[1] + random.choice(("2", "2.0", "True", "-1.5"))),
-    "another variable": _another_name,
-    "an undefined name": _one(r"(?<=[(\s,])(x|y|z|w|lv\d*|gv\d*|a|b)(?=[,)])", lambda match, random: "nope_"),
-    "bindings swapped": _swapped,
-    "a binding less": _dropped(_BINDING.pattern),
-    "no return": _dropped(r" +return "),
-    "no output": _dropped(r" +R\.output\("),
-    "another dtype": _one(r'(?<=")(float32|float16|int64|int32|bool)(?=")', lambda match, random: random.choice(_DTYPES)),
-    "another length": _one(r"(?<=R\.Tensor\(\()(\d+)(?=,)", lambda match, random: str(int(match[1]) + random.choice((1, 2, -1)))),
-    "another rank": _one(r"(?<=R\.Tensor\(\()(?=[\w\"])", lambda match, random: "1, "),
-    "a length without quotes": _one(r'"([a-z])"(?=[,)])', lambda match, random: match[1]),
-    "a length of another name": _one(r"(?<=[(\s,])(n|m|k)(?=[,)])", lambda match, random: "q"),
-    "a shape without comma": _one(r"\((\w+),\)(?=, (?:dtype=)?\")", lambda match, random: f"({match[1]})"),
-    "an int32 length": _one(r"T\.int64\(\)", lambda match, random: random.choice(("T.int32()", "T.float32()"))),
-    "no declaration": _dropped(r" +\w+ = T\.int64\(\)$"),
-    "a bare function": _one(r"\b(?:cls|Module)\.(\w+)(?=[(,)])", lambda match, random: match[1]),
-    "no cls": _dropped(r" +cls = Module$"),
-    "an index beyond": _one(r"(?<=\w)\[(\d)\]", lambda match, random: f"[{int(match[1]) + 3}]"),
-    "unpacked": _one(_BINDING.pattern, lambda match, random: f"{match[1]}{match[2]}, other = "),
-    "a sign of Python": _one(
-        r"R\.(?:add|multiply|matmul)\((\w+), (\w+)\)", lambda match, random: f"{match[1]} {random.choice(_SIGNS)} {match[2]}"
-    ),
-    "an attribute of Python": _one(r"(?<=[(,] )(\w+)(?=[,)])", lambda match, random: f"{match[1]}{random.choice(_MEMBERS)}"),
-    "another out_ty": _one(r"(?<=out_ty=R\.Tensor\(\()(\w+)(?=,)", lambda match, random: random.choice(("1", "7", "q"))),
-    "impure": _one(r"R\.(add|exp|multiply)\(", lambda match, random: 'R.call_packed("f", '),
-    "a parameter more": _one(r"(?<=def main\()(?=\w)", lambda match, random: "nope: R.Nope, "),
-}  # fmt: skip
-
 
 _LONGEST = 4000  # characters of a program: longer ones take TVM too long
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from relax_explorer.core.arith.prove import proving
 from relax_explorer.core.check import claimed_phase, missing, normal_form
 from relax_explorer.core.check.normalize import normalize_with
-from relax_explorer.core.check.purity import has_marks
 from relax_explorer.core.check.well_formed import violations
 from relax_explorer.core.codes import style
 from relax_explorer.core.codes import well_formedness as codes
@@ -75,7 +74,7 @@ def checked(module: IRModule, profile: str = "spec", prover: str = "arithmetic")
     """Normalize a module and check it, but not for unused values. The profile is as in `check`."""
     from relax_explorer.core.shapes.settled import settled
 
-    assume_pure = profile == "tvm" and has_marks(module)
+    assume_pure = profile == "tvm"
     with proving(prover):
         normal, report = normalize_with(module, assume_pure=assume_pure)
         rules = list(violations(normal, assume_pure=assume_pure))
@@ -104,7 +103,7 @@ def problems(
     Of a function with an unreadable part, `check` says no warning but that of an unknown operator: the part may use a value.
     """
     if failure.module is None:
-        return failure.diagnostics
+        return tuple(judged(failure.diagnostics, profile, allow_unknown_ops))
     partial = [
         fn.span
         for fn in failure.module.relax_functions.values()
@@ -115,7 +114,8 @@ def problems(
         for item in check(failure.module, profile, False, prover, allow_unknown_ops)
         if not (_may_follow(item) and _is_inside(item, partial))
     ]
-    return tuple(sorted([*failure.diagnostics, *found], key=Diagnostic.order))
+    read = judged(failure.diagnostics, profile, allow_unknown_ops)
+    return tuple(sorted([*read, *found], key=Diagnostic.order))
 
 
 def _may_follow(item: Diagnostic) -> bool:

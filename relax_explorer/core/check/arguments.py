@@ -35,7 +35,8 @@ SHOWN = 40  # maximal length of an operand that a hint repeats
 class Application:
     """A call of a function, with the StructInfo of parameters and arguments.
 
-    `pinned` is the StructInfo of the arguments for comparing. `dims` are the values of the callee's shape variables.
+    `pinned` is the StructInfo of the arguments for comparing. `dims` are the values of the callee's shape variables,
+    `caller` is the name of the function with the call.
     """
 
     call: e.Call
@@ -43,6 +44,7 @@ class Application:
     infos: Sequence[s.StructInfo]
     pinned: Sequence[s.StructInfo]
     dims: DimMap
+    caller: str
 
 
 def check(
@@ -70,6 +72,16 @@ def check(
 def all_fit(at: Application) -> bool:
     """True if every argument fits by its StructInfo, whatever else is known."""
     return next(_misfits(at), None) is None
+
+
+def requirement(expected: p.PrimExpr, value: p.PrimExpr, callee: str, caller: str) -> str:
+    """A length of a callee and its value at a call. Two variables of one name are told apart by their functions."""
+    if value is expected:
+        return str(expected)
+    names = [{var.name for var in p.free_vars(length)} for length in (expected, value)]
+    if names[0] & names[1]:
+        return f"{expected} of {callee} = {value} of {caller}"
+    return f"{expected} = {value}"
 
 
 def _misfits(at: Application) -> Iterator[tuple[int, Conversion]]:
@@ -109,7 +121,7 @@ class _Argument:
 
     def __init__(self, report: Report, at: Application, number: int) -> None:
         self.report, self.call, self.number = report, at.call, number
-        self.params, self.infos, self.dims = at.params, at.infos, at.dims
+        self.params, self.infos, self.dims, self.caller = at.params, at.infos, at.dims, at.caller
         self.want, self.pinned = substitute_info(at.params[number], at.dims), at.pinned[number]
         spans = operand_spans(at.call.span)
         self.spans = spans if len(spans) == len(at.call.args) else []
@@ -158,10 +170,10 @@ class _Argument:
             axis, actual, expected = conflict
             value = simplify(p.substitute(expected, self.dims))
             overflow = beyond(p.substitute(expected, self.dims))
-            requirement = f"{expected}" if value is expected else f"{expected} = {value}"
+            needed = requirement(expected, value, self.name, self.caller)
             if overflow is not None:
-                requirement = f"{expected} = {overflow}, which does not fit int64"
-            text = f"argument {self.number + 1} of {self.name}, dimension {axis}: {requirement}, got {actual}"
+                needed = f"{expected} = {overflow}, which does not fit int64"
+            text = f"argument {self.number + 1} of {self.name}, dimension {axis}: {needed}, got {actual}"
             labels = self._origins(expected)
         fix = codes.ARGUMENT_DIMS.fix
         self.report.say(

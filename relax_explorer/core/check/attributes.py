@@ -47,6 +47,20 @@ def problem(op: type[Op], attrs: Attrs) -> str:
     return ""
 
 
+def with_numbers(op: type[Op], attrs: Attrs) -> Attrs:
+    """The attributes with True and False as 1 and 0 where numbers are needed, as TVM reads them."""
+    kinds = {q.name: q.kind for q in op.attributes}
+    return Attrs([(name, _as_number(value, kinds.get(name))) for name, value in attrs.items()])
+
+
+def _as_number(value: Any, kind: Kind | None) -> Any:
+    if type(value) is tuple and kind in _COUNTS:
+        return tuple([_as_number(item, Kind.INT) for item in value])
+    if type(value) is not bool or (kind not in _COUNTS and kind is not Kind.FLOAT):
+        return value
+    return (int(value),) if kind in (Kind.AXES, Kind.INTS) else int(value)
+
+
 def completed(op: type[Op], attrs: Attrs) -> Attrs:
     """The attributes with defaults added. A program that builds a call may omit them; the parser never does."""
     missing = {q.name: q.default for q in op.attributes if q.name not in attrs and not q.required}

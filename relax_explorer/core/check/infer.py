@@ -8,7 +8,7 @@ from typing import Any
 
 from relax_explorer.core.arith.prove import prover_in_use
 from relax_explorer.core.check import arguments, kernel_arguments
-from relax_explorer.core.check.attributes import operand_problem, problem
+from relax_explorer.core.check.attributes import operand_problem, problem, with_numbers
 from relax_explorer.core.check.because import explained
 from relax_explorer.core.check.callee import Callees
 from relax_explorer.core.check.compatible import erase, match_dims, unify
@@ -25,6 +25,7 @@ from relax_explorer.core.diagnostics import Report
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.attrs import Attrs
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.overflow import overflowing
 from relax_explorer.core.ir.walk import info_holders, info_vars, substitute_info
@@ -53,6 +54,7 @@ class Inferrer:
         self.captured: dict[e.Expr, frozenset[p.PrimVar]] = {}
         self.callees = Callees()
         self.places: Mapping[str, Any] = {}  # the devices and meshes of the module
+        self.caller = "this function"  # its name, where it has one; `main.inner` for a nested one
         self.wildcards: Wildcards | None = None  # None if the module does not allow them
         # A call with the first note follows from the StructInfo of its operands alone, one with the second also names functions,
         # or has effects.
@@ -202,9 +204,9 @@ class Inferrer:
         site.wildcards = self.wildcards is not None
         _need_rule(site, op)
         try:
-            _check_kinds(site, op, call, infos)
+            attrs = _check_kinds(site, op, call, infos)
             distributed = check_distributed(site, op, infos)
-            result = op.infer(site, *infos, *[None] * (len(op.operands) - len(infos)), **call.attrs)
+            result = op.infer(site, *infos, *[None] * (len(op.operands) - len(infos)), **attrs)
             if not (op.by_machine or op.takes_sinfo or op.says_place):
                 result = (
                     placed(site, op, infos, call.attrs, result) if distributed else on_device(result, infos)
@@ -274,7 +276,7 @@ class Inferrer:
         if key in self._kernel_calls:
             return True
         before = len(self.report.items)
-        good = kernel_arguments.check(self.report, call, infos, self.poisoned, self.definitions)
+        good = kernel_arguments.check(self.report, call, infos, self.poisoned, self.definitions, self.caller)
         if good and len(self.report.items) == before:
             self._kernel_calls.add(key)
         return good
@@ -347,7 +349,7 @@ class Inferrer:
         for want, have in zip(params, known_infos, strict=True):
             match_dims(want, have, mapping)
         pinned_infos = [self.pinned(arg) for arg in call.args]
-        at = arguments.Application(call, params, infos, pinned_infos, mapping)
+        at = arguments.Application(call, params, infos, pinned_infos, mapping, self.caller)
         fits = key is not None and arguments.all_fit(at)
         if not (fits or arguments.check(self.report, at, self.poisoned, self.definitions)):
             self.poisoned.add(call)
@@ -447,8 +449,11 @@ def _need_rule(site: Site, op: type[Op]) -> None:
         site.warn(codes.NO_INFERENCE, "its class has no `infer`; the result is treated as Object")
 
 
-def _check_kinds(site: Site, op: type[Op], call: e.Call, infos: list[s.StructInfo]) -> None:
-    """Refuse operands and attributes that contradict the declaration of the operator, before its own rule runs."""
+def _check_kinds(site: Site, op: type[Op], call: e.Call, infos: list[s.StructInfo]) -> Attrs:
+    """Refuse operands and attributes that contradict the declaration of the operator, before its own rule runs.
+
+    The result is the attributes. TVM reads True in place of a number as 1.
+    """
     signature = f"signature: {op.signature()}"
     if len(infos) > len(op.operands) and not op.variadic:
         raise site.fail(codes.ARGUMENT_COUNT, _too_many(op, len(infos)), help=signature)
@@ -457,8 +462,13 @@ def _check_kinds(site: Site, op: type[Op], call: e.Call, infos: list[s.StructInf
         if mistaken:
             raise site.fail(codes.WRONG_KIND, mistaken, **{q.name: f"this is {info}"}, help=signature)
     wrong = problem(op, call.attrs)
-    if wrong:
+    if not wrong:
+        return call.attrs
+    attrs = with_numbers(op, call.attrs)
+    if problem(op, attrs):
         raise site.fail(codes.BAD_ATTRIBUTE, wrong)
+    site.refuse_by_spec(codes.BAD_ATTRIBUTE, wrong)
+    return attrs
 
 
 def _too_many(op: type[Op], actual: int) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from relax_explorer.core.arith.multiples import bind_multiples, multiple
 from relax_explorer.core.arith.prove import Answer, equal
 from relax_explorer.core.arith.simplify import simplify
+from relax_explorer.core.check.arguments import requirement
 from relax_explorer.core.check.compatible import match_dims
 from relax_explorer.core.check.conversion import Conversion, conversion, counterexample, typed_alike
 from relax_explorer.core.check.missing import depends_on_missing
@@ -31,12 +32,24 @@ class _Actual:
     is_output: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class _Comparison:
+    """A call in the function `caller`; `dims` and `passed_dims` are as `_dims` returns them."""
+
+    report: Report
+    call: e.Call
+    caller: str
+    dims: DimMap
+    passed_dims: DimMap
+
+
 def check(
     report: Report,
     call: e.Call,
     infos: Sequence[s.StructInfo | None],
     poisoned: Collection[e.Expr],
     definitions: Mapping[e.Var, e.Expr],
+    caller: str,
 ) -> bool:
     """Report arguments that do not fit the PrimFunc. True if the result can be inferred. `infos` belong to the operands."""
     callee = infos[0]
@@ -55,14 +68,13 @@ def check(
     if len(actuals) != len(callee.params):
         _say_count(report, call, actuals, len(callee.params))
         return False
-    dims, passed_dims = _dims(callee.params, actuals)
-    good = True
+    at, good = _Comparison(report, call, caller, *_dims(callee.params, actuals)), True
     for number, (want, have) in enumerate(zip(callee.params, actuals, strict=True), 1):
         if have.info is want or have.place in poisoned:
             continue
         if have.place is not None and depends_on_missing(have.place, definitions):
             continue
-        good = _one(report, call, number, want, have, dims, passed_dims) and good
+        good = _one(at, number, want, have) and good
     return good
 
 
@@ -135,19 +147,9 @@ def _say_count(report: Report, call: e.Call, actuals: Sequence[_Actual], needed:
     report.say(codes.ARGUMENT_COUNT, _with_operator(call, text), call, help=fix, labels=(label,))
 
 
-def _one(
-    report: Report,
-    call: e.Call,
-    number: int,
-    param: s.StructInfo,
-    have: _Actual,
-    dims: DimMap,
-    passed_dims: DimMap,
-) -> bool:
-    """Report a problem of one parameter. True if the result of the call can still be inferred.
-
-    `dims` and `passed_dims` come from `_dims`.
-    """
+def _one(at: _Comparison, number: int, param: s.StructInfo, have: _Actual) -> bool:
+    """Report a problem of one parameter. True if the result of the call can still be inferred."""
+    report, call, dims, passed_dims = at.report, at.call, at.dims, at.passed_dims
     want = substitute_info(param, dims)
     verdict = conversion(have.info, want)
     if verdict is Conversion.FITS:
@@ -168,24 +170,14 @@ def _one(
     value = simplify(p.substitute(expected, dims))
     # The PrimFunc compares lengths with one another at its start. TVM relies on this, except for outputs.
     late = _conflict(have.info, param, passed_dims if have.is_output else {}) is None
-    requirement = _requirement(_name(call), expected, value)
+    needed = requirement(expected, value, _name(call), at.caller)
     where = f", dimension {axis}" if isinstance(have.info, s.TensorStructInfo) else ""
     if passed_dims.keys().isdisjoint(p.free_vars(expected)) and _has_no_solution(expected, length):
-        requirement = f"{expected}: {expected} = {length} has no solution"
-    text = f"{have.what}{where} is {length}, parameter {number} of {_name(call)} needs {requirement}"
+        needed = f"{expected}: {expected} = {length} has no solution"
+    text = f"{have.what}{where} is {length}, parameter {number} of {_name(call)} needs {needed}"
     code: Code = codes.ARGUMENT_DIMS if late else codes.ARGUMENT_INFO
     report.say(code, _with_operator(call, text), call, help=_fix(have, want), labels=places, spec_only=late)
     return late
-
-
-def _requirement(kernel: str, expected: p.PrimExpr, value: p.PrimExpr) -> str:
-    """A length of the PrimFunc and its value here. Two variables of one name are told apart by the PrimFunc's name."""
-    if value is expected:
-        return str(expected)
-    names = [{var.name for var in p.free_vars(length)} for length in (expected, value)]
-    if names[0] & names[1]:
-        return f"{expected} of {kernel} = {value} of this function"
-    return f"{expected} = {value}"
 
 
 def _has_no_solution(dim: p.PrimExpr, length: p.PrimExpr) -> bool:

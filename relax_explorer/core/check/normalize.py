@@ -211,7 +211,7 @@ class _ModuleNormalizer:
         normalizer = FunctionNormalizer(
             report, self.signature, self.assume_pure, known=known, changed=changed
         )
-        normalizer.infer.places = self.module.global_infos
+        normalizer.infer.places, normalizer.infer.caller = self.module.global_infos, name
         if wildcards.allowed(self.module.attrs):
             normalizer.infer.wildcards = wildcards.Wildcards()
         normalizer.infer.unread = self.unread

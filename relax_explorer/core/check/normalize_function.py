@@ -19,6 +19,8 @@ from relax_explorer.core.check.missing import depends_on_missing
 from relax_explorer.core.check.normal_form import calls_first
 from relax_explorer.core.check.wildcards import blurred, wildcards_of
 from relax_explorer.core.codes import well_formedness as codes
+from relax_explorer.core.codes.syntax import BAD_STATEMENT
+from relax_explorer.core.diagnostics import Severity
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.node import replace
@@ -142,6 +144,8 @@ class FunctionNormalizer(KeptBindings):
                 binding = replace(binding, annotation=annotation)
         derived = self.infer.info(value)
         poisoned = value in self.infer.poisoned
+        if binding.var is not None and binding.var.struct_info is s.VOID and binding.annotation is None:
+            self._check_unbound(binding, derived, poisoned)
         info = derived if binding.annotation in (None, derived) else self._annotated(binding, value, derived)
         var = self._var(binding.var, info)
         self.infer.definitions[var] = value
@@ -151,6 +155,14 @@ class FunctionNormalizer(KeptBindings):
         if var is not binding.var or value is not binding.value:
             binding = e.VarBinding(var, value, binding.annotation, binding.span)
         self.open.bindings.append(binding)
+
+    def _check_unbound(self, binding: e.VarBinding, derived: s.StructInfo, poisoned: bool) -> None:
+        """Note a call that stands alone and has a result: TVM wants a name for it."""
+        if derived is not s.VOID and not poisoned:
+            text = f"TVM takes a call without a name only if its result is an empty tuple; this is {derived}"
+            self.report.say(
+                BAD_STATEMENT, text, binding, help="bind it: _ = …", severity=Severity.NOTE, tvm_only=True
+            )
 
     def _annotated(self, binding: e.VarBinding, value: e.Expr, derived: s.StructInfo) -> s.StructInfo:
         definitions = None if value in self.infer.poisoned else self.infer.definitions
@@ -184,7 +196,7 @@ class FunctionNormalizer(KeptBindings):
         signature = held.renamed(function_info(fn, True), self.vars)
         early = self._var(binding.var, signature)  # a recursive closure sees itself
         self.infer.callees.define(early)
-        new, is_unread = self._inner(fn)
+        new, is_unread = self._inner(fn, binding.var.name)
         if fn.ret_struct_info is None and _mentions(new, early):
             text = f"{binding.var.name!r} is recursive and has no return annotation"
             fix = codes.RECURSION_UNANNOTATED.fix
@@ -199,9 +211,10 @@ class FunctionNormalizer(KeptBindings):
             self.infer.poisoned_results.add(early)
         self.open.bindings.append(replace(binding, var=early, value=new))
 
-    def _inner(self, fn: e.Function) -> tuple[e.Function, bool]:
+    def _inner(self, fn: e.Function, name: str) -> tuple[e.Function, bool]:
         """A nested function in normal form. The second value is True if nothing is known about its result."""
         inner = FunctionNormalizer(self.report, self.infer.signature, self.assume_pure, self)
+        inner.infer.caller = f"{self.infer.caller}.{name}"
         count = len(self.vars)
         new = inner.run(fn)
         while len(self.vars) > count:
@@ -430,7 +443,7 @@ class FunctionNormalizer(KeptBindings):
         self.open.start(dataflow=False, like=outer)
 
     def _function(self, expr: e.Function) -> e.Expr:
-        return self._inner(expr)[0]
+        return self._inner(expr, "a nested function")[0]
 
 
 def _ended(var: e.Var) -> e.Var:

@@ -60,8 +60,8 @@ def violations(module: IRModule, assume_pure: bool = False, effects: bool = True
         if type(fn) is e.Function:
             yield from _Scopes(module, fn, parameters, recursive.get(name, frozenset())).check()
             if effects:
-                found = purity.violations(fn, assume_pure and has_marks)
-                yield from found if has_marks else purity.without_marks(found)
+                found = purity.violations(fn, assume_pure)
+                yield from found if has_marks or assume_pure else purity.without_marks(found)
     yield from kernel_calls.violations(module)
     yield from kernel_loops.violations(module)
     yield from kernel_lengths.violations(module)
@@ -98,6 +98,17 @@ _WIDTHS = frozenset(
         "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64",
     )
 )  # fmt: skip
+
+
+_BIND_OUTSIDE = "bind the shape outside the dataflow block"
+_HELD = {
+    "relax.zeros": 0,
+    "relax.ones": 0,
+    "relax.full": 0,
+    "relax.broadcast_to": 1,
+    "relax.collapse_sum_to": 1,
+}
+"""The operators whose result has the shape that a variable holds, in TVM, with the place of that operand."""
 
 
 class _Scopes:
@@ -221,8 +232,9 @@ class _Scopes:
         """Report a dataflow variable that holds the shape of a tensor: TVM refuses it in StructInfo."""
         if isinstance(info, s.TensorStructInfo) and type(info.shape) is e.DataflowVar:
             text = f"the shape is held by the dataflow variable {info.shape.name!r}"
-            help = "bind the shape outside the dataflow block"
-            self.report.say(BAD_ANNOTATION, text, place, help=help, severity=Severity.NOTE, tvm_only=True)
+            self.report.say(
+                BAD_ANNOTATION, text, place, help=_BIND_OUTSIDE, severity=Severity.NOTE, tvm_only=True
+            )
 
     def _tensor(self, info: s.TensorStructInfo, place: object) -> None:
         self._holder(info, place)
@@ -230,7 +242,7 @@ class _Scopes:
             self._length(dim, place)
         if info.dtype is not None and (info.dtype.lanes != 1 or info.dtype is HANDLE):
             text = f"a tensor can't have elements of type {info.dtype}"
-            self._say(codes.BAD_ELEMENT, text, place, spec_only=True)
+            self._say(codes.BAD_ELEMENT, text, place, spec_only=info.dtype is not HANDLE)
         elif info.dtype is not None and info.dtype not in _WIDTHS:
             self._width(info.dtype, place)
 
@@ -273,7 +285,10 @@ class _Scopes:
         call, var, vars_, depth = binding.value, binding.var, self.vars, self.depth
         if type(call) is not e.Call or type(binding) is not e.VarBinding:
             return False
-        if type(call.op) is not e.OpRef and not self._is_kernel(call.op):
+        if type(call.op) is e.OpRef:
+            if call.op.name in _HELD:
+                return False
+        elif not self._is_kernel(call.op):
             return False
         if binding.var.struct_info not in self.right or binding.annotation is not None:
             return False
@@ -388,6 +403,8 @@ class _Scopes:
                     self._use(part, place)
                 continue
             if type(part) is e.Call and type(part.op) is e.OpRef:
+                if part.op.name in _HELD:
+                    self._held_shape(part, part.op.name, place)
                 operands_left = [
                     arg for arg in part.args if not isinstance(arg, e.Var) or vars_.get(arg, -1) < depth
                 ]
@@ -404,6 +421,14 @@ class _Scopes:
         if var.name not in self.module.functions:
             text = f"the module has no function {var.name!r}"
             self._say(codes.UNDEFINED_GLOBAL, text, var if var.span else place)
+
+    def _held_shape(self, call: e.Call, name: str, place: object) -> None:
+        """Report a shape that a dataflow variable holds, if TVM puts the variable into the StructInfo of the result."""
+        if any(type(arg) is e.DataflowVar for arg in call.args[_HELD[name] :]):
+            text = f"TVM takes no shape from a dataflow variable for {name}: it would stand in StructInfo"
+            self.report.say(
+                BAD_ANNOTATION, text, place, help=_BIND_OUTSIDE, severity=Severity.NOTE, tvm_only=True
+            )
 
     def _tensor_operands(self, call: e.Call, name: str, place: object) -> None:
         """Report a symbolic scalar where the operator takes a tensor (errata E-46)."""

@@ -185,6 +185,7 @@ LENGTH_OVERFLOW = Code(
     "Lengths are int64. This one, or a number of elements, is larger than 9223372036854775807, or less than its negative.",
     "Use smaller lengths.",
     '@R.function\ndef f(x: R.Tensor((9223372036854775807,), "float32")):\n    return R.concat((x, x))\n',
+    unchecked=True,
 )
 TOO_LARGE = Code(
     "RX0221",

@@ -44,6 +44,7 @@ class Context:
         )  # variables with digits as names
         self.metadata: dict[str, list[Any]] = {}
         self.has_metadata = self.misses_data = False
+        self.has_places = False  # True if the module names devices or meshes
         self.functions: set[str] = set()
         self.externs: set[str] = set()  # packed functions that are members of the module
         self.function: ast.FunctionDef | None = None  # the function of the module that is being read

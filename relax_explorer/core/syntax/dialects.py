@@ -60,6 +60,11 @@ ARGS_KEYWORDS = frozenset({"ty_args", "sinfo_args", TYPE_KEYWORD})
 OBJECT_NAMES = frozenset({"Any", "Object"})
 ONCE_OPERANDS: dict[str, tuple[str, ...]] = {"relax.nn.pad": ("pad_value",)}
 """Attributes that TVM 0.16 to 0.25 printed as operands, after the operands: `R.nn.pad(x, R.const(0.0), pad_width=[1, 1])`."""
+GONE: dict[str, frozenset[str]] = {
+    "relax.layout_transform": frozenset({"axis_separators", "input_axis_separators"}),
+    "relax.grad.take_backward": frozenset({"mode"}),
+}
+"""Attributes that TVM 0.27 does not read."""
 REWRITER = "R.rewriter"  # decorator of a class with a pattern and its replacement; also the name of a module attribute
 CONSTANT_KEYS = ("ir.GenericConst", "relax.expr.Constant")
 MISSING = " without data"

@@ -99,7 +99,9 @@ def _bare_type(node: ast.Name, ctx: Context, names: Names) -> ast.expr:
     """`Tensor` is `R.Tensor`."""
     if node.id not in _TYPES or node.id in names.own or not isinstance(node.ctx, ast.Load):
         return node
-    result: ast.expr = _placed(_named(f"R.{node.id.removeprefix('Dyn')}"), node)
+    name = f"R.{node.id.removeprefix('Dyn')}"
+    ctx.refuse(codes.UNDEFINED, f"{node.id!r} is not defined in TVM 0.27", node, help=f"write {name}")
+    result: ast.expr = _placed(_named(name), node)
     return result
 
 
@@ -109,6 +111,8 @@ def _subscripted(node: ast.Subscript, ctx: Context, names: Names) -> ast.expr:
     if name not in ("T.Buffer", "T.buffer_decl") and name not in _INFOS:
         return node
     items = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    text, help = f"{name} takes its parts in parentheses in TVM 0.27", f"write {name}(…)"
+    ctx.refuse(codes.BAD_ANNOTATION, text, node, help=help)
     is_shape = name == "R.Shape" or (
         name != "R.Tuple" and name != "R.Callable" and not any(map(_is_apart, items))
     )

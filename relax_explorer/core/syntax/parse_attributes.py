@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 from collections.abc import Iterable
 from typing import Any
 
@@ -74,6 +75,7 @@ _DEFAULTS: dict[type[Op], Attrs] = {}
 
 def attribute_value(reader: Reader, q: Parameter, node: ast.expr) -> Any:
     """The value of a declared attribute, converted to its kind."""
+    _check_number(reader, q, node)
     node = _bare(q, node)
     if q.kind is Kind.DTYPE:
         return reader.info.dtype(node) if isinstance(node, ast.Constant) else constant(reader, node)
@@ -83,6 +85,23 @@ def attribute_value(reader: Reader, q: Parameter, node: ast.expr) -> Any:
 
 
 _SCALARS = frozenset({"R.const", "R.prim_value"})
+_OF_PYTHON = frozenset({Kind.INT, Kind.FLOAT, Kind.BOOL, Kind.FLOAT_IMM})
+
+
+def _check_number(reader: Reader, q: Parameter, node: ast.expr) -> None:
+    """Note a number that is no number of Python, and a dtype that is no string: TVM 0.27 takes these only."""
+    called = dotted(node.func) if isinstance(node, ast.Call) else ""
+    is_whole = isinstance(node, ast.Constant) and isinstance(node.value, int)
+    if q.kind is Kind.NUMBERS and (is_whole or called):
+        text, help = f"TVM takes a list or a float for {q.name}", "write […]"
+        reader.ctx.refuse(codes.BAD_EXPRESSION, text, node, help=help)
+    is_scalar = called in _SCALARS or (called.startswith("T.") and q.kind is not Kind.FLOAT_IMM)
+    if q.kind in _OF_PYTHON and is_scalar:
+        help = "write the number itself"
+        reader.ctx.refuse(codes.BAD_EXPRESSION, f"TVM takes a number of Python for {q.name}", node, help=help)
+    if q.kind is Kind.DTYPE and called == "R.dtype":
+        text, help = f"TVM takes a string for {q.name}", f"write {ast.unparse(node)[8:-1]}"
+        reader.ctx.refuse(codes.BAD_EXPRESSION, text, node, help=help)
 
 
 def _bare(q: Parameter, node: ast.expr) -> ast.expr:
@@ -151,6 +170,9 @@ def constant(reader: Reader, node: ast.expr) -> Any:
     return _named(reader, node, dotted(node.func) if isinstance(node, ast.Call) else dotted(node))
 
 
+_MADE = frozenset({"R.device_mesh", "R.const", "R.prim_value", "R.str", "R.shape", "R.tuple"})
+
+
 def _named(reader: Reader, node: ast.expr, name: str) -> Any:
     if name == index_maps.NAME:
         return index_maps.read(reader.info, node)
@@ -167,11 +189,25 @@ def _named(reader: Reader, node: ast.expr, name: str) -> Any:
         ("R.Tensor", "R.Tuple", "R.Shape", "R.Any", "R.Object", "R.Prim")
     ):
         return _type(reader, node)
-    if isinstance(node, ast.Call) and name.startswith("R.") and name != "R.device_mesh":
+    if isinstance(node, ast.Call) and name.startswith("R.") and name not in _MADE:
         _check_device(reader, node, name)
+    _check_names(reader, node)
     text = verbatim(node)
     device = device_of(text)
     return Verbatim(text if device is None else device_text(device))
+
+
+_GIVEN = frozenset(dir(builtins)) | {"I", "R", "T", "ir", "metadata", "relax", "tir", "tirx", "tvm"}
+
+
+def _check_names(reader: Reader, node: ast.expr) -> None:
+    """Note a name in a text that is kept as it is, if nothing defines it: TVM evaluates the text."""
+    known = _GIVEN | reader.ctx.module_names | reader.names.keys() | {reader.ctx.module_name}
+    known |= {arg.arg for part in ast.walk(node) if isinstance(part, ast.arguments) for arg in part.args}
+    unknown = [part for part in ast.walk(node) if isinstance(part, ast.Name) and part.id not in known]
+    if unknown:
+        text = f"{unknown[0].id!r} is not defined"
+        reader.ctx.refuse(codes.UNDEFINED, text, unknown[0], help=codes.UNDEFINED.fix)
 
 
 def _absolute(node: ast.expr) -> ast.expr:
@@ -205,10 +241,16 @@ def _type(reader: Reader, node: ast.expr) -> Any:
     return reader.info.read(node)
 
 
+_TAKES_ANY = frozenset({"call_packed", ""})  # a packed function, or a value that is called
+
+
 def keywords(
-    reader: Reader, node: ast.Call, name: str, op: type[Op] | None = None
+    reader: Reader, node: ast.Call, name: str, op: type[Op] | None = None, right: str = ""
 ) -> tuple[Attrs, tuple[s.StructInfo, ...]]:
-    """The attributes and StructInfo arguments of a call whose arguments are not matched to parameters."""
+    """The attributes and StructInfo arguments of a call whose arguments are not matched to parameters.
+
+    `right` is the keyword for the StructInfo of the result in TVM 0.27, if it has one there.
+    """
     infos: tuple[s.StructInfo, ...] = ()
     declared = {q.name: q for q in op.attributes} if op is not None else {}
     pairs: dict[str, Any] = {q.name: q.default for q in declared.values() if not q.required}
@@ -217,11 +259,21 @@ def keywords(
             raise reader.no_expression(keyword.value, "write the arguments out")
         if keyword.arg in ARGS_KEYWORDS or keyword.arg in OUT_KEYWORDS:
             infos = struct_infos(reader, keyword.value)
+            if name.removeprefix("relax.") not in _TAKES_ANY:
+                check_type_keyword(reader, keyword, f"R.{name.removeprefix('relax.')}", right)
         else:
             if op is not None and keyword.arg not in declared:
                 no_argument(reader, node, op, keyword.arg, declared)
             pairs[keyword.arg] = declared_value(reader, declared.get(keyword.arg), keyword.value)
     return (Attrs(pairs) if pairs else EMPTY), infos
+
+
+def check_type_keyword(reader: Reader, keyword: ast.keyword, name: str, right: str = "") -> None:
+    """Note a keyword for the result's StructInfo that TVM 0.27 does not have in this call; `right` is the one that it has."""
+    if keyword.arg != right:
+        text = f"TVM 0.27's {name} has no argument {keyword.arg!r}"
+        help = f"write {right}=…" if right else "leave it out"
+        reader.ctx.refuse(codes.BAD_CALL, text, keyword.value, help=help)
 
 
 def declared_value(reader: Reader, q: Parameter | None, node: ast.expr) -> Any:

@@ -9,6 +9,7 @@ from relax_explorer.core.codes import syntax as codes
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.dtype import FLOAT32, INT32
 from relax_explorer.core.ir.erasure import erase_struct_info, wrap_type
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.source import Span
@@ -79,7 +80,7 @@ class BindingReader(SignatureReader):
         if not isinstance(value, ast.Call):
             return False
         if value.args:
-            return self._type_var(target, dotted(value.func))
+            return self._type_var(target, value)
         element = dtype_of_prefix(dotted(value.func))
         if element is None:
             return False
@@ -92,10 +93,14 @@ class BindingReader(SignatureReader):
             raise self.ctx.fail(codes.BAD_STATEMENT, text, value, help=fix)
         return True
 
-    def _type_var(self, target: ast.Name, called: str) -> bool:
+    def _type_var(self, target: ast.Name, value: ast.Call) -> bool:
         """`n = TypeVar("n")`: each nested function after it has its own variable for it."""
-        if called not in TYPE_VARS:
+        if dotted(value.func) not in TYPE_VARS:
             return False
+        named = value.args[0]
+        if isinstance(named, ast.Name) and named.id not in self.names:
+            text, help = f"{named.id!r} is not defined", f'write TypeVar("{named.id}")'
+            self.ctx.refuse(codes.UNDEFINED, text, named, help=help)
         if self.ctx.type_var_dtype(target.id) is None:
             self._type_vars.append(target.id)
             self.ctx.declare(target.id)
@@ -173,12 +178,40 @@ class BindingReader(SignatureReader):
         if "value" not in arguments or info is None:
             raise self.ctx.fail(codes.BAD_CALL, f"{dotted(call.func)} takes a value and a StructInfo", call)
         self._refuse_parts(call, arguments)
-        value = self.expr.value(arguments["value"])
         cast_to = self._type(info) if dotted(call.func) == "R.cast" else self.annotation(info)
+        value = self._cast_value(arguments["value"], cast_to)
         var = None if target is None else self.new_var(target.id, cast_to, target)
         blocks.bindings.append(e.MatchCast(var, value, cast_to, annotation, span))
         if var is not None and target is not None:
             self.names[target.id] = var
+
+    def _cast_value(self, node: ast.expr, cast_to: s.StructInfo) -> e.Expr:
+        """The value of a match_cast. A number of Python takes the dtype that it is cast to; TVM reads it as int32 or float32."""
+        value = self.expr.value(node)
+        if isinstance(node, (ast.Tuple, ast.List)):
+            text = "TVM casts no tuple that is written out"
+            self.ctx.refuse(codes.BAD_CALL, text, node, help="bind the tuple to a name, and cast that")
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and cast_to is not s.OBJECT:
+            text = f"TVM casts a string to R.Object only, not to {cast_to}"
+            self.ctx.refuse(codes.BAD_CALL, text, node, help="leave the cast out")
+        number = node.operand if isinstance(node, ast.UnaryOp) else node
+        if type(value) is not e.PrimValue or not isinstance(number, ast.Constant):
+            return value
+        return self._cast_number(value, type(number.value), cast_to, node)
+
+    def _cast_number(
+        self, value: e.PrimValue, kind: type, cast_to: s.StructInfo, node: ast.expr
+    ) -> e.PrimValue:
+        theirs = {int: INT32, float: FLOAT32}.get(kind)
+        target = cast_to.dtype if isinstance(cast_to, s.PrimStructInfo) else None
+        if theirs is None or target is None or not (target.is_int if kind is int else target.is_float):
+            return value
+        if target is not theirs:
+            help = f"write R.prim_value(T.{target}({ast.unparse(node)}))"
+            self.ctx.refuse(codes.BAD_CALL, f"TVM reads this number as {theirs}", node, help=help)
+        literal = value.value
+        assert isinstance(literal, (p.IntImm, p.FloatImm))  # a number of the text
+        return e.PrimValue(p.as_prim(literal.value, target), None, value.span)
 
     def _refuse_parts(self, call: ast.Call, arguments: dict[str, ast.expr]) -> None:
         """Report arguments that a match_cast does not have; `struct_info=` is that of TVM up to 0.25."""

@@ -12,10 +12,11 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ops import find as find_op
 from relax_explorer.core.ops.kit.decl import Op, Parameter
 from relax_explorer.core.ops.kit.kinds import Kind
-from relax_explorer.core.syntax.dialects import ARGS_KEYWORDS, ONCE_OPERANDS, OUT_KEYWORDS
+from relax_explorer.core.syntax.dialects import ARGS_KEYWORDS, GONE, ONCE_OPERANDS, OUT_KEYWORDS
 from relax_explorer.core.syntax.parse_attributes import (
     attributes,
     bad_arguments,
+    check_type_keyword,
     keywords,
     no_argument,
     struct_infos,
@@ -52,6 +53,9 @@ def read_call(reader: Reader, node: ast.Call) -> Any:
             return read_method(reader, node, func)
     callee = reader.as_expr(reader.read(func), func)
     args = tuple([reader.value(arg) for arg in node.args])
+    for keyword in node.keywords if isinstance(callee, e.GlobalVar) else ():
+        if keyword.arg in ARGS_KEYWORDS or keyword.arg in OUT_KEYWORDS:
+            check_type_keyword(reader, keyword, "a function of the module")
     attrs, infos = keywords(reader, node, "")
     if attrs:
         text = f"a call of a function has no argument {next(iter(attrs))!r}"
@@ -123,12 +127,16 @@ def _declared(reader: Reader, node: ast.Call, op: type[Op]) -> e.Call:
         name = keyword.arg or "**"
         if name in ARGS_KEYWORDS or name in OUT_KEYWORDS:
             infos = struct_infos(reader, keyword.value)
+            check_type_keyword(reader, keyword, op.name.replace("relax.", "R.", 1), op.types)
         elif name not in parameter_names:
             no_argument(reader, node, op, name, parameter_names)
         elif name in arguments:
             bad_arguments(reader, node, op, f"is given {name!r} twice")
         else:
             arguments[name] = keyword.value
+            if name in GONE.get(op.name, ()):
+                text = f"TVM 0.27's {op.name.replace('relax.', 'R.', 1)} has no argument {name!r}"
+                reader.ctx.refuse(codes.BAD_CALL, text, keyword.value, help="leave it out")
     args = _operands(reader, node, op, arguments)
     attrs = attributes(reader, node, op, arguments)
     return e.Call(e.op_ref(op.name), args, attrs, infos, None, reader.ctx.span(node))
@@ -165,8 +173,39 @@ def _operands(
             # TVM's form of an omitted operand.
             args += [e.Tuple((), None, reader.ctx.span(node)) for _ in skipped]
             skipped.clear()
+        if op.name in _SIZED and q.kind is Kind.SHAPE and not isinstance(at, (ast.Tuple, ast.List)):
+            args.append(reader.value(at))  # TVM looks at no size of a storage
+            continue
+        one = _one_length(reader, op, q, at)
+        if one is not None:
+            length = reader.info.dim(one)
+            shape = e.ShapeExpr((length,) * _EQUAL_LENGTHS[op.name], None, reader.ctx.span(at))
+            args.append(shape)
+            continue
         args.append(_operand(reader, q, at) if not op.takes_numbers else _tensor_or_number(reader, q, at))
     return tuple(args)
+
+
+_SIZED = frozenset({"relax.memory.alloc_storage", "relax.vm.alloc_storage"})
+_EQUAL_LENGTHS = {"relax.image.resize2d": 2, "relax.image.resize3d": 3, "relax.image.affine_grid": 2}
+"""The number of lengths for which a single one stands in TVM: `R.image.resize2d(x, 8)` is `R.image.resize2d(x, (8, 8))`."""
+
+
+def _one_length(reader: Reader, op: type[Op], q: Parameter, node: ast.expr) -> ast.expr | None:
+    """The length that stands for all of an operand, if one does."""
+    if op.name not in _EQUAL_LENGTHS or q.kind is not Kind.SHAPE:
+        return None
+    if isinstance(node, (ast.Tuple, ast.List)) and op.name != "relax.image.affine_grid":
+        return node.elts[0] if len(node.elts) == 1 else None
+    if isinstance(node, ast.Constant):
+        if not isinstance(node.value, int):
+            return None
+        return ast.copy_location(ast.Constant(int(node.value)), node)  # True is 1, as in Python
+    called = dotted(node.func) if isinstance(node, ast.Call) else ""
+    if called == "R.prim_value" and isinstance(node, ast.Call) and len(node.args) == 1:
+        return node.args[0]
+    is_length = isinstance(node, ast.Name) and isinstance(reader.names.get(node.id), p.PrimExpr)
+    return node if is_length or isinstance(node, ast.BinOp) or called.startswith("T.") else None
 
 
 def _tensor_or_number(reader: Reader, q: Parameter, node: ast.expr) -> e.Expr:

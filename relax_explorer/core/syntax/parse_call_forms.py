@@ -18,7 +18,13 @@ from relax_explorer.core.ir.attrs import EMPTY, Attrs
 from relax_explorer.core.ops import find as find_op
 from relax_explorer.core.ops.kit.decl import Op
 from relax_explorer.core.syntax.dialects import ARGS_KEYWORDS, OUT_KEYWORDS, TYPE_KEYWORD
-from relax_explorer.core.syntax.parse_attributes import declared_value, keywords, no_argument, struct_infos
+from relax_explorer.core.syntax.parse_attributes import (
+    check_type_keyword,
+    declared_value,
+    keywords,
+    no_argument,
+    struct_infos,
+)
 from relax_explorer.core.syntax.reader import Reader
 
 # Operators on a function and a tuple of its arguments.
@@ -49,6 +55,9 @@ def call_form(reader: Reader, node: ast.Call, name: str, op: type[Op] | None) ->
     first = node.args[0]
     func = reader.value(first) if name in NAMED_FORMS else _function(reader, first)
     declared = {q.name: q for q in op.attributes} if op is not None else {}
+    for keyword in node.keywords:
+        if keyword.arg in OUT_KEYWORDS or keyword.arg in ARGS_KEYWORDS:
+            check_type_keyword(reader, keyword, f"R.{name}", "out_ty")
     arguments = _by_part(node, name)
     unknown = [key for key in arguments if key not in declared and key not in _PARTS]
     if op is not None and unknown:
@@ -126,6 +135,9 @@ def _result(reader: Reader, arguments: dict[str, ast.expr], node: ast.Call, name
             help="add out_ty=R.Tensor(…)",
         )
     is_tuple = isinstance(out, (ast.List, ast.Tuple)) and len(out.elts) != 1
+    if isinstance(out, ast.Tuple):
+        text = "TVM takes a list of the outputs, not a tuple"
+        reader.ctx.refuse(codes.BAD_CALL, text, out, help="write out_ty=[…]")
     out = out if is_tuple or not isinstance(out, (ast.List, ast.Tuple)) else out.elts[0]
     info = s.TupleStructInfo(struct_infos(reader, out)) if is_tuple else reader.info.read(out)
     return _shaped(reader, info, arguments["out_shape"]) if "out_shape" in arguments else info
@@ -166,9 +178,11 @@ def argument_tuple(reader: Reader, node: ast.expr | None, call: ast.expr) -> e.E
     if node is None:
         return e.Tuple((), None, reader.ctx.span(call))
     value = reader.value(node)
-    is_tuple = isinstance(value, e.Tuple) or (
-        isinstance(value, e.Var) and isinstance(value.struct_info, s.TupleStructInfo)
-    )
+    is_held = isinstance(value, e.Var) and isinstance(value.struct_info, s.TupleStructInfo)
+    if is_held or isinstance(node, ast.Constant):
+        text = "TVM takes a tuple that is written out here"
+        reader.ctx.refuse(codes.BAD_CALL, text, node, help="write (t[0], t[1])" if is_held else "write (…,)")
+    is_tuple = is_held or isinstance(value, e.Tuple)
     return value if is_tuple else e.Tuple((value,), None, reader.ctx.span(node))
 
 
@@ -179,5 +193,8 @@ def packed_form(reader: Reader, node: ast.Call, name: str) -> e.Call:
         args: tuple[e.Expr, ...] = (func, argument_tuple(reader, node.args[1], node))
     else:
         args = (func, *[reader.value(arg) for arg in node.args[1:]])
-    attrs, infos = keywords(reader, node, name, find_op(f"relax.{name}"))
+    attrs, infos = keywords(reader, node, name, find_op(f"relax.{name}"), "ty_args")
+    if name == "call_pure_packed" and not infos:
+        text = "TVM needs ty_args, the StructInfo of the result"
+        reader.ctx.refuse(codes.BAD_CALL, text, node, help="write ty_args=R.Object, or what it is")
     return e.Call(e.op_ref(f"relax.{name}"), args, attrs, infos, None, reader.ctx.span(node))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -33,6 +34,17 @@ ANY_DIM = "R.any_dim"
 _DIVISIONS = frozenset({p.FloorDiv, p.FloorMod, p.Div, p.Mod})
 
 
+_USUAL = {"int": "int32", "uint": "uint32", "float": "float32", "bfloat": "bfloat16", "bool8": "bool"}
+_KINDS = {"i": "int", "u": "uint", "f": "float", "bf": "bfloat"}
+_SHORT = re.compile(r"(i|u|f|bf)(\d+)")
+
+
+def _full_name(name: str) -> str:
+    """The name of an element type that TVM reads by another, such as `f32`, `i64` and `float`."""
+    short = _SHORT.fullmatch(name)
+    return f"{_KINDS[short[1]]}{short[2]}" if short else _USUAL.get(name, name)
+
+
 class DimReader:
     """Reads scalar expressions in one function.
 
@@ -56,7 +68,7 @@ class DimReader:
             text = f"{ast.unparse(node)[:40]!r} is not a dtype"
             raise self.ctx.fail(codes.BAD_DTYPE, text, node, help=codes.BAD_DTYPE.fix)
         try:
-            return None if node.value is None else element_type(node.value)
+            return None if node.value is None else element_type(_full_name(node.value))
         except ValueError as error:
             raise self.ctx.fail(codes.BAD_DTYPE, str(error)[:80], node, help=codes.BAD_DTYPE.fix) from None
 

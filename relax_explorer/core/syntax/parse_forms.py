@@ -14,6 +14,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.attrs import EMPTY
 from relax_explorer.core.ir.dtype import DType
+from relax_explorer.core.ir.dtype import dtype as element_type
 from relax_explorer.core.ir.tensor_place import Sharding
 from relax_explorer.core.ops import find as find_op
 from relax_explorer.core.syntax.parse_attributes import default_attrs, keywords, struct_infos
@@ -116,8 +117,23 @@ def const(reader: Reader, node: ast.Call) -> e.Expr:
     arguments.update({keyword.arg or "**": keyword.value for keyword in node.keywords})
     if "value" not in arguments or set(arguments) - {"value", "dtype"} or len(node.args) > 2:
         raise reader.ctx.fail(codes.BAD_CALL, "R.const takes a value and a dtype", node)
-    target = reader.info.dtype(arguments["dtype"]) if "dtype" in arguments else None
+    target = _element(reader, arguments["dtype"]) if "dtype" in arguments else None
     return scalar_constant(reader, read_number(reader, arguments["value"]), target, node)
+
+
+def _element(reader: Reader, node: ast.expr) -> DType | None:
+    """The dtype of a constant, which numpy names: int is int64 there, and half float16."""
+    name = node.value if isinstance(node, ast.Constant) else None
+    if isinstance(name, str) and name in _OF_NUMPY:
+        return element_type(_OF_NUMPY[name])
+    return reader.info.dtype(node)
+
+
+_OF_NUMPY = {
+    "int": "int64", "float": "float64", "uint": "uint64", "double": "float64", "half": "float16", "single": "float32", "long": "int64",
+    "i1": "int8", "i2": "int16", "i4": "int32", "i8": "int64", "u1": "uint8", "u2": "uint16", "u4": "uint32", "u8": "uint64", "f2": "float16",
+    "f4": "float32", "f8": "float64",
+}  # fmt: skip
 
 
 def spread_const(reader: Reader, node: ast.Call) -> e.Constant:

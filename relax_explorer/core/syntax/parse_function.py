@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from relax_explorer.core.codes import syntax as codes
+from relax_explorer.core.diagnostics import Severity
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
@@ -105,6 +106,8 @@ class FunctionReader(BindingReader):
     def _expression(self, node: ast.Expr, blocks: Blocks) -> None:
         value = node.value
         if isinstance(value, ast.Constant) and (isinstance(value.value, str) or value.value is ...):
+            help = "write it as a comment"
+            self.ctx.refuse(codes.BAD_STATEMENT, "TVM reads no text as a statement", node, help=help)
             return  # a docstring
         name = dotted(value.func) if isinstance(value, ast.Call) else ""
         if (
@@ -113,10 +116,9 @@ class FunctionReader(BindingReader):
             and len(value.args) == 1
             and not value.keywords
         ):
-            attrs = constant(self.expr, value.args[0])
-            if not isinstance(attrs, Attrs):
-                raise self.ctx.fail(codes.BAD_CALL, "R.func_attr takes a dict", node)
-            self.attrs.update(attrs)
+            self._attributes(value.args[0], node)
+        elif name == "print" and isinstance(value, ast.Call):
+            self._print(value, node)
         elif name == "R.func_ret_value" and isinstance(value, ast.Call):
             raise self.ctx.fail(
                 codes.EXECUTES_PYTHON, "R.func_ret_value builds a program by running Python", node
@@ -129,10 +131,33 @@ class FunctionReader(BindingReader):
             self._match_shape(None, value, None, self.ctx.span(node), blocks)
         else:
             bound = self.expr.value(value)
+            if type(bound) not in (e.Call, e.Tuple) or isinstance(value, ast.Tuple):
+                self.ctx.refuse(codes.BAD_STATEMENT, UNBOUND, node, help=BIND)
             info = s.VOID if type(bound) is e.Call else None  # a call without a variable has no result
             blocks.bindings.append(
                 e.VarBinding(self.new_var("_", info, node), bound, None, self.ctx.span(node))
             )
+
+    def _print(self, call: ast.Call, node: ast.Expr) -> None:
+        """Warn of a print of Python, which prints while TVM reads the text."""
+        for arg in call.args:
+            self.expr.read(arg)
+        text, help = "print runs while TVM reads the text; it is no part of the program", "remove it"
+        self.ctx.say(codes.BAD_STATEMENT, text, node, help=help, severity=Severity.WARNING)
+
+    def _attributes(self, node: ast.expr, place: ast.Expr) -> None:
+        """Take in the attributes of `R.func_attr`, and note what TVM does not take."""
+        attrs = constant(self.expr, node)
+        if not isinstance(attrs, Attrs):
+            raise self.ctx.fail(codes.BAD_CALL, "R.func_attr takes a dict", place)
+        self.attrs.update(attrs)
+        for key in node.keys if isinstance(node, ast.Dict) else ():
+            if key is not None and not (isinstance(key, ast.Constant) and isinstance(key.value, str)):
+                text, help = "TVM takes strings as names of attributes", f'write "{ast.unparse(key)}"'
+                self.ctx.refuse(codes.BAD_EXPRESSION, text, key, help=help)
+        if not isinstance(attrs.get(FORCE_PURE, True), int):
+            text = f"TVM takes a bool for {FORCE_PURE}"
+            self.ctx.refuse(codes.BAD_EXPRESSION, text, node, help=f'write {{"{FORCE_PURE}": True}}')
 
     def _with(self, node: ast.With, blocks: Blocks) -> None:
         context = node.items[0].context_expr
@@ -201,6 +226,9 @@ class FunctionReader(BindingReader):
         """Nothing to read."""
 
 
+FORCE_PURE = "relax.force_pure"
+UNBOUND = "TVM takes a value without a name only if it is an empty tuple"
+BIND = "bind it: _ = …"
 _STATEMENTS: dict[type, Callable[[FunctionReader, Any, Blocks], None]] = {
     pieces.Run: FunctionReader._run,
     ast.AnnAssign: FunctionReader._ann_assign,

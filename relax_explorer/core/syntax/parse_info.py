@@ -65,6 +65,8 @@ class InfoReader(DimReader):
             if short_name in OBJECT_NAMES:
                 return s.OBJECT
             if short_name in _BARE:
+                if short_name == "Prim":
+                    self._differs(node, "TVM's R.Prim needs a dtype", 'write R.Prim("int64")')
                 return _BARE[short_name]
         element = dtype_of_prefix(name)
         if element is not None:
@@ -77,11 +79,16 @@ class InfoReader(DimReader):
             return reader(self, node)
         element = dtype_of_prefix(name)
         if element is not None and not node.args:
+            self._differs(node, f"TVM reads {name}() as a value", f"write {name}")
             return s.PrimStructInfo(element)
         info = parse_types.read(self, node, name)
         if info is None:
             raise self._bad(node)
         return info
+
+    def _differs(self, node: ast.expr, text: str, help: str) -> None:
+        """Note an annotation that TVM 0.27 does not read."""
+        self.ctx.refuse(codes.BAD_ANNOTATION, text, node, help=help)
 
     def _keywords(self, node: ast.Call, *allowed: str) -> dict[str, ast.expr]:
         arguments = {keyword.arg or "**": keyword.value for keyword in node.keywords}
@@ -114,6 +121,11 @@ class InfoReader(DimReader):
         if vdevice is not None and not isinstance(vdevice, ast.Constant):
             text = f"{ast.unparse(vdevice)[:40]!r} is not the name of a device"
             raise self.ctx.fail(codes.BAD_ANNOTATION, text, vdevice, help='write it in quotes: "cuda:0"')
+        if vdevice is not None and not (is_named and self.ctx.has_places):
+            text = "TVM knows the devices of the module only, and this one has none"
+            self._differs(vdevice, text, "name it in I.module_global_infos")
+        if shape is not None and "ndim" in arguments and not _is_open(arguments["ndim"]):
+            self._differs(node, "TVM takes a shape or ndim, not both", "leave ndim out")
         device = VDevice.read(vdevice.value) if is_named else None  # type: ignore[union-attr, arg-type]  # if `is_named`
         return s.TensorStructInfo(shape, element, ndim, device)
 
@@ -129,6 +141,8 @@ class InfoReader(DimReader):
         shape = self.shape_argument(arguments["shape"]) if "shape" in arguments else None
         element = self.dtype(arguments["dtype"]) if "dtype" in arguments else None
         ndim = self.rank(arguments, shape, node)
+        if not self.ctx.has_places:
+            self._differs(node, "TVM needs the mesh in the module", "name it in I.module_global_infos")
         info = s.TensorStructInfo(shape, element, ndim, Sharding(mesh, placement))
         for axis in re.findall(r"S\[(\d+)\]", placement):
             if int(axis) >= info.ndim:
@@ -172,13 +186,21 @@ class InfoReader(DimReader):
         if isinstance(values, (ast.Tuple, ast.List)):
             dims = tuple([p.as_dim(self.length(item)) for item in values.elts])
             self.rank(arguments, dims, node)
+            if "ndim" in arguments and not _is_open(arguments["ndim"]):
+                self._differs(node, "TVM takes lengths or ndim, not both", "leave ndim out")
             return s.ShapeStructInfo(dims)
         if isinstance(values, ast.Constant) and values.value is not None:
             raise self._no_shape(values)
+        if isinstance(values, ast.Name):
+            self._differs(
+                node, "TVM's R.Shape takes a list of lengths", "write R.Shape([…]) or R.Shape(ndim=…)"
+            )
         return s.ShapeStructInfo(None, self.rank(arguments, None, node))
 
     def _tuple(self, node: ast.Call) -> s.StructInfo:
         items = node.args
+        for keyword in node.keywords:
+            self._differs(keyword.value, f"TVM's R.Tuple has no argument {keyword.arg!r}", "leave it out")
         if len(items) == 1 and isinstance(items[0], (ast.Tuple, ast.List)):
             items = items[0].elts
         return s.TupleStructInfo(tuple([self.read(item) for item in items]))
@@ -192,6 +214,8 @@ class InfoReader(DimReader):
             several = isinstance(params, (ast.Tuple, ast.List))
             infos = tuple([self.read(item) for item in (params.elts if several else [params])])  # type: ignore[attr-defined]  # if `several`
         ret = self.read(arguments["ret"]) if "ret" in arguments else s.OBJECT
+        if infos is not None and "ret" not in arguments:
+            self._differs(node, "TVM's R.Callable needs the result, too", "write R.Callable((…), R.Object)")
         pure = self._literal_of(arguments.get("purity"), bool, "purity is True or False")
         derive = self._literal_of(arguments.get("derive_func"), str, "derive_func is the name of a function")
         if infos is not None and derive:
@@ -229,7 +253,14 @@ class InfoReader(DimReader):
         return s.PrimStructInfo(element)
 
     def _object(self, node: ast.Call) -> s.StructInfo:
+        if node.args or node.keywords:
+            self._differs(node, "TVM's R.Object takes no arguments", "write R.Object")
         return s.OBJECT
+
+
+def _is_open(node: ast.expr) -> bool:
+    """True for an ndim of -1, which means any rank."""
+    return isinstance(node, ast.UnaryOp) or (isinstance(node, ast.Constant) and node.value is None)
 
 
 _BARE: dict[str, s.StructInfo] = {

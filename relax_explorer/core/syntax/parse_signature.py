@@ -76,12 +76,18 @@ class SignatureReader:
         pure, private = None, False
         for keyword in node.keywords if isinstance(node, ast.Call) else ():
             value = keyword.value.value if isinstance(keyword.value, ast.Constant) else None
+            if keyword.arg in ("pure", "private") and not isinstance(value, int):
+                text = f"TVM takes True or False for {keyword.arg}"
+                self.ctx.refuse(codes.BAD_CALL, text, keyword.value, help=f"write {keyword.arg}=True")
             if keyword.arg == "pure":
                 pure = bool(value)
             elif keyword.arg == "private":
                 private = bool(value)
             elif keyword.arg != "check_well_formed":
                 self.ctx.say(codes.BAD_CALL, f"R.function has no option {keyword.arg!r}", node)
+        if isinstance(node, ast.Call) and node.args:
+            text = "TVM takes the options of R.function by name"
+            self.ctx.refuse(codes.BAD_CALL, text, node, help="write pure=…, private=…")
         return pure, private
 
     def _parameters(self, node: ast.FunctionDef) -> tuple[e.Var, ...]:

@@ -210,6 +210,8 @@ class StatementReader(AssignmentReader):
 
     def _block(self, node: ast.With, call: ast.Call) -> t.Stmt:
         self.has_blocks = True
+        if dotted(call.func) == "T.block":
+            self.ctx.refuse(codes.UNDEFINED, "TVM 0.27 has no T.block", call, help="write T.sblock")
         first = call.args[0] if call.args else ast.Constant("")
         if not isinstance(first, ast.Constant):
             text = "the name of a block is a text in quotes"

@@ -397,12 +397,8 @@ class _ModuleReader:
         if REWRITER in decorators:
             self.attrs = self.attrs.having(**{REWRITER: True})
         elif not any(d.endswith("ir_module") for d in decorators):
-            raise self.ctx.fail(
-                codes.NOT_TVMSCRIPT,
-                f"class {node.name!r} has no @I.ir_module",
-                node,
-                help=codes.NOT_TVMSCRIPT.fix,
-            )
+            text, help = f"class {node.name!r} has no @I.ir_module", codes.NOT_TVMSCRIPT.fix
+            raise self.ctx.fail(codes.NOT_TVMSCRIPT, text, node, help=help)
         if self.name:
             raise self.ctx.fail(codes.DUPLICATE, "a text has only one module", node)
         self.name = node.name
@@ -458,6 +454,7 @@ class _ModuleReader:
                 self.ctx.experimental = self.ctx.experimental or entries.get(WILDCARDS) is True
             else:
                 self.global_infos = entries
+                self.ctx.has_places = True
         else:
             self._foreign(ast.Expr(node, **_place(node)))
 
@@ -506,6 +503,10 @@ class _ModuleReader:
         known = kernels.get(key) if kernels is not None else None
         if known is not None:
             return known
+        for keyword in decorator.keywords if isinstance(decorator, ast.Call) else ():
+            if not isinstance(keyword.value, ast.Constant):
+                text = f"TVM takes True or False for {keyword.arg}"
+                self.ctx.refuse(codes.BAD_CALL, text, keyword.value, help=f"write {keyword.arg}=True")
         options = (
             {k.arg: k.value.value for k in decorator.keywords if isinstance(k.value, ast.Constant)}
             if isinstance(decorator, ast.Call)

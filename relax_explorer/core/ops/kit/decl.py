@@ -181,6 +181,10 @@ class Site:
         """The exception that a rule raises. `labels` maps names of operands or attributes to remarks."""
         return InferFailure(self._diagnostic(code, message, labels))
 
+    def fail_by_spec(self, code: Code, message: str, **labels: str) -> InferFailure:
+        """The exception for what the specification refuses and TVM 0.27 accepts; nothing more is said about the result."""
+        return InferFailure(replace(self._diagnostic(code, message, labels), spec_only=True))
+
     def warn(self, code: Code, message: str, **labels: str) -> None:
         """Report a problem and continue the inference."""
         self.report.add(self._diagnostic(code, message, labels))

@@ -243,8 +243,13 @@ def _placed(info: s.StructInfo, device: TensorPlace | None) -> s.StructInfo:
     return info
 
 
-def need_float(at: Site, x: s.TensorStructInfo, name: str, known: bool = False) -> None:
-    """Refuse a tensor with a dtype other than floating point. With `known`, refuse an unknown dtype, too."""
+def need_float(
+    at: Site, x: s.TensorStructInfo, name: str, known: bool = False, by_spec: bool = False
+) -> None:
+    """Refuse a tensor with a dtype other than floating point. With `known`, refuse an unknown dtype, too.
+
+    `by_spec` is true if TVM accepts it.
+    """
     if x.dtype is None:
         if known:
             raise at.fail(
@@ -255,8 +260,8 @@ def need_float(at: Site, x: s.TensorStructInfo, name: str, known: bool = False) 
         return
     if not x.dtype.is_float or x.dtype.bits < 16:  # TVM: float8 and narrower can't be computed with
         expected = "float16 or wider" if x.dtype.is_float else "a floating point tensor"
-        text = f"{name} is {x.dtype}, {expected} is needed"
-        raise at.fail(codes.DTYPE_WRONG, text, **{name: f"dtype {x.dtype}"})
+        text, label = f"{name} is {x.dtype}, {expected} is needed", {name: f"dtype {x.dtype}"}
+        raise (at.fail_by_spec if by_spec else at.fail)(codes.DTYPE_WRONG, text, **label)
 
 
 def need_rank(at: Site, x: s.TensorStructInfo, ndim: int, name: str) -> None:

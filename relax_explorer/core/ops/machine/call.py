@@ -55,12 +55,16 @@ def stated(at: Site) -> s.StructInfo:
     return infos[0] if len(infos) == 1 else s.TupleStructInfo(infos)
 
 
-def need_function(at: Site, info: s.StructInfo | None, name: str) -> None:
-    """Refuse what can't be called: a tensor, a shape, a tuple or a scalar."""
-    if isinstance(info, (s.TensorStructInfo, s.ShapeStructInfo, s.TupleStructInfo, s.PrimStructInfo)):
-        raise at.fail(
-            codes.NOT_CALLABLE, f"{name} is {info}, a function is needed", **{name: f"this is {info}"}
-        )
+_NO_FUNCTION = s.TensorStructInfo, s.ShapeStructInfo, s.TupleStructInfo, s.PrimStructInfo
+
+
+def need_function(at: Site, info: s.StructInfo | None, name: str, by_spec: bool = False) -> None:
+    """Refuse what can't be called: a tensor, a shape, a tuple or a scalar. `by_spec` is true if TVM accepts variables of them."""
+    if isinstance(info, _NO_FUNCTION):
+        text, label = f"{name} is {info}, a function is needed", {name: f"this is {info}"}
+        if not by_spec or type(at.arg(name)) is e.Tuple:
+            raise at.fail(codes.NOT_CALLABLE, text, **label)
+        at.refuse_by_spec(codes.NOT_CALLABLE, text, **label)
 
 
 def _need_packed(at: Site, info: s.StructInfo) -> None:
@@ -335,7 +339,7 @@ class InvokeClosure(Stated, name="relax.invoke_closure"):
     @staticmethod
     def infer(at: Site, closure: s.StructInfo, args: s.StructInfo) -> s.StructInfo:
         """The StructInfo in ty_args: a tuple if there are several, an object if there are none."""
-        need_function(at, closure, "closure")
+        need_function(at, closure, "closure", by_spec=True)
         need_tuple(at, args)
         return stated(at)
 
@@ -362,7 +366,7 @@ class CallBuiltinWithCtx(Stated, name="relax.call_builtin_with_ctx"):
     @staticmethod
     def infer(at: Site, func: s.StructInfo, args: s.StructInfo) -> s.StructInfo:
         """The StructInfo in ty_args; an empty tuple if there is none."""
-        need_function(at, func, "func")
+        need_function(at, func, "func", by_spec=True)
         need_tuple(at, args)
         if len(at.call.sinfo_args) > 1:
             text = f"ty_args has {len(at.call.sinfo_args)} entries, one is needed"
@@ -386,6 +390,6 @@ class MakeClosure(ByMachine, name="relax.make_closure"):
     @staticmethod
     def infer(at: Site, func: s.StructInfo, args: s.StructInfo) -> s.StructInfo:
         """An object."""
-        need_function(at, func, "func")
+        need_function(at, func, "func", by_spec=True)
         need_tuple(at, args)
         return s.OBJECT

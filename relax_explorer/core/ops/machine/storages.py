@@ -38,19 +38,23 @@ def need_shape(at: Site, info: s.StructInfo, name: str, known: bool = True) -> s
 
 
 def need_object(at: Site, info: s.StructInfo, name: str, what: str = "a storage") -> None:
-    """Refuse a tensor, a shape, a scalar or a function where an object of the runtime is needed."""
+    """Refuse a tensor, a shape, a scalar or a function where an object of the runtime is needed. TVM refuses a written tuple only."""
     if info is not s.OBJECT:
-        text = f"{name} is {info}, {what} is needed"
-        raise at.fail(codes.WRONG_KIND, text, **{name: f"this is {info}"})
+        text, label = f"{name} is {info}, {what} is needed", {name: f"this is {info}"}
+        if type(at.arg(name)) is e.Tuple:
+            raise at.fail(codes.WRONG_KIND, text, **label)
+        at.refuse_by_spec(codes.WRONG_KIND, text, **label)
 
 
 def need_scalar(at: Site, info: s.StructInfo | None, name: str) -> p.PrimExpr | None:
-    """The value of an int64 scalar, if known; anything else is refused."""
+    """The value of an int64 scalar, if known; anything else is refused. TVM takes scalars of any dtype."""
     if isinstance(info, s.PrimStructInfo) and info.dtype is INT64:
         return info.value
-    raise at.fail(
-        codes.WRONG_KIND, f"{name} is {info}, a scalar of int64 is needed", **{name: f"this is {info}"}
-    )
+    text, label = f"{name} is {info}, a scalar of int64 is needed", {name: f"this is {info}"}
+    if isinstance(info, s.PrimStructInfo):
+        at.refuse_by_spec(codes.WRONG_KIND, text, **label)
+        return None
+    raise at.fail(codes.WRONG_KIND, text, **label)
 
 
 def need_text(at: Site, name: str) -> None:
@@ -152,7 +156,10 @@ class AllocStorage(Lowered):
     def _check(
         at: Site, size: s.StructInfo, name: str, device: s.StructInfo, device_name: str
     ) -> s.StructInfo:
-        need_lengths(at, need_shape(at, size, name, known=False), name)
+        if isinstance(size, s.ShapeStructInfo):
+            need_lengths(at, size, name)
+        else:
+            need_object(at, size, name, "a shape")
         need_device(at, device, device_name)
         need_dtype(at)
         need_text(at, "storage_scope")
@@ -290,10 +297,11 @@ class Killed(Lowered):
         """An empty tuple."""
         name = at.op.operands[0].name if at.op is not None else ""
         several = type(at.arg(name)) is e.Tuple
-        if several or isinstance(ended, (s.PrimStructInfo, s.ShapeStructInfo, s.FuncStructInfo)):
-            raise at.fail(
-                codes.WRONG_KIND, f"{name} is {ended}, which has no memory", **{name: f"this is {ended}"}
-            )
+        text, label = f"{name} is {ended}, which has no memory", {name: f"this is {ended}"}
+        if several:
+            raise at.fail(codes.WRONG_KIND, text, **label)
+        if isinstance(ended, (s.PrimStructInfo, s.ShapeStructInfo, s.FuncStructInfo)):
+            at.refuse_by_spec(codes.WRONG_KIND, text, **label)
         return s.VOID
 
 

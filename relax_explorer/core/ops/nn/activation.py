@@ -237,13 +237,16 @@ class PRelu(Op, name="relax.nn.prelu"):
             text = "data is bfloat16, float16, float32 or float64 is needed"
             raise at.fail(codes.DTYPE_WRONG, text, data="dtype bfloat16")
         place = rules.axis(at, axis, info.ndim)
-        rules.need_rank(at, slopes, 1, "alpha")
+        if slopes.ndim not in (1, -1):
+            text = f"alpha is {slopes}, a vector is needed"
+            raise at.fail_by_spec(codes.RANK_WRONG, text, alpha=f"this is {slopes}")
         length = slopes.dims[0] if slopes.dims else None
         if info.dims is not None and length is not None and length is not rules.ONE:
             channels = info.dims[place]
             if at.equal(channels, length, or_one=(length,)) is Answer.NO:
                 text = f"alpha has {length} factors, 1 or {channels}, the length of axis {axis} of data, are needed"
-                raise at.fail(codes.DIMS_DIFFER, text, data=f"this is {info}", alpha=f"this is {slopes}")
+                labels = {"data": f"this is {info}", "alpha": f"this is {slopes}"}
+                raise at.fail_by_spec(codes.DIMS_DIFFER, text, **labels)
         return rules.like(info, info.dtype)
 
     @staticmethod

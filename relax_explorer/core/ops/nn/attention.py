@@ -161,7 +161,7 @@ def four_axes(at: Site, **given: s.StructInfo) -> dict[str, s.TensorStructInfo]:
         if part.dims is None or part.ndim != 4:
             text = f"{name} is {part}, a tensor of four known lengths is needed"
             raise at.fail(codes.RANK_WRONG, text, **{name: f"this is {part}"})
-        rules.need_float(at, part, name)
+        rules.need_float(at, part, name, by_spec=True)
     return parts
 
 
