@@ -11,6 +11,7 @@ from relax_explorer.core.shapes.contract_forms import copy_of, splits_of
 from relax_explorer.core.shapes.contract_run import Runner
 from relax_explorer.core.shapes.contract_text import read_contract
 from relax_explorer.core.shapes.desugar import Environment
+from relax_explorer.core.shapes.lower import lower
 from relax_explorer.core.shapes.propagate import analyse
 from relax_explorer.core.shapes.specialise import _Rewriting, monomorphise
 
@@ -155,3 +156,11 @@ def test_each_primitive_is_split_once_for_its_attributes() -> None:
         if line.startswith("@matmul(")
     ]
     assert len(two) == len([line for line in lines if line.startswith("@flatten")]) == 1
+
+
+def test_the_first_value_without_lengths_is_told() -> None:
+    text = "let x : Tensor = ..; let y : Tensor = ..; "
+    with pytest.raises(Failure, match="x has no type"):
+        lower(*read_contract(text + "assert x.dim(0) == y.dim(0)"))
+    typed = "let z : Tensor([n], int8) = ..; let w : Tensor([m], int8) = ..; assert z.dim(0) == w.dim(0)"
+    assert "R.assert_op" in lower(*read_contract(typed)).text
