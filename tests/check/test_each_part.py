@@ -13,10 +13,12 @@ from relax_explorer.core.check.conversion import counterexample
 from relax_explorer.core.check.infer import Inferrer
 from relax_explorer.core.check.kernel_arguments import _has_no_solution
 from relax_explorer.core.check.memory_values import Fields, Held, Views, choice, pairs, shown
+from relax_explorer.core.check.normalize import normalize_with
 from relax_explorer.core.check.scope import shape_variables
-from relax_explorer.core.check.stopping import _divides, _is_length, _own_dims
+from relax_explorer.core.check.stopping import Stopping, _divides, _is_length, _own_dims
 from relax_explorer.core.check.storage_bytes import Storage, Tensor, certain_bytes, excluded, overlap
 from relax_explorer.core.check.wildcards import alike
+from relax_explorer.core.codes import well_formedness as codes
 from relax_explorer.core.diagnostics import Report
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
@@ -80,12 +82,6 @@ def test_attributes_stand_in_the_order_of_the_operator() -> None:
     assert op is not None
     assert list(completed(op, Attrs({"keepdims": True}))) == ["axis", "keepdims"]
     assert _shown((1, 2)) == "[1, 2]"
-
-
-def test_the_name_that_is_most_alike_is_proposed() -> None:
-    text = '@R.function\ndef main(x: R.Tensor((4,), "float32")):\n    return R.nn.relux(x)\n'
-    (problem,) = [item for item in rxe.check(rxe.parse(text)) if item.is_error]
-    assert "R.nn.relu?" in problem.help
 
 
 def test_functions_of_branches_agree_in_what_they_capture() -> None:
@@ -242,4 +238,235 @@ def test_variables_of_nested_functions() -> None:
             else branch.blocks[-1].bindings[-1]
         )
         assert "m" in [dim.name for dim in shape_variables(fn, last)]
-        assert [dim.name for dim in shape_variables(fn, last)][:2] == ["n", "m"]
+        assert [dim.name for dim in shape_variables(fn, last)[:2]] == ["n", "m"]
+
+
+HEAD = '@R.function(pure=False)\ndef main(x: R.Tensor(("n",), "float32"), y: R.Tensor(dtype="float32")):\n    n = T.int64()\n    '
+
+
+def told(*lines: str, head: str = HEAD) -> list[tuple[str, int]]:
+    """The problems of a function, each with the number of its line behind the head."""
+    found = rxe.check(rxe.parse(head + "\n    ".join(lines) + "\n"))
+    return [(item.code.id, (item.span.line if item.span else 0) - head.count("\n") - 1) for item in found]
+
+
+def test_a_length_that_cannot_be_is_told_once() -> None:
+    cast = "a = R.match_cast(y, R.Tensor((0 - 1, 4), 'float32'))"
+    for line in ("b = R.concat((a, a), axis=1)", "b = R.nn.relu(a)", "b = (a, a)"):
+        assert [item for item in told(cast, line, "return b") if item[0] == "RX0155"] == [("RX0155", 0)], line
+    assert (
+        told(cast, "b = R.match_cast(y, R.Tensor((0 - 1, 4), 'float32'))", "return b").count(("RX0155", 1))
+        == 1
+    )
+
+
+def test_a_scalar_is_no_tensor_among_several() -> None:
+    assert ("RX0152", 0) in told("a = R.concat(R.prim_value(n))", "return a")
+
+
+PRIVATE = """@I.ir_module
+class M:
+    @R.function(private=True)
+    def f(x: R.Tensor((4,))):
+        return x
+    @R.function(private=True)
+    def g(x: R.Tensor((4,))):
+        return x
+"""
+
+
+def test_the_first_function_is_shown() -> None:
+    (problem,) = rxe.check(rxe.parse(PRIVATE))
+    assert problem.span is not None
+    assert problem.span.line == 4
+
+
+def forced(name: str, *args: e.Expr, info: s.StructInfo, **attrs: object) -> e.Call:
+    return e.Call(e.op_ref(name), args, Attrs(attrs), (), info)
+
+
+def var(name: str, info: s.StructInfo, is_dataflow: bool = False) -> e.Var:
+    return (e.DataflowVar if is_dataflow else e.Var)(name, info)
+
+
+def test_a_call_that_may_stop_behind_one_that_does_not() -> None:
+    x, y = var("x", tensor(N, M)), var("y", tensor(p.PrimVar("k", INT64), M))
+    result = tensor(N, M)
+    both, other = (e.Tuple(two, of(*[one.struct_info for one in two])) for two in ((x, x), (x, y)))
+    concat = forced("relax.concat", both, info=result, axis=1)
+    for safe, open_ in (
+        (
+            forced("relax.concat", other, info=result, axis=0),
+            forced("relax.stack", other, info=result, axis=0),
+        ),
+        (
+            forced("relax.concat", other, info=result, axis=0),
+            forced("relax.concat", other, info=result, axis=1),
+        ),
+        (concat, forced("relax.concat", other, info=result, axis=1)),
+        (concat, forced("relax.concat", both, info=tensor(ndim=2), axis=1)),
+    ):
+        stopping = Stopping(rxe.IRModule({}))
+        assert [stopping.binding(e.VarBinding(var("v", result), call)) for call in (safe, open_, safe)] == [
+            False,
+            True,
+            False,
+        ]
+
+
+def test_what_a_variable_holds_has_lengths() -> None:
+    short = tensor(p.Sub(N, p.as_prim(4)), 4)
+    for is_dataflow in (True, False):
+        x = var("x", short, is_dataflow)
+        call = forced("relax.matmul", x, var("w", tensor(4, 4)), info=short, out_dtype=None)
+        assert not Stopping(rxe.IRModule({})).binding(e.VarBinding(var("v", short), call))
+    unknown = var("u", tensor(ndim=2))
+    assert not Stopping(rxe.IRModule({})).binding(
+        e.VarBinding(
+            var("v", tensor(ndim=2)), forced("relax.nn.softmax", unknown, info=tensor(ndim=2), axis=-1)
+        )
+    )
+
+
+KERNELS = """@I.ir_module
+class Module:
+    @T.prim_func(private=True)
+    def half(a: T.handle, b: T.handle):
+        n = T.int64()
+        A = T.match_buffer(a, (n * 2,), "float32")
+        B = T.match_buffer(b, (n,), "float32")
+        for i in range(n):
+            B[i] = A[i]
+    @T.prim_func(private=True)
+    def copy(a: T.handle, b: T.handle):
+        n = T.int64()
+        A = T.match_buffer(a, (n,), "float32")
+        B = T.match_buffer(b, (n,), "float32")
+        for i in range(n):
+            B[i] = A[i]
+    @T.prim_func(private=True)
+    def third(a: T.handle, b: T.handle):
+        n = T.int64()
+        A = T.match_buffer(a, (n * 2,), "float32")
+        B = T.match_buffer(b, (n * 3,), "float32")
+        for i in range(n):
+            B[i] = A[i]
+    @T.prim_func(private=True)
+    def both(A: T.Buffer((4,), "float32"), B: T.Buffer((5,), "float32")):
+        for i in range(4):
+            A[i] = A[i] + B[i]
+    @R.function(private=True, pure=False)
+    def own(x: R.Tensor((8,), "float32")) -> R.Tensor((8,), "float32"):
+        return x
+    @R.function
+    def main(x: R.Tensor((8,), "float32"), a: R.Tensor((4,), "float32"), b: R.Tensor((5,), "float32"), s: R.Tensor(("m",), "float32")):
+        m = T.int64()
+        """
+
+
+def test_arguments_of_kernels() -> None:
+    (wrong,) = [
+        item
+        for item in rxe.check(
+            rxe.parse(
+                f"{KERNELS}c = R.call_tir(Module.third, (x,), out_ty=R.Tensor((15,), 'float32'))\n        return c\n"
+            )
+        )
+        if item.is_error
+    ]
+    assert wrong.code.id == "RX0213"
+    two = "out_ty=[R.Tensor((4,), 'float32'), R.Tensor((5,), 'float32')]"
+    calls = [
+        f"R.call_tir_inplace(Module.both, (a, b), inplace_indices=[{places}], {two})"
+        for places in ("0, 1", "1, 0")
+    ]
+    texts = [
+        f"{KERNELS}c = {first}\n        d = {second}\n        return d\n"
+        for first, second in (calls, [calls[0]] * 2)
+    ]
+    assert [any(item.is_error for item in rxe.check(rxe.parse(text))) for text in texts] == [True, False]
+    (relax,) = [
+        item
+        for item in rxe.check(
+            rxe.parse(
+                f"{KERNELS}c = R.call_tir(Module.own, (x,), out_ty=R.Tensor((8,), 'float32'))\n        return c\n"
+            )
+        )
+        if item.labels[1:]
+    ]
+    assert relax.labels[1].place is relax.labels[0].place.args[0]  # type: ignore[union-attr]
+    text = f"{KERNELS}c = R.call_tir(Module.copy, (x,), out_ty=R.Tensor((m,), 'float32'))\n        return c\n"
+    (maybe,) = [item for item in rxe.check(rxe.parse(text), profile="tvm") if item.code.id == "RX0218"]
+    assert "m = " in " ".join(maybe.notes)
+
+
+LOOPS = """@T.prim_func
+def main(A: T.Buffer((4,), "float32")):
+    B = T.alloc_buffer((4,), scope="global")
+    for i in T.parallel(4):
+        for j in range(i, i + 1):
+            {}
+"""
+
+
+def test_a_length_that_two_others_tell() -> None:
+    text = KERNELS[: KERNELS.index("    @R.function")]
+    assert "RX0065" in {item.code.id for item in rxe.check(rxe.parse(text), profile="tvm")}
+
+
+def test_a_call_that_allocates_more_than_another() -> None:
+    three = """def three(A: T.Buffer((4,)), B: T.Buffer((4,)), C: T.Buffer((4,))):
+        for i in range(4):
+            C[i] = A[i]
+    @T.prim_func(private=True)
+    def copy(a"""
+    head = KERNELS.replace("def copy(a", three)
+    four = "out_ty=[R.Tensor((4,), 'float32'), R.Tensor((4,), 'float32')]"
+    first, second = (
+        f"R.call_tir_inplace(Module.three, (a, a), inplace_indices=[{places}], {four})"
+        for places in ("0, -1", "0, 1")
+    )
+    for one, other, is_wrong in ((first, first, False), (first, second, True), (second, first, True)):
+        text = f"{head}c = {one}\n        d = {other}\n        return d\n"
+        assert any(item.is_error for item in rxe.check(rxe.parse(text))) is is_wrong
+
+
+def test_loops_at_once_write_different_elements() -> None:
+    assert [bool(rxe.check(rxe.parse(LOOPS.format(store)))) for store in ("A[j] = T.float32(1)", "A[0] = T.float32(1)", "B[0] = T.float32(1)")] == [
+        False, True, True,
+    ]  # fmt: skip
+
+
+def test_the_first_is_shown() -> None:
+    text = '@R.function\ndef main(x: R.Tensor((4,))):\n    R.print(x, format="")\n    R.print(x, format="")\n    return x\n'
+    (item,) = rxe.check(rxe.parse(text))
+    assert item.labels[-1].place.span.line == 3  # type: ignore[union-attr]
+    missing = [f'metadata["ir.GenericConst"][{number}]' for number in (0, 1)]
+    text = f"@R.function\ndef main():\n    y = {missing[0]}\n    z = {missing[1]}\n    return (y, z)\n"
+    (only,) = [item for item in rxe.check(text) if item.code.id == "RX0024"]
+    assert only.span is not None
+    assert only.span.line == 3
+
+
+def test_a_function_at_the_end_of_a_sequence() -> None:
+    x, y = var("x", tensor(4)), var("y", tensor(4))
+    inner = e.Function((y,), e.SeqExpr((), y), None, True)
+    held = e.Var("f", None)
+    block = e.BindingBlock((e.VarBinding(held, e.SeqExpr((), inner)),))
+    module = rxe.IRModule(
+        {"main": e.Function((x,), e.SeqExpr((block,), held), None, True, Attrs({"global_symbol": "main"}))}
+    )
+    (binding,) = [b for each in rxe.normalize(module).functions["main"].body.blocks for b in each.bindings]
+    assert isinstance(binding.value, e.Function)
+
+
+def test_an_ordinary_block_in_a_dataflow_block_is_shown_at_its_first_binding() -> None:
+    x = var("x", tensor(4))
+    two = [e.VarBinding(e.Var(name, None), forced("relax.exp", x, info=tensor(4))) for name in "ab"]
+    seq = e.SeqExpr((e.BindingBlock(tuple(two)),), two[1].var)
+    block = e.DataflowBlock((e.VarBinding(e.Var("c", None), seq),))
+    report = normalize_with(
+        rxe.IRModule({"main": e.Function((x,), e.SeqExpr((block,), block.bindings[0].var), None, True)})
+    )[1]
+    (problem,) = [item for item in report if item.code.id == codes.ORDINARY_IN_DATAFLOW.id]
+    assert problem.labels[0].place is two[0]
