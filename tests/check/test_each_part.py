@@ -8,11 +8,14 @@ import relax_explorer as rxe
 from relax_explorer.core.check.aliases import aliases
 from relax_explorer.core.check.arguments import _conflict, _only_dims
 from relax_explorer.core.check.attributes import _shown, completed
+from relax_explorer.core.check.callee import Callees
 from relax_explorer.core.check.claims import _differ_plainly
 from relax_explorer.core.check.conversion import counterexample
 from relax_explorer.core.check.infer import Inferrer
 from relax_explorer.core.check.kernel_arguments import _has_no_solution
+from relax_explorer.core.check.memory_calls import Lengths, callee, part, spread
 from relax_explorer.core.check.memory_values import Fields, Held, Views, choice, pairs, shown
+from relax_explorer.core.check.memory_walk import _moved
 from relax_explorer.core.check.normalize import normalize_with
 from relax_explorer.core.check.scope import shape_variables
 from relax_explorer.core.check.stopping import Stopping, _divides, _is_length, _own_dims
@@ -470,3 +473,32 @@ def test_an_ordinary_block_in_a_dataflow_block_is_shown_at_its_first_binding() -
     )[1]
     (problem,) = [item for item in report if item.code.id == codes.ORDINARY_IN_DATAFLOW.id]
     assert problem.labels[0].place is two[0]
+
+
+def test_an_annotation_that_no_data_could_make_right() -> None:
+    text = '@R.function\ndef main():\n    y: R.Shape([2]) = R.exp(metadata["ir.GenericConst"][0])\n    return y\n'
+    assert [item.code.id for item in rxe.check(text) if item.is_error]
+
+
+def test_what_a_call_through_another_calls() -> None:
+    x, y, callees = var("x", tensor(4)), var("y", tensor(4)), Callees()
+    both = e.Tuple((x, y), of(tensor(4), tensor(4)))
+    plain = forced("relax.call_builtin_with_ctx", e.ExternFunc("f"), both, info=tensor(4))
+    assert spread(plain, callees) == ("f", (x, y))
+    assert callee(plain, callees) is plain.args[0]
+    inner = e.ExternFunc("g")
+    cached = e.ExternFunc("vm.builtin.cuda_graph.run_or_capture")
+    run = forced(
+        "relax.call_builtin_with_ctx", cached, e.Tuple((inner, both), of(s.OBJECT, s.OBJECT)), info=tensor(4)
+    )
+    assert callee(run, callees) is inner
+    assert spread(run, callees) == (cached.name, (x, y))
+    assert part((x, e.ShapeExpr((p.as_prim(2),))), Lengths()) == (0, 8)
+
+
+def test_a_tensor_in_a_storage_of_the_caller() -> None:
+    mine, own = Storage("s"), Storage("t")
+    moved = _moved(Tensor("a", mine, p.as_prim(4), p.as_prim(8), (4, 12)), {mine: own})
+    assert (moved.storage, moved.offset, moved.size) == (own, p.as_prim(4), p.as_prim(8))
+    moved = _moved(Tensor("a", mine, N, p.as_prim(8)), {mine: own})
+    assert (moved.offset, moved.size) == (None, p.as_prim(8))
