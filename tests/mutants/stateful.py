@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any
 
+from tests.mutants.silent import only_elements, thrown_away
+
 Change = Callable[[], None]
 Site = tuple[ast.stmt | ast.expr, str, Change]
 Put = Callable[[ast.expr], Change]  # replaces an expression in its parent
@@ -18,21 +20,24 @@ Put = Callable[[ast.expr], Change]  # replaces an expression in its parent
 
 def in_function(function: ast.FunctionDef) -> Iterator[Site]:
     """The mutants of a function, in the order of its text."""
+    alone = only_elements(function)
     for parent in ast.walk(function):
         for field in ("body", "orelse", "finalbody"):
             block = getattr(parent, field, None)
             if isinstance(block, list):
-                yield from _in_block(block, function.name == "__init__")
+                yield from _in_block(block, function)
         for node, put in _expressions(parent):
             yield from _shared(node, put)
-            yield from _other_end(node)
+            if node not in alone:
+                yield from _other_end(node)
             yield from _one_of_two(node, put)
             yield from _believed(node)
             yield from _joined(node, put)
 
 
-def _in_block(block: list[ast.stmt], is_new: bool) -> Iterator[Site]:
+def _in_block(block: list[ast.stmt], function: ast.FunctionDef) -> Iterator[Site]:
     """The mutants of some statements; nothing works without an attribute of a new object."""
+    is_new = function.name == "__init__"
     for place, statement in enumerate(block):
         if isinstance(statement, ast.AugAssign | ast.Delete) or (_is_kept(statement) and not is_new):
             yield statement, f"without `{short(statement)}`", _statement(block, place, ast.Pass())
@@ -40,11 +45,19 @@ def _in_block(block: list[ast.stmt], is_new: bool) -> Iterator[Site]:
             yield from _with(block, place, statement)
         elif isinstance(statement, ast.For) and len(statement.body) == 1:
             yield from _one_scope(block, place, statement)
-        elif isinstance(statement, ast.Assign) and "key" in ast.unparse(statement.targets[0]).lower():
+        elif isinstance(statement, ast.Assign) and _is_key(statement.targets[0]):
             yield from _dropped(statement.value, f"key {short(statement.targets[0])}")
-        if place and _guards(block[place - 1]) and _acts(statement):
-            text = f"`{short(statement)}` before `{short(block[place - 1])}`"
+        before = block[place - 1] if place else None
+        if before is not None and _guards(before) and _acts(statement):
+            if thrown_away(function, before, statement):
+                continue
+            text = f"`{short(statement)}` before `{short(before)}`"
             yield statement, text, _swapped(block, place)
+
+
+def _is_key(target: ast.expr) -> bool:
+    """True if a target is a key; `a, key = x, y` with less on one side would fail at once."""
+    return not isinstance(target, ast.Tuple) and "key" in ast.unparse(target).lower()
 
 
 def _is_kept(statement: ast.stmt) -> bool:
@@ -55,10 +68,16 @@ def _is_kept(statement: ast.stmt) -> bool:
 
 
 def _with(block: list[ast.stmt], place: int, statement: ast.With) -> Iterator[Site]:
+    if any(ast.unparse(item.context_expr).startswith(_ONLY_TIME) for item in statement.items):
+        return
     if all(item.optional_vars is None for item in statement.items):
         inside = ast.If(ast.Constant(True), statement.body, [])
         text = ", ".join(short(item) for item in statement.items)
         yield statement, f"without `with {text}`", _statement(block, place, inside)
+
+
+# The garbage collector waits inside of it: nothing but time tells whether it did.
+_ONLY_TIME = "collector_at_rest("
 
 
 def _one_scope(block: list[ast.stmt], place: int, loop: ast.For) -> Iterator[Site]:
@@ -112,12 +131,20 @@ def _shared(node: ast.expr, put: Put) -> Iterator[Site]:
 
 def _other_end(node: ast.expr) -> Iterator[Site]:
     """The last for the first, and the first for the last."""
-    if isinstance(node, ast.Subscript):
+    if isinstance(node, ast.Subscript) and not _has_one_element(node.value):
         number = ast.unparse(node.slice)
         if number in ("0", "-1"):
             other = {"0": "-1", "-1": "0"}[number]
             text = f"[{other}] for [{number}] in `{short(node)}`"
             yield node, text, lambda: setattr(node, "slice", ast.parse(other, mode="eval").body)
+
+
+def _has_one_element(node: ast.expr) -> bool:
+    """True for the type arguments of a call: one of which an element is read has one, as packed calls alone have more.
+
+    A list of results is one Tuple; and of packed calls no rule reads an element without looking for others.
+    """
+    return isinstance(node, ast.Attribute) and node.attr == "sinfo_args"
 
 
 def _one_of_two(node: ast.expr, put: Put) -> Iterator[Site]:
@@ -186,17 +213,28 @@ def _believed(node: ast.expr) -> Iterator[Site]:
 def _joined(node: ast.expr, put: Put) -> Iterator[Site]:
     """`a` for `a | b`, unless they are types."""
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
-        if any(
-            isinstance(part, ast.Name | ast.Attribute) and _is_type(part) for part in (node.left, node.right)
-        ):
+        named = (ast.Name, ast.Attribute, ast.Subscript)
+        if any(isinstance(part, named) and _is_type(part) for part in (node.left, node.right)):
             return
         for part, rest in ((node.left, node.right), (node.right, node.left)):
             yield node, f"without `{short(part)}` in `{short(node)}`", put(rest)
 
 
 def _is_type(node: ast.expr) -> bool:
+    if isinstance(node, ast.Subscript):  # `tuple[int, ...]`, which a `cast` names
+        node = node.value
     name = ast.unparse(node).rpartition(".")[2]
-    return name[:1].isupper() or name in ("int", "str", "float", "bool", "bytes")
+    return name[:1].isupper() or name in (
+        "int",
+        "str",
+        "float",
+        "bool",
+        "bytes",
+        "tuple",
+        "list",
+        "dict",
+        "set",
+    )
 
 
 def _dropped(node: ast.expr, of: str) -> Iterator[Site]:

@@ -76,3 +76,31 @@ def test_broken_rules_are_noticed() -> None:
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=240)
     count = len(SELF_TEST)
     assert f"{count} mutants: {{'killed': {count}}}" in done.stdout, done.stdout + done.stderr
+
+
+SILENT = """
+def f(self, x, y):
+    found = []
+    for part in y:
+        if part is None:
+            return None
+        found.append(part)
+    keys, size = y, len(x)
+    if len(x) == 1 and x[0]:
+        return call.sinfo_args[0]
+    if len(x) > 1:
+        return tuple[int, int] | None
+    if x[0]:
+        return found
+"""
+
+
+def test_what_nothing_can_tell_is_left_out() -> None:
+    for old, new in (
+        ("", ""), ("len(x) > 1", "len(x) > 2"), ("if x[0]", "if y[0]"), ("== 1 and", "== 2 and"),
+        ("found = []", "found = self.found"), ("append(part)", "append(part.value)"), ("return None", "return found"), ("keys, size", "keys"),
+    ):  # fmt: skip
+        (function,) = ast.parse(SILENT.replace(old, new)).body
+        assert isinstance(function, ast.FunctionDef)
+        texts = [text for _, text, _ in stateful.in_function(function)]
+        assert bool(texts) == (old != new), (old, texts)

@@ -12,6 +12,7 @@ from relax_explorer.core.arith.prove import Answer
 from relax_explorer.core.diagnostics import Diagnostic
 from relax_explorer.core.passes.pipeline import run_step, steps
 from relax_explorer.core.passes.properties import holding
+from relax_explorer.core.shapes.machine_checks import is_lowered
 from relax_explorer.core.shapes.residual import MACHINE, shape_checks
 from tests.support.corpus import MODELS, Model
 from tests.support.random_lengths import outcome, program
@@ -105,11 +106,42 @@ def alloc(entries: str) -> list[str]:
         (["cls.other_func(heap)", *alloc("1, 0, 0, 8"), "match_shape: a, heap, 2, 3, 0, 0, 8"], "3 left"),
         (["if c:", "    match_shape: y, heap, 1, 1, 5", "    r = x", "else:", "    match_shape: y, heap, 1, 3, 5", "    r = x"], "2 left"),
         (["if c:", f"    {Y}", "    r = x", "else:", "    r = x", Y], "3 left"),
+        (["if c:", "    match_shape: y, heap, 1, 1, 5", "    r = x", "else:", "    r = x", "match_shape: y, heap, 1, 3, 5"], "2 left"),
+        (["if c:", "    match_shape: y, heap, 1, 1, 5", "    r = x", "else:", "    match_shape: y, heap, 1, 1, 5", "    r = x",
+          "match_shape: y, heap, 1, 3, 5"], "y.shape[0] == y.shape[0]; 1 left"),
+        (["match_shape: y, heap, 2, 1, 5, 1, 6", "if c:", "    r = x", "else:", "    match_shape: x, heap, 2, 1, 5, 2, 0", "    r = x",
+          "match_shape: y, heap, 2, 3, 5, 3, 6"],
+         "the rank of y is 2; y.shape[1] == y.shape[1]; 1 left"),
+        (["u = (x, y)", "v = u[0]", "match_shape: v, heap, 2, 3, 0, 3, 1"],
+         "the rank of x is 2; x.shape[0] == x.shape[0]; x.shape[1] == x.shape[1]"),
+        (["v = R.call_packed('vm.builtin.ensure_aligned', x, 0, ty_args=(R.Object,))", "match_shape: v, heap, 2, 3, 0, 2, 0"],
+         "the rank of x is 2; x.shape[0] == x.shape[0]"),
+        (["a = R.builtin.alloc_tensor(R.shape([2, 8]), R.dtype('float32'), R.prim_value(0), R.str('global'))", "match_shape: a, heap, 2, 0, 2, 0, 8"],
+         "the rank of a is 2; a.shape[0] == 2; a.shape[1] == 8"),
         ([Y, "if c:", f"    {Y}", "    r = x", "else:", "    r = x"], "the rank of y is 2; y.shape[0] == x.shape[0]; y.shape[1] == 8"),
     ],
 )  # fmt: skip
 def test_what_is_proved(lines: list[str], proved: str) -> None:
     assert "; ".join(last(*lines)) == proved
+
+
+NULL = """@R.function(pure=False)
+def main({}) -> R.Object:
+    heap = R.null_value()
+    {}
+    return {}
+"""
+
+
+def test_a_heap_that_is_nothing() -> None:
+    check = CHECK.format("match_shape", "x, heap, 2, 0, 2, 0, 8")
+    text = NULL.format("x: R.Object", f"{CHECK.format('check_tensor_info', 'x')}; {check}; {check}", "x")
+    checks = [check for check in shape_checks(rxe.normalize(rxe.parse(text))) if check.kind == MACHINE]
+    assert [check.answer is Answer.YES for check in checks] == [False] * 4 + [True] * 3
+    for reader, lowered_ in (("vm.builtin.other", True), ("other", False)):
+        use = f'a = R.call_packed("vm.builtin.first", 1, ty_args=(R.Object,)); b = R.call_packed("{reader}", heap, ty_args=(R.Object,))'
+        fn = rxe.normalize(rxe.parse(NULL.format("", use, "b"))).functions["main"]
+        assert is_lowered(fn) is lowered_
 
 
 def eliminated(module: rxe.IRModule) -> rxe.IRModule:

@@ -24,6 +24,7 @@ class M:
         return w
 """
 CAST = 'z = R.match_cast(y, R.Tensor((a,), "float32"))'
+ASSERTED = "u = R.assert_op(R.prim_value(a == 5))\n        z = y"
 IN_A_BRANCH = 'if f:\n            u = R.match_cast(y, R.Tensor((a,), "float32"))\n            z = u\n        else:\n            z = x'
 IN_A_FUNCTION = """@R.function
         def later() -> R.Tensor(ndim=1, dtype="float32"):
@@ -50,6 +51,7 @@ def told(inner: str, main: str, private: str = "private=True, ") -> list[Diagnos
         (CAST, "e = five\n        w = M.inner(four, e, f)"),
         (CAST, "t = (four, five)\n        w = M.inner(t[0], t[1], f)"),
         (CAST, BRANCH.format("four", "five")),
+        (ASSERTED, "w = M.inner(four, five, f)"),
         (CAST, KNOWN + "w = M.inner(x, y, f)"),
         (CAST, "v = M.inner(x, y, f)\n        w = M.inner(four, five, f)"),  # after a call that may end
     ],
@@ -57,7 +59,9 @@ def told(inner: str, main: str, private: str = "private=True, ") -> list[Diagnos
 def test_a_call_that_always_fails_inside_is_told(inner: str, main: str) -> None:
     found = told(inner, main)
     assert len({one.span.line for one in found if one.span is not None}) == len(found) == 1, found
-    assert found[0].is_error is (inner != CAST), "a cast that always fails is a warning where it stands, too"
+    assert found[0].is_error is (inner not in (CAST, ASSERTED)), (
+        "a cast or assertion that always fails is a warning where it stands, too"
+    )
     assert [label.text for label in found[0].labels if label.text]
 
 

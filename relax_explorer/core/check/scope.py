@@ -49,8 +49,7 @@ def _paths(fn: e.Function) -> Iterator[list[e.Binding | e.Function]]:
     """For every binding, the binders in scope, followed by the binding itself."""
     stack: list[tuple[e.SeqExpr, list[e.Binding | e.Function]]] = [(fn.body, [fn])]
     while stack:
-        seq, seen = stack.pop()
-        scope = list(seen)
+        seq, scope = stack.pop()
         for block in seq.blocks:
             for binding in block.bindings:
                 yield [*scope, binding]

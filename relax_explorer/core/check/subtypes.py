@@ -114,7 +114,7 @@ def _func_glb(a: t.FuncType, b: t.FuncType) -> t.Type | None:
 
 
 def _all_known(types: map[t.Type | None]) -> tuple[t.Type, ...] | None:
-    known = [type_ for type_ in list(types)]
+    known = list(types)
     return None if None in known else tuple([type_ for type_ in known if type_ is not None])
 
 

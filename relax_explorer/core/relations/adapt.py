@@ -198,8 +198,8 @@ def _shapes(infos: Sequence[s.StructInfo]) -> list[tuple[int, ...]] | None:
 
 def _values(at: Site) -> list[np.ndarray[Any, Any]] | None:
     """The inputs if all are constants of the program."""
-    args = [] if at.call is None else list(at.call.args)
-    args = [at.definitions.get(arg, arg) for arg in args]
+    given = () if at.call is None else at.call.args
+    args = [at.definitions.get(arg, arg) for arg in given]
     if not args or not all(isinstance(arg, e.Constant) for arg in args):
         return None
     return [arg.data for arg in args]

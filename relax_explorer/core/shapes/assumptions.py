@@ -300,7 +300,7 @@ class Assumptions:
             return []
         names = [*p.free_vars(condition), *p.free_vars(self._in_values(condition))]
         kept = [self._log.facts[n] for n in self._relevant(names, self._log.about)]
-        for fact in list(kept):
+        for fact in kept:  # `kept` becomes another list
             fewer = [other for other in kept if other is not fact]
             if from_facts(fewer).prove(condition) is answer:
                 kept = fewer

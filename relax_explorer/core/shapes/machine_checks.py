@@ -144,11 +144,11 @@ class MachineState:
         elif name == "relax.builtin.alloc_tensor" and len(args) > 1:
             self._note(var, self._dims_of(args[0]), TENSOR, _dtype(args[1]), place)
 
-    def _dims_of(self, shape: e.Expr) -> list[p.PrimExpr | None]:
+    def _dims_of(self, shape: e.Expr) -> Sequence[p.PrimExpr | None]:
         if isinstance(shape, e.ShapeExpr):
-            return list(shape.values) if all(isinstance(dim, p.IntImm) for dim in shape.values) else [None]
+            return shape.values if all(isinstance(dim, p.IntImm) for dim in shape.values) else [None]
         made = self._made.get(self.root(shape))
-        return [None] if made is None else list(made.dims)
+        return [None] if made is None else made.dims
 
     def _note(
         self, var: e.Var, dims: Sequence[p.PrimExpr | None], kind: p.PrimVar, dtype: str, place: e.Binding
@@ -310,6 +310,4 @@ def number_of(value: e.Expr) -> int | None:
 
 
 def _dtype(value: e.Expr) -> str:
-    return (
-        value.value.name if isinstance(value, e.DataTypeImm) and value.value.name not in ("", "void") else ""
-    )
+    return value.value.name if isinstance(value, e.DataTypeImm) else ""

@@ -69,10 +69,10 @@ def dtype_demands(
             yield Demand.of(p.EQ(element(first), element(name))), f"{first} and {name}"
 
 
-def _fitting(term: p.PrimVar, found: Sequence[DType]) -> Demand:
+def _fitting(term: p.PrimVar, found: list[DType]) -> Demand:
     """The demand that an element type is one of those that fit."""
     whole = {kinds: [one for one in _ASKED if one.kind in kinds] for kinds in _KINDS}
-    word = next((_KINDS[kinds] for kinds, members in whole.items() if members == list(found)), None)
+    word = next((_KINDS[kinds] for kinds, members in whole.items() if members == found), None)
     if word is not None:
         return Demand.of(of_elements(term, word))
     if len(found) > _FEW:

@@ -313,7 +313,7 @@ class _Walk:
             reached, tests = self.is_reached, self.tests
             if effects(self.module).mutable:  # it may be called after tensors were overwritten
                 self.tests = LengthTests()
-            self.body(value, known, set(scope), is_public=True)
+            self.body(value, known, scope, is_public=True)
             self.outer, self.is_reached, self.tests = outside, reached, tests
         elif isinstance(value, e.Call):
             known = self._call(value, name, binding, known, scope)
@@ -351,13 +351,14 @@ class _Walk:
         """One binding in virtual machine form."""
         value, checked = binding.value, state.checked(binding)
         if isinstance(value, e.If):
-            slots, outcomes = dict(state.slots), []
+            before, outcomes, reached = state.slots, [], self.is_reached
             for branch in sequences(value):
-                reached = self.is_reached
+                state.slots = dict(before)
                 self.sequence(branch, known, scope)
                 outcomes.append(state.slots)
-                state.slots, self.is_reached = dict(slots), reached
-            state.slots = {n: dim for n, dim in slots.items() if all(one.get(n) is dim for one in outcomes)}
+                self.is_reached = reached
+            same = outcomes[0].items()
+            state.slots = {n: dim for n, dim in same if all(one.get(n) is dim for one in outcomes)}
             state.join(binding.var, [branch.body for branch in sequences(value)])
             return known
         if checked is not None:
