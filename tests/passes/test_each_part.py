@@ -83,7 +83,9 @@ def test_products_of_a_constant_are_no_branches() -> None:
 
 
 def test_a_packed_function_fills_its_result() -> None:
-    text = main({"x": (4,)}, "r = R.call_dps_packed('f', (x,), out_ty=R.Tensor((4,), 'float32'))", dataflow=False)
+    text = main(
+        {"x": (4,)}, "r = R.call_dps_packed('f', (x,), out_ty=R.Tensor((4,), 'float32'))", dataflow=False
+    )
     lowered = pipeline.apply_pass(rxe.normalize(rxe.parse(text)), "CallTIRRewrite").script()
     assert 'call_packed("f", x, alloc' in lowered
 
