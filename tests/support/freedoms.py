@@ -1,6 +1,6 @@
 """What a pass of TVM leaves open: it orders by the addresses of variables, so that its result differs from run to run.
 
-`python -m tests.oracle.unsteady PASS` asks several processes about one program, and counts the results. A freedom is a function that
+`python -m tests.oracle.unsteady PASS PROGRAM` asks about one program again and again, and counts the results. A freedom is a function that
 gives TVM's result the order of ours. It moves parts that are there, everywhere at once, and nothing else may differ.
 """
 
