@@ -108,9 +108,9 @@ def with_new_parameters_in_order(ours: IRModule, theirs: IRModule) -> IRModule:
     module = with_calls(theirs, ordered)
     functions = dict(module.functions)
     for name, order in orders.items():
-        fn = functions[name]
-        assert isinstance(fn, Function)  # it is one of the Relax functions
-        functions[name] = replace(fn, params=tuple([fn.params[n] for n in order]), struct_info=None)
+        changed = module.relax_functions[name]
+        params = tuple([changed.params[n] for n in order])
+        functions[name] = replace(changed, params=params, struct_info=None)
     return module.having(functions)
 
 
