@@ -284,3 +284,57 @@ def test_scalars_in_a_tuple_of_operands_are_computed() -> None:
     assert "= cls.compute_symbolic_expr(R.prim_value(n))" in after.script()
     assert 'R.call_packed("test.f", x, (x, gv), ' in after.script()
     assert 'R.call_packed("test.f", y, (x, y), ' in after.script()
+
+
+def test_only_the_profile_tvm_computes_numbers_of_floating_point() -> None:
+    body = (
+        'R.func_attr({"relax.force_pure": True})\n'
+        'y = R.call_packed("test.f", x, T.float32(0.5), 3, T.bool(True), ty_args=(R.Any,))\nreturn y'
+    )
+    module = rxe.normalize(rxe.parse(function(body, 'x: R.Tensor((4,), "float32")')))
+    assert rxe.apply_pass(module, "ComputePrimValue") is module
+    after = rxe.apply_pass(module, "ComputePrimValue", profile="tvm")
+    assert 'R.call_packed("test.f", x, gv, 3, True, ' in after.script()
+    assert "return T.float32(0.5)" in after.script()
+
+
+def test_a_result_that_is_computed_in_a_tuple_promises_no_value() -> None:
+    body = (
+        'R.func_attr({"relax.force_pure": True})\nn = T.int64()\nt = (x, R.prim_value(n * 2))\n'
+        "k = t[1]\nreturn (x, k)"
+    )
+    after = rxe.apply_pass(
+        rxe.normalize(rxe.parse(function(body, 'x: R.Tensor(("n",), "float32")'))), "ComputePrimValue"
+    )
+    assert rxe.structural_equal(after, rxe.normalize(rxe.parse(after.script())))
+
+
+@pytest.mark.parametrize(
+    ("x", "slots"),
+    [
+        ('R.Tensor(("k * 3",), "float32")', "1, 3, 0"),
+        ('R.Tensor(("j * k", "k"), "float32")', "2, 3, 0, 3, 2"),
+    ],
+)
+def test_the_variables_of_a_length_have_the_slots_behind_it(x: str, slots: str) -> None:
+    body = 'R.func_attr({"relax.force_pure": True})\nreturn x'
+    params = f'x: {x}, y: R.Tensor(("k + 1",), "float32"), s: R.Shape(["j", "k"])'
+    after = rxe.apply_pass(rxe.normalize(rxe.parse(function(body, params))), "VMShapeLower")
+    assert f'"vm.builtin.match_shape", x, shape_heap, {slots}, ' in after.script()
+
+
+@pytest.mark.parametrize(("length", "checks"), [("n * 2", 0), ("n + n", 0), ("n * 3", 1)])
+def test_a_cast_that_the_lengths_prove_checks_nothing(length: str, checks: int) -> None:
+    body = (
+        'R.func_attr({"relax.force_pure": True})\nn = T.int64()\n'
+        f'y = R.match_cast(x, R.Tensor(({length},), "float32"))\nreturn y'
+    )
+    params = 'x: R.Tensor(("n + n",), "float32"), s: R.Shape(["n"])'
+    module = rxe.normalize(rxe.parse(function(body, params)))
+    assert rxe.apply_pass(module, "VMShapeLower").script().count("ErrorContext(match_cast") == checks
+
+
+def test_a_check_names_its_function_by_its_name() -> None:
+    body = 'R.func_attr({"relax.force_pure": True, "global_symbol": "other"})\nreturn x'
+    module = rxe.normalize(rxe.parse(function(body, 'x: R.Tensor((4,), "float32")')))
+    assert "ErrorContext(fn=main, loc=param[0]" in rxe.apply_pass(module, "VMShapeLower").script()

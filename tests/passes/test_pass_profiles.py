@@ -94,3 +94,98 @@ def test_a_pipeline_and_a_pass_in_a_profile_agree(name: str) -> None:
 def test_an_unknown_profile_is_refused() -> None:
     with pytest.raises(rxe.Failure, match="RX0404"):
         result("CanonicalizeBindings", "TVM")
+
+
+def test_an_inlined_scalar_keeps_its_value_in_the_profile_tvm() -> None:
+    text = (
+        HEAD
+        + """
+    @R.function(private=True, pure=False)
+    def inner(x: R.Tensor(("n",), "float32"), k: T.int64) -> R.Any:
+        b = R.call_packed("test.f", x, R.prim_value(k * 2), ty_args=(R.Any,))
+        return b
+
+    @R.function(pure=False)
+    def main(x: R.Tensor(("n",), "float32")) -> R.Any:
+        n = T.int64()
+        cls = Module
+        a = cls.inner(x, R.prim_value(n + 1))
+        return a
+"""
+    )
+    for profile in ("spec", "tvm"):
+        after = rxe.apply_pass(rxe.normalize(rxe.parse(text)), "InlinePrivateFunctions", profile=profile)
+        assert 'R.call_packed("test.f", x, (n + 1) * 2, ' in after.script()
+        assert rxe.well_formed(after)
+
+
+@pytest.mark.parametrize(("profile", "written"), [("spec", "6, 4"), ("tvm", "T.Mul(3, 2), T.Add(3, 1)")])
+def test_bound_scalars_are_computed_unless_the_profile_is_tvm(profile: str, written: str) -> None:
+    text = (
+        HEAD
+        + """
+    @R.function(pure=False)
+    def main(x: R.Tensor(("n",), "float32"), y: R.Tensor(("n + m",), "float32"), z: R.Tensor(("m",), "float32")):
+        n = T.int64()
+        a = R.call_packed("test.f", y, R.prim_value(n * 2), R.prim_value(n + 1), ty_args=(R.Any,))
+        return a
+"""
+    )
+    after = rxe.apply_pass(
+        rxe.normalize(rxe.parse(text)), "BindSymbolicVars", binding_map={"n": 3}, profile=profile
+    )
+    assert f'R.call_packed("test.f", y, {written}, ' in after.script()
+    assert 'y: R.Tensor(("m + 3",)' in after.script()
+
+
+def test_a_call_gives_what_its_new_operands_give_in_the_profile_tvm() -> None:
+    text = (
+        HEAD
+        + """
+    @R.function
+    def main(x: R.Tensor(("n",), "float32")):
+        y: R.Tensor("float32", ndim=1) = R.exp(x)
+        return y
+"""
+    )
+    module = rxe.normalize(rxe.parse(text))
+    found = {
+        profile: rxe.apply_pass(module, "BindSymbolicVars", binding_map={"n": 3}, profile=profile).script()
+        for profile in ("spec", "tvm")
+    }
+    assert 'y: R.Tensor(dtype="float32", ndim=1)' in found["spec"]
+    assert 'y: R.Tensor((3,), dtype="float32")' in found["tvm"]
+
+
+def test_values_that_give_a_negative_length_are_refused_unless_the_profile_is_tvm() -> None:
+    text = (
+        HEAD
+        + """
+    @R.function
+    def main(x: R.Tensor(("n",), "float32")):
+        n = T.int64()
+        y = R.zeros(R.shape([n - 5]), "float32")
+        return y
+"""
+    )
+    module = rxe.normalize(rxe.parse(text))
+    with pytest.raises(rxe.Failure) as refused:
+        rxe.apply_pass(module, "BindSymbolicVars", binding_map={"n": 3})
+    assert refused.value.diagnostics[0].code.id == "RX0155"
+    after = rxe.apply_pass(module, "BindSymbolicVars", binding_map={"n": 3}, profile="tvm")
+    assert "R.zeros(R.shape([-2])" in after.script()
+
+
+def test_only_legalize_ops_leaves_what_another_pass_lowers() -> None:
+    text = (
+        HEAD
+        + """
+    @R.function
+    def main(x: R.Tensor((2, 3), "float32")):
+        y = R.cumsum(x, axis=0)
+        return y
+"""
+    )
+    module = rxe.normalize(rxe.parse(text))
+    assert "R.cumsum" in rxe.apply_pass(module, "LegalizeOps", profile="tvm").script()
+    assert "R.cumsum" not in rxe.apply_pass(module, "DispatchSortScan", profile="tvm").script()

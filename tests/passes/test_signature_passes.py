@@ -305,3 +305,21 @@ class M:
     assert signature.split("-> ")[1].count("R.Tensor") == left
     inputs = [np.array([1, 2], "float32"), np.array([3, 4], "float32"), np.array(True)]
     assert str(rxe.run(after, "main", inputs)) == str(rxe.run(before, "main", inputs))
+
+
+@pytest.mark.parametrize(
+    ("read", "left"),
+    [("R.shape([k + 1])", "x: {}, k: T.int64"), ("R.prim_value(k * 2)", "x: {}, k: T.int64"), ("x", "x: {}")],
+)
+def test_a_scalar_that_tells_a_length_stays(read: str, left: str) -> None:
+    callee = f'f(x: {X}, k: T.int64, j: T.int64):\nb = R.call_packed("test.f", x, {read}, ty_args=(R.Any,))\nreturn b'
+    new = after(module("a = cls.f(x, 3, 4)\nreturn a", callee, pure=False), "RemoveUnusedParameters")
+    assert f"def f({left.format(X.replace(', ', ', dtype='))}) ->" in new.script()
+    assert ("cls.f(x, R.prim_value(3))" if "k" in left else "cls.f(x)") in new.script()
+
+
+def test_the_profile_tvm_passes_the_length_of_a_scalar_again() -> None:
+    callee = f'f(x: {X}, k: T.int64, j: T.int64):\nb = R.call_packed("test.f", x, R.shape([k]), ty_args=(R.Any,))\nreturn b'
+    given = module("a = cls.f(x, 3, 4)\nreturn a", callee, pure=False)
+    new = rxe.apply_pass(given, "RemoveUnusedParameters", profile="tvm")
+    assert "cls.f(x, R.prim_value(3), R.shape([3]))" in new.script()

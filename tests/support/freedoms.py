@@ -1,6 +1,6 @@
 """What a pass of TVM leaves open: it orders by the addresses of variables, so that its result differs from run to run.
 
-`python -m tests.oracle.unsteady PASS` asks several processes about one program, and counts the results. A freedom is a function that
+`python -m tests.oracle.unsteady PASS PROGRAM` asks about one program again and again, and counts the results. A freedom is a function that
 gives TVM's result the order of ours. It moves parts that are there, everywhere at once, and nothing else may differ.
 """
 
@@ -108,9 +108,9 @@ def with_new_parameters_in_order(ours: IRModule, theirs: IRModule) -> IRModule:
     module = with_calls(theirs, ordered)
     functions = dict(module.functions)
     for name, order in orders.items():
-        fn = functions[name]
-        assert isinstance(fn, Function)  # it is one of the Relax functions
-        functions[name] = replace(fn, params=tuple([fn.params[n] for n in order]), struct_info=None)
+        changed = module.relax_functions[name]
+        params = tuple([changed.params[n] for n in order])
+        functions[name] = replace(changed, params=params, struct_info=None)
     return module.having(functions)
 
 

@@ -185,11 +185,6 @@ class Oracle:
         answer: Answer[str] = self._ask("version", QUESTION_SECONDS)
         return answer.get()
 
-    def scatter(self, seed: int) -> None:
-        """Let the objects of the next questions have other addresses."""
-        answer: Answer[int] = self._ask("scatter", QUESTION_SECONDS, seed=seed)
-        answer.get()
-
     def parse(
         self, program: Program, *, check_well_formed: bool = True, seconds: float = QUESTION_SECONDS
     ) -> Answer[Handle]:

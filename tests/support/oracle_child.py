@@ -10,7 +10,6 @@ import gc
 import inspect
 import json
 import os
-import random
 import re
 import sys
 import time
@@ -35,8 +34,6 @@ PassList = list[tuple[str, dict[str, Any]]]
 
 REAL_IMPORT = re.compile(r"^(?=(?:import|from) )", re.MULTILINE)
 KEPT_PARSES = 400
-SCATTERED: list[Any] = []
-"""Objects between others, so that addresses differ."""
 
 
 class Inspect:
@@ -329,14 +326,6 @@ def ask_well_formed(program: dict[str, str]) -> dict[str, Any]:
     except (ValueError, RuntimeError, TypeError) as error:
         return {"well_formed": False, "message": str(error)}
     raise AssertionError("TVM calls the module ill-formed but gives no reason")
-
-
-def ask_scatter(seed: int) -> int:
-    """Make objects and drop some of them, so that those of the next questions stand at other addresses."""
-    chance = random.Random(seed)
-    made = [tvm.tirx.Var(f"v{number}", "int64") for number in range(chance.randint(50, 3000))]
-    SCATTERED.extend(chance.sample(made, len(made) // 2))
-    return len(SCATTERED)
 
 
 def ask_apply(program: dict[str, str], passes: PassList) -> dict[str, str]:
