@@ -504,7 +504,8 @@ class _ModuleReader:
         if known is not None:
             return known
         for keyword in decorator.keywords if isinstance(decorator, ast.Call) else ():
-            if not isinstance(keyword.value, ast.Constant):
+            value = keyword.value.value if isinstance(keyword.value, ast.Constant) else None
+            if not isinstance(value, int):
                 text = f"TVM takes True or False for {keyword.arg}"
                 self.ctx.refuse(codes.BAD_CALL, text, keyword.value, help=f"write {keyword.arg}=True")
         options = (
