@@ -109,4 +109,26 @@ REASONS: tuple[Reason, ...] = (
         r"( {8})(with R\.dataflow\(\):\n(?:.*\n)*?) {12}(\w+) = T\.int64\(\)\n",
         r"\1\3 = T.int64()\n\1\2",
     ),
+    Reason(
+        "an annotation that is wider than its value: TVM drops it",
+        r"^accept$",
+        r"Invalid annotation|is impossible to match cast|requires|must have|expects",
+        r"(\n +\w+): R\.(?:Tensor\(\"\w+\"\)|Tensor|Object|Any)(?= = )",
+        r"\1",
+        then=r"^(RX0\d+ ?)+$",
+    ),
+    Reason(
+        "a function that is cast to another signature: decided when it is called",
+        r"^accept$",
+        r"match cast any value .*R\.Callable",
+        r": R\.Callable\((?:[^()]|\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))*\)(?=[,)])",
+        ": R.Object",
+    ),
+    Reason(
+        "call_packed with its result in another keyword than ty_args: an attribute in TVM",
+        r"^accept$",
+        r"requires|must be|Arg|expects|expected|Invalid annotation",
+        r"(R\.call_packed\([^\n]*, )(?:sinfo_args|out_sinfo|out_ty|type_args)=",
+        r"\1ty_args=",
+    ),
 )

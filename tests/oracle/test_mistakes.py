@@ -63,6 +63,14 @@ PROGRAMS = {
     "a number beside": HEAD + "        y = Module.h(R.add(r, 2.0))\n        return x\n" + WIDER,
     "a return annotation": HEAD.replace("    @R.function\n", WIDER + "    @R.function\n")
     + "        y = Module.f(Module.g(x))\n        return x\n",
+    "a function that is cast": HEAD.replace(
+        'r: R.Tensor((), "float32")', "f: R.Callable((R.Shape,), R.Object)"
+    )
+    + "        g = R.match_cast(f, R.Callable((R.Tensor,), R.Object))\n        return x\n",
+    "an annotation that is wider": HEAD
+    + '        z: R.Tensor("float32") = x\n        w: R.Tensor("float32", ndim=2) = z\n        return x\n',
+    "call_packed with": HEAD.replace("@R.function", "@R.function(pure=False)")
+    + '        y = R.call_packed("f", x, sinfo_args=R.Tensor((2,), "float32"))\n        z = R.exp(y)\n        return x\n',
     "a shape that a variable holds": HEAD
     + "        s = R.shape([3])\n        h = R.match_cast(x, R.Tensor(s))\n        return x\n",
     "a length that a dataflow": HEAD + OWN + "        return x\n",

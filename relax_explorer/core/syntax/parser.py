@@ -122,8 +122,8 @@ def _read(
         module = _ModuleReader(context).read(tree)
         if module is None:
             return None, report
+        module = module if context.dialect.purity else marked(module, report)
         refused = tuple([item for item in report if item.tvm_only])
-        module = module if context.dialect.purity else marked(module)
         return (replace(module, refused=refused) if refused else module), report
     except RecursionError:
         report.say(codes.TOO_DEEP, "the text nests too deeply to be read", source.at(1, 0))
