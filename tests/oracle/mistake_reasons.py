@@ -26,7 +26,7 @@ class Reason:
     ours: str
     theirs: str
     construct: str
-    instead: str | Callable[[re.Match[str]], str]
+    instead: str
     then: str = ""
 
     def explains(self, text: str, ours: str, theirs: str, verdicts: Verdicts) -> bool:
@@ -94,13 +94,6 @@ REASONS: tuple[Reason, ...] = (
         r"(\n    @R\.function[^\n]*\n    def [^\n]*\)) -> R\.Tensor\((?:dtype=\"\w+\", )?ndim=[^\n]*:\n",
         r"\1:\n",
         then=r"^(RX0213 ?)+$",
-    ),
-    Reason(
-        "a shape that a variable holds: TVM does not look at its value",
-        r"^(RX0217|RX0109)$",
-        r"^accept$",
-        r"R\.match_cast\((\w+), R\.(?:Tensor|Shape)\([a-z_]\w*(?:, [^()]*)?\)\)|: R\.Tensor\([a-z_]\w*(?:, [^()]*)?\)(?= = )",
-        lambda match: f"R.match_cast({match[1]}, R.Object)" if match[1] else "",
     ),
     Reason(
         "a length that a dataflow block declares, behind the block",

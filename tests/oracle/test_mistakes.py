@@ -71,8 +71,6 @@ PROGRAMS = {
     + '        z: R.Tensor("float32") = x\n        w: R.Tensor("float32", ndim=2) = z\n        return x\n',
     "call_packed with": HEAD.replace("@R.function", "@R.function(pure=False)")
     + '        y = R.call_packed("f", x, sinfo_args=R.Tensor((2,), "float32"))\n        z = R.exp(y)\n        return x\n',
-    "a shape that a variable holds": HEAD
-    + "        s = R.shape([3])\n        h = R.match_cast(x, R.Tensor(s))\n        return x\n",
     "a length that a dataflow": HEAD + OWN + "        return x\n",
 }
 """Programs with one of the constructs, by the beginnings of the reasons."""
