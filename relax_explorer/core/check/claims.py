@@ -153,7 +153,7 @@ def check_cast(
             binding,
             help=op_codes.IMPOSSIBLE_CAST.fix,
             notes=notes,
-            tvm_only=_differ_plainly(have, _as_seen(want, ranked=False)),
+            tvm_only=_differ_plainly(have, _as_seen(want, getattr(want, "dtype", None) is not None)),
         )
     elif not new and fits(pinned_info, pinned(want, dims)) is YES:
         text = f"the value is {have}, which is always {want}"
@@ -161,7 +161,7 @@ def check_cast(
 
 
 def _as_seen(info: s.StructInfo, ranked: bool = True) -> s.StructInfo:
-    """`info` as TVM sees it: of a shape that a variable holds it knows the rank at most."""
+    """`info` as TVM sees it: of a shape that a variable holds it compares the rank if the dtype is given, too."""
     if isinstance(info, s.TensorStructInfo) and info_holders(info):
         return s.TensorStructInfo(None, info.dtype, info.ndim if ranked else -1, info.vdevice)
     return info
