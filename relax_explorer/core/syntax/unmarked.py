@@ -36,9 +36,12 @@ def marked(module: IRModule, report: Report) -> IRModule:
                 found.add(caller)
                 impure.append(caller)
     for name in found:
-        text, fn = f"TVM 0.27 takes {name!r} as pure, but it may have a side effect", module.functions[name]
+        text, place = (
+            f"TVM 0.27 takes {name!r} as pure, but it may have a side effect",
+            module.functions[name],
+        )
         fix = IMPURE_IN_PURE.fix
-        report.say(IMPURE_IN_PURE, text, fn, help=fix, severity=Severity.NOTE, tvm_only=True)
+        report.say(IMPURE_IN_PURE, text, place, help=fix, severity=Severity.NOTE, tvm_only=True)
     changed = {name: replace(fn, pure=False) for name, fn in module.relax_functions.items() if name in found}
     return module.having({**module.functions, **changed})
 
