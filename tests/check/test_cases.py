@@ -21,7 +21,7 @@ VERDICTS: dict[str, tuple[set[str], set[str]]] = {
     "31_use_before_def": ({"RX0014"}, {"RX0014"}),
     "71_fuse_wrong_order": ({"RX0105"}, {"RX0105", "RX0218", "RX0014", "RX0015"}),
     "72_tcast_lower": (set(), set()),
-    "74_other_function_bad": (set(), {"RX0112"}),
+    "74_other_function_bad": (set(), {"RX0112", "RX0113"}),
     "bare_call_of_function": ({"RX0014"}, {"RX0014"}),
     "damaged_metadata": ({"RX0023", "RX0014", "RX0018"}, {"RX0023", "RX0014", "RX0018", "RX0024"}),
     "grid_of_many_axes": ({"RX0006"}, {"RX0006"}),

@@ -136,13 +136,14 @@ _TYPES = (
     "T.int64", "int", "tuple", "None", '"float32"', "Tensor", "R.tensor", "R.Tensr((2,))", "R.Tensor[(2,), 'float32']",
 )  # fmt: skip
 _WRONG_DTYPES = (
-    "fp32", "float", "double", "half", "int", "Float32", "f32", "torch.float32", "str", "float 32", "", "bfloat16", "uint", "long", "boolean",
-    "float32x4", "int4", "float8", "float8_e4m3fn", "handle", "complex64", "int16", "uint32",
+    "fp32", "float", "double", "half", "int", "Float32", "f32", "torch.float32", "str", "float 32", "bfloat16", "uint", "long", "boolean",
+    "handle", "complex64", "int16", "uint32",
 )  # fmt: skip
 _WRONG_VALUES = (
     '"a"', '"1"', "[0]", "[1, 1]", "(0,)", "None", "1.5", "True", "x", "R.const(1)", "R.prim_value(1)", "T.int64(1)", "-1", "0", "99", "[]", "{}",
     "R.shape([1])", '["a"]', "nope",
 )  # fmt: skip
+_WRONG_PARTS = tuple(value for value in _WRONG_VALUES if value != "True")  # TVM takes True as a length
 _NAMESPACES = {
     "relu": "nn.relu", "softmax": "nn.softmax", "conv2d": "nn.conv2d", "gelu": "nn.gelu", "layer_norm": "nn.layer_norm", "nn.add": "add",
     "nn.matmul": "matmul", "nn.exp": "exp", "nn.sum": "sum", "nn.reshape": "reshape", "math.exp": "exp", "tensor.add": "add", "op.add": "add",
@@ -152,7 +153,7 @@ _NAMESPACES = {
 }  # fmt: skip
 _PREFIXES = {
     "R.": ("", "relax.", "r.", "rx."),
-    "T.": ("", "tir.", "R."),
+    "T.": ("", "R."),
     "@R.function": ("@function", "@relax.function", "@R.func", "@R.function()", "@T.prim_func"),
     "@T.prim_func": ("@prim_func", "@R.function", "@T.function", "@T.prim_func()"),
     "R.dataflow()": ("R.dataflow", "R.dataflow:", "R.dataflow_block()", "dataflow()"),
@@ -195,13 +196,15 @@ _ATTRIBUTES = (
     "{1: 2}",
 )
 _STATEMENTS = (
-    "pass", "print(x)", "x += x", "x = x", "assert True", "del x", "import tvm", "return", "y_ = x if True else x", "y_ = not x", "y_ = x and x",
+    "pass", "print(x)", "x += x", "x = x", "assert True", "del x", "import tvm", "return", "y_ = not x", "y_ = x and x",
     "R.print(x)", "x.y = x", "x[0] = x", "y_ = 1", 'y_ = "a"', "y_ = [x, x]", "y_ = x[0]", "y_ = len(x)", "y_: int = 1",
-    "y_ = R.const(1)", "y_ = -x", "y_ = x + 1", "y_ = 1 + x", "y_ = x * 2.0", "y_ = x > 0", "y_ = x ** 2", "y_ = x // 2", "y_ = x % 2", "y_ = (x)", "y_ = (x,)",
-    "y_ = x,", "y_ = z_ = x", "global x", "while True:\n    pass", "for i in range(2):\n    y_ = x", "with R.dataflow():\n    pass", "try:\n    pass\nfinally:\n    pass",
-    "y_ = R.add", "y_ = R.shape([1])", "y_ = R.shape(1)", "y_ = R.shape([1.5])", "y_ = R.tuple(x)", "y_ = R.const([1, [2]])",
-    "y_ = R.const(None)", 'y_ = R.const("a")', "y_ = R.const(x)", "y_ = R.const(1, dtype=float32)", "y_ = T.int64(1)", "y_ = R.prim_value(x)", "y_ = R.str(1)",
-    "y_ = R.dtype(1)", "y_ = ...", "'a text'", "x", "R.add(x, x)", "y_ = R.add(x, x).astype('float16')", "y_ = await_", "y_ = f'{x}'",
+    "y_ = R.const(1)", "y_ = -x", "y_ = x + 1", "y_ = 1 + x", "y_ = x * 2.0", "y_ = x > 0", "y_ = x ** 2", "y_ = x // 2", "y_ = x % 2", "y_ = (x)",
+    "y_ = (x,)",
+    "y_ = x,", "y_ = z_ = x", "global x", "while True:\n    pass", "for i in range(2):\n    y_ = x", "try:\n    pass\nfinally:\n    pass",
+    "y_ = R.shape([1])", "y_ = R.shape(1)", "y_ = R.shape([1.5])", "y_ = R.tuple(x)", "y_ = R.const([1, [2]])",
+    "y_ = R.const(None)", 'y_ = R.const("a")', "y_ = R.const(x)", "y_ = R.const(1, dtype=float32)", "y_ = T.int64(1)", "y_ = R.prim_value(x)",
+    "y_ = R.str(1)",
+    "y_ = R.dtype(1)", "'a text'", "x", "R.add(x, x)", "y_ = R.add(x, x).astype('float16')", "y_ = await_",
 )  # fmt: skip
 
 
@@ -267,6 +270,16 @@ def _twice(text: str, random: Random) -> str | None:
     return text if len(parts) < 2 else text.rstrip("\n") + "\n\n" + random.choice(parts[1:])
 
 
+_NAMES = ("a", "relax.force_pure", "global_symbol", "num_input", "Composite")
+
+
+def _attributed(match: re.Match[str], random: Random) -> str:
+    """Attributes of a function, or what is no dict."""
+    value = random.choice(_ATTRIBUTES)
+    said = value if random.random() < 0.2 else f'{{"{random.choice(_NAMES)}": {value}}}'
+    return f"{match[1]}R.func_attr({said})\n{match[1]}"
+
+
 def _holder(name: str, random: Random) -> Sequence[str]:
     """A shape that a variable holds, in an annotation, an operand, or both."""
     info = random.choice(
@@ -300,29 +313,71 @@ MISTAKES |= {
     "a keyword of an old version": _worded(_OLD_KEYWORDS),
     "a shape of a variable": _inserted(_holder),
     "an image of another size": _inserted(
-        lambda name, random: [f'i_ = R.image.resize2d(R.zeros((1, 2, 4, 4), "float32"), {random.choice(_SIZES)})']
+        lambda name, random: [
+            f'i_ = R.image.resize2d(R.zeros((1, 2, 4, 4), "float32"), {random.choice(_SIZES)})'
+        ]
     ),
     "a scalar for memory": _inserted(
-        lambda name, random: [f"m_ = {random.choice(_STORAGES).replace('VALUE', random.choice((*_SCALARS, name)))}"]
+        lambda name, random: [
+            f"m_ = {random.choice(_STORAGES).replace('VALUE', random.choice((*_SCALARS, name)))}"
+        ]
     ),
     "another type of attribute": _one(
-        r"(?<=\w=)(?:-?[\d.]+|\[[^\[\]]*\]|True|False|None|\"\w+\")(?=[,)])", lambda match, random: random.choice(_WRONG_VALUES)
+        r"(?<=\w=)(?:-?[\d.]+|\[[^\[\]]*\]|True|False|None|\"\w+\")(?=[,)])",
+        lambda match, random: random.choice(_WRONG_VALUES),
     ),
-    "another type of argument": _one(r"(?<=, )(?:-?\d+|\[[^\[\]]*\]|\([\d, ]*\))(?=[,)])", lambda match, random: random.choice(_WRONG_VALUES)),
-    "a word of Python as a name": _renamed(lambda random: random.choice([*keyword.kwlist, "print", "int", "type", "self", "match"])),
-    "another prefix": _one(r"(?<![\w.@])[RT]\.(?=\w)", lambda match, random: random.choice(_PREFIXES[match[0]])),
-    "another decorator": _one(r"@R\.function\b|@T\.prim_func\b|R\.dataflow\(\)", lambda match, random: random.choice(_PREFIXES[match[0]])),
+    "another type of argument": _one(
+        r"(?<=, )(?:-?\d+|\[[^\[\]]*\]|\([\d, ]*\))(?=[,)])",
+        lambda match, random: random.choice(_WRONG_PARTS),
+    ),
+    "a word of Python as a name": _renamed(
+        lambda random: random.choice([*keyword.kwlist, "print", "int", "type", "self", "match"])
+    ),
+    "another prefix": _one(
+        r"(?<![\w.@])[RT]\.(?=\w)", lambda match, random: random.choice(_PREFIXES[match[0]])
+    ),
+    "another decorator": _one(
+        r"@R\.function\b|@T\.prim_func\b|R\.dataflow\(\)",
+        lambda match, random: random.choice(_PREFIXES[match[0]]),
+    ),
     "no decorator": _dropped(r" +@"),
-    "another number of results": _one(r"(?<=return \()(\w+), (\w+)", lambda match, random: random.choice((f"{match[1]},", f"{match[1]}, {match[2]}, {match[1]}", f"({match[1]}, {match[2]})"))),
-    "another number of fields": _one(r"R\.Tuple\((R\.Tensor\([^()]*(?:\([^()]*\))?[^()]*\)), ", lambda match, random: random.choice(("R.Tuple(", f"R.Tuple({match[1]}, {match[1]}, "))),
-    "a result in a tuple": _one(r"(?<=return )(\w+)$", lambda match, random: random.choice((f"({match[1]},)", f"[{match[1]}]", f"{match[1]}, {match[1]}", f"({match[1]})"))),
+    "another number of results": _one(
+        r"(?<=return \()(\w+), (\w+)",
+        lambda match, random: random.choice(
+            (f"{match[1]},", f"{match[1]}, {match[2]}, {match[1]}", f"({match[1]}, {match[2]})")
+        ),
+    ),
+    "another number of fields": _one(
+        r"R\.Tuple\((R\.Tensor\([^()]*(?:\([^()]*\))?[^()]*\)), ",
+        lambda match, random: random.choice(("R.Tuple(", f"R.Tuple({match[1]}, {match[1]}, ")),
+    ),
+    "a result in a tuple": _one(
+        r"(?<=return )(\w+)$",
+        lambda match, random: random.choice(
+            (f"({match[1]},)", f"[{match[1]}]", f"{match[1]}, {match[1]}", f"({match[1]})")
+        ),
+    ),
     "a dataflow variable as a result": _other_result,
-    "another annotation": _one(r"(?<=: )R\.(?:Tensor|Tuple|Shape|Object|Any)\b(?:\((?:[^()]|\([^()]*\))*\))?|(?<=-> )R\.\w+\((?:[^()]|\([^()]*\))*\)", lambda match, random: random.choice(_TYPES)),
-    "no annotation": _one(r"(?<=[(,])( ?\w+): R\.Tensor\((?:[^()]|\([^()]*\))*\)(?=[,)])", lambda match, random: match[1]),
-    "a dtype that is not there": _one(r'(?<=")(float32|float16|int64|int32|bool)(?=")', lambda match, random: random.choice(_WRONG_DTYPES)),
-    "another buffer": _one(r'(T\.Buffer\(\(|T\.match_buffer\(\w+, \()([^()]*)\), "(\w+)"', lambda match, random: f"{match[1]}{random.choice((match[2], '2,', '7, 7', 'n,', ''))}), \"{random.choice(_DTYPES)}\""),
-    "an attribute of the function": _one(r"^( +)(?=return )", lambda match, random: f"{match[1]}R.func_attr({random.choice(_ATTRIBUTES)})\n{match[1]}" if random.random() < 0.2 else f'{match[1]}R.func_attr({{"{random.choice(("a", "relax.force_pure", "global_symbol", "num_input", "Composite"))}": {random.choice(_ATTRIBUTES)}}})\n{match[1]}'),
+    "another annotation": _one(
+        r"(?<=: )R\.(?:Tensor|Tuple|Shape|Object|Any)\b(?:\((?:[^()]|\([^()]*\))*\))?|(?<=-> )R\.\w+\((?:[^()]|\([^()]*\))*\)",
+        lambda match, random: random.choice(_TYPES),
+    ),
+    "no annotation": _one(
+        r"(?<=[(,])( ?\w+): R\.Tensor\((?:[^()]|\([^()]*\))*\)(?=[,)])", lambda match, random: match[1]
+    ),
+    "a dtype that is not there": _one(
+        r'(?<=")(float32|float16|int64|int32|bool)(?=")', lambda match, random: random.choice(_WRONG_DTYPES)
+    ),
+    "another buffer": _one(
+        r'(T\.Buffer\(\(|T\.match_buffer\(\w+, \()([^()]*)\), "(\w+)"',
+        lambda match, random: (
+            f'{match[1]}{random.choice((match[2], "2,", "7, 7", "n,", ""))}), "{random.choice(_DTYPES)}"'
+        ),
+    ),
+    "an attribute of the function": _one(r"^( +)(?=return )", _attributed),
     "two functions of one name": _twice,
     "another namespace": _namespace,
-    "a statement of Python": _inserted(lambda name, random: [re.sub(r"\bx\b", name, random.choice(_STATEMENTS))]),
-}  # fmt: skip
+    "a statement of Python": _inserted(
+        lambda name, random: [re.sub(r"\bx\b", name, random.choice(_STATEMENTS))]
+    ),
+}

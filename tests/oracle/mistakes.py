@@ -7,7 +7,6 @@ checks if it is well formed. The table has a row for each kind of mistake; diffe
 from __future__ import annotations
 
 import argparse
-import re
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -18,75 +17,12 @@ import relax_explorer as rxe
 from relax_explorer.core.codes import CODES
 from relax_explorer.core.syntax.parser import read as read_program
 from tests.oracle.mistake_kinds import MISTAKES
+from tests.oracle.mistake_reasons import REASONS, Reason, Verdicts
 from tests.support.oracle import Oracle
 from tests.support.pass_agreement import as_module, programs
 from tests.support.random_programs import random_program
 
 _LONGEST = 4000  # characters of a program: longer ones take TVM too long
-
-
-@dataclass(frozen=True)
-class Difference:
-    """A difference that stays: the reason, and what our codes and TVM's words look like; rows of differences.md say more."""
-
-    reason: str
-    ours: str  # a pattern of "accept" or of our codes
-    theirs: str  # a pattern of TVM's words, "accept" if it accepts
-    text: str = ""  # a pattern of the program
-
-
-DIFFERENCES: tuple[Difference, ...] = (
-    Difference("nothing of the text is executed", "^RX0011$", "^accept$", r"for \w+ in range"),
-    Difference("dtypes that nothing computes with: float99", "^RX0013$", "^accept$", '"float99"'),
-    Difference("lengths that do not fit int64", "^RX0245$", "^accept$", r"\d{9}"),
-    Difference("StructInfo that doubles with each binding", "^RX0221$", "^accept$", r"\((\w+), \1\)"),
-    Difference(
-        "text of 2023, before functions had a purity",
-        "^accept$",
-        "contains an impure call",
-        r"R\.Object|out_sinfo=",
-    ),
-    Difference(
-        "a number of Python that is cast: int32 in TVM",
-        "^accept$",
-        "match cast any value",
-        r"match_cast\((-?[\d.]+|True),",
-    ),
-    Difference("a buffer parameter that is matched twice", "^RX0062$", "^accept$", "match_buffer"),
-    Difference("attention of elements that are no floats", "^RX0210$", "^accept$", r"R\.nn\.attention"),
-    Difference("slopes of prelu that do not fit", "^RX020[79]$", "^accept$", r"R\.nn\.prelu"),
-    Difference(
-        "a number beside a tensor of rank 0: rank 1 in TVM",
-        "^accept$",
-        r"expected R\.Tensor\(\(\), .*, given R\.Tensor\(\(1,\)",
-        r"R\.\w+\((-?[\d.]+, |.*, -?[\d.]+\))",
-    ),
-    Difference(
-        "a return annotation that is wider than the result of the body",
-        "^accept$",
-        "Argument 0 type mismatch",
-        r"-> R\.Tensor\(dtype=.*ndim=",
-    ),
-    Difference("a number of Python as a storage", "^RX0201$", "^accept$", r"memory\.alloc_tensor\(-?[\d.T]"),
-    Difference(
-        "a function that is cast to another signature: decided when it is called",
-        "^accept$",
-        "match cast any value .* R\\.Callable",
-        r"match_cast\(\w+, R\.Callable",
-    ),
-    Difference(
-        "a nested function that is used only if it captures",
-        "^accept$",
-        "is not defined",
-        "@R.function\n +def",
-    ),
-    Difference(
-        "a length that a nested function declares by itself",
-        "^accept$",
-        "Undefined variable: (\\w+)",
-        r"(\w+) = TypeVar\(\1\)",
-    ),
-)
 
 
 @dataclass
@@ -152,16 +88,17 @@ def compare(oracle: Oracle, number: int, seed: int) -> dict[str, Counts]:
             counts.equal += 1
             continue
         ours = " ".join(codes) or "accept"
-        row = next((row for row in DIFFERENCES if _explains(row, ours, words, text)), None)
-        if row is not None:
-            counts.explained[row.reason] += 1
+        reason = explanation(text, ours, words, lambda other: (our_codes(other), tvm_words(oracle, other)))
+        if reason is not None:
+            counts.explained[reason.text] += 1
         else:
             counts.unexplained.append(f"ours {ours}, TVM's {_short(words)}\n{text}")
     return table
 
 
-def _explains(row: Difference, ours: str, theirs: str, text: str) -> bool:
-    return bool(re.search(row.ours, ours) and re.search(row.theirs, theirs) and re.search(row.text, text))
+def explanation(text: str, ours: str, theirs: str, verdicts: Verdicts) -> Reason | None:
+    """The reason for different verdicts on a program; None if there is none."""
+    return next((reason for reason in REASONS if reason.explains(text, ours, theirs, verdicts)), None)
 
 
 def _short(words: str) -> str:

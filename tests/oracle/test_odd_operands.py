@@ -118,6 +118,38 @@ def attributes() -> Iterable[str]:
     return (call.replace("VALUE", value) for call, value in product(ATTRIBUTES, LITERALS))
 
 
+HELD = (
+    "h = R.match_cast(x, R.Tensor(s3))",
+    "h = R.match_cast(x, R.Tensor(s34))",
+    'h = R.match_cast(x, R.Tensor(s3, "int32"))',
+    "h: R.Tensor(s3) = x",
+    "h: R.Tensor(s34) = x",
+    'h: R.Tensor(s3, "int32") = x',
+    "h: R.Shape(s3) = sh",
+    "h: R.Tensor((2,), ndim=1) = x",
+    'h: R.Tensor((2,), "float32", "llvm") = x',
+    'h: R.Tensor(("2",), "f32") = x',
+    'h = R.zeros((2,), "float")',
+    'h = R.const(1, "int")',
+    'h = R.const(1, "i32")',
+    "h: R.Prim = o",
+    "h: R.Any(1) = o",
+    "h: R.Callable((R.Object,)) = o",
+    "R.add(x, x)",
+    "x",
+    "'a text'",
+    "print(x)",
+    'R.call_packed("f", x)',
+    'R.call_packed("f", x, ty_args=R.Tuple())',
+)
+
+
+def statements() -> Iterable[str]:
+    """Statements of all kinds, on shapes that variables hold, on types, and values without names."""
+    held = "s3 = R.shape([3])\n        s34 = R.shape([3, 4])"
+    return (f"sh\n        {held}\n        {line}" for line in HELD)
+
+
 def operands() -> Iterable[str]:
     """Calls with values of all kinds."""
     return (call.replace("VALUE", value) for call, value in product(CALLS, VALUES))
@@ -136,7 +168,9 @@ def casts() -> Iterable[str]:
     return (f"R.match_cast({value}, {info})" for value, info in product(CASTS, TYPES))
 
 
-@pytest.mark.parametrize("values", [operands, results, casts, attributes], ids=lambda made: made.__name__)
+@pytest.mark.parametrize(
+    "values", [operands, results, casts, attributes, statements], ids=lambda made: made.__name__
+)
 def test_the_verdicts_are_those_of_tvm(values: object, oracle: Oracle) -> None:
     assert callable(values)
     wrong = []

@@ -216,7 +216,7 @@ CALLS = tuple(
 0 run {dtype_void}
 2 run {dtype_complex64}
 2 run {dtype_int4x8}
-3 run {made_handle}
+2 run {made_handle}
 0 opt {made_handle}
 3 run {made_float32x4}
 0 opt {made_float32x4} -p LegalizeOps

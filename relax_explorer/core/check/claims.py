@@ -29,7 +29,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.node import replace
-from relax_explorer.core.ir.walk import all_dims, substitute_info
+from relax_explorer.core.ir.walk import all_dims, info_holders, substitute_info
 
 
 def annotated(
@@ -85,7 +85,10 @@ def _check_annotation(
     cast = f"write {binding.var.name} = R.match_cast(…, {annotation})"
     if verdict is Conversion.NEVER:
         text = f"the value is {derived}, the annotation says {annotation}"
-        report.say(codes.BAD_ANNOTATION_INFO, text, binding, help=f"write {binding.var.name}: {derived}")
+        help = f"write {binding.var.name}: {derived}"
+        seen = _as_seen(annotation)
+        own = seen is not annotation and not _differ_plainly(derived, seen)
+        report.say(codes.BAD_ANNOTATION_INFO, text, binding, help=help, spec_only=own)
     elif verdict is Conversion.NARROWS:
         text = f"the value is {derived}; only a match_cast may claim {annotation}"
         edits = cast_binding(binding, annotation)
@@ -150,11 +153,18 @@ def check_cast(
             binding,
             help=op_codes.IMPOSSIBLE_CAST.fix,
             notes=notes,
-            tvm_only=_differ_plainly(have, want),
+            tvm_only=_differ_plainly(have, _as_seen(want, getattr(want, "dtype", None) is not None)),
         )
     elif not new and fits(pinned_info, pinned(want, dims)) is YES:
         text = f"the value is {have}, which is always {want}"
         report.say(op_codes.NEEDLESS_CAST, text, binding, help=op_codes.NEEDLESS_CAST.fix)
+
+
+def _as_seen(info: s.StructInfo, ranked: bool = True) -> s.StructInfo:
+    """`info` as TVM sees it: of a shape that a variable holds it compares the rank if the dtype is given, too."""
+    if isinstance(info, s.TensorStructInfo) and info_holders(info):
+        return s.TensorStructInfo(None, info.dtype, info.ndim if ranked else -1, info.vdevice)
+    return info
 
 
 def _differ_plainly(have: s.StructInfo, want: s.StructInfo) -> bool:

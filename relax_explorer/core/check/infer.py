@@ -32,6 +32,7 @@ from relax_explorer.core.ir.walk import info_holders, info_vars, substitute_info
 from relax_explorer.core.ops import edition, find
 from relax_explorer.core.ops.distributed.division import check_distributed, placed
 from relax_explorer.core.ops.kit.decl import InferFailure, Op, Site
+from relax_explorer.core.ops.kit.kinds import Kind
 from relax_explorer.core.ops.kit.rules import on_device
 from relax_explorer.core.ops.machine.call import CallKernel
 
@@ -461,6 +462,9 @@ def _check_kinds(site: Site, op: type[Op], call: e.Call, infos: list[s.StructInf
         mistaken = operand_problem(q, arg, info)
         if mistaken:
             raise site.fail(codes.WRONG_KIND, mistaken, **{q.name: f"this is {info}"}, help=signature)
+        if q.kind is Kind.PRIM and isinstance(info, s.TensorStructInfo):
+            text = f"TVM takes a scalar for {q.name}, not {info}"
+            site.refuse_in_tvm(codes.WRONG_KIND, text, **{q.name: f"this is {info}"}, help=signature)
     wrong = problem(op, call.attrs)
     if not wrong:
         return call.attrs

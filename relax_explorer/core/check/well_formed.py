@@ -229,7 +229,9 @@ class _Scopes:
                 self._say(codes.BAD_SCALAR_TYPE, f"{part} is not a scalar", place, spec_only=not is_pointer)
 
     def _holder(self, info: s.StructInfo | None, place: object) -> None:
-        """Report a dataflow variable that holds the shape of a tensor: TVM refuses it in StructInfo."""
+        """Report a dataflow variable that holds the shape of a tensor: TVM refuses it in StructInfo, but for another name of a variable."""
+        if type(place) is e.VarBinding and type(place.value) in (e.Var, e.DataflowVar):
+            return
         if isinstance(info, s.TensorStructInfo) and type(info.shape) is e.DataflowVar:
             text = f"the shape is held by the dataflow variable {info.shape.name!r}"
             self.report.say(

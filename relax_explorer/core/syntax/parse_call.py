@@ -240,6 +240,9 @@ def _operand(reader: Reader, q: Parameter, node: ast.expr) -> e.Expr:
             else e.DataTypeImm(dtype, None, reader.ctx.span(node))
         )
     raw = reader.read(node)
+    if q.kind is Kind.PRIMS and isinstance(raw, (int, p.PrimExpr)):
+        text, help = f"TVM takes a list of numbers for {q.name}", f"write [{ast.unparse(node)[:40]}]"
+        reader.ctx.refuse(codes.BAD_EXPRESSION, text, node, help=help)
     if q.kind is Kind.SHAPE and isinstance(raw, (int, p.PrimExpr)) and not isinstance(raw, bool):
         length = raw if isinstance(raw, p.PrimExpr) else reader.literal(raw, node)
         if not length.dtype.is_int:

@@ -39,7 +39,7 @@ _KINDS = {"i": "int", "u": "uint", "f": "float", "bf": "bfloat"}
 _SHORT = re.compile(r"(i|u|f|bf)(\d+)")
 
 
-def _full_name(name: str) -> str:
+def full_name(name: str) -> str:
     """The name of an element type that TVM reads by another, such as `f32`, `i64` and `float`."""
     short = _SHORT.fullmatch(name)
     return f"{_KINDS[short[1]]}{short[2]}" if short else _USUAL.get(name, name)
@@ -68,7 +68,7 @@ class DimReader:
             text = f"{ast.unparse(node)[:40]!r} is not a dtype"
             raise self.ctx.fail(codes.BAD_DTYPE, text, node, help=codes.BAD_DTYPE.fix)
         try:
-            return None if node.value is None else element_type(_full_name(node.value))
+            return None if node.value is None else element_type(full_name(node.value))
         except ValueError as error:
             raise self.ctx.fail(codes.BAD_DTYPE, str(error)[:80], node, help=codes.BAD_DTYPE.fix) from None
 
@@ -97,7 +97,12 @@ class DimReader:
             if type(node.value) is int:
                 return self._literal(node.value, node)
             if isinstance(node.value, str):
+                if not self.in_signature:
+                    text = "TVM takes lengths in quotes in the types of parameters and results only"
+                    self.ctx.refuse(codes.BAD_ANNOTATION, text, node, help="leave the quotes out")
                 return self._quoted(node)
+        if isinstance(node, ast.Call) and dotted(node.func) == "R.prim_value" and len(node.args) == 1:
+            return self.dim(node.args[0])
         value = self.prim(node)
         if not value.dtype.is_int:
             raise self.ctx.fail(

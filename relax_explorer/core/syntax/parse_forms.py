@@ -126,7 +126,11 @@ def _element(reader: Reader, node: ast.expr) -> DType | None:
     name = node.value if isinstance(node, ast.Constant) else None
     if isinstance(name, str) and name in _OF_NUMPY:
         return element_type(_OF_NUMPY[name])
-    return reader.info.dtype(node)
+    element = reader.info.dtype(node)
+    if element is not None and name != element.name and element.lanes == 1 and not element.is_bool:
+        text = f"numpy, which makes TVM's constants, has no {name!r}"
+        reader.ctx.refuse(codes.BAD_DTYPE, text, node, help=f'write "{element}"')
+    return element
 
 
 _OF_NUMPY = {

@@ -150,11 +150,17 @@ class FunctionReader(BindingReader):
         attrs = constant(self.expr, node)
         if not isinstance(attrs, Attrs):
             raise self.ctx.fail(codes.BAD_CALL, "R.func_attr takes a dict", place)
+        if twice := self.attrs.keys() & attrs.keys():
+            text = f"TVM takes {min(twice)!r} only once"
+            self.ctx.refuse(codes.BAD_CALL, text, node, help="leave one of them out")
         self.attrs.update(attrs)
         for key in node.keys if isinstance(node, ast.Dict) else ():
             if key is not None and not (isinstance(key, ast.Constant) and isinstance(key.value, str)):
                 text, help = "TVM takes strings as names of attributes", f'write "{ast.unparse(key)}"'
                 self.ctx.refuse(codes.BAD_EXPRESSION, text, key, help=help)
+        if not isinstance(attrs.get("global_symbol", ""), str):
+            text = "TVM takes a string for global_symbol"
+            self.ctx.refuse(codes.BAD_EXPRESSION, text, node, help=codes.BAD_EXPRESSION.fix)
         if not isinstance(attrs.get(FORCE_PURE, True), int):
             text = f"TVM takes a bool for {FORCE_PURE}"
             self.ctx.refuse(codes.BAD_EXPRESSION, text, node, help=f'write {{"{FORCE_PURE}": True}}')

@@ -126,6 +126,9 @@ class SignatureReader:
             value = self.names.get(argument.arg)
             if isinstance(value, p.PrimVar) and isinstance(info, s.PrimStructInfo) and info.value is None:
                 info = s.PrimStructInfo(value.dtype, value)
+            elif isinstance(value, p.PrimVar) and not isinstance(info, s.PrimStructInfo):
+                text, help = f"{argument.arg!r} is a length, too: TVM takes a name once", "rename one of them"
+                self.ctx.refuse(codes.DUPLICATE, text, argument, help=help)
             params.append(e.Var(argument.arg, info, self.ctx.span(argument)))
         for var in params:
             self.names[var.name] = var

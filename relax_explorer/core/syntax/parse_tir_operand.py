@@ -20,6 +20,7 @@ from relax_explorer.core.ir.dtype import (
     dtype,
 )
 from relax_explorer.core.syntax.context import UNREADABLE, Context, Skip
+from relax_explorer.core.syntax.parse_dim import full_name
 from relax_explorer.core.syntax.prim_rules import (
     PRIM_OPERATORS,
     align,
@@ -179,7 +180,7 @@ class OperandReader(ABC):
         """The dtype in a string literal."""
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             try:
-                return dtype(node.value)
+                return dtype(full_name(node.value))
             except ValueError:
                 text = f"{node.value[:40]!r} is not a dtype"
                 raise self.ctx.fail(codes.BAD_DTYPE, text, node, help=codes.BAD_DTYPE.fix) from None

@@ -122,8 +122,8 @@ def _read(
         module = _ModuleReader(context).read(tree)
         if module is None:
             return None, report
+        module = module if context.dialect.purity else marked(module, report)
         refused = tuple([item for item in report if item.tvm_only])
-        module = module if context.dialect.purity else marked(module)
         return (replace(module, refused=refused) if refused else module), report
     except RecursionError:
         report.say(codes.TOO_DEEP, "the text nests too deeply to be read", source.at(1, 0))
@@ -504,7 +504,8 @@ class _ModuleReader:
         if known is not None:
             return known
         for keyword in decorator.keywords if isinstance(decorator, ast.Call) else ():
-            if not isinstance(keyword.value, ast.Constant):
+            value = keyword.value.value if isinstance(keyword.value, ast.Constant) else None
+            if not isinstance(value, int):
                 text = f"TVM takes True or False for {keyword.arg}"
                 self.ctx.refuse(codes.BAD_CALL, text, keyword.value, help=f"write {keyword.arg}=True")
         options = (

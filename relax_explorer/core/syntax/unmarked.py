@@ -5,6 +5,8 @@ So later dialects print the marks that they need.
 
 from __future__ import annotations
 
+from relax_explorer.core.codes.well_formedness import IMPURE_IN_PURE
+from relax_explorer.core.diagnostics import Report, Severity
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.walk import exprs
@@ -14,8 +16,11 @@ from relax_explorer.core.program.module import IRModule
 _FORCED = ("relax.force_pure", "force_pure", "pure")
 
 
-def marked(module: IRModule) -> IRModule:
-    """The module with `pure=False` on each function that says nothing, and may have an effect, itself or by what it calls."""
+def marked(module: IRModule, report: Report) -> IRModule:
+    """The module with `pure=False` on each function that says nothing, and may have an effect, itself or by what it calls.
+
+    TVM 0.27 takes such a function as pure, and refuses it; `report` gets a note of each.
+    """
     callers: dict[str, list[str]] = {}
     impure: list[str] = []
     for name, fn in module.relax_functions.items():
@@ -30,6 +35,13 @@ def marked(module: IRModule) -> IRModule:
             if caller not in found and _says_nothing(module.relax_functions[caller]):
                 found.add(caller)
                 impure.append(caller)
+    for name in found:
+        text, place = (
+            f"TVM 0.27 takes {name!r} as pure, but it may have a side effect",
+            module.functions[name],
+        )
+        fix = IMPURE_IN_PURE.fix
+        report.say(IMPURE_IN_PURE, text, place, help=fix, severity=Severity.NOTE, tvm_only=True)
     changed = {name: replace(fn, pure=False) for name, fn in module.relax_functions.items() if name in found}
     return module.having({**module.functions, **changed})
 

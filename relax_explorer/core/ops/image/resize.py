@@ -112,13 +112,13 @@ class Resize(Spatial):
             raise at.fail(codes.WRONG_KIND, text, size=f"this is {size}")
         if any(isinstance(dim, p.IntImm) and dim.value < 0 for dim in size.values or ()):
             text = f"size is {size}, lengths of at least 0 are needed"
-            raise at.fail(codes.BAD_ATTRIBUTE, text, size=f"this is {size}")
+            raise at.fail_by_spec(codes.BAD_ATTRIBUTE, text, size=f"this is {size}")
         _check_words(at, method, coordinate_transformation_mode, rounding_method)
         if cubic_exclude not in (0, 1):
             text = f"cubic_exclude is {cubic_exclude}, it must be 0 or 1"
-            raise at.fail(codes.BAD_ATTRIBUTE, text, help="1 drops elements outside")
+            raise at.fail_by_spec(codes.BAD_ATTRIBUTE, text, help="1 drops elements outside")
         if coordinate_transformation_mode == "tf_crop_and_resize" and len(roi) != 2 * rank:
-            raise at.fail(codes.BAD_ATTRIBUTE, f"roi has {len(roi)} numbers, {2 * rank} are needed")
+            raise at.fail_by_spec(codes.BAD_ATTRIBUTE, f"roi has {len(roi)} numbers, {2 * rank} are needed")
         dtype = out_dtype or x.dtype
         if x.dims is None or size.values is None:
             return s.TensorStructInfo(None, dtype, rank_of(layout))
@@ -262,7 +262,7 @@ def _check_words(at: Site, method: str, mode: str, rounding: str) -> None:
     for name, (word, known) in words.items():
         if word not in known:
             text = f"{name} is {word!r}, it must be one of {', '.join(filter(None, known))}"
-            raise at.fail(codes.BAD_ATTRIBUTE, text)
+            raise at.fail_by_spec(codes.BAD_ATTRIBUTE, text)
 
 
 class Resize2d(Resize, name="relax.image.resize2d", spatial="HW"):

@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 
 from relax_explorer.core.arith.prove import Answer, equal
 from relax_explorer.core.codes import operators as codes
-from relax_explorer.core.diagnostics import Code, Diagnostic, Label, Report
+from relax_explorer.core.diagnostics import Code, Diagnostic, Label, Report, Severity
 from relax_explorer.core.ir.dtype import DType
 from relax_explorer.core.ir.expr import Expr
 from relax_explorer.core.ir.prim import IntImm, Mul, PrimExpr, Sub
@@ -184,6 +184,11 @@ class Site:
     def fail_by_spec(self, code: Code, message: str, **labels: str) -> InferFailure:
         """The exception for what the specification refuses and TVM 0.27 accepts; nothing more is said about the result."""
         return InferFailure(replace(self._diagnostic(code, message, labels), spec_only=True))
+
+    def refuse_in_tvm(self, code: Code, message: str, **labels: str) -> None:
+        """Note what TVM 0.27 refuses and our language does not; the inference continues."""
+        found = self._diagnostic(code, message, labels)
+        self.report.add(replace(found, severity=Severity.NOTE, tvm_only=True))
 
     def warn(self, code: Code, message: str, **labels: str) -> None:
         """Report a problem and continue the inference."""

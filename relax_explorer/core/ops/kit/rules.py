@@ -59,12 +59,19 @@ def _other_kind(at: Site, info: s.StructInfo | None, name: str, text: str, expec
     return at.fail(codes.WRONG_KIND, text, **labels)
 
 
+_ANY_AXIS = frozenset(
+    f"relax.{name}" for name in ("sort", "argsort", "cumsum", "cumprod", "scatter_elements")
+)
+"""The operators whose axis TVM does not compare with the rank."""
+
+
 def axis(at: Site, value: int, ndim: int, name: str = "axis") -> int:
     """The axis counted from 0. `ndim` is the rank; if it is -1 (unknown), the axis is returned unchanged."""
     if ndim < 0:
         return value
     if not -ndim <= value < ndim:
-        raise at.fail(
+        unchecked = at.op is not None and at.op.name in _ANY_AXIS
+        raise (at.fail_by_spec if unchecked else at.fail)(
             codes.AXIS_RANGE,
             f"{name} is {value}, the operand has rank {ndim}",
             help=f"use {-ndim} to {ndim - 1}" if ndim else "a tensor of rank 0 has no axes",

@@ -128,7 +128,9 @@ def need_window(at: Site, rank: int, padding: int | Ints, **positive: int | Ints
         if any(number <= 0 for number in items) or len(items) not in (1, rank):
             expected = "a number from 1 on is" if rank == 1 else f"1 or {rank} numbers from 1 on are"
             actual = list(value) if isinstance(value, tuple) else value
-            raise at.fail(codes.BAD_ATTRIBUTE, f"{name} is {actual}, {expected} needed", help=_ONE_EACH)
+            checked = len(items) not in (1, rank) or (name == "strides" and 0 in items)  # by TVM, too
+            text = f"{name} is {actual}, {expected} needed"
+            raise (at.fail if checked else at.fail_by_spec)(codes.BAD_ATTRIBUTE, text, help=_ONE_EACH)
     if isinstance(padding, tuple) and len(padding) not in (1, rank, 2 * rank):
         expected = "1 or 2" if rank == 1 else f"1, {rank} or {2 * rank}"
         text = f"padding has {len(padding)} numbers, {expected} are needed"
@@ -136,7 +138,8 @@ def need_window(at: Site, rank: int, padding: int | Ints, **positive: int | Ints
     if any(number < 0 for number in (padding if isinstance(padding, tuple) else (padding,))):
         actual = list(padding) if isinstance(padding, tuple) else padding
         text = f"padding is {actual}, numbers from 0 on are needed"
-        raise at.fail(codes.BAD_ATTRIBUTE, text, help="cut elements off with strided_slice before")
+        help = "cut elements off with strided_slice before"
+        raise at.fail_by_spec(codes.BAD_ATTRIBUTE, text, help=help)
 
 
 def need_fit(
@@ -153,7 +156,8 @@ def need_fit(
                 f"no window of {numbers} fits into the axis {axis} of length {size[axis]}: "
                 f"the result would have {count} elements"
             )
-            raise at.fail(codes.BAD_ATTRIBUTE, text, **labels, help="use smaller windows, or a padding")
+            help = "use smaller windows, or a padding"
+            raise at.fail_by_spec(codes.BAD_ATTRIBUTE, text, **labels, help=help)
 
 
 def window_count(

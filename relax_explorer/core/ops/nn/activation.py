@@ -316,7 +316,7 @@ class Dropout(Op, name="relax.nn.dropout"):
         """A tuple of two tensors, both of the shape and dtype of data."""
         info = rules.tensor(at, data, "data")
         if not 0 <= rate <= 1:
-            raise at.fail(
+            raise at.fail_by_spec(
                 codes.BAD_ATTRIBUTE, f"rate is {rate}, a fraction from 0 to 1 is needed", help="0.5 is usual"
             )
         return s.TupleStructInfo((info, info))

@@ -66,7 +66,7 @@ class AdaptiveAvgPool(Windowed):
             needed = "a number from 1 on is" if rank == 1 else f"1 or {rank} numbers from 1 on are"
             numbers = list(output_size) if isinstance(output_size, tuple) else output_size
             text = f"output_size is {numbers}, {needed} needed"
-            raise at.fail(codes.BAD_ATTRIBUTE, text, help="None keeps the lengths of the data")
+            raise at.fail_by_spec(codes.BAD_ATTRIBUTE, text, help="None keeps the lengths of the data")
         if x.dims is None:
             return s.TensorStructInfo(None, x.dtype, rank_of(result_layout))
         lengths = _adapted(cls.spatial, lengths_of(layout, x.dims), output_size)

@@ -168,11 +168,11 @@ def four_axes(at: Site, **given: s.StructInfo) -> dict[str, s.TensorStructInfo]:
 def check_mask(at: Site, causal_mask: str | None, window_size: int | None) -> None:
     """Refuse unknown names of masks, and windows without any key."""
     if causal_mask not in _MASKS:
-        raise at.fail(
+        raise at.fail_by_spec(
             codes.BAD_ATTRIBUTE, f"causal_mask is {causal_mask!r}, it must be TopLeft, BottomRight or None"
         )
     if window_size is not None and window_size <= 0:
-        raise at.fail(codes.BAD_ATTRIBUTE, f"window_size is {window_size}, at least 1 is needed")
+        raise at.fail_by_spec(codes.BAD_ATTRIBUTE, f"window_size is {window_size}, at least 1 is needed")
 
 
 def check_lengths(at: Site, q: rules.Dims, k: rules.Dims, v: rules.Dims) -> None:

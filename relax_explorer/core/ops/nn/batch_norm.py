@@ -53,7 +53,7 @@ class BatchNorm(Op, name="relax.nn.batch_norm"):
         """A tuple: a tensor of the shape and dtype of data, and the moving mean and variance, vectors of the channels."""
         if not 0 <= momentum <= 1:
             text = f"momentum is {momentum}, a weight from 0 to 1 is needed"
-            raise at.fail(codes.BAD_ATTRIBUTE, text, help="0.1 is usual")
+            raise at.fail_by_spec(codes.BAD_ATTRIBUTE, text, help="0.1 is usual")
         info = rules.tensor(at, data, "data")
         given = {"gamma": gamma, "beta": beta, "moving_mean": moving_mean, "moving_var": moving_var}
         parts = {name: rules.tensor(at, part, name) for name, part in given.items()}

@@ -170,7 +170,7 @@ def check_params(
     """The data's StructInfo, without its shape if the parameters are not proven to fit."""
     if epsilon < 0:
         text = f"epsilon is {epsilon}, at least 0 is needed"
-        raise at.fail(codes.BAD_ATTRIBUTE, text, help="1e-5 is usual")
+        raise at.fail_by_spec(codes.BAD_ATTRIBUTE, text, help="1e-5 is usual")
     for name, part in {"data": info, **parts}.items():
         rules.need_float(at, part, name, known=True)
     rules.same_dtype(at, data=info, **parts)

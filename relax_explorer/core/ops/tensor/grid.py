@@ -43,7 +43,7 @@ class Meshgrid(Op, name="relax.meshgrid"):
             text = "tensors is an empty tuple, at least one tensor is needed"
             raise at.fail(codes.ARGUMENT_COUNT, text, tensors="an empty tuple", help="give a tensor")
         if indexing not in (None, "ij", "xy"):
-            raise at.fail(codes.BAD_ATTRIBUTE, f"indexing is {indexing!r}, it must be ij or xy")
+            raise at.fail_by_spec(codes.BAD_ATTRIBUTE, f"indexing is {indexing!r}, it must be ij or xy")
         element = rules.same_field_dtype(at, infos, "tensors")
         for info in infos:
             if info.ndim != 1:

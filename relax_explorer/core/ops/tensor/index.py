@@ -65,7 +65,9 @@ class Take(Op, name="relax.take"):
                 help="name an axis",
             )
         if mode not in _MODES:
-            raise at.fail(codes.BAD_ATTRIBUTE, f"mode is {mode!r}, it must be one of {', '.join(_MODES)}")
+            raise at.fail_by_spec(
+                codes.BAD_ATTRIBUTE, f"mode is {mode!r}, it must be one of {', '.join(_MODES)}"
+            )
         if mode == "nan" and info.dtype is not None and not info.dtype.is_float:
             text = f"x is {info.dtype}, which has no NaN, and mode is 'nan'"
             raise at.fail(codes.DTYPE_WRONG, text, x=f"dtype {info.dtype}", help="use fast, clip or wrap")
