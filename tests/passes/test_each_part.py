@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
 import relax_explorer as rxe
-from relax_explorer.core.arith.prove import Answer
-from relax_explorer.core.check.order import more_specific
+from relax_explorer.core import passes as registry
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import INT64, dtype
-from relax_explorer.core.passes import pipeline
+from relax_explorer.core.passes import phases, pipeline
 from relax_explorer.core.passes.bind_params import _constants
 from relax_explorer.core.passes.contract import Record, Rewrite, _described
 from relax_explorer.core.passes.external_code import codegen_of
 from relax_explorer.core.passes.fused_kernel import _fits
 from relax_explorer.core.passes.kept_memory import _of_function
 from relax_explorer.core.passes.kept_types import _is_better
-from relax_explorer.core.tir.stmt import Buffer
+from relax_explorer.core.passes.op_pattern import _adds_products
+from relax_explorer.core.passes.optimize_layout_transform import _undoes
+from relax_explorer.core.passes.outputs import Blocks
+from relax_explorer.core.passes.pass_order import ORDERS
+from relax_explorer.core.passes.phase_table import commuting
+from relax_explorer.core.tir.prim_expr import BufferLoad
+from relax_explorer.core.tir.stmt import Buffer, BufferStore
 
 N, M = p.PrimVar("n", INT64), p.PrimVar("m", INT64)
 F32 = dtype("float32")
@@ -83,7 +90,9 @@ def test_products_of_a_constant_are_no_branches() -> None:
 
 
 def test_a_packed_function_fills_its_result() -> None:
-    text = main({"x": (4,)}, "r = R.call_dps_packed('f', (x,), out_ty=R.Tensor((4,), 'float32'))", dataflow=False)
+    text = main(
+        {"x": (4,)}, "r = R.call_dps_packed('f', (x,), out_ty=R.Tensor((4,), 'float32'))", dataflow=False
+    )
     lowered = pipeline.apply_pass(rxe.normalize(rxe.parse(text)), "CallTIRRewrite").script()
     assert 'call_packed("f", x, alloc' in lowered
 
@@ -135,9 +144,10 @@ def test_what_tells_more() -> None:
         assert _is_better(more, less)
         assert not _is_better(less, more)
         assert not _is_better(more, more)
-    assert more_specific(tensor(N), tensor(M)) is not Answer.YES or not _is_better(tensor(N), tensor(M))
-    assert not _is_better(tensor(N), tensor(M))
-    assert not _is_better(tensor(4), tensor(N)) or more_specific(tensor(N), tensor(4)) is Answer.NO
+    two = s.TupleStructInfo((tensor(4), tensor(4))), s.TupleStructInfo((tensor(N), tensor(ndim=1)))
+    own, fixed = (s.FuncStructInfo((tensor(dim),), tensor(dim), True) for dim in (N, p.as_prim(4)))
+    for a, b in ((tensor(4), tensor(5)), (tensor(N), tensor(M)), two, (own, fixed)):
+        assert not _is_better(a, b)
 
 
 def test_a_constant_is_a_copy() -> None:
@@ -160,13 +170,21 @@ def test_what_a_record_keeps() -> None:
         ("one", (a,), (d,)),
         ("more", (a, b), (c,)),
     ]
-    by = {b: d}
+    by = {d: a}
     record.renew(by, "again")
-    assert by == {b: d}
+    assert by == {d: a}
+    functions = [
+        e.Function((), e.SeqExpr((e.BindingBlock((first, second)),), second.var), None, True)
+        for first, second in ((a, b), (c, b))
+    ]
+    record = Record([("whole", *functions)])
+    record.renew({c: d}, "then")
+    assert [(found.rule, found.before, found.after) for found in record.rewrites()] == [("whole", (a,), (d,))]
 
 
 def test_texts_with_several_parts() -> None:
     assert _described('Annotated[int, "a number", "more"]') == ("int", "a number")
+    assert _described('Annotated[int, "a number", more]') == ("int", "a number")
     fn = rxe.parse(main({"x": (4,)}, "r = R.exp(x)")).functions["main"]
     assert (
         codegen_of(
@@ -179,3 +197,103 @@ def test_texts_with_several_parts() -> None:
 def test_buffers_that_may_fit() -> None:
     assert not _fits(Buffer("a", (N,), F32), Buffer("b", (M,), F32), {})
     assert _fits(Buffer("a", (N,), F32), Buffer("b", (M,), F32), {N: M})
+
+
+def buffer(name: str, ndim: int) -> Buffer:
+    return Buffer(name, tuple([p.as_prim(4)] * ndim), F32)
+
+
+def test_both_factors_are_loaded() -> None:
+    i, j, k = (p.PrimVar(name, INT64) for name in "ijk")
+    out = buffer("C", 2)
+    a, b = BufferLoad(buffer("A", 2), (i, k)), BufferLoad(buffer("B", 2), (k, j))
+    for left, right, adds in (
+        (a, b, True),
+        (a, p.FloatImm(2.0, F32), False),
+        (p.FloatImm(2.0, F32), b, False),
+    ):
+        store = BufferStore(out, (i, j), p.Add(BufferLoad(out, (i, j)), p.Mul(left, right)))
+        assert _adds_products(store) is adds
+
+
+def test_a_map_that_leads_back() -> None:
+    def index_map(text: str) -> object:
+        call = f"r = R.layout_transform(x, index_map=lambda i, j: {text})"
+        fn = rxe.normalize(rxe.parse(main({"x": (4, 4)}, call))).functions["main"]
+        return fn.body.blocks[0].bindings[0].value.attrs["index_map"]
+
+    swap, shift = index_map("(j, i)"), index_map("(i, (j + 1) % 4)")
+    lengths = (p.as_prim(4), p.as_prim(4))
+    assert _undoes(swap, swap, lengths)
+    assert not _undoes(shift, shift, lengths)
+    assert not _undoes(swap, shift, lengths)
+
+
+def test_outputs_of_blocks_in_branches() -> None:
+    lines = (
+        "if c:",
+        "    with R.dataflow():",
+        "        a = R.exp(x)",
+        "        R.output(a)",
+        "    r = a",
+        "else:",
+        "    r = x",
+    )
+    text = main({"x": (4,)}, *lines, dataflow=False).replace("main(", "main(c: R.Tensor((), 'bool'), ")
+    fn = rxe.normalize(rxe.parse(text)).functions["main"]
+    assert [var.name for var in Blocks(fn).outputs] == ["a"]
+
+
+def test_passes_with_an_order_do_not_commute() -> None:
+    for first, second in ORDERS:
+        for one, other in ((first, second), (second, first)):
+            assert not commuting(registry.get(one), registry.get(other))
+
+
+def test_properties_of_ones_own() -> None:
+    def violation(module: rxe.IRModule) -> None:
+        """The first line.
+
+        The second line.
+        """
+
+    for name in ("MINE", "OURS"):
+        phases.register_property(name, "it is so", violation)
+    phases.unregister_property("MINE")
+    assert [q.name for q in phases.REGISTERED] == ["OURS"]
+    phases.unregister_property("OURS")
+    assert phases.REGISTERED == []
+    with pytest.raises(KeyError):
+        phases.unregister_property("MINE")
+    assert phases._meaning(violation) == "The first line"
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("LegalizeOps{skip=['a}", "unmatched"),
+        ("LegalizeOps{skip=(['a'", "lacks ']'"),
+        ("default{one=1,two=2}", "'one'"),
+        ("LegalizeOps{profile='other'}", "profile"),
+        ("LegalizeOps{skip=}", "no value"),
+    ],
+)
+def test_the_mistake_of_a_pipeline_is_told(text: str, told: str) -> None:
+    with pytest.raises(rxe.Failure, match=re.escape(told)):
+        pipeline.steps(text)
+
+
+def test_options_that_differ_in_a_field() -> None:
+    assert not pipeline._is_equal({"a": 1}, {"a": 2})
+    assert pipeline._is_equal({"a": np.ones(2)}, {"a": np.ones(2)})
+    (step,) = pipeline.steps(f'LegalizeOps{{skip=["{"relax.add" * 80}"]}}')
+    assert step.label.endswith("…)}")
+
+
+def test_known_properties_may_come_in_a_list() -> None:
+    module = rxe.normalize(rxe.parse(main({"x": (4,)}, "r = R.exp(x)")))
+    two = pipeline.steps("LegalizeOps,DeadCodeElimination")
+    texts = [
+        [each.module.script() for each in pipeline.run(module, two, held)] for held in ([], iter(()), set())
+    ]
+    assert texts[0] == texts[1] == texts[2]
