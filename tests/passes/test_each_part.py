@@ -13,6 +13,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import INT64, dtype
+from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.passes import phases, pipeline
 from relax_explorer.core.passes.bind_params import _constants
 from relax_explorer.core.passes.contract import Record, Rewrite, _described
@@ -297,3 +298,101 @@ def test_known_properties_may_come_in_a_list() -> None:
         [each.module.script() for each in pipeline.run(module, two, held)] for held in ([], iter(()), set())
     ]
     assert texts[0] == texts[1] == texts[2]
+
+
+KERNELS = """@I.ir_module
+class Module:
+    @T.prim_func(private=True)
+    def add(A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32"), m: T.int64):
+        T.func_attr({"op_pattern": 0})
+        for i in range(4):
+            with T.sblock("b"):
+                v = T.axis.spatial(4, i)
+                B[v] = A[v] + T.Cast("float32", m)
+    @T.prim_func(private=True)
+    def two(A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32"), C: T.Buffer((4,), "float32")):
+        T.func_attr({"op_pattern": 0})
+        for i in range(4):
+            with T.sblock("b"):
+                v = T.axis.spatial(4, i)
+                B[v] = A[v] + T.float32(10)
+                C[v] = A[v] * T.float32(10)
+    @R.function
+    def main(x: R.Tensor((4,), "float32")):
+        with R.dataflow():
+LINES            R.output(r)
+        return r
+"""
+OUT = 'out_ty=R.Tensor((4,), "float32")'
+
+
+def added(var: str, number: int) -> str:
+    return f"R.call_tir(Module.add, ({var},), tir_vars=R.shape([{number}]), {OUT})"
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        [f"a = {added('x', 2)}", f"b = {added('a', 3)}", "e = R.add(b, b)", f"c = {added('e', 2)}", f"d = {added('c', 4)}"],
+        ["t = R.call_tir(Module.two, (x,), out_ty=[R.Tensor((4,), 'float32'), R.Tensor((4,), 'float32')])", "p = t[0]", f"a = {added('p', 2)}",
+         "q = t[1]", f"d = {added('q', 2)}", "e = R.add(a, d)"],
+        [
+            "t = R.call_tir(Module.two, (x,), out_ty=[R.Tensor((4,), 'float32'), R.Tensor((4,), 'float32')])", "p = t[0]", f"a = {added('p', 2)}",
+            "u = R.call_tir(Module.two, (x,), out_ty=[R.Tensor((4,), 'float32'), R.Tensor((4,), 'float32')])", "q = u[1]", f"b = {added('q', 2)}",
+            "e = R.add(a, b)",
+        ],
+    ],
+)  # fmt: skip
+def test_groups_that_differ_in_one_part(lines: list[str]) -> None:
+    last = lines[-1].partition(" = ")[0]
+    body = "".join(f"            {line}\n" for line in (*lines, f"r = R.add({last}, {last})"))
+    for name in ("FuseOps", "FuseOps,FuseTIR"):
+        text = KERNELS.replace("LINES", body)
+        module = rxe.normalize(rxe.parse(text))
+        new = rxe.run_pipeline(module, name)
+        (x,) = [ARRAYS.normal(size=4).astype("float32")]
+        np.testing.assert_allclose(rxe.run(new, "main", [x]), rxe.run(module, "main", [x]), rtol=1e-5)
+
+
+def test_each_profile_has_a_name() -> None:
+    for text in (
+        "LegalizeOps{profile='other'}",
+        "DeadCodeElimination{profile='other'}",
+        "LambdaLift{profile='other'}",
+    ):
+        with pytest.raises(rxe.Failure, match="is 'other'"):
+            pipeline.steps(text)
+
+
+WILD = """@I.ir_module
+class M:
+    @R.function
+    def main(x: R.Tensor((R.any_dim, 4), "float32"), c: R.Tensor((), "bool")):
+        a = R.exp(x)
+        b = R.concat((a, a), axis=0)
+        if c:
+            d = R.exp(b)
+        else:
+            d = R.sin(b)
+        f = R.exp(d)
+        return f
+"""
+
+
+def test_what_became_of_bindings_with_wildcards() -> None:
+    from relax_explorer.core.passes.lower_wildcards import _pairs
+
+    module = rxe.normalize(rxe.parse(WILD, experimental="any_dim"))
+    new = pipeline.apply_pass(module, "LowerWildcards")
+    before, after = module.functions["main"], new.functions["main"]
+    (outcome,) = pipeline.run(module, pipeline.steps("LowerWildcards"))
+    for change in outcome.record.rewrites():
+        (old,) = change.before
+        assert old in set(bindings(before))
+        assert change.after
+        assert set(change.after) <= set(bindings(outcome.module.functions["main"]))
+    found = list(_pairs(before, after))
+    assert [old.var.name for old, _ in found] == [
+        old.var.name for old, new in found if new[0].var.name == old.var.name
+    ]
+    assert sum(len(now) for _, now in found) == len(list(bindings(after)))
