@@ -26,6 +26,7 @@ from relax_explorer.core.passes.optimize_layout_transform import _undoes
 from relax_explorer.core.passes.outputs import Blocks
 from relax_explorer.core.passes.pass_order import ORDERS
 from relax_explorer.core.passes.phase_table import commuting
+from relax_explorer.core.passes.shape_heap import ShapeHeap
 from relax_explorer.core.tir.prim_expr import BufferLoad
 from relax_explorer.core.tir.stmt import Buffer, BufferStore
 
@@ -396,3 +397,46 @@ def test_what_became_of_bindings_with_wildcards() -> None:
         old.var.name for old, new in found if new[0].var.name == old.var.name
     ]
     assert sum(len(now) for _, now in found) == len(list(bindings(after)))
+
+
+BRANCHES = """@R.function
+def main(c: R.Tensor((), "bool"), y: R.Tensor(ndim=1, dtype="float32"), z: R.Tensor(ndim=1, dtype="float32")):
+    q, k = T.int64(), T.int64()
+    if c:
+        a = R.match_cast(y, R.Tensor((q,), "float32"))
+        r = R.zeros((q * 2 + 1,), "float32")
+    else:
+        b = R.match_cast(z, R.Tensor((q,), "float32"))
+        r = R.zeros((q * 2 + 1,), "float32")
+    d = R.match_cast(z, R.Tensor((k,), "float32"))
+    e = R.zeros((k * 2 + 3,), "float32")
+    f = R.zeros((k * 2 + 5,), "float32")
+    return (r, e, f)
+"""
+LOWERING = "LegalizeOps,ToNonDataflow,RemovePurityChecking,CallTIRRewrite,LowerAllocTensor,LowerRuntimeBuiltin,VMShapeLower"
+
+
+def test_lengths_of_a_branch_are_no_slots_of_the_other() -> None:
+    module = rxe.normalize(rxe.parse(BRANCHES))
+    lowered = rxe.run_pipeline(module, LOWERING)
+    for chosen in (True, False):
+        inputs = [np.asarray(chosen), np.ones(3, "float32"), np.ones(5, "float32")]
+        shapes = [[value.shape for value in rxe.run(each, "main", inputs)] for each in (module, lowered)]
+        assert shapes == [[((7 if chosen else 11),), (13,), (15,)]] * 2
+
+
+def test_saved_slots_are_apart() -> None:
+    heap = ShapeHeap(rxe.normalize(rxe.parse(BRANCHES)).functions["main"])
+    q, k = (next(var for var in heap.slots if str(var) == name) for name in "qk")
+    (double,) = [length for length in heap.slots if length is not q and q in p.free_vars(length)]
+    saved = heap.saved()
+    for _ in range(2):
+        assert heap.define([q]) == [double]
+        assert double in heap.known
+        heap.restore(saved)
+        assert double not in heap.known
+    heap.define([q])
+    heap.restore(saved)
+    heap.define([k])
+    heap.restore(saved)
+    assert heap.define([q]) == [double]
