@@ -26,6 +26,8 @@ from relax_explorer.core.passes.optimize_layout_transform import _undoes
 from relax_explorer.core.passes.outputs import Blocks
 from relax_explorer.core.passes.pass_order import ORDERS
 from relax_explorer.core.passes.phase_table import commuting
+from relax_explorer.core.passes.properties import _innermost
+from relax_explorer.core.passes.run_time_checks import _is_implied
 from relax_explorer.core.passes.shape_heap import ShapeHeap
 from relax_explorer.core.tir.prim_expr import BufferLoad
 from relax_explorer.core.tir.stmt import Buffer, BufferStore
@@ -278,6 +280,7 @@ def test_properties_of_ones_own() -> None:
         ("default{one=1,two=2}", "'one'"),
         ("LegalizeOps{profile='other'}", "profile"),
         ("LegalizeOps{skip=}", "no value"),
+        ("RealizeVDevice{profile='other'}", "is 'other'"),
     ],
 )
 def test_the_mistake_of_a_pipeline_is_told(text: str, told: str) -> None:
@@ -440,3 +443,44 @@ def test_saved_slots_are_apart() -> None:
     heap.define([k])
     heap.restore(saved)
     assert heap.define([q]) == [double]
+
+
+def test_options_in_the_text_and_beside_it() -> None:
+    module = rxe.normalize(rxe.parse(main({"x": (4,)}, "r = R.exp(x)")))
+    assert pipeline.apply_pass(module, "LegalizeOps{skip=['relax.exp']}", profile="spec") is module
+    with pytest.raises(rxe.Failure, match="'profile'"):
+        pipeline.apply_pass(
+            module, "LegalizeOps{skip=['relax.exp'],profile='spec'}", skip=("relax.add",), profile="spec"
+        )
+    with pytest.raises(rxe.Failure, match="is a pipeline"):
+        pipeline.apply_pass(module, "default{profile='tvm'}")
+
+
+def test_what_is_known_of_a_tensor_is_not_checked_again() -> None:
+    for info, have, implied in (
+        (tensor(ndim=-1), tensor(4), True),
+        (s.TensorStructInfo((p.as_prim(4),), None, 1), tensor(4), True),
+        (tensor(4), s.TensorStructInfo((p.as_prim(4),), None, 1), False),
+        (tensor(ndim=2), tensor(4), False),
+    ):
+        assert _is_implied(info, have) is implied
+
+
+def test_the_binding_that_makes_others_different() -> None:
+    lines = ("if c:", "    a = R.exp(x)", "    b = R.sin(a)", "    r = b", "else:", "    r = x")
+    text = main({"x": (4,)}, *lines, dataflow=False).replace("main(", "main(c: R.Tensor((), 'bool'), ")
+    found = list(bindings(rxe.normalize(rxe.parse(text)).functions["main"]))
+    by_name = {binding.var.name: binding for binding in found}
+    assert _innermost([by_name["r"], by_name["a"], by_name["b"]]) is by_name["a"]
+    assert _innermost([by_name["r"], by_name["b"]]) is by_name["b"]
+
+
+def test_calls_of_packed_functions_without_a_promise() -> None:
+    kinds = (
+        "R.call_pure_packed('f', x, sinfo_args=R.Tensor((4,)))",
+        "R.call_inplace_packed('f', x, inplace_indices=[0], sinfo_args=R.Tensor((4,)))",
+    )
+    for call in kinds:
+        text = main({"x": (4,)}, f"r = {call}", dataflow=False)
+        script = pipeline.apply_pass(rxe.normalize(rxe.parse(text)), "RemovePurityChecking").script()
+        assert 'R.call_packed("f", x' in script
