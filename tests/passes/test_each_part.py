@@ -12,6 +12,7 @@ from relax_explorer.core import passes as registry
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.attrs import Attrs
 from relax_explorer.core.ir.dtype import INT64, dtype
 from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.passes import phases, pipeline
@@ -29,6 +30,7 @@ from relax_explorer.core.passes.phase_table import commuting
 from relax_explorer.core.passes.properties import _innermost
 from relax_explorer.core.passes.run_time_checks import _is_implied
 from relax_explorer.core.passes.shape_heap import ShapeHeap
+from relax_explorer.core.passes.to_mixed_precision import _Settled
 from relax_explorer.core.tir.prim_expr import BufferLoad
 from relax_explorer.core.tir.stmt import Buffer, BufferStore
 
@@ -484,3 +486,33 @@ def test_calls_of_packed_functions_without_a_promise() -> None:
         text = main({"x": (4,)}, f"r = {call}", dataflow=False)
         script = pipeline.apply_pass(rxe.normalize(rxe.parse(text)), "RemovePurityChecking").script()
         assert 'R.call_packed("f", x' in script
+
+
+def test_what_is_settled_of_one_call_says_nothing_of_another() -> None:
+    half = dtype("float16")
+
+    def call(name: str, element: object, result: object, **attrs: object) -> e.Call:
+        arg = e.Var("x", s.TensorStructInfo((p.as_prim(4), p.as_prim(4)), element))  # type: ignore[arg-type]
+        return e.Call(
+            e.op_ref(name),
+            (arg, arg),
+            Attrs(attrs),
+            (),
+            s.TensorStructInfo((p.as_prim(4), p.as_prim(4)), result),
+        )  # type: ignore[arg-type]
+
+    calls = [
+        call("relax.exp", F32, F32, out_dtype=None),
+        call("relax.matmul", F32, F32, out_dtype=None),
+        call("relax.matmul", half, half, out_dtype=half),
+        call("relax.matmul", half, half, out_dtype=F32),
+        call("relax.matmul", half, F32, out_dtype=F32),
+        call("relax.matmul", half, F32, out_dtype=half),
+        call("relax.matmul", F32, F32, out_dtype=F32),
+    ]
+    for wanted in (half, F32):
+        alone = [_Settled(wanted)._value(one) for one in calls]
+        assert {True, False} == set(alone)
+        for order in (calls, calls[::-1]):
+            settled = _Settled(wanted)
+            assert [settled._value(one) for one in order] == (alone if order is calls else alone[::-1])
