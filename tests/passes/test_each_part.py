@@ -15,7 +15,7 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.attrs import Attrs
 from relax_explorer.core.ir.dtype import INT64, dtype
 from relax_explorer.core.ir.walk import bindings
-from relax_explorer.core.passes import phases, pipeline
+from relax_explorer.core.passes import phases, pipeline, third_party, tvm_kernels
 from relax_explorer.core.passes.bind_params import _constants
 from relax_explorer.core.passes.contract import Record, Rewrite, _described
 from relax_explorer.core.passes.external_code import codegen_of
@@ -516,3 +516,90 @@ def test_what_is_settled_of_one_call_says_nothing_of_another() -> None:
         for order in (calls, calls[::-1]):
             settled = _Settled(wanted)
             assert [settled._value(one) for one in order] == (alone if order is calls else alone[::-1])
+
+
+def windows(name: str, given: tuple[int, ...], result: tuple[int, ...], **attrs: object) -> e.Call:
+    second = e.Var("w", tensor(7, 7, 7, 7))
+    return e.Call(e.op_ref(name), (e.Var("x", tensor(*given)), second), Attrs(attrs), (), tensor(*result))
+
+
+def test_what_tvm_leaves() -> None:
+    for other, out in ((False, None), (False, ""), (False, "NCHW"), (True, "NHWC")):
+        assert (
+            tvm_kernels._has_other_layout(
+                windows("relax.nn.max_pool2d", (1,), (1,), layout="NCHW", out_layout=out)
+            )
+            is other
+        )
+        assert (
+            tvm_kernels._is_blocked(
+                windows("relax.nn.conv2d", (1,), (1,), data_layout="NCHW", out_layout=out)
+            )
+            is other
+        )
+    assert tvm_kernels._is_blocked(
+        windows("relax.nn.conv2d", (1,), (1,), data_layout="NCHW4c", out_layout=None)
+    )
+    assert tvm_kernels._is_padded(windows("relax.layout_transform", (7,), (8,)))
+    assert not tvm_kernels._is_padded(windows("relax.layout_transform", (8,), (2, 4)))
+    symbolic = e.Call(e.op_ref("relax.layout_transform"), (e.Var("x", tensor(N)),), Attrs({}), (), tensor(M))
+    assert tvm_kernels._is_padded(symbolic)
+    pool = "relax.nn.adaptive_avg_pool2d"
+    assert tvm_kernels._of_uneven_windows(windows(pool, (1, 1, 8, 9), (1, 1, 4, 4), layout="NCHW")) is None
+    assert (
+        tvm_kernels._of_uneven_windows(windows(pool, (1, 1, 9, 9), (1, 1, 4, 4), layout="NCHW")) is not None
+    )
+    like = e.Call(
+        e.op_ref("relax.collapse_sum_like"),
+        (e.Var("x", tensor(2, 4)), e.Var("y", tensor(4))),
+        Attrs({}),
+        (),
+        tensor(4),
+    )
+    shaped = tvm_kernels.without_shape_operands(like, "relax.collapse_sum_like")
+    assert shaped is not None
+    assert shaped.args[0] is like.args[0]
+
+
+class _Entry:
+    """An entry point of a package."""
+
+    dist = None
+
+    def __init__(self, name: str, value: object) -> None:
+        self.name, self.value, self.given = name, name, value
+
+    def load(self) -> object:
+        return self.given
+
+
+def test_passes_of_packages_with_names_in_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    legalize, fuse = registry.get("LegalizeOps"), registry.get("FuseOps")
+    entries = [_Entry("a", legalize), _Entry("b", iter([fuse, legalize]))]
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: entries)
+    found = third_party.installed.__wrapped__(frozenset({"FuseOps"}))
+    assert list(found.passes) == ["LegalizeOps"]
+    assert [problem.message.rpartition(": ")[2] for problem in found.problems] == [
+        "there is a pass or pipeline 'FuseOps' already", "there is a pass or pipeline 'LegalizeOps' already",
+    ]  # fmt: skip
+
+
+def test_the_result_of_the_outer_function_ends_the_order() -> None:
+    lines = (
+        "a = R.exp(x)",
+        "b = R.sin(x)",
+        "@R.function",
+        "def f(u: R.Tensor((4,), 'float32')):",
+        "    v = R.add(u, a)",
+        "    return v",
+        "d = f(b)",
+        "r = R.add(d, a)",
+    )
+    text = main({"x": (4,)}, *lines, dataflow=False)
+    for options in (
+        {},
+        {"order": "breadth-first"},
+        {"direction": "from-outputs"},
+        {"order": "breadth-first", "direction": "from-outputs"},
+    ):
+        changed(text, "TopologicalSort", **options)
