@@ -2,31 +2,24 @@
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 import pytest
 
 import relax_explorer as rxe
-from relax_explorer.core import passes as registry
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.attrs import Attrs
 from relax_explorer.core.ir.dtype import INT64, dtype
 from relax_explorer.core.ir.walk import bindings
-from relax_explorer.core.passes import phases, pipeline, third_party, tvm_kernels
+from relax_explorer.core.passes import pipeline, tvm_kernels
 from relax_explorer.core.passes.bind_params import _constants
-from relax_explorer.core.passes.contract import Record, Rewrite, _described
-from relax_explorer.core.passes.external_code import codegen_of
 from relax_explorer.core.passes.fused_kernel import _fits
 from relax_explorer.core.passes.kept_memory import _of_function
 from relax_explorer.core.passes.kept_types import _is_better
 from relax_explorer.core.passes.op_pattern import _adds_products
 from relax_explorer.core.passes.optimize_layout_transform import _undoes
 from relax_explorer.core.passes.outputs import Blocks
-from relax_explorer.core.passes.pass_order import ORDERS
-from relax_explorer.core.passes.phase_table import commuting
 from relax_explorer.core.passes.properties import _innermost
 from relax_explorer.core.passes.run_time_checks import _is_implied
 from relax_explorer.core.passes.shape_heap import ShapeHeap
@@ -166,40 +159,6 @@ def test_a_constant_is_a_copy() -> None:
         _constants(fn, {"b": given, "d": given})
 
 
-def test_what_a_record_keeps() -> None:
-    a, b, c, d = (e.VarBinding(e.Var(name, tensor(4)), e.Var(f"of_{name}", tensor(4))) for name in "abcd")
-    record = Record()
-    record.add(Rewrite("one", (a,), (b,)))
-    record.add(Rewrite("more", (a, b), (c,)))
-    record.renew({b: d}, "then")
-    assert [(found.rule, found.before, found.after) for found in record.rewrites()][:2] == [
-        ("one", (a,), (d,)),
-        ("more", (a, b), (c,)),
-    ]
-    by = {d: a}
-    record.renew(by, "again")
-    assert by == {d: a}
-    functions = [
-        e.Function((), e.SeqExpr((e.BindingBlock((first, second)),), second.var), None, True)
-        for first, second in ((a, b), (c, b))
-    ]
-    record = Record([("whole", *functions)])
-    record.renew({c: d}, "then")
-    assert [(found.rule, found.before, found.after) for found in record.rewrites()] == [("whole", (a,), (d,))]
-
-
-def test_texts_with_several_parts() -> None:
-    assert _described('Annotated[int, "a number", "more"]') == ("int", "a number")
-    assert _described('Annotated[int, "a number", more]') == ("int", "a number")
-    fn = rxe.parse(main({"x": (4,)}, "r = R.exp(x)")).functions["main"]
-    assert (
-        codegen_of(
-            e.Function(fn.params, fn.body, None, True, fn.attrs.having(Composite="tensorrt.conv.bias"))
-        )
-        == "tensorrt"
-    )
-
-
 def test_buffers_that_may_fit() -> None:
     assert not _fits(Buffer("a", (N,), F32), Buffer("b", (M,), F32), {})
     assert _fits(Buffer("a", (N,), F32), Buffer("b", (M,), F32), {N: M})
@@ -248,62 +207,6 @@ def test_outputs_of_blocks_in_branches() -> None:
     text = main({"x": (4,)}, *lines, dataflow=False).replace("main(", "main(c: R.Tensor((), 'bool'), ")
     fn = rxe.normalize(rxe.parse(text)).functions["main"]
     assert [var.name for var in Blocks(fn).outputs] == ["a"]
-
-
-def test_passes_with_an_order_do_not_commute() -> None:
-    for first, second in ORDERS:
-        for one, other in ((first, second), (second, first)):
-            assert not commuting(registry.get(one), registry.get(other))
-
-
-def test_properties_of_ones_own() -> None:
-    def violation(module: rxe.IRModule) -> None:
-        """The first line.
-
-        The second line.
-        """
-
-    for name in ("MINE", "OURS"):
-        phases.register_property(name, "it is so", violation)
-    phases.unregister_property("MINE")
-    assert [q.name for q in phases.REGISTERED] == ["OURS"]
-    phases.unregister_property("OURS")
-    assert phases.REGISTERED == []
-    with pytest.raises(KeyError):
-        phases.unregister_property("MINE")
-    assert phases._meaning(violation) == "The first line"
-
-
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [
-        ("LegalizeOps{skip=['a}", "unmatched"),
-        ("LegalizeOps{skip=(['a'", "lacks ']'"),
-        ("default{one=1,two=2}", "'one'"),
-        ("LegalizeOps{profile='other'}", "profile"),
-        ("LegalizeOps{skip=}", "no value"),
-        ("RealizeVDevice{profile='other'}", "is 'other'"),
-    ],
-)
-def test_the_mistake_of_a_pipeline_is_told(text: str, told: str) -> None:
-    with pytest.raises(rxe.Failure, match=re.escape(told)):
-        pipeline.steps(text)
-
-
-def test_options_that_differ_in_a_field() -> None:
-    assert not pipeline._is_equal({"a": 1}, {"a": 2})
-    assert pipeline._is_equal({"a": np.ones(2)}, {"a": np.ones(2)})
-    (step,) = pipeline.steps(f'LegalizeOps{{skip=["{"relax.add" * 80}"]}}')
-    assert step.label.endswith("…)}")
-
-
-def test_known_properties_may_come_in_a_list() -> None:
-    module = rxe.normalize(rxe.parse(main({"x": (4,)}, "r = R.exp(x)")))
-    two = pipeline.steps("LegalizeOps,DeadCodeElimination")
-    texts = [
-        [each.module.script() for each in pipeline.run(module, two, held)] for held in ([], iter(()), set())
-    ]
-    assert texts[0] == texts[1] == texts[2]
 
 
 KERNELS = """@I.ir_module
@@ -358,16 +261,6 @@ def test_groups_that_differ_in_one_part(lines: list[str]) -> None:
         new = rxe.run_pipeline(module, name)
         (x,) = [ARRAYS.normal(size=4).astype("float32")]
         np.testing.assert_allclose(rxe.run(new, "main", [x]), rxe.run(module, "main", [x]), rtol=1e-5)
-
-
-def test_each_profile_has_a_name() -> None:
-    for text in (
-        "LegalizeOps{profile='other'}",
-        "DeadCodeElimination{profile='other'}",
-        "LambdaLift{profile='other'}",
-    ):
-        with pytest.raises(rxe.Failure, match="is 'other'"):
-            pipeline.steps(text)
 
 
 WILD = """@I.ir_module
@@ -445,17 +338,6 @@ def test_saved_slots_are_apart() -> None:
     heap.define([k])
     heap.restore(saved)
     assert heap.define([q]) == [double]
-
-
-def test_options_in_the_text_and_beside_it() -> None:
-    module = rxe.normalize(rxe.parse(main({"x": (4,)}, "r = R.exp(x)")))
-    assert pipeline.apply_pass(module, "LegalizeOps{skip=['relax.exp']}", profile="spec") is module
-    with pytest.raises(rxe.Failure, match="'profile'"):
-        pipeline.apply_pass(
-            module, "LegalizeOps{skip=['relax.exp'],profile='spec'}", skip=("relax.add",), profile="spec"
-        )
-    with pytest.raises(rxe.Failure, match="is a pipeline"):
-        pipeline.apply_pass(module, "default{profile='tvm'}")
 
 
 def test_what_is_known_of_a_tensor_is_not_checked_again() -> None:
@@ -561,29 +443,6 @@ def test_what_tvm_leaves() -> None:
     assert shaped.args[0] is like.args[0]
 
 
-class _Entry:
-    """An entry point of a package."""
-
-    dist = None
-
-    def __init__(self, name: str, value: object) -> None:
-        self.name, self.value, self.given = name, name, value
-
-    def load(self) -> object:
-        return self.given
-
-
-def test_passes_of_packages_with_names_in_use(monkeypatch: pytest.MonkeyPatch) -> None:
-    legalize, fuse = registry.get("LegalizeOps"), registry.get("FuseOps")
-    entries = [_Entry("a", legalize), _Entry("b", iter([fuse, legalize]))]
-    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: entries)
-    found = third_party.installed.__wrapped__(frozenset({"FuseOps"}))
-    assert list(found.passes) == ["LegalizeOps"]
-    assert [problem.message.rpartition(": ")[2] for problem in found.problems] == [
-        "there is a pass or pipeline 'FuseOps' already", "there is a pass or pipeline 'LegalizeOps' already",
-    ]  # fmt: skip
-
-
 def test_the_result_of_the_outer_function_ends_the_order() -> None:
     lines = (
         "a = R.exp(x)",
@@ -603,3 +462,48 @@ def test_the_result_of_the_outer_function_ends_the_order() -> None:
         {"order": "breadth-first", "direction": "from-outputs"},
     ):
         changed(text, "TopologicalSort", **options)
+
+
+def test_the_first_doubtful_binding_is_shown() -> None:
+    lines = (
+        "a = R.match_cast(x, R.Tensor((4,), 'float32'))",
+        "b = R.reshape(y, (2, 2))",
+        "d = R.reshape(y, (4, 1))",
+        "r = R.exp(x)",
+    )
+    text = main({"x": (4,)}, *lines, dataflow=False).replace("main(", "main(y: R.Tensor(('n',), 'float32'), ")
+    module = rxe.normalize(rxe.parse(text))
+    (outcome,) = pipeline.run(module, pipeline.steps("DeadCodeElimination"))
+    (note,) = [item for item in outcome.problems if "may stop" in item.message]
+    assert note.span is not None
+    assert note.span.line == next(
+        number for number, line in enumerate(text.splitlines(), 1) if "b = R.reshape" in line
+    )
+
+
+RUNS = (
+    "with R.dataflow():",
+    "    a = R.exp(x)",
+    "    R.output(a)",
+    "b = R.sin(a)",
+    "if c:",
+    "    d = b",
+    "    r = d",
+    "else:",
+    "    r = b",
+)
+
+
+def test_a_short_run_joins_the_block_beside_it() -> None:
+    text = main({"x": (4,)}, *RUNS, dataflow=False).replace("main(", "main(c: R.Tensor((), 'bool'), ")
+    module = rxe.normalize(rxe.parse(text))
+    for size, kinds in ((1, [True, False]), (2, [True, False]), (3, [True, False])):
+        fn = pipeline.apply_pass(module, f"ConvertToDataflow{{min_size={size}}}").functions["main"]
+        assert [type(block) is e.DataflowBlock for block in fn.body.blocks] == kinds, size
+    late = rxe.normalize(
+        rxe.parse(main({"x": (4,)}, "b = R.sin(x)", *RUNS[:3], "r = R.sin(a)", dataflow=False))
+    )
+    fn = pipeline.apply_pass(late, "ConvertToDataflow{min_size=9}").functions["main"]
+    assert [
+        [b.var.name for b in block.bindings] for block in fn.body.blocks if type(block) is e.DataflowBlock
+    ] == [["b", "a", "r"]]
