@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
