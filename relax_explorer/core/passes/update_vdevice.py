@@ -71,7 +71,7 @@ def _move(old: str, kinds: list[str], index: int, device: VDevice) -> Move:
     def move(given: VDevice) -> VDevice:
         if not given.is_reference:
             return VDevice(_written(device)) if str(given) == old else given
-        places = [n for n, kind in enumerate(kinds) if given.target in (kind, "vdevice")]
+        places = [n for n, kind in enumerate(kinds) if given.target == kind]
         if given.index is None or given.index >= len(places) or given.target == "vdevice":
             return given
         place = places[given.index]
