@@ -71,8 +71,8 @@ ONLY_THERE = "TVM 0.27 refuses this; our language does not"
 class Diagnostic:
     """One problem: a sentence, labelled places, and a hint how to fix it.
 
-    `spec_only` marks a rule of the specification that TVM 0.27 does not have, `tvm_only` one that is an error for TVM only. All `edits`
-    together are one fix.
+    `spec_only` marks a rule of the specification that TVM 0.27 does not have, `unchecked` one without which nothing is known of the
+    result, and `tvm_only` one that is an error for TVM only. All `edits` together are one fix.
     """
 
     code: Code
@@ -85,6 +85,12 @@ class Diagnostic:
     spec_only: bool = False
     edits: tuple[Edit, ...] = ()
     tvm_only: bool = False
+    unchecked: bool = False
+
+    @property
+    def is_ours(self) -> bool:
+        """True for a rule that TVM 0.27 does not have."""
+        return self.spec_only or self.unchecked or self.code.unchecked
 
     @property
     def level(self) -> Severity:
@@ -113,7 +119,7 @@ class Diagnostic:
         """The notes, plus one for a rule that only TVM has, or all but TVM."""
         if self.tvm_only:
             return (*self.notes, ONLY_THERE)
-        if not self.spec_only:
+        if not self.spec_only and not self.unchecked:
             return self.notes
         return (*self.notes, A_WARNING_THERE if self.is_error else ONLY_HERE)
 

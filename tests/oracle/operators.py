@@ -88,7 +88,7 @@ def our_type(text: str) -> str:
     """The type of the call in a text; empty if it is refused."""
     try:
         parsed = rxe.parse(text)
-        wrong = any(problem.is_error for problem in rxe.check(parsed, profile="tvm"))
+        wrong = any(item.is_error or item.unchecked for item in rxe.check(parsed, profile="tvm"))
     except rxe.Failure:
         return ""
     except Exception as fault:  # noqa: BLE001  # a fault is an answer too, one that nothing explains

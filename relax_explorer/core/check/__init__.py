@@ -139,8 +139,7 @@ def lenient(item: Diagnostic) -> Diagnostic:
     """The diagnostic in the profile `tvm`: an error that TVM does not report is a warning, one that only TVM has an error."""
     if item.tvm_only:
         return replace(item, severity=Severity.ERROR)
-    own = item.spec_only or item.code.unchecked
-    return replace(item, severity=Severity.WARNING) if own and item.is_error else item
+    return replace(item, severity=Severity.WARNING) if item.is_ours and item.is_error else item
 
 
 def well_formed(module: IRModule, profile: str = "spec", normalized: bool = False) -> bool:

@@ -178,5 +178,5 @@ class WellFormed:
             raise
         except Failure as failure:
             problems = list(failure.diagnostics)
-        errors = [item for item in problems if item.is_error or item.code.unchecked]
+        errors = [item for item in problems if item.is_error or item.unchecked or item.code.unchecked]
         return f"{errors[0].code}: {errors[0].message}" if errors else ""

@@ -92,13 +92,7 @@ class SignatureReader:
 
     def _parameters(self, node: ast.FunctionDef) -> tuple[e.Var, ...]:
         arguments = node.args
-        if (
-            arguments.vararg
-            or arguments.kwarg
-            or arguments.kwonlyargs
-            or arguments.defaults
-            or arguments.posonlyargs
-        ):
+        if _has_other_parameters(arguments):
             self.ctx.say(codes.NOT_TVMSCRIPT, "a Relax function has plain parameters only", node)
         self.prim_params = {
             a.arg: scalar_dtype
@@ -173,6 +167,17 @@ class SignatureReader:
             return None
         finally:
             self.info.in_signature = False
+
+
+def _has_other_parameters(arguments: ast.arguments) -> bool:
+    """True if a function of Python has parameters that no Relax function has."""
+    return bool(
+        arguments.vararg
+        or arguments.kwarg
+        or arguments.kwonlyargs
+        or arguments.defaults
+        or arguments.posonlyargs
+    )
 
 
 def _states_value(annotation: ast.expr) -> bool:

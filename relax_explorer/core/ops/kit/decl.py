@@ -183,7 +183,7 @@ class Site:
 
     def fail_by_spec(self, code: Code, message: str, **labels: str) -> InferFailure:
         """The exception for what the specification refuses and TVM 0.27 accepts; nothing more is said about the result."""
-        return InferFailure(replace(self._diagnostic(code, message, labels), spec_only=True))
+        return InferFailure(replace(self._diagnostic(code, message, labels), unchecked=True))
 
     def refuse_in_tvm(self, code: Code, message: str, **labels: str) -> None:
         """Note what TVM 0.27 refuses and our language does not; the inference continues."""

@@ -64,7 +64,7 @@ def need_function(at: Site, info: s.StructInfo | None, name: str, by_spec: bool 
         text, label = f"{name} is {info}, a function is needed", {name: f"this is {info}"}
         if not by_spec or type(at.arg(name)) is e.Tuple:
             raise at.fail(codes.NOT_CALLABLE, text, **label)
-        at.refuse_by_spec(codes.NOT_CALLABLE, text, **label)
+        raise at.fail_by_spec(codes.NOT_CALLABLE, text, **label)
 
 
 def _need_packed(at: Site, info: s.StructInfo) -> None:

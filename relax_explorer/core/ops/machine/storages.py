@@ -43,7 +43,7 @@ def need_object(at: Site, info: s.StructInfo, name: str, what: str = "a storage"
         text, label = f"{name} is {info}, {what} is needed", {name: f"this is {info}"}
         if type(at.arg(name)) is e.Tuple:
             raise at.fail(codes.WRONG_KIND, text, **label)
-        at.refuse_by_spec(codes.WRONG_KIND, text, **label)
+        raise at.fail_by_spec(codes.WRONG_KIND, text, **label)
 
 
 def need_scalar(at: Site, info: s.StructInfo | None, name: str) -> p.PrimExpr | None:
@@ -52,8 +52,7 @@ def need_scalar(at: Site, info: s.StructInfo | None, name: str) -> p.PrimExpr | 
         return info.value
     text, label = f"{name} is {info}, a scalar of int64 is needed", {name: f"this is {info}"}
     if isinstance(info, s.PrimStructInfo):
-        at.refuse_by_spec(codes.WRONG_KIND, text, **label)
-        return None
+        raise at.fail_by_spec(codes.WRONG_KIND, text, **label)
     raise at.fail(codes.WRONG_KIND, text, **label)
 
 
@@ -301,7 +300,7 @@ class Killed(Lowered):
         if several:
             raise at.fail(codes.WRONG_KIND, text, **label)
         if isinstance(ended, (s.PrimStructInfo, s.ShapeStructInfo, s.FuncStructInfo)):
-            at.refuse_by_spec(codes.WRONG_KIND, text, **label)
+            raise at.fail_by_spec(codes.WRONG_KIND, text, **label)
         return s.VOID
 
 
