@@ -82,7 +82,10 @@ def _cast(node: Node) -> p.PrimExpr:
 
 
 def _select(node: Node) -> p.PrimExpr:
-    return p.Select(node.condition("condition"), node.prim("true_value"), node.prim("false_value"))
+    condition, a, b = node.condition("condition"), node.prim("true_value"), node.prim("false_value")
+    if a.dtype is not b.dtype:
+        raise node.wrong("false_value", f"of {a.dtype}, as the other branch", b)
+    return p.Select(condition, a, b)
 
 
 def _lanes(node: Node) -> int:
