@@ -257,3 +257,21 @@ def main(x: R.Tensor("float32", ndim=2), y: R.Tensor):
     after = rxe.apply_pass(rxe.normalize(rxe.parse(text)), "CanonicalizeBindings", profile=profile)
     assert after.script().count("R.match_cast(") == casts
     assert " k = " not in after.script()
+
+
+@pytest.mark.parametrize("profile", ["spec", "tvm"])
+def test_a_length_that_a_cast_contradicts_keeps_its_variable(profile: str) -> None:
+    """The cast of `z` stops each run. With 4 for `j`, the sum behind it would have no type, and the pass would be blamed."""
+    text = (
+        '@R.function\ndef main(x: R.Tensor((4,), "float32"), z: R.Tensor(("k", 3), "float32")):\n'
+        '    k = T.int64()\n    j = T.int64()\n    i = T.int64()\n    y = R.match_cast(x, R.Tensor((j,), "float32"))\n'
+        '    b = R.match_cast(z, R.Tensor((i, j), "float32"))\n    d = R.add(z, b)\n    return (y, d)\n'
+    )
+    outcome = run_step(
+        Step(rxe.passes.get("CanonicalizeBindings"), {"profile": profile}), rxe.normalize(rxe.parse(text))
+    )
+    assert not [p for p in outcome.problems if p.is_error]
+    (fn,) = outcome.module.relax_functions.values()
+    assert [str(b.struct_info) for b in bindings(fn) if type(b) is e.MatchCast][-1] == (
+        'R.Tensor((k, j), dtype="float32")'
+    )

@@ -429,3 +429,31 @@ def test_moving_a_read_behind_the_call_is_blamed() -> None:
     outcome = run_step(Step(moving), before)
     (problem,) = [p for p in outcome.problems if "overwrites" in p.message]
     assert problem.labels[0].place.var.name == "f"
+
+
+@pytest.mark.parametrize("name", ["DeadCodeElimination", "RemoveUnusedParameters"])
+def test_a_call_in_a_closure_that_nothing_calls_may_go(name: str) -> None:
+    text = f"""
+@I.ir_module
+class M:
+    @R.function(private=True, pure=False)
+    def says(p: {V}, q: {V}) -> {V}:
+        R.print(q, format="said")
+        return q
+    @R.function(pure=False)
+    def main(x: {V}):
+        y = M.says(x, x)
+        @R.function(pure=False)
+        def dead(p: {V}) -> {V}:
+            @R.function(pure=False)
+            def inner(q: {V}) -> {V}:
+                z = M.says(q, q)
+                return z
+            copy = inner
+            return x
+        again = dead
+        return y
+"""
+    outcome = run_step(steps(name)[0], rxe.normalize(rxe.parse(text)))
+    assert outcome.changed
+    assert not [p for p in outcome.problems if p.is_error]

@@ -192,3 +192,24 @@ class Module:
     assert str(first.shape) == shape
     assert "R.any_dim = 3" in note
     assert "R.any_dim" not in made_inputs(function('x: R.Tensor(("n",), "float32")'), {})[1]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "source"),
+    [("float16", "1e39"), ("float32", "-1e39"), ("bfloat16", "1e39"), ("float8_e4m3fn", "1e3")],
+)
+def test_a_number_beyond_its_dtype_is_refused(dtype: str, source: str) -> None:
+    fn = function(f'x: R.Tensor((2,), "{dtype}")')
+    assert dtype in refused(codes.WRONG_INPUT, fn, {"x": source})
+    module = rxe.parse(f'@R.function\ndef main(x: R.Tensor((2,), "{dtype}")):\n    return x\n')
+    with pytest.raises(Failure) as caught:
+        rxe.run(module, "main", [[1, float(source)]])
+    assert caught.value.diagnostics[0].code is codes.WRONG_INPUT
+
+
+@pytest.mark.parametrize("given", [[1, 300], [1, "a"], [[1], [2, 3]], [1, {}]])
+def test_lists_that_are_no_tensor_are_refused(given: list[object]) -> None:
+    module = rxe.parse('@R.function\ndef main(x: R.Tensor((2,), "uint8")):\n    return x\n')
+    with pytest.raises(Failure) as caught:
+        rxe.run(module, "main", [given])
+    assert caught.value.diagnostics[0].code is codes.WRONG_INPUT

@@ -252,9 +252,24 @@ def as_argument(value: Value, info: s.StructInfo | None) -> Value:
     ):
         return np.asarray(value)
     if isinstance(info, s.TensorStructInfo) and isinstance(value, (bool, int, float, list)):
-        element_dtype = info.dtype.to_numpy() if info.dtype is not None else None
-        return np.asarray(value, dtype=element_dtype)
+        return _array(value, info.dtype)
     return value
+
+
+def _array(value: Value, element_dtype: DType | None) -> np.ndarray[Any, Any]:
+    """Numbers of Python as an array. Raises Failure if they are none, or one does not fit the dtype."""
+    try:
+        if element_dtype is None:
+            return np.asarray(value)
+        with np.errstate(over="ignore"):
+            found = np.asarray(value, element_dtype.to_numpy())
+    except (OverflowError, ValueError, TypeError) as problem:
+        text = f"{repr(value)[:60]} is no tensor of {element_dtype or 'numbers'}: {problem}"
+        raise Failure(Diagnostic(codes.WRONG_INPUT, text, help=codes.WRONG_INPUT.fix)) from None
+    if element_dtype.is_float and (np.isfinite(np.asarray(value)) & ~np.isfinite(found)).any():
+        text = f"{repr(value)[:60]} does not fit {element_dtype}: it would be infinite"
+        raise Failure(Diagnostic(codes.WRONG_INPUT, text, help=codes.WRONG_INPUT.fix))
+    return found
 
 
 def _are_lengths(value: Value) -> bool:

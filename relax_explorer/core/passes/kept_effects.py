@@ -131,9 +131,8 @@ class _Kept:
 
     @cached_property
     def needed(self) -> Counter[str]:
-        """How often each effect stood in the old module, outside of functions that nothing calls."""
-        called = [fn for name, fn in self.before.relax_functions.items() if name in self._called]
-        return Counter(effect(b) for fn in called for b in bindings(fn))
+        """How often each effect stood in the old module, where a run may come to it."""
+        return Counter(effect(b) for fn in self._called.values() for b in bindings(fn))
 
     @cached_property
     def checks(self) -> set[str]:
@@ -196,12 +195,11 @@ class _Kept:
     @cached_property
     def _calls(self) -> tuple[dict[str, list[e.Binding]], dict[str, list[e.Binding]]]:
         """The calls of each function before and after, but for those in functions that nothing calls."""
+        after = reached(self.after.functions)
+        new = [fn for name, fn in self.after.relax_functions.items() if name in after]
         found: tuple[dict[str, list[e.Binding]], dict[str, list[e.Binding]]] = ({}, {})
-        for module, calls in zip((self.before, self.after), found, strict=True):
-            called = self._called if module is self.before else reached(module.functions)
-            for binding in (
-                b for n, fn in module.relax_functions.items() if n in called for b in bindings(fn)
-            ):
+        for functions, calls in zip((self._called.values(), new), found, strict=True):
+            for binding in (b for fn in functions for b in bindings(fn)):
                 value = binding.value
                 if type(value) is e.Call and type(value.op) is e.GlobalVar:
                     calls.setdefault(value.op.name, []).append(binding)
@@ -213,9 +211,11 @@ class _Kept:
         return Counter(effect(b) for fn in self.before.relax_functions.values() for b in bindings(fn))
 
     @cached_property
-    def _called(self) -> set[str]:
-        """The functions of the old module that a run may come to. A mention that nothing reads, as in a closure, does not count."""
-        return reached({name: _live(fn) for name, fn in self.before.functions.items()})
+    def _called(self) -> dict[str, e.Function]:
+        """The functions of the old module that a run may come to, without what nothing reads: a mention in a dead closure does not count."""
+        live = {name: _live(fn) for name, fn in self.before.functions.items()}
+        found = reached(live)
+        return {name: fn for name, fn in live.items() if name in found and isinstance(fn, e.Function)}
 
     def _may_stop(self, binding: e.Binding, casts: _Casts | None) -> bool:
         """True for a match_cast that may fail, unless the pass was asked to drop checks."""

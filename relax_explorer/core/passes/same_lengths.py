@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 
+from relax_explorer.core.arith.prove import Answer, equal
 from relax_explorer.core.arith.simplify import summed
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
@@ -36,7 +37,11 @@ def equal_lengths(fn: e.Function, at: PassSite) -> e.Function:
     """
     if e.MatchCast not in contents(fn).bindings:
         return fn
-    walk = _Equal()
+    told: dict[p.PrimVar, p.PrimExpr] = {}
+    for cast in bindings(fn):
+        for dim, length in _told(cast).items() if type(cast) is e.MatchCast else ():
+            told.setdefault(dim, length)
+    walk = _Equal(_without_contradictions(fn, told))
     new = walk.function(fn)
     if new is fn:
         return fn
@@ -48,11 +53,14 @@ def equal_lengths(fn: e.Function, at: PassSite) -> e.Function:
 class _Equal(Substitution):
     """Replaces lengths from the cast on that tells them, up to the end of its scope."""
 
+    def __init__(self, among: Container[p.PrimVar]) -> None:
+        super().__init__()
+        self.among = among
+
     def binding(self, binding: e.Binding) -> e.Binding:
         """One binding, behind which the lengths of a cast are known."""
         if isinstance(binding, e.MatchCast):
-            pairs = _pairs(binding.struct_info, binding.value.struct_info)
-            new = {dim: length for dim, length in pairs if type(dim) is p.PrimVar and length is not None}
+            new = {dim: length for dim, length in _told(binding).items() if dim in self.among}
             self.set_dims(FormedDims({**new, **self.dims}, summed))
         return super().binding(binding)
 
@@ -62,6 +70,12 @@ class _Equal(Substitution):
         new = super().sequence(seq)
         self.set_dims(outer)
         return new
+
+
+def _told(cast: e.MatchCast) -> dict[p.PrimVar, p.PrimExpr]:
+    """The shape variables in the StructInfo of a cast, each with the length in that of its value. In it the last place counts."""
+    pairs = _pairs(cast.struct_info, cast.value.struct_info)
+    return {dim: length for dim, length in pairs if type(dim) is p.PrimVar and length is not None}
 
 
 def known_lengths(fn: e.Function) -> dict[p.PrimVar, p.PrimExpr]:
@@ -77,7 +91,25 @@ def known_lengths(fn: e.Function) -> dict[p.PrimVar, p.PrimExpr]:
             length = substitute(here[dim], lengths) if dim in here else dim
             if lengths.setdefault(dim, length) is not length:
                 others.add(dim)
-    return {dim: length for dim, length in lengths.items() if dim not in others and length is not dim}
+    found = {dim: length for dim, length in lengths.items() if dim not in others and length is not dim}
+    return _without_contradictions(fn, found) if found else found
+
+
+def _without_contradictions(
+    fn: e.Function, lengths: dict[p.PrimVar, p.PrimExpr]
+) -> dict[p.PrimVar, p.PrimExpr]:
+    """The lengths but for those of which a cast says that they are others. It stops the run, so they keep their names behind it."""
+    wrong: set[p.PrimVar] = set()
+    for cast in bindings(fn):
+        if type(cast) is not e.MatchCast:
+            continue
+        for dim, length in _pairs(cast.struct_info, cast.value.struct_info):
+            if (
+                length is not None
+                and equal(substitute(dim, lengths), substitute(length, lengths)) is Answer.NO
+            ):
+                wrong.update(p.free_vars(dim, length))
+    return {dim: length for dim, length in lengths.items() if dim not in wrong} if wrong else lengths
 
 
 def _params(fn: e.Function) -> Iterator[e.Var]:

@@ -129,16 +129,21 @@ def number_in(source: str, dtype: DType, param: e.Var) -> int | float:
     except ValueError:
         text = f"{source[:40]!r} is not a source of values for {param.name!r}"
         raise failure(text, _SOURCES, param) from None
-    if dtype.is_float or dtype.name == "bool":
+    if dtype.name == "bool":
         return value
-    low, high = limits(dtype)
-    if value != value or not low <= value <= high or int(value) != value:
+    if dtype.is_float:
+        with np.errstate(over="ignore"):
+            fits = np.isfinite(np.asarray(value, dtype.to_numpy())) or not math.isfinite(value)
+    else:
+        low, high = limits(dtype)
+        fits = low <= value <= high and int(value) == value
+    if not fits:
         raise failure(
             f"{source[:40]} does not fit {dtype}, the dtype of {param.name!r}",
             "give a number of this dtype",
             param,
         )
-    return int(value)
+    return value if dtype.is_float else int(value)
 
 
 def failure(text: str, hint: str, place: object) -> Failure:

@@ -92,11 +92,13 @@ class Arguments:
             return self._made(node.value, call, fn, number)
         if _is_shape(node):
             return Shape(_length(call, _element(arg, known)) for arg in _leaves(node))
-        if isinstance(node, ast.List):
-            elements = _element(node, known)
-            is_typed = isinstance(info, (s.TensorStructInfo, s.ShapeStructInfo))
-            return as_argument(elements, info) if is_typed else np.asarray(elements)
-        return as_argument(_element(node, known), info)
+        elements = _element(node, known)
+        if isinstance(node, ast.List) and not isinstance(info, (s.TensorStructInfo, s.ShapeStructInfo)):
+            return np.asarray(elements)
+        try:
+            return as_argument(elements, info)
+        except Failure as failure:
+            raise _refused(call, failure.diagnostics[0].message) from None
 
     def _made(self, source: str, call: NamedCall, fn: e.Function, number: int) -> Value:
         """The value of a source: a file, or what a maker fills."""

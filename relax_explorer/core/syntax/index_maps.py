@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from relax_explorer.core.codes import syntax as codes
 from relax_explorer.core.ir.index_map import IndexMap, place
-from relax_explorer.core.ir.prim_text import Name, Named, PrimText
+from relax_explorer.core.ir.prim_text import Name, PrimText
+from relax_explorer.core.syntax.names import Names
 
 if TYPE_CHECKING:
     from relax_explorer.core.syntax.parse_dim import DimReader
@@ -58,15 +59,9 @@ def write(index_map: IndexMap, name: Name) -> str:
 
 
 def _lambda(index_map: IndexMap, name: Name) -> str:
-    taken = {name(var) for var in index_map.free}
-    names: dict[Named, str] = {}
+    names = Names({name(var) for var in index_map.free})  # a name of these would shadow a shape variable
     for var, hint in zip(index_map.places, index_map.names, strict=True):
-        number, unique = 0, hint
-        while unique in taken:  # it would shadow a shape variable
-            number += 1
-            unique = f"{hint}_{number}"
-        taken.add(unique)
-        names[var] = unique
+        names.assign(var, hint)
     out = PrimText(lambda var: names[var] if var in names else name(var))
     results = out.listed(index_map.results)
     return f"lambda {', '.join(names.values())}: ({results}{',' if len(index_map.results) == 1 else ''})"
