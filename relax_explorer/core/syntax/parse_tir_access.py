@@ -63,8 +63,9 @@ class AccessReader(OperandReader):
     def _item(self, node: ast.expr) -> p.PrimExpr:
         if not isinstance(node, ast.Slice):
             return self.index(node)
-        start, stop = self.read(node.lower or ast.Constant(0)), self.read(node.upper) if node.upper else None
-        step = self.read(node.step) if node.step else p.IntImm(1, start.dtype)
+        start = self.index(node.lower or ast.Constant(0))
+        stop = self.index(node.upper) if node.upper else None
+        step = self.index(node.step) if node.step else p.IntImm(1, start.dtype)
         lanes = None if stop is None else p.Sub(*self.align(stop, start))
         width = literal_value(lanes) if lanes is not None else None
         stride = literal_value(step)
