@@ -17,7 +17,7 @@ from tests.fuzz.mutations import Mutator, programs
 from tests.fuzz.trial import trial
 from tests.fuzz.weight_files import KINDS, WeightFiles
 
-RUNS = 300  # `tests.fuzz.campaign` goes on from a fresh seed in CI
+RUNS = 120  # `tests.fuzz.campaign` goes on from a fresh seed in CI
 DATA = Path(__file__).parents[1] / "data"
 FOUND = sorted((DATA / "fuzz").glob("*.py"))
 

@@ -21,12 +21,15 @@ AUDITED = (
 
 
 def test_mutants_differ_and_compile() -> None:
-    rooms = ("check", "relations", "shapes")
+    rooms = ("relations",)
     every = chosen(rooms, 0)
-    assert len({mutant.key for mutant in every}) == len(every) > 2000
-    for mutant in (*chosen(rooms, 40), *chosen(rooms, 40, is_stateful=True)):
+    assert len({mutant.key for mutant in every}) == len(every) > 500
+    stateful_ones = [mutant for mutant in every if mutant.is_stateful]
+    for mutant in (*every[::50], *stateful_ones[::10]):
         compile(tree(mutant), mutant.path, "exec")
-    assert chosen(("check",), 150) == chosen(("check",), 150)
+    some = chosen(rooms, 150)
+    assert len(some) == 150
+    assert set(some) < set(every)
 
 
 TEXT = """

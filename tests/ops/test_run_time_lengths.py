@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from itertools import islice
 
 import pytest
 
@@ -67,7 +68,7 @@ def test_lengths_that_differ_when_it_runs(op: type[Op]) -> None:
         f"{one}: {text}"
         for example in examples()
         if example.op is op
-        for one in changed(example)
+        for one in islice(changed(example), 0, None, 2)  # neighbours differ in the same way
         if (text := wrong_with(one))
     ]
     assert not wrong, "\n".join(wrong[:20])

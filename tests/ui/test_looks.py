@@ -48,6 +48,10 @@ LOOKS = {
     "typed": (LAYER, ("T", "colon", *"explain", "space", *"nn.s", "tab")),
 }
 
+SIZES = ((80, 24), (120, 40), (200, 60))
+SCREENS = ("passes", "passes-beside", "debug", "graph", "compare", "problems", "checks", "solver", "home")
+"""Those that have a layout of their own in 120 columns."""
+
 
 async def settled(pilot: object, app: Explorer) -> None:
     """Wait for what arrives by itself: the history of the selected value, and which passes would change the program."""
@@ -61,8 +65,10 @@ async def settled(pilot: object, app: Explorer) -> None:
     await idle(pilot, app)
 
 
-@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)], ids=lambda size: f"{size[0]}x{size[1]}")
-@pytest.mark.parametrize("name", LOOKS)
+@pytest.mark.parametrize(
+    ("name", "size"),
+    [pytest.param(n, s, id=f"{n}-{s[0]}") for n in LOOKS for s in SIZES if s[0] != 120 or n in SCREENS],
+)
 async def test_look(name: str, size: tuple[int, int], golden: Golden) -> None:
     path, keys = LOOKS[name]
     if name == "passes-only" and size[0] < 120:
