@@ -32,6 +32,7 @@ TALLIES = {
 }
 # Counts of the rows of a table by row and column, `row|column`.
 TABLES = {
+    "groups": "results of whole pipelines in the profile tvm beside TVM's, up to the bodies of kernels",
     "mistakes": "verdicts of TVM and of the profile tvm on programs with one mistake",
     "passes": "results of passes in the profile tvm beside TVM's",
 }
@@ -134,6 +135,13 @@ def operator_counts(request: pytest.FixtureRequest) -> Counter[str]:
 def value_counts(request: pytest.FixtureRequest) -> Counter[str]:
     """Counts of the compared operator values, by kind; the session prints them."""
     counts: Counter[str] = request.config.stash[COUNTS]["values"]
+    return counts
+
+
+@pytest.fixture(scope="session")
+def group_counts(request: pytest.FixtureRequest) -> Counter[str]:
+    """The table of verdicts about functions, kernels and groups after whole pipelines; the session prints it."""
+    counts: Counter[str] = request.config.stash[COUNTS]["groups"]
     return counts
 
 
