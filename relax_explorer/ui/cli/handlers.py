@@ -68,7 +68,7 @@ def show(
         shown = chosen(session_of(build, passes), stage)
         module = shown.module
         if not module.functions and any(item.is_error for item in shown.problems):
-            raise Failure(*shown.problems)  # nothing of it could be read
+            return output.status(Failure(*shown.problems))  # nothing of it could be read, which was told
     if func is not None:
         if func not in module:
             raise click.UsageError(
