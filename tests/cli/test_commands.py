@@ -318,6 +318,15 @@ def test_show_prints_the_instructions_of_an_executable() -> None:
     assert function["instructions"][0]["callee"] == "main"
     assert rxe_cli("show", path, "--func", "none").exit_code == 2
     assert rxe_cli("check", path).exit_code == 1
+    told = rxe_cli("show", path, "-p", "LegalizeOps", "--func", "other")  # as the settings may say
+    assert (told.stdout, "passes" in told.stderr) == (shown.stdout, True)
+
+
+@pytest.mark.parametrize("more", [0, 1 << 20])
+def test_an_executable_as_python_is_shown_in_any_length(more: int, tmp_path: Path) -> None:
+    text = (DATA.parent / "executables" / "branch.py.txt").read_text()
+    (tmp_path / "executable.py").write_text(text + "\n" * more)
+    assert "1  ret %0" in rxe_cli("show", str(tmp_path / "executable.py"), "--func", "other").stdout
 
 
 def test_tvms_json_is_a_program() -> None:

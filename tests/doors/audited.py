@@ -19,8 +19,13 @@ class Done:
     """How a command ended, and what it executed, opened, wrote and started."""
 
     status: int
-    output: str
+    stdout: str
+    stderr: str
     events: tuple[tuple[str, str], ...]
+
+    @property
+    def output(self) -> str:
+        return self.stdout + self.stderr
 
     def of(self, *kinds: str) -> list[str]:
         return [path for kind, path in self.events if kind in kinds]
@@ -71,7 +76,8 @@ def audited(
         command, input=data, capture_output=True, check=False, cwd=place, timeout=120,
         env=environment(log, outside / "home") | dict(more or {}),
     )  # fmt: skip
-    return Done(done.returncode, (done.stdout + done.stderr).decode("utf-8", "replace"), events(log))
+    said = [text.decode("utf-8", "replace") for text in (done.stdout, done.stderr)]
+    return Done(done.returncode, *said, events(log))
 
 
 def events(log: Path) -> tuple[tuple[str, str], ...]:
@@ -82,7 +88,7 @@ def events(log: Path) -> tuple[tuple[str, str], ...]:
         if kind == "exec" and paths[0].startswith("<"):  # code of no file
             continue
         found += [
-            (kind, path if kind == "start" else os.path.normpath(os.path.join(folder, path)))
+            (kind, path if kind in ("start", "words") else os.path.normpath(os.path.join(folder, path)))
             for path in paths
         ]
     return tuple(found)

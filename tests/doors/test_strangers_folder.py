@@ -6,6 +6,7 @@ and their options are those of the table, so a new one is tested as well.
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -16,13 +17,24 @@ import pytest
 
 from relax_explorer.core.session.command_types import Argument, Command
 from relax_explorer.core.session.commands import COMMANDS
+from relax_explorer.ui.cli.main import group
 from tests.doors.audited import ROOT, audited
+from tests.doors.strangers_files import (
+    CODE,
+    ODD,
+    PROGRAMS,
+    REFUSED,
+    WEIGHTS,
+    lines_of_doors,
+    make_files,
+    make_odd,
+)
 from tests.support.roundtrip import SAMPLES
 
 PLANTED = (
     "click", "numpy", "numba", "llvmlite", "textual", "rich", "graphviz", "pygraphviz", "platformdirs", "ml_dtypes", "sitecustomize", "usercustomize",
     "json", "typing", "dataclasses", "subprocess", "multiprocessing", "pickle", "site", "encodings", "conftest", "setup", "distributed", "aiohttp",
-    "textual_serve", "tomllib", "ctypes", "resource",
+    "textual_serve", "tomllib", "ctypes", "resource", "safetensors", "zipfile", "scipy", "onnx", "tvm", "_distutils_hack", "pytest",
 )  # fmt: skip
 HOSTILE = (
     "-rf.py",
@@ -36,15 +48,16 @@ HOSTILE = (
     "@1.py",
     "'q'\".py",
 )
-CODE = "import os\nos.close(os.open('executed', os.O_CREAT | os.O_WRONLY))\n"
 SETTINGS = 'passes = "LegalizeOps"\n[play]\nallow-writes = true\n[run]\npacked = "click.py"\n' + "".join(
     f'[{name}]\noutput = "written"\n' for name in ("opt", "graph", "report")
 )
+VECTOR = '@R.function\ndef main(x: R.Tensor((3,), "float32")):\n    y = R.add(x, x)\n    return y\n'
 VALUES = {
     "b": "other.py", "after": "other.py", "right": "other.py", "events": "a.keys", "pattern": "add", "name": "main", "subject": "add",
     "shell": "bash",
 }  # fmt: skip
 OPTIONAL = ("input", "files", "paths", "subject", "name")
+BAD = ("Traceback", "internal error", "\x1b[2J", "\x1b]0;")
 ENDLESS = {"serve"}  # tests/cli/test_serve.py
 OURS = ("home/cache", "home/state", "home", "tmp")
 
@@ -71,6 +84,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (place / "pyproject.toml").write_text(f"[tool.relax-explorer]\n{SETTINGS}")
     (place / ".pdbrc").write_text("import os\nos.mkdir('executed')\n")
     (place / "calls.txt").write_text("main(zeros)\n")
+    (place / "vector.py").write_text(VECTOR)
+    make_files(place)
+    make_odd(place)
     return place
 
 
@@ -87,30 +103,65 @@ def value_of(argument: Argument) -> str:
     return argument.choices[0] if argument.choices else VALUES.get(argument.key, "model.py")
 
 
-def check(folder: Path, words: list[str], stdin: str = "") -> str:
-    """Run a command in the folder. Returns its output."""
-    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+def check(folder: Path, lines: list[list[str]]) -> list[tuple[int, str]]:
+    """Run command lines in the folder, in one process. Returns how each ended, with its output."""
+    before = state(folder)
     outside = folder.parent
-    done = audited(words, folder, outside, stdin)
-    executed = [path for path in done.of("exec") if Path(path).is_relative_to(folder)]
-    written = [
-        path
-        for path in done.of("write")
-        if path != "/dev/null"
-        and not any(Path(path) == outside / name or (outside / name) in Path(path).parents for name in OURS)
-    ]
-    assert (executed, written) == ([], []), words
-    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before, words
-    assert "Traceback" not in done.output, (words, done.output)
-    assert "\x1b[2J" not in done.output
-    return done.output
+    done = audited(
+        [], folder, outside, json.dumps(lines), program=Path(__file__).with_name("command_lines.py")
+    )
+    assert done.status == 0, done.output
+    said, harm, words = json.loads(done.stdout), [], ""
+    for kind, path in done.events:
+        if kind == "words":
+            words = path
+        elif (kind == "exec" and Path(path).is_relative_to(folder)) or (
+            kind == "write" and is_foreign(path, outside)
+        ):
+            harm.append((words, kind, path))
+    assert harm == []
+    assert state(folder) == before
+    for line, (status, text) in zip(lines, said, strict=True):
+        assert status != -1, (line, text)
+        assert [word for word in BAD if word in text] == [], (line, text)
+        assert status == 0 or text, line
+    return [(status, text) for status, text in said]
 
 
-@pytest.mark.parametrize(
-    "command", [item for item in COMMANDS if item.name not in ENDLESS], ids=lambda item: item.name
-)
-def test_each_command_leaves_it_alone(command: Command, folder: Path) -> None:
-    assert check(folder, words_of(command), "quit\n")
+def state(folder: Path) -> dict[Path, bytes]:
+    """What the folder holds."""
+    return {
+        path: path.read_bytes() if path.is_file() and not path.is_symlink() else b""
+        for path in folder.rglob("*")
+    }
+
+
+def is_foreign(path: str, outside: Path) -> bool:
+    """True for a place that is none of ours."""
+    ours = [outside / name for name in OURS]
+    return path != "/dev/null" and not any(
+        Path(path) == place or place in Path(path).parents for place in ours
+    )
+
+
+def test_each_command_leaves_it_alone(folder: Path) -> None:
+    named = [item for item in COMMANDS if item.name not in ENDLESS]
+    assert set(group.commands) == {item.name for item in named} | ENDLESS
+    ended = check(folder, [words_of(item) for item in named])
+    silent = [item.name for item, (_, text) in zip(named, ended, strict=True) if not text]
+    assert silent == []
+    ended = check(folder, [[item.name, name] for item in named for name in ("-rf.py", "./--help.py")])
+
+
+def test_each_file_of_his_is_read_or_refused(folder: Path) -> None:
+    lines = list(lines_of_doors())
+    ended = dict(zip([tuple(line) for line in lines], check(folder, lines), strict=True))
+    for line, (status, text) in ended.items():
+        name = line[-1].removeprefix("x=")
+        if name in PROGRAMS + WEIGHTS:
+            assert (status == 0) is (name not in REFUSED), (line, text)
+        elif "--input" in line or name in ODD or name.endswith(("calls", "keys")):
+            assert status != 0, (line, text)
 
 
 CALLS = {
@@ -122,7 +173,11 @@ CALLS = {
 
 @pytest.mark.parametrize("words", CALLS.values(), ids=list(CALLS))
 def test_children_and_hostile_names_do_no_harm(words: tuple[str, ...], folder: Path) -> None:
-    check(folder, list(words))
+    done = audited(words, folder, folder.parent)
+    executed = [path for path in done.of("exec") if Path(path).is_relative_to(folder)]
+    written = [path for path in done.of("write") if is_foreign(path, folder.parent)]
+    assert (executed, written, (folder / "executed").exists()) == ([], [], False)
+    assert [word for word in BAD if word in done.output] == []
 
 
 def test_what_is_executed_and_written_there_would_be_seen(folder: Path) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from relax_explorer.core.check.emission import FreshNames
+from relax_explorer.core.codes import operators as codes
+from relax_explorer.core.diagnostics import Diagnostic, Failure, Label
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.node import replace
@@ -81,9 +83,16 @@ def _filled(call: e.Call, at: PassSite, names: FreshNames) -> tuple[list[e.Bindi
 
 
 def _allocation(info: s.StructInfo, at: PassSite, call: e.Call) -> e.Call:
-    assert isinstance(info, s.TensorStructInfo)  # inference accepts only tensors of written shape and dtype
+    assert isinstance(info, s.TensorStructInfo)  # inference accepts only tensors of written shape
     assert info.dims is not None
-    assert info.dtype is not None
+    if info.dtype is None:  # accepted in the profile tvm, and by passes that are applied without a check
+        text = f"out_ty has {info}, and only a tensor of written dtype can be allocated"
+        help = "state it: R.Tensor((…), dtype)"
+        raise Failure(
+            Diagnostic(
+                codes.ARGUMENT_INFO, text, (Label(call, "", True),), help=help, origin="CallTIRRewrite"
+            )
+        )
     if info.vdevice is None and "vdevice" in at.editor.global_infos:
         at.is_open = True  # the tensor lies on the first device, as inference tells
     device, scope = _place(info, at)

@@ -24,6 +24,7 @@ from relax_explorer.core.session.recorded import RecordedSession
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.stages import Aside, Known, Stage, StageText
 from relax_explorer.core.source import Source
+from relax_explorer.core.syntax.executable import is_executable
 from relax_explorer.core.syntax.finder import Found, is_whole, programs, without_escapes
 from relax_explorer.core.syntax.load import read_text
 from relax_explorer.core.syntax.notebooks import cells, found_in, is_notebook
@@ -154,8 +155,8 @@ def build_of_text(text: str, name: str) -> Build:
 
 
 def _may_be_program(text: str) -> bool:
-    """True if a text without programs may be one with a mistake, which its parser tells."""
-    return len(text) <= _SMALL and _MAYBE_PROGRAM.search(text) is not None
+    """True if a text without programs is an executable, or may be a program with a mistake, which its parser tells."""
+    return is_executable(text) or (len(text) <= _SMALL and _MAYBE_PROGRAM.search(text) is not None)
 
 
 def _of_found(found: Sequence[tuple[str, Found]], name: str) -> Build:

@@ -58,13 +58,17 @@ def show(
 ) -> int:
     """Print a module, or an executable's instructions."""
     build = started(build_at(input), passes)
+    if not build.is_recorded and stage is None and is_executable(text := build.stages[0].text):
+        if passes:  # perhaps those of the settings
+            output.say("note: passes don't change an executable", err=True)
+        return executables.show(read_executable(text, build.path), func, format)
     if passes is None and not build.is_recorded and stage is None:
-        text = build.stages[0].text
-        if is_executable(text):
-            return executables.show(read_executable(text, build.path), func, format)
         module = build.stages[0].module
     else:
-        module = chosen(session_of(build, passes), stage).module
+        shown = chosen(session_of(build, passes), stage)
+        module = shown.module
+        if not module.functions and any(item.is_error for item in shown.problems):
+            return output.status(Failure(*shown.problems))  # nothing of it could be read, which was told
     if func is not None:
         if func not in module:
             raise click.UsageError(

@@ -31,6 +31,8 @@ def _note(event: str, given: tuple) -> None:
         _write("write" if is_write else "read", os.fsdecode(given[0]))
     elif event == "exec":
         _write("exec", given[0].co_filename)
+    elif event == "rxe.words":
+        _write("words", given[0])
     elif event in _CHANGES:
         _write(
             "write", *[os.fsdecode(item) for item in given[:2] if isinstance(item, (str, bytes, os.PathLike))]
