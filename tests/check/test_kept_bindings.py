@@ -71,7 +71,8 @@ def test_blocks_in_a_value_hear_of_a_changed_variable() -> None:
     old, other = (rxe.normalize(rxe.parse(CLOSURE.format(dtype=dtype))) for dtype in ("float16", "int8"))
     main, (block, *rest) = old["main"], old["main"].body.blocks
     first = replace(block.bindings[0], value=other["main"].body.blocks[0].bindings[0].value)
-    assert isinstance(first, e.VarBinding) and isinstance(first.value, e.Call)
+    assert isinstance(first, e.VarBinding)
+    assert isinstance(first.value, e.Call)
     first = replace(first, value=replace(first.value, args=tuple(main.params[:1]), struct_info=None))
     blocks = (replace(block, bindings=(first, *block.bindings[1:])), *rest)
     edited = old.having({"main": replace(main, body=replace(main.body, blocks=blocks), ret_struct_info=None)})
