@@ -8,9 +8,13 @@ import pytest
 import relax_explorer as rxe
 from relax_explorer.core.exec.debugger import Debugger
 from relax_explorer.core.exec.frame import Frame
+from relax_explorer.core.exec.machine import Machine
+from relax_explorer.core.exec.values import UNKNOWN, shape_value
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir.dtype import INT64
 
 F = np.float32
-HEAD = "from tvm.script import relax as R, tirx as T\n\n"
+HEAD = "from tvm.script import ir as I, relax as R, tirx as T\n\n"
 
 
 def lengths(frame: Frame) -> dict[str, int]:
@@ -79,6 +83,7 @@ def main(x: R.Tensor(("n",), "float32"), y: R.Tensor("float32", ndim=1)):
         ("R.Callable((R.Tensor(ndim=1),), R.Tensor((3,)), True)", False),
         ("R.Callable((R.Object,), R.Tensor(ndim=1), True)", False),
         ('R.Callable((R.Tensor(ndim=1),), R.Tensor("float32", ndim=1), True)', False),
+        ("R.Callable((R.Tensor(ndim=1), R.Object), R.Tensor(ndim=1), True)", False),
     ],
 )
 def test_a_function_of_which_it_is_unknown_is_refused(wanted: str, passes: bool) -> None:
@@ -100,3 +105,65 @@ def main(x: R.Tensor(ndim=1)):
     with pytest.raises(rxe.Failure) as caught:
         rxe.run(module, "main", [np.zeros(3, F)])
     assert caught.value.diagnostics[0].code.id == "RX0503"
+
+
+UNKNOWN_LENGTH = """
+@R.function
+def main(x: R.Tensor(("n",), "float32"), y: R.Tensor((3,), "float32")):
+    n = T.int64()
+    a = R.call_pure_packed("test.later.given", y, sinfo_args=R.Tensor((n,), "float32"))
+    b: R.Tensor((n,), "float32") = a
+    return b
+"""
+
+
+def test_other_values_do_not_tell_the_lengths_of_an_unknown_one() -> None:
+    rxe.packed_function("test.later.given")(lambda y: y)
+    module = rxe.normalize(rxe.parse(HEAD + UNKNOWN_LENGTH))
+    machine = Machine(module, "main", [UNKNOWN, np.zeros(3, F)], check_annotations=True)
+    frame = machine.frame
+    assert machine.run().shape == (3,)
+    assert lengths(frame) == {}
+
+
+CALLEE = """
+@I.ir_module
+class M:
+    @R.function
+    def main(x: R.Tensor(("n",), "float32"), y: R.Tensor("float32", ndim=1)):
+        r = M.inner(y)
+        s = M.inner(x)
+        return (r, s)
+
+    @R.function
+    def inner(z: R.Tensor(("m",), "float32")) -> R.Tensor(("m",), "float32"):
+        m = T.int64()
+        w = R.call_pure_packed("test.later.two", z, sinfo_args=R.Tensor((m,), "float32"))
+        return w
+"""
+
+
+def test_a_result_has_the_lengths_of_the_frame_that_called() -> None:
+    rxe.packed_function("test.later.two")(lambda z: z[:2])
+    module = rxe.parse(HEAD + CALLEE)
+    for count in (3, 2):
+        debugger = Debugger(module, "main", [np.zeros(2, F), np.zeros(count, F)])
+        debugger.continue_()
+        assert [item.code.id for item in debugger.machine.warnings] == ["RX0528"] * (count - 2)
+    debugger.goto(0)
+    outer, outcomes = debugger.frames, []
+    while not debugger.done:
+        event = debugger.step()
+        outcomes += [check.outcome for check in event.checks if check.kind == "parameters"]
+    assert outcomes == ["checked", "proved"]
+    assert len(outer) == 1
+    assert debugger.step() is event  # nothing is left to do
+
+
+def test_a_length_without_a_value_and_numbers_for_scalars_are_refused() -> None:
+    with pytest.raises(rxe.Failure):
+        shape_value((p.PrimVar("k", INT64),), {}, None)
+    text = HEAD + '@R.function\ndef main(b: R.Prim("bool"), n: R.Prim("int32")):\n    return (b, n)\n'
+    assert rxe.run(rxe.parse(text), "main", [True, 2]) == (True, 2)
+    with pytest.raises(rxe.Failure):
+        rxe.run(rxe.parse(text), "main", [1, 2])
