@@ -11,19 +11,16 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.attrs import Attrs
 from relax_explorer.core.ir.dtype import INT64, dtype
-from relax_explorer.core.ir.walk import all_dims, bindings
+from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.passes import pipeline, tvm_kernels
 from relax_explorer.core.passes.bind_params import _constants
-from relax_explorer.core.passes.contract import PassSite
-from relax_explorer.core.passes.function_groups import Group, lift
 from relax_explorer.core.passes.fused_kernel import _fits
 from relax_explorer.core.passes.kept_memory import _of_function
-from relax_explorer.core.passes.kept_signatures import _other_params
 from relax_explorer.core.passes.kept_types import _is_better
 from relax_explorer.core.passes.op_pattern import _adds_products
 from relax_explorer.core.passes.optimize_layout_transform import _undoes
 from relax_explorer.core.passes.outputs import Blocks
-from relax_explorer.core.passes.properties import _alias, _innermost
+from relax_explorer.core.passes.properties import _innermost
 from relax_explorer.core.passes.run_time_checks import _is_implied
 from relax_explorer.core.passes.shape_heap import ShapeHeap
 from relax_explorer.core.passes.to_mixed_precision import _Settled
@@ -510,145 +507,3 @@ def test_a_short_run_joins_the_block_beside_it() -> None:
     assert [
         [b.var.name for b in block.bindings] for block in fn.body.blocks if type(block) is e.DataflowBlock
     ] == [["b", "a", "r"]]
-
-
-def of(text: str) -> rxe.IRModule:
-    return rxe.normalize(rxe.parse(f"@I.ir_module\nclass Module:\n{text}"))
-
-
-PLAIN = """    @R.function
-    def main({}):
-        n = T.int64()
-        m = T.int64()
-        with R.dataflow():
-{}            R.output(r)
-        return r
-"""
-
-
-def after(params: str, lines: str, *steps: str, **options: object) -> list[str]:
-    """The lines of a program after some passes; the last one has the options."""
-    body = "".join(f"            {line}\n" for line in lines.split("\n"))
-    module = of(PLAIN.format(params, body))
-    for step in steps[:-1]:
-        module = rxe.apply_pass(module, step)
-    script = rxe.apply_pass(module, steps[-1], **options).script()
-    return [line.strip() for line in script.splitlines()]
-
-
-def row(*dims: object) -> str:
-    """`R.Tensor` of these lengths; texts are shape variables."""
-    return f'R.Tensor(({"".join([f"{dim!r}, " for dim in dims])}), "float32")'
-
-
-def test_a_variable_that_says_more_than_its_value_is_not_renamed() -> None:
-    lines = f"a = R.exp(x)\nb: {row(4)} = a\nr = R.exp(b)"
-    kept, gone = (after(f"x: {row(dim)}", lines, "CanonicalizeBindings") for dim in ("n", 4))
-    assert [any(line.startswith("b: ") for line in each) for each in (kept, gone)] == [True, False]
-    module = of(
-        PLAIN.format(f"x: {row('n')}", "".join(f"            {line}\n" for line in lines.split("\n")))
-    )
-    assert [_alias(binding) for binding in bindings(module.relax_functions["main"])] == ["", "", ""]
-
-
-@pytest.mark.parametrize(
-    ("params", "lines", "word", "count"),
-    [
-        (f"x: {row(4, 8)}, a: {row('n', 8, 6)}, b: {row('m', 8, 3)}", "y = R.matmul(x, a)\nz = R.matmul(x, b)\nr = (y, z)", "R.matmul", 2),
-        (f"x: {row(4, 8)}, a: {row('n', 8, 6)}, b: {row('n', 8, 3)}", "y = R.matmul(x, a)\nz = R.matmul(x, b)\nr = (y, z)", "R.matmul", 1),
-        (
-            f"x: {row(4, 8)}, a: {row(8, 6)}, b: {row(8, 3)}, c: {row('n', 1, 6)}, d: {row('m', 1, 3)}",
-            "y = R.add(R.matmul(x, a), c)\nz = R.add(R.matmul(x, b), d)\nr = (y, z)", "R.add", 2,
-        ),
-        (
-            f"x: {row(4, 8)}, a: {row(8, 6)}, b: {row(8, 3)}, c: {row('n', 1, 6)}, d: {row('n', 1, 3)}",
-            "y = R.add(R.matmul(x, a), c)\nz = R.add(R.matmul(x, b), d)\nr = (y, z)", "R.add", 1,
-        ),
-    ],
-)  # fmt: skip
-def test_products_of_unlike_matrices_stay_apart(params: str, lines: str, word: str, count: int) -> None:
-    assert sum(word in line for line in after(params, lines, "CombineParallelMatmul")) == count
-
-
-def test_memory_is_reused_only_by_a_tensor_of_the_same_lengths() -> None:
-    lines = "a = R.exp(x)\nr = R.add(a, y)"
-    for dims, reused in ((("n", "n"), True), ((1, "n"), False)):
-        params = f"x: {row(dims[0])}, y: {row(dims[1])}"
-        found = after(params, lines, "DataflowUseInplaceCalls")
-        assert any("inplace" in line and "r" in line.split(":")[0] for line in found) is reused, dims
-
-
-def test_casts_that_only_casts_read_go_together() -> None:
-    text = f"a = R.match_cast(x, {row('n')})\nb = R.match_cast(a, {row('n')})\nr = R.exp(x)"
-    assert not any("match_cast" in line for line in after(f"x: {row('n')}", text, "ElideChecks"))
-
-
-def test_a_gradient_splits_at_each_end_and_cuts_each_side() -> None:
-    params = ", ".join(f"{name}: {row(size)}" for name, size in zip("abcd", (2, 3, 4, 5), strict=True))
-    lines = "y = R.concat((a, b, c, d), axis=0)\nr = R.sum(y)"
-    assert any("[2, 5, 9]" in line for line in after(params, lines, "Gradient", func_name="main"))
-    for size in ((6, 5), (5, 6)):  # one side reaches farther than the kernel
-        params = f"x: {row(1, 1, *size)}, w: {row(1, 1, 3, 3)}"
-        lines = "y = R.nn.conv2d(x, w, strides=[2, 2])\nr = R.sum(y)"
-        assert any("strided_slice" in line for line in after(params, lines, "Gradient", func_name="main"))
-
-
-def test_a_gradient_shares_no_length_with_its_function_and_has_places() -> None:
-    lines = (
-        f"            a = R.match_cast(x, {row('m')})\n            b = R.exp(a)\n            r = R.sum(b)\n"
-    )
-    new = rxe.apply_pass(
-        of(PLAIN.format('x: R.Tensor("float32", ndim=1)', lines)), "Gradient", func_name="main"
-    )
-    functions = [new.relax_functions[name] for name in ("main", "main_adjoint")]
-    lengths = [
-        {dim for b in bindings(fn) if b.var for dim in all_dims(b.var.struct_info)} for fn in functions
-    ]  # type: ignore[arg-type]
-    assert lengths[0]
-    assert lengths[0].isdisjoint(lengths[1])
-    assert [b.var and b.var.name for b in bindings(functions[1]) if b.value.span is None] == []
-
-
-def test_a_swap_is_that_of_the_matrix() -> None:
-    lines = "f = R.permute_dims(w, axes=[0, 2, 1])\nr = R.matmul(x, f)"
-    found = after(f"x: {row(4, 8)}, w: {row(2, 3, 8)}", lines, "FuseTransposeMatmul")
-    assert any("fused_" in line or ("def " in line and "transpose" in line) for line in found)
-
-
-def test_runs_beside_each_other_without_a_graph_are_one_block() -> None:
-    text = f'    @R.function(pure=False)\n    def main(x: {row(2)}):\n        a = R.print(x, format="{{}}")\n        b = R.exp(x)\n        return b\n'
-    module = of(text)
-    assert rxe.apply_pass(module, "ConvertToDataflow", min_size=2) is module
-
-
-def test_what_a_signature_was_and_is() -> None:
-    old, new = (
-        of(f"    @R.function\n    def main(x: {row(dim)}):\n        return x\n")["main"] for dim in ("n", 4)
-    )
-    assert isinstance(old, e.Function)
-    assert isinstance(new, e.Function)
-    (loss,) = _other_params("main", old, new)
-    assert all(str(fn.params[0].struct_info) in loss.text for fn in (old, new))
-
-
-def test_groups_in_a_circle_are_dissolved_and_others_take_place_and_names() -> None:
-    lines = "a = R.exp(x)\nb = R.sin(x)\nc = R.add(b, a)\nr = R.add(a, b)"
-    module = of(PLAIN.format(f"x: {row(4)}", "".join(f"            {line}\n" for line in lines.split("\n"))))
-    fn = module.relax_functions["main"]
-    a, b, c, r = bindings(fn)
-    one, other = Group(Attrs({}), [a, r]), Group(Attrs({}), [b, c])  # type: ignore[list-item]
-    lifted = lift(fn, PassSite(module), {a: one, r: one, b: other, c: other})
-    assert [x.var and x.var.name for x in bindings(lifted)] == ["a", "b", "c", "r"]
-    text = PLAIN.format(
-        f"x: {row(4)}",
-        '            a = R.add(x, R.const(1.0, "float32"))\n            r = R.multiply(a, R.const(2.0, "float32"))\n',
-    )
-    module = of(text)
-    fn = module.relax_functions["main"]
-    a, r = bindings(fn)
-    one = Group(Attrs({}), [a, r])  # type: ignore[list-item]
-    at = PassSite(module)
-    (call,) = bindings(lift(fn, at, {a: one, r: one}, lift_constants=True))
-    assert (call.span, call.value.span) == (r.span, r.span)
-    made = at.editor.done().relax_functions[one.name]
-    assert [param.name for param in made.params] == ["x", "param_0", "param_1"]
