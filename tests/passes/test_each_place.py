@@ -126,7 +126,7 @@ def test_a_gradient_shares_no_length_with_its_function_and_has_places() -> None:
     ]  # type: ignore[arg-type]
     assert lengths[0]
     assert lengths[0].isdisjoint(lengths[1])
-    assert [b.var and b.var.name for b in bindings(functions[1]) if b.value.span is None] == []
+    assert [b.var and b.var.name for b in bindings(functions[1]) if None in (b.span, b.value.span)] == []
     outside = of(
         f"    @R.function\n    def main(x: {row(2)}):\n        a = R.exp(x)\n        b = R.sum(a)\n        return b\n"
     )
@@ -183,7 +183,7 @@ def test_groups_in_a_circle_are_dissolved_and_others_take_place_and_names() -> N
 
 def test_an_unknown_profile_is_refused_by_each_pass() -> None:
     module = of(PLAIN.format(f"x: {row(4)}", "            r = R.exp(x)\n"))
-    for name in ("FoldConstant", "LegalizeOps", "CanonicalizeBindings"):
+    for name in ("FoldConstant", "LegalizeOps", "InlinePrivateFunctions"):
         with pytest.raises(rxe.Failure) as caught:
             rxe.apply_pass(module, name, profile="mine")
         assert caught.value.diagnostics[0].code.id == "RX0404"
@@ -264,9 +264,8 @@ def test_a_field_of_a_graph_is_kept_where_it_says_more() -> None:
         y: {row(4)} = t[0]
         return y
 """
-    script = rxe.apply_pass(of(text), "CanonicalizeBindings").script()
-    assert "R.output(t)" in script
-    assert "t[0]" in script
+    module = of(text)
+    assert rxe.apply_pass(module, "CanonicalizeBindings") is module
 
 
 def test_a_common_product_has_the_place_of_the_first_one_and_constants_have_none() -> None:
