@@ -117,15 +117,15 @@ def test_a_gradient_shares_no_length_with_its_function_and_has_places() -> None:
     lines = (
         f"            a = R.match_cast(x, {row('m')})\n            b = R.exp(a)\n            r = R.sum(b)\n"
     )
-    new = rxe.apply_pass(
-        of(PLAIN.format('x: R.Tensor("float32", ndim=1)', lines)), "Gradient", func_name="main"
-    )
+    params = f'x: R.Tensor("float32", ndim=1), unread: {row(3)}'
+    new = rxe.apply_pass(of(PLAIN.format(params, lines)), "Gradient", func_name="main")
     functions = [new.relax_functions[name] for name in ("main", "main_adjoint")]
     lengths = [
         {dim for b in bindings(fn) if b.var for dim in all_dims(b.var.struct_info)} for fn in functions
     ]  # type: ignore[arg-type]
     assert lengths[0]
     assert lengths[0].isdisjoint(lengths[1])
+    assert list(bindings(functions[1]))[-1].span == functions[0].body.body.span
     assert [b.var and b.var.name for b in bindings(functions[1]) if None in (b.span, b.value.span)] == []
     outside = of(
         f"    @R.function\n    def main(x: {row(2)}):\n        a = R.exp(x)\n        b = R.sum(a)\n        return b\n"
@@ -276,3 +276,78 @@ def test_a_common_product_has_the_place_of_the_first_one_and_constants_have_none
     assert {b.span for b in list(bindings(new))[:3]} == {first.value.span}
     bound = rxe.apply_pass(module, "BindParams", params={"x": np.ones((4, 8), "float32")})
     assert rxe.apply_pass(bound, "CombineParallelMatmul") is bound
+
+
+IMAGE, FILTER = f"x: {row(1, 4, 8, 8)}, w: {row(4, 4, 3, 3)}", "a = R.nn.conv2d(x, w, padding=[1, 1])\n"
+LAYOUTS = {"relax.nn.conv2d": ["NHWC", "OHWI"]}
+
+
+def test_operands_of_other_ranks_have_other_layouts() -> None:
+    lines = f"{FILTER}b = R.add(a, p)\nc = R.add(b, q)\nr = R.add(c, q)"
+    found = after(
+        f"{IMAGE}, p: {row(1, 4, 8, 8)}, q: {row(4, 8, 8)}", lines, "ConvertLayout", desired_layouts=LAYOUTS
+    )
+    assert not any("permute_dims(q" in line for line in found)
+    lines = f"{FILTER}b = R.match_cast(a, {row(1, 4, 8, 8)})\nr = R.exp(b)"
+    module = of(PLAIN.format(IMAGE, "".join(f"            {line}\n" for line in lines.split("\n"))))
+    new = rxe.apply_pass(module, "ConvertLayout", desired_layouts=LAYOUTS).relax_functions["main"]
+    old = list(bindings(module.relax_functions["main"]))[1]
+    assert [b.span for b in bindings(new) if type(b) is e.MatchCast] == [old.span]
+
+
+@pytest.mark.parametrize(
+    ("line", "is_permuted"),
+    [
+        ("r = R.exp(b)", True),
+        ("r = R.add(t, b)", True),
+        ("r = R.add(b, t)", False),
+        ("r = R.add(t, t)", False),
+    ],
+)
+def test_scalars_behind_a_reduction_are_those_of_tvm(line: str, is_permuted: bool) -> None:
+    params, lines = f'{IMAGE}, t: R.Tensor((), "float32")', f"{FILTER}b = R.mean(a)\n{line}"
+    found = after(params, lines, "ConvertLayout", desired_layouts=LAYOUTS, profile="tvm")
+    assert any("axes=[])" in each for each in found) is is_permuted
+
+
+def test_only_what_weights_tell_is_lifted() -> None:
+    text = f"""    @R.function
+    def main(x: {row(4)}, w: {row(4)}):
+        R.func_attr({{"num_input": 1}})
+        with R.dataflow():
+            c = R.zeros(R.shape([4]), "float32")
+            d = R.add(c, c)
+            v = R.multiply(w, d)
+            r = R.subtract(x, R.add(v, d))
+            R.output(r)
+        return r
+"""
+    new = rxe.apply_pass(of(text), "LiftTransformParams").relax_functions
+    called = [
+        {
+            b.value.op.name
+            for b in bindings(fn)
+            if isinstance(b.value, e.Call) and isinstance(b.value.op, e.OpRef)
+        }
+        for fn in new.values()
+    ]
+    assert [("relax.zeros" in names, "relax.subtract" in names) for names in called] == [
+        (True, False),
+        (True, True),
+    ]
+
+
+def test_a_length_of_an_unread_cast_is_passed_on() -> None:
+    text = f"""    @R.function
+    def main(x: R.Tensor("float32", ndim=1), w: {row("n")}):
+        R.func_attr({{"num_input": 1}})
+        n = T.int64()
+        with R.dataflow():
+            v = R.sum(w)
+            R.output(v)
+        y = R.match_cast(x, {row("n")})
+        return (x, v)
+"""
+    new = rxe.apply_pass(of(text), "LiftTransformParams")
+    assert rxe.well_formed(new)
+    assert len(new.relax_functions["main"].params) == 3
