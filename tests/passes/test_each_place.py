@@ -13,6 +13,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.attrs import Attrs
 from relax_explorer.core.ir.dtype import dtype
+from relax_explorer.core.ir.tensor_place import VDevice
 from relax_explorer.core.ir.walk import all_dims, bindings
 from relax_explorer.core.passes import fusion_groups, pipeline
 from relax_explorer.core.passes.contract import PassSite
@@ -20,6 +21,7 @@ from relax_explorer.core.passes.external_code import codegen_of
 from relax_explorer.core.passes.function_groups import Group, lift
 from relax_explorer.core.passes.kept_signatures import _other_params
 from relax_explorer.core.passes.properties import _alias
+from relax_explorer.core.passes.realize_vdevice import _device
 
 F32 = dtype("float32")
 
@@ -351,3 +353,75 @@ def test_a_length_of_an_unread_cast_is_passed_on() -> None:
     new = rxe.apply_pass(of(text), "LiftTransformParams")
     assert rxe.well_formed(new)
     assert len(new.relax_functions["main"].params) == 3
+
+
+def test_increments_are_summed_where_a_length_may_be_one() -> None:
+    found = after(
+        f"x: {row(1)}, y: {row('n')}", "a = R.add(x, y)\nr = R.sum(a)", "Gradient", func_name="main"
+    )
+    assert any("collapse_sum_to" in line for line in found)
+
+
+def test_closures_that_packed_functions_return_stay_what_their_calls_say() -> None:
+    kind = f"R.Callable(({row(2)},), {row(2)})"
+    text = f"""    @R.function(pure=False)
+    def main(x: {row(2)}):
+        @R.function
+        def inner(z: {row(2)}) -> {row(2)}:
+            return R.add(x, z)
+        f = R.call_packed("make", x, sinfo_args={kind})
+        g = R.call_pure_packed("make", x, sinfo_args={kind})
+        h = inner(x)
+        return (f, g, h)
+"""
+    new = rxe.apply_pass(of(text), "LambdaLift").relax_functions["main"]
+    found = {b.var.name: b.var.struct_info for b in bindings(new) if b.var is not None}
+    assert [isinstance(found[name], s.FuncStructInfo) for name in "fg"] == [True, True]
+
+
+def test_an_edited_text_that_changes_nothing_leaves_the_module() -> None:
+    text = f"""    @R.function
+    def main(x: {row("n")}) -> {row(4)}:
+        return x
+    @R.function
+    def other(x: {row(4)}):
+        return x
+"""
+    module = of(text)
+    assert rxe.check(module)
+    outcome = pipeline.run_step(
+        pipeline.Step(rxe.passes.get("ReplaceModule"), {"text": module.script()}), module
+    )
+    assert outcome.module is module
+    assert list(outcome.problems) == []
+
+
+def test_lengths_of_parameters_of_nested_functions_keep_what_tells_them() -> None:
+    text = f"""    @R.function(private=True)
+    def own(x: {row(2)}, w: {row("n")}) -> {row(2)}:
+        n = T.int64()
+        @R.function
+        def inner(y: {row(2)}, z: {row("n")}) -> {row(2)}:
+            return y
+        return x
+    @R.function
+    def main(x: {row(2)}, w: {row(3)}):
+        r = Module.own(x, w)
+        return r
+"""
+    new = rxe.apply_pass(of(text), "RemoveUnusedParameters")
+    assert rxe.well_formed(new)
+    assert len(new.relax_functions["own"].params) == 2
+
+
+def test_the_first_field_tells_the_device() -> None:
+    one, other = (VDevice("cpu", number, "global") for number in "01")
+    infos = [s.TensorStructInfo((p.as_prim(2),), F32, -1, device) for device in (one, other)]
+    assert _device(s.TupleStructInfo(tuple(infos))) == one
+
+
+def test_a_pipeline_is_no_pass() -> None:
+    module = of(PLAIN.format(f"x: {row(4)}", "            r = R.exp(x)\n"))
+    for name, words in (("zero{a=1}", "is a pipeline"), ("FoldConstant,LegalizeOps", "more than one")):
+        with pytest.raises(rxe.Failure, match=words):
+            rxe.apply_pass(module, name)
