@@ -276,8 +276,14 @@ def test_a_common_product_has_the_place_of_the_first_one_and_constants_have_none
     first = next(bindings(module.relax_functions["main"]))
     new = rxe.apply_pass(module, "CombineParallelMatmul").relax_functions["main"]
     assert {b.span for b in list(bindings(new))[:3]} == {first.value.span}
-    bound = rxe.apply_pass(module, "BindParams", params={"x": np.ones((4, 8), "float32")})
-    assert rxe.apply_pass(bound, "CombineParallelMatmul") is bound
+    params = f"x: {row(4, 8)}, v: {row(4, 8)}, a: {row(8, 6)}, b: {row(8, 3)}"
+    lines = lines.replace(
+        "r = (y, z)", "p = R.matmul(v, a)\n            q = R.matmul(v, b)\n            r = (y, z, p, q)"
+    )
+    bound = rxe.apply_pass(
+        of(PLAIN.format(params, lines)), "BindParams", params={"x": np.ones((4, 8), "float32")}
+    )
+    assert rxe.apply_pass(bound, "CombineParallelMatmul").script().count("R.matmul") == 3
 
 
 IMAGE, FILTER = f"x: {row(1, 4, 8, 8)}, w: {row(4, 4, 3, 3)}", "a = R.nn.conv2d(x, w, padding=[1, 1])\n"
@@ -318,8 +324,8 @@ def test_only_what_weights_tell_is_lifted() -> None:
         R.func_attr({{"num_input": 1}})
         with R.dataflow():
             c = R.zeros(R.shape([4]), "float32")
-            d = R.add(c, c)
-            v = R.multiply(w, d)
+            d = R.multiply(c, c)
+            v = R.add(w, d)
             r = R.subtract(x, R.add(v, d))
             R.output(r)
         return r
@@ -333,7 +339,7 @@ def test_only_what_weights_tell_is_lifted() -> None:
         }
         for fn in new.values()
     ]
-    assert [("relax.zeros" in names, "relax.subtract" in names) for names in called] == [
+    assert [("relax.multiply" in names, "relax.subtract" in names) for names in called] == [
         (True, False),
         (True, True),
     ]
@@ -425,3 +431,27 @@ def test_a_pipeline_is_no_pass() -> None:
     for name, words in (("zero{a=1}", "is a pipeline"), ("FoldConstant,LegalizeOps", "more than one")):
         with pytest.raises(rxe.Failure, match=words):
             rxe.apply_pass(module, name)
+
+
+def test_a_length_of_one_is_no_block() -> None:
+    lines = f"{FILTER}b = R.add(a, p)\nc = R.add(b, q)\nr = R.add(c, p)"
+    blocks = {"relax.nn.conv2d": ["NCHW4c", "OIHW4o"]}
+    params = f"{IMAGE}, p: {row(1, 4, 8, 8)}, q: {row(1, 1, 8, 8)}"
+    found = after(params, lines, "ConvertLayout", desired_layouts=blocks)
+    assert any("layout_transform(p" in line for line in found)
+    assert not any("layout_transform(q" in line for line in found)
+
+
+def test_a_lifted_tuple_is_bound_behind_a_graph_as_in_tvm() -> None:
+    text = f"""    @R.function
+    def main(x: {row(4)}, w: {row(4)}):
+        R.func_attr({{"num_input": 1}})
+        a = R.exp(x)
+        with R.dataflow():
+            b = R.sin(w)
+            c = R.add(a, b)
+            R.output(c)
+        return (a, c)
+"""
+    new = rxe.apply_pass(of(text), "LiftTransformParams", profile="tvm").relax_functions["main"]
+    assert [(type(block), len(block.bindings)) for block in new.body.blocks][-1] == (e.BindingBlock, 1)
