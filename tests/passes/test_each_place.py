@@ -22,6 +22,7 @@ from relax_explorer.core.passes.function_groups import Group, lift
 from relax_explorer.core.passes.kept_signatures import _other_params
 from relax_explorer.core.passes.properties import _alias
 from relax_explorer.core.passes.realize_vdevice import _device
+from relax_explorer.core.passes.replace_module import problem_of
 
 F32 = dtype("float32")
 
@@ -400,6 +401,10 @@ def test_an_edited_text_that_changes_nothing_leaves_the_module() -> None:
     )
     assert outcome.module is module
     assert list(outcome.problems) == []
+    wrong = module.script().replace("return x", "return first", 1).replace("return x", "return second", 1)
+    problem = problem_of(wrong, module)
+    assert problem is not None
+    assert "first" in problem.message
 
 
 def test_lengths_of_parameters_of_nested_functions_keep_what_tells_them() -> None:
@@ -455,3 +460,11 @@ def test_a_lifted_tuple_is_bound_behind_a_graph_as_in_tvm() -> None:
 """
     new = rxe.apply_pass(of(text), "LiftTransformParams", profile="tvm").relax_functions["main"]
     assert [(type(block), len(block.bindings)) for block in new.body.blocks][-1] == (e.BindingBlock, 1)
+
+
+def test_simplified_bindings_are_known_by_what_they_were() -> None:
+    lines = "            a = R.reshape(x, R.shape([n * 2 * 2]))\n            r = R.reshape(a, R.shape([n + n + n + n]))\n"
+    module = of(PLAIN.format(f"x: {row('n', 4)}", lines))
+    outcome = pipeline.run_step(pipeline.Step(rxe.passes.get("SimplifyShapes")), module)
+    old = list(bindings(module.relax_functions["main"]))
+    assert [list(change.before) for change in outcome.rewrites] == [old[:1], old[1:]]
