@@ -468,3 +468,57 @@ def test_simplified_bindings_are_known_by_what_they_were() -> None:
     outcome = pipeline.run_step(pipeline.Step(rxe.passes.get("SimplifyShapes")), module)
     old = list(bindings(module.relax_functions["main"]))
     assert [list(change.before) for change in outcome.rewrites] == [old[:1], old[1:]]
+
+
+def test_a_length_of_a_nested_function_is_bound() -> None:
+    text = f"""    @R.function
+    def main(x: {row(4)}):
+        @R.function
+        def inner(z: {row("k")}) -> {row("k")}:
+            k = T.int64()
+            return z
+        y = inner(x)
+        return y
+"""
+    assert (
+        "k"
+        not in rxe.apply_pass(of(text), "BindSymbolicVars", binding_map={"k": 4})
+        .script()
+        .split("def main")[1]
+    )
+
+
+def test_casts_have_the_place_of_what_they_are_for_and_are_its_successors() -> None:
+    lines = "a = R.matmul(x, w)\nb = R.matmul(a, w)\nr = R.matmul(b, w)"
+    body = "".join(f"            {line}\n" for line in lines.split("\n"))
+    module = of(PLAIN.format(f"x: {row(4, 4)}, w: {row(4, 4)}", body).replace("return r", "return (r, x)"))
+    options = {"fp16_input_names": ["x", "w"]}
+    outcome = pipeline.run_step(pipeline.Step(rxe.passes.get("ToMixedPrecision"), options), module)
+    new = list(bindings(outcome.module.relax_functions["main"]))
+    assert [b.var and b.var.name for b in new if b.span is None] == []
+    known = {after for change in outcome.rewrites for after in change.after}
+    assert [b.var and b.var.name for b in new if b not in known] == ["x_1"]
+    old = {b.var and b.var.name: b for b in bindings(module.relax_functions["main"])}
+    casts = [after for change in outcome.rewrites if change.before == (old["a"],) for after in change.after]
+    assert {cast.value.span for cast in casts} == {old["a"].value.span}
+
+
+def test_a_kernel_gives_no_result_twice() -> None:
+    text = f"""    @T.prim_func(private=True)
+    def twice(A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32")):
+        for i in range(4):
+            B[i] = A[i] + A[i]
+    @R.function(private=True)
+    def fused(x: {row(4)}):
+        R.func_attr({{"Primitive": True}})
+        with R.dataflow():
+            a = R.call_tir(Module.twice, (x,), out_sinfo={row(4)})
+            r = (a, a)
+            R.output(r)
+        return r
+    @R.function
+    def main(x: {row(4)}):
+        r = Module.fused(x)
+        return r
+"""
+    assert "fused" in rxe.apply_pass(of(text), "FuseTIR").relax_functions
