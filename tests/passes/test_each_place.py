@@ -489,6 +489,12 @@ def test_a_length_of_a_nested_function_is_bound() -> None:
 
 
 def test_casts_have_the_place_of_what_they_are_for_and_are_its_successors() -> None:
+    lines = "a = R.nn.softmax(x)\nr = R.matmul(a, a)"
+    body = "".join(f"            {line}\n" for line in lines.split("\n"))
+    outcome = pipeline.run_step(
+        pipeline.Step(rxe.passes.get("ToMixedPrecision")), of(PLAIN.format(f"x: {row(4, 4)}", body))
+    )
+    assert [[b.var and b.var.name for b in change.after] for change in outcome.rewrites] == [["lv"], ["r"]]
     lines = "a = R.matmul(x, w)\nb = R.matmul(a, w)\nr = R.matmul(b, w)"
     body = "".join(f"            {line}\n" for line in lines.split("\n"))
     module = of(PLAIN.format(f"x: {row(4, 4)}, w: {row(4, 4)}", body).replace("return r", "return (r, x)"))
