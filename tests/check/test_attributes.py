@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import relax_explorer as rxe
-from relax_explorer.core.check.attributes import LIMIT, completed, operand_problem, problem
+from relax_explorer.core.check.attributes import LIMIT, completed, operand_problem, problem, with_numbers
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.attrs import Attrs
@@ -108,3 +108,14 @@ def test_a_text_or_a_dtype_is_no_value(kind: str) -> None:
 @pytest.mark.parametrize("kind", ["str", "DType", "Value"])
 def test_elsewhere_they_are_values(kind: str) -> None:
     assert operand_problem(Parameter("q", kind, "", True), e.StringImm("a"), s.OBJECT) == ""
+
+
+def test_true_and_false_are_numbers_where_numbers_are_needed() -> None:
+    for name, attribute, expected in (
+        ("sum", "axis", (1,)),
+        ("sum", "keepdims", True),
+        ("nn.conv2d", "strides", (1,)),
+        ("nn.conv2d", "groups", 1),
+    ):
+        found = with_numbers(rxe.ops.get(f"relax.{name}"), Attrs({attribute: True}))[attribute]
+        assert (found, type(found)) == (expected, type(expected))

@@ -52,6 +52,35 @@ def test_a_kernel_with_another_result_is_heard_by_its_callers() -> None:
     )
 
 
+CLOSURE = """
+@R.function
+def main(x: R.Tensor((2,), "float32"), c: R.Tensor((), "bool")):
+    a = R.astype(x, "{dtype}")
+    @R.function
+    def f(y: R.Tensor((2,), "float32")):
+        return a
+    if c:
+        r = a
+    else:
+        r = a
+    return (f, r)
+"""
+
+
+def test_blocks_in_a_value_hear_of_a_changed_variable() -> None:
+    old, other = (rxe.normalize(rxe.parse(CLOSURE.format(dtype=dtype))) for dtype in ("float16", "int8"))
+    main, (block, *rest) = old["main"], old["main"].body.blocks
+    first = replace(block.bindings[0], value=other["main"].body.blocks[0].bindings[0].value)
+    assert isinstance(first, e.VarBinding)
+    assert isinstance(first.value, e.Call)
+    first = replace(first, value=replace(first.value, args=tuple(main.params[:1]), struct_info=None))
+    blocks = (replace(block, bindings=(first, *block.bindings[1:])), *rest)
+    edited = old.having({"main": replace(main, body=replace(main.body, blocks=blocks), ret_struct_info=None)})
+    (new, report), (anew, said) = normalize_with(edited, after=old), normalize_with(edited)
+    assert [item.code for item in report] == [item.code for item in said] == [codes.BAD_RETURN]
+    assert new["main"].struct_info is anew["main"].struct_info
+
+
 def test_a_variable_that_is_bound_twice_is_reported_though_each_call_was_known() -> None:
     module = rxe.normalize(
         rxe.parse("@R.function\ndef main(x: R.Tensor((2,), 'float32')):\n    a = R.exp(x)\n    return a\n")

@@ -215,6 +215,13 @@ RIGHT = {
     'w = R.memory.view(x, R.shape([2]), R.dtype("float32"), R.prim_value(0))\npair(w, b)\nreturn (h, b)',
     "two objects of a packed function": 'g = R.call_packed("storages", sinfo_args=R.Tuple(R.Object, R.Object))\nu = g[0]\nw = g[1]\n'
     "a @ u\nup(x, a)\nb @ w\nup(x, b)\nreturn (a, b)",
+    "a write in a branch of a branch, a read in the other": "a @ s\nup(x, a)\nif c:\n    if d:\n        b @ s\n        up(x, b)\n"
+    "        q = R.add(b, x)\n    else:\n        q = x\n    r = q\nelse:\n    r = a\nreturn r",
+    "a write to what one branch shows": "b @ s\nup(x, b)\na @ s\nif c:\n    al = a\nelse:\n    al = x\nup(x, al)\n"
+    "if c:\n    r = x\nelse:\n    r = b\nreturn r",
+    "filled again by a packed function": "a @ s\nup(x, a)\nb @ s\nup(x, b)\nr = R.add(b, x)\n"
+    '_ = R.call_packed("fill", x, a, sinfo_args=R.Tuple())\nreturn (a, r)',
+    "filled again by a function that reads it then": "a @ s\nup(x, a)\nb @ s\nup(x, b)\nr = R.add(b, x)\nq = cls.filled(x, a)\nreturn (q, r)",
 }  # fmt: skip
 WITH_STORAGE = """    @R.function(private=True, pure=False)
     def over(s: R.Object, p: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
@@ -243,6 +250,12 @@ WITH_STORAGE = """    @R.function(private=True, pure=False)
         b = R.memory.alloc_tensor(s, R.prim_value(0), R.shape([4]), R.dtype("float32"))
         _ = cls.up(p, b)
         return b
+    @R.function(private=True, pure=False)
+    def filled(p: R.Tensor((4,), "float32"), q: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
+        cls = Module
+        _ = cls.up(p, q)
+        r = R.add(q, q)
+        return r
 """
 ROUNDS = """    @R.function(private=True, pure=False)
     def rounds(s: R.Object, p: R.Tensor((4,), "float32"), c: R.Tensor((), "bool")) -> R.Tensor((4,), "float32"):

@@ -288,6 +288,59 @@ return w"""
     assert [item.value[0, 1] for item in packed.operands] == [2.0]
 
 
+def test_an_input_is_found_behind_the_functions_that_pass_it_on() -> None:
+    nested = """    @R.function
+    def inner(a: R.Tensor((2, 3), "float32")) -> R.Tensor((2, 3), "float32"):
+        b = R.add(a, a)
+        c = R.add(b, b)
+        return c
+"""
+    bad = X.copy()
+    bad[0, 0] = np.nan
+    session = at_the_end("y = M.inner(x)\nreturn y", bad, rest=nested)
+    session = rxe.debug(session.module, "main", [bad])
+    session.goto(2)
+    assert len(session.frames) == 2
+    found = blame(session, "b")
+    assert found is not None
+    assert (found.source, found.name, found.function) == ("input", "x", "main")
+
+
+def test_one_own_element_is_found_beside_hundreds_that_operands_explain() -> None:
+    head = 'x: R.Tensor((400,), "float32")'
+    for body, kind in (
+        ("y = R.sqrt(x)\nreturn y", -1),
+        ("z = R.negative(x)\ny = R.add(x, z)\nreturn y", np.inf),
+    ):
+        bad = np.full(400, np.nan, "float32")
+        bad[399] = kind
+        found = stopped(at_the_end(body, bad, head=head), ("nan",))
+        assert found is not None
+        assert (found.name, found.index) == ("y", (399,))
+
+
+def test_what_is_told_stays_when_memory_is_written_again() -> None:
+    body = """a = R.builtin.alloc_tensor(R.shape([2, 3]), "float32", 0)
+_ = M.roots(x, a)
+b = R.add(a, a)
+_1 = M.roots(a, x)
+_2 = R.call_packed("test.blame.clear", a, x)
+return b"""
+
+    @rxe.packed_function("test.blame.clear")
+    def clear(*arrays: Any) -> None:
+        for array in arrays:
+            array[:] = 0
+
+    session = at_the_end(body, rest=ROOTS)
+    session.goto(2)
+    found = blame(session, "a")
+    assert found is not None
+    session.goto(10**9)
+    assert found.position == 2
+    assert [item.value[1, 1] for item in found.operands] == [-5, 0]
+
+
 def test_the_arguments_and_the_position_stay_as_they_are() -> None:
     session = at_the_end("_ = M.roots(x, x)\nreturn x", rest=ROOTS)
     session.goto(1)
@@ -298,6 +351,14 @@ def test_the_arguments_and_the_position_stay_as_they_are() -> None:
     session.back()
     assert not np.isnan(session.frame["x"]).any()
     assert blame(session) is None
+    bump = ROOTS.replace("roots", "bump").replace(
+        "                B[vi", "                A[vi, vj] = A[vi, vj] - T.float32(9)\n                B[vi"
+    )
+    body = 'a = R.builtin.alloc_tensor(R.shape([2, 3]), "float32", 0)\n_ = M.roots(x, a)\n_1 = M.bump(x, a)\nreturn a'
+    session = at_the_end(body, rest=ROOTS + bump)
+    assert blame(session, "a") is not None
+    session.goto(0)
+    np.testing.assert_array_equal(session.frame["x"], X)
 
 
 REUSED = """    @T.prim_func

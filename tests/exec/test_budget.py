@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import relax_explorer as rxe
+from relax_explorer.core.exec.budget import Budget
 from relax_explorer.core.exec.changes import back_to_change
 from relax_explorer.core.exec.debugger import Debugger
 from relax_explorer.core.exec.evicted import Evicted
@@ -95,8 +96,15 @@ def test_the_values_of_a_long_run_fit_the_budget() -> None:
         contents = [change.event.content for change in at.machine.log]
         return sum(value.nbytes for value in contents if isinstance(value, np.ndarray))
 
+    def is_counted(of: Budget) -> bool:
+        kept = [sum(size for _, size in places) for places in (of.newest, of.marks)]
+        kept.append(sum(size for *_, size in of.again.values()))
+        return kept == [of.newest_bytes, of.mark_bytes, of.again_bytes]
+
     assert held() <= budget
     assert at.budget is not None
+    assert is_counted(at.budget)
+    assert not [n for n, _ in at.budget.waiting if isinstance(at.machine.log[n].event.content, Evicted)]
     assert at.budget.distance >= 16
     assert any(isinstance(change.event.content, Evicted) for change in at.machine.log)
     assert "evicted" in repr(at.frame.values["v2"])
@@ -105,6 +113,7 @@ def test_the_values_of_a_long_run_fit_the_budget() -> None:
         assert at.event.value[0] == position + 1
     assert held() <= budget
     assert at.budget.again_bytes <= budget // 4
+    assert is_counted(at.budget)
 
 
 def test_kernels_run_again() -> None:

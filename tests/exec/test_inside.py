@@ -12,13 +12,16 @@ import pytest
 from click.testing import CliRunner
 
 import relax_explorer as rxe
+from relax_explorer.core.exec.breakpoints import on_bindings, on_stores, on_variable
 from relax_explorer.core.exec.debugger import Debugger
 from relax_explorer.core.exec.interrupt import Cancelled
+from relax_explorer.core.ir import expr as e
 from relax_explorer.core.session.build_files import open_build
 from relax_explorer.core.session.debug_commands import execute
 from relax_explorer.core.session.debug_session import DebugSession, open_debug_session
 from relax_explorer.core.session.samples import samples_of
 from relax_explorer.core.session.session import Session
+from relax_explorer.core.tir import stmt as t
 from relax_explorer.ui.cli.main import group
 from tests.exec.test_time_travel import state
 
@@ -48,6 +51,11 @@ class M:
         while B[0] >= T.float32(0):
             B[0] = B[0] + T.float32(1)
 
+    @R.function(private=True)
+    def inner(y: R.Tensor((4,), "float32")):
+        z = R.call_tir(M.twice, (y,), out_sinfo=R.Tensor((4,), "float32"))
+        return z
+
     @R.function(pure=False)
     def main(x: R.Tensor((4,), "float32"), c: R.Tensor((), "bool")):
         cls = M
@@ -68,6 +76,7 @@ CALLS = {
             "(R.shape([2]), z)", "(z, R.shape([2]))"
         ),
     ],
+    "in a function": ["z = cls.inner(x)"],
     "in a branch": [
         "if c:",
         "    z = R.call_tir(cls.twice, (x,), out_sinfo=R.Tensor((4,), 'float32'))",
@@ -117,6 +126,33 @@ def test_every_way_to_call_a_prim_func_is_entered(lines: list[str]) -> None:
             debugger.back()  # out of it
     debugger.continue_()
     assert state(debugger) == state(straight)
+
+
+def test_breakpoints_stop_at_the_same_places_in_both_directions() -> None:
+    debugger = opened(["y = cls.inner(x)", "z = cls.inner(y)"])
+    kernel, main, inner = [debugger.module[name] for name in ("twice", "main", "inner")]
+    assert isinstance(kernel, t.PrimFunc)
+    assert isinstance(kernel.body, t.For)
+    assert isinstance(main, e.Function)
+    assert isinstance(inner, e.Function)
+    chosen = [main.body.blocks[0].bindings[1], inner.body.blocks[0].bindings[0]]
+    for item, places in (
+        (on_stores("store", kernel, [kernel.body.body]), [(1, 1), (1, 2), (1, 3), (1, 4), (4, 1), (4, 2), (4, 3), (4, 4)]),
+        (on_variable("z"), [(2, -1), (5, -1), (6, -1)]),
+        (on_bindings("chosen", chosen, ["inner"]), [(1, -1), (2, -1), (4, -1), (5, -1), (6, -1)]),
+    ):  # fmt: skip
+        debugger.breakpoints = [item]
+        debugger.goto(0)
+        seen = []
+        while not debugger.done:
+            debugger.continue_()
+            seen.append(debugger.place)
+        assert seen == [*places, (7, -1)]
+        back = []
+        while debugger.position:
+            debugger.back_continue()
+            back.append(debugger.place)
+        assert back == [*places[::-1], (0, -1)]
 
 
 def test_the_branch_that_runs_decides() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -54,6 +55,29 @@ def test_a_debugger_goes_on_after_it_was_cancelled() -> None:
     debugger.continue_()
     assert debugger.done
     assert bool(debugger.result) is True
+
+
+def test_threads_inside_packed_functions_are_counted_under_the_lock() -> None:
+    interrupt, asked = Interrupt(), []
+
+    class Guarded(set[int]):
+        """A set that other threads must not see while it changes."""
+
+        def _seen(self, *args: int) -> None:
+            assert interrupt._lock._is_owned()  # type: ignore[attr-defined]  # threading has no public question
+
+        add = discard = __contains__ = _seen  # type: ignore[assignment]
+
+        def __iter__(self) -> Iterator[int]:
+            self._seen()
+            asked.append(True)
+            return iter(())
+
+    interrupt._reached = Guarded()
+    with interrupt.reaching():
+        interrupt.cancel()
+        interrupt.is_cancelled = False
+    assert asked == [True]
 
 
 def doubling(depth: int) -> str:

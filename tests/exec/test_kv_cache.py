@@ -68,7 +68,7 @@ def test_rows_are_dropped_from_several_caches() -> None:
         'p = R.call_packed("vm.builtin.attention_kv_cache_array_popn", (c, d), R.prim_value(1), ty_args=[R.Tuple])',
         "a = " + call("view", "c", ROWS),
         "b = " + call("view", "d", ROWS),
-        'q = R.call_packed("vm.builtin.attention_kv_cache_array_clear", (d,), ty_args=[R.Tuple])',
+        'q = R.call_packed("vm.builtin.attention_kv_cache_array_clear", (d,), R.str("more"), ty_args=[R.Tuple])',
         "e = " + call("view", "d", ROWS),
         "out = (a, b, e)",
     )
@@ -93,6 +93,14 @@ def test_rows_are_dropped_from_several_caches() -> None:
         (("out = " + call("array_popn", "(c, c), R.prim_value(3)"),), "can't be dropped"),
         (("out = " + call("array_popn", "(c,), R.prim_value(-1)"),), "at least 0"),
         (("out = " + call("window_override", "c, y, R.prim_value(2)"),), "don't fit"),
+        (
+            (
+                "w = " + call("create", "x, R.shape([2, 1]), R.prim_value(2)"),
+                "p = " + call("array_popn", "(w,), R.prim_value(2)", "[R.Tuple]"),
+                "out = " + call("window_override", "w, y, R.prim_value(5)"),
+            ),
+            "is at row 2",
+        ),
         (("out = " + call("create", "x, R.shape([4, 2]), R.prim_value(0)"),), "has no rows"),
         (("out = " + call("create", "x, R.shape([]), R.prim_value(0)"),), "no lengths"),
         (("out = " + call("create", "x, R.shape([2, 1]), R.prim_value(9)"),), "room for 2 rows"),

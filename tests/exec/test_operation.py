@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
@@ -108,16 +110,19 @@ def test_a_fault_of_ours_is_no_problem_of_the_program(
     "error", [ValueError("too long"), KeyError("key"), RuntimeError("no"), IndexError("out")]
 )
 def test_what_a_packed_function_raises_is_said_with_its_line(error: Exception) -> None:
+    space: dict[str, Callable[[Exception], object]] = {}
+    exec(compile("def raise_it(error):\n    raise error", "elsewhere.py", "exec"), space)
+
     @rxe.packed_function("test.operation.raises")
     def _raises(x: object) -> object:
-        raise error
+        return space["raise_it"](error)
 
     problem = failure(
         'R.call_pure_packed("test.operation.raises", x, sinfo_args=(R.Tensor((n, m), "float32"),))'
     )
     assert problem.code.id == "RX0522"
     assert f"test.operation.raises raised {type(error).__name__}" in problem.message
-    assert "test_operation.py:" in problem.message
+    assert "elsewhere.py:2" in problem.message
 
 
 @pytest.mark.parametrize(("lowered", "code"), [(False, "RX0511"), (True, "RX0515")])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -121,6 +122,27 @@ def test_a_shared_page_is_copied_when_its_tokens_are_dropped() -> None:
     assert counts(cache) == (32, 3)
 
 
+def test_a_page_of_its_own_is_not_copied_when_all_pages_are_used() -> None:
+    cache = a_cache(pages=1)
+    state("add_sequence", cache, 0)
+    begin(cache, (0,), (16,))
+    state("fork_sequence", cache, 0, 1, 16)
+    begin(cache, (1,), (4,))
+    assert counts(cache) == (36, 0)
+    state("popn", cache, 1, 1)
+    assert counts(cache) == (35, 0)
+
+
+def test_the_width_of_windows_may_be_left_out() -> None:
+    text = TEXT.replace(
+        "support_sliding_window, 1024]), R.shape([0, 2])", "support_sliding_window]), R.shape([0, 2])"
+    )
+    assert text != TEXT
+    sizes = [(4,), (64,), (16,), (16,), (0,)]
+    cache, other = [rxe.run(rxe.parse(each), "create_cache", sizes) for each in (text, TEXT)]
+    assert (cache.layout.most_sequences, cache.layout.windows) == (4, other.layout.windows)
+
+
 def test_positions_continue_each_sequence() -> None:
     cache = a_cache()
     for name in (1, 2):
@@ -130,6 +152,32 @@ def test_positions_continue_each_sequence() -> None:
     positions = asked("get_query_positions", cache)
     assert (positions.tolist(), positions.dtype) == ([0, 1, 3], np.int32)
     assert asked("get_sequence_length", cache, 1) == 4
+
+
+def test_questions_read_their_first_argument_only() -> None:
+    cache = a_cache()
+    state("add_sequence", cache, 1)
+    begin(cache, (1,), (3,))
+    for name in ("get_query_positions", "get_total_sequence_length", "get_num_available_pages", "empty"):
+        assert np.array_equal(asked(name, cache, "more"), asked(name, cache))
+    state("end_forward", cache, "more")
+    state("clear", cache, "more")
+    assert asked("empty", cache)
+
+
+def test_a_pass_has_no_more_sequences_than_the_cache_was_made_for() -> None:
+    cache = rxe.run(decoder("none"), "create_cache", [(2,), (64,), (16,), (16,), (0,)])
+    for name in (1, 2, 3):
+        state("add_sequence", cache, name)
+    begin(cache, (1, 2), (1, 1))
+    with pytest.raises(rxe.Failure, match="2"):
+        begin(cache, (1, 2, 3), (1, 1, 1))
+
+
+def test_keys_and_values_may_differ_in_size() -> None:
+    layout = replace(a_cache().layout, kv_heads=5, key_size=2, value_size=3, latent=(False, True))
+    shapes = [tuple([part.data.shape for part in rows]) for rows in layout.no_rows]
+    assert shapes == [((0, 5, 2), (0, 5, 3)), ((0, 1, 2), (0, 1, 0))]
 
 
 def attend(cache: Any, fused: Any) -> Any:
@@ -151,7 +199,9 @@ def test_a_fork_attends_to_its_own_past() -> None:
     for each in (cache, other):
         state("add_sequence", each, 0)
         begin(each, (0,), (7,))
+        before, sequences = each.state, dict(each.state.sequences)
         attend(each, past)
+        assert before.sequences == sequences  # one can go back to it
     state("fork_sequence", cache, 0, 1, 5)
     begin(cache, (0, 1), (1, 1))
     both = attend(cache, np.concatenate([one, two]))

@@ -166,6 +166,26 @@ def test_a_history_of_three_keeps_two_earlier_states() -> None:
         state("popn", made, 0, 2)
 
 
+def test_states_are_kept_apart_from_the_arrays_of_callers_and_from_later_states() -> None:
+    first = [np.ones(shape, np.float32) for shape in SHAPES]
+    made = rxe.run(rxe.parse(PROGRAM.replace("HISTORY", "3")), "create", first)
+    first[0][...] = 7
+    state("add_sequence", made, 0)
+    rnn("debug_get", made, 0, 0, 0)[...] = 8
+    assert (rnn("debug_get", made, 0, 0, 0) == 1).all()
+    for call in (
+        lambda: state("begin_forward", made, Shape((0,)), Shape((1,))),
+        lambda: rnn("set", made, 0, 0, np.zeros((1, *SHAPES[0]), np.float32)),
+        lambda: state("end_forward", made),
+    ):
+        before, sequences = made.state, dict(made.state.sequences)
+        call()
+        assert made.state is not before
+        assert before.sequences == sequences
+    state("fork_sequence", made, 0, 1, 1)
+    assert sorted(made.state.sequences) == [0, 1]
+
+
 def test_a_pass_is_needed_and_begun_again_after_other_calls() -> None:
     made = create()
     for name in (1, 2, 3):

@@ -57,6 +57,11 @@ def test_a_random_number_at_a_border_takes_the_next_token() -> None:
     assert [called("sample_top_p_from_prob", chances, 1, random) for random in (0.49, 0.5, 0.75)] == [0, 1, 2]
 
 
+def test_logits_may_be_far_apart() -> None:
+    logits = np.array([-900, 200, -900], np.float32)
+    assert called("sample_top_p_from_logits", logits, 1.0, 0.9, 0.5) == 1
+
+
 def test_a_token_for_each_row() -> None:
     chances = np.array([[0.25, 0.5, 0.25], [0.5, 0.5, 0]], np.float32)
     for first, second, expected in (

@@ -103,6 +103,28 @@ def test_a_failed_call_names_both_chains() -> None:
     assert plain.value.diagnostics[0].notes == problem.notes
 
 
+def test_an_argument_without_lengths_ends_the_chain() -> None:
+    text = """
+@I.ir_module
+class M:
+    @R.function
+    def main(x: R.Tensor((3,), "float32"), y: R.Tensor("float32", ndim=1)):
+        r = M.inner(x, y)
+        return r
+
+    @R.function
+    def inner(a: R.Tensor(("n",), "float32"), b: R.Tensor(("n",), "float32")):
+        return a
+"""
+    for numbers in ((3, 2), (3, 4)):
+        at = session(text, *[np.ones(count, "float32") for count in numbers])
+        with pytest.raises(rxe.Failure) as failure:
+            at.goto(100)
+        assert failure.value.diagnostics[0].notes == (
+            f"b.shape[0] must be n = 3, is {numbers[1]}", "n = 3 ← a.shape[0] in inner", "a is x of main", "b is y of main",
+        )  # fmt: skip
+
+
 def test_a_failed_match_cast_result_and_input_explain_themselves() -> None:
     head = '@R.function\ndef main(x: R.Tensor(("n",), "float32"), y: R.Tensor(("m",), "float32"))'
     cast = (

@@ -18,7 +18,7 @@ TESTS = {
     "build": ("tests/check", "tests/passes"),
     "check": ("tests/check", "tests/passes/test_inplace_calls.py"),
     "passes": ("tests/passes", "tests/mutants/few_programs.py"),
-    "exec": ("tests/exec", "tests/debug", "tests/tir"),
+    "exec": ("tests/exec", "tests/debug", "tests/tir", "tests/viz/test_heat.py"),
     "shapes": (
         "tests/shapes", "tests/session/test_notation_files.py", "tests/cli/test_shapes.py", "tests/passes/test_machine_checks.py",
         "tests/passes/test_merged_lengths.py", "tests/passes/test_specialized_shapes.py",

@@ -21,7 +21,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.walk import bindings, operands
-from relax_explorer.core.passes.contract import Pass, PassSite, module_pass
+from relax_explorer.core.passes.contract import Pass, PassSite, function_pass, module_pass
 from relax_explorer.core.passes.pipeline import Outcome, Step, run, steps
 from relax_explorer.core.passes.properties import WELL_FORMED, holding
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
@@ -366,6 +366,16 @@ def test_a_broken_property_is_blamed_once_until_it_is_mended() -> None:
     for outcome in found[:2]:
         held = outcome.holding(held)
         assert WELL_FORMED not in held
+
+    @function_pass("Breaks")
+    def breaks(fn: e.Function, at: PassSite) -> e.Function:
+        """Break a property that the pass does not establish."""
+        return rule(leaked)(fn, at)
+
+    renamed = Step(passes.get("ReplaceModule"), {"text": module.script().replace("main", "other")})
+    for first, expected in ((Step(breaks), [2, 0, 2]), (renamed, [0, 0, 2])):
+        found = list(run(module, [first, Step(mends), Step(breaks)], holding(module)))
+        assert [len(errors(outcome)) for outcome in found] == expected
 
 
 # -- mistakes that only a run shows, and the command line -------------------------------------------------------

@@ -182,12 +182,12 @@ class BlockBuilder:
         yield
         self.normalizer.open.start(dataflow=False)
 
-    def inherit(self, origin: e.Binding | e.Expr) -> _Inherited:
-        """Give emitted bindings the span of `origin`. If it is a binding, they are recorded as its successors.
+    def inherit(self, origin: e.Binding | e.Expr, records: bool = True) -> _Inherited:
+        """Give emitted bindings the span of `origin`. If it is a binding, they are recorded as its successors, if `records`.
 
-        The span of a binding is the span of its value.
+        The span of a binding is the span of its value, unless that is a variable.
         """
-        return _Inherited(self, origin)
+        return _Inherited(self, origin, records)
 
     def restart(self, dataflow: bool, origin: e.Expr) -> BlockBuilder:
         """Discard all emitted bindings. The next ones go into a block of this kind, with the span of `origin`."""
@@ -264,14 +264,15 @@ class BlockBuilder:
 class _Inherited:
     """Bindings that inherit the span of a node. Passes enter one for each binding: a generator would take twice as long."""
 
-    __slots__ = ("blocks", "build", "closed", "opened", "origin", "outer")
+    __slots__ = ("blocks", "build", "closed", "opened", "origin", "outer", "record")
 
-    def __init__(self, build: BlockBuilder, origin: e.Binding | e.Expr) -> None:
-        self.build, self.origin = build, origin
+    def __init__(self, build: BlockBuilder, origin: e.Binding | e.Expr, records: bool) -> None:
+        self.build, self.origin, self.record = build, origin, build.record if records else None
 
     def __enter__(self) -> None:
         normalizer, origin = self.build.normalizer, self.origin
-        place = origin if isinstance(origin, e.Expr) else origin.value
+        # A variable has the place of its definition: a match_cast or a copy of one counts by its own.
+        place = origin if isinstance(origin, e.Expr) or isinstance(origin.value, e.Var) else origin.value
         self.outer, self.blocks = normalizer.place, normalizer.open
         normalizer.place = place.span or origin.span or self.outer
         self.closed, self.opened = len(self.blocks.closed), len(self.blocks.bindings)
@@ -279,11 +280,11 @@ class _Inherited:
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         build, origin, new = self.build, self.origin, self.blocks.bindings
         build.normalizer.place = self.outer
-        if error is None and build.record is not None and isinstance(origin, (e.VarBinding, e.MatchCast)):
+        if error is None and self.record is not None and isinstance(origin, (e.VarBinding, e.MatchCast)):
             if len(self.blocks.closed) > self.closed:
                 finished = [b for block in self.blocks.closed[self.closed :] for b in block.bindings]
                 new = [*finished, *new]
-            build.record(origin, tuple(new[self.opened :]))
+            self.record(origin, tuple(new[self.opened :]))
 
 
 def _dims(fn: e.Function) -> set[p.PrimVar]:

@@ -14,7 +14,7 @@ from relax_explorer.core.diagnostics import Report
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
-from relax_explorer.core.ir.walk import info_holders, operands
+from relax_explorer.core.ir.walk import WITH_BLOCKS, info_holders, operands
 from relax_explorer.core.source import Span
 
 
@@ -113,7 +113,7 @@ class KeptBindings:
 
     def _is_unchanged(self, binding: e.Binding) -> bool:
         """Keep a known binding unchanged. False if one of its inputs changed, or if bindings are nested in its value."""
-        if type(binding) is not e.VarBinding or type(binding.value) in (e.If, e.Function, e.SeqExpr):
+        if type(binding) is not e.VarBinding or type(binding.value) in WITH_BLOCKS:
             return False
         if self.ending:
             return False

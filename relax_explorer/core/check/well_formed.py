@@ -347,11 +347,10 @@ class _Scopes:
                 self._holder(binding.annotation, binding)
 
     def _of_operands(self, binding: e.Binding) -> frozenset[p.PrimExpr]:
-        """The reported lengths that a binding has from its operands, or states itself."""
+        """The reported lengths that a binding has from its operands."""
         parts = [binding.value, *operands(binding.value)]
         parts += [field for part in parts if isinstance(part, e.Tuple) for field in part.fields]
         infos = [part.struct_info for part in parts if isinstance(part, e.Var)]
-        infos += [binding.struct_info] if isinstance(binding, e.MatchCast) else []
         return frozenset(dim for info in infos for dim in _lengths(info) if dim in self.wrong)
 
     def _recursion(self, value: e.Expr, place: object) -> None:

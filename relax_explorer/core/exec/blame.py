@@ -122,13 +122,13 @@ def _walk(debugger: Debugger, log: _Log, kind: str, array: Any) -> Blame | None:
         if not step.results:
             numbers = [n for n in filled(debugger.module, step) if step.originals[n] is array]
             step = replace(
-                step, results=tuple([Result(step.operands[n].name, (), array.copy(), n) for n in numbers])
+                step, results=tuple([Result(step.operands[n].name, (), array, n) for n in numbers])
             )
         if any(item is array for _, item in floats(step.originals)) and not _is_overwritten(step, array):
             return _given(debugger, kind, array, tuple(reversed(passed_on)))  # it only returns its operand
         found = first_wrong(debugger, step, (kind,))
         if found is not None:
-            return _of_step(debugger, log, position, step, found, tuple(reversed(passed_on)))
+            return _of_step(debugger, position, step, found, tuple(reversed(passed_on)))
         source = next(iter(wrong_operands(debugger, kind, step)), None)
         if source is None:
             return None  # meant: the step itself names infinity
@@ -242,7 +242,7 @@ def _given(debugger: Debugger, kind: str, array: Any, passed_on: tuple[Passed, .
 
 
 def _of_step(
-    debugger: Debugger, log: _Log, position: int, step: Made, found: Wrong, passed_on: tuple[Passed, ...]
+    debugger: Debugger, position: int, step: Made, found: Wrong, passed_on: tuple[Passed, ...]
 ) -> Blame:
     array, place = found.result.array, found.place
     mask = wrong(found.kind, array)
@@ -251,17 +251,17 @@ def _of_step(
     change = step.change
     return Blame(
         found.kind, "step", name, place.index, float(np.asarray(array)[place.index]), int(mask.sum()), int(mask.size),
-        position + 1, change.frame.name, change.event.binding, _callers(change), _tensors(log, step),
+        position + 1, change.frame.name, change.event.binding, _callers(change), _tensors(debugger, step),
         () if found.result.is_overwritten else _elements(step, place), store, began, passed_on,
     )  # fmt: skip
 
 
-def _tensors(log: _Log, step: Made) -> tuple[Named, ...]:
-    """The operands that hold numbers, each once. Arrays that other steps overwrite are copied."""
+def _tensors(debugger: Debugger, step: Made) -> tuple[Named, ...]:
+    """The operands that hold numbers, each once. They are copied if a step may overwrite them, also one that did not run yet."""
     seen: dict[tuple[str, int], Named] = {}
     for item, original in zip(step.operands, step.originals, strict=True):
         value = item.value
-        if isinstance(value, np.ndarray) and (value.base is not None or id(original) in log.overwritten):
+        if isinstance(value, np.ndarray) and debugger.machine.is_mutable:
             value = value.copy()
         if isinstance(value, (np.ndarray, np.generic, bool, int, float)):
             seen.setdefault((item.name, id(original)), Named(item.name, value))

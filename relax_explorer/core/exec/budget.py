@@ -36,7 +36,6 @@ class Budget:
     def __init__(self, machine: Machine, most: int) -> None:
         self.machine, self.most = machine, most
         self.seen = 0  # changes looked at
-        self.held = 0  # bytes of the results of pure calls in the log
         self.evicted = 0  # number of evicted results
         self.newest: deque[_Place] = deque()
         self.marks: list[_Place] = []
@@ -62,7 +61,6 @@ class Budget:
             return
         self._drop_operands(change)
         size = _bytes(change.event.content)
-        self.held += size
         self.newest.append((number, size))
         self.newest_bytes += size
         while self.newest_bytes > self.most // 2 and len(self.newest) > 1:
@@ -99,7 +97,7 @@ class Budget:
 
     def _is_evicted(self, place: _Place) -> bool:
         """Evict a result if nothing else needs it."""
-        number, size = place
+        number, _ = place
         change = self.machine.log[number]
         frame, at = change.frame, change.frame.plan.code[change.after - 1]
         if self._last_read(frame.plan, at.target) >= frame.pc:
@@ -110,7 +108,6 @@ class Budget:
         stand_in = Evicted(self, frame, change.after - 1, describe(value))
         change.event.content = stand_in
         self._put(change, at.target, stand_in)
-        self.held -= size
         self.evicted += 1
         return True
 

@@ -57,7 +57,7 @@ class Sequence:
 
     def _kept(self, rows: Rows) -> Rows:
         end = self.sinks + self.dropped
-        return rows.first(min(rows.count, self.sinks)).added(rows.data[end:].copy())
+        return rows.first(min(rows.count, self.sinks)).added(rows.data[end:])
 
     def first(self, length: int, pages: tuple[int, ...], start: int) -> Sequence:
         """The first tokens, on other pages."""

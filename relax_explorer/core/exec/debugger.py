@@ -52,7 +52,7 @@ class Debugger(Shown):
         self.machine = Machine(
             self.module,
             function,
-            list(args),
+            args,
             record=True,
             cache=cache,
             interrupt=self.interrupt,

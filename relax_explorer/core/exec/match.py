@@ -243,8 +243,7 @@ def proved(call: e.Call) -> bool:
     actual = tuple([arg.struct_info or s.OBJECT for arg in call.args])
     params, _ = instantiate(callee, actual)
     return len(params) == len(actual) and all(
-        compatible(have, want) is YES and always_fits(have, want)
-        for have, want in zip(actual, params, strict=True)
+        always_fits(have, want) for have, want in zip(actual, params, strict=True)
     )
 
 

@@ -33,7 +33,7 @@ def run(
     machine = Machine(
         normal_form_of(module),
         function,
-        list(args),
+        args,
         cache=cache,
         check_annotations=check_annotations,
         private=private,

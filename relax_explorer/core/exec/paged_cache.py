@@ -200,7 +200,6 @@ class PagedCache(Stateful):
         if length % size and holders[pages[-1]] > 1:  # others keep the full page
             _need_pages(self, 1)
             pages, next_page = (*pages[:-1], next_page), next_page + 1
-            holders[pages[-1]] = 1
         start = min(own.start, length // size * size)
         while start and start < own.start and holders[pages[start // size - 1]] == 1:
             start -= size

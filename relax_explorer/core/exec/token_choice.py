@@ -105,11 +105,11 @@ def apply_presence_and_frequency_penalty(machine: Running, at: Instruction, args
 
 
 def _row(machine: Running, at: Instruction, value: Value, what: str) -> Array:
-    """A copy of the only row of a tensor of float32."""
+    """The only row of a tensor of float32."""
     array = float_tensor(machine, at, value, what)
     if array.ndim == 0 or array.size != array.shape[-1]:
         raise wrong(machine, at, f"{what} must be one row, this is {describe(value)}")
-    row: Array = array.reshape(-1).copy()
+    row: Array = array.reshape(-1)
     return row
 
 

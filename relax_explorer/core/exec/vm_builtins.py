@@ -184,16 +184,19 @@ def reshape(machine: Running, at: Instruction, args: list[Value]) -> Value:
 
 def shape_of(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """The shape of a tensor."""
+    need(machine, at, args, 1, "shape_of")
     return Shape(tensor(machine, at, args[0]).shape)
 
 
 def tensor_to_shape(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """A vector of integers as a shape."""
+    need(machine, at, args, 1, "tensor_to_shape")
     return Shape(int(n) for n in tensor(machine, at, args[0]).reshape(-1))
 
 
 def shape_to_tensor(machine: Running, at: Instruction, args: list[Value]) -> Value:
     """A shape as a vector."""
+    need(machine, at, args, 1, "shape_to_tensor")
     return np.asarray(args[0], np.int64)
 
 
@@ -202,6 +205,12 @@ def create_view(machine: Running, at: Instruction, args: list[Value]) -> Value:
     need(machine, at, args, 4, "TVMTensorCreateView")
     value, shape, dtype, offset = args[:4]
     return view_of(tensor(machine, at, value), tuple(shape), np.dtype(dtype.to_numpy()), int(offset))
+
+
+def ensure_zero_offset(machine: Running, at: Instruction, args: list[Value]) -> Value:
+    """The tensor, copied if it has an offset in its memory."""
+    need(machine, at, args, 1, "ensure_zero_offset")
+    return EnsureZeroOffset.evaluate(args[0])
 
 
 def null_value(machine: Running, at: Instruction, args: list[Value]) -> Value:
@@ -313,7 +322,7 @@ TABLE: dict[str, VmBuiltin] = {
     "vm.builtin.make_closure": make_closure,
     "vm.builtin.alloc_storage": alloc_storage,
     "vm.builtin.alloc_tensor": alloc_tensor,
-    "vm.builtin.ensure_zero_offset": lambda machine, at, args: EnsureZeroOffset.evaluate(*args),
+    "vm.builtin.ensure_zero_offset": ensure_zero_offset,
     "runtime.TVMTensorCreateView": create_view,
     "relax.run.shape_to_tensor": shape_to_tensor,
     **messages.TABLE,

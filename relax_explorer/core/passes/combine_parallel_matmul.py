@@ -316,7 +316,7 @@ def _split(group: Sequence[_Branch]) -> e.Call:
         width = s.lengths(branch.matrix.struct_info)[-1]
         assert isinstance(width, p.IntImm)  # only the last one may be unknown
         ends.append(width.value + (ends[-1] if ends else 0))
-    axis = _rank(first.product.var) - 1
+    axis = _rank(first.last.var) - 1
     return call("relax.split", value, indices_or_sections=tuple(ends), axis=axis)
 
 

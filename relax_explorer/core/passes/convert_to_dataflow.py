@@ -153,4 +153,4 @@ def _runs(seq: e.SeqExpr, min_size: int, stays: _Test) -> list[tuple[bool, list[
 
 
 def _is_graph(binding: e.Binding) -> bool:
-    return type(binding.value) not in (e.If, e.SeqExpr) and not is_impure(binding.value)
+    return type(binding.value) is not e.If and not is_impure(binding.value)

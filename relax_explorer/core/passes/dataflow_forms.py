@@ -82,7 +82,7 @@ class DataflowForms(ABC):
     def emitting(self, origin: e.Binding) -> Iterator[None]:
         """Note that the bindings emitted meanwhile, if any, come from `origin`."""
         count = self.build.count
-        with self.build.inherit(origin.value):
+        with self.build.inherit(origin, records=False):
             yield
         new = self.build.emitted_since(count)
         if new:

@@ -284,6 +284,5 @@ def _length(leaf: e.Expr) -> str:
 def _renewed(fn: e.Function) -> dict[p.PrimVar, p.PrimExpr]:
     """New shape variables for those of a function that was cut out of another one."""
     infos = [param.struct_info for param in fn.params]
-    infos += [b.var.struct_info for block in fn.body.blocks for b in block.bindings if b.var is not None]
     found = dict.fromkeys(dim for info in infos if info is not None for dim in all_dims(info))
     return {dim: p.PrimVar(dim.name, dim.dtype) for dim in found}

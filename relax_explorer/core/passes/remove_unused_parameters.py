@@ -119,9 +119,7 @@ def _dims_of(fn: e.Function, kept: list[int]) -> set[p.PrimVar]:
         infos.append(binding.var.struct_info if binding.var is not None else None)
         if type(binding) is e.MatchCast:
             infos.append(binding.struct_info)
-        if type(binding.value) is e.Function:
-            infos += [param.struct_info for param in binding.value.params]
-    for expr in exprs(fn):
+    for expr in exprs(fn):  # a nested function tells the lengths of its parameters
         infos.append(expr.struct_info)
         if type(expr) is e.Call:
             infos.extend(expr.sinfo_args)
