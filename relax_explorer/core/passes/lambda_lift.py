@@ -58,7 +58,8 @@ def lambda_lift(module: IRModule, at: PassSite) -> IRModule:
     `make_closure`, which `invoke_closure` calls, and `invoke_pure_closure` if they have no effects. A closure is an object: for a
     function of the module that takes it, a match_cast makes it a function again. A captured length that the parameters do not
     tell is passed as a shape. In the profile `tvm` a length that the body computes with is passed as a scalar, and one in StructInfo alone
-    is not passed: the function has a length of its own; and a result that was said to be a function still is.
+    is not passed: the function has a length of its own; a result that was said to be a function still is; and every closure is called by
+    `invoke_pure_closure`.
     """
     nesting = {
         name
