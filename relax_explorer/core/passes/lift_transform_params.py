@@ -126,7 +126,7 @@ def _share(lifts: dict[str, _Lift], once: bool) -> None:
     """Lift what all functions have in common, and give all of them the same weights. Only values that are bound `once`, if it is so."""
     (name, first), *others = lifts.items()
     for other, lift in others:
-        infos = [[w.struct_info for w in each.weights] for each in (first, lift)]
+        infos = [[_nameless(w.struct_info or s.OBJECT) for w in each.weights] for each in (first, lift)]
         if infos[0] != infos[1]:
             text = f"the weights of {other} have other StructInfo than those of {name}"
             raise _bad(text, "name functions with the same weights in shared_functions")
@@ -340,19 +340,17 @@ def _transform(lift: _Lift, at: PassSite) -> e.Function:
     return build.emit_func_output(result, pure=True, attrs=attrs)
 
 
+def _nameless(info: s.StructInfo) -> s.StructInfo:
+    """The StructInfo of a weight without the name of a scalar."""
+    return s.PrimStructInfo(info.dtype) if type(info) is s.PrimStructInfo else info
+
+
 def _bundled(lift: _Lift, live: Iterable[e.Binding]) -> tuple[s.StructInfo, ...]:
     """The StructInfo of weights in a tuple: a scalar has no name there, unless it is a length of something else."""
     infos = [w.struct_info or s.OBJECT for w in lift.weights]
     told = [info for info in infos if type(info) is not s.PrimStructInfo]
     named = {*_lengths([*told, *[info for binding in live for info in _infos(binding)]]), *lift.lengths}
-    return tuple(
-        [
-            s.PrimStructInfo(info.dtype)
-            if type(info) is s.PrimStructInfo and named.isdisjoint(all_dims(info))
-            else info
-            for info in infos
-        ]
-    )
+    return tuple([_nameless(info) if named.isdisjoint(all_dims(info)) else info for info in infos])
 
 
 def _simplified(lift: _Lift) -> tuple[dict[e.Binding, e.Expr], dict[e.Var, e.Expr]]:
