@@ -129,18 +129,26 @@ def main(x: R.Tensor((2,), "float32")):
     w = inner()
     return w
 """,
-    "is a result that was said to name a length around it": """
+    "is a result that had a length around it": """
 @R.function
-def main(x: R.Tensor("float32", ndim=1), y: R.Tensor(("n",), "float32")) -> R.Tuple(
-    R.Callable((R.Tensor(("k",), "float32"),), R.Tensor(("k",), "float32"), True), R.Tensor(("n",), "float32")
-):
-    n = T.int64()
+def main(x: R.Tensor("float32", ndim=1), y: R.Tensor(("n",), "float32")):
     k = T.int64()
     z = R.match_cast(x, R.Tensor((k,), "float32"))
     @R.function
     def inner(q: R.Tensor((k,), "float32")) -> R.Tensor((k,), "float32"):
         return q
     return (inner, y)
+""",
+    "is in a tuple with a packed function": """
+@R.function(pure=False)
+def main(x: R.Tensor((2,), "float32")):
+    @R.function
+    def inner(z: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
+        r = R.add(z, x)
+        return r
+    t = (inner, R.ExternFunc("test.triple"))
+    w = R.call_packed("test.apply", t, x)
+    return w
 """,
 }
 

@@ -203,13 +203,26 @@ class _Lifter:
         if type(binding) is e.VarBinding:
             if self.closures and type(value) is not e.Call and any(map(self._holds, variables(value))):
                 self._note_tuple(binding.var, self.tuples)
-                binding = replace(binding, annotation=None)  # it speaks of functions
+                binding = replace(binding, annotation=self._said_of_others(binding))  # it speaks of functions
             if type(value) is e.GlobalVar and value.name in self.vague:
                 binding = replace(binding, annotation=None)
             if isinstance(binding.var.struct_info, s.TupleStructInfo) and self._may_hold(value):
                 self._note_tuple(binding.var, self.open)
             binding = self._holding(walk, binding)
         return (*casts, binding) if casts else binding
+
+    def _said_of_others(self, binding: e.VarBinding) -> s.StructInfo | None:
+        """What TVM's annotation of a tuple of closures says of other functions in it; None if it says nothing."""
+        said, fields = binding.annotation, operands(binding.value)
+        if not self.at.as_tvm or type(said) is not s.TupleStructInfo or type(binding.value) is not e.Tuple:
+            return None
+        others = [
+            isinstance(info, s.FuncStructInfo) and isinstance(field, e.Var) and not self._holds(field)
+            for info, field in zip(said.fields, fields, strict=True)
+        ]
+        have = [field.struct_info or s.OBJECT for field in fields]
+        infos = [info if kept else own for info, own, kept in zip(said.fields, have, others, strict=True)]
+        return s.TupleStructInfo(tuple(infos)) if any(others) else None
 
     def _note_read(self, *values: e.Expr) -> None:
         """Note whether values read closures, whose StructInfo changed."""
