@@ -66,8 +66,8 @@ def bind_symbolic_vars(
     return at.editor.done()
 
 
-class _AsTvm(Substitution):
-    """Replaces shape variables, but not in the types of functions. Scalars are not computed: `n + 1` becomes `3 + 1`.
+class BindingAsTvm(Substitution):
+    """Replaces variables and shape variables, but not in the types of functions. Scalars are not computed: `n + 1` becomes `3 + 1`.
 
     What a call gives is derived from its new operands, whatever its variable was said to be.
     """
@@ -114,7 +114,7 @@ def _with_lengths(
     if scalars:
         rest = tuple([param for param in fn.params if param not in scalars])
         fn = replace(fn, params=rest, struct_info=None)
-    kind = _AsTvm if as_tvm else Substitution
+    kind = BindingAsTvm if as_tvm else Substitution
     return kind(scalars, FormedDims({**dims}, summed)).function(fn)
 
 
