@@ -97,7 +97,11 @@ _BOUND = (
     ("b", ARRAYS["b"], Variant("", needs=r"\bb: R\.Tensor\(\(3,")),
     ("b", ARRAYS["k"], Variant("", only=("binding: Two functions #0",))),  # another shape than it has
     ("x", ARRAYS["x"], Variant("", needs=r"\bmain\((.*, )?x: R\.Tensor\(\(2, 3\), (dtype=)?\"float32\"\)")),
-    ("x", ARRAYS["x"], Variant("", needs=r"\bmain\((.*, )?x: R\.Tensor\(\((2|\"\w+\"), \"\w+\"\), (dtype=)?\"float32\"\)")),
+    (
+        "x",
+        ARRAYS["x"],
+        Variant("", needs=r"\bmain\((.*, )?x: R\.Tensor\(\((2|\"\w+\"), \"\w+\"\), (dtype=)?\"float32\"\)"),
+    ),
 )
 VARIANTS["BindParams"] = [
     replace(

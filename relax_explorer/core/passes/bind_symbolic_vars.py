@@ -86,7 +86,7 @@ class BindingAsTvm(Substitution):
     def binding(self, binding: e.Binding) -> e.Binding:
         """One binding."""
         new = super().binding(binding)
-        if type(new) is not e.VarBinding or type(new.value) is not e.Call or new.value is binding.value:
+        if type(new) is not e.VarBinding or new.value is binding.value:
             return new
         is_held = new.annotation is not None and any(info_holders(new.annotation))
         return new if is_held else replace(new, annotation=None)
