@@ -145,10 +145,10 @@ class Results:
         return replace(self, ours=ours)
 
 
-def _is_taken(oracle: Oracle, handle: Handle, text: str) -> bool:
+def _is_taken(oracle: Oracle, handle: Handle | None, text: str) -> bool:
     """True if a module is well-formed by TVM's own check, and its print, too, when TVM reads it."""
-    checked = oracle.well_formed(handle)
-    if checked.ok and not checked.get().well_formed:
+    checked = None if handle is None else oracle.well_formed(handle)
+    if checked is not None and checked.ok and not checked.get().well_formed:
         return False
     return oracle.parse(readable(text)).ok
 
@@ -279,6 +279,6 @@ def judge(results: Results, title: str = "") -> Verdict:
     row = promised_by(results) if results.theirs is not None else ()
     if row:
         return Verdict("row", row)
-    if not title and results.theirs is None and not results.oracle.parse(results.text).ok:
-        return Verdict("not asked", details="neither TVM nor we read TVM's own result")
+    if not title and results.theirs is None and not _is_taken(results.oracle, results.handle, results.text):
+        return Verdict("not asked", details="neither TVM nor we take TVM's own result")
     return Verdict("unexplained", details=difference(theirs, results.shown.script()))

@@ -12,7 +12,7 @@ from relax_explorer.core.ir.contents import contents
 from relax_explorer.core.ir.fold import FormedDims, substitute
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.substitute import Substitution
-from relax_explorer.core.ir.walk import bindings, defined_dims
+from relax_explorer.core.ir.walk import bindings, defined_dims, exprs
 from relax_explorer.core.passes.cast_checks import bound_by_casts
 from relax_explorer.core.passes.contract import PassSite
 
@@ -36,8 +36,8 @@ def equal_lengths(fn: e.Function, at: PassSite) -> e.Function:
     """
     if e.MatchCast not in contents(fn).bindings:
         return fn
-    walk = _Equal()
-    new = walk.function(fn)
+    scalars = {dim for x in exprs(fn) if type(x) is e.PrimValue for dim in p.free_vars(x.value)}
+    new = _Equal(scalars).function(fn)
     if new is fn:
         return fn
     at.is_open = True
@@ -46,7 +46,15 @@ def equal_lengths(fn: e.Function, at: PassSite) -> e.Function:
 
 
 class _Equal(Substitution):
-    """Replaces lengths from the cast on that tells them, up to the end of its scope."""
+    """Replaces lengths from the cast on that tells them, up to the end of its scope. Those of `scalars` stay in numbers and casts."""
+
+    def __init__(self, scalars: set[p.PrimVar]) -> None:
+        super().__init__({})
+        self.scalars = scalars
+
+    def expr(self, expr: e.Expr) -> e.Expr:
+        """An operand or the value of a binding."""
+        return expr if type(expr) is e.PrimValue else super().expr(expr)
 
     def binding(self, binding: e.Binding) -> e.Binding:
         """One binding, behind which the lengths of a cast are known."""
@@ -54,6 +62,8 @@ class _Equal(Substitution):
             pairs = _pairs(binding.struct_info, binding.value.struct_info)
             new = {dim: length for dim, length in pairs if type(dim) is p.PrimVar and length is not None}
             self.set_dims(FormedDims({**new, **self.dims}, summed))
+            if not self.scalars.isdisjoint([dim for dim, length in new.items() if length is not dim]):
+                return binding
         return super().binding(binding)
 
     def sequence(self, seq: e.SeqExpr) -> e.SeqExpr:
