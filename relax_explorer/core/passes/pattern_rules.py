@@ -98,7 +98,7 @@ def cleaned(fn: e.Function, at: PassSite) -> e.Function:
         if results.get(clean) is fn:
             return fn
         given, fn = fn, clean(fn, at)
-        if fn is given and clean is passes[0] and results and not _has_bindings_inside(fn):
+        if fn is given and clean is passes[0] and results and not _has_inner(fn):
             return fn
         results[clean] = fn
         if at.as_tvm and number == 0 and fn is not given:
@@ -106,7 +106,7 @@ def cleaned(fn: e.Function, at: PassSite) -> e.Function:
     raise AssertionError("a cycle of three passes does not end by itself")
 
 
-def _has_bindings_inside(fn: e.Function) -> bool:
+def _has_inner(fn: e.Function) -> bool:
     """True if a function contains functions or Ifs, which may have become equal."""
     return any(type(binding.value) in WITH_BLOCKS for binding in facts(fn).bindings)
 
