@@ -17,7 +17,7 @@ from typing import Any
 import hypothesis
 import pytest
 
-from tests.support import packed_functions, proofs
+from tests.support import packed_functions, proofs, shares
 from tests.support.golden import Golden
 from tests.support.oracle import Oracle
 from tests.support.spec_coverage import Coverage
@@ -29,6 +29,7 @@ TALLIES = {
     "values": "values of calls of operators",
     "parts": "operators",
     "proofs": "proofs about lengths, asked of z3",
+    "again": "results of passes, asked again",
 }
 # Counts of the rows of a table by row and column, `row|column`.
 TABLES = {
@@ -147,8 +148,15 @@ def group_counts(request: pytest.FixtureRequest) -> Counter[str]:
 
 @pytest.fixture(scope="session")
 def pass_counts(request: pytest.FixtureRequest) -> Counter[str]:
-    """The table of verdicts about the results of passes; the session prints it."""
+    """The table of the shares of results of passes; the session prints it."""
     counts: Counter[str] = request.config.stash[COUNTS]["passes"]
+    return counts
+
+
+@pytest.fixture(scope="session")
+def verdict_counts(request: pytest.FixtureRequest) -> Counter[str]:
+    """Counts of the verdicts about results of passes, by kind; the session prints them."""
+    counts: Counter[str] = request.config.stash[COUNTS]["again"]
     return counts
 
 
@@ -206,7 +214,8 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
             kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(counts[name].items()))
             terminalreporter.write_line(f"{title}: {kinds}")
     for name, title in TABLES.items():
-        for line in [f"{title}:", *_as_table(counts[name])] if counts[name] else ():
+        as_lines = shares.lines if name == "passes" else _as_table
+        for line in [f"{title}:", *as_lines(counts[name])] if counts[name] else ():
             terminalreporter.write_line(line)
     for name, title in REASONS.items():
         for line in _by_reason(counts[name]):

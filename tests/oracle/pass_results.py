@@ -17,7 +17,8 @@ from tests.support.judged import Asker, Verdict
 from tests.support.oracle import Oracle
 from tests.support.pass_agreement import MATERIALS, imported, programs, random_programs
 from tests.support.pass_variants import Variant, variants
-from tests.support.patches import UNKNOWN, Patch, equal_results, patches, write, write_equal
+from tests.support.patches import UNKNOWN, Patch, Record, patches, records, write, write_records
+from tests.support.shares import Shares
 
 Found = list[tuple[str, Verdict]]
 """The verdicts about the results of a pass, by the titles of programs."""
@@ -40,7 +41,7 @@ def main() -> int:
             answers.append((variant, campaign(asker, variant, asked.items(), arguments.quick)))
             _show(variant.title, answers[-1][1], arguments)
         if len(answers) > 1:
-            print(f"{name}, all: {shares(verdict for _, found in answers for _, verdict in found)}")
+            print(f"{name}, all: {counted(verdict for _, found in answers for _, verdict in found)}")
         if arguments.update:
             _write(name, answers, fixed)
     asker.oracle.close()
@@ -81,15 +82,12 @@ def _arguments() -> argparse.Namespace:
 
 def _known(of: Variant, texts: dict[str, str]) -> dict[str, str]:
     """The programs that a pass is known to change, and random ones."""
-    known = {
-        *equal_results().get(of.title, ()),
-        *[title for other, title in patches(of.name) if other == of.title],
-    }
+    known = records().get(of.title, Record()).kinds
     return {title: text for title, text in texts.items() if title in known or title.startswith("seed ")}
 
 
 def _show(title: str, found: Found, arguments: argparse.Namespace) -> None:
-    print(f"{title}: {shares(verdict for _, verdict in found)}", flush=True)
+    print(f"{title}: {counted(verdict for _, verdict in found)}", flush=True)
     unexplained = [(program, verdict) for program, verdict in found if verdict.kind == "unexplained"]
     for program, verdict in unexplained[: arguments.show]:
         print(f"==== {program}: {verdict.details[:2000]}", flush=True)
@@ -103,14 +101,25 @@ def _write(name: str, answers: list[tuple[Variant, Found]], fixed: dict[str, str
     """Write what was found; what is known of programs that were not asked about stays."""
     asked = {(of.title, program) for of, found in answers for program, _ in found}
     kept = {key: patch for key, patch in patches(name).items() if key not in asked and key[1] in fixed}
-    equal = {}
     for of, found in answers:
         kept |= {(of.title, program): patch for program, patch in _patches(name, of, found, fixed)}
-        now = {program for program, verdict in found if verdict.kind == "equal"}
-        now |= {program for program in equal_results().get(of.title, ()) if (of.title, program) not in asked}
-        equal[of.title] = [program for program in fixed if program in now]
     write(name, kept)
-    write_equal(equal)
+    write_records({of.title: _record(of, found, fixed) for of, found in answers})
+
+
+def _record(of: Variant, found: Found, fixed: dict[str, str]) -> Record:
+    """What became of the programs of a variant; what is known of programs that were not asked about stays."""
+    before = records().get(of.title, Record())
+    verdicts = dict(found)
+    kinds = {title: kind for title, kind in before.kinds.items() if title not in verdicts}
+    # What is unexplained has a difference by now, with a row that is to be named.
+    kinds |= {title: {"unexplained": "row"}.get(verdict.kind, verdict.kind) for title, verdict in found}
+    apart = {title for title in before.no_program if title not in verdicts}
+    apart |= {title for title, verdict in found if not verdict.is_program}
+    equal, row, refused = [
+        tuple([title for title in fixed if kinds.get(title) == kind]) for kind in ("equal", "row", "refused")
+    ]
+    return Record(equal, row, refused, tuple([title for title in fixed if title in apart]))
 
 
 def written() -> dict[str, str]:
@@ -140,22 +149,13 @@ def campaign(asker: Asker, of: Variant, texts: Iterable[tuple[str, str]], is_qui
     return found
 
 
-def shares(verdicts: Iterable[Verdict]) -> str:
-    """How many results that the pass changes are equal as they stand, equal by a row, and unexplained; and the rest.
-
-    Results that are no programs in TVM's own eyes are counted apart, whatever ours are: the share is that of the programs.
-    """
+def counted(verdicts: Iterable[Verdict]) -> str:
+    """How many results that a pass changes are equal as they stand, and so on, and of how many programs nothing can be said."""
     found = [*verdicts]
     kinds = Counter(verdict.kind for verdict in found if verdict.is_program)
-    changed = kinds["equal"] + kinds["row"] + kinds["unexplained"]
-    share = f"{kinds['equal'] / changed:.1%}" if changed else "nothing changed"
-    counts = ", ".join(
-        f"{kinds[kind]} {kind}" for kind in ("equal", "row", "unexplained", "refused", "same", "not asked")
-    )
-    apart = Counter(verdict.kind for verdict in found if not verdict.is_program)
-    refused = "".join(f", {count} {kind}" for kind, count in sorted(apart.items()))
-    beside = f"; TVM's result is not a program{refused}" if apart else ""
-    return f"{share} as they stand ({counts}{beside})"
+    apart = len([verdict for verdict in found if not verdict.is_program])
+    shares = Shares(kinds["equal"], kinds["row"], apart, kinds["unexplained"])
+    return f"{shares}; {', '.join([f'{kinds[kind]} {kind}' for kind in ('same', 'refused', 'not asked')])}"
 
 
 def _patches(name: str, of: Variant, found: Found, fixed: dict[str, str]) -> Iterable[tuple[str, Patch]]:

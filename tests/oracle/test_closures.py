@@ -106,6 +106,50 @@ INNER = {
         return q
     d = R.const(True, "bool")
     w = inner(u, d)""",
+    "says less of a captured tensor than its parameter": """
+    @R.function
+    def inner(z: R.Tensor((4,), "float32"), c: R.Tensor((), "bool")) -> R.Tensor((4,), "float32"):
+        p: R.Tensor("float32", ndim=1) = y
+        if c:
+            q: R.Tensor("float32", ndim=1) = p
+        else:
+            q: R.Tensor("float32", ndim=1) = y
+        return z
+    d = R.const(True, "bool")
+    w = inner(u, d)""",
+}
+WHOLE = {
+    "has effects": """
+@R.function(pure=False)
+def main(x: R.Tensor((2,), "float32")):
+    @R.function(pure=False)
+    def inner() -> R.Tensor((2,), "float32"):
+        _ = R.call_packed("test.inc_inplace", x)
+        return x
+    w = inner()
+    return w
+""",
+    "is a result that had a length around it": """
+@R.function
+def main(x: R.Tensor("float32", ndim=1), y: R.Tensor(("n",), "float32")):
+    k = T.int64()
+    z = R.match_cast(x, R.Tensor((k,), "float32"))
+    @R.function
+    def inner(q: R.Tensor((k,), "float32")) -> R.Tensor((k,), "float32"):
+        return q
+    return (inner, y)
+""",
+    "is in a tuple with a packed function": """
+@R.function(pure=False)
+def main(x: R.Tensor((2,), "float32")):
+    @R.function
+    def inner(z: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
+        r = R.add(z, x)
+        return r
+    t = (inner, R.ExternFunc("test.triple"))
+    w = R.call_packed("test.apply", t, x)
+    return w
+""",
 }
 
 
@@ -113,4 +157,10 @@ INNER = {
 def test_a_nested_function_takes_the_lengths_that_tvm_gives_it(case: str, oracle: Oracle) -> None:
     text = as_module(f"{NESTED}{INNER[case]}\n    return w\n")
     verdict = Asker(oracle).verdict(text, variants("LambdaLift")[0])
+    assert verdict.kind == "equal", verdict.details
+
+
+@pytest.mark.parametrize("case", WHOLE)
+def test_a_nested_function_is_lifted_as_by_tvm(case: str, oracle: Oracle) -> None:
+    verdict = Asker(oracle).verdict(as_module(WHOLE[case]), variants("LambdaLift")[0])
     assert verdict.kind == "equal", verdict.details

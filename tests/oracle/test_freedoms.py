@@ -6,6 +6,8 @@ import pytest
 
 from tests.support.freedoms import in_our_order
 from tests.support.judged import is_equal, read
+from tests.support.pass_agreement import as_module
+from tests.support.promises import with_our_rounding
 
 LENGTHS = """
 @I.ir_module
@@ -113,3 +115,35 @@ def test_stores_that_read_each_other_have_an_order() -> None:
     ours = STORES.replace("H[T.int64(0)] + T.int64(1)", "H[T.int64(1)] + T.int64(1)")
     second = SECOND.replace("H[T.int64(0)] +", "H[T.int64(1)] +")
     assert not is_accepted("VMShapeLower", ours, ours.replace(FIRST + second, second + FIRST))
+
+
+ROUNDED = """
+@R.function
+def main(x: R.Tensor((), "float32"), c: R.Tensor((), "bool")):
+    if c:
+        y = R.add(x, R.const(A, "float32"))
+        z = R.multiply(y, R.const(3.0, "float32"))
+    else:
+        z = R.const(B, "float32")
+    return z
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "third", "is_promised"),
+    [
+        ("1.0000001", "0.5", "3.0", True),
+        ("1.0000001", "0.50000006", "3.0", True),
+        ("1.00001", "0.5", "3.0", False),
+        ("1.0000001", "0.5", "4.0", False),
+        ("-1.0", "0.5", "3.0", False),
+    ],
+)
+def test_the_last_bits_of_a_constant_are_ours_and_nothing_else(
+    first: str, second: str, third: str, is_promised: bool
+) -> None:
+    ours = read(as_module(ROUNDED.replace("A", "1.0").replace("B", "0.5")))
+    theirs = read(as_module(ROUNDED.replace("A", first).replace("B", second).replace("3.0", third)))
+    assert ours is not None
+    assert theirs is not None
+    assert is_equal(ours, with_our_rounding(ours, theirs)) == is_promised

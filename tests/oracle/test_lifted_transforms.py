@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
+from tests.support.judged import Asker
 from tests.support.oracle import Oracle
 from tests.support.pass_agreement import compare, programs
+from tests.support.pass_variants import variants
 
 TEXTS = {
     name.split(": ", 1)[1].rsplit(" #", 1)[0]: text
@@ -39,3 +41,39 @@ def test_named_functions_share_as_in_tvm(oracle: Oracle) -> None:
     theirs = ("LiftTransformParams", {"shared_transform": ["one"]})
     outcome = compare(oracle, text, ("LiftTransformParams", {"shared_functions": ["one"]}), theirs)
     assert outcome.kind == "agree", outcome.details
+
+
+TWICE = """
+@I.ir_module
+class Module:
+    @R.function
+    def one(x: R.Tensor((2,), "float32"), w: R.Tensor((2,), "float32"), i: T.int64):
+        R.func_attr({"num_input": 1})
+        with R.dataflow():
+            a = R.exp(w)
+            b = R.sin(w)
+            c = R.cos(a)
+            d = R.add(x, b)
+            e = R.add(d, c)
+            R.output(e)
+        return e
+    @R.function
+    def two(x: R.Tensor((2,), "float32"), w: R.Tensor((2,), "float32"), i: T.int64):
+        R.func_attr({"num_input": 1})
+        with R.dataflow():
+            b = R.sin(w)
+            a = R.exp(w)
+            c = R.cos(a)
+            a1 = R.exp(w)
+            d = R.add(a1, b)
+            f = R.add(d, x)
+            e = R.add(f, c)
+            R.output(e)
+        return e
+"""
+
+
+def test_a_value_that_one_function_binds_twice_stays_in_all_as_in_tvm(oracle: Oracle) -> None:
+    alone, shared = variants("LiftTransformParams")
+    assert Asker(oracle).verdict(TWICE, shared).kind == "equal"
+    assert Asker(oracle).verdict(TWICE, alone).kind == "equal"

@@ -338,3 +338,25 @@ def test_a_check_names_its_function_by_its_name() -> None:
     body = 'R.func_attr({"relax.force_pure": True, "global_symbol": "other"})\nreturn x'
     module = rxe.normalize(rxe.parse(function(body, 'x: R.Tensor((4,), "float32")')))
     assert "ErrorContext(fn=main, loc=param[0]" in rxe.apply_pass(module, "VMShapeLower").script()
+
+
+@pytest.mark.parametrize("branch", ["x", "y", "R.zeros((n, 3), 'float32')"])
+def test_the_result_of_branches_has_no_lengths_that_one_of_them_lost(branch: str) -> None:
+    body = f"n = T.int64()\ny = R.add(x, x)\nif c:\n    z = {branch}\nelse:\n    z = y\nt = (z, x)\nreturn t"
+    params = 'x: R.Tensor(("n", 3), "float32"), c: R.Tensor((), "bool")'
+    stages = [step for step in LOWERING[3:] if step != "AttachGlobalSymbol"]
+    lowered = rxe.run_pipeline(
+        rxe.normalize(rxe.parse(function(body, params))), ",".join(["LegalizeOps", *stages])
+    )
+    results = re.findall(r" z: R\.Tensor\((.*)\) = ", lowered.script())
+    assert results == ['dtype="float32", ndim=2'] * 2
+    assert 't: R.Tuple(R.Tensor(dtype="float32", ndim=2), R.Tensor((n, 3)' in lowered.script()
+
+
+def test_the_result_of_branches_that_lost_nothing_keeps_its_lengths() -> None:
+    body = (
+        'R.func_attr({"relax.force_pure": True})\nn = T.int64()\nif c:\n    z = x\nelse:\n    z = x\nreturn z'
+    )
+    params = 'x: R.Tensor(("n", 3), "float32"), c: R.Tensor((), "bool")'
+    after = rxe.apply_pass(rxe.normalize(rxe.parse(function(body, params))), "VMShapeLower")
+    assert after.script().count('z: R.Tensor((n, 3), dtype="float32") = x') == 2

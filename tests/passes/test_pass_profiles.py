@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+
+import numpy as np
 import pytest
 
 import relax_explorer as rxe
@@ -189,3 +192,28 @@ def test_only_legalize_ops_leaves_what_another_pass_lowers() -> None:
     module = rxe.normalize(rxe.parse(text))
     assert "R.cumsum" in rxe.apply_pass(module, "LegalizeOps", profile="tvm").script()
     assert "R.cumsum" not in rxe.apply_pass(module, "DispatchSortScan", profile="tvm").script()
+
+
+@pytest.mark.parametrize(
+    ("profile", "written"),
+    [
+        ("spec", 'R.call_packed("test.f", x, 6, '),
+        ("tvm", 'R.call_packed("test.f", metadata["relax.expr.Constant"][0], T.Mul(3, 2), '),
+    ],
+)
+def test_a_bound_array_is_kept_from_writes_unless_the_profile_is_tvm(profile: str, written: str) -> None:
+    text = (
+        HEAD
+        + """
+    @R.function(pure=False)
+    def main(x: R.Tensor(("n",), "float32"), y: R.Tensor(("n",), "float32")):
+        n = T.int64()
+        a = R.call_packed("test.f", x, R.prim_value(n * 2), ty_args=(R.Any,))
+        b: R.Tensor("float32", ndim=1) = R.add(y, y)
+        return (a, b)
+"""
+    )
+    options = {"params": {"x": np.ones(3, "float32")}, "profile": profile}
+    after = rxe.apply_pass(rxe.normalize(rxe.parse(text)), "BindParams", **options)
+    assert written in re.sub(r"metadata\[.*?\]", 'metadata["relax.expr.Constant"]', after.script())
+    assert ("b: R.Tensor((3,)" in after.script()) == (profile == "tvm")

@@ -145,10 +145,10 @@ class Results:
         return replace(self, ours=ours)
 
 
-def _is_taken(oracle: Oracle, handle: Handle, text: str) -> bool:
+def _is_taken(oracle: Oracle, handle: Handle | None, text: str) -> bool:
     """True if a module is well-formed by TVM's own check, and its print, too, when TVM reads it."""
-    checked = oracle.well_formed(handle)
-    if checked.ok and not checked.get().well_formed:
+    checked = None if handle is None else oracle.well_formed(handle)
+    if checked is not None and checked.ok and not checked.get().well_formed:
         return False
     return oracle.parse(readable(text)).ok
 
@@ -229,6 +229,8 @@ class Asker:
         handle, its_own = answer.get().handle, answer.get().text
         module = read(text) if not before else None
         as_read = read(its_own)
+        if module is not None and as_read is None and not _is_taken(self.oracle, handle, its_own):
+            return Verdict("not asked", details="what TVM read is not a program")
         if module is None or (as_read is not None and not is_equal(with_kernels(module, its_own), as_read)):
             module = as_read
         return Given(handle, its_own, module)
@@ -265,7 +267,7 @@ def judge(results: Results, title: str = "") -> Verdict:
         is_same = results.ours is results.program or is_equal(results.ours, results.program)
         return Verdict("same" if is_same else "equal")
     theirs = (
-        "" if results.in_order is None else results.in_order.script()
+        "" if results.in_order is None else in_order_of(results.ours, results.in_order).script()
     )  # what is not read here has the whole of ours as its patch
     if patch is not None:
         text = patched(theirs, patch.change)
@@ -277,6 +279,6 @@ def judge(results: Results, title: str = "") -> Verdict:
     row = promised_by(results) if results.theirs is not None else ()
     if row:
         return Verdict("row", row)
-    if not title and results.theirs is None and not results.oracle.parse(results.text).ok:
-        return Verdict("not asked", details="neither TVM nor we read TVM's own result")
+    if not title and results.theirs is None and not _is_taken(results.oracle, results.handle, results.text):
+        return Verdict("not asked", details="neither TVM nor we take TVM's own result")
     return Verdict("unexplained", details=difference(theirs, results.shown.script()))

@@ -69,7 +69,11 @@ BUILD: tuple[Pass, ...] = (
 LAYOUTS: dict[str, Any] = {"desired_layouts": {"relax.nn.conv2d": ["NHWC", "OHWI"]}}
 PRODUCT = "my.product: add(matmul(_, _), _)"
 PRODUCT_TREE = _named(PRODUCT)
-ARRAYS = {"k": np.arange(16, dtype="float32").reshape(4, 4, 1, 1), "b": np.arange(3, dtype="float32")}
+ARRAYS = {
+    "k": np.arange(16, dtype="float32").reshape(4, 4, 1, 1),
+    "b": np.arange(3, dtype="float32"),
+    "x": np.arange(6, dtype="float32").reshape(2, 3),
+}
 _OPTIONS: dict[str, tuple[dict[str, Any], ...]] = {
     "ToMixedPrecision": ({}, {"out_dtype": "float16"}),
     "LiftTransformParams": ({"shared_transform": False}, {"shared_transform": True}),
@@ -92,6 +96,12 @@ _BOUND = (
     ("k", ARRAYS["k"], Variant("", needs=r"\bk: R\.Tensor\(\(4, 4, 1, 1\)")),
     ("b", ARRAYS["b"], Variant("", needs=r"\bb: R\.Tensor\(\(3,")),
     ("b", ARRAYS["k"], Variant("", only=("binding: Two functions #0",))),  # another shape than it has
+    ("x", ARRAYS["x"], Variant("", needs=r"\bmain\((.*, )?x: R\.Tensor\(\(2, 3\), (dtype=)?\"float32\"\)")),
+    (
+        "x",
+        ARRAYS["x"],
+        Variant("", needs=r"\bmain\((.*, )?x: R\.Tensor\(\((2|\"\w+\"), \"\w+\"\), (dtype=)?\"float32\"\)"),
+    ),
 )
 VARIANTS["BindParams"] = [
     replace(

@@ -15,6 +15,9 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from tests.support.pass_variants import variants
+from tests.support.shares import Shares
+
 FOLDER = Path(__file__).resolve().parent.parent / "data" / "differences"
 UNKNOWN = "?"
 _HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+\d+(?:,\d+)? @@")
@@ -93,19 +96,52 @@ def write(name: str, found: dict[tuple[str, str], Patch]) -> None:
     patches.cache_clear()
 
 
+@dataclass(frozen=True)
+class Record:
+    """What became of the programs that a pass changes here or in TVM, or that only we refuse: their titles, by variant.
+
+    `no_program` has those of `equal` and `row` whose result TVM itself refuses, or whose print it does not read.
+    """
+
+    equal: tuple[str, ...] = ()
+    row: tuple[str, ...] = ()
+    refused: tuple[str, ...] = ()
+    no_program: tuple[str, ...] = ()
+
+    @property
+    def kinds(self) -> dict[str, str]:
+        """The kind of the verdict about each program."""
+        return {title: kind for kind in ("equal", "row", "refused") for title in getattr(self, kind)}
+
+    @property
+    def shares(self) -> Shares:
+        """How many programs there are of each kind."""
+        apart = {*self.no_program}
+        return Shares(len({*self.equal} - apart), len({*self.row} - apart), len(apart))
+
+
 @cache
-def equal_results() -> dict[str, list[str]]:
-    """Programs that a pass changes, and whose results are TVM's as they stand, by the title of the variant: they stay so."""
-    found: dict[str, list[str]] = json.loads((FOLDER / "equal.json").read_text(encoding="utf-8"))
-    return found
+def records() -> dict[str, Record]:
+    """What became of programs, by the title of the variant. It stays so."""
+    path = FOLDER / "results.json"
+    found = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    return {
+        of: Record(**{kind: tuple(titles) for kind, titles in kinds.items()}) for of, kinds in found.items()
+    }
 
 
-def write_equal(found: dict[str, list[str]]) -> None:
-    """Write the programs whose results are equal, those of some variants anew."""
-    path = FOLDER / "equal.json"
-    FOLDER.mkdir(exist_ok=True)
-    equal_results.cache_clear()  # another pass may have been written in between
-    known = equal_results() if path.exists() else {}
-    text = json.dumps({**known, **found}, indent=0, sort_keys=True, ensure_ascii=False)
-    path.write_text(text + "\n", encoding="utf-8")
-    equal_results.cache_clear()
+def write_records(found: dict[str, Record]) -> None:
+    """Write what became of programs, for some variants anew."""
+    records.cache_clear()  # another pass may have been written in between
+    shown = {
+        of: {kind: titles for kind, titles in vars(record).items() if titles}
+        for of, record in {**records(), **found}.items()
+    }
+    text = json.dumps(shown, indent=0, sort_keys=True, ensure_ascii=False)
+    (FOLDER / "results.json").write_text(text + "\n", encoding="utf-8")
+    records.cache_clear()
+
+
+def shares_of(name: str) -> Shares:
+    """How many results of a pass there are of each kind, for all its variants."""
+    return sum([records().get(of.title, Record()).shares for of in variants(name)], Shares())

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.interned import PerNode
-from relax_explorer.core.ir.walk import defined_dims, info_vars
+from relax_explorer.core.ir.walk import all_dims, defined_dims, info_vars
 
 PrimVars = Collection[p.PrimVar]
 Variables = Collection[Any] | None
@@ -26,6 +26,14 @@ def erase(
     if is_closed(info):
         return info
     return _ERASE[type(info)](info, dims, variables, gone)
+
+
+def as_told(
+    info: s.StructInfo, params: Iterable[s.StructInfo | None], variables: Variables = None
+) -> s.StructInfo:
+    """What a function may say of its result: `info` without the lengths that parameters of this StructInfo do not tell."""
+    told = {dim for param in params if param is not None for dim in defined_dims(param)}
+    return erase(info, told, variables, set(all_dims(info)) - told)
 
 
 def is_closed(info: s.StructInfo) -> bool:

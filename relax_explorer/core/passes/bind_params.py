@@ -18,12 +18,13 @@ from relax_explorer.core.ir.fold import FormedDims
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.substitute import Substitution
 from relax_explorer.core.ir.walk import exprs, merged_blocks, substitute_info
+from relax_explorer.core.passes.bind_symbolic_vars import BindingAsTvm
 from relax_explorer.core.passes.contract import NO_VALUES, PassSite, module_pass, relax_function
 from relax_explorer.core.passes.properties import NORMAL_FORM
 from relax_explorer.core.program.module import IRModule
 
 
-@module_pass("BindParams", requires=[NORMAL_FORM])
+@module_pass("BindParams", rebuilds=True, requires=[NORMAL_FORM])
 def bind_params(
     module: IRModule,
     at: PassSite,
@@ -36,6 +37,9 @@ def bind_params(
     """Replace parameters of a function by constants: `f(x, w)` with `params={"w": array}` becomes `f(x)`.
 
     Lengths that the arrays tell become numbers. A parameter whose memory is overwritten becomes a variable that holds the constant.
+    In the profile `tvm` it is not asked what is overwritten, numbers among operands are not computed, and the types of functions keep
+    their lengths.
+
     Raises Failure for an unknown parameter, for an array that does not fit, and for a function that the module itself calls.
     """
     if isinstance(params, str):
@@ -57,14 +61,15 @@ def bind_params(
         match_dims(param.struct_info or s.OBJECT, constant.struct_info or s.OBJECT, dims)
     for param, constant in constants.items():
         _check(param, constant, dims)
-    memory = aliases(module, func_name, fn)
-    replaced: dict[e.Var, e.Expr] = {
-        param: value for param, value in constants.items() if not memory.written(param)
-    }
+    replaced: dict[e.Var, e.Expr] = {**constants}
+    if not at.as_tvm:
+        memory = aliases(module, func_name, fn)
+        replaced = {param: value for param, value in constants.items() if not memory.written(param)}
     rest = tuple([param for param in fn.params if param not in replaced])
-    by = Substitution(replaced, FormedDims(dims, summed) if dims else dims)
+    kind = BindingAsTvm if at.as_tvm else Substitution
+    by = kind(replaced, FormedDims(dims, summed) if dims else dims)
     new = by.function(replace(fn, params=rest, struct_info=None))
-    at.is_open = at.changes_visible = True
+    at.is_open = at.changes_visible = at.keeps_promises = True
     at.record_in_order(fn, new)
     held = {var: constants[param] for param, var in zip(rest, new.params, strict=True) if param in constants}
     at.editor.replace(func_name, _starting(new, held) if held else new)

@@ -66,8 +66,8 @@ def bind_symbolic_vars(
     return at.editor.done()
 
 
-class _AsTvm(Substitution):
-    """Replaces shape variables, but not in the types of functions. Scalars are not computed: `n + 1` becomes `3 + 1`.
+class BindingAsTvm(Substitution):
+    """Replaces variables and shape variables, but not in the types of functions. Scalars are not computed: `n + 1` becomes `3 + 1`.
 
     What a call gives is derived from its new operands, whatever its variable was said to be.
     """
@@ -86,7 +86,7 @@ class _AsTvm(Substitution):
     def binding(self, binding: e.Binding) -> e.Binding:
         """One binding."""
         new = super().binding(binding)
-        if type(new) is not e.VarBinding or type(new.value) is not e.Call or new.value is binding.value:
+        if type(new) is not e.VarBinding or new.value is binding.value:
             return new
         is_held = new.annotation is not None and any(info_holders(new.annotation))
         return new if is_held else replace(new, annotation=None)
@@ -114,7 +114,7 @@ def _with_lengths(
     if scalars:
         rest = tuple([param for param in fn.params if param not in scalars])
         fn = replace(fn, params=rest, struct_info=None)
-    kind = _AsTvm if as_tvm else Substitution
+    kind = BindingAsTvm if as_tvm else Substitution
     return kind(scalars, FormedDims({**dims}, summed)).function(fn)
 
 

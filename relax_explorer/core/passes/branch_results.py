@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from relax_explorer.core.check.emission import FreshNames
+from relax_explorer.core.check.erase import erase
 from relax_explorer.core.check.wildcards import alike, renewed
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.contents import contents
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.walk import info_holders, map_sequences, merged_blocks, sequences
+from relax_explorer.core.passes.cast_checks import bound_dims
 from relax_explorer.core.passes.contract import PassSite
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
 
@@ -29,7 +31,16 @@ def cast_branches(fn: e.Function, at: PassSite) -> e.Function:
         info, hint = value.struct_info, binding.var.name if binding.var is not None else "value"
         if info is None or isinstance(info, s.FuncStructInfo):  # a function is not looked into at run time
             return binding
-        return map_sequences(binding, lambda seq: cast_branch(seq, info, names, hint))
+        owner = walk.owner
+        known = None if owner is None or owner is fn else bound_dims(owner)
+
+        def cast(seq: e.SeqExpr) -> e.SeqExpr:
+            have = seq.body.struct_info
+            if known is not None and have is not None and alike(info, erase(have, known)):
+                return seq  # what a nested function captures has no lengths of the function around it there
+            return cast_branch(seq, info, names, hint)
+
+        return map_sequences(binding, cast)
 
     return rewrite(fn, at, rule)
 

@@ -11,6 +11,7 @@ from relax_explorer.core.check.purity import impure_calls, is_impure
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.facts import free_variables, variables
 from relax_explorer.core.ir.interned import PerNode
+from relax_explorer.core.ir.walk import sequences
 from relax_explorer.core.ops import find
 from relax_explorer.core.passes.contract import PassSite, function_pass
 from relax_explorer.core.passes.liveness import killed
@@ -32,7 +33,7 @@ def eliminate_common_subexpr(
     operands may be overwritten between them, or memory of their results afterwards. Outside of a dataflow block only its outputs
     are reused, and those of a function not in nested ones. With `call_only` only calls count. Nested functions still read the
     later one. The later binding stays as a copy, which CanonicalizeBindings removes. In the profile `tvm` it is not asked what
-    overwrites memory.
+    overwrites memory, and equal Ifs are merged, too.
     """
     memory = None if at.as_tvm else aliases(at.module, at.function, fn)
     dead = killed(fn)  # a kill ends one variable; the other one lives on
@@ -83,6 +84,8 @@ def _counts(binding: e.Binding, call_only: bool, memory: Aliases | None, plain: 
     value = binding.value
     if type(value) is e.Function:
         return not call_only and _is_typed_by_itself(binding) and next(impure_calls(value), None) is None
+    if type(value) is e.If:
+        return memory is None and not call_only and next(impure_calls(_as_function(value)), None) is None
     if type(value) is not e.Call or type(binding) is e.MatchCast:
         return not call_only and (type(binding) is e.MatchCast or type(value) in _VALUES)
     op = value.op
@@ -91,6 +94,12 @@ def _counts(binding: e.Binding, call_only: bool, memory: Aliases | None, plain: 
     if plain[op] or is_impure(value) or _allocates(value):
         return plain[op]
     return memory is None or not memory.effect(value).writes
+
+
+def _as_function(value: e.If) -> e.Function:
+    """A function that computes an If, for comparing it."""
+    var = e.Var("value", value.struct_info)
+    return e.Function((), e.SeqExpr((e.BindingBlock((e.VarBinding(var, value),)),), var), value.struct_info)
 
 
 def _is_typed_by_itself(binding: e.Binding) -> bool:
@@ -203,8 +212,28 @@ class _FunctionKey:
         return isinstance(other, _FunctionKey) and structural_equal(self.function, other.function)
 
 
+class _IfKey:
+    """An If by its structure. Its hash tells the outermost bindings of its branches, so that nested ones take linear time."""
+
+    __slots__ = ("_hash", "value")
+
+    def __init__(self, value: e.If) -> None:
+        self.value = value
+        kinds = [type(b.value) for seq in sequences(value) for block in seq.blocks for b in block.bindings]
+        self._hash = hash((value_key(value.condition), *kinds))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _IfKey) and structural_equal(
+            _as_function(self.value), _as_function(other.value)
+        )
+
+
 _KEYS: dict[type, Any] = {
     e.Function: _FunctionKey,
+    e.If: _IfKey,
     e.Var: lambda x: x,
     e.DataflowVar: lambda x: x,
     e.GlobalVar: lambda x: (e.GlobalVar, x.name),

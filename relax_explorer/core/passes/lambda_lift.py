@@ -7,7 +7,7 @@ from functools import cached_property
 
 from relax_explorer.core.check.call_graph import call_graph
 from relax_explorer.core.check.emission import FreshNames
-from relax_explorer.core.check.erase import erase
+from relax_explorer.core.check.erase import as_told
 from relax_explorer.core.check.matching import match_params
 from relax_explorer.core.check.normalize_function import function_info
 from relax_explorer.core.ir import expr as e
@@ -58,7 +58,8 @@ def lambda_lift(module: IRModule, at: PassSite) -> IRModule:
     `make_closure`, which `invoke_closure` calls, and `invoke_pure_closure` if they have no effects. A closure is an object: for a
     function of the module that takes it, a match_cast makes it a function again. A captured length that the parameters do not
     tell is passed as a shape. In the profile `tvm` a length that the body computes with is passed as a scalar, and one in StructInfo alone
-    is not passed: the function has a length of its own; and a result that was said to be a function still is.
+    is not passed: the function has a length of its own; a result that was said to be a function still is; and every closure is called by
+    `invoke_pure_closure`.
     """
     nesting = {
         name
@@ -160,6 +161,9 @@ class _Lifter:
         self.scopes = _Scopes()
         self.scopes.add(fn, None)
         self.unchanged: set[e.Expr] = set()  # the nested functions in which the walk finds nothing to lift
+        self.vague: set[str] = (
+            set()
+        )  # the new functions that say less of their results than the nested ones did
         self.is_settled = True  # False if more than closures and their calls changes StructInfo
         for binding in bindings(fn):
             if type(binding.value) is e.Function:
@@ -190,7 +194,8 @@ class _Lifter:
             info = (
                 binding.var.struct_info if self.at.as_tvm and binding.var is not None else value.struct_info
             )
-            binding = replace(binding, value=_invoked(value, info, value.op not in self.impure))
+            is_pure = self.at.as_tvm or value.op not in self.impure
+            binding = replace(binding, value=_invoked(value, info, is_pure))
         else:
             self._note_read(value)
             if self.closures and type(value) is e.Call and isinstance(value.op, (e.GlobalVar, e.Var)):
@@ -198,13 +203,26 @@ class _Lifter:
         if type(binding) is e.VarBinding:
             if self.closures and type(value) is not e.Call and any(map(self._holds, variables(value))):
                 self._note_tuple(binding.var, self.tuples)
-                binding = replace(binding, annotation=None)  # it speaks of functions
-            if self.at.as_tvm and type(value) is e.GlobalVar:
+                binding = replace(binding, annotation=self._said_of_others(binding))  # it speaks of functions
+            if type(value) is e.GlobalVar and value.name in self.vague:
                 binding = replace(binding, annotation=None)
             if isinstance(binding.var.struct_info, s.TupleStructInfo) and self._may_hold(value):
                 self._note_tuple(binding.var, self.open)
             binding = self._holding(walk, binding)
         return (*casts, binding) if casts else binding
+
+    def _said_of_others(self, binding: e.VarBinding) -> s.StructInfo | None:
+        """What TVM's annotation of a tuple of closures says of other functions in it; None if it says nothing."""
+        said, fields = binding.annotation, operands(binding.value)
+        if not self.at.as_tvm or type(said) is not s.TupleStructInfo or type(binding.value) is not e.Tuple:
+            return None
+        others = [
+            isinstance(info, s.FuncStructInfo) and isinstance(field, e.Var) and not self._holds(field)
+            for info, field in zip(said.fields, fields, strict=True)
+        ]
+        have = [field.struct_info or s.OBJECT for field in fields]
+        infos = [info if kept else own for info, own, kept in zip(said.fields, have, others, strict=True)]
+        return s.TupleStructInfo(tuple(infos)) if any(others) else None
 
     def _note_read(self, *values: e.Expr) -> None:
         """Note whether values read closures, whose StructInfo changed."""
@@ -368,13 +386,17 @@ class _Lifter:
         whole = _comparing_inside(fn)
         result = whole.ret_struct_info and _open(whole.ret_struct_info)
         if self.at.as_tvm and renewed:
-            result = None if captured and own is None else _told(whole, result)
+            told_by = [param.struct_info for param in whole.params]
+            said = result
+            result = None if result is None or (captured and own is None) else as_told(result, told_by)
+            if result != said:
+                self.vague.add(name)
         params = (*whole.params, *extra)
         whole = replace(whole, params=params, ret_struct_info=result, attrs=attrs, struct_info=None)
         if own is not None:
             whole = _calling_itself(whole, own, e.GlobalVar(name), tuple(extra), self.at)
         before = whole
-        if 0 < len(copies) < len(captured):
+        if self.at.as_tvm and copies:
             whole = rewrite(whole, PassSite(self.at.module), _without_annotation)
         if copies or renewed:
             whole = Substitution(dict(copies), dict(renewed)).function(whole)
@@ -401,12 +423,6 @@ def _copies(captured: tuple[e.Var | p.PrimVar, ...]) -> dict[e.Var, e.Var]:
     scalars = [item for item in captured if isinstance(item, p.PrimVar)]
     apart = Substitution({}, {dim: p.PrimVar(dim.name, dim.dtype) for dim in scalars})
     return {var: e.Var(var.name, apart.info(var.struct_info), var.span) for var in _values(captured)}
-
-
-def _told(fn: e.Function, result: s.StructInfo | None) -> s.StructInfo | None:
-    """What the result of a function is said to be, without lengths that its parameters do not tell."""
-    dims = {dim for param in fn.params for dim in defined_dims(param.struct_info or s.OBJECT)}
-    return result and erase(result, dims, None, set(all_dims(result)) - dims)
 
 
 def _in_order(fn: e.Function) -> Iterator[e.Expr]:

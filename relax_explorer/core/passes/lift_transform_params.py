@@ -63,7 +63,8 @@ def lift_transform_params(
     The weights are the parameters after the first `num_input` ones, an attribute of the function. The new function takes them as
     one tuple, and returns a tuple of the parameters that take their place. It is to be called once, before all other calls.
     Lengths that only dropped weights tell become a shape, the first of these parameters.
-    With `shared_transform` it is called `transform_params`, and has the bindings without shape variables that occur in all functions.
+    With `shared_transform` it is called `transform_params`, and has the bindings without shape variables that occur in all functions;
+    in the profile `tvm` not those whose value is bound twice, nor what reads them.
     A private function stays, and one that the module itself calls. TVM takes `shared_functions` as `shared_transform`, too.
     At the end nested functions are lifted, as by LambdaLift.
     Raises Failure if one of the `shared_functions` has no weights, or if the weights of functions that share differ.
@@ -78,7 +79,7 @@ def lift_transform_params(
             at.editor.replace(name, _without(lift, at))
             at.editor.add(f"{name}_transform_params", _transform(lift, at))
         return _canonical(lifts, at)
-    _share(lifts)
+    _share(lifts, at.as_tvm)
     for name, lift in lifts.items():
         at.editor.replace(name, _without(lift, at))
     at.editor.add("transform_params", _transform(next(iter(lifts.values())), at))
@@ -121,17 +122,19 @@ def _bad(text: str, help: str) -> Failure:
     return Failure(Diagnostic(codes.BAD_OPTION, text, help=help, origin="LiftTransformParams"))
 
 
-def _share(lifts: dict[str, _Lift]) -> None:
-    """Lift what all functions have in common, and give all of them the same weights."""
+def _share(lifts: dict[str, _Lift], once: bool) -> None:
+    """Lift what all functions have in common, and give all of them the same weights. Only values that are bound `once`, if it is so."""
     (name, first), *others = lifts.items()
     for other, lift in others:
-        infos = [[w.struct_info for w in each.weights] for each in (first, lift)]
+        infos = [[_nameless(w.struct_info or s.OBJECT) for w in each.weights] for each in (first, lift)]
         if infos[0] != infos[1]:
             text = f"the weights of {other} have other StructInfo than those of {name}"
             raise _bad(text, "name functions with the same weights in shared_functions")
     numbers: dict[Any, e.Var] = {}
     own = [lift.matched(first, numbers) for lift in lifts.values()]
-    common = [var for var in numbers.values() if all(var in each for each in own)]
+    several = set[Any]().union(*[lift.several for lift in lifts.values()]) if once else set[Any]()
+    staying = _reading(first, {var for (value, _), var in numbers.items() if value in several})
+    common = [var for var in numbers.values() if var not in staying and all(var in each for each in own)]
     for lift, each in zip(lifts.values(), own, strict=True):
         lift.finish([each[var] for var in common])
     inverse = [
@@ -145,6 +148,15 @@ def _share(lifts: dict[str, _Lift]) -> None:
         lift.lengths = lengths  # the functions have one tuple of weights, with the same lengths
 
 
+def _reading(lift: _Lift, found: set[e.Var]) -> set[e.Expr]:
+    """Some variables of a function, and those whose values read them."""
+    reading: set[e.Expr] = {*found}
+    for binding in lift.liftable:
+        if binding.var is not None and not reading.isdisjoint(variables(binding.value)):
+            reading.add(binding.var)
+    return reading
+
+
 class _Lift:
     """The bindings of a function that depend on weights and constants alone, and the values that others read."""
 
@@ -152,6 +164,7 @@ class _Lift:
         self.fn, self.count = fn, count
         self.liftable: list[e.Binding] = []
         self.lifted: dict[e.Var, e.Binding] = {}  # those that read a weight; they leave the function
+        self.several: set[Any] = set()  # values that are bound several times
         self.outputs: list[e.Var] = []  # weights and variables of `lifted` that stay parameters
         self.lengths: tuple[p.PrimVar, ...] = ()  # those that become a parameter, in front of the outputs
         self.rest = fn  # the function without `lifted`
@@ -167,6 +180,8 @@ class _Lift:
             value = value_key(by.expr(binding.value))
             key = value, times[value]
             times[value] += 1
+            if times[value] > 1:
+                self.several.add(value)
             if self is first:
                 numbers[key] = binding.var
             if key in numbers:
@@ -291,7 +306,7 @@ def _transform(lift: _Lift, at: PassSite) -> e.Function:
     """The function that computes the transformed weights."""
     values, leaves = _simplified(lift)
     live = _live(values, [leaves.get(var, var) for var in lift.outputs])
-    infos = tuple([w.struct_info or s.OBJECT for w in lift.weights])
+    infos = _bundled(lift, live) if at.as_tvm else tuple([w.struct_info or s.OBJECT for w in lift.weights])
     bundle = e.Var("model_params", s.TupleStructInfo(infos), lift.fn.span)
     build = BlockBuilder(at.editor, (bundle,), record=at.record)
     build.names.take([b.var.name for b in live if b.var is not None])
@@ -323,6 +338,19 @@ def _transform(lift: _Lift, at: PassSite) -> e.Function:
             fields.insert(0, m.shape(lift.lengths))
         result = build.emit_output(e.Tuple(tuple(fields)), "output_tuple")
     return build.emit_func_output(result, pure=True, attrs=attrs)
+
+
+def _nameless(info: s.StructInfo) -> s.StructInfo:
+    """The StructInfo of a weight without the name of a scalar."""
+    return s.PrimStructInfo(info.dtype) if type(info) is s.PrimStructInfo else info
+
+
+def _bundled(lift: _Lift, live: Iterable[e.Binding]) -> tuple[s.StructInfo, ...]:
+    """The StructInfo of weights in a tuple: a scalar has no name there, unless it is a length of something else."""
+    infos = [w.struct_info or s.OBJECT for w in lift.weights]
+    told = [info for info in infos if type(info) is not s.PrimStructInfo]
+    named = {*_lengths([*told, *[info for binding in live for info in _infos(binding)]]), *lift.lengths}
+    return tuple([_nameless(info) if named.isdisjoint(all_dims(info)) else info for info in infos])
 
 
 def _simplified(lift: _Lift) -> tuple[dict[e.Binding, e.Expr], dict[e.Var, e.Expr]]:

@@ -21,6 +21,7 @@ from relax_explorer.core.ir.attrs import Attrs, freeze
 from relax_explorer.core.ir.contents import contents
 from relax_explorer.core.ir.facts import facts
 from relax_explorer.core.ir.node import replace
+from relax_explorer.core.ir.walk import WITH_BLOCKS
 from relax_explorer.core.passes import canonicalize_bindings, eliminate_common_subexpr, eliminate_dead_code
 from relax_explorer.core.passes.contract import PassSite
 from relax_explorer.core.passes.forgotten_lengths import forget_lengths
@@ -83,7 +84,7 @@ def finished(fn: e.Function, before: e.Function, at: PassSite) -> e.Function:
 def cleaned(fn: e.Function, at: PassSite) -> e.Function:
     """The function without copies, common subexpressions and unread bindings.
 
-    Dropping bindings makes no others common, except for functions: the next search waits until copies are gone.
+    Dropping bindings makes no others common, except for functions and Ifs: the next search waits until copies are gone.
     """
     results: dict[
         Callable[..., e.Function], e.Function
@@ -93,19 +94,21 @@ def cleaned(fn: e.Function, at: PassSite) -> e.Function:
         eliminate_common_subexpr.eliminate_common_subexpr.run,
         eliminate_dead_code.drop_unread,
     )
-    for clean in cycle(passes):
+    for number, clean in enumerate(cycle(passes)):
         if results.get(clean) is fn:
             return fn
         given, fn = fn, clean(fn, at)
-        if fn is given and clean is passes[0] and results and not _has_functions(fn):
+        if fn is given and clean is passes[0] and results and not _has_inner(fn):
             return fn
         results[clean] = fn
+        if at.as_tvm and number == 0 and fn is not given:
+            del results[clean]  # lengths that are merged now are those that it merges next
     raise AssertionError("a cycle of three passes does not end by itself")
 
 
-def _has_functions(fn: e.Function) -> bool:
-    """True if a function contains others, which may have become equal."""
-    return any(type(binding.value) is e.Function for binding in facts(fn).bindings)
+def _has_inner(fn: e.Function) -> bool:
+    """True if a function contains functions or Ifs, which may have become equal."""
+    return any(type(binding.value) in WITH_BLOCKS for binding in facts(fn).bindings)
 
 
 class _ByRoot:

@@ -5,14 +5,22 @@ Its result then promises what the body has, unless the promise says more; and no
 
 from __future__ import annotations
 
-from relax_explorer.core.check.compatible import always_fits, defined_dims
-from relax_explorer.core.check.erase import erase
+from relax_explorer.core.check.compatible import always_fits
+from relax_explorer.core.check.erase import as_told
 from relax_explorer.core.check.matching import holds_function
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.facts import reads
 from relax_explorer.core.ir.node import replace
-from relax_explorer.core.ir.walk import WITH_BLOCKS, all_dims, info_holders, map_blocks, map_sequences
+from relax_explorer.core.ir.walk import (
+    WITH_BLOCKS,
+    all_dims,
+    defined_dims,
+    info_holders,
+    info_vars,
+    map_blocks,
+    map_sequences,
+)
 from relax_explorer.core.passes.cast_checks import bound_dims
 
 
@@ -30,15 +38,22 @@ def rebuilt(fn: e.Function, before: e.Function | None, keeps_promises: bool) -> 
 
 def _without_scalars(fn: e.Function) -> e.Function:
     """The function with a result that names no lengths of scalar parameters."""
-    infos = [param.struct_info or s.OBJECT for param in fn.params]
-    scalars = {dim for info in infos if type(info) is s.PrimStructInfo for dim in defined_dims(info)}
-    told = {dim for info in infos if type(info) is not s.PrimStructInfo for dim in defined_dims(info)}
     result = fn.ret_struct_info
-    gone = scalars - told
-    if result is None or gone.isdisjoint(all_dims(result)):
+    if result is None:
         return fn
-    erased = erase(result, set(all_dims(result)) - gone, None, gone)
-    return replace(fn, ret_struct_info=erased, struct_info=None)
+    infos = [param.struct_info for param in fn.params]
+    told = as_told(result, [info for info in infos if type(info) is not s.PrimStructInfo])
+    return fn if told == result else replace(fn, ret_struct_info=told, struct_info=None)
+
+
+def _frees_functions(fn: e.Function, promised: s.StructInfo, have: s.StructInfo) -> bool:
+    """True if functions in a result were promised to name lengths of `fn`, and have lengths of their own."""
+    bound, told = (
+        bound_dims(fn),
+        {dim for param in fn.params for dim in defined_dims(param.struct_info or s.OBJECT)},
+    )
+    named, free = [set(all_dims(info)) - set(info_vars(info)) for info in (promised, have)]
+    return told.issuperset(info_vars(have)) and not named.isdisjoint(bound) and free.isdisjoint(bound)
 
 
 def _has_held_shape(fn: e.Function | None) -> bool:
@@ -93,9 +108,10 @@ class _Rebuilder:
         says_as_much = always_fits(promised, have)
         if says_as_much and not (self.may_say_more and always_fits(have, promised)):
             return promised  # else it says the same in other words, `m + n` for `n + m`
-        if holds_function(have) or not bound_dims(fn).issuperset(all_dims(have)):
-            return promised  # it names lengths that are captured, or not known at all
-        dims = {dim for param in fn.params for dim in defined_dims(param.struct_info or s.OBJECT)}
-        told = erase(have, dims, (), set(all_dims(have)) - dims)
+        if holds_function(have):
+            return have if _frees_functions(fn, promised, have) else promised
+        if not bound_dims(fn).issuperset(all_dims(have)):
+            return promised  # it names lengths that are not known at all
+        told = as_told(have, [param.struct_info for param in fn.params], ())
         may = self.may_say_more if says_as_much or always_fits(told, promised) else self.may_say_other
         return told if may else promised

@@ -13,7 +13,7 @@ from relax_explorer.core.ir.contents import contents
 from relax_explorer.core.ir.fold import FormedDims, substitute
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.substitute import Substitution
-from relax_explorer.core.ir.walk import bindings, defined_dims
+from relax_explorer.core.ir.walk import bindings, defined_dims, exprs
 from relax_explorer.core.passes.cast_checks import bound_by_casts
 from relax_explorer.core.passes.contract import PassSite
 
@@ -41,8 +41,8 @@ def equal_lengths(fn: e.Function, at: PassSite) -> e.Function:
     for cast in bindings(fn):
         for dim, length in _told(cast).items() if type(cast) is e.MatchCast else ():
             told.setdefault(dim, length)
-    walk = _Equal(_without_contradictions(fn, told))
-    new = walk.function(fn)
+    scalars = {dim for x in exprs(fn) if type(x) is e.PrimValue for dim in p.free_vars(x.value)}
+    new = _Equal(_without_contradictions(fn, told), scalars).function(fn)
     if new is fn:
         return fn
     at.is_open = True
@@ -51,17 +51,26 @@ def equal_lengths(fn: e.Function, at: PassSite) -> e.Function:
 
 
 class _Equal(Substitution):
-    """Replaces lengths from the cast on that tells them, up to the end of its scope."""
+    """Replaces lengths `among` some from the cast on that tells them, up to the end of its scope.
 
-    def __init__(self, among: Container[p.PrimVar]) -> None:
+    Those of `scalars` stay in numbers and casts.
+    """
+
+    def __init__(self, among: Container[p.PrimVar], scalars: set[p.PrimVar]) -> None:
         super().__init__()
-        self.among = among
+        self.among, self.scalars = among, scalars
+
+    def expr(self, expr: e.Expr) -> e.Expr:
+        """An operand or the value of a binding."""
+        return expr if type(expr) is e.PrimValue else super().expr(expr)
 
     def binding(self, binding: e.Binding) -> e.Binding:
         """One binding, behind which the lengths of a cast are known."""
         if isinstance(binding, e.MatchCast):
             new = {dim: length for dim, length in _told(binding).items() if dim in self.among}
             self.set_dims(FormedDims({**new, **self.dims}, summed))
+            if not self.scalars.isdisjoint([dim for dim, length in new.items() if length is not dim]):
+                return binding
         return super().binding(binding)
 
     def sequence(self, seq: e.SeqExpr) -> e.SeqExpr:

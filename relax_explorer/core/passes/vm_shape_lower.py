@@ -9,6 +9,7 @@ from typing import Any
 from relax_explorer.core.check.emission import FreshNames
 from relax_explorer.core.check.held import renamed
 from relax_explorer.core.check.infer import Inferrer
+from relax_explorer.core.check.unify import unify
 from relax_explorer.core.codes import passes as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure, Label, Report
 from relax_explorer.core.ir import expr as e
@@ -182,8 +183,10 @@ class _Lowering:
 
     def _informed(self, binding: e.VarBinding, value: e.Expr) -> e.Binding:
         """The binding with its new value. Allocations have only a rank if the heap holds their lengths."""
-        if value is binding.value or type(value) is e.If:
-            return replace(binding, value=value)
+        if value is binding.value:
+            return binding
+        if type(value) is e.If:
+            return self._of_branches(binding, value)
         if type(value) is e.Call:
             value = self.infer.derived(value)
             info = self.infer.info(value)
@@ -197,6 +200,17 @@ class _Lowering:
         var = self.renamed[binding.var] = e.var_like(binding.var, info)
         value = value if isinstance(value, e.Var) else replace(value, struct_info=info)
         return replace(binding, var=var, value=value, annotation=None)
+
+    def _of_branches(self, binding: e.VarBinding, value: e.If) -> e.VarBinding:
+        """The binding of an If. It says no more than the results of its branches, which may be such allocations."""
+        said = info = binding.var.struct_info or s.OBJECT
+        for branch, before in zip(sequences(value), sequences(binding.value), strict=True):
+            if branch.body is not before.body:
+                info = unify(info, branch.body.struct_info or s.OBJECT)
+        if info == said:
+            return replace(binding, value=value)
+        var = self.renamed[binding.var] = e.var_like(binding.var, info)
+        return replace(binding, var=var, value=replace(value, struct_info=info), annotation=None)
 
     def _value(self, value: e.Expr) -> e.Expr:
         if type(value) is e.If:
