@@ -7,8 +7,9 @@ kernels and functions after the first. A change that leaves the structure as it 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from itertools import zip_longest
 
 from relax_explorer.core.program.module import IRModule
 from tests.support.judged import is_equal, read
@@ -53,17 +54,27 @@ class Damage:
     module: IRModule
 
 
-def damages(module: IRModule) -> Iterator[Damage]:
-    """All that can be made wrong in a module, each alone."""
+def damages(module: IRModule, skipped: Collection[str] = ()) -> Iterator[Damage]:
+    """All that can be made wrong in a module, each alone, one of each place after another. Each is read when it is asked for."""
     lines = module.script().splitlines()
+    by_place: dict[str, list[tuple[str, str]]] = {}
     for number, line in enumerate(lines):
         for new in dict.fromkeys(_changes(lines, number)):
+            is_type = new is not None and new.partition(" = ")[2] == line.partition(" = ")[2] != ""
+            place = "annotation" if is_type else _place(lines, number)
             text = "\n".join([*lines[:number], *([] if new is None else [new]), *lines[number + 1 :]]) + "\n"
-            damaged = read(text)
-            if damaged is not None and not is_equal(damaged, module):
-                is_type = new is not None and new.partition(" = ")[2] == line.partition(" = ")[2] != ""
-                place = "annotation" if is_type else _place(lines, number)
-                yield Damage(place, f"{line.strip()} -> {(new or '').strip()}", damaged)
+            by_place.setdefault(place, []).append((f"{line.strip()} -> {(new or '').strip()}", text))
+    groups = [_read(module, place, texts) for place, texts in by_place.items() if place not in skipped]
+    for round_ in zip_longest(*groups):
+        yield from [damage for damage in round_ if damage is not None]
+
+
+def _read(module: IRModule, place: str, texts: list[tuple[str, str]]) -> Iterator[Damage]:
+    """The texts that are read as another module."""
+    for line, text in texts:
+        damaged = read(text)
+        if damaged is not None and not is_equal(damaged, module):
+            yield Damage(place, line, damaged)
 
 
 def _changes(lines: list[str], number: int) -> Iterator[str | None]:

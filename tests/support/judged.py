@@ -253,8 +253,11 @@ class Asker:
         return Results(self.oracle, of, given.module, ours, given, result.text, result.handle)
 
 
-def judge(results: Results, title: str = "") -> Verdict:
-    """Judge two results. `title` names the program, for its differences of its own; random programs have none."""
+def judge(results: Results, title: str = "", explains: bool = True) -> Verdict:
+    """Judge two results. `title` names the program, for its differences of its own; random programs have none.
+
+    Without `explains` the details of what is unexplained are left out, which takes most of the time.
+    """
     patch = patches(results.of.name).get((results.of.title, title))
     if isinstance(results.ours, Failure):
         code = results.ours.diagnostics[0].code.id
@@ -266,11 +269,8 @@ def judge(results: Results, title: str = "") -> Verdict:
     if results.is_equal:
         is_same = results.ours is results.program or is_equal(results.ours, results.program)
         return Verdict("same" if is_same else "equal")
-    theirs = (
-        "" if results.in_order is None else in_order_of(results.ours, results.in_order).script()
-    )  # what is not read here has the whole of ours as its patch
     if patch is not None:
-        text = patched(theirs, patch.change)
+        text = patched(_theirs(results), patch.change)
         promised = None if text is None else read(text)
         # A result that nobody reads, such as one that names a function that is gone, is compared as text.
         is_same_text = text is not None and text.splitlines() == results.shown.script().splitlines()
@@ -281,4 +281,14 @@ def judge(results: Results, title: str = "") -> Verdict:
         return Verdict("row", row)
     if not title and results.theirs is None and not _is_taken(results.oracle, results.handle, results.text):
         return Verdict("not asked", details="neither TVM nor we take TVM's own result")
-    return Verdict("unexplained", details=difference(theirs, results.shown.script()))
+    return Verdict("unexplained", details=_difference(results) if explains else "")
+
+
+def _theirs(results: Results) -> str:
+    """TVM's result as we print it, its functions in our order. What is not read here has the whole of ours as its patch."""
+    assert isinstance(results.ours, IRModule)
+    return "" if results.in_order is None else in_order_of(results.ours, results.in_order).script()
+
+
+def _difference(results: Results) -> str:
+    return difference(_theirs(results), results.shown.script())
