@@ -52,6 +52,12 @@ def merged(lines: str, outputs: str) -> rxe.IRModule:
         ("a = R.matmul(x, w)\nb = R.exp(w)\ny = R.matmul(a, b)", 1),
         ("a = R.matmul(x, w)\nb = R.exp(a)\nc = R.matmul(b, w)\nd = R.exp(c)\ny = R.matmul(c, d)", 3),
         ("p = R.matmul(x, w)\nq = R.nn.relu(p)\nr = R.exp(q)\ny = R.add(p, r)", 1),  # several results
+        ("p = R.matmul(x, w)\no = R.sigmoid(p)\nu = R.matmul(o, o)\ny = R.matmul(p, u)", 3),
+        ("a = R.matmul(x, w)\nb = R.matmul(w, x)\nt = R.exp(b)\nj = R.matmul(a, b)\ny = R.matmul(j, t)", 2),
+        (
+            "m = R.matmul(x, w)\ne = R.exp(m)\na = R.matmul(w, w)\nb = R.matmul(e, w)\nj = R.matmul(a, b)\ny = R.matmul(m, j)",
+            2,
+        ),  # what joins has the needs of both
     ],
 )
 def test_connected_calls_of_one_code_generator_are_one(lines: str, regions: int) -> None:

@@ -528,3 +528,18 @@ def test_a_kernel_gives_no_result_twice() -> None:
         return r
 """
     assert "fused" in rxe.apply_pass(of(text), "FuseTIR").relax_functions
+
+
+def test_a_composite_function_outside_of_graphs_is_named() -> None:
+    text = f"""    @R.function(private=True)
+    def product(a: {row(2, 2)}) -> {row(2, 2)}:
+        R.func_attr({{"Composite": "my.product"}})
+        return R.matmul(a, a)
+    @R.function
+    def main(x: {row(2, 2)}):
+        y = Module.product(x)
+        return y
+"""
+    outcome = pipeline.run_step(pipeline.Step(rxe.passes.get("MergeCompositeFunctions")), of(text))
+    (problem,) = outcome.problems
+    assert isinstance(problem.labels[0].place, e.Function)

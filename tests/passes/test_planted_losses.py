@@ -457,3 +457,19 @@ class M:
     outcome = run_step(steps(name)[0], rxe.normalize(rxe.parse(text)))
     assert outcome.changed
     assert not [p for p in outcome.problems if p.is_error]
+
+
+@pytest.mark.parametrize(
+    ("name", "length", "is_lost"), [("z", "n", False), ("y", "k", False), ("z", "k", True)]
+)
+def test_a_check_stays_under_another_name_or_with_other_lengths(
+    name: str, length: str, is_lost: bool
+) -> None:
+    def text(name: str, length: str) -> rxe.IRModule:
+        cast = f'{name} = R.match_cast(x, R.Tensor(("{length}", 4), "float32"))'
+        head = '@R.function\ndef main(x: R.Tensor("float32", ndim=2)):\n'
+        return rxe.normalize(rxe.parse(f"{head}    {cast}\n    a = R.exp(x)\n    return a\n"))
+
+    new = text(name, length)["main"]
+    found = problems(editing(lambda given, at: at.editor.replace("main", new)), text("y", "n"))
+    assert bool(found) is is_lost
