@@ -96,6 +96,13 @@ REASONS: tuple[Reason, ...] = (
         then=r"^(RX0213 ?)+$",
     ),
     Reason(
+        "a return annotation that the result of the body contradicts: only warned of at the function",
+        r"^accept$",
+        r"Argument 0 type mismatch",
+        r"(\n    @R\.function[^\n]*\n    def [^\n]*\)) -> R\.Tensor\(\(3,[^\n]*:\n",
+        r"\1:\n",
+    ),
+    Reason(
         "a length that a dataflow block declares, behind the block",
         r"^accept$",
         r"Undefined variable: \w+",

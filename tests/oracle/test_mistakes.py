@@ -38,6 +38,14 @@ WIDER = """    @R.function
     def h(x: R.Tensor((), "float32")) -> R.Tensor((), "float32"):
         return x
 """
+CONTRADICTED = """    @R.function
+    def double(x: R.Tensor((2,), "float32")) -> R.Tensor((3,), "float32"):
+        return x
+    @R.function
+    def apply(f: R.Callable((R.Tensor((2,), "float32"),), R.Tensor((2,), "float32")), x: R.Tensor((2,), "float32")):
+        r = f(x)
+        return r
+"""
 NESTED = """        with R.dataflow():
             s = R.zeros(R.shape([2]), "float32")
             p = R.exp(s)
@@ -61,7 +69,7 @@ PROGRAMS = {
     "a parameter that is matched": HEAD + "        return x\n" + KERNEL,
     "a nested function whose": HEAD + NESTED + "        return a\n",
     "a number beside": HEAD + "        y = Module.h(R.add(r, 2.0))\n        return x\n" + WIDER,
-    "a return annotation": HEAD.replace("    @R.function\n", WIDER + "    @R.function\n")
+    "a return annotation that is wider": HEAD.replace("    @R.function\n", WIDER + "    @R.function\n")
     + "        y = Module.f(Module.g(x))\n        return x\n",
     "a function that is cast": HEAD.replace(
         'r: R.Tensor((), "float32")', "f: R.Callable((R.Shape,), R.Object)"
@@ -80,6 +88,10 @@ PROGRAMS = {
     )
     + '        y = R.nn.conv2d(i, w)\n        z = R.zeros((1, 1, 6, 6), "float32")\n'
     + "        u = R.reshape(z, R.shape_of(y))\n        return x\n",
+    "a return annotation that the result": HEAD.replace(
+        "    @R.function\n", CONTRADICTED + "    @R.function\n"
+    )
+    + "        y = Module.apply(Module.double, x)\n        return x\n",
     "words that TVM reads": HEAD + '        y = R.nn.pad(x, [1, 1], pad_mode="edges")\n        return x\n',
     "an element type without": HEAD + '        y = R.zeros((2,), dtype="")\n        return x\n',
     "a length that a dataflow": HEAD + OWN + "        return x\n",

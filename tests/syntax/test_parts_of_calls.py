@@ -48,7 +48,7 @@ def test_the_function_may_be_given_by_its_name(word: str, call: str) -> None:
     [
         ('"llvm"', True), ('"llvm", 0', True), ('"llvm", 0, "global"', True), ('{"kind": "llvm"}, 1', True),
         ('"llvm", {}', False), ('"llvm", 0, {}', False), ('{}, 0, "global"', False), ('"llvm", []', False), ('"llvm", None', False),
-        ('"llvm", 1.5', False), ("3", False), ('"llvm", 0, 0', False),
+        ('"llvm", 1.5', False), ("3", False), ('"llvm", R.prim_value(0)', False), ('"llvm", 0, 0', False),
     ],
 )  # fmt: skip
 def test_a_device_has_a_target_a_number_and_a_scope(device: str, is_right: bool) -> None:

@@ -199,8 +199,9 @@ def _differ_unseen(have: s.StructInfo, want: s.StructInfo) -> bool:
         pairs = list(zip(have.fields, want.fields, strict=False))
         alike = [_differ_unseen(a, b) or not _differ_plainly(a, b) for a, b in pairs]
         return len(have.fields) == len(want.fields) and all(alike)
-    tensors = isinstance(have, s.TensorStructInfo) and isinstance(want, s.TensorStructInfo)
-    return tensors and have.dtype is None and want.dtype is not None  # type: ignore[union-attr]  # both are tensors
+    if not isinstance(have, s.TensorStructInfo) or not isinstance(want, s.TensorStructInfo):
+        return False
+    return have.dtype is None and want.dtype is not None
 
 
 def _bound_by(want: s.StructInfo, have: s.StructInfo, dims: Collection[p.PrimVar]) -> s.StructInfo:

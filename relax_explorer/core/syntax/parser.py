@@ -563,9 +563,9 @@ def _place(node: ast.expr) -> dict[str, Any]:
 
 
 def _is_one(node: ast.expr, kinds: tuple[type, ...]) -> bool:
-    """True if a literal is of one of these kinds, and a dict not empty. What is no literal may be."""
+    """True if a literal is of one of these kinds, and a dict not empty. A name may be."""
     if isinstance(node, ast.Constant):
         return isinstance(node.value, kinds)
     if isinstance(node, (ast.Dict, ast.List, ast.Tuple, ast.Set)):
         return isinstance(node, kinds) and isinstance(node, ast.Dict) and bool(node.keys)
-    return True
+    return not isinstance(node, ast.Call) or ast.Dict in kinds  # R.prim_value(0) is no number of Python
