@@ -38,6 +38,14 @@ WIDER = """    @R.function
     def h(x: R.Tensor((), "float32")) -> R.Tensor((), "float32"):
         return x
 """
+CONTRADICTED = """    @R.function
+    def double(x: R.Tensor((2,), "float32")) -> R.Tensor((3,), "float32"):
+        return x
+    @R.function
+    def apply(f: R.Callable((R.Tensor((2,), "float32"),), R.Tensor((2,), "float32")), x: R.Tensor((2,), "float32")):
+        r = f(x)
+        return r
+"""
 NESTED = """        with R.dataflow():
             s = R.zeros(R.shape([2]), "float32")
             p = R.exp(s)
@@ -61,7 +69,7 @@ PROGRAMS = {
     "a parameter that is matched": HEAD + "        return x\n" + KERNEL,
     "a nested function whose": HEAD + NESTED + "        return a\n",
     "a number beside": HEAD + "        y = Module.h(R.add(r, 2.0))\n        return x\n" + WIDER,
-    "a return annotation": HEAD.replace("    @R.function\n", WIDER + "    @R.function\n")
+    "a return annotation that is wider": HEAD.replace("    @R.function\n", WIDER + "    @R.function\n")
     + "        y = Module.f(Module.g(x))\n        return x\n",
     "a function that is cast": HEAD.replace(
         'r: R.Tensor((), "float32")', "f: R.Callable((R.Shape,), R.Object)"
@@ -71,6 +79,21 @@ PROGRAMS = {
     + '        z: R.Tensor("float32") = x\n        w: R.Tensor("float32", ndim=2) = z\n        return x\n',
     "call_packed with": HEAD.replace("@R.function", "@R.function(pure=False)")
     + '        y = R.call_packed("f", x, sinfo_args=R.Tensor((2,), "float32"))\n        z = R.exp(y)\n        return x\n',
+    "functions of Python": HEAD
+    + '        s = R.memory.alloc_storage(R.shape([16]), R.prim_value(0), str("global"), R.dtype("uint8"))\n        return x\n',
+    "a text in place of lengths": HEAD.replace('r: R.Tensor((), "float32")', 's: R.Shape("m")')
+    + "        return x\n",
+    "a window that fits": HEAD.replace(
+        "x: R", 'i: R.Tensor((1, 1, 8, 8), "float32"), w: R.Tensor((1, 1, 3, 99), "float32"), x: R'
+    )
+    + '        y = R.nn.conv2d(i, w)\n        z = R.zeros((1, 1, 6, 6), "float32")\n'
+    + "        u = R.reshape(z, R.shape_of(y))\n        return x\n",
+    "a return annotation that the result": HEAD.replace(
+        "    @R.function\n", CONTRADICTED + "    @R.function\n"
+    )
+    + "        y = Module.apply(Module.double, x)\n        return x\n",
+    "words that TVM reads": HEAD + '        y = R.nn.pad(x, [1, 1], pad_mode="edges")\n        return x\n',
+    "an element type without": HEAD + '        y = R.zeros((2,), dtype="")\n        return x\n',
     "a length that a dataflow": HEAD + OWN + "        return x\n",
 }
 """Programs with one of the constructs, by the beginnings of the reasons."""

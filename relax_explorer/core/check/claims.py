@@ -87,7 +87,9 @@ def _check_annotation(
         text = f"the value is {derived}, the annotation says {annotation}"
         help = f"write {binding.var.name}: {derived}"
         seen = _as_seen(annotation)
-        own = seen is not annotation and not _differ_plainly(derived, seen)
+        own = (seen is not annotation and not _differ_plainly(derived, seen)) or _differ_unseen(
+            derived, annotation
+        )
         report.say(codes.BAD_ANNOTATION_INFO, text, binding, help=help, spec_only=own)
     elif verdict is Conversion.NARROWS:
         text = f"the value is {derived}; only a match_cast may claim {annotation}"
@@ -153,7 +155,8 @@ def check_cast(
             binding,
             help=op_codes.IMPOSSIBLE_CAST.fix,
             notes=notes,
-            tvm_only=_differ_plainly(have, _as_seen(want, getattr(want, "dtype", None) is not None)),
+            tvm_only=_differ_plainly(have, _as_seen(want, getattr(want, "dtype", None) is not None))
+            and not _differ_unseen(want, have),
         )
     elif not new and fits(pinned_info, pinned(want, dims)) is YES:
         text = f"the value is {have}, which is always {want}"
@@ -188,6 +191,17 @@ def _differ_plainly(have: s.StructInfo, want: s.StructInfo) -> bool:
         return True
     lengths = zip(s.lengths(have), s.lengths(want), strict=False)
     return any(type(a) is type(b) is p.IntImm and a is not b for a, b in lengths)
+
+
+def _differ_unseen(have: s.StructInfo, want: s.StructInfo) -> bool:
+    """True if TVM does not see a difference: where only the narrower one, `want`, has a dtype it compares nothing else."""
+    if isinstance(have, s.TupleStructInfo) and isinstance(want, s.TupleStructInfo):
+        pairs = list(zip(have.fields, want.fields, strict=False))
+        alike = [_differ_unseen(a, b) or not _differ_plainly(a, b) for a, b in pairs]
+        return len(have.fields) == len(want.fields) and all(alike)
+    if not isinstance(have, s.TensorStructInfo) or not isinstance(want, s.TensorStructInfo):
+        return False
+    return have.dtype is None and want.dtype is not None
 
 
 def _bound_by(want: s.StructInfo, have: s.StructInfo, dims: Collection[p.PrimVar]) -> s.StructInfo:

@@ -27,6 +27,7 @@ from relax_explorer.core.syntax.parse_call_forms import (
     argument_tuple,
     call_form,
     packed_form,
+    with_function_first,
 )
 from relax_explorer.core.syntax.parse_forms import FORMS, NO_VALUES, executes
 from relax_explorer.core.syntax.parse_shorthands import is_method, is_shorthand, read_method, read_shorthand
@@ -73,6 +74,7 @@ def _has_operands(reader: Reader, node: ast.Call, name: str) -> bool:
 
 
 def _relax(reader: Reader, node: ast.Call, name: str) -> Any:
+    node = with_function_first(node, name)
     form = FORMS.get(name)
     if form is not None:
         return form(reader, node)

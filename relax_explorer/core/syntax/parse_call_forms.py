@@ -41,11 +41,27 @@ CALL_FORMS = frozenset(
 NAMED_FORMS = frozenset({"call_py_func"})  # the function is a string
 CALL_FORMS |= NAMED_FORMS
 PACKED_FORMS = frozenset({"call_pure_packed", "call_inplace_packed", "call_builtin_with_ctx"})
+FUNCTION_KEYWORDS = {
+    **dict.fromkeys(("call_tir", "call_tir_inplace", "call_tir_with_grad"), "gvar"),
+    **dict.fromkeys(("call_dps_packed", "call_packed", *PACKED_FORMS), "func"),
+    "call_py_func": "py_func_name",
+}
+"""The name of the function among the arguments in TVM 0.27."""
 # The order of the arguments after the function, if there are others than `args` and `out`.
 CALL_ORDER: dict[str, tuple[str, ...]] = {
     "call_tir_inplace": ("args", "inplace_indices", "out"),
     "call_tir_with_grad": ("args", "out", "te_grad_name", "te_grad_kwargs"),
 }
+
+
+def with_function_first(node: ast.Call, name: str) -> ast.Call:
+    """A call whose function is an argument without a name: `call_tir(gvar=f, …)` is `call_tir(f, …)`."""
+    wanted = FUNCTION_KEYWORDS.get(name)
+    given = [keyword for keyword in node.keywords if keyword.arg == wanted]
+    if node.args or wanted is None or not given:
+        return node
+    others = [keyword for keyword in node.keywords if keyword.arg != wanted]
+    return ast.copy_location(ast.Call(node.func, [given[0].value], others), node)
 
 
 def call_form(reader: Reader, node: ast.Call, name: str, op: type[Op] | None) -> e.Call:

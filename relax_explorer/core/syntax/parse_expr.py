@@ -12,7 +12,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.attrs import EMPTY, Attrs, Verbatim
-from relax_explorer.core.ir.dtype import FLOAT64, DType
+from relax_explorer.core.ir.dtype import BOOL, FLOAT64, DType
 from relax_explorer.core.ops import find as find_op
 from relax_explorer.core.ops.kit.decl import Op
 from relax_explorer.core.syntax.context import UNREADABLE, Context, Skip
@@ -307,6 +307,9 @@ class ExprReader:
         if isinstance(node.op, ast.USub) and isinstance(inner, (int, float)):
             return -inner
         if isinstance(inner, p.PrimExpr):
+            if isinstance(node.op, ast.Not) and inner.dtype is not BOOL:
+                text = f"TVM takes `not` of a truth value, not of {inner.dtype}"
+                self.ctx.refuse(codes.BAD_EXPRESSION, text, node, help="compare it with 0")
             return p.Not(inner) if isinstance(node.op, ast.Not) else negated(inner)
         raise self.no_expression(node)
 

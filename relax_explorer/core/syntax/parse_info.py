@@ -161,6 +161,10 @@ class InfoReader(DimReader):
         if isinstance(node, ast.Name):
             var = self.resolve(node.id)
             if isinstance(var, Var):
+                if isinstance(var.struct_info, s.ObjectStructInfo):
+                    self._differs(
+                        node, f"TVM needs a shape, and {node.id} may be anything", "annotate it with R.Shape"
+                    )
                 return var
         if dotted(getattr(node, "func", node)) == "R.shape" and isinstance(node, ast.Call) and node.args:
             return self.shape_argument(node.args[0])

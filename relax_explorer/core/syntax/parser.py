@@ -42,6 +42,8 @@ from relax_explorer.core.syntax.written import dotted, dtype_of_prefix
 Kernels = dict[tuple[str, tuple[tuple[str, str], ...]], Any]
 """PrimFuncs by their text and the dtypes of the shape variables in it."""
 
+_DEVICE: tuple[tuple[type, ...], ...] = ((str, ast.Dict), (int,), (str,))
+"""What the parts of a device are: its target, its number and its memory scope."""
 _ALLOWED_IMPORTS = ("tvm", "typing", "__future__")
 _CONTROLS = (*map(chr, range(0x09)), *map(chr, range(0x0E, 0x20)), "\x7f")
 _CONTROL = re.compile(f"[{re.escape(''.join(_CONTROLS))}]")  # several times as slow as to look for each
@@ -453,10 +455,21 @@ class _ModuleReader:
                 self.attrs = Attrs({**self.attrs, **entries})
                 self.ctx.experimental = self.ctx.experimental or entries.get(WILDCARDS) is True
             else:
+                self._check_devices(node)
                 self.global_infos = entries
                 self.ctx.has_places = True
         else:
             self._foreign(ast.Expr(node, **_place(node)))
+
+    def _check_devices(self, node: ast.Call) -> None:
+        """Report devices that are no target, number and memory scope."""
+        for call in ast.walk(node):
+            if isinstance(call, ast.Call) and dotted(call.func) == "I.vdevice":
+                for argument, kinds in zip(call.args, _DEVICE, strict=False):
+                    if not _is_one(argument, kinds):
+                        text = f"{ast.unparse(argument)[:40]} is no part of a device"
+                        help = 'write I.vdevice("llvm", 0, "global")'
+                        self.ctx.say(codes.BAD_CALL, text, argument, help=help)
 
     def _member(self, node: ast.FunctionDef, decorators: list[ast.expr]) -> None:
         if not decorators:
@@ -547,3 +560,12 @@ def _place(node: ast.expr) -> dict[str, Any]:
         "end_lineno": node.end_lineno,
         "end_col_offset": node.end_col_offset,
     }
+
+
+def _is_one(node: ast.expr, kinds: tuple[type, ...]) -> bool:
+    """True if a literal is of one of these kinds, and a dict not empty. A name may be."""
+    if isinstance(node, ast.Constant):
+        return isinstance(node.value, kinds)
+    if isinstance(node, (ast.Dict, ast.List, ast.Tuple, ast.Set)):
+        return isinstance(node, kinds) and isinstance(node, ast.Dict) and bool(node.keys)
+    return not isinstance(node, ast.Call) or ast.Dict in kinds  # R.prim_value(0) is no number of Python

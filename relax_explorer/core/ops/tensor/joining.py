@@ -150,6 +150,9 @@ class Stack(Op, name="relax.stack"):
         rank = rules.same_rank(at, infos, "tensors")
         place = rules.axis(at, axis, rank + 1 if rank >= 0 else -1)
         first = infos[0]
+        if any(info.ndim < 0 for info in infos):
+            text = "TVM has no axis for tensors of unknown rank"
+            at.refuse_in_tvm(codes.AXIS_RANGE, text, help="match_cast them to tensors of a rank")
         if first.dims is None or not _same_shapes(at, infos):
             return s.TensorStructInfo(None, element, rank + 1 if rank >= 0 else -1)
         dims = list(first.dims)
