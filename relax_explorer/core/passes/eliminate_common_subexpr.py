@@ -11,7 +11,7 @@ from relax_explorer.core.check.purity import impure_calls, is_impure
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.facts import free_variables, variables
 from relax_explorer.core.ir.interned import PerNode
-from relax_explorer.core.ir.walk import sequences
+from relax_explorer.core.ir.walk import operands, sequences
 from relax_explorer.core.ops import find
 from relax_explorer.core.passes.contract import PassSite, function_pass
 from relax_explorer.core.passes.liveness import killed
@@ -213,14 +213,24 @@ class _FunctionKey:
 
 
 class _IfKey:
-    """An If by its structure. Its hash tells the outermost bindings of its branches, so that nested ones take linear time."""
+    """An If by its structure. Its hash tells the outermost bindings of its branches and what they read from around it.
+
+    Nested ones are left out, so that a tower of Ifs takes linear time.
+    """
 
     __slots__ = ("_hash", "value")
 
     def __init__(self, value: e.If) -> None:
         self.value = value
-        kinds = [type(b.value) for seq in sequences(value) for block in seq.blocks for b in block.bindings]
-        self._hash = hash((value_key(value.condition), *kinds))
+        inside = [b for seq in sequences(value) for block in seq.blocks for b in block.bindings]
+        own = {b.var for b in inside}
+        told: list[Any] = [value_key(value.condition)]
+        for binding in inside:
+            told.append(type(binding.value))
+            for part in operands(binding.value):
+                is_alike = type(part) is e.OpRef or (isinstance(part, e.Var) and part not in own)
+                told.append(part if is_alike else type(part))
+        self._hash = hash(tuple(told))
 
     def __hash__(self) -> int:
         return self._hash
