@@ -47,14 +47,7 @@ def bind_params(
     if not params:
         return module
     fn = relax_function(module, func_name)
-    if any(
-        type(x) is e.GlobalVar and x.name == func_name
-        for f in module.relax_functions.values()
-        for x in exprs(f)
-    ):
-        raise _bad(
-            f"the module itself calls {func_name!r}", "inline it first, or bind a parameter of its caller"
-        )
+    _refuse_callers(module, func_name)
     constants = _constants(fn, {name: np.asarray(array) for name, array in params.items()})
     dims: dict[p.PrimVar, p.PrimExpr] = {}
     for param, constant in constants.items():
@@ -74,6 +67,13 @@ def bind_params(
     held = {var: constants[param] for param, var in zip(rest, new.params, strict=True) if param in constants}
     at.editor.replace(func_name, _starting(new, held) if held else new)
     return at.editor.done()
+
+
+def _refuse_callers(module: IRModule, name: str) -> None:
+    """Raise Failure if the module itself calls a function."""
+    every = (x for fn in module.relax_functions.values() for x in exprs(fn))
+    if any(type(x) is e.GlobalVar and x.name == name for x in every):
+        raise _bad(f"the module itself calls {name!r}", "inline it first, or bind a parameter of its caller")
 
 
 def _starting(fn: e.Function, held: dict[e.Var, e.Constant]) -> e.Function:
