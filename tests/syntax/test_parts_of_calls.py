@@ -87,3 +87,14 @@ def test_an_annotation_that_adds_a_dtype_is_compared_no_further(have: str, want:
     text = f"@R.function\ndef main(x: {have}):\n    y: {want} = x\n    return y\n"
     assert "RX0109" in errors(text, "spec")
     assert ("RX0109" in errors(text, "tvm")) is is_seen
+
+
+@pytest.mark.parametrize(
+    "value", ["R.reshape(x, (x.shape[0], 4))", "R.zeros((x.shape[0],), 'float32')", "x.shape", "x.shape[0]"]
+)
+def test_a_length_is_named_where_its_tensor_is_declared(value: str) -> None:
+    with pytest.raises(rxe.ParseError) as caught:
+        rxe.parse(
+            f'@R.function\ndef main(x: R.Tensor(("n", 4), "float32")):\n    y = {value}\n    return y\n'
+        )
+    assert "name the length where x is declared" in caught.value.diagnostics[0].help

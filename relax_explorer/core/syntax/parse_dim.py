@@ -166,12 +166,9 @@ class DimReader:
         if reader is None and dotted(node) == ANY_DIM:
             raise self._misplaced(node)
         if reader is None:
-            raise self.ctx.fail(
-                codes.BAD_EXPRESSION,
-                f"{ast.unparse(node)[:60]!r} is not a scalar expression",
-                node,
-                help="write a number, a shape variable, or arithmetic with them",
-            )
+            help = name_the_length(node) or _SCALAR
+            text = f"{ast.unparse(node)[:60]!r} is not a scalar expression"
+            raise self.ctx.fail(codes.BAD_EXPRESSION, text, node, help=help)
         return reader(self, node)
 
     def _name(self, node: ast.Name) -> p.PrimExpr:
@@ -299,8 +296,7 @@ class DimReader:
         if name.startswith("T."):
             return p.PrimCall(name[2:], tuple(args), args[0].dtype if args else INT64)
         text = f"{ast.unparse(node)[:60]!r} is not a scalar expression"
-        help = "write a number, a shape variable, or arithmetic with them"
-        raise self.ctx.fail(codes.BAD_EXPRESSION, text, node, help=help)
+        raise self.ctx.fail(codes.BAD_EXPRESSION, text, node, help=_SCALAR)
 
     def literal_of(self, target: DType, node: ast.expr) -> p.PrimExpr:
         """The scalar `T.float32(1.5)`: a literal of that dtype, or a conversion to it."""
@@ -314,6 +310,18 @@ class DimReader:
                     codes.BAD_LITERAL, f"{str(value.value)[:40]} does not fit {target}", node
                 ) from None
         return p.Cast(target, self.prim(node))
+
+
+_SCALAR = "write a number, a shape variable, or arithmetic with them"
+
+
+def name_the_length(node: ast.expr) -> str:
+    """The hint on `x.shape` or `x.shape[0]`, which TVMScript does not have; empty for other expressions."""
+    shape = node.value if isinstance(node, ast.Subscript) else node
+    if not isinstance(shape, ast.Attribute) or shape.attr != "shape" or not isinstance(shape.value, ast.Name):
+        return ""
+    value = shape.value.id
+    return f'name the length where {value} is declared, R.Tensor(("n", …), …), and write n; all: R.shape_of({value})'
 
 
 _PRIMS: dict[type, Callable[[DimReader, Any], p.PrimExpr]] = {

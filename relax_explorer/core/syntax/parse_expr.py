@@ -20,6 +20,7 @@ from relax_explorer.core.syntax.dialects import CONSTANT_KEYS, MISSING
 from relax_explorer.core.syntax.local_names import Named
 from relax_explorer.core.syntax.parse_attributes import default_attrs
 from relax_explorer.core.syntax.parse_call import read_call
+from relax_explorer.core.syntax.parse_dim import name_the_length
 from relax_explorer.core.syntax.parse_forms import (
     scalar_constant,
 )
@@ -157,7 +158,7 @@ class ExprReader:
             return ""
         value, op = node.value.id, find_op(f"relax.{node.attr}")
         if node.attr == "shape":
-            return f'name the length where {value} is declared, R.Tensor(("n", …), …), and write n; all: R.shape_of({value})'
+            return name_the_length(node)
         if node.attr == "dtype":
             return f"write the dtype: StructInfo states it where {value} is declared"
         if node.attr == "T":
