@@ -50,6 +50,23 @@ def test_a_file_above_sets_the_profile(folder: Path, name: str, text: str) -> No
     assert check(folder, "--isolated").exit_code == 1
 
 
+SAMPLES = Path(__file__).resolve().parents[2] / "samples"
+
+
+@pytest.mark.parametrize(
+    "call", ["show broken_build", "shapes broken_build", "run broken_build --input randn:0", "bisect broken_build",
+    "shapes shapes/fast_flatten.shapes"],
+)  # fmt: skip
+def test_passes_of_the_settings_leave_builds_and_other_notations_as_they_are(folder: Path, call: str) -> None:
+    command, path, *more = call.split()
+    arguments = [command, str(SAMPLES / path), *more]
+    plain = CliRunner().invoke(group, arguments)
+    (folder / "relax-explorer.toml").write_text('passes = "default"')
+    done = CliRunner().invoke(group, arguments)
+    assert (done.exit_code, done.stdout) == (plain.exit_code, plain.stdout)
+    assert CliRunner().invoke(group, [*arguments, "-p", "FuseOps"]).exit_code == 2
+
+
 def test_the_environment_and_what_is_typed_win(folder: Path) -> None:
     (folder / "relax-explorer.toml").write_text('profile = "spec"')
     assert check(folder, RXE_CHECK_PROFILE="tvm").exit_code == 0

@@ -34,7 +34,8 @@ def open_session(path: str, passes: str | None, usual: str = "") -> Session:
 
 def session_of(build: Build, passes: str | None, usual: str = "") -> Session:
     """A session on a build: on its stages, or on a program after a pipeline."""
-    if started(build, passes).is_recorded and passes is None:
+    passes = started(build, passes)
+    if build.is_recorded and passes is None:
         session: Session = RecordedSession(build, directories.kernel_cache())
     else:
         pipeline = with_files(pipeline_of(build, passes or usual))
@@ -57,7 +58,8 @@ def show(
     format: str,
 ) -> int:
     """Print a module, or an executable's instructions."""
-    build = started(build_at(input), passes)
+    build = build_at(input)
+    passes = started(build, passes)
     if not build.is_recorded and stage is None and is_executable(text := build.stages[0].text):
         if passes:  # perhaps those of the settings
             output.say("note: passes don't change an executable", err=True)

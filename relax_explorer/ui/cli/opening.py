@@ -67,14 +67,23 @@ def first_program(build: Build) -> IRModule:
     return build.stages[0].module
 
 
-def started(build: Build, passes: str | None) -> Build:
-    """A build that passes start from, if there are passes: it is one program, or one stage of a build."""
+def typed(passes: str | None) -> str | None:
+    """The passes, unless the settings name them for all files."""
+    context = click.get_current_context(silent=True)
+    source = context and context.get_parameter_source("passes")
+    return None if source is click.core.ParameterSource.DEFAULT_MAP else passes
+
+
+def started(build: Build, passes: str | None) -> str | None:
+    """The passes that start from a build: it is one program, or one stage of several. Those of the settings leave several as they are."""
     if passes is not None and len(build.stages) > 1:
+        if typed(passes) is None:
+            return None
         text = f"{build.path} holds {len(build.stages)} stages; --passes goes on from one of them"
         raise click.UsageError(
             f"{text}: {build.path}@{build.stages[0].number} or {build.path}@{build.stages[-1].made_by}"
         )
-    return build
+    return passes
 
 
 def chosen(session: Session, stage: str | None) -> Snapshot:
@@ -99,7 +108,8 @@ def session_to_run(
     for passes that fail: with passes, the program after them is judged.
     """
     cache = directories.kernel_cache()
-    build = started(open_notation(path) or build_at(path), passes)
+    build = open_notation(path) or build_at(path)
+    passes = started(build, passes)
     is_recorded = build.is_recorded or (bool(build.outer) and passes is None)
     asked = functions[0] if functions else ""
     given = _with_constants(

@@ -29,7 +29,7 @@ from relax_explorer.ui.cli.contract_runs import run_contracts
 from relax_explorer.ui.cli.expected import compare
 from relax_explorer.ui.cli.input_options import inputs_given
 from relax_explorer.ui.cli.interruptible import interruptible
-from relax_explorer.ui.cli.opening import session_to_run, told_names
+from relax_explorer.ui.cli.opening import session_to_run, told_names, typed
 from relax_explorer.ui.cli.packed_files import register_files
 from relax_explorer.ui.cli.progress import compiling
 from relax_explorer.ui.cli.run_problems import of_the_run
@@ -51,7 +51,7 @@ def run(
         raise click.UsageError("run cannot print an .npz: --output must name a file")
     asked = Asked(break_, stop_on, watch, trace, shapes, time_bindings, format == "json")
     if is_contract(input):
-        unused = func, passes, expect, output_, asked.steps, time_bindings, packed, calls, stage, const
+        unused = func, typed(passes), expect, output_, asked.steps, time_bindings, packed, calls, stage, const
         return run_contracts(input, unused, lambda fn: run_inputs(fn, input_, shape, max_input), format)
     check_alone(calls, (func, input_, shape))
     session = session_to_run(input, passes, stage, profile, const, (func,) if func is not None else ())

@@ -22,7 +22,7 @@ from relax_explorer.core.shapes.origins import nested_names
 from relax_explorer.core.shapes.residual import PARAMETERS, ShapeCheck, shape_checks
 from relax_explorer.ui.cli import asking, contracts, output
 from relax_explorer.ui.cli.handlers import open_session
-from relax_explorer.ui.cli.opening import chosen
+from relax_explorer.ui.cli.opening import chosen, typed
 from relax_explorer.ui.cli.packed_files import register_files
 from relax_explorer.ui.cli.run import Choice
 from relax_explorer.viz.check_cost_text import HEADS, call_text, share_text, site_rows, spent_text
@@ -40,7 +40,7 @@ def shapes(
     """Print the checks of a stage; for a file with contracts, what is known of its values."""
     wanted = contracts.Wanted(desugared, relax, matches, split, copy, keep_branches, trace, at)
     if is_contract(input):
-        _refuse(func, passes, stage, proved, given, why, what_if, run, input_, shape, calls)
+        _refuse(func, typed(passes), stage, proved, given, why, what_if, run, input_, shape, calls)
         register_files(packed)
         return contracts.print_contracts(input, wanted, format)
     _require_a_module(input, wanted)

@@ -82,8 +82,13 @@ def build_of(
 
 
 def after_passes(build: Build, passes: str, profile: str = "spec") -> Build:
-    """The build of passes on one program. Raises Failure for errors of the program, and for options of passes."""
-    stage = started(build, passes).stages[0]
+    """The build of passes on one program; several stages stay as they are if only the settings name passes.
+
+    Raises Failure for errors of the program, and for options of passes.
+    """
+    if started(build, passes) is None:
+        return build
+    stage = build.stages[0]
     session = Session(
         stage.module,
         with_files(pipeline_of(build, passes), profile),
