@@ -237,6 +237,8 @@ def test_a_pass_that_breaks_is_named_and_the_others_are_tried(monkeypatch: pytes
         return Verdict(name, True)
 
     monkeypatch.setattr("relax_explorer.core.passes.speculation.verdict", broken)
+    monkeypatch.setattr("os.nice", lambda _: None)  # the process of the tests is no child
+    monkeypatch.setattr("relax_explorer.ui.process.own", lambda: None)
     answers = StringIO()
     answer(StringIO(json.dumps(Question(text, (), ("FoldConstant", "Normalize"))) + "\n"), answers)
     first, second, end = [json.loads(line) for line in answers.getvalue().splitlines()]
