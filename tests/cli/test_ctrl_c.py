@@ -35,6 +35,19 @@ def test_an_interruption_while_an_object_is_freed_comes_again() -> None:
     assert run(True, "KeyboardInterrupt", 2 * LIMIT) == (130, "")  # and ends the wait
 
 
+def test_it_waits_until_the_hook_is_left() -> None:
+    """As on a busy machine: the main thread is long in the hook, where an interruption is dropped."""
+    slow = "import threading; start = threading.Timer.start\n"
+    slow += "threading.Timer.start = lambda self: (start(self), time.sleep(0.2 if threading.current_thread() is threading.main_thread() else 0))[0]"
+    code = DROPPED.replace("class Freed", f"{slow}\nclass Freed").format(
+        keep=True, error="KeyboardInterrupt", seconds=LIMIT
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=LIMIT / 2, check=False
+    )
+    assert (done.returncode, done.stderr) == (130, "")
+
+
 def test_python_alone_drops_it() -> None:
     status, errors = run(False, "KeyboardInterrupt", 0.1)
     assert status == 0

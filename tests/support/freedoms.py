@@ -148,6 +148,7 @@ def with_calls(module: IRModule, change: Callable[[e.Call], e.Call]) -> IRModule
 
 Freedom = Callable[[IRModule, IRModule], IRModule]
 FREEDOMS: dict[str, Freedom] = {
+    "FuseTIR": with_new_parameters_in_order,  # it ends with the next one
     "RemoveUnusedParameters": with_new_parameters_in_order,
     "VMShapeLower": with_lengths_in_order,
 }

@@ -133,7 +133,9 @@ def number_in(source: str, dtype: DType, param: e.Var) -> int | float:
         return value
     if dtype.is_float:
         with np.errstate(over="ignore"):
-            fits = np.isfinite(np.asarray(value, dtype.to_numpy())) or not math.isfinite(value)
+            fits = np.isfinite(np.asarray(value, dtype.to_numpy())) or not re.search(
+                r"\d", source
+            )  # inf, nan
     else:
         low, high = limits(dtype)
         fits = low <= value <= high and int(value) == value

@@ -6,6 +6,7 @@ import _thread
 import signal
 import sys
 import threading
+from types import CodeType
 
 AGAIN = 0.01  # seconds
 
@@ -15,11 +16,26 @@ def keep() -> None:
 
     def hook(unraisable: sys.UnraisableHookArgs) -> None:
         if issubclass(unraisable.exc_type, KeyboardInterrupt):
-            threading.Timer(AGAIN, interrupt).start()
+            threading.Timer(AGAIN, later).start()
         else:
             sys.__unraisablehook__(unraisable)
 
+    def later() -> None:
+        """On a busy machine the main thread may still be in the hook, where Python would drop it for good."""
+        if _runs(hook.__code__):
+            threading.Timer(AGAIN, later).start()
+        else:
+            interrupt()
+
     sys.unraisablehook = hook
+
+
+def _runs(code: CodeType) -> bool:
+    """True if the main thread is in a call of this code."""
+    frame = sys._current_frames().get(threading.main_thread().ident or 0)
+    while frame is not None and frame.f_code is not code:
+        frame = frame.f_back
+    return frame is not None
 
 
 def interrupt() -> None:
