@@ -98,3 +98,15 @@ def test_a_length_is_named_where_its_tensor_is_declared(value: str) -> None:
             f'@R.function\ndef main(x: R.Tensor(("n", 4), "float32")):\n    y = {value}\n    return y\n'
         )
     assert "name the length where x is declared" in caught.value.diagnostics[0].help
+
+
+@pytest.mark.parametrize("word", ["axes", "begin", "end", "strides"])
+@pytest.mark.parametrize(
+    ("value", "refused"),
+    [("1.5", {"spec", "tvm"}), ("[1.5]", {"spec", "tvm"}), ("-1", {"tvm"}), ("[-1]", set())],
+)
+def test_parts_of_a_slice_are_lists_of_integers(word: str, value: str, refused: set[str]) -> None:
+    given = {"axes": "[0]", "begin": "[0]", "end": "[1]", "strides": "[1]", word: value}
+    call = ", ".join([f"{name}={one}" for name, one in given.items()])
+    text = f"{HEAD}y = R.strided_slice(x, {call})\n        return y\n"
+    assert {profile for profile in ("spec", "tvm") if errors(text, profile)} == refused

@@ -242,6 +242,8 @@ def _operand(reader: Reader, q: Parameter, node: ast.expr) -> e.Expr:
             else e.DataTypeImm(dtype, None, reader.ctx.span(node))
         )
     raw = reader.read(node)
+    if q.kind is Kind.PRIMS and isinstance(raw, float):
+        raise reader.ctx.fail(codes.BAD_EXPRESSION, f"{q.name} is {raw}, it must be a list of integers", node)
     if q.kind is Kind.PRIMS and isinstance(raw, (int, p.PrimExpr)):
         text, help = f"TVM takes a list of numbers for {q.name}", f"write [{ast.unparse(node)[:40]}]"
         reader.ctx.refuse(codes.BAD_EXPRESSION, text, node, help=help)
