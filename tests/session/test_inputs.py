@@ -207,9 +207,12 @@ def test_a_number_beyond_its_dtype_is_refused(dtype: str, source: str) -> None:
     assert caught.value.diagnostics[0].code is codes.WRONG_INPUT
 
 
-@pytest.mark.parametrize("given", [[1, 300], [1, "a"], [[1], [2, 3]], [1, {}]])
-def test_lists_that_are_no_tensor_are_refused(given: list[object]) -> None:
-    module = rxe.parse('@R.function\ndef main(x: R.Tensor((2,), "uint8")):\n    return x\n')
+@pytest.mark.parametrize("dtype", ["uint8", "float16", "bfloat16"])
+@pytest.mark.parametrize(
+    "given", [[1, 10**40], [1, 10**400], [1, "a"], ["1", "2"], [[1], [2, 3]], [1, {}], [1, None], [1j, 2]]
+)
+def test_lists_that_are_no_tensor_are_refused(given: list[object], dtype: str) -> None:
+    module = rxe.parse(f'@R.function\ndef main(x: R.Tensor((2,), "{dtype}")):\n    return x\n')
     with pytest.raises(Failure) as caught:
         rxe.run(module, "main", [given])
     assert caught.value.diagnostics[0].code is codes.WRONG_INPUT

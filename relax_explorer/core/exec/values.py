@@ -259,14 +259,20 @@ def as_argument(value: Value, info: s.StructInfo | None) -> Value:
 def _array(value: Value, element_dtype: DType | None) -> np.ndarray[Any, Any]:
     """Numbers of Python as an array. Raises Failure if they are none, or one does not fit the dtype."""
     try:
+        given = np.asarray(value)
+        if given.dtype.kind == "O" and all(isinstance(item, int) for item in given.flat):  # beyond int64
+            given = given.astype(np.float64)
+        if given.dtype.kind not in "biuf":
+            raise TypeError("not all elements are numbers")
         if element_dtype is None:
-            return np.asarray(value)
+            return given
         with np.errstate(over="ignore"):
-            found = np.asarray(value, element_dtype.to_numpy())
+            dtype = element_dtype.to_numpy()
+            found = given.astype(dtype) if element_dtype.is_float else np.asarray(value, dtype)
     except (OverflowError, ValueError, TypeError) as problem:
         text = f"{repr(value)[:60]} is no tensor of {element_dtype or 'numbers'}: {problem}"
         raise Failure(Diagnostic(codes.WRONG_INPUT, text, help=codes.WRONG_INPUT.fix)) from None
-    if element_dtype.is_float and (np.isfinite(np.asarray(value)) & ~np.isfinite(found)).any():
+    if element_dtype.is_float and (np.isfinite(given) & ~np.isfinite(found)).any():
         text = f"{repr(value)[:60]} does not fit {element_dtype}: it would be infinite"
         raise Failure(Diagnostic(codes.WRONG_INPUT, text, help=codes.WRONG_INPUT.fix))
     return found
