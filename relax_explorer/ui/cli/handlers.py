@@ -22,7 +22,7 @@ from relax_explorer.core.syntax.dialects import OWN
 from relax_explorer.core.syntax.executable import is_executable, read_executable
 from relax_explorer.ui import directories
 from relax_explorer.ui.cli import executables, output
-from relax_explorer.ui.cli.opening import build_at, chosen, first_program, program_at, started
+from relax_explorer.ui.cli.opening import build_at, chosen, first_program, passes_from, program_at
 from relax_explorer.ui.files import STANDARD_OUTPUT, Target
 from relax_explorer.ui.pass_files import with_files
 
@@ -34,7 +34,7 @@ def open_session(path: str, passes: str | None, usual: str = "") -> Session:
 
 def session_of(build: Build, passes: str | None, usual: str = "") -> Session:
     """A session on a build: on its stages, or on a program after a pipeline."""
-    passes = started(build, passes)
+    passes = passes_from(build, passes)
     if build.is_recorded and passes is None:
         session: Session = RecordedSession(build, directories.kernel_cache())
     else:
@@ -59,7 +59,7 @@ def show(
 ) -> int:
     """Print a module, or an executable's instructions."""
     build = build_at(input)
-    passes = started(build, passes)
+    passes = passes_from(build, passes)
     if not build.is_recorded and stage is None and is_executable(text := build.stages[0].text):
         if passes:  # perhaps those of the settings
             output.say("note: passes don't change an executable", err=True)

@@ -74,7 +74,7 @@ def typed(passes: str | None) -> str | None:
     return None if source is click.core.ParameterSource.DEFAULT_MAP else passes
 
 
-def started(build: Build, passes: str | None) -> str | None:
+def passes_from(build: Build, passes: str | None) -> str | None:
     """The passes that start from a build: it is one program, or one stage of several. Those of the settings leave several as they are."""
     if passes is not None and len(build.stages) > 1:
         if typed(passes) is None:
@@ -109,7 +109,7 @@ def session_to_run(
     """
     cache = directories.kernel_cache()
     build = open_notation(path) or build_at(path)
-    passes = started(build, passes)
+    passes = passes_from(build, passes)
     is_recorded = build.is_recorded or (bool(build.outer) and passes is None)
     asked = functions[0] if functions else ""
     given = _with_constants(

@@ -26,7 +26,7 @@ from relax_explorer.core.session.stages import Stage
 from relax_explorer.ui import directories, process
 from relax_explorer.ui.cli import calling, output
 from relax_explorer.ui.cli.input_options import inputs_given
-from relax_explorer.ui.cli.opening import build_at, modules_before, stage_of, started
+from relax_explorer.ui.cli.opening import build_at, modules_before, passes_from, stage_of
 from relax_explorer.ui.cli.packed_files import register_files
 from relax_explorer.ui.cli.run import most_bytes
 from relax_explorer.ui.pass_files import with_files
@@ -86,7 +86,7 @@ def after_passes(build: Build, passes: str, profile: str = "spec") -> Build:
 
     Raises Failure for errors of the program, and for options of passes.
     """
-    if started(build, passes) is None:
+    if passes_from(build, passes) is None:
         return build
     stage = build.stages[0]
     session = Session(
