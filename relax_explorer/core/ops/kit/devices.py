@@ -67,11 +67,19 @@ def is_spread(info: s.StructInfo) -> bool:
     return spread(info) is not None
 
 
+def place_text(at: Site, name: str, place: object) -> str:
+    """The text of a device or mesh, as attribute `name` gives it; anything else, such as a number, is refused."""
+    if isinstance(place, str):
+        return place
+    raise at.fail(codes.BAD_ATTRIBUTE, f"{name} is {place}", help="name one of I.module_global_infos")
+
+
 def mesh_of(at: Site, mesh: object) -> str:
     """The text of a mesh. A reference such as `mesh[0]` is looked up in the module, if there is one."""
-    named = _NAMED.fullmatch(str(mesh))
+    text = place_text(at, "device_mesh", mesh)
+    named = _NAMED.fullmatch(text)
     if named is None or not at.places:
-        return str(mesh)
+        return text
     meshes = at.places.get(named[1], ())
     if not isinstance(meshes, tuple) or int(named[2]) >= len(meshes):
         text = f"device_mesh is {mesh}, the module has {len(meshes) if isinstance(meshes, tuple) else 0} of these"

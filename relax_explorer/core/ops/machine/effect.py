@@ -9,7 +9,7 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.tensor_place import VDevice
 from relax_explorer.core.ops.kit import rules
 from relax_explorer.core.ops.kit.decl import REQUIRED, Site, Stops, Value, attr, operand
-from relax_explorer.core.ops.kit.devices import need_device
+from relax_explorer.core.ops.kit.devices import need_device, place_text
 from relax_explorer.core.ops.kit.te import Tensor
 from relax_explorer.core.ops.machine.call import ByMachine
 
@@ -95,9 +95,8 @@ class ToVdevice(ByMachine, name="relax.to_vdevice"):
     def infer(at: Site, data: s.StructInfo, dst_vdevice: object) -> s.StructInfo:
         """The shape and dtype of data, on the device."""
         info = rules.tensor(at, data, "data")
-        device = VDevice.read(str(dst_vdevice)) if isinstance(dst_vdevice, str) else info.vdevice
-        if isinstance(device, VDevice):
-            need_device(at, device)
+        device = VDevice.read(place_text(at, "dst_vdevice", dst_vdevice))
+        need_device(at, device)
         return s.TensorStructInfo(info.shape, info.dtype, info.ndim, device)
 
 
@@ -113,7 +112,7 @@ class HintOnDevice(ByMachine, name="relax.hint_on_device"):
     memory_scope: str = attr("global", "the kind of memory there, such as global or shared")
 
     @staticmethod
-    def infer(at: Site, data: s.StructInfo, **attrs: object) -> s.StructInfo:
+    def infer(at: Site, data: s.StructInfo, dst_vdevice: object, **attrs: object) -> s.StructInfo:
         """The StructInfo of data."""
-        info = rules.tensor(at, data, "data")
-        return info
+        place_text(at, "dst_vdevice", dst_vdevice)
+        return rules.tensor(at, data, "data")
