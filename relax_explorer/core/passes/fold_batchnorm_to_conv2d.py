@@ -46,6 +46,8 @@ def _folded(found: Match) -> e.Expr | None:
     plain = norm.attrs["axis"] in (1, -3) and norm.attrs["center"] and norm.attrs["scale"]
     if axis is None or layouts != {"NCHW"} or not plain:
         return None
+    if not all(s.lengths(found[numbers].struct_info) for numbers in (_GAMMA, _BETA)):
+        return None  # a text without the data of its constants may not tell their shapes
     epsilon = p.FloatImm(norm.attrs["epsilon"], FLOAT32)
     deviation = call(
         "relax.sqrt",

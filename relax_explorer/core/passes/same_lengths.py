@@ -136,7 +136,7 @@ def _pairs(cast: s.StructInfo, value: s.StructInfo | None) -> Iterator[tuple[p.P
             yield from _pairs(field, fields[number] if len(fields) == len(cast.fields) else None)
         return
     new, old = _lengths(cast), _lengths(value)
-    same = old is not None and new is not None and len(old) == len(new)
+    same = type(cast) is type(value) and old is not None and new is not None and len(old) == len(new)
     for number, dim in enumerate(new or ()):
         length = old[number] if same and old is not None else None
         yield dim, None if type(length) is p.AnyDim else length  # a wildcard has no value

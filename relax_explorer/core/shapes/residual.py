@@ -486,7 +486,7 @@ class _Walk:
 
     def _assert(self, call: e.Call, binding: e.Binding, known: Assumptions) -> Assumptions:
         """An assertion about lengths; one about data tells nothing."""
-        info = call.args[0].struct_info
+        info = call.args[0].struct_info if call.args else None
         condition = info.value if isinstance(info, s.PrimStructInfo) else None
         if condition is None:
             return known
