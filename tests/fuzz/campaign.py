@@ -11,6 +11,7 @@ import asyncio
 import gc
 import json
 import random
+import re
 import sys
 import tempfile
 import time
@@ -254,7 +255,9 @@ def _keep(turn: Turn, finding: Finding, seed: int, out: Path) -> None:
         "trial": turn.trials,
         "what": finding.what,
         "text": finding.text,
-        "details": finding.details[-4000:],
+        "details": re.sub(r'File "[^"]*?((?:relax_explorer|tests|lib)/)', r'File "\1', finding.details)[
+            -4000:
+        ],
     }
     path = out / f"{turn.kind}-{seed}-{turn.trials}.json"
     path.write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
