@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from relax_explorer.core.diagnostics import Diagnostic, Label, Severity
 from relax_explorer.core.source import Span
 from relax_explorer.viz.visible import visible
+
+if TYPE_CHECKING:  # most runs need no colours, and Pygments takes 30 ms to load
+    from relax_explorer.viz.pygmented import TerminalColors
 
 _STYLES = {Severity.ERROR: "\x1b[1;31m", Severity.WARNING: "\x1b[1;33m", Severity.NOTE: "\x1b[1;34m"}
 _BOLD, _DIM, _OFF = "\x1b[1m", "\x1b[2m", "\x1b[0m"
 WIDTH = 110
 
 
-def headline(diagnostic: Diagnostic, color: bool = False) -> str:
+def headline(diagnostic: Diagnostic, colors: TerminalColors | None = None) -> str:
     """The diagnostic in one line: place, code, sentence."""
-    paint = _Paint(color)
+    paint = _Paint(colors)
     span = diagnostic.span
     where = f"{visible(span.source.filename)}:{span.line}:{span.file_column}: " if span else ""
     level = paint(_STYLES[diagnostic.level], f"{diagnostic.level}[{diagnostic.code}]")
     return f"{where}{level}: {paint(_BOLD, visible(diagnostic.message, 600))}"
 
 
-def render(diagnostic: Diagnostic, color: bool = False) -> str:
+def render(diagnostic: Diagnostic, colors: TerminalColors | None = None) -> str:
     """The diagnostic in several lines: the headline, excerpts, notes and the hint."""
-    paint = _Paint(color)
-    lines = [headline(diagnostic, color)]
+    paint = _Paint(colors)
+    lines = [headline(diagnostic, colors)]
     above: Label | None = None
     digits = max(
         [len(str(label.span.line)) for label in diagnostic.labels if label.span is not None], default=0
@@ -40,11 +45,14 @@ def render(diagnostic: Diagnostic, color: bool = False) -> str:
 
 
 class _Paint:
-    def __init__(self, color: bool) -> None:
-        self.color = color
+    def __init__(self, colors: TerminalColors | None) -> None:
+        self.colors = colors
 
     def __call__(self, style: str, text: str) -> str:
-        return f"{style}{text}{_OFF}" if self.color else text
+        return f"{style}{text}{_OFF}" if self.colors else text
+
+    def code(self, text: str) -> str:
+        return self.colors.code(text) if self.colors else text
 
 
 def _excerpt(label: Label, paint: _Paint, above: Label | None, digits: int) -> list[str]:
@@ -68,7 +76,7 @@ def _excerpt(label: Label, paint: _Paint, above: Label | None, digits: int) -> l
         return [marked]
     return [
         paint(_DIM, f"{margin} |"),
-        f"{paint(_DIM, f'{number} |')} {visible(shown, WIDTH + 2)}",
+        f"{paint(_DIM, f'{number} |')} {paint.code(visible(shown, WIDTH + 2))}",
         marked,
     ]
 

@@ -43,7 +43,7 @@ JSON_LINES = (
     "bisect {build} --format json",
     "validate {build} --format json",
     "graph {sum} --format json",
-    "who x {build} --format json",
+    "who {build} lv --format json",
     "find {sum} _ --format json",
     "passes --format json",
     "passes FuseOps --format json",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -47,7 +46,7 @@ def print_problems(
             output.say(_github(problem))
         else:
             shown = render if style == "text" else headline
-            output.say_styled(shown(problem, sys.stdout.isatty()))
+            output.say_styled(shown(problem, output.colors()))
     if style != "github":
         for stage in dict.fromkeys(stage for stage, _ in found if stage is not None):
             own = Counter(str(problem.level) for its, problem in found if its is stage)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
@@ -37,9 +36,9 @@ def print_diff(diff: ModuleDiff, names: tuple[str, str], style: str) -> None:
     output.say(f"{visible(names[0])} → {visible(names[1])}: {stat_line(diff)}")
     if style == "inline":
         for line in lines(diff):
-            text = f"{line.glyph} {visible(line.text, 2000)}"
-            text += f"  # {visible(line.note, 300)}" if line.note else ""
-            output.say_styled(click.style(text, fg=_COLORS.get(line.glyph)) if sys.stdout.isatty() else text)
+            note = f"  # {visible(line.note, 300)}" if line.note else ""
+            glyph = click.style(line.glyph, fg=_COLORS.get(line.glyph)) if output.colors() else line.glyph
+            output.say_styled(f"{glyph} {output.code(visible(line.text, 2000) + note)}")
 
 
 def _changes(diff: ModuleDiff) -> list[dict[str, Any]]:
@@ -121,7 +120,9 @@ def print_history(traces: Sequence[Trace], style: str, made: Compiled | None = N
         return
     for (text, mark), stages in groupby(traces, lambda trace: (_text(trace), trace.mark)):
         first, *rest = stages
-        output.say(f"{first.label:>5} {mark} {first.made_by:<24} {visible(text, 200)}")
+        output.say_styled(
+            f"{first.label:>5} {mark} {visible(first.made_by):<24} {output.code(visible(text, 200))}"
+        )
         if rest:
             labels = f"{rest[0].label}-{rest[-1].label}" if len(rest) > 1 else str(rest[0].label)
             passes = ", ".join(trace.made_by for trace in rest)

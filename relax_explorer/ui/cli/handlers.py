@@ -87,7 +87,7 @@ def show(
             )
         )
     else:
-        output.write(printed)
+        output.write(printed, is_code=True)
     return output.OK
 
 
@@ -210,7 +210,7 @@ def _write(module: IRModule, dialect: str, strict: bool, target: Target) -> int:
     """Write the text of a module, unless `strict` refuses it."""
     if not _may_print(module, dialect, strict):
         return output.FOUND
-    output.write(module.script(dialect), target)
+    output.write(module.script(dialect), target, is_code=True)
     return output.OK
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import json
 import math
+import os
 import re
 import sys
 from collections.abc import Iterable, Iterator
@@ -23,6 +24,7 @@ from relax_explorer.viz.visible import visible, visible_json, visible_lines
 if TYPE_CHECKING:
     from relax_explorer.core.diagnostics import Diagnostic, Failure
     from relax_explorer.core.session.session import Session
+    from relax_explorer.viz.pygmented import TerminalColors
 
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 OK, FOUND, USAGE, CANNOT, INTERNAL, INTERRUPTED, UNHEARD = 0, 1, 2, 3, 70, 130, 141
@@ -83,9 +85,29 @@ def report(diagnostics: Iterable[Diagnostic]) -> None:
     """Print diagnostics on stderr."""
     from relax_explorer.viz.problem import render
 
-    color = sys.stderr.isatty()
+    found = colors(err=True)
     for item in diagnostics:
-        say_styled(render(item, color), err=True)
+        say_styled(render(item, found), err=True)
+
+
+def colors(err: bool = False) -> TerminalColors | None:
+    """The colours of standard output or standard error; None for a file, a pipe, NO_COLOR, and a dumb terminal."""
+    stream = sys.stderr if err else sys.stdout
+    if not stream.isatty() or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+        return None
+    from relax_explorer.viz.pygmented import TerminalColors
+    from relax_explorer.viz.tokens import DARK, LIGHT
+
+    is_light = os.environ.get("COLORFGBG", "").endswith((";7", ";15"))
+    return TerminalColors(
+        LIGHT if is_light else DARK, os.environ.get("COLORTERM", "") in ("truecolor", "24bit")
+    )
+
+
+def code(text: str) -> str:
+    """TVMScript, coloured if standard output has colours. It must be escaped already."""
+    found = colors()
+    return found.code(text) if found else text
 
 
 def of_passes(session: Session) -> list[Diagnostic]:
@@ -118,8 +140,8 @@ def json_text(value: Any, indent: int | None = None) -> str:
     return _NOT_ASCII.sub(lambda found: json.dumps(found[0])[1:-1], text) if streams.is_ascii() else text
 
 
-def write(text: str | bytes, target: Target = STANDARD_OUTPUT) -> None:
-    """Write text or bytes to a file or to standard output. On standard output, control characters are escaped."""
+def write(text: str | bytes, target: Target = STANDARD_OUTPUT, is_code: bool = False) -> None:
+    """Write text or bytes to a file or to standard output, where control characters are escaped and TVMScript has colours."""
     if target.name is not None:
         save(target, text if isinstance(text, bytes) else text.encode("utf-8", "backslashreplace"))
     elif isinstance(text, bytes):
@@ -129,7 +151,10 @@ def write(text: str | bytes, target: Target = STANDARD_OUTPUT) -> None:
     else:
         shown = text.removesuffix("\n")
         # A program stays the same program: its strings get escapes, not marks that look alike.
-        say(shown.encode("ascii", "backslashreplace").decode() if streams.is_ascii() else shown)
+        shown = visible_lines(
+            shown.encode("ascii", "backslashreplace").decode() if streams.is_ascii() else shown
+        )
+        say_styled(code(shown) if is_code else shown)
 
 
 def save(target: Target, data: bytes) -> None:
