@@ -7,14 +7,119 @@ room, so another selection or step needs no other layout.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
-from relax_explorer.viz.channel import Wire, tracks_of
-from relax_explorer.viz.coordinates import Spacing
 from relax_explorer.viz.graph import FUNCTIONS, Graph, Kind, Mark, Node
 from relax_explorer.viz.layered import Placement, Point, place
+from relax_explorer.viz.layers import Spacing
 from relax_explorer.viz.visible import columns, fit, visible
+
+# -- channel ---------------------------------------------------------------------------------------------------------
+# Lines between two rows of boxes in a terminal: each horizontal run gets a track, so that none share a cell.
+
+
+@dataclass(frozen=True, slots=True)
+class Wire:
+    """One line through a channel: the number of its value, its columns at top and bottom, and the place of its arrow."""
+
+    net: int
+    top: int
+    bottom: int
+    head: str = ""
+
+
+@dataclass(slots=True)
+class _Run:
+    """All wires of one value that enter at one column: they share a horizontal run."""
+
+    top: int
+    low: int
+    high: int
+    bottoms: list[int]
+    wires: list[int]
+
+
+def tracks_of(wires: Sequence[Wire]) -> list[int]:
+    """The track (0 is the uppermost) of each wire, -1 for a straight one.
+
+    A run that enters in a column lies above every run that leaves downwards in the same column. If such constraints
+    form a cycle, the leftmost run goes first.
+    """
+    runs = _runs(wires)
+    above = _demands(runs)
+    tracks = [-1] * len(wires)
+    chosen = [-1] * len(runs)
+    taken: list[list[tuple[int, int]]] = []
+    for number in _order(above):
+        run = runs[number]
+        track = max([chosen[other] + 1 for other in above[number]], default=0)
+        while _occupied(taken, track, run):
+            track += 1
+        while len(taken) <= track:
+            taken.append([])
+        taken[track].append((run.low, run.high))
+        chosen[number] = track
+        for wire in run.wires:
+            tracks[wire] = track
+    return tracks
+
+
+def _occupied(taken: list[list[tuple[int, int]]], track: int, run: _Run) -> bool:
+    return track < len(taken) and any(low <= run.high and run.low <= high for low, high in taken[track])
+
+
+def _runs(wires: Sequence[Wire]) -> list[_Run]:
+    """Runs by value and column of entry; a straight wire joins one only if another wire of the same entry turns off."""
+    runs: dict[tuple[int, int], _Run] = {}
+    for number, wire in enumerate(wires):
+        if wire.top == wire.bottom:
+            continue
+        run = runs.setdefault((wire.net, wire.top), _Run(wire.top, wire.top, wire.top, [], []))
+        run.low, run.high = min(run.low, wire.bottom), max(run.high, wire.bottom)
+        run.bottoms.append(wire.bottom)
+        run.wires.append(number)
+    return sorted(runs.values(), key=lambda run: (run.low, run.high))
+
+
+def _demands(runs: list[_Run]) -> list[list[int]]:
+    """For each run the runs that must lie above it."""
+    entering = {run.top: number for number, run in enumerate(runs)}
+    return [
+        [entering[x] for x in run.bottoms if x in entering and entering[x] != number]
+        for number, run in enumerate(runs)
+    ]
+
+
+def _order(above: list[list[int]]) -> list[int]:
+    """The runs, each after the runs that must lie above it, as far as that is possible."""
+    below: list[list[int]] = [[] for _ in above]
+    missing = [len(others) for others in above]
+    for number, others in enumerate(above):
+        for other in others:
+            below[other].append(number)
+    order: list[int] = []
+    done = bytearray(len(above))
+    for start in range(2 * len(above)):
+        number = start % len(above)
+        forced = start >= len(above)  # runs left after the first round form cycles
+        waiting = [number] if not done[number] and (forced or not missing[number]) else []
+        while waiting:
+            current = waiting.pop()
+            if done[current]:
+                continue
+            done[current] = 1
+            order.append(current)
+            for other in below[current]:
+                missing[other] -= 1
+                if not missing[other]:
+                    waiting.append(other)
+    return order
+
+
+# -- cells -----------------------------------------------------------------------------------------------------------
+
 
 HEIGHT = 3  # rows of a box
 _CUT = 36  # cells of a text in a box
@@ -305,3 +410,101 @@ def _joined(cells: dict[int, str]) -> str:
     for x, shape in cells.items():
         line[x] = shape
     return "".join(line)
+
+
+# -- cell moves ------------------------------------------------------------------------------------------------------
+# From box to box of a graph in terminal cells: along its edges where there are any, else to the nearest box.
+
+
+Direction = Literal["up", "down", "left", "right"]
+_TALL = 2  # a cell is about this many times as high as wide
+
+
+def neighbour(graph: Graph, picture: CellPicture, here: int, way: Direction) -> int | None:
+    """The box to go to: up to an input, down to a reader, sideways within the row; None at the border."""
+    if way in ("left", "right"):
+        return _beside(picture, here, way)
+    ends = (
+        [graph.pairs[edge][1] for edge in graph.outgoing[here]]
+        if way == "down"
+        else [graph.pairs[edge][0] for edge in graph.incoming[here]]
+    )
+    row, sign = picture.boxes[here].row, 1 if way == "down" else -1
+    ahead = [other for other in ends if sign * (picture.boxes[other].row - row) > 0]
+    if not ahead:
+        ahead = [other for other, box in enumerate(picture.boxes) if sign * (box.row - row) > 0]
+    return _nearest(picture, here, ahead)
+
+
+def paged(picture: CellPicture, here: int, rows: int) -> int:
+    """The box about this many rows of cells further down."""
+    box = picture.boxes[here]
+    target = max(0, min(box.top + rows, picture.height))
+    return min(
+        range(len(picture.boxes)),
+        key=lambda other: (
+            abs(picture.boxes[other].top - target),
+            abs(picture.boxes[other].middle - box.middle),
+        ),
+    )
+
+
+def _beside(picture: CellPicture, here: int, way: Direction) -> int | None:
+    """The next box of the row, else the nearest one that lies more to the side than above or below."""
+    box, sign = picture.boxes[here], 1 if way == "right" else -1
+    aside = [other for other, at in enumerate(picture.boxes) if sign * (at.middle - box.middle) > 0]
+    same = [other for other in aside if picture.boxes[other].row == box.row]
+    near = [
+        other
+        for other in aside
+        if abs(picture.boxes[other].middle - box.middle) > _TALL * abs(picture.boxes[other].top - box.top)
+    ]
+    return _nearest(picture, here, same or near)
+
+
+def _nearest(picture: CellPicture, here: int, others: Iterable[int]) -> int | None:
+    box = picture.boxes[here]
+
+    def distance(other: int) -> int:
+        at = picture.boxes[other]
+        return abs(at.middle - box.middle) + _TALL * abs(at.top - box.top)
+
+    return min(others, key=distance, default=None)
+
+
+# -- mini map --------------------------------------------------------------------------------------------------------
+# A small map of a drawing in terminal cells, in braille: each cell holds two by four dots.
+
+
+_DOTS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
+_EMPTY = 0x2800
+
+
+def mini_map(picture: CellPicture, width: int, height: int, marked: Collection[int] = ()) -> list[list[str]]:
+    """The map in cells: boxes as dots, `~` where a marked box stands."""
+    masks = [[0] * width for _ in range(height)]
+    for box in picture.boxes:
+        x, y = _scaled(box.middle, picture.width, 2 * width), _scaled(box.top + 1, picture.height, 4 * height)
+        masks[y // 4][x // 2] |= _DOTS[y % 4][x % 2]
+    cells = [[chr(_EMPTY + mask) if mask else " " for mask in row] for row in masks]
+    for number in marked:
+        row, column = place_of(picture, number, width, height)
+        cells[row][column] = "~"
+    return cells
+
+
+def place_of(picture: CellPicture, number: int, width: int, height: int) -> tuple[int, int]:
+    """The row and the column of the map in which a box stands."""
+    box = picture.boxes[number]
+    return _scaled(box.top + 1, picture.height, height), _scaled(box.middle, picture.width, width)
+
+
+def window(start: int, shown: int, whole: int, cells: int) -> range:
+    """The cells of a map, along one side, that stand for the visible part."""
+    first = _scaled(start, whole, cells)
+    last = _scaled(min(start + shown, whole) - 1, whole, cells)
+    return range(first, last + 1)
+
+
+def _scaled(place: int, whole: int, cells: int) -> int:
+    return max(0, min(cells - 1, place * cells // max(1, whole)))

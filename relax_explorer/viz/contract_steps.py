@@ -12,8 +12,7 @@ from relax_explorer.core.shapes.contract_facts import Decided, Desugared, Learne
 from relax_explorer.core.shapes.contract_text import read_contract
 from relax_explorer.core.shapes.desugar import desugared_text, match_statement
 from relax_explorer.core.shapes.propagate import analyse
-from relax_explorer.viz.lazy_lines import LazyLines
-from relax_explorer.viz.solving import Line, Solving, Table
+from relax_explorer.viz.solving import LazyLines, Line, Solving, Table
 
 _GLYPHS = {Answer.YES: "✓", Answer.UNKNOWN: "·", Answer.NO: "✗"}
 _WORDS = {Answer.YES: "proved", Answer.UNKNOWN: "left to the run", Answer.NO: "never holds"}

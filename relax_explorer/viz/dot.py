@@ -7,22 +7,28 @@ or URLs, only `label` holds user text, and every label goes through `dot_label`.
 
 from __future__ import annotations
 
+import json
+import math
 import shutil
 import sys
 import time
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 from xml.parsers import expat
 
 import graphviz
 
 from relax_explorer.viz.child import MOST_MEMORY, ChildOutputTooLong, ChildTimeout, python, run_child
-from relax_explorer.viz.graph import EdgeKind, Graph, Kind, Mark, Node
-from relax_explorer.viz.graphviz_json import LayoutError, read_layout
-from relax_explorer.viz.large_graphs import shapes_in_boxes
+from relax_explorer.viz.graph import EdgeKind, Graph, Kind, Mark, Node, shapes_in_boxes
+from relax_explorer.viz.layered import Point
 from relax_explorer.viz.layout import (
     LABEL_LIMIT,
+    LABEL_SIZE,
+    LINE_SIZE,
+    Box,
+    Curve,
     Layout,
     edge_text,
     lay_out,
@@ -30,11 +36,114 @@ from relax_explorer.viz.layout import (
     node_size,
     title_text,
 )
-from relax_explorer.viz.measure import LABEL_SIZE, LINE_SIZE
 from relax_explorer.viz.palette import LIGHT
-from relax_explorer.viz.picture import Picture
 from relax_explorer.viz.svg import FILLED, svg_text
 from relax_explorer.viz.visible import visible
+
+# -- picture ---------------------------------------------------------------------------------------------------------
+# A finished picture: its bytes, the engine that laid it out, and why earlier engines did not.
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """An SVG (UTF-8) or PNG file in memory; `notices` are one-line sentences for the user, shown once."""
+
+    data: bytes
+    format: str
+    engine: str
+    notices: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The SVG as text; ValueError for a PNG."""
+        if self.format != "svg":
+            raise ValueError(f"a {self.format} picture is not text")
+        return self.data.decode("utf-8")
+
+
+# -- graphviz json ---------------------------------------------------------------------------------------------------
+# Read coordinates from the JSON of Graphviz (`json0`); its texts are ignored, since the graph has its own.
+
+
+_INCH = 72.0
+
+
+class LayoutError(Exception):
+    """The output of Graphviz is not a layout of the graph; the text gives the reason."""
+
+
+def read_layout(output: bytes, graph: Graph) -> Layout:
+    """The layout of a graph from the output of Graphviz; LayoutError unless every node and edge has a place."""
+    try:
+        # Some versions of Graphviz do not escape control characters; strict=False accepts them.
+        answer = json.loads(output.decode("utf-8", "replace"), strict=False)
+    except (ValueError, RecursionError) as problem:
+        raise LayoutError("not JSON") from problem
+    try:
+        return _layout(answer, graph)
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as problem:
+        raise LayoutError("something is missing in the layout") from problem
+
+
+def _layout(answer: dict[str, Any], graph: Graph) -> Layout:
+    _, _, width, height = _numbers(answer["bb"])
+    objects = {item["name"]: item for item in answer.get("objects", ())}
+    edges = {item["id"]: item for item in answer.get("edges", ())}
+    return Layout(
+        nodes=tuple(_node(objects[f"n{number}"], height) for number in range(len(graph.nodes))),
+        edges=tuple(_curve(edges[f"e{number}"], height) for number in range(len(graph.edges))),
+        clusters=tuple(
+            _cluster(objects.get(f"cluster_{number}"), height) for number in range(len(graph.clusters))
+        ),
+        width=width,
+        height=height,
+    )
+
+
+def _numbers(text: str) -> list[float]:
+    values = [float(part) for part in text.split(",")]
+    if not all(math.isfinite(value) for value in values):
+        raise ValueError("a coordinate is not finite")
+    return values
+
+
+def _node(item: dict[str, Any], height: float) -> Box:
+    x, y = _numbers(item["pos"])
+    width, tall = _numbers(f"{item['width']},{item['height']}")
+    return Box(x, height - y, width * _INCH, tall * _INCH)
+
+
+def _cluster(item: dict[str, Any] | None, height: float) -> Box | None:
+    if item is None or "bb" not in item:
+        return None
+    left, bottom, right, top = _numbers(item["bb"])
+    return Box((left + right) / 2, height - (bottom + top) / 2, right - left, top - bottom)
+
+
+def _curve(item: dict[str, Any], height: float) -> Curve:
+    """The control points; Graphviz writes them as `s,x,y e,x,y p0 p1 …`, where the arrow ends `s` and `e` are optional."""
+    points: list[Point] = []
+    tip: Point | None = None
+    for part in item["pos"].split():
+        ended = part.startswith("e,")
+        x, y = _numbers(part[2:] if ended else part)
+        if ended:
+            tip = (x, height - y)
+        else:
+            points.append((x, height - y))
+    if len(points) < 4 or len(points) % 3 != 1:
+        raise ValueError("not a curve")
+    if tip is not None:
+        points[-1] = tip  # extend the last curve to the tip of the arrow, which `svg` draws
+    label = None
+    if item.get("lp"):
+        x, y = _numbers(item["lp"])
+        label = (x, height - y)
+    return Curve(tuple(points), label)
+
+
+# -- dot -------------------------------------------------------------------------------------------------------------
+
 
 Engine = Literal["auto", "pygraphviz", "dot", "builtin"]
 ENGINES: tuple[Engine, ...] = ("auto", "pygraphviz", "dot", "builtin")

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from relax_explorer.core.shown import Shown
 from relax_explorer.viz.boxes import terminal_text
+from relax_explorer.viz.dot import Picture
 from relax_explorer.viz.graph import Graph
-from relax_explorer.viz.picture import Picture
 
 if TYPE_CHECKING:
     from relax_explorer.viz.dot import Engine

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
-from typing import Self
+from typing import Self, TypeVar
 
 from relax_explorer.viz.ranks import break_cycles, longest_path
 
@@ -304,3 +304,23 @@ def _by_end(count: int, ends: Iterable[int]) -> list[list[int]]:
     for number, end in enumerate(ends):
         lists[end].append(number)
     return lists
+
+
+# -- large graphs ----------------------------------------------------------------------------------------------------
+# Pictures of large graphs: shapes stand in the boxes, since labels on lines take most of the time of a layout.
+
+
+LABELLED_UP_TO = 250  # nodes
+
+AnyGraph = TypeVar("AnyGraph", bound=Graph)
+
+
+def shapes_in_boxes(graph: AnyGraph) -> AnyGraph:
+    """A large graph without labels on its edges: each box shows the shape of its value. Another graph stays as it is."""
+    if len(graph.nodes) <= LABELLED_UP_TO or not any(edge.label for edge in graph.edges):
+        return graph
+    nodes = tuple(
+        replace(node, lines=(*node.lines, node.shape_text)) if node.shape_text else node
+        for node in graph.nodes
+    )
+    return replace(graph, nodes=nodes, edges=tuple(replace(edge, label="") for edge in graph.edges))

@@ -15,13 +15,11 @@ from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.syntax.names import Names
 from relax_explorer.core.syntax.printer_expr import scalar_text
 from relax_explorer.viz import folding
+from relax_explorer.viz.compact import OpClass, op_class, short_info
 from relax_explorer.viz.drawing import Drawing
+from relax_explorer.viz.folding import frame_of, placed_inside
 from relax_explorer.viz.graph import Cluster, Edge, Kind, Mark, Node
-from relax_explorer.viz.inside import frame_of, placed_inside
-from relax_explorer.viz.op_class import OpClass, op_class
-from relax_explorer.viz.repeat_folding import layers_once
-from relax_explorer.viz.repeats import repeats
-from relax_explorer.viz.short import short_info
+from relax_explorer.viz.repeats import layers_once, repeats
 
 
 def graph(

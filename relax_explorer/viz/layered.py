@@ -10,8 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from relax_explorer.viz.coordinates import Spacing, horizontal
-from relax_explorer.viz.layers import Layers, Path, common_group, order_layers
+from relax_explorer.viz.layers import Layers, Path, Spacing, common_group, horizontal, order_layers
 from relax_explorer.viz.ranks import closing_edges, tight_ranks
 
 Size = tuple[float, float]

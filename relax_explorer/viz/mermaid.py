@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from relax_explorer.viz.graph import Cluster, EdgeKind, Graph, Kind, Mark
-from relax_explorer.viz.large_graphs import shapes_in_boxes
+from relax_explorer.viz.graph import Cluster, EdgeKind, Graph, Kind, Mark, shapes_in_boxes
 from relax_explorer.viz.layout import edge_text, line_texts, title_text
 from relax_explorer.viz.palette import LIGHT
 

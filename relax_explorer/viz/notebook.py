@@ -20,14 +20,13 @@ from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.core.tir.stmt import PrimFunc
 from relax_explorer.viz.debug_text import binding_text
-from relax_explorer.viz.diff import lines, stat_line
 from relax_explorer.viz.drawing import Drawing
 from relax_explorer.viz.ir_table import IrTable
 from relax_explorer.viz.lexer import highlight
 from relax_explorer.viz.problem import render
-from relax_explorer.viz.report import asset, pipeline_table
-from relax_explorer.viz.report_rows import pieces_html, safe, step_text, table_row
-from relax_explorer.viz.theme_css import notebook_theme, role_rules
+from relax_explorer.viz.report import asset, pieces_html, pipeline_table, safe, step_text, table_row
+from relax_explorer.viz.table_diff import lines, stat_line
+from relax_explorer.viz.tokens import notebook_theme, role_rules
 from relax_explorer.viz.value_table import value_head, value_row
 from relax_explorer.viz.visible import visible, visible_lines
 
@@ -115,7 +114,7 @@ def _difference(diff: ModuleDiff) -> Iterator[str]:
         cells = (("glyph", escape(line.glyph)), ("line", pieces_html(highlight(visible(line.text)))))
         yield table_row(*cells, classes=classes)
     yield "</table></div>"
-    yield from _hidden(total - shown, total, "changes", "relax_explorer.viz.diff.lines(diff)")
+    yield from _hidden(total - shown, total, "changes", "relax_explorer.viz.table_diff.lines(diff)")
 
 
 # -- graphs ---------------------------------------------------------------------------------------------------------

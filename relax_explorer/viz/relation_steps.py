@@ -7,8 +7,7 @@ from typing import Any
 from relax_explorer.core.relations.inference import Typed, infer_relay
 from relax_explorer.core.relations.solver import Item, Outcome, Run, Solver, Status, holes_of
 from relax_explorer.core.source import Span
-from relax_explorer.viz.lazy_lines import LazyLines
-from relax_explorer.viz.solving import Line, Solving, Table
+from relax_explorer.viz.solving import LazyLines, Line, Solving, Table
 
 _GLYPHS = {Outcome.HOLDS: "✓", Outcome.UNKNOWN: "·", Outcome.FAILS: "✗"}
 _WORDS = {Outcome.HOLDS: "holds", Outcome.UNKNOWN: "waits", Outcome.FAILS: "fails"}

@@ -7,25 +7,107 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from html import escape
 from importlib.resources import files
 
 from relax_explorer import __version__
 from relax_explorer.core.diagnostics import Failure
-from relax_explorer.core.session.run_log import RunLog
+from relax_explorer.core.session.run_log import LoggedStep, RunLog
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
+from relax_explorer.viz.compact import Piece, short_value
 from relax_explorer.viz.ir_graph import graph
-from relax_explorer.viz.ir_table import IrTable
+from relax_explorer.viz.ir_table import IrTable, TableRow
 from relax_explorer.viz.problem import render
-from relax_explorer.viz.report_rows import beside_row, json_html, program_row, safe, step_data, table_row
-from relax_explorer.viz.side_by_side import beside
 from relax_explorer.viz.stage_line import change_counts
-from relax_explorer.viz.table_diff import TableDiff
-from relax_explorer.viz.theme_css import role_rules, variables
-from relax_explorer.viz.tokens import DARK, LIGHT
-from relax_explorer.viz.visible import visible, visible_lines
+from relax_explorer.viz.table_diff import Beside, TableDiff, beside
+from relax_explorer.viz.tokens import DARK, LIGHT, notebook_theme, role_rules, variables
+from relax_explorer.viz.value_table import sparkline, summary
+from relax_explorer.viz.visible import columns, visible, visible_lines
+
+# -- report rows -----------------------------------------------------------------------------------------------------
+# Rows of the HTML report. Every text is made visible and escaped here.
+
+
+_PLAIN = frozenset({"text", "var", "name", "other"})  # roles that look like the text around them
+
+
+def safe(text: str, limit: int = 200) -> str:
+    """A text for HTML."""
+    return escape(visible(text, limit))
+
+
+def table_row(*cells: tuple[str, str], classes: str = "") -> str:
+    """A row of (class, HTML)."""
+    inner = "".join(f'<td class="{name}">{html}</td>' for name, html in cells)
+    return f'<tr class="{classes}">{inner}</tr>' if classes else f"<tr>{inner}</tr>"
+
+
+def beside_row(pair: Beside) -> str:
+    """The old row beside the new one."""
+    if pair.skipped:
+        return f'<tr><td class="glyph"></td><td class="line muted" colspan="2">… {pair.skipped} unchanged</td></tr>'
+    cells = [
+        (f"line {side}", "" if row is None else _line(row))
+        for side, row in (("before", pair.old), ("after", pair.new))
+    ]
+    glyph = escape(pair.glyph)
+    if pair.note:
+        glyph = f'<abbr title="{safe(pair.note, 400)}">{glyph}</abbr>'
+    return table_row(("glyph", glyph), *cells, classes=pair.kind)
+
+
+def program_row(number: int, row: TableRow) -> str:
+    """A row of the program that runs. The script finds it by its number."""
+    cells = f'<td class="glyph"></td><td class="line">{pieces_html(row.pieces)}</td><td class="info">{safe(row.info)}</td>'
+    return f'<tr data-row="{number}" data-kind="{row.place.kind}">{cells}</tr>'
+
+
+def _line(row: TableRow) -> str:
+    info = f'  <span class="dimension">{safe(row.info)}</span>' if row.info else ""
+    return pieces_html(row.pieces) + info
+
+
+def pieces_html(pieces: Sequence[Piece]) -> str:
+    """Pieces as spans. A role is a class of the style sheet."""
+    return "".join(
+        safe(text, 400) if role in _PLAIN else f'<span class="{escape(role)}">{safe(text, 400)}</span>'
+        for role, text in pieces
+    )
+
+
+def json_html(data: object) -> str:
+    """JSON inside a script element: nothing in it can end the element."""
+    return json.dumps(data).replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def step_text(step: LoggedStep) -> str:
+    """What a step bound, in one line: `lv = (2,) f32 [1 2] ▁█`."""
+    name = step.binding.var.name if step.binding is not None and step.binding.var is not None else "result"
+    found = summary(step.value)
+    text = short_value(step.value, 120)
+    if found is not None:
+        bad = f"  ‼ nan {found.nan} inf {found.inf}" if found.nan or found.inf else ""
+        text = f"{text}  {sparkline(found.counts)}{bad}"
+    return f"{name} = {text}"
+
+
+def step_data(step: LoggedStep, table: IrTable) -> dict[str, object]:
+    """A step for the scrubber: its number, its row (-1 in another function), and its value in one line."""
+    row = table.row_of.get(id(step.binding)) if step.binding is not None else len(table) - 1
+    inner = f"{step.function} ▸ " if row is None else ""
+    return {
+        "step": step.position,
+        "row": -1 if row is None else row,
+        "text": visible(inner + step_text(step), 300),
+    }
+
+
+# -- report ----------------------------------------------------------------------------------------------------------
+
 
 MOST_ROWS = 3_000  # of one stage
 MOST_NODES = 200
@@ -202,3 +284,84 @@ def _run(session: Session, log: RunLog | None) -> Iterator[str]:
         yield program_row(number, table[number])
     yield "</table></div>"
     yield f'<script type="application/json" id="steps">{json_html(steps)}</script></section>'
+
+
+# -- pane page -------------------------------------------------------------------------------------------------------
+# Panes of a screen as text and as one HTML page that needs no network.
+
+
+WIDTH = 100  # cells before the text at the right edge
+_CLASSES = {"+": "added", "-": "removed"}
+
+
+@dataclass(frozen=True, slots=True)
+class PaneLine:
+    """A line: the mark before it, its pieces, and a text at the right edge."""
+
+    mark: str
+    pieces: tuple[Piece, ...]
+    right: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Pane:
+    """A pane: its title and its lines."""
+
+    title: str
+    lines: Sequence[PaneLine]
+
+
+def panes_text(panes: Sequence[Pane]) -> str:
+    """The panes one below the other."""
+    return "\n".join(line for pane in panes for line in _text(pane)) + "\n"
+
+
+def _text(pane: Pane) -> Iterator[str]:
+    if pane.title:
+        yield f"== {visible(pane.title)}"
+    for line in pane.lines:
+        left = f"{line.mark or ' '} " + visible("".join(text for _, text in line.pieces), 2_000)
+        gap = " " * max(2, WIDTH - columns(left) - columns(line.right)) if line.right else ""
+        yield f"{left}{gap}{visible(line.right)}".rstrip()
+
+
+def panes_page(title: str, panes: Sequence[Pane]) -> str:
+    """The panes as a page."""
+    return html_page(title, "\n".join(_section(pane) for pane in panes))
+
+
+def html_page(title: str, body: str) -> str:
+    """A page with the style of the notebook views. Its policy allows no script and no network."""
+    scope = ".rxe"
+    style = f"{notebook_theme(scope)}\n{role_rules(scope)}\n{asset('notebook.css')}\n{_PAGE}"
+    return f"""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; img-src data:">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{safe(title)}</title>
+<style>{style}</style>
+</head>
+<body class="rxe">
+<h1>{safe(title)}</h1>
+{body}
+</body>
+</html>
+"""
+
+
+_PAGE = """body.rxe { border: none; margin: 0; } .rxe h1 { font-size: 20px; margin: 4px 0; }
+.rxe h2 { font: 600 13px/1.45 ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; margin: 12px 0 2px; white-space: pre-wrap; }"""
+
+
+def _section(pane: Pane) -> str:
+    rows = [
+        table_row(
+            ("glyph", escape(visible(line.mark))), ("line", pieces_html(line.pieces)), ("info", safe(line.right)),
+            classes=_CLASSES.get(line.mark, ""),
+        )
+        for line in pane.lines
+    ]  # fmt: skip
+    head = f"<h2>{safe(pane.title)}</h2>\n" if pane.title else ""
+    return f'{head}<table class="rxe-code">\n{chr(10).join(rows)}\n</table>'

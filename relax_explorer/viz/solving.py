@@ -7,13 +7,43 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar, overload
 
 from relax_explorer.core.diagnostics import Diagnostic
 from relax_explorer.core.source import Source, Span
-from relax_explorer.viz.lazy_lines import LazyLines
+
+# -- lazy lines ------------------------------------------------------------------------------------------------------
+# Lines that are made when they are drawn.
+
+
+T = TypeVar("T")
+
+
+class LazyLines(Sequence[T]):
+    """A number of lines, each made by a function of its number whenever it is asked for."""
+
+    def __init__(self, count: int, make: Callable[[int], T]) -> None:
+        self._count, self._make = count, make
+
+    def __len__(self) -> int:
+        return self._count
+
+    @overload
+    def __getitem__(self, number: int) -> T: ...
+    @overload
+    def __getitem__(self, number: slice) -> list[T]: ...
+    def __getitem__(self, number: int | slice) -> T | list[T]:
+        if isinstance(number, slice):
+            return [self._make(n) for n in range(*number.indices(self._count))]
+        if not -self._count <= number < self._count:
+            raise IndexError(number)
+        return self._make(number % self._count)
+
+
+# -- solving ---------------------------------------------------------------------------------------------------------
+
 
 TABLES = ("types", "made", "left", "program")
 

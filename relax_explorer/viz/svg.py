@@ -12,15 +12,20 @@ from xml.sax.saxutils import escape, quoteattr
 
 from relax_explorer.viz.graph import Cluster, Edge, EdgeKind, Graph, Kind, Mark, Node
 from relax_explorer.viz.layout import (
+    FONT,
     LABEL_LIMIT,
+    LABEL_SIZE,
+    LINE_HEIGHT,
+    LINE_SIZE,
+    TITLE_SIZE,
     Box,
     Curve,
     Layout,
     edge_text,
     line_texts,
+    text_width,
     title_text,
 )
-from relax_explorer.viz.measure import FONT, LABEL_SIZE, LINE_HEIGHT, LINE_SIZE, TITLE_SIZE, text_width
 from relax_explorer.viz.palette import DARK, HUE_OF_CLASS, LIGHT, Theme
 from relax_explorer.viz.visible import visible
 

@@ -6,15 +6,151 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from typing import NamedTuple, overload
+from typing import Any, NamedTuple, overload
 
 from relax_explorer.core.ir import expr as e
-from relax_explorer.core.session.align import FunctionDiff, Group, ModuleDiff, Unit
+from relax_explorer.core.session.align import FunctionDiff, Group, ModuleDiff, Pair, Unit
+from relax_explorer.core.syntax.dialects import NEW
 from relax_explorer.core.syntax.doc import Line
+from relax_explorer.core.syntax.names import Names
+from relax_explorer.core.syntax.printer import FunctionPrinter
+from relax_explorer.core.syntax.printer_expr import Constants, ExprText
 from relax_explorer.viz.compact import Piece
-from relax_explorer.viz.diff import GLYPHS, GROUP_GLYPHS, group_text
-from relax_explorer.viz.ir_table import IrTable, TableRow
-from relax_explorer.viz.outline import Place
+from relax_explorer.viz.ir_table import IrTable, Place, TableRow
+
+# -- diff ------------------------------------------------------------------------------------------------------------
+# Differences of two modules as lines: what was added, removed, changed, retyped, renamed or moved, binding by
+# binding.
+
+
+GLYPHS = {
+    "added": "+",
+    "removed": "-",
+    "changed": "~",
+    "type": "t",
+    "kind": "k",
+    "renamed": "r",
+    "moved": ">",
+    "same": " ",
+}
+GROUP_GLYPHS = {"merged": "⊞", "split": "⊟"}
+
+
+@dataclass(frozen=True, slots=True)
+class DiffLine:
+    """One line of a difference: its kind, its text, and the binding or statement shown.
+
+    `note` tells what its value was merged or split from. `is_old` marks a node of the old module: a removed one, or the first line of a change.
+    """
+
+    kind: str
+    text: str
+    binding: Any = None
+    is_old: bool = False
+    note: str = ""
+
+    @property
+    def glyph(self) -> str:
+        """One character for the kind, readable without colour."""
+        return "-" if self.is_old else "+" if self.kind == "changed" else GLYPHS[self.kind]
+
+
+def lines(diff: ModuleDiff, context: int = 3) -> Iterator[DiffLine]:
+    """The differences, with `context` unchanged bindings around each; unchanged functions give no lines."""
+    for fn in diff.functions:
+        if fn.status != "same":
+            yield DiffLine("same", _title(fn))
+            yield from _function(fn, context)
+
+
+def _title(fn: FunctionDiff) -> str:
+    counts = " ".join(
+        f"{GLYPHS[kind]}{fn.count(kind)}" for kind in GLYPHS if kind != "same" and fn.count(kind)
+    )
+    return f"@@ {fn.name} {fn.status}{' ' + counts if counts else ''} @@"
+
+
+def _function(fn: FunctionDiff, context: int) -> Iterator[DiffLine]:
+    old, new = _Text(), _Text()
+    near = _near([pair.kind in ("same", "renamed") for pair in fn.pairs], context)
+    skipped = 0
+    for pair, shown in zip(fn.pairs, near, strict=True):
+        if not shown:
+            skipped += 1
+            continue
+        if skipped:
+            yield DiffLine("same", f"  … {skipped} unchanged")
+            skipped = 0
+        yield from _pair(fn, pair, old, new)
+    if skipped:
+        yield DiffLine("same", f"  … {skipped} unchanged")
+
+
+def _near(unchanged: list[bool], context: int) -> list[bool]:
+    shown = [not same for same in unchanged]
+    for number, same in enumerate(unchanged):
+        if not same:
+            for near in range(max(0, number - context), min(len(shown), number + context + 1)):
+                shown[near] = True
+    return shown
+
+
+def _pair(fn: FunctionDiff, pair: Pair, old: _Text, new: _Text) -> Iterator[DiffLine]:
+    before = fn.old[pair.a] if pair.a is not None else None
+    after = fn.new[pair.b] if pair.b is not None else None
+    if before is not None and (after is None or pair.kind in ("changed", "type")):
+        yield DiffLine(pair.kind, old(before), unit_node(before), True)
+    if after is not None:
+        group = fn.groups.get(pair.b) if pair.b is not None else None
+        note = group_text(fn, group) if group is not None else ""
+        yield DiffLine(pair.kind, new(after), unit_node(after), note=note)
+
+
+def group_text(fn: FunctionDiff, group: Group) -> str:
+    """`merged from a, b` or `split from a into b, c`, by the names of the variables."""
+    old, new = (
+        ", ".join([_name(side[n]) for n in numbers])
+        for side, numbers in ((fn.old, group.old), (fn.new, group.new))
+    )
+    return f"merged from {old}" if group.kind == "merged" else f"split from {old} into {new}"
+
+
+def _name(unit: Unit) -> str:
+    var = getattr(unit, "var", None)
+    return "_" if var is None else var.name
+
+
+def unit_node(unit: Unit) -> Any:
+    """The IR node that a unit of a difference prints."""
+    return unit.node if isinstance(unit, Line) else unit
+
+
+class _Text:
+    """Bindings as text, one line each; lines of PrimFuncs unchanged."""
+
+    def __init__(self) -> None:
+        self.names = Names()
+
+    def __call__(self, binding: Unit) -> str:
+        if isinstance(binding, Line):
+            return binding.text
+        printer = FunctionPrinter(ExprText(self.names, NEW, Constants()))
+        printer.binding(binding, 1)
+        return printer.lines[0].text + (" …" if len(printer.lines) > 1 else "")
+
+
+def stat_line(diff: ModuleDiff) -> str:
+    """`+40 −12 ~3`: the counts that are not zero."""
+    parts = [f"{GLYPHS[kind]}{count}" for kind, count in diff.stat.items() if count]
+    names = [f"{fn.name} {fn.status}" for fn in diff.functions if fn.status in ("added", "removed")]
+    text = " ".join(parts) or ("no binding differs" if not diff.is_empty else "no difference")
+    if len(names) > 4:
+        names = [*names[:4], f"{len(names) - 4} more"]
+    return f"{text} ({'; '.join(names)})" if names else text
+
+
+# -- table diff ------------------------------------------------------------------------------------------------------
+
 
 CONTEXT = 2
 _HEAD = 2  # lines of the head of a kernel: decorator and signature
@@ -300,3 +436,44 @@ def _compared_info(old: str, new: str) -> str:
     if new == old or not old:
         return new
     return f"{new} (was {old.removeprefix('→ ')})" if new.startswith("→ ") else f"{old} → {new}"
+
+
+# -- side by side ----------------------------------------------------------------------------------------------------
+# Two stages side by side: pairs of rows, long runs of unchanged rows folded into one.
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """A row of the old stage beside its row of the new one; None where a side has none. `skipped` rows are left out here."""
+
+    kind: str
+    old: TableRow | None = None
+    new: TableRow | None = None
+    glyph: str = " "
+    skipped: int = 0
+    note: str = ""  # what its value was merged or split from
+
+
+def beside(diff: TableDiff, context: int) -> list[Beside]:
+    """The changed rows with `context` rows around them."""
+    found = [_side_pair(diff, number) for number in range(len(diff))]
+    near = bytearray(len(found))
+    for number, pair in enumerate(found):
+        if pair.kind not in UNMARKED:
+            start = max(0, number - context)
+            near[start : number + context + 1] = b"\1" * (min(len(found), number + context + 1) - start)
+    pairs: list[Beside] = []
+    skipped = 0
+    for pair, is_near in zip(found, near, strict=True):
+        if is_near:
+            pairs += [Beside("same", skipped=skipped)] if skipped else []
+            skipped = 0
+            pairs.append(pair)
+        else:
+            skipped += 1
+    return [*pairs, Beside("same", skipped=skipped)] if skipped else pairs
+
+
+def _side_pair(diff: TableDiff, number: int) -> Beside:
+    old, new, kind = diff.sides(number)
+    return Beside(kind, old, new, diff.glyph(number), note=diff.note(number))

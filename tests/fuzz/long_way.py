@@ -14,7 +14,7 @@ from relax_explorer.core.session.align import binding_text, diff_modules
 from relax_explorer.core.session.session import Session
 from relax_explorer.ui.tui import rows
 from relax_explorer.ui.tui.selection import Selection
-from relax_explorer.viz import diff
+from relax_explorer.viz import table_diff
 from relax_explorer.viz.ir_graph import graph
 from relax_explorer.viz.problem import render
 
@@ -56,7 +56,7 @@ def _every_pass(module: IRModule) -> None:
             continue
         _refuse_own(outcome.problems)
         if outcome.changed:
-            list(diff.lines(diff_modules(module, outcome.module)))
+            list(table_diff.lines(diff_modules(module, outcome.module)))
 
 
 def _session(module: IRModule) -> None:
@@ -75,7 +75,7 @@ def _session(module: IRModule) -> None:
             rows.text_rows(session, stage, mode, True)
             list(rows.compact_rows(session, stage, mode, frozenset()))
     last = session.stages[-1]
-    list(diff.lines(session.diff(0, last.number)))
+    list(table_diff.lines(session.diff(0, last.number)))
     for name, fn in last.module.relax_functions.items():
         for binding in list(bindings(fn))[:MOST_VIEWED]:
             binding_text(binding)

@@ -8,7 +8,7 @@ import pytest
 
 import relax_explorer as rxe
 from relax_explorer.core.session.align import diff_modules
-from relax_explorer.viz.diff import lines
+from relax_explorer.viz.table_diff import lines
 
 PROGRAM = """
 @I.ir_module

@@ -15,7 +15,7 @@ from relax_explorer.core.tir import stmt as t
 from relax_explorer.core.tir.stmt import PrimFunc
 from relax_explorer.core.tir.traverse import statements
 from relax_explorer.ui.cli.main import group
-from relax_explorer.viz import diff as shown
+from relax_explorer.viz import table_diff as shown
 
 OLD = """@I.ir_module
 class Module:

@@ -14,9 +14,8 @@ from relax_explorer.core.session.recorded import RecordedSession
 from relax_explorer.core.session.regroup import with_groups
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.syntax.parser import parse
-from relax_explorer.viz.diff import group_text
 from relax_explorer.viz.ir_table import IrTable
-from relax_explorer.viz.table_diff import TableDiff
+from relax_explorer.viz.table_diff import TableDiff, group_text
 from tests.support.roundtrip import SAMPLES
 
 BROKEN = SAMPLES[0].parent / "broken_build"

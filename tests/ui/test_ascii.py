@@ -9,9 +9,8 @@ from textual import constants
 from textual.widgets import Input
 
 from relax_explorer.ui.tui.app import Explorer
-from relax_explorer.viz.ascii_text import ascii_cells
 from relax_explorer.viz.tokens import DARK, MONO
-from relax_explorer.viz.visible import columns
+from relax_explorer.viz.visible import ascii_cells, columns
 from tests.ui.test_explorer import screen_text
 from tests.ui.test_looks import BROKEN, LAYER, LOOKS
 from tests.ui.test_screens import idle, press

@@ -28,8 +28,8 @@ from relax_explorer.ui.tui.keys import (
 )
 from relax_explorer.ui.tui.selection import room
 from relax_explorer.ui.tui.widgets.line_view import FARTHER, LineView
-from relax_explorer.viz.diff import GLYPHS, GROUP_GLYPHS
-from relax_explorer.viz.gutter import MARKS
+from relax_explorer.viz.table_diff import GLYPHS, GROUP_GLYPHS
+from relax_explorer.viz.tokens import MARKS
 from tests.support.roundtrip import SAMPLES
 from tests.ui.test_explorer import screen_text
 from tests.ui.test_screens import idle, press, typed

@@ -11,7 +11,7 @@ from relax_explorer.ui.tui import debug_rows
 from relax_explorer.ui.tui.app import Explorer
 from relax_explorer.ui.tui.debug_rows import run_view
 from relax_explorer.ui.tui.widgets.line_view import LineView, Row
-from relax_explorer.viz import value_readers
+from relax_explorer.viz import value_table
 from tests.support.roundtrip import SAMPLES
 from tests.ui.test_screens import idle, press
 
@@ -81,7 +81,7 @@ async def test_a_long_function_tells_the_readers_behind_its_first_picture(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(debug_rows, "LONG", 1)
-    monkeypatch.setattr(value_readers, "has_facts", lambda fn: False)
+    monkeypatch.setattr(value_table, "has_facts", lambda fn: False)
     path = tmp_path / "program.py"
     path.write_text(PROGRAMS[next(name for name in PROGRAMS if name.startswith("06"))])
     app = Explorer(str(path), "")

@@ -18,8 +18,7 @@ from relax_explorer.ui.tui.app import Explorer
 from relax_explorer.ui.tui.command_twin import command_line
 from relax_explorer.ui.tui.widgets.line_view import LineView
 from relax_explorer.viz.solving import TABLES
-from relax_explorer.viz.solving_files import read_solving
-from relax_explorer.viz.solving_report import solving_report
+from relax_explorer.viz.solving_report import read_solving, solving_report
 from relax_explorer.viz.visible import visible
 from tests.cli.test_commands import rxe_cli
 from tests.support.roundtrip import SAMPLES

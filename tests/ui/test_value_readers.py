@@ -8,7 +8,7 @@ import pytest
 
 import relax_explorer as rxe
 from relax_explorer.ui.tui.app import Explorer
-from relax_explorer.viz.value_readers import CELLS, HEAD, readers
+from relax_explorer.viz.value_table import CELLS, HEAD, readers
 from tests.ui.test_explorer import screen_text, wait
 from tests.ui.test_screens import press
 

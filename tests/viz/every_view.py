@@ -11,7 +11,7 @@ from relax_explorer.core.session.align import binding_text
 from relax_explorer.core.session.session import Session
 from relax_explorer.ui.tui import rows
 from relax_explorer.ui.tui.selection import Selection
-from relax_explorer.viz import diff
+from relax_explorer.viz import table_diff
 from relax_explorer.viz.ir_graph import graph
 from tests.support.roundtrip import SAMPLES, STAGES
 
@@ -31,7 +31,7 @@ def show(path: Path, pipeline: str = "default", histories: int = 5) -> int:
             table = rows.compact_rows(session, stage, mode, frozenset(stage.module.functions))
             assert table[:]  # writes every row
     last = session.stages[-1]
-    list(diff.lines(session.diff(0, last.number)))
+    list(table_diff.lines(session.diff(0, last.number)))
     for name, fn in last.module.relax_functions.items():
         unnamed = 0
         for binding in bindings(fn):

@@ -17,7 +17,7 @@ from xml.etree import ElementTree
 import pytest
 
 from relax_explorer.viz import dot as dot_module
-from relax_explorer.viz import large_graphs
+from relax_explorer.viz import graph
 from relax_explorer.viz.child import ChildOutputTooLong, ChildTimeout, run_child
 from relax_explorer.viz.dot import DrawError, Engine, dot_label, dot_text, draw
 from relax_explorer.viz.drawing import Drawing
@@ -260,14 +260,14 @@ def test_large_graphs_skip_graphviz(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_large_graphs_show_shapes_in_boxes_and_not_on_lines(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(large_graphs, "LABELLED_UP_TO", 7)
+    monkeypatch.setattr(graph, "LABELLED_UP_TO", 7)
     root = ElementTree.fromstring(draw(small(), engine="builtin").data)
     shown = [(item.get("class"), item.text) for item in root.iter("{http://www.w3.org/2000/svg}text")]
     assert not [text for css, text in shown if css == "label"]
     assert shown.count(("line", "(n, 64) f32")) == 6  # five values and a line of `x`
     assert "label" not in "".join(line for line in small().dot().splitlines() if "->" in line)
     assert "-->|" not in small().mermaid()
-    monkeypatch.setattr(large_graphs, "LABELLED_UP_TO", 8)
+    monkeypatch.setattr(graph, "LABELLED_UP_TO", 8)
     assert "-->|" in small().mermaid()
 
 

@@ -9,7 +9,7 @@ from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.syntax.load import load
 from relax_explorer.core.syntax.parser import parse
 from relax_explorer.viz.drawing import Drawing
-from relax_explorer.viz.inside import placed_inside
+from relax_explorer.viz.folding import placed_inside
 from relax_explorer.viz.ir_graph import graph
 from tests.cli.test_commands import rxe_cli
 from tests.support.roundtrip import DATA

@@ -8,8 +8,8 @@ import relax_explorer as rxe
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.session.session import Session
+from relax_explorer.viz.compact import OpClass, of_operator, op_class
 from relax_explorer.viz.ir_table import IrTable
-from relax_explorer.viz.op_class import OpClass, of_operator, op_class
 from relax_explorer.viz.table_diff import TableDiff
 from tests.support.roundtrip import DATA
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from relax_explorer.viz.cells import cell_picture
-from relax_explorer.viz.mini_map import mini_map, place_of, window
+from relax_explorer.viz.cells import cell_picture, mini_map, place_of, window
 from tests.viz.graphs import decoder
 
 

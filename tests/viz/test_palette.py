@@ -6,8 +6,8 @@ import itertools
 
 import pytest
 
+from relax_explorer.viz.compact import OpClass
 from relax_explorer.viz.graph import Kind, Mark
-from relax_explorer.viz.op_class import OpClass
 from relax_explorer.viz.palette import (
     HEAT_LEVELS,
     HUE_OF_CLASS,

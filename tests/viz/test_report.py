@@ -19,8 +19,7 @@ from relax_explorer.core.session.session import Session
 from relax_explorer.core.syntax.load import load
 from relax_explorer.viz.ir_table import IrTable
 from relax_explorer.viz.report import report
-from relax_explorer.viz.side_by_side import beside
-from relax_explorer.viz.table_diff import TableDiff
+from relax_explorer.viz.table_diff import TableDiff, beside
 from tests.cli.test_commands import rxe_cli
 from tests.support.injection import LATER, SHORT, program, unsafe
 from tests.support.roundtrip import SAMPLES

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from relax_explorer.viz.op_class import OpClass
+from relax_explorer.viz.compact import OpClass
 from relax_explorer.viz.palette import contrast
 from relax_explorer.viz.tokens import GLYPH_ROLES, MONO, THEMES, Tokens
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from relax_explorer.viz.value_page import MOST_COLUMNS, value_page
+from relax_explorer.viz.value_table import MOST_COLUMNS, value_page
 
 
 def elements(lines: list[str]) -> list[str]:

@@ -13,8 +13,16 @@ from relax_explorer.core.session.difference import Delta
 from relax_explorer.core.session.judgement import Decider, Judgement
 from relax_explorer.core.session.validate import Cell, Row
 from relax_explorer.ui.cli import output
-from relax_explorer.viz.judgement_text import deciders_text, judgement_text, judgement_word
-from relax_explorer.viz.pair_table import distance_lines, distance_text, pair_names, pair_state, verdict_line
+from relax_explorer.viz.pair_table import (
+    deciders_text,
+    distance_lines,
+    distance_text,
+    judgement_text,
+    judgement_word,
+    pair_names,
+    pair_state,
+    verdict_line,
+)
 from relax_explorer.viz.visible import fit, visible
 
 _WIDTH = 80

@@ -17,8 +17,8 @@ from relax_explorer.core.session.provenance import Trace
 from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.core.syntax.doc import Line
 from relax_explorer.ui.cli import output
-from relax_explorer.viz.diff import lines, stat_line
 from relax_explorer.viz.stage_line import change_counts
+from relax_explorer.viz.table_diff import lines, stat_line
 from relax_explorer.viz.visible import visible
 
 _COLORS = {"+": "blue", "-": "yellow", "~": "magenta", "t": "green", ">": "cyan"}

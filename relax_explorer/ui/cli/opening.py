@@ -26,7 +26,7 @@ from relax_explorer.core.syntax.load import read_stream
 from relax_explorer.ui import directories
 from relax_explorer.ui.cli import output
 from relax_explorer.ui.pass_files import with_files
-from relax_explorer.viz.asides import aside_title, modules_line
+from relax_explorer.viz.stage_line import aside_title, modules_line
 from relax_explorer.viz.visible import visible
 
 

@@ -15,8 +15,7 @@ from relax_explorer.ui.cli.interruptible import interruptible
 from relax_explorer.ui.cli.run import Choice, check_alone, most_bytes, relax_function, started
 from relax_explorer.ui.files import Target
 from relax_explorer.viz.report import report as page
-from relax_explorer.viz.solving_files import read_solving
-from relax_explorer.viz.solving_report import solving_report
+from relax_explorer.viz.solving_report import read_solving, solving_report
 
 
 def write_steps(path: str, target: Target) -> bool:

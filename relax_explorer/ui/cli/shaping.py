@@ -25,7 +25,7 @@ from relax_explorer.ui.cli.handlers import open_session
 from relax_explorer.ui.cli.opening import chosen, typed
 from relax_explorer.ui.cli.packed_files import register_files
 from relax_explorer.ui.cli.run import Choice
-from relax_explorer.viz.check_cost_text import HEADS, call_text, share_text, site_rows, spent_text
+from relax_explorer.viz.heat import HEADS, call_text, share_text, site_rows, spent_text
 
 _ANSWERS = {Answer.YES: "proved", Answer.NO: "always fails", Answer.UNKNOWN: "remains"}
 

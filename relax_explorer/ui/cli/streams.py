@@ -10,7 +10,7 @@ import os
 import sys
 from typing import Any
 
-from relax_explorer.viz.ascii_text import ascii_cells
+from relax_explorer.viz.visible import ascii_cells
 
 _NAME = "rxe_ascii"
 

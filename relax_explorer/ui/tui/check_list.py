@@ -17,9 +17,9 @@ from relax_explorer.core.shapes.length_names import LengthNames
 from relax_explorer.core.shapes.residual import PARAMETERS, ShapeCheck, shape_checks
 from relax_explorer.ui.tui.controls import Controls
 from relax_explorer.ui.tui.widgets.line_view import Row
-from relax_explorer.viz.check_cost_text import call_text, share_text, spent_text
-from relax_explorer.viz.lazy_lines import LazyLines
+from relax_explorer.viz.heat import call_text, share_text, spent_text
 from relax_explorer.viz.lexer import highlight
+from relax_explorer.viz.solving import LazyLines
 from relax_explorer.viz.visible import columns, fit, visible
 
 FILTERS = {

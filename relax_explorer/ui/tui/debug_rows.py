@@ -24,9 +24,8 @@ from relax_explorer.ui.tui.table_rows import TableRows
 from relax_explorer.ui.tui.widgets.line_view import Row
 from relax_explorer.viz.debug_text import breakpoint_text, place_text, watch_text
 from relax_explorer.viz.ir_table import IrTable
-from relax_explorer.viz.shape_text import check_line, constraint_line
-from relax_explorer.viz.value_readers import CELLS, HEAD, Readers, known_readers, readers
-from relax_explorer.viz.value_table import value_head, value_row
+from relax_explorer.viz.length_text import check_line, constraint_line
+from relax_explorer.viz.value_table import CELLS, HEAD, Readers, known_readers, readers, value_head, value_row
 from relax_explorer.viz.visible import columns, visible
 
 MOST = 200  # rows of a table

@@ -26,7 +26,7 @@ from relax_explorer.ui.tui.pictures import graph_of, graphed_function
 from relax_explorer.ui.tui.run_control import RunControl
 from relax_explorer.ui.tui.widgets.line_view import Row
 from relax_explorer.viz.lexer import highlight
-from relax_explorer.viz.pane_page import Pane, PaneLine, html_page, panes_page, panes_text
+from relax_explorer.viz.report import Pane, PaneLine, html_page, panes_page, panes_text
 from relax_explorer.viz.solving import Solving
 from relax_explorer.viz.visible import visible, visible_json
 

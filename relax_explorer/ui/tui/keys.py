@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
-from relax_explorer.viz.gutter import MARKS
+from relax_explorer.viz.tokens import MARKS
 
 if TYPE_CHECKING:  # settings are read without Textual
     from textual.binding import Binding, BindingsMap, BindingType

@@ -25,9 +25,9 @@ from relax_explorer.ui.tui.stage_control import StageControl
 from relax_explorer.ui.tui.state import State
 from relax_explorer.ui.tui.table_rows import TableRows
 from relax_explorer.ui.tui.widgets.line_view import Row
+from relax_explorer.viz.boxes import node_line
 from relax_explorer.viz.cells import CellPicture, cell_picture
 from relax_explorer.viz.graph import Graph, Mark
-from relax_explorer.viz.tree import node_line
 from relax_explorer.viz.visible import visible
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from relax_explorer.ui import directories
 from relax_explorer.ui.pass_files import with_files
 from relax_explorer.viz.contract_steps import ContractSteps
 from relax_explorer.viz.solving import Solving
-from relax_explorer.viz.solving_files import read_solving
+from relax_explorer.viz.solving_report import read_solving
 
 EARLY = (
     10_000  # bindings up to which remembered inputs are looked up before the program is shown; takes 50 ms

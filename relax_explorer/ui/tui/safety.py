@@ -6,8 +6,7 @@ from rich.segment import Segment
 from textual.color import Color
 from textual.filter import LineFilter
 
-from relax_explorer.viz.ascii_text import ascii_cells
-from relax_explorer.viz.visible import visible
+from relax_explorer.viz.visible import ascii_cells, visible
 
 
 class _Safe(LineFilter):

@@ -25,8 +25,7 @@ from relax_explorer.ui.tui.run_control import RunControl
 from relax_explorer.ui.tui.stage_control import StageControl
 from relax_explorer.ui.tui.state import Compared
 from relax_explorer.ui.tui.widgets.line_view import Row
-from relax_explorer.viz.judgement_text import judgement_word
-from relax_explorer.viz.pair_table import pair_detail
+from relax_explorer.viz.pair_table import judgement_word, pair_detail
 from relax_explorer.viz.visible import visible
 
 

@@ -23,9 +23,9 @@ from relax_explorer.ui.tui.widgets.fixed_text import FixedText
 from relax_explorer.ui.tui.widgets.graph_canvas import GraphCanvas, Panned
 from relax_explorer.ui.tui.widgets.line_messages import CursorMoved, RowChosen
 from relax_explorer.ui.tui.widgets.map_view import MapView
-from relax_explorer.viz.cell_moves import Direction, neighbour, paged
+from relax_explorer.viz.cells import Direction, neighbour, paged
+from relax_explorer.viz.folding import frame_of
 from relax_explorer.viz.graph import Mark, Node
-from relax_explorer.viz.inside import frame_of
 from relax_explorer.viz.visible import fit, visible
 
 RunKey = tuple[int, str, str]

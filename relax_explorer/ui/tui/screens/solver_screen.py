@@ -17,8 +17,7 @@ from relax_explorer.ui.tui.widgets.buttons import ButtonLine
 from relax_explorer.ui.tui.widgets.fixed_text import FixedText
 from relax_explorer.ui.tui.widgets.line_messages import CursorMoved, Fitted, RowChosen
 from relax_explorer.ui.tui.widgets.line_view import LineView, Row, text_lines
-from relax_explorer.viz.lazy_lines import LazyLines
-from relax_explorer.viz.solving import TABLES, Line, Solving
+from relax_explorer.viz.solving import TABLES, LazyLines, Line, Solving
 from relax_explorer.viz.visible import fit
 
 _HINTS = {

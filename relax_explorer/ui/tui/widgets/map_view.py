@@ -11,9 +11,8 @@ from textual.widget import Widget
 
 from relax_explorer.ui.tui.widgets.graph_canvas import GraphCanvas
 from relax_explorer.ui.tui.widgets.line_view import style
-from relax_explorer.viz.cells import CellPicture
+from relax_explorer.viz.cells import CellPicture, mini_map, place_of, window
 from relax_explorer.viz.graph import Mark
-from relax_explorer.viz.mini_map import mini_map, place_of, window
 from relax_explorer.viz.tokens import DARK
 
 
