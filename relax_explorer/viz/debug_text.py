@@ -15,8 +15,7 @@ from relax_explorer.core.exec.frame import Activation, Frame
 from relax_explorer.core.exec.shape_panel import ShapePanel
 from relax_explorer.core.exec.values import Shape, Value
 from relax_explorer.core.ir import expr as e
-from relax_explorer.core.session.command_table import DebugCommand
-from relax_explorer.core.session.debug_session import Answer, Inside, Place, Watch
+from relax_explorer.core.session.debug_session import Answer, DebugCommand, Inside, Place, Watch
 from relax_explorer.viz.compact import short_info, short_value
 from relax_explorer.viz.length_text import shape_data, shape_lines
 from relax_explorer.viz.problem import render

@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from typing import Any
 
-from relax_explorer.core.session.compare import Pairing, Side
+from relax_explorer.core.session.compare import Lockstep, Pair, Pairing, Side
 from relax_explorer.core.session.debug_session import Answer
-from relax_explorer.core.session.lockstep import Lockstep, Pair
 from relax_explorer.core.session.recording import Production
 from relax_explorer.viz.debug_text import WIDTH, answer_data, answer_lines, element_lines, plain, value_text
 from relax_explorer.viz.pair_table import (

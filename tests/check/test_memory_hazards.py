@@ -7,7 +7,7 @@ import re
 import pytest
 
 import relax_explorer as rxe
-from relax_explorer.core.session.predicates import WellFormed
+from relax_explorer.core.session.bisect import WellFormed
 from relax_explorer.core.session.stages import Stage
 from tests.support.oracle import Oracle
 from tests.support.random_plans import verdicts

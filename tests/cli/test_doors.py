@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from relax_explorer.core.diagnostics import ParseError
-from relax_explorer.core.session import long_logs
 from relax_explorer.core.session.build_files import open_build
 from tests.cli.test_commands import rxe_cli
 from tests.syntax.test_finder import MODULE
@@ -210,8 +209,8 @@ def test_a_long_log_is_searched_on_the_disk(tmp_path: Path, monkeypatch: pytest.
     text = noise + noise.join([heading.format(*stage) for stage in stages]) + noise
     path = written(tmp_path, "a.log", text)
     whole = open_build(path)
-    monkeypatch.setattr(long_logs, "LONG", 1000)
-    monkeypatch.setattr(long_logs, "_ABOVE", 3000)
+    monkeypatch.setattr(stages, "LONG", 1000)
+    monkeypatch.setattr(stages, "_ABOVE", 3000)
     build = open_build(path)
     assert [(stage.made_by, stage.origin.lines) for stage in build.every] == [
         (stage.made_by, stage.origin.lines) for stage in whole.every

@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from relax_explorer.core.session.command_table import DebugCommand, found_command
 from relax_explorer.core.session.debug_commands import DEBUG_COMMANDS
+from relax_explorer.core.session.debug_session import DebugCommand, found_command
 from relax_explorer.core.session.lockstep_commands import LOCKSTEP_COMMANDS
 from relax_explorer.ui.cli.main import group
 from tests.support.packed_functions import register

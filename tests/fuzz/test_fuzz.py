@@ -8,7 +8,7 @@ import pytest
 
 import relax_explorer as rxe
 from relax_explorer.core.diagnostics import ParseError
-from relax_explorer.core.session.executable_links import linked
+from relax_explorer.core.session.compiled import linked
 from relax_explorer.core.syntax.executable import read_executable
 from tests.fuzz.call_files import CallFiles
 from tests.fuzz.doors import Doors

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import relax_explorer as rxe
-from relax_explorer.core.session.executable_links import expected, linked
+from relax_explorer.core.session.compiled import expected, linked
 from relax_explorer.core.syntax.executable import is_executable, read_executable
 from tests.support.corpus import MODELS, Model
 from tests.support.oracle import Oracle, Program

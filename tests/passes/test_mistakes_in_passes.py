@@ -25,8 +25,8 @@ from relax_explorer.core.passes.contract import Pass, PassSite, function_pass, m
 from relax_explorer.core.passes.pipeline import Outcome, Step, run, steps
 from relax_explorer.core.passes.properties import WELL_FORMED, holding
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
+from relax_explorer.core.session.bisect import SameOutput
 from relax_explorer.core.session.difference import Tolerance
-from relax_explorer.core.session.predicates import SameOutput
 from relax_explorer.core.session.samples import Sample
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.stages import Stage

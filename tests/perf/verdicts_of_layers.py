@@ -7,12 +7,10 @@ from functools import cache, partial
 import relax_explorer
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.against_first import runs_the_same
-from relax_explorer.core.session.bisect import bisect
+from relax_explorer.core.session.bisect import SameOutput, bisect
 from relax_explorer.core.session.builds import Build, built
-from relax_explorer.core.session.predicates import SameOutput
 from relax_explorer.core.session.recording import finished
-from relax_explorer.core.session.sample_runs import sample_run
-from relax_explorer.core.session.samples import Sample
+from relax_explorer.core.session.samples import Sample, sample_run
 from relax_explorer.core.session.session import Session
 from tests.perf.benchmark import Benchmark, Work
 from tests.support.deep_models import decoder

@@ -13,9 +13,8 @@ import relax_explorer as rxe
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.passes.contract import PassSite, function_pass
 from relax_explorer.core.passes.pipeline import Step
-from relax_explorer.core.session.bisect import LeftOut, left_out
+from relax_explorer.core.session.bisect import LeftOut, NoNan, SameOutput, WellFormed, left_out
 from relax_explorer.core.session.build_files import open_build
-from relax_explorer.core.session.predicates import NoNan, SameOutput, WellFormed
 from relax_explorer.core.session.samples import samples_of
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.stages import Stage

@@ -12,11 +12,10 @@ import numpy as np
 import pytest
 
 import relax_explorer as rxe
-from relax_explorer.core.session.bisect import first_failing
+from relax_explorer.core.session.bisect import NoNan, SameOutput, WellFormed, first_failing
 from relax_explorer.core.session.compare import Trial, Verdict, judged, links_between
 from relax_explorer.core.session.difference import Tolerance
 from relax_explorer.core.session.judging import Ran
-from relax_explorer.core.session.predicates import NoNan, SameOutput, WellFormed
 from relax_explorer.core.session.recording import recorded
 from relax_explorer.core.session.samples import Sample, samples_of
 from relax_explorer.core.session.session import Session

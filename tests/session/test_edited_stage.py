@@ -8,8 +8,7 @@ import pytest
 import relax_explorer as rxe
 from relax_explorer.core.passes.pipeline import FromFile, Step, run_step, steps
 from relax_explorer.core.passes.replace_module import edited_text
-from relax_explorer.core.session.planned import Plan
-from relax_explorer.core.session.session import Session
+from relax_explorer.core.session.session import Plan, Session
 from tests.support.roundtrip import SAMPLES
 
 PIPELINE = "CanonicalizeBindings,LegalizeOps,ToNonDataflow"

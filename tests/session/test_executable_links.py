@@ -8,7 +8,7 @@ import pytest
 
 import relax_explorer as rxe
 from relax_explorer.core.ir import expr as e
-from relax_explorer.core.session.executable_links import Links, linked
+from relax_explorer.core.session.compiled import Links, linked
 from relax_explorer.core.syntax.executable import Executable, is_executable, read_executable
 
 DATA = Path(__file__).parents[1] / "data" / "executables"

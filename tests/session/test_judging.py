@@ -13,16 +13,14 @@ from click.testing import CliRunner
 
 import relax_explorer as rxe
 from relax_explorer.core.exec.packed import packed_function
-from relax_explorer.core.session import against_first, sample_runs
-from relax_explorer.core.session.bisect import Bisection, bisect
+from relax_explorer.core.session import against_first, samples
+from relax_explorer.core.session.bisect import Bisection, SameOutput, bisect
 from relax_explorer.core.session.builds import Build, built
 from relax_explorer.core.session.compare import against
 from relax_explorer.core.session.difference import Tolerance
 from relax_explorer.core.session.judgement import Decider
-from relax_explorer.core.session.predicates import SameOutput
 from relax_explorer.core.session.recording import finished
-from relax_explorer.core.session.sample_runs import sample_run
-from relax_explorer.core.session.samples import Sample
+from relax_explorer.core.session.samples import Sample, sample_run
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.shadows import Shadows
 from relax_explorer.core.session.stages import Stage
@@ -392,7 +390,7 @@ def test_equal_programs_run_once_and_inputs_are_made_once(monkeypatch: pytest.Mo
         made.append(args[-1])
         return sample_run(*args)
 
-    monkeypatch.setattr(sample_runs, "finished", counted)
+    monkeypatch.setattr(samples, "finished", counted)
     monkeypatch.setattr(against_first, "sample_run", noted)
     text = decoder(1, 8)
     other = (

@@ -7,9 +7,8 @@ from dataclasses import replace
 import pytest
 
 import relax_explorer as rxe
-from relax_explorer.core.session.compare import Trial, links_between
+from relax_explorer.core.session.compare import Lockstep, Trial, links_between, lockstep
 from relax_explorer.core.session.difference import Tolerance
-from relax_explorer.core.session.lockstep import Lockstep, lockstep
 from relax_explorer.core.session.samples import samples_of
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.stages import Stage
@@ -149,10 +148,10 @@ def test_the_tolerance_tells_what_differs() -> None:
 
 
 def test_a_value_beyond_the_memory_limit_does_not_differ(monkeypatch: pytest.MonkeyPatch) -> None:
-    from relax_explorer.core.session import sample_runs
+    from relax_explorer.core.session import samples
 
-    kept = sample_runs.recorded
-    monkeypatch.setattr(sample_runs, "recorded", lambda *given, **named: kept(*given, **named, most=8))
+    kept = samples.recorded
+    monkeypatch.setattr(samples, "recorded", lambda *given, **named: kept(*given, **named, most=8))
     right = body("a = R.exp(x)", "b = R.sin(a)", "return b")
     runs = walk(right, right.replace("R.sin", "R.cos"))
     assert [pair.pairing.by for pair in runs.pairs][1] == "not kept"

@@ -15,8 +15,8 @@ from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.ir.expr import Function
 from relax_explorer.core.session import arrays
 from relax_explorer.core.session.call_inputs import CallInputs
-from relax_explorer.core.session.field_names import field_names, told_by
 from relax_explorer.core.session.inputs import call_values, file_remarks, from_file
+from relax_explorer.core.session.naming import field_names, told_by
 from relax_explorer.core.session.samples import samples_of
 from tests.session.test_weights import mlc, record, safetensors, tensor
 

@@ -21,8 +21,7 @@ from relax_explorer.core.session.difference import Tolerance, leaves_of
 from relax_explorer.core.session.judgement import Judgement
 from relax_explorer.core.session.judging import Judge, Ran, Weighed, weigh
 from relax_explorer.core.session.recording import Recording, is_same
-from relax_explorer.core.session.sample_runs import SampleRun, sample_run
-from relax_explorer.core.session.samples import Sample
+from relax_explorer.core.session.samples import Sample, SampleRun, sample_run
 from relax_explorer.core.session.shadows import Shadows
 from relax_explorer.core.session.stages import Stage
 

@@ -2,27 +2,185 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
+import stat
 import zipfile
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
 from typing import IO, Any
 
 import numpy as np
 
-from relax_explorer.core.diagnostics import Failure
-from relax_explorer.core.exec.values import Value
-from relax_explorer.core.session.weight_entries import (
-    INPUT_LIMIT,
-    MOST_ENTRIES,
-    Entry,
-    Weights,
-    damaged,
-    opened,
-    reading,
-    too_much,
-)
+from relax_explorer.core.codes import runtime as codes
+from relax_explorer.core.diagnostics import Diagnostic, Failure
+from relax_explorer.core.exec.values import MOST_AXES, Value
+
+# -- weight entries --------------------------------------------------------------------------------------------------
+# Files of named arrays: the entries that a file tells of, each read when it is needed.
+# A reader knows names, shapes and dtypes from headers alone, and checks what they declare against the size of the
+# file, so that no size in a file makes it allocate anything.
+
+
+INPUT_LIMIT = 4 << 30
+"""Default limit for the total size of the inputs of a run, in bytes."""
+MOST_ENTRIES = 1 << 18
+"""No file of weights has more entries; a larger one is refused before they are looked at."""
+MOST_HEADER = 24 << 20
+"""The bytes of the largest header or index that is read."""
+_MOST_BYTES = 1 << 62  # of one array, in any header
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An array of a file, as the headers tell it. `refusal` says why it can't be read; then nothing else is known."""
+
+    name: str
+    shape: tuple[int, ...] = ()
+    dtype: Any = None  # of numpy
+    refusal: str = ""
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of the array in memory."""
+        return 0 if self.refusal else math.prod(self.shape) * int(self.dtype.itemsize)
+
+
+class Weights(ABC):
+    """An open file of named arrays. `names` stand in the order of the file; with `is_ordered`, this order tells which is which."""
+
+    is_ordered = False
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.names: tuple[str, ...] = ()
+
+    @abstractmethod
+    def entry(self, name: str) -> Entry:
+        """What the headers tell of an entry. Raises Failure for a damaged header."""
+
+    @abstractmethod
+    def read(self, name: str) -> Value:
+        """The array of an entry. Raises Failure."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Close the file. Reading ends here."""
+
+    def __enter__(self) -> Weights:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def damaged(text: str) -> Failure:
+    """The Failure for a file that can't be read."""
+    return Failure(Diagnostic(codes.BAD_INPUT_FILE, text, help=codes.BAD_INPUT_FILE.fix))
+
+
+def too_much(name: str, needed: int, most: int) -> Failure:
+    """The Failure for an input that needs more memory than is left."""
+    text = f"{name} needs {_size(needed)}, but only {_size(max(most, 0))} are left for inputs"
+    return Failure(Diagnostic(codes.TOO_LARGE, text, help="use smaller lengths, or raise --max-input"))
+
+
+def _size(count: int) -> str:
+    return f"{count / 2**30:,.2f} GiB" if count >= 1 << 27 else f"{count / 2**20:,.2f} MiB"
+
+
+@contextmanager
+def reading(path: str) -> Iterator[None]:
+    """Turn what goes wrong with a file into a Failure."""
+    try:
+        yield
+    except Failure:
+        raise
+    except (OSError, ValueError, EOFError, KeyError, MemoryError) as error:
+        reason = getattr(error, "strerror", None) or str(error)[:120]
+        raise damaged(f"{path}: {reason}") from None
+
+
+def opened(path: str) -> IO[bytes]:
+    """A regular file, open for reading. Raises Failure for anything else: a pipe would never end."""
+    if not stat.S_ISREG(os.stat(path).st_mode):
+        raise damaged(f"{path} is not a regular file")
+    return Path(path).open("rb")
+
+
+def json_object(data: bytes, what: str) -> dict[str, Any]:
+    """The JSON object in `data`, in which no key stands twice. Raises Failure."""
+
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            seen: set[str] = set()
+            twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]  # adds
+            raise damaged(f"{what} names {twice[:80]!r} twice")
+        return found
+
+    try:
+        found = json.loads(data, object_pairs_hook=once)
+    except (ValueError, RecursionError) as problem:
+        raise damaged(f"{what} is no JSON: {str(problem)[:100]}") from None
+    if not isinstance(found, dict):
+        raise damaged(f"{what} is no JSON object")
+    return found
+
+
+def lengths_in(value: object, what: str) -> tuple[int, ...]:
+    """The lengths of a shape in JSON. Raises Failure."""
+    if not isinstance(value, list) or len(value) > MOST_AXES:
+        raise damaged(f"{what} has no shape of at most {MOST_AXES} lengths")
+    if not all(type(length) is int and 0 <= length < _MOST_BYTES for length in value):
+        raise damaged(f"{what} has a shape that is no list of lengths")
+    if math.prod([length or 1 for length in value]) >= _MOST_BYTES // 16:
+        raise damaged(f"{what} has more elements than any memory holds")
+    return tuple(value)
+
+
+def whole_number(value: object, what: str) -> int:
+    """A number from 0 on in JSON. Raises Failure."""
+    if type(value) is not int or not 0 <= value < _MOST_BYTES:
+        raise damaged(f"{what} is no number from 0 on")
+    return value
+
+
+def check_places(places: list[tuple[int, int, str]], what: str, gapless: bool = False) -> None:
+    """Check that no two stretches (start, end, name) overlap, nor leave gaps if there may be none. Raises Failure."""
+    end, before = 0, ""
+    for start, stop, name in sorted(places):
+        if start < end:
+            raise damaged(f"{what}: {name} and {before} share bytes")
+        if gapless and start > end:
+            raise damaged(f"{what}: nothing describes the {start - end} bytes before {name}")
+        end, before = max(end, stop), name
+
+
+def bytes_at(file: IO[bytes], start: int, count: int, what: str) -> Value:
+    """`count` bytes of a file as an array. Raises Failure if the file is shorter."""
+    file.seek(start)
+    data = np.fromfile(file, np.uint8, count)
+    if data.size < count:
+        raise damaged(f"{what} is cut off: {data.size} of {count} bytes are there")
+    return data
+
+
+def cut(names: list[str] | tuple[str, ...], most: int = 8) -> str:
+    """Names for a sentence: the first ones, and how many there are besides."""
+    shown = [name if len(name) <= 80 else f"{name[:77]}…" for name in names[:most]]
+    return ", ".join([*shown, *([f"and {len(names) - most} more"] if len(names) > most else [])])
+
+
+# -- arrays ----------------------------------------------------------------------------------------------------------
+
 
 _HEADERS = {
     (1, 0): np.lib.format.read_array_header_1_0,

@@ -2,33 +2,96 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
 from relax_explorer.core.codes import syntax as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure, Label, ParseError
+from relax_explorer.core.exec.packed import packed_function
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir.node import replace
+from relax_explorer.core.notations import CONTRACTS, RELATIONS
 from relax_explorer.core.passes.pipeline import Step
+from relax_explorer.core.program.module import IRModule
+from relax_explorer.core.relations.inference import infer_relay
+from relax_explorer.core.relations.to_relax import lower_relay
 from relax_explorer.core.session.addresses import address
-from relax_explorer.core.session.builds import Build
+from relax_explorer.core.session.builds import Build, pipeline_of, proposed
 from relax_explorer.core.session.compiled import executable_beside
-from relax_explorer.core.session.folders import nested, numbered_files, outer
 from relax_explorer.core.session.lineages import Contents, Kind, Recorded, kinds
-from relax_explorer.core.session.long_logs import is_long, programs_in
-from relax_explorer.core.session.proposals import pipeline_of, proposed
 from relax_explorer.core.session.recorded import RecordedSession
 from relax_explorer.core.session.session import Session
-from relax_explorer.core.session.stages import Aside, Known, Stage, StageText
-from relax_explorer.core.source import Source
+from relax_explorer.core.session.stages import Aside, Known, Stage, StageText, is_long, programs_in
+from relax_explorer.core.shapes.contract_text import read_contract
+from relax_explorer.core.shapes.lower import lower
+from relax_explorer.core.shapes.propagate import analyse
+from relax_explorer.core.source import Source, Span
 from relax_explorer.core.syntax.executable import is_executable
 from relax_explorer.core.syntax.finder import Found, is_whole, programs, without_escapes
 from relax_explorer.core.syntax.load import read_text
 from relax_explorer.core.syntax.notebooks import cells, found_in, is_notebook
+from relax_explorer.core.syntax.parser import parse
 from relax_explorer.core.syntax.written_passes import written_passes
+
+# -- folders ---------------------------------------------------------------------------------------------------------
+# Folders of numbered stages, and those inside them.
+
+
+_FILE = re.compile(r"([0-9]{1,9})[_.-]?(.*)\.py", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Nested:
+    """A folder of stages in a folder of stages, as builds write for a part of the module: its path, and how many stages it has.
+
+    `number` is that of the stage that it belongs to; None if its name has none.
+    """
+
+    path: str
+    count: int
+    number: int | None
+
+
+def nested(path: str | Path) -> list[Nested]:
+    """The folders with stages inside a folder, by the stages that they belong to."""
+    found = []
+    for place in _entries(Path(path)):
+        count = len(numbered_files(place)) if place.is_dir() else 0
+        if count:
+            number = re.match(r"[0-9]{1,9}", place.name)
+            found.append(Nested(str(place), count, int(number[0]) if number else None))
+    return sorted(found, key=lambda item: (item.number is None, item.number or 0))
+
+
+def outer(path: str | Path) -> str:
+    """The folder around a folder of nested stages; empty if there is none. Its number tells that it belongs to a stage there."""
+    place = Path(path).absolute()
+    is_nested = place.name[:1].isdecimal() and os.path.isdir(place) and numbered_files(place.parent)
+    return str(place.parent) if is_nested else ""
+
+
+def numbered_files(folder: Path) -> list[tuple[re.Match[str], Path]]:
+    """The numbered files of a folder in order."""
+    found = [(hit, name) for name in _entries(folder) if (hit := _FILE.fullmatch(name.name))]
+    return sorted(found, key=lambda item: (int(item[0][1]), item[1].name))
+
+
+def _entries(folder: Path) -> list[Path]:
+    """What a folder holds, by name; nothing if it can't be read."""
+    try:
+        return sorted(folder.iterdir())
+    except OSError:
+        return []
+
+
+# -- build files -----------------------------------------------------------------------------------------------------
+
 
 _MAYBE_PROGRAM = re.compile(r"^@|^[ \t]*(?:def|class) [@\w]|\A\s*\{", re.MULTILINE)
 _SMALL = 1 << 20  # characters of a text that may be a program with a mistake in its decorators
@@ -82,7 +145,7 @@ def part(build: Build, name: str) -> Build:
             Diagnostic(codes.UNREADABLE, text, help=f"it has {build.every[0]} to {build.every[-1]}")
         )
     inner = with_lineages(chosen, path) if build.asides else Build(tuple(chosen), path)
-    return replace(inner, outer=build.path, is_folder=True)
+    return dataclasses.replace(inner, outer=build.path, is_folder=True)
 
 
 def _folder(path: str) -> Build:
@@ -105,7 +168,7 @@ def _folder(path: str) -> Build:
     folders = [
         Aside(None, (), _behind(item.number, last), item.path, count=item.count) for item in nested(path)
     ]
-    return replace(
+    return dataclasses.replace(
         build,
         asides=(*build.asides, *folders),
         outer=outer(path),
@@ -151,7 +214,7 @@ def build_of_text(text: str, name: str) -> Build:
     if any(item.heading for item in found):  # a log applies no passes
         return build
     written, remarks = proposed(written_passes(plain, [(item.first, item.last) for item in found]))
-    return replace(build, written=written, remarks=remarks)
+    return dataclasses.replace(build, written=written, remarks=remarks)
 
 
 def _may_be_program(text: str) -> bool:
@@ -182,7 +245,7 @@ def _long(path: str) -> Build:
         if given.key not in contents:
             contents[given.key] = Contents(found.body)
             contents[given.key].forget_text()
-        heads.append(replace(found, body=""))
+        heads.append(dataclasses.replace(found, body=""))
         stages.append(Stage(len(stages), "", given, path))
     if not stages:
         return _nothing(path, "the text")
@@ -270,3 +333,60 @@ def _asides(told: Sequence[tuple[Stage, Kind]], path: str) -> Iterable[Aside]:
         yield Aside(
             kind, tuple(group), None if following is None else following.number, address, of, len(group)
         )
+
+
+# -- notation files --------------------------------------------------------------------------------------------------
+# Files in the notations of type relations and of shape contracts as Relax programs, so that they run and are
+# debugged.
+# Each binding keeps its place in the notation.
+
+
+def open_notation(path: str) -> Build | None:
+    """The build of a file in one of the notations; None for any other file. Raises Failure for what is wrong, or has no form in Relax."""
+    suffix = Path(path).suffix
+    if suffix not in (CONTRACTS, RELATIONS):
+        return None
+    text = read_text(path)
+    module = of_contracts(text, path) if suffix == CONTRACTS else of_relations(text, path)
+    return Build((Stage(0, "", module, path),), path)
+
+
+def of_relations(text: str, path: str = "<relay>") -> IRModule:
+    """A program of Relay as a Relax module."""
+    return lower_relay(infer_relay(text, path), Source(text, path))
+
+
+def of_contracts(text: str, path: str = "<shapes>") -> IRModule:
+    """A program with contracts as a Relax module. What computes its primitives is registered as packed functions."""
+    program, terms = read_contract(text, path)
+    wrong = analyse(program, terms).report.errors
+    if wrong:
+        raise Failure(*wrong)
+    lowered = lower(program, terms)
+    for name, function in lowered.packed.items():
+        packed_function(name)(function)
+    module = parse(lowered.text, path)
+    functions = {
+        name: _placed(fn, lowered.places.get(name, [])) for name, fn in module.relax_functions.items()
+    }
+    entry = {"main": functions.pop("main")}
+    return IRModule({**entry, **functions}, source=Source(text, path))
+
+
+def _placed(fn: e.Function, places: list[Span | None]) -> e.Function:
+    """A function whose bindings have the places of the notation, in order."""
+    left = iter(places)
+    blocks = tuple([
+        replace(block, bindings=tuple(_with_place(binding, left) for binding in block.bindings))
+        for block in fn.body.blocks
+    ])  # fmt: skip
+    first = next((place for place in places if place is not None), None)
+    return replace(fn, body=replace(fn.body, blocks=blocks), span=first)
+
+
+def _with_place(binding: e.Binding, left: Iterator[Span | None]) -> e.Binding:
+    place = next(left, None)
+    value = binding.value
+    if type(value) is e.Call:
+        value = replace(value, span=place)
+    return replace(binding, value=value, span=place)

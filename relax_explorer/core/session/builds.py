@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
-from relax_explorer.core.passes.pipeline import Step
+from relax_explorer.core import passes as registry
+from relax_explorer.core.check.call_graph import mentioned, reached
+from relax_explorer.core.codes import passes as codes
+from relax_explorer.core.diagnostics import Diagnostic, Failure, ParseError
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.passes.pipeline import Step, steps
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.core.session.stages import Aside, Stage
+from relax_explorer.core.source import Span
+from relax_explorer.core.syntax.written_passes import WrittenPass
 
 _PLACE = re.compile(r"-[0-9]{1,9}")
 
@@ -95,3 +102,142 @@ def as_build(source: Build | Session | Sequence[Stage | IRModule]) -> Build:
 def as_stage(source: Stage | IRModule, number: int = 0) -> Stage:
     """A stage, or a module as a stage."""
     return source if isinstance(source, Stage) else Stage(number, f"module {number}", source)
+
+
+# -- partial ---------------------------------------------------------------------------------------------------------
+# What can be done with a build or a module of which a part is damaged: the rest works, and what is left out is
+# named.
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A stage that is left out, and why it can't be read."""
+
+    stage: Stage
+    problem: Diagnostic
+
+    def __str__(self) -> str:
+        return f"stage {self.stage} can't be read: {self.problem.code}: {self.problem.message}"
+
+
+def readable(build: Build, function: str = "") -> tuple[Build, tuple[Skipped, ...]]:
+    """A build without the stages of which `function`, or what it calls, can't be read.
+
+    A stage whose other functions can't be read has its readable part. Raises ParseError if no stage can be read.
+    """
+    if build.snapshots:
+        return build, ()
+    stages: list[Stage] = []
+    skipped: list[Skipped] = []
+    failure: ParseError | None = None
+    for stage in build.stages:
+        try:
+            module, problems = runnable(stage, function)
+        except ParseError as problem:
+            failure = failure or problem
+            skipped.append(Skipped(stage, problem.diagnostics[0]))
+            continue
+        stages.append(stage if problems == () else Stage(stage.number, stage.made_by, module, stage.file))
+    if failure is not None and not stages:
+        raise failure
+    return replace(build, stages=tuple(stages)), tuple(skipped)
+
+
+def runnable(stage: Stage, function: str = "") -> tuple[IRModule, tuple[Diagnostic, ...]]:
+    """A module in which `function` (by default the entry) and all that it calls can be read, and the problems elsewhere.
+
+    Raises ParseError if they can't.
+    """
+    try:
+        return stage.module, ()
+    except ParseError as failure:
+        module = failure.module
+        if not isinstance(module, IRModule):
+            raise
+        name = function or Snapshot(stage.number, stage.made_by, module).entry
+        spans = of_functions(module, executed(module, name))
+        if name not in module.functions or any(
+            _concerns(item, spans) for item in failure.diagnostics if item.is_error
+        ):
+            raise
+        return module, tuple(failure.diagnostics)
+
+
+def executed(module: IRModule, function: str) -> list[str]:
+    """The functions that a call of a Relax function may run, with the kernels and unread functions that they name."""
+    names = reached(module, function) if type(module.functions.get(function)) is e.Function else [function]
+    relax = [fn for name in names if type(fn := module.functions.get(name)) is e.Function]
+    return list(dict.fromkeys([*names, *[name for fn in relax for name in mentioned(fn)]]))
+
+
+def of_functions(module: IRModule, names: Iterable[str]) -> list[Span | None]:
+    """The spans of functions of a module."""
+    found = [module.functions.get(name) for name in names]
+    return [getattr(fn, "span", None) for fn in found if fn is not None]
+
+
+def concerning(problems: Iterable[Diagnostic], module: IRModule, function: str) -> list[Diagnostic]:
+    """The problems that a call of `function` meets: those in what it may run, and those in no function."""
+    spans = of_functions(module, executed(module, function))
+    return [item for item in problems if _concerns(item, spans)]
+
+
+def _concerns(problem: Diagnostic, spans: Iterable[Span | None]) -> bool:
+    inner = problem.span
+    return inner is None or any(_within(inner, span) for span in spans)
+
+
+def _within(inner: Span, outer: Span | None) -> bool:
+    return outer is None or (inner.source is outer.source and outer.line <= inner.line <= outer.end_line)
+
+
+# -- proposals -------------------------------------------------------------------------------------------------------
+# The pipeline that a script applies to its module, as the passes here take it.
+
+
+FILE = "file"
+"""The name of the pipeline that stands in the file of a program."""
+
+
+def proposed(written: Sequence[WrittenPass]) -> tuple[str, tuple[str, ...]]:
+    """The pipeline of the calls in a script as text, and what it leaves out: passes that are unknown here, and their options."""
+    parts, remarks = [], []
+    for call in written:
+        text, remark = _step(call)
+        parts += [text] if text else []
+        remarks += [f"line {call.line}: {remark}"] if remark else []
+    return ",".join(parts), tuple(remarks)
+
+
+def _step(call: WrittenPass) -> tuple[str, str]:
+    """One step as text, and what was left out."""
+    if call.name in registry.PIPELINES:
+        return call.name, ""
+    known = registry.table().get(registry.ALIASES.get(call.name, call.name))
+    if known is None:
+        return "", f"{call.name} is no pass here and is left out"
+    names = [option.name for option in known.options]
+    given = [*zip(names, call.args, strict=False), *call.options]
+    text = (
+        f"{call.name}{{{','.join([f'{name}={value!r}' for name, value in given])}}}" if given else call.name
+    )
+    if call.unknown:
+        return (
+            call.name,
+            f"{call.name}: {', '.join(call.unknown)} is known only when the script runs; left out",
+        )
+    try:
+        steps(text)
+    except Failure as failure:
+        return call.name, f"{call.name} without its options: {failure.diagnostics[0].message}"
+    return text, ""
+
+
+def pipeline_of(build: Build, passes: str) -> str:
+    """The text of a pipeline; `file` is the one that stands in the file of the program. Raises Failure if there is none."""
+    if passes.strip() != FILE:
+        return passes
+    if not build.written:
+        text = f"{build.path} calls no pass that is known here"
+        raise Failure(Diagnostic(codes.UNKNOWN_PASS, text, help="name the passes: -p LegalizeOps,FuseOps"))
+    return build.written

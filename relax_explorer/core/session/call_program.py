@@ -7,6 +7,7 @@ call of a function that evaluates its text.
 from __future__ import annotations
 
 import ast
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -24,10 +25,10 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.attrs import Attrs
 from relax_explorer.core.program.module import IRModule
+from relax_explorer.core.session.arrays import INPUT_LIMIT, cut
 from relax_explorer.core.session.difference import leaves_of
-from relax_explorer.core.session.field_names import FieldNames
 from relax_explorer.core.session.named_calls import Arguments, NamedCall
-from relax_explorer.core.session.weight_entries import INPUT_LIMIT, cut
+from relax_explorer.core.session.naming import FieldNames
 
 NAME = "calls"
 """The name of the function that makes the calls; longer if a function of the module has it."""
@@ -300,3 +301,57 @@ def outermost(debugger: Debugger) -> e.Binding | None:
     before, after = frame.plan.code[: frame.pc], frame.plan.code[frame.pc :]
     found = [item.binding for item in (reversed(before) if is_inside else after) if item.binding is not None]
     return found[0] if found else None
+
+
+# -- call steps ------------------------------------------------------------------------------------------------------
+# Where the calls of a file stand among the steps of their run.
+
+
+class CallSteps:
+    """The calls of a run. `starts` are the positions before the first step of each call that the run has reached."""
+
+    def __init__(self, program: CallProgram, debugger: Debugger) -> None:
+        self.program, self.debugger = program, debugger
+        self.starts = [0]
+        self._seen = 0  # steps that were looked at
+        self._first = debugger.frame
+
+    def update(self) -> None:
+        """Look at new steps. Steps that are undone stay known."""
+        log = self.debugger.machine.log
+        for number in range(self._seen, len(log)):
+            change = log[number]
+            if change.frame is self._first and self.program.number(change.event.binding) > len(self.starts):
+                self.starts.append(number)
+        self._seen = len(log)
+
+    @property
+    def number(self) -> int:
+        """The call that runs or comes next, from 1; the last one at the end."""
+        self.update()
+        debugger, total = self.debugger, len(self.program.calls)
+        if debugger.done:
+            return total
+        if len(debugger.frames) == 1:
+            return self.program.number(debugger.next_binding) or total
+        return bisect_right(self.starts, debugger.position)
+
+    def forward(self) -> None:
+        """Go to the start of the next call, or to the end; breakpoints stop on the way."""
+        debugger, target = self.debugger, self.number + 1
+        if target <= len(self.starts):
+            debugger.goto(self.starts[target - 1])
+            return
+        while not debugger.done and self.number < target:
+            debugger.interrupt.check()
+            debugger.step()
+            if debugger.stops:
+                return
+
+    def back(self) -> None:
+        """Go to the start of this call, or from there to that of the call before."""
+        number, debugger = self.number, self.debugger
+        start = self.starts[number - 1] if number <= len(self.starts) else debugger.position
+        if debugger.position <= start:
+            start = self.starts[max(number - 2, 0)]
+        debugger.goto(start)

@@ -7,10 +7,15 @@ runs the reverse: `s` is step, `S` is reverse-step.
 from __future__ import annotations
 
 from relax_explorer.core.session import debug_inspection as inspection
+from relax_explorer.core.session import debug_inspection as points
 from relax_explorer.core.session import debug_motions as motions
-from relax_explorer.core.session import debug_points as points
-from relax_explorer.core.session.command_table import DebugCommand, execute_from, help_on
-from relax_explorer.core.session.debug_session import Answer, DebugSession
+from relax_explorer.core.session.debug_session import (
+    Answer,
+    DebugCommand,
+    DebugSession,
+    execute_from,
+    help_on,
+)
 
 
 def _help(session: DebugSession, text: str) -> Answer:

@@ -10,7 +10,7 @@ from relax_explorer.core.exec.debugger import Debugger
 from relax_explorer.core.exec.expression import Expression, NoValue, expression
 from relax_explorer.core.exec.frame import Frame
 from relax_explorer.core.session import debug_kernels as kernels
-from relax_explorer.core.session.call_steps import CallSteps
+from relax_explorer.core.session.call_program import CallSteps
 from relax_explorer.core.session.debug_places import refused
 from relax_explorer.core.session.debug_session import Answer, DebugSession
 

@@ -12,13 +12,19 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.walk import info_vars
-from relax_explorer.core.session.arrays import read_as
+from relax_explorer.core.session.arrays import INPUT_LIMIT, Weights, read_as, too_much
 from relax_explorer.core.session.call_inputs import REST, CallInputs, is_file
-from relax_explorer.core.session.field_names import FieldNames, Path, field_names
 from relax_explorer.core.session.made import DEFAULT_LENGTH, Maker, scalar
 from relax_explorer.core.session.made import failure as _failure
-from relax_explorer.core.session.naming import Naming, name_entries, outline, slots_of
-from relax_explorer.core.session.weight_entries import INPUT_LIMIT, Weights, too_much
+from relax_explorer.core.session.naming import (
+    FieldNames,
+    Naming,
+    Path,
+    field_names,
+    name_entries,
+    outline,
+    slots_of,
+)
 from relax_explorer.core.session.weights import open_weights
 
 _Reader = Callable[[Naming, Weights, int], dict[int, Any]]

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from relax_explorer.core.session.command_table import DebugCommand, execute_from, help_on
+from relax_explorer.core.session.compare import Lockstep
 from relax_explorer.core.session.debug_motions import LAST, count, nothing_more
 from relax_explorer.core.session.debug_places import near, refused
-from relax_explorer.core.session.debug_session import Answer
-from relax_explorer.core.session.lockstep import Lockstep
+from relax_explorer.core.session.debug_session import Answer, DebugCommand, execute_from, help_on
 from relax_explorer.core.session.recording import Production
 
 _AROUND = 5  # pairs that `list` shows on each side

@@ -28,9 +28,9 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.call_inputs import is_file
-from relax_explorer.core.session.field_names import FieldNames, field_names
 from relax_explorer.core.session.inputs import named_source
 from relax_explorer.core.session.made import Maker
+from relax_explorer.core.session.naming import FieldNames, field_names
 from relax_explorer.core.source import Source, Span, with_line_feeds
 from relax_explorer.core.syntax.python_tree import python_tree
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from relax_explorer.core.session.command_arguments import (
+from relax_explorer.core.session.command_types import (
     CALLS,
     DIALECT,
     FUNCTION,
@@ -17,9 +17,10 @@ from relax_explorer.core.session.command_arguments import (
     SHAPE,
     STAGE,
     STRICT,
+    Argument,
+    Command,
     choice_of_format,
 )
-from relax_explorer.core.session.command_types import Argument, Command
 
 SHOW = Command(
     "show",

@@ -29,9 +29,9 @@ from relax_explorer.core.ir.interned import PerNode
 from relax_explorer.core.ir.walk import bindings, operands, sequences
 from relax_explorer.core.ops import find
 from relax_explorer.core.program.module import IRModule
+from relax_explorer.core.session.arrays import INPUT_LIMIT, cut
 from relax_explorer.core.session.call_program import CallProgram
 from relax_explorer.core.session.difference import leaves_of, same_bits
-from relax_explorer.core.session.weight_entries import INPUT_LIMIT, cut
 from relax_explorer.core.session.written_places import Held, Place, held_before, places_before, variables_of
 
 _MOST_NAMES = 20

@@ -9,14 +9,13 @@ from dataclasses import dataclass
 from relax_explorer.core.exec.values import Value
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.program.module import IRModule
+from relax_explorer.core.session.arrays import INPUT_LIMIT, damaged
 from relax_explorer.core.session.call_inputs import CallInputs
 from relax_explorer.core.session.call_program import CallProgram
-from relax_explorer.core.session.field_names import told_by
 from relax_explorer.core.session.inputs import call_values
 from relax_explorer.core.session.named_calls import read_calls
-from relax_explorer.core.session.sample_runs import program_of
-from relax_explorer.core.session.samples import CallFile, Sample
-from relax_explorer.core.session.weight_entries import INPUT_LIMIT, damaged
+from relax_explorer.core.session.naming import told_by
+from relax_explorer.core.session.samples import CallFile, Sample, program_of
 from relax_explorer.core.syntax.short_text import UnreadableText, short_text
 
 _MOST_TEXT = 1 << 20  # bytes of a file of calls

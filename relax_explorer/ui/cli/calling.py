@@ -13,8 +13,8 @@ import numpy as np
 from relax_explorer.core.exec.values import Value, to_python
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.call_program import CallProgram, call_program
-from relax_explorer.core.session.field_names import FieldNames
 from relax_explorer.core.session.named_calls import NamedCall, read_calls
+from relax_explorer.core.session.naming import FieldNames
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.core.syntax.short_text import UnreadableText, short_stream, short_text

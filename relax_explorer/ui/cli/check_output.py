@@ -8,8 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from relax_explorer.core.diagnostics import Diagnostic, Severity
-from relax_explorer.core.session.distinct import distinct
-from relax_explorer.core.session.stages import Stage
+from relax_explorer.core.session.stages import Stage, distinct
 from relax_explorer.ui.cli import output, sarif
 from relax_explorer.viz.problem import headline, render
 from relax_explorer.viz.visible import visible

@@ -12,13 +12,12 @@ import click
 from relax_explorer.core.exec.interrupt import Interrupt
 from relax_explorer.core.session.addresses import address
 from relax_explorer.core.session.arrays import read_arrays
-from relax_explorer.core.session.bisect import Bisection
+from relax_explorer.core.session.bisect import Bisection, NoNan, Predicate, SameOutput, WellFormed
 from relax_explorer.core.session.bisect import bisect as find
 from relax_explorer.core.session.builds import Build
 from relax_explorer.core.session.compare import Comparison, Links, Trial, against, links_between
 from relax_explorer.core.session.compare import compare as compare_stages
 from relax_explorer.core.session.difference import Tolerance
-from relax_explorer.core.session.predicates import NoNan, Predicate, SameOutput, WellFormed
 from relax_explorer.core.session.stages import Stage
 from relax_explorer.core.session.validate import validate as validate_stages
 from relax_explorer.ui import directories
@@ -117,7 +116,7 @@ def _stepped(
     script: str | None, format: str,
 ) -> int:  # fmt: skip
     """Walk through the runs of two stages."""
-    from relax_explorer.core.session.lockstep import lockstep
+    from relax_explorer.core.session.compare import lockstep
     from relax_explorer.ui.cli.stepping import walk
 
     commands = commands_of(script, (a, b, calls))

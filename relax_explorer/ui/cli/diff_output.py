@@ -12,8 +12,8 @@ import click
 from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.session.align import FunctionDiff, ModuleDiff, Unit, binding_text
 from relax_explorer.core.session.compiled import Compiled
-from relax_explorer.core.session.kernel_history import KernelTrace
 from relax_explorer.core.session.provenance import Trace
+from relax_explorer.core.session.recorded import KernelTrace
 from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.core.syntax.doc import Line
 from relax_explorer.ui.cli import output

@@ -13,8 +13,7 @@ from relax_explorer.core.ir.expr import MatchCast
 from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.passes.pipeline import Outcome
 from relax_explorer.core.program.module import IRModule
-from relax_explorer.core.session.builds import Build
-from relax_explorer.core.session.proposals import pipeline_of
+from relax_explorer.core.session.builds import Build, pipeline_of
 from relax_explorer.core.session.recorded import RecordedSession
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
@@ -232,8 +231,7 @@ def _report_outcome(outcome: Outcome) -> None:
 def diff(a: str, b: str | None, passes: str | None, between: str | None, style: str, exit_code: bool) -> int:
     """Compare modules or stages."""
     from relax_explorer.core.check.normalize import normalize_with
-    from relax_explorer.core.session.align import diff_modules
-    from relax_explorer.core.session.regroup import with_groups
+    from relax_explorer.core.session.align import diff_modules, with_groups
     from relax_explorer.ui.cli.diff_output import EXECUTABLE, print_compiled, print_diff
 
     if b is not None:
@@ -314,7 +312,7 @@ def report(
 
 def who(input: str, var: str, passes: str | None, func: str | None, format: str) -> int:
     """Print the history of a variable."""
-    from relax_explorer.core.session.kernel_history import has_kernel, kernel_history
+    from relax_explorer.core.session.recorded import has_kernel, kernel_history
     from relax_explorer.ui.cli.diff_output import print_history, print_kernel_history
 
     session = open_session(input, passes, "default")

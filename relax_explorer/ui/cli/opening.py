@@ -12,12 +12,9 @@ import click
 from relax_explorer.core.check import check, lenient
 from relax_explorer.core.diagnostics import Failure, ParseError
 from relax_explorer.core.program.module import IRModule
-from relax_explorer.core.session.build_files import build_of_text, open_build
-from relax_explorer.core.session.builds import Build
-from relax_explorer.core.session.field_names import FieldNames, told_by
-from relax_explorer.core.session.notation_files import open_notation
-from relax_explorer.core.session.partial import concerning, executed, runnable
-from relax_explorer.core.session.proposals import pipeline_of
+from relax_explorer.core.session.build_files import build_of_text, open_build, open_notation
+from relax_explorer.core.session.builds import Build, concerning, executed, pipeline_of, runnable
+from relax_explorer.core.session.naming import FieldNames, told_by
 from relax_explorer.core.session.recorded import RecordedSession
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
@@ -182,7 +179,7 @@ def _with_constants(stage: Stage, source: str | None) -> Stage:
     """A stage with values for the constants that its text omits, if a source is given. It is told what was made up."""
     if source is None:
         return stage
-    from relax_explorer.core.session.made_constants import with_constants
+    from relax_explorer.core.session.made import with_constants
 
     stage, made_up = with_constants(stage, source)
     output.say(f"constants made up: {made_up or 'none, the text has all'}", err=True)

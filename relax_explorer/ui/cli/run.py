@@ -17,8 +17,8 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.notations import is_contract
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.call_program import CallProgram
-from relax_explorer.core.session.field_names import FieldNames
 from relax_explorer.core.session.inputs import file_remarks, from_file, made_inputs
+from relax_explorer.core.session.naming import FieldNames
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.core.session.starting import Start

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from relax_explorer.core.diagnostics import Diagnostic
-from relax_explorer.core.session.partial import concerning
+from relax_explorer.core.session.builds import concerning
 from relax_explorer.core.session.snapshot import Snapshot
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from relax_explorer.core.session.lockstep import Lockstep
+from relax_explorer.core.session.compare import Lockstep
 from relax_explorer.core.session.lockstep_commands import LOCKSTEP_COMMANDS, LockstepSession, execute
 from relax_explorer.ui.cli import output
 from relax_explorer.ui.cli.prompt import Console, printer

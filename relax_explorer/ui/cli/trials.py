@@ -13,14 +13,11 @@ from relax_explorer.core.codes import passes as pass_codes
 from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.session.addresses import address
 from relax_explorer.core.session.build_files import part
-from relax_explorer.core.session.builds import Build, built
+from relax_explorer.core.session.builds import Build, Skipped, built, pipeline_of, readable
 from relax_explorer.core.session.difference import Tolerance
-from relax_explorer.core.session.field_names import told_by
 from relax_explorer.core.session.inputs import file_remarks
-from relax_explorer.core.session.partial import Skipped, readable
-from relax_explorer.core.session.proposals import pipeline_of
-from relax_explorer.core.session.sample_runs import program_of
-from relax_explorer.core.session.samples import CallFile, Sample, function_of, samples_of
+from relax_explorer.core.session.naming import told_by
+from relax_explorer.core.session.samples import CallFile, Sample, function_of, program_of, samples_of
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.stages import Stage
 from relax_explorer.ui import directories, process

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from textual.screen import Screen
 
-    from relax_explorer.core.session.planned import Plan
+    from relax_explorer.core.session.session import Plan
     from relax_explorer.ui.tui.debug_rows import RunView
     from relax_explorer.ui.tui.exporting import Exports
     from relax_explorer.ui.tui.key_recording import Recorder

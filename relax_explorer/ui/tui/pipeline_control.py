@@ -12,7 +12,7 @@ from relax_explorer.ui.tui.widgets.line_view import Row
 from relax_explorer.viz.visible import visible
 
 if TYPE_CHECKING:
-    from relax_explorer.core.session.planned import Plan
+    from relax_explorer.core.session.session import Plan
 
 RECORDED = "these stages were recorded by a build; E goes on from this one with passes of ours"
 
@@ -117,8 +117,8 @@ class PipelineControl:
             return
         if self.plan() is None:
             return
-        from relax_explorer.core.session.planned import Plan
-        from relax_explorer.core.session.proposals import FILE
+        from relax_explorer.core.session.builds import FILE
+        from relax_explorer.core.session.session import Plan
         from relax_explorer.ui.pass_files import with_files
 
         session = self.app.state.session

@@ -8,8 +8,7 @@ from relax_explorer.core.diagnostics import ParseError
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.facts import facts
 from relax_explorer.core.session.build_files import open_build
-from relax_explorer.core.session.builds import Build
-from relax_explorer.core.session.proposals import pipeline_of
+from relax_explorer.core.session.builds import Build, pipeline_of
 from relax_explorer.core.session.recorded import RecordedSession
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
@@ -54,7 +53,7 @@ def build_of(path: str, source: str | None) -> tuple[Build, str]:
     build = open_build(path)
     if source is None:
         return build, f"its script applies {build.written}; :passes file runs that" if build.written else ""
-    from relax_explorer.core.session.made_constants import with_constants
+    from relax_explorer.core.session.made import with_constants
 
     found, notes = [], []
     for stage in build.stages:

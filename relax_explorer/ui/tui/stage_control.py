@@ -16,7 +16,7 @@ from relax_explorer.core.diagnostics import ParseError
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.notations import is_contract
-from relax_explorer.core.session.folders import numbered_files
+from relax_explorer.core.session.build_files import numbered_files
 from relax_explorer.ui import recent
 from relax_explorer.ui.tui.host import Host
 from relax_explorer.ui.tui.jobs import Job
@@ -25,8 +25,7 @@ from relax_explorer.ui.tui.state import State
 from relax_explorer.viz.ir_table import Folded, is_check
 
 if TYPE_CHECKING:
-    from relax_explorer.core.session.planned import Plan
-    from relax_explorer.core.session.session import Session
+    from relax_explorer.core.session.session import Plan, Session
     from relax_explorer.core.session.snapshot import Snapshot
     from relax_explorer.ui.tui.run_control import RunControl
     from relax_explorer.viz.contract_steps import ContractSteps
@@ -216,8 +215,8 @@ class StageControl:
         if path != self.app.state.path:
             options = _for_another_program(options)
             self.run.calls.clear()
-        from relax_explorer.core.session.planned import Plan
         from relax_explorer.core.session.recorded import RecordedSession
+        from relax_explorer.core.session.session import Plan
 
         plan = None if isinstance(session, RecordedSession) else Plan.of(session.pipeline)
         selection = _read_at(first, self.app.preview_line) or Selection(0, first.entry)

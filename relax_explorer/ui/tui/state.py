@@ -10,8 +10,7 @@ from relax_explorer.ui.tui.selection import Options, Selection
 
 if TYPE_CHECKING:
     from relax_explorer.core.session.compare import Comparison
-    from relax_explorer.core.session.planned import Plan
-    from relax_explorer.core.session.session import Session
+    from relax_explorer.core.session.session import Plan, Session
     from relax_explorer.core.session.snapshot import Snapshot
     from relax_explorer.ui.tui.debug_rows import RunView
     from relax_explorer.ui.tui.pair_rows import PairView

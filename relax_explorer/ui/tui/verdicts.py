@@ -6,15 +6,12 @@ from dataclasses import replace
 
 from relax_explorer.core.exec.interrupt import Cancelled, Interrupt
 from relax_explorer.core.program.module import IRModule
-from relax_explorer.core.session.bisect import Bisection, bisect
+from relax_explorer.core.session.bisect import Bisection, SameOutput, bisect
 from relax_explorer.core.session.builds import built, stage_of
 from relax_explorer.core.session.call_inputs import CallInputs
-from relax_explorer.core.session.compare import Comparison, Trial, links_between
-from relax_explorer.core.session.field_names import told_by
-from relax_explorer.core.session.lockstep import lockstep
-from relax_explorer.core.session.predicates import SameOutput
-from relax_explorer.core.session.sample_runs import program_of
-from relax_explorer.core.session.samples import Sample, samples_of
+from relax_explorer.core.session.compare import Comparison, Trial, links_between, lockstep
+from relax_explorer.core.session.naming import told_by
+from relax_explorer.core.session.samples import Sample, program_of, samples_of
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.starting import sample_of_calls
 from relax_explorer.ui import directories
