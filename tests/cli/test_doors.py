@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from relax_explorer.core.diagnostics import ParseError
+from relax_explorer.core.session import stages
 from relax_explorer.core.session.build_files import open_build
 from tests.cli.test_commands import rxe_cli
 from tests.syntax.test_finder import MODULE
@@ -200,13 +201,13 @@ def test_a_long_log_is_searched_on_the_disk(tmp_path: Path, monkeypatch: pytest.
         'After Running Pass: transform.PassInfo(opt_level=0, name="{}", required=(), traceable=False)\n{}'
     )
     noise = "12:00:01 a line of another program, for me@example.com\n" * 500
-    stages = [
+    logged = [
         ("A", MODULE),
         ("B", MODULE),
         ("C", AFTER),
         ("tirx.D", MODULE.replace("R.add(x, x)", "R.add(x, z)")),
     ]
-    text = noise + noise.join([heading.format(*stage) for stage in stages]) + noise
+    text = noise + noise.join([heading.format(*stage) for stage in logged]) + noise
     path = written(tmp_path, "a.log", text)
     whole = open_build(path)
     monkeypatch.setattr(stages, "LONG", 1000)
