@@ -50,7 +50,7 @@ from relax_explorer.core.exec.values import (
     PackedFunction,
     Shape,
     Value,
-    as_argument,
+    as_parameter,
     bytes_of,
     describe,
     shape_value,
@@ -113,7 +113,10 @@ class Machine:
 
     def _start(self, function: str, args: Sequence[Value], private: bool) -> None:
         fn = entry(self.module, function, len(args), private)
-        values = [as_argument(arg, param.struct_info) for arg, param in zip(args, fn.params, strict=True)]
+        values = [
+            as_parameter(arg, param.struct_info, f"{param.name} of {function}", param)
+            for arg, param in zip(args, fn.params, strict=True)
+        ]
         self.enter(fn, function, values, {}, None, None, {})
 
     def _globals(self) -> Mapping[str, Any]:
