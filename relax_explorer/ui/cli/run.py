@@ -99,9 +99,8 @@ def started(
     name = func or at.entry
     fn = relax_function(at.module, name)
     path = at.module.source.filename if at.module.source is not None else ""
-    if (
-        is_contract(path) and name == at.entry
-    ):  # its Relax form takes any tensors, and checks them line by line
+    if is_contract(path) and name == at.entry:
+        # Its Relax form takes any tensors, and checks them line by line.
         program, _ = read_contract(read_text(path), path)
         return Start(at.module, name, run_inputs(function_of_inputs(program), sources, shape, gigabytes))
     output.report(of_the_run(session.stages[0], {name}))
