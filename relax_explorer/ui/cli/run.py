@@ -101,8 +101,8 @@ def started(
     path = at.module.source.filename if at.module.source is not None else ""
     if is_contract(path) and name == at.entry:
         # Its Relax form takes any tensors, and checks them line by line.
-        program, _ = read_contract(read_text(path), path)
-        return Start(at.module, name, run_inputs(function_of_inputs(program), sources, shape, gigabytes))
+        contracts, _ = read_contract(read_text(path), path)
+        return Start(at.module, name, run_inputs(function_of_inputs(contracts), sources, shape, gigabytes))
     output.report(of_the_run(session.stages[0], {name}))
     return Start(at.module, name, run_inputs(fn, sources, shape, gigabytes, told_names(session, name)))
 
