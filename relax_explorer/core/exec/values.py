@@ -18,7 +18,7 @@ every function that they receive can be called.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from reprlib import Repr
 from typing import Any
@@ -260,7 +260,7 @@ def as_argument(value: Value, info: s.StructInfo | None) -> Value:
     return value
 
 
-def as_parameter(value: Value, info: s.StructInfo | None, name: str, place: Any) -> Value:
+def as_parameter(value: Value, info: s.StructInfo | None, name: str, place: e.Var) -> Value:
     """`as_argument` for a parameter: a problem tells its name and place."""
     try:
         return as_argument(value, info)
@@ -268,6 +268,14 @@ def as_parameter(value: Value, info: s.StructInfo | None, name: str, place: Any)
         problem = failure.diagnostics[0]
         labels = (Label(place, "", True),)
         raise Failure(replace(problem, message=f"{name}: {problem.message}", labels=labels)) from None
+
+
+def as_parameters(args: Sequence[Value], params: Sequence[e.Var], function: str) -> list[Value]:
+    """The arguments of a call from outside as run-time values."""
+    return [
+        as_parameter(arg, param.struct_info, f"{param.name} of {function}", param)
+        for arg, param in zip(args, params, strict=True)
+    ]
 
 
 def _number(value: int | float, dtype: DType) -> Value:
