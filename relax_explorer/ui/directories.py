@@ -51,7 +51,9 @@ def samples() -> list[Path]:
     package = Path(relax_explorer.__file__).parent
     for folder in (package / SAMPLES, package.parent / SAMPLES):
         if folder.is_dir():
-            builds = sorted(path for path in folder.iterdir() if path.is_dir() and any(path.glob("*.py")))
+            builds = sorted(
+                path for path in folder.iterdir() if path.is_dir() and any(path.glob("[0-9]*.py"))
+            )
             others = [path for ending in HOLDS for path in sorted(folder.glob(f"*/*{ending}"))]
             return [*sorted(folder.glob("[0-9]*.py")), *builds, *others, *sorted(folder.glob("[a-z]*.py"))]
     return []

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 _POSIX = os.name == "posix"
 _CHUNK = 65_536
+_PATIENCE = 10.0  # seconds for the kernel to end what was killed
 _ROOT = str(Path(relax_explorer.__file__).parent.parent)
 MOST_MEMORY = (
     8 << 30
@@ -155,7 +156,8 @@ class Child:
     def close(self) -> None:
         """End the child and its children, and close everything."""
         self.kill()
-        self.process.wait()
+        with contextlib.suppress(subprocess.TimeoutExpired):  # the kernel holds it: it ends when it is let go
+            self.process.wait(_PATIENCE)
         for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
             if pipe is not None:
                 with contextlib.suppress(OSError, ValueError):  # the last words may still stand in its buffer

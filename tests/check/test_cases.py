@@ -249,6 +249,10 @@ def test_passes_of_the_api_take_what_load_gives(name: str) -> None:
     [
         ("R.one_hot(i, R.prim_value(1), R.prim_value(0), 128256, -1)", 128256),
         ("R.repeat(i, 131072, 0)", 131072),
+        ("R.tile(i, (131072,))", 131072),
+        ("R.nn.pad(i, (65536, 65536))", 131073),
+        ("R.broadcast_to(i, R.shape([131072]))", 131072),
+        ("R.arange(131072)", 131072),
     ],
 )
 def test_the_result_decides_how_large_an_attribute_may_be(large: str, result: int) -> None:

@@ -131,11 +131,48 @@ def test_the_explorer_shows_the_checks_of_the_selected_binding() -> None:
 @pytest.mark.parametrize(
     ("name", "command"), [("shapes/fast_flatten.shapes", "shapes"), ("relations/layer.relay", "relations")]
 )
-def test_a_program_in_another_notation_names_its_command(name: str, command: str) -> None:
+def test_a_program_in_another_notation_names_its_command(name: str, command: str, tmp_path: Path) -> None:
     path = sample(f"samples/{name}")
-    done = rxe_cli("show", path)
+    pasted = tmp_path / "pasted.py"
+    pasted.write_text(Path(path).read_text())
+    done = rxe_cli("show", str(pasted))
     assert f"give it to `relax-explorer {command}`" in done.stderr
     assert rxe_cli(command, path).exit_code == output.OK
+
+
+@pytest.mark.parametrize(
+    "command", [("show",), ("opt", "-p", "LegalizeOps"), ("graph", "--format", "mermaid")]
+)
+def test_a_file_in_a_notation_is_the_relax_program_that_it_stands_for(command: tuple[str, ...]) -> None:
+    done = rxe_cli(command[0], sample("samples/relations/layer.relay"), *command[1:])
+    assert done.exit_code == output.OK
+    assert "matmul" in done.stdout
+
+
+def test_the_sample_of_contracts_runs_with_what_computes_its_function(tmp_path: Path) -> None:
+    path, packed = (
+        sample("samples/shapes/fast_flatten.shapes"),
+        ("--packed", sample("samples/shapes/fast_flatten.py")),
+    )
+    np.save(tmp_path / "e.npy", np.ones((8, 32), "int8"))
+    inputs = ("--shape", "k=2", "--input", f"e={tmp_path / 'e.npy'}", "--input", "c=ones")
+    done = rxe_cli("run", path, *packed, *inputs)
+    assert done.exit_code == output.OK
+    assert "d: (8,) i32 4 … 4" in done.stdout
+    (tmp_path / "keys.txt").write_text("next\nnext\nprint b\nwhere\ncontinue\n")
+    debugged = rxe_cli("debug", path, *packed, *inputs, "--script", str(tmp_path / "keys.txt"))
+    assert debugged.exit_code == output.OK
+    assert "> 0 main, 9: let c" in debugged.stdout  # places of the notation
+    assert "(8,) i32 4 … 4" in debugged.stdout  # of two rows: `k` is a length of the inputs
+    assert "warning" not in debugged.stderr
+    rxe.extensions.forget("ff")
+
+
+@pytest.mark.parametrize("command", ["run", "debug"])
+def test_a_function_that_nothing_computes_names_the_way(command: str) -> None:
+    done = rxe_cli(command, sample("samples/shapes/fast_flatten.shapes"))
+    assert done.exit_code != output.OK
+    assert 'rxe.extensions.primitive("ff")' in done.stderr
 
 
 def test_where_a_length_comes_from(program: str) -> None:
@@ -449,3 +486,29 @@ def test_relay_programs_have_a_command_of_their_own(tmp_path: Path) -> None:
     done = rxe_cli("relations", str(program))
     assert (done.exit_code, done.stderr.count("warning[RX0606]")) == (1, 1)
     assert "one.relay:2:4" in done.stderr
+
+
+OWN = """import relax_explorer as rxe
+@rxe.extensions.relation("test.Twice")
+def twice(types, inputs, attrs, solver):
+    data, result = types
+    return solver.unify(result, rxe.extensions.TensorType((data.shape[0] * 2, *data.shape[1:]), data.dtype))
+"""
+
+
+@pytest.mark.parametrize("command", ["relations", "run", "debug"])
+def test_a_file_with_relations_of_ones_own_is_executed_before_a_notation_is_read(
+    command: str, tmp_path: Path
+) -> None:
+    (tmp_path / "own.py").write_text(OWN.replace("test.Twice", f"Twice_{command}"))
+    path = tmp_path / "own.relay"
+    path.write_text(
+        f"def @twice(%x : Tensor[(4,), int8]) -> Tensor[(8,), int8] where Twice_{command} {{ concatenate((%x, %x), axis=0) }}\n"
+        "@twice(Constant(1, (4,), int8))\n"
+    )
+    (tmp_path / "keys.txt").write_text("continue\n")
+    script = ("--script", str(tmp_path / "keys.txt")) if command == "debug" else ()
+    done = rxe_cli(command, str(path), "--packed", str(tmp_path / "own.py"), *script)
+    assert done.exit_code == output.OK
+    assert "(8,)" in done.stdout
+    rxe.extensions.forget(f"Twice_{command}")

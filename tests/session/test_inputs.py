@@ -216,3 +216,58 @@ def test_lists_that_are_no_tensor_are_refused(given: list[object], dtype: str) -
     with pytest.raises(Failure) as caught:
         rxe.run(module, "main", [given])
     assert caught.value.diagnostics[0].code is codes.WRONG_INPUT
+
+
+@pytest.mark.parametrize(
+    ("info", "given"),
+    [(f'R.Tensor("{dtype}", ndim={ndim})', given)
+     for dtype in ("int8", "uint8", "int4", "int64", "bool")
+     for ndim, given in [(0, 1.5), (1, [1, 0.5]), (2, [[1], [0.5]]), (1, [np.float32(1.5)]), (1, [float("nan")]), (1, [1e30])]]
+    + [
+        ('R.Tensor("bool", ndim=1)', [2]), ('R.Tensor("int4", ndim=1)', [8]), ('R.Tensor("uint8", ndim=1)', [-1.0]),
+        ('R.Tuple(R.Tensor("int8", ndim=1))', ([1.5],)), ('R.Prim("int8")', 300), ('R.Prim("uint8")', -1), ('R.Prim("int64")', 2**63),
+        ('R.Prim("float16")', 1e5), ('R.Prim("float16")', 70000), ('R.Prim("float32")', 10**400), ("R.Shape(ndim=1)", (2**63,)),
+    ],
+)  # fmt: skip
+def test_a_number_that_its_dtype_does_not_have_is_refused_at_its_parameter(info: str, given: object) -> None:
+    module = rxe.parse(f"@R.function\ndef main(x: {info}):\n    return x\n")
+    with pytest.raises(Failure) as caught:
+        rxe.run(module, "main", [given])
+    problem = caught.value.diagnostics[0]
+    assert problem.code is codes.WRONG_INPUT
+    assert problem.span is not None
+    assert problem.span.text.startswith("x: R.")
+
+
+@pytest.mark.parametrize(
+    ("info", "given", "wanted"),
+    [
+        ('R.Tensor("int16", ndim=1)', [2.0, True, 1e3, -0.0], [2, 1, 1000, 0]),
+        ('R.Tensor("int8", ndim=2)', [[], []], [[], []]),
+        ('R.Tensor("int8", ndim=0)', 2.0, 2),
+        ('R.Tensor("bool", ndim=1)', [1, 0.0, True], [True, False, True]),
+        ('R.Tensor("float16", ndim=1)', [True, 2049, 0.1], [1, 2048, np.float16(0.1)]),
+        ('R.Tensor("int64", ndim=1)', [2**53 + 1, 1.0], [2**53 + 1, 1]),
+        ('R.Tensor("uint64", ndim=1)', [2**64 - 1], [2**64 - 1]),
+        ('R.Prim("float32")', 0.1, np.float32(0.1)),
+        ('R.Prim("float64")', 2, 2.0),
+        ("R.Shape(ndim=1)", (2**63 - 1,), (2**63 - 1,)),
+    ],
+)
+def test_a_number_that_its_dtype_has_is_taken(info: str, given: object, wanted: object) -> None:
+    module = rxe.parse(f"@R.function\ndef main(x: {info}):\n    return x\n")
+    assert np.asarray(rxe.run(module, "main", [given])).tolist() == np.asarray(wanted).tolist()
+
+
+def test_a_number_of_a_file_or_a_closure_is_refused_at_its_parameter(tmp_path: Path) -> None:
+    fn = function('x: R.Prim("int8")')
+    np.savez(tmp_path / "io.npz", x=np.array(300))
+    with pytest.raises(Failure) as caught:
+        from_file(fn, tmp_path / "io.npz")
+    assert caught.value.diagnostics[0].span is not None
+    text = '@R.function\ndef main():\n    @R.function\n    def f(a: R.Tensor((1,), "int8")):\n        return a\n    return f\n'
+    closure = rxe.run(rxe.parse(text), "main", [])
+    assert closure([2.0]).tolist() == [2]
+    with pytest.raises(Failure) as caught:
+        closure([2.5])
+    assert caught.value.diagnostics[0].span is not None

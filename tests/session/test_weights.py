@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import zipfile
@@ -199,3 +200,25 @@ def test_a_small_file_of_a_large_array_is_refused(tmp_path: Path, monkeypatch: p
     assert "would grow" in refused(str(path))
     np.savez(path, a=np.zeros(1 << 21, np.uint8))
     assert read(str(path))["a"].size == 1 << 21
+
+
+def _pickled(tmp_path: Path) -> bytes:
+    """An array file whose pickle makes a folder while it is read."""
+
+    class Trap:
+        def __reduce__(self) -> object:
+            return os.mkdir, (str(tmp_path / "executed"),)
+
+    file = io.BytesIO()
+    np.save(file, np.array([Trap()], dtype=object), allow_pickle=True)
+    return file.getvalue()
+
+
+def test_each_lock_against_pickles_holds_by_itself(tmp_path: Path) -> None:
+    """The header refuses an array of objects, and so does what reads elements."""
+    trap = _pickled(tmp_path)
+    with pytest.raises(ValueError, match="Object arrays"):
+        arrays._array(io.BytesIO(trap))
+    with pytest.raises(Failure, match="never unpickled"):
+        arrays._header(io.BytesIO(trap), "x", "trap.npy", len(trap))
+    assert not (tmp_path / "executed").exists()

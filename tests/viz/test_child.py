@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from relax_explorer.viz.child import Child, Limits, own_python, python, run_child
+from relax_explorer.viz.child import Child, Limits, environment, own_python, python, run_child
 from relax_explorer.viz.workers import Workers
 from tests.support.signals import hearing
 
@@ -117,6 +117,27 @@ def test_python_children_import_nothing_from_the_current_folder(
     with Workers(1, print) as pool:
         assert pool.submit(len, [1, 2]).result() == 2
     assert not (tmp_path / "executed").exists()
+
+
+@pytest.mark.parametrize("lock", ["-P", "environment"])
+def test_each_lock_of_the_current_folder_holds_by_itself(lock: str, tmp_path: Path) -> None:
+    """Python children have both: `-P` for those that lose their environment, a variable for their own children."""
+    (tmp_path / "json.py").write_text(f"open({str(tmp_path / 'executed')!r}, 'w').close()\n")
+    code = "import json; print(json.dumps(1))"
+    words = python("-c", code) if lock == "-P" else [sys.executable, "-c", code]
+    variables = {} if lock == "-P" else environment()
+    done = subprocess.run(words, cwd=tmp_path, env=variables, capture_output=True, timeout=20, check=False)
+    assert (done.stdout, (tmp_path / "executed").exists()) == (b"1\n", False), done.stderr
+    assert own_python(code)[1] == "-P"
+
+
+def test_closing_kills_a_child_that_reads_nothing() -> None:
+    child = Child(["/bin/sh", "-c", "echo on; exec sleep 300"], Limits(), subprocess.DEVNULL, False)
+    assert child.output.readline() == b"on\n"
+    child.close()
+    assert child.process.returncode == -signal.SIGKILL  # None if it were only left alone
+    assert child.input.closed
+    assert child.output.closed
 
 
 def test_workers_end_with_what_they_do() -> None:

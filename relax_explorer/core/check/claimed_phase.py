@@ -8,7 +8,7 @@ from types import ModuleType
 from typing import Any
 
 from relax_explorer.core.codes import passes as codes
-from relax_explorer.core.diagnostics import Diagnostic, Label
+from relax_explorer.core.diagnostics import Diagnostic, Label, Severity
 from relax_explorer.core.program.module import IRModule
 
 ATTRIBUTE = "rx.phase"
@@ -36,7 +36,8 @@ def _phases() -> ModuleType:
 def violations(module: IRModule) -> Iterator[Diagnostic]:
     """A module with a claim or a history that is no name, or for each property of the claimed phase that the module lacks, an error.
 
-    An operator of a later phase than the claimed one is an error, too.
+    An operator of a later phase than the claimed one is an error, too. In a module without a claim, one beside an operator that
+    LegalizeOps lowers is a warning: such a module is in no phase.
     """
     names = module.attrs.get(HISTORY, ())
     if not isinstance(names, (str, tuple)) or not all(isinstance(name, str) for name in names):
@@ -45,6 +46,7 @@ def violations(module: IRModule) -> Iterator[Diagnostic]:
         return
     claim = module.attrs.get(ATTRIBUTE)
     if claim is None:
+        yield from _mixed(module)
         return
     declared = _phases()
     if not isinstance(claim, str) or claim not in declared.PHASES:
@@ -64,6 +66,23 @@ def violations(module: IRModule) -> Iterator[Diagnostic]:
         for binding, name in declared.closure_calls(module)[:1]:
             text = f"the module claims the phase {claim}, and LambdaLift has not run, but {name} is called"
             yield _wrong(text, (binding, "here"), "")
+
+
+def _mixed(module: IRModule) -> Iterator[Diagnostic]:
+    """A warning if a module without a claim has code of two phases. It runs here, but code generation refuses it.
+
+    No error: a lowering pass that is tried alone makes such a module, and LegalizeOps keeps operators of unknown shapes.
+    """
+    late = _phases().too_early(module)
+    lowered = import_module("relax_explorer.core.passes.properties").NO_HIGH_LEVEL_OPS
+    early = lowered.violation(module) if late is not None else None
+    if late is not None and early is not None:
+        text = f"{early[1]}, in a module that has code of a later phase: {late[1]}"
+        labels = (Label(early[0], early[1], True), Label(late[0], late[1]))
+        help = f"run {_maker(lowered.name)} before the passes that make such code; it tells which operators it keeps, and why"
+        yield Diagnostic(
+            codes.WRONG_PHASE, text, labels, help=help, severity=Severity.WARNING, spec_only=True
+        )
 
 
 def _wrong(text: str, violation: tuple[Any, str], maker: str) -> Diagnostic:

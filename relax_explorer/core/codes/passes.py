@@ -36,7 +36,8 @@ NEEDS_ANOTHER_PASS = Code(
 WRONG_PHASE = Code(
     "RX0408",
     "the module is not in the phase that it claims",
-    "The attribute `rx.phase` names a phase. The module lacks a property of this phase.",
+    "The attribute `rx.phase` names a phase, and the module lacks a property of it. Without the attribute, the module has code of two "
+    "phases: operators of memory or of the virtual machine, and operators that LegalizeOps lowers.",
     "Run the pass that establishes the property (`relax-explorer phases`), or correct the attribute.",
     example="""
 @I.ir_module

@@ -15,7 +15,7 @@ from relax_explorer.core.exec.kernels import by_symbol
 from relax_explorer.core.exec.memory import call_kernel
 from relax_explorer.core.exec.plan import Instruction
 from relax_explorer.core.exec.running import Running
-from relax_explorer.core.exec.values import Closure, Lifted, PackedFunction, Value, as_argument
+from relax_explorer.core.exec.values import Closure, Lifted, PackedFunction, Value, as_parameters
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.tir.stmt import PrimFunc
 
@@ -78,6 +78,6 @@ def _called(machine: Running, callee: Closure | Lifted, *args: Value) -> Value:
     if len(args) != len(params):
         text = f"{closure.name} takes {len(params)} arguments, {len(args)} given"
         raise Failure(Diagnostic(codes.INPUT_COUNT, text, help=codes.INPUT_COUNT.fix))
-    values = [as_argument(arg, param.struct_info) for arg, param in zip(args, params, strict=True)]
+    values = as_parameters(args, params, closure.name)
     inner.enter(closure.function, closure.name, values, closure.captured, None, None, closure.dims)
     return inner.run()

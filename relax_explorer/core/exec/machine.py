@@ -50,7 +50,7 @@ from relax_explorer.core.exec.values import (
     PackedFunction,
     Shape,
     Value,
-    as_argument,
+    as_parameters,
     bytes_of,
     describe,
     shape_value,
@@ -113,8 +113,7 @@ class Machine:
 
     def _start(self, function: str, args: Sequence[Value], private: bool) -> None:
         fn = entry(self.module, function, len(args), private)
-        values = [as_argument(arg, param.struct_info) for arg, param in zip(args, fn.params, strict=True)]
-        self.enter(fn, function, values, {}, None, None, {})
+        self.enter(fn, function, as_parameters(args, fn.params, function), {}, None, None, {})
 
     def _globals(self) -> Mapping[str, Any]:
         """The values of the functions of the module: closures without captures, and kernels."""

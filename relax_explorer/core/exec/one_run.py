@@ -24,11 +24,12 @@ def run(
 ) -> Value:
     """The result of calling `function` with numpy arrays, tuples (shapes, tuples) and numbers.
 
-    Returns a numpy array, a tuple, a tuple of int for a shape, or a function that can be called. Raises Failure if the program
-    is invalid or traps. `cache`
-    is a directory for compiled kernels. `check_annotations` checks every value against the annotation of its binding. Private
-    functions are refused, unless `private` is True. `engine` is `fused`, `numba` (each binding by itself) or `reference`
-    (PrimFuncs are not compiled, but run statement by statement).
+    Lists and numbers of Python take the dtype of their parameter: integers and bool must have the number (2.0 is 2, 1.5 is
+    refused), floats round to the next one. Returns a numpy array, a tuple, a tuple of int for a shape, or a function that can
+    be called. Raises Failure if the program is invalid or traps. `cache` is a directory for compiled kernels.
+    `check_annotations` checks every value against the annotation of its binding. Private functions are refused, unless
+    `private` is True. `engine` is `fused`, `numba` (each binding by itself) or `reference` (PrimFuncs are not compiled, but run
+    statement by statement).
     """
     machine = Machine(
         normal_form_of(module),

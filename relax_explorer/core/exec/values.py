@@ -18,8 +18,8 @@ every function that they receive can be called.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from reprlib import Repr
 from typing import Any
 
@@ -232,13 +232,17 @@ def _failure(code: Code, text: str, place: Any) -> Failure:
 
 
 def as_argument(value: Value, info: s.StructInfo | None) -> Value:
-    """A Python value of a caller as a run-time value: lists become arrays, tuples of int become shapes if one is expected."""
+    """A Python value of a caller as a run-time value: lists become arrays, tuples of int become shapes if one is expected.
+
+    An integer or bool dtype takes the numbers that it has, however they are written (2.0 is 2, True is 1), and no others; a float
+    dtype rounds to its next number. Raises Failure for a number that the dtype does not have.
+    """
     if value is None:
         return NULL
-    if isinstance(info, s.PrimStructInfo) and type(value) is int and info.dtype not in (INT64, BOOL):
-        return np.asarray(value, info.dtype.to_numpy())[()]
+    if isinstance(info, s.PrimStructInfo) and info.dtype is not None and type(value) in (int, float):
+        return _number(value, info.dtype)
     if isinstance(info, s.ShapeStructInfo) and _are_lengths(value):
-        return Shape(int(element) for element in value)
+        return Shape(_array(int(element), INT64).item() for element in value)
     if (
         isinstance(info, s.TupleStructInfo)
         and isinstance(value, (tuple, list))
@@ -256,6 +260,32 @@ def as_argument(value: Value, info: s.StructInfo | None) -> Value:
     return value
 
 
+def as_parameter(value: Value, info: s.StructInfo | None, name: str, place: e.Var) -> Value:
+    """`as_argument` for a parameter: a problem tells its name and place."""
+    try:
+        return as_argument(value, info)
+    except Failure as failure:
+        problem = failure.diagnostics[0]
+        labels = (Label(place, "", True),)
+        raise Failure(replace(problem, message=f"{name}: {problem.message}", labels=labels)) from None
+
+
+def as_parameters(args: Sequence[Value], params: Sequence[e.Var], function: str) -> list[Value]:
+    """The arguments of a call from outside as run-time values."""
+    return [
+        as_parameter(arg, param.struct_info, f"{param.name} of {function}", param)
+        for arg, param in zip(args, params, strict=True)
+    ]
+
+
+def _number(value: int | float, dtype: DType) -> Value:
+    """A number of Python as a scalar of a dtype. One of another kind stays, and its check refuses it."""
+    if dtype == BOOL or (type(value) is float and not dtype.is_float):
+        return value
+    found = _array(value, dtype)
+    return value if dtype in (INT64, FLOAT64) and type(value) is type(found.item()) else found[()]
+
+
 def _array(value: Value, element_dtype: DType | None) -> np.ndarray[Any, Any]:
     """Numbers of Python as an array. Raises Failure if they are none, or one does not fit the dtype."""
     try:
@@ -266,16 +296,23 @@ def _array(value: Value, element_dtype: DType | None) -> np.ndarray[Any, Any]:
             raise TypeError("not all elements are numbers")
         if element_dtype is None:
             return given
-        with np.errstate(over="ignore"):
+        with np.errstate(over="ignore", invalid="ignore"):
             dtype = element_dtype.to_numpy()
             found = given.astype(dtype) if element_dtype.is_float else np.asarray(value, dtype)
+            same = found.astype(given.dtype) == given
     except (OverflowError, ValueError, TypeError) as problem:
-        text = f"{repr(value)[:60]} is no tensor of {element_dtype or 'numbers'}: {problem}"
-        raise Failure(Diagnostic(codes.WRONG_INPUT, text, help=codes.WRONG_INPUT.fix)) from None
+        raise _unfit(value, element_dtype, str(problem)) from None
     if element_dtype.is_float and (np.isfinite(given) & ~np.isfinite(found)).any():
-        text = f"{repr(value)[:60]} does not fit {element_dtype}: it would be infinite"
-        raise Failure(Diagnostic(codes.WRONG_INPUT, text, help=codes.WRONG_INPUT.fix))
+        raise _unfit(value, element_dtype, "it would be infinite")
+    if not (element_dtype.is_float or same.all()):
+        raise _unfit(value, element_dtype, f"{given[~same].flat[0]} is no {element_dtype}")
     return found
+
+
+def _unfit(value: Value, element_dtype: DType | None, reason: str) -> Failure:
+    given = repr(value) if len(repr(value)) <= 60 else f"{repr(value)[:60]}…"
+    text = f"{given} does not fit {element_dtype or 'a tensor'}: {reason}"
+    return Failure(Diagnostic(codes.WRONG_INPUT, text, help=codes.WRONG_INPUT.fix))
 
 
 def _are_lengths(value: Value) -> bool:

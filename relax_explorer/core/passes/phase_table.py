@@ -123,6 +123,20 @@ def missing() -> dict[str, str]:
     return {name: reason for name, reason in MISSING.items() if name not in registry.table()}
 
 
+_INTRODUCTION = (
+    "A phase is a set of properties. A module is in the last phase whose properties all hold. A pass *needs* properties without",
+    "which it refuses to run (RX0407), and *requires* others, without which a pipeline gets a warning (RX0402). After each pass the",
+    "properties that it establishes, and those that it keeps, are checked (RX0403).",
+    "",
+    'A module may claim its phase: `I.module_attrs({"rx.phase": "high"})`. Then each pass writes the phase that it reached, and what',
+    "the claimed phase forbids is an error (RX0408). `opt --record`, and `record=True` in Python, begin such a claim. Without one,",
+    "passes write none: the phase follows from the program at any time, TVM knows no such attribute, and a result would differ from",
+    "TVM's by it. A module without a claim is in phase `high`, unless it has code of later phases. If it has both, it is in no phase,",
+    "which is a warning (RX0408): a lowering pass that is tried alone gives such a module, and so do operators that LegalizeOps keeps.",
+    "",
+)
+
+
 def markdown() -> str:
     """The page "Phases and pass order": phases, properties, passes."""
     lines = [
@@ -130,10 +144,7 @@ def markdown() -> str:
         "",
         "This page is generated from the contracts of the passes: `relax-explorer phases --format markdown`.",
         "",
-        "A phase is a set of properties. A module is in the last phase whose properties all hold. A pass *needs* properties without",
-        "which it refuses to run (RX0407), and *requires* others, without which a pipeline gets a warning (RX0402). After each pass the",
-        "properties that it establishes, and those that it keeps, are checked (RX0403).",
-        "",
+        *_INTRODUCTION,
         "## Phases",
         "",
         "| Phase | Properties |",

@@ -179,8 +179,8 @@ def shape_text(shape: Shape) -> str:
     return sequence_text(shape) if isinstance(shape, tuple) else str(shape)
 
 
-def kind_of(part: Part) -> Kind:
-    """The kind of a type, shape or base type."""
+def kind_of(part: Part | p.PrimExpr) -> Kind:
+    """The kind of a type, shape, base type or dimension."""
     if isinstance(part, (TypeVar, Hole)):
         return part.kind
     if isinstance(part, tuple):

@@ -11,7 +11,7 @@ from relax_explorer.core.diagnostics import Diagnostic, Failure, Label
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import dtype
 from relax_explorer.core.relations import program as r
-from relax_explorer.core.relations.kind_check import wrong_kinds
+from relax_explorer.core.relations.kind_check import wrong_kind, wrong_kinds
 from relax_explorer.core.relations.library import RELATIONS
 from relax_explorer.core.relations.relay_types import (
     Base,
@@ -34,6 +34,12 @@ from relax_explorer.core.syntax.notes import NoteReader
 
 _FIRST = re.compile(r"\s*(\(|\w+)")
 _KINDS = {str(kind): kind for kind in Kind}
+_WRITTEN = {
+    Kind.TYPE: "a type, such as Tensor[(2, 3), float32]",
+    Kind.SHAPE: "a shape, such as (2, 3)",
+    Kind.BASE: "an element type, such as float32",
+    Kind.DIM: "a dimension, such as 3",
+}
 _BOOL = TensorType((), dtype("bool"))
 
 
@@ -85,10 +91,12 @@ class Reader(NoteReader):
             self.is_wrong(message, start)
         return found
 
-    def is_wrong(self, message: str, start: int) -> None:
+    def is_wrong(self, message: str, start: int, help: str = "") -> None:
         """Report a part of a wrong kind, which began at `start`. The reader goes on."""
         code = codes.KIND_WRONG
-        self.wrong.append(Diagnostic(code, message, (Label(self.span(start), "", True),), help=code.fix))
+        self.wrong.append(
+            Diagnostic(code, message, (Label(self.span(start), "", True),), help=help or code.fix)
+        )
 
     def _type(self) -> Type:
         self.deeper()
@@ -106,9 +114,29 @@ class Reader(NoteReader):
                 return self._function_type()
             if self.takes("?"):
                 return Hole()
-            return self.parameter("a type")
+            return Hole() if self.is_other_kind(Kind.TYPE) else self.parameter("a type")
         finally:
             self.depth -= 1
+
+    def is_other_kind(self, wanted: Kind) -> bool:
+        """Read and report a part that is written out, such as `float32` or `(2, 3)`, where another kind stands; False at a name."""
+        start = self.start
+        found: Part | p.PrimExpr
+        if not any(self.token in scope for scope in self.params) and self.element() is not None:
+            found = dtype(self.advance())
+        elif self.kind == "number":
+            found = self.arithmetic()
+        elif self.sees("Tensor", "fn") or (self.sees("(") and self._begins_types()):
+            found = self.type()
+        elif self.takes("("):
+            found = tuple(self.several(self.dimension, ")"))
+        else:
+            return False
+        message = wrong_kind(f"`{self.span(start).text}`", found, wanted)
+        self.is_wrong(
+            message, start, f"Write {_WRITTEN[wanted]}, or the name of a parameter of kind {wanted}."
+        )
+        return True
 
     def _function_type(self) -> FuncType:
         self.params.append({})
@@ -159,7 +187,7 @@ class Reader(NoteReader):
             return Hole(Kind.SHAPE)
         if self.takes("("):
             return tuple(self.several(self.dimension, ")"))
-        return self.parameter("a shape")
+        return Hole(Kind.SHAPE) if self.is_other_kind(Kind.SHAPE) else self.parameter("a shape")
 
     def base(self) -> Base:
         """An element type, a type parameter, or `?`."""
@@ -169,7 +197,7 @@ class Reader(NoteReader):
             return dtype(self.advance())
         if not any(self.token in scope for scope in self.params):
             self.refuse_wrong_element()
-        return self.parameter("an element type")
+        return Hole(Kind.BASE) if self.is_other_kind(Kind.BASE) else self.parameter("an element type")
 
     def dimension(self) -> p.PrimExpr:
         """A dimension, or `?`."""
@@ -177,7 +205,10 @@ class Reader(NoteReader):
 
     def variable(self) -> p.PrimExpr:
         """A type parameter of kind ShapeVar, or a shape variable, which is any other name."""
-        start, name = self.start, self.word("a dimension")
+        start = self.start
+        if self.is_other_kind(Kind.DIM):
+            return dim_hole()
+        name = self.word("a dimension")
         known = next((scope[name] for scope in reversed(self.params) if name in scope), None)
         if known is None and self.sees(":"):
             known = self.params[0][name] = TypeVar(name, self.kind_after(Kind.DIM))

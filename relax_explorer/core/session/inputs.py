@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from relax_explorer.core.exec.values import Shape, Value, as_argument, bytes_of
+from relax_explorer.core.exec.values import Shape, Value, as_parameter, bytes_of
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
@@ -20,6 +20,7 @@ from relax_explorer.core.session.naming import (
     FieldNames,
     Naming,
     Path,
+    Slot,
     field_names,
     name_entries,
     outline,
@@ -223,9 +224,7 @@ def _read(naming: Naming, file: Weights, most: int) -> dict[int, Any]:
         if needed > most:
             raise too_much(f"{name or naming.slots[n]} in {file.path}", needed, most)
         most -= needed
-    return _placed(
-        naming, [_of(file.read(naming.entries[n]), slot.info) for n, slot in enumerate(naming.slots)]
-    )
+    return _placed(naming, [_of(file.read(naming.entries[n]), slot) for n, slot in enumerate(naming.slots)])
 
 
 def _outlines(naming: Naming, file: Weights, most: int) -> dict[int, Any]:
@@ -252,12 +251,13 @@ def _built(info: s.StructInfo, parts: Mapping[Path, Any], path: Path = ()) -> Va
     return tuple([_built(field, parts, (*path, number)) for number, field in enumerate(info.fields)])
 
 
-def _of(array: Value, info: s.StructInfo) -> Value:
-    """An array from a file as a value of this StructInfo: files store shapes and scalars, and bytes of other dtypes."""
+def _of(array: Value, slot: Slot) -> Value:
+    """An array from a file as a value for a slot: files store shapes and scalars, and bytes of other dtypes."""
+    info = slot.info
     if isinstance(info, s.ShapeStructInfo) and array.ndim == 1 and array.dtype.kind in "iu":
         return Shape(map(int, array))
     if isinstance(info, s.PrimStructInfo) and array.ndim == 0:
-        return as_argument(array.item(), info)
+        return as_parameter(array.item(), info, str(slot), slot.param)
     dtype = info.dtype if isinstance(info, s.TensorStructInfo) else None
     return array if dtype is None else read_as(array, dtype.to_numpy())
 

@@ -19,7 +19,7 @@ from relax_explorer.core.ir.dtype import DType, dtype, from_numpy
 from relax_explorer.core.shapes import contract_tree as c
 from relax_explorer.core.shapes.contract_facts import Analysis
 from relax_explorer.core.shapes.desugar import Environment, Guard, Wrapper, desugar, guards
-from relax_explorer.core.shapes.primitives import IMPLEMENTATIONS
+from relax_explorer.core.shapes.primitives import IMPLEMENTATIONS, how_to_compute
 from relax_explorer.core.source import Span
 
 _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
@@ -96,7 +96,7 @@ class Runner:
     def _compute(self, name: str, args: list[Value], attrs: Mapping[str, int], span: Span | None) -> Value:
         implementation = IMPLEMENTATIONS.get(name)
         if implementation is None:
-            self._fail(f"nothing computes @{name}; write its body in the program", span)
+            self._fail(f"nothing computes @{name}", span, how_to_compute(name))
         try:
             return implementation(*args, **attrs)
         except (ValueError, TypeError, IndexError) as problem:
@@ -219,9 +219,9 @@ class Runner:
         ]
         return ", ".join(shown) or "no value"
 
-    def _fail(self, text: str, span: Span | None) -> NoReturn:
+    def _fail(self, text: str, span: Span | None, help: str = "") -> NoReturn:
         label = (Label(span, "", True),) if span is not None else ()
-        raise Failure(Diagnostic(codes.SHAPE_ERROR, text, label, help=codes.SHAPE_ERROR.fix))
+        raise Failure(Diagnostic(codes.SHAPE_ERROR, text, label, help=help or codes.SHAPE_ERROR.fix))
 
 
 def _element(side: DType | str, values: Mapping[str, Value]) -> str:

@@ -18,7 +18,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import DType
 from relax_explorer.core.shapes import contract_tree as c
 from relax_explorer.core.shapes.desugar import Environment, Guard, guards
-from relax_explorer.core.shapes.primitives import IMPLEMENTATIONS
+from relax_explorer.core.shapes.primitives import IMPLEMENTATIONS, how_to_compute
 from relax_explorer.core.source import Span
 
 SAME_DTYPE = "rxe.shapes.same_dtype"
@@ -211,7 +211,7 @@ class _Function:
         """A call of the implementation that is registered for a primitive."""
         implementation = IMPLEMENTATIONS.get(name)
         if implementation is None:
-            self.refuse(f"nothing computes @{name}; write its body in the program", place)
+            self.refuse(f"nothing computes @{name}", place, how_to_compute(name))
         self.found.packed[f"rxe.shapes.{name}"] = implementation
         return f'R.call_packed("rxe.shapes.{name}", {", ".join(args)}, sinfo_args=R.Tensor)'
 
@@ -302,9 +302,8 @@ class _Function:
         else:
             self.refuse(f"{condition} has no form in Relax", None)
 
-    def refuse(self, text: str, place: Span | None) -> NoReturn:
+    def refuse(self, text: str, place: Span | None, help: str = "") -> NoReturn:
         """Raise Failure."""
         label = (Label(place, "", True),) if place is not None else ()
-        raise Failure(
-            Diagnostic(codes.NOTATION, text, label, help="Run it as it is; this part cannot be lowered.")
-        )
+        help = help or "Run it as it is; this part cannot be lowered."
+        raise Failure(Diagnostic(codes.NOTATION, text, label, help=help))

@@ -48,6 +48,11 @@ def register_primitive(name: str, implementation: Implementation) -> None:
     IMPLEMENTATIONS[name] = implementation
 
 
+def how_to_compute(name: str) -> str:
+    """The hint for a function or primitive that nothing computes."""
+    return f'write its body, or register what computes it: --packed FILE.py with @rxe.extensions.primitive("{name}") above a function'
+
+
 def unregister(name: str) -> None:
     """Remove the rule and the implementation of a primitive."""
     RULES.pop(name, None)

@@ -28,16 +28,16 @@ def run_contracts(
     `inputs` makes the values of parameters: each `let x : Tensor(…) = ..` is one. `unused` are the options that do not apply.
     """
     if any(unused):
-        raise click.UsageError("a file with contracts takes --input, --shape, --max-input and --format only")
+        raise click.UsageError(
+            "a file with contracts takes --input, --shape, --max-input, --packed and --format only"
+        )
     program, terms = read_contract(read_text(path), path)
     analysis = analyse(program, terms)
     output.report(analysis.report.sorted())
     if analysis.report.errors:
         return output.FOUND
-    lets = [one for one in program.main if isinstance(one, c.Let) and isinstance(one.value, c.Opaque)]
-    params = tuple([e.Var(let.name, _info(let.type), let.span) for let in lets])
-    made = inputs(e.Function(params, e.SeqExpr((), e.Tuple(()))))
-    runner = Runner(program, terms, dict(zip([let.name for let in lets], made, strict=True)), analysis)
+    fn = function_of_inputs(program)
+    runner = Runner(program, terms, dict(zip([q.name for q in fn.params], inputs(fn), strict=True)), analysis)
     values = runner.run()
     checks = f"{runner.checks} assertion{'s' * (runner.checks != 1)} made"
     if format == "json":
@@ -50,6 +50,13 @@ def run_contracts(
         output.say(f"@{name} is @{one}", err=True)
     output.say(checks, err=True)
     return output.OK
+
+
+def function_of_inputs(program: c.Program) -> e.Function:
+    """A function that has a parameter for each `let x : Tensor(…) = ..` of the main program, of its type."""
+    lets = [one for one in program.main if isinstance(one, c.Let) and isinstance(one.value, c.Opaque)]
+    params = tuple([e.Var(let.name, _info(let.type), let.span) for let in lets])
+    return e.Function(params, e.SeqExpr((), e.Tuple(())))
 
 
 def _row(value: object) -> dict[str, object]:

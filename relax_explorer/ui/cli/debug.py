@@ -34,9 +34,9 @@ def debug(
         raise click.UsageError("--budget takes a number of MiB from 0 on")
     check_alone(calls, (func, input_, shape))
     commands = commands_of(script, (input, calls))
+    register_files(packed)  # a notation is read with the relations and primitives of these files
     session = session_to_run(input, passes, stage, profile, const, (func,) if func is not None else ())
     last = session.stages[-1]
-    register_files(packed)
     start = started(session, calls, (func, input_, shape, max_input), private)
     most = budget << 20 or None
     debugger = interruptible(

@@ -32,7 +32,7 @@ def build_at(path: str) -> Build:
     build = (
         build_of_text(read_stream(sys.stdin.buffer, "<stdin>"), "<stdin>")
         if path == "-"
-        else open_build(path)
+        else open_notation(path) or open_build(path)
     )
     tell(build)
     return build
@@ -105,7 +105,7 @@ def session_to_run(
     for passes that fail: with passes, the program after them is judged.
     """
     cache = directories.kernel_cache()
-    build = open_notation(path) or build_at(path)
+    build = build_at(path)
     passes = passes_from(build, passes)
     is_recorded = build.is_recorded or (bool(build.outer) and passes is None)
     asked = functions[0] if functions else ""

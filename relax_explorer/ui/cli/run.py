@@ -22,10 +22,12 @@ from relax_explorer.core.session.naming import FieldNames
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.core.session.starting import Start
+from relax_explorer.core.shapes.contract_text import read_contract
+from relax_explorer.core.syntax.load import read_text
 from relax_explorer.core.tir.stmt import PrimFunc
 from relax_explorer.ui.cli import output
 from relax_explorer.ui.cli.calling import calls_in, tell_results
-from relax_explorer.ui.cli.contract_runs import run_contracts
+from relax_explorer.ui.cli.contract_runs import function_of_inputs, run_contracts
 from relax_explorer.ui.cli.expected import compare
 from relax_explorer.ui.cli.input_options import inputs_given
 from relax_explorer.ui.cli.interruptible import interruptible
@@ -50,12 +52,12 @@ def run(
     if output_ == STANDARD_OUTPUT:
         raise click.UsageError("run cannot print an .npz: --output must name a file")
     asked = Asked(break_, stop_on, watch, trace, shapes, time_bindings, format == "json")
+    register_files(packed)  # a notation is read with the relations and primitives of these files
     if is_contract(input):
-        unused = func, typed(passes), expect, output_, asked.steps, time_bindings, packed, calls, stage, const
+        unused = func, typed(passes), expect, output_, asked.steps, time_bindings, calls, stage, const
         return run_contracts(input, unused, lambda fn: run_inputs(fn, input_, shape, max_input), format)
     check_alone(calls, (func, input_, shape))
     session = session_to_run(input, passes, stage, profile, const, (func,) if func is not None else ())
-    register_files(packed)
     start = started(session, calls, (func, input_, shape, max_input), private)
     if asked.steps:
         walked = interruptible(
@@ -96,6 +98,11 @@ def started(
         return Start(program.into(at.module), program.name, program.values, program)
     name = func or at.entry
     fn = relax_function(at.module, name)
+    path = at.module.source.filename if at.module.source is not None else ""
+    if is_contract(path) and name == at.entry:
+        # Its Relax form takes any tensors, and checks them line by line.
+        contracts, _ = read_contract(read_text(path), path)
+        return Start(at.module, name, run_inputs(function_of_inputs(contracts), sources, shape, gigabytes))
     output.report(of_the_run(session.stages[0], {name}))
     return Start(at.module, name, run_inputs(fn, sources, shape, gigabytes, told_names(session, name)))
 

@@ -106,6 +106,10 @@ def _checks(app: Controls, text: str) -> None:
     show_checks(app, text)
 
 
+def _problems(app: Controls, text: str) -> None:
+    app.show_screen("problems")
+
+
 def _why(app: Controls, text: str) -> None:
     from relax_explorer.ui.tui.length_answers import show_why
 
@@ -290,6 +294,7 @@ TYPED: tuple[Typed, ...] = (
     Typed("calls", "[FILE]", "Make the calls of a file, one a line; without one, one call again.", _calls),
     Typed("mark", "LETTER", "Mark this place.", _mark),
     Typed("marks", "", "List the marks; Enter goes to one.", _marks),
+    Typed("problems", "", "List the problems of all stages; Enter goes to the place of one.", _problems),
     Typed(
         "checks",
         "[proved|all|costly|given C]",

@@ -212,6 +212,7 @@ def _keep_branches(app: Controls, text: str) -> str:
 
 TWINS: Mapping[str, Twin] = {
     "open": _open, "stage": _stage, "go": _go, "who": _who, "compare": _compare, "bisect": _bisect, "checks": _checks,
+    "problems": lambda app, text: twin(app, "check") if app.state.path else "",
     "why": _lengths("why"), "what-if": _lengths("what_if"), "solver": _solver, "relax": _form("relax"),
     "desugared": _form("desugared"), "matches": _form("matches"), "split": _form("split"), "copy": _form("copy"),
     "keep-branches": _keep_branches, "passes": _passes, "profile": _profile, "diff": _diff, "since": _since, "theme": _theme,
