@@ -94,8 +94,8 @@ class _Rebuilder:
             if type(binding.value) is e.If and not always_fits(said, have):
                 self.vague.add(binding.var)
             return binding
-        is_trusted = type(binding.value) is e.Call and self.vague.isdisjoint(reads(binding))
-        if is_trusted or not always_fits(said, have):
+        is_trusted = type(binding.value) is e.Call or not always_fits(said, have)
+        if is_trusted and self.vague.isdisjoint(reads(binding)):
             return binding
         self.vague.add(binding.var)
         return replace(binding, annotation=None)
