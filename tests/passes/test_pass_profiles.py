@@ -230,9 +230,14 @@ SAYING = (
             d = R.print(x)
             e = R.assert_op(c)
         else:
-            d = R.print(format="no {}")
-            e = d
-        return (a, b, d, e)
+            e = R.print(format="no {}")
+
+        @R.function(pure=False)
+        def inner(y: R.Tensor((), "int32")):
+            f = R.print(y, format="inner")
+            return y
+
+        return (a, b, e)
 """
 )
 
