@@ -317,15 +317,16 @@ def main(x: R.Tensor((4, 4), "float32"), y: R.Tensor((4, 4), "float32"), z: R.Te
         q = R.nn.relu(R.matmul(k, y))
         s = q
         w = z
-        R.output(b, d, f, g, i, j, k, s, w)
-    return (b, d, f, g, i, j, k, s, w)
+        l = j
+        R.output(b, d, f, g, i, j, k, s, w, l)
+    return (b, d, f, g, i, j, k, s, w, l)
 """
 """Copies of values from outside of the block and of its own, of a copy, of a tuple and of the result of a group."""
 
 
 @pytest.mark.parametrize(
     ("profile", "order"),
-    [("spec", "a b p e f d g h i j k s w"), ("tvm", "e f k a b w p g d h j i s")],
+    [("spec", "a b p e f d g h i j k s w l"), ("tvm", "e f k a b w p g d h j l i s")],
 )
 @pytest.mark.parametrize("patterns", [PATTERNS, ["my.none: tan(_)"]])
 def test_copies_move_to_their_value_in_the_profile_tvm(profile: str, order: str, patterns: list[str]) -> None:
