@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from relax_explorer.core.check.emission import FreshNames
+from relax_explorer.core.check.erase import erase
 from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure, Label
 from relax_explorer.core.ir import expr as e
@@ -14,6 +15,7 @@ from relax_explorer.core.ir.tensor_place import VDevice
 from relax_explorer.core.ir.walk import sequences
 from relax_explorer.core.ops.kit.devices import declared_devices, find_device
 from relax_explorer.core.passes import machine_calls as m
+from relax_explorer.core.passes.cast_checks import bound_dims
 from relax_explorer.core.passes.contract import PassSite, function_pass
 from relax_explorer.core.passes.properties import (
     ALLOCATION_LOWERED,
@@ -50,7 +52,7 @@ def call_tir_rewrite(fn: e.Function, at: PassSite) -> e.Function:
     def rule(walk: Rewriter, binding: e.Binding) -> Answer:
         value = binding.value
         if renewed is not None:
-            binding = _with_lengths(binding, renewed, at)
+            binding = _with_lengths(binding, None if walk.owner is fn else walk.owner, renewed, at)
         if type(value) is not e.Call or type(value.op) is not e.OpRef or value.op.name not in _CALLS:
             return binding
         before, result = _filled(value, at, names)
@@ -59,15 +61,28 @@ def call_tir_rewrite(fn: e.Function, at: PassSite) -> e.Function:
     return rewrite(fn, at, rule)
 
 
-def _with_lengths(binding: e.Binding, renewed: set[e.Var], at: PassSite) -> e.Binding:
-    """The binding of an If, or of what reads it, without its annotation: TVM derives their StructInfo again."""
-    if type(binding) is not e.VarBinding or binding.annotation is None:
+def _with_lengths(
+    binding: e.Binding, inner: e.Function | None, renewed: set[e.Var], at: PassSite
+) -> e.Binding:
+    """The binding of an If, or of what reads it, with StructInfo that TVM derives again.
+
+    An If in the function `inner`, which is nested, knows the lengths of this function only.
+    """
+    value = binding.value
+    if type(binding) is not e.VarBinding:
         return binding
-    if any(seq.blocks for seq in sequences(binding.value)) or not renewed.isdisjoint(reads(binding)):
-        renewed.add(binding.var)
-        at.is_open = True
-        return replace(binding, annotation=None)
-    return binding
+    new = binding.annotation
+    if any(seq.blocks for seq in sequences(value)):
+        have = value.struct_info
+        told = have if inner is None or have is None else erase(have, bound_dims(inner))
+        new = None if told is have else told
+    elif not renewed.isdisjoint(reads(binding)):
+        new = None
+    if new is binding.annotation:
+        return binding
+    renewed.add(binding.var)
+    at.is_open = True
+    return replace(binding, annotation=new)
 
 
 def _filled(call: e.Call, at: PassSite, names: FreshNames) -> tuple[list[e.Binding], e.Expr]:
