@@ -16,14 +16,10 @@ from tests.support.judged import Verdict, in_order_of, is_equal, read
 from tests.support.oracle import Oracle
 from tests.support.pass_agreement import random_programs, with_kernels
 from tests.support.patches import difference
-from tests.support.promises import with_printing_operators
 
 
 def judged(oracle: Oracle, given: IRModule, pipeline: str, seconds: float = 120) -> Verdict:
-    """Our result of a pipeline in the profile `tvm` beside TVM's: `equal`, `unexplained` or `not asked`.
-
-    LegalizeOps keeps `R.print` and `R.assert_op` by a row of `differences.md`.
-    """
+    """Our result of a pipeline in the profile `tvm` beside TVM's: `equal`, `unexplained` or `not asked`."""
     answer = oracle.apply(given.script(), [f"pipeline:{pipeline}"], seconds=seconds)
     theirs = read(answer.get().text) if answer.ok else None
     if theirs is None:
@@ -32,7 +28,7 @@ def judged(oracle: Oracle, given: IRModule, pipeline: str, seconds: float = 120)
         ours = rxe.run_pipeline(given, pipeline, profile="tvm")
     except Failure as failure:
         return Verdict("unexplained", details=str(failure))
-    return compared(ours, with_printing_operators(theirs), answer.get().text)
+    return compared(ours, theirs, answer.get().text)
 
 
 def compared(ours: IRModule, theirs: IRModule, text: str) -> Verdict:

@@ -62,6 +62,21 @@ MOVED = (
     .replace("func11", "func")
 )
 
+SCALARS = """
+@I.ir_module
+class Module:
+    @T.prim_func(private=True)
+    def zeros(k: T.int64, n: T.int64, B: T.Buffer((k * T.int64(2) - n,), "float32")):
+        T.evaluate(0)
+    @R.function
+    def main(x: R.Tensor(("n", "k"), "float32")):
+        n, k = T.int64(), T.int64()
+        cls = Module
+        a = R.call_tir(cls.zeros, (k, n), out_ty=R.Tensor((k * 2 - n,), "float32"))
+        return a
+"""
+TURNED = SCALARS.replace("(k, n),", "(n, k),")
+
 
 def is_accepted(name: str, ours: str, theirs: str) -> bool:
     """True if TVM's result of a pass is ours but for the order."""
@@ -73,8 +88,12 @@ def is_accepted(name: str, ours: str, theirs: str) -> bool:
 
 @pytest.mark.parametrize(
     ("name", "ours", "theirs"),
-    [("RemoveUnusedParameters", LENGTHS, TVMS), ("VMShapeLower", STORES, MOVED)],
-    ids=["parameters", "stores"],
+    [
+        ("RemoveUnusedParameters", LENGTHS, TVMS),
+        ("VMShapeLower", STORES, MOVED),
+        ("LegalizeOps", SCALARS, TURNED),
+    ],
+    ids=["parameters", "stores", "scalars"],
 )
 def test_an_order_is_taken(name: str, ours: str, theirs: str) -> None:
     assert not is_accepted("Normalize", ours, theirs)
@@ -93,6 +112,11 @@ def test_an_order_is_taken(name: str, ours: str, theirs: str) -> None:
 )
 def test_another_argument_is_noticed(wrong: str) -> None:
     assert not is_accepted("RemoveUnusedParameters", LENGTHS, wrong)
+
+
+@pytest.mark.parametrize("wrong", ["(n, n),", "(n, k * 2),"])
+def test_another_scalar_is_noticed(wrong: str) -> None:
+    assert not is_accepted("LegalizeOps", SCALARS, SCALARS.replace("(k, n),", wrong))
 
 
 @pytest.mark.parametrize(

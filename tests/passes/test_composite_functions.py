@@ -296,3 +296,42 @@ def test_a_function_that_stays_is_told_where_it_is(call: str) -> None:
     assert ("match_cast" if call is CALLED else "by its name") in problem.help
     line = text.split("\n")[problem.primary.place.span.line - 1]  # type: ignore[union-attr]
     assert line.strip().startswith("y = cls.lib(x)" if call is CALLED else "def lib")
+
+
+COPIES = """
+@R.function
+def main(x: R.Tensor((4, 4), "float32"), y: R.Tensor((4, 4), "float32"), z: R.Tensor(("n", 4), "float32")):
+    first = R.sin(x)
+    with R.dataflow():
+        a = R.exp(first)
+        b = R.nn.relu(R.matmul(a, y))
+        p = R.exp(z)
+        e = first
+        f = e
+        d = R.exp(p)
+        g = p
+        h = (first, e)
+        i = h[0]
+        j = h
+        k = first
+        q = R.nn.relu(R.matmul(k, y))
+        s = q
+        w = z
+        l = j
+        R.output(b, d, f, g, i, j, k, s, w, l)
+    return (b, d, f, g, i, j, k, s, w, l)
+"""
+"""Copies of values from outside of the block and of its own, of a copy, of a tuple and of the result of a group."""
+
+
+@pytest.mark.parametrize(
+    ("profile", "order"),
+    [("spec", "a b p e f d g h i j k s w l"), ("tvm", "e f k a b w p g d h j l i s")],
+)
+@pytest.mark.parametrize("patterns", [PATTERNS, ["my.none: tan(_)"]])
+def test_copies_move_to_their_value_in_the_profile_tvm(profile: str, order: str, patterns: list[str]) -> None:
+    module = rxe.apply_pass(rxe.normalize(rxe.parse(COPIES)), "FuseOpsByPattern", patterns=patterns)
+    after = rxe.apply_pass(module, "MergeCompositeFunctions", profile=profile)
+    assert rxe.well_formed(after)
+    names = [binding.var.name for binding in bindings(after["main"]) if binding.var is not None]
+    assert [name for name in names if name in order.split()] == order.split()

@@ -428,3 +428,41 @@ def test_inlined_calls_are_derived_again_only_for_other_struct_info(
     assert [e.op_ref(name) in asked for name in ("relax.exp", "relax.tanh", "relax.sin")] == [again] * 3
     copies = {name: with_new_body(fn) for name, fn in after.functions.items()}
     assert rxe.normalize(IRModule(copies, after.attrs)).script() == after.script()
+
+
+@pytest.mark.parametrize(("profile", "left"), [("spec", {"v1", "v2", "v3"}), ("tvm", set())])
+@pytest.mark.parametrize("place", ["a private function", "the function itself"])
+def test_nested_functions_are_cleaned_first_in_the_profile_tvm(
+    profile: str, left: set[str], place: str
+) -> None:
+    lines = """
+        v1 = R.exp(y)
+        v2 = R.multiply(v1, v1)
+        v3 = R.add(v2, v1)
+        @R.function
+        def g(z: R.Tensor((3,), "float32")) -> R.Tensor((3,), "float32"):
+            @R.function
+            def h(a: R.Tensor((3,), "float32")) -> R.Tensor((3,), "float32"):
+                v4 = R.add(z, v3)
+                return v3
+            v5 = h(v3)
+            return z
+        v6 = g(v2)
+"""
+    inlined, own = (lines, "") if place == "a private function" else ("", lines)
+    text = f"""
+@I.ir_module
+class Module:
+    @R.function(private=True)
+    def f(y: R.Tensor((3,), "float32")):
+{inlined}        return y
+
+    @R.function
+    def main(y: R.Tensor((3,), "float32")):
+        cls = Module
+{own}        u = cls.f(y)
+        return u
+"""
+    after = rxe.apply_pass(rxe.normalize(rxe.parse(text)), "InlinePrivateFunctions", profile=profile)
+    assert rxe.well_formed(after)
+    assert {binding.var.name for binding in bindings(after["main"]) if binding.var is not None} == left

@@ -217,3 +217,52 @@ def test_a_bound_array_is_kept_from_writes_unless_the_profile_is_tvm(profile: st
     after = rxe.apply_pass(rxe.normalize(rxe.parse(text)), "BindParams", **options)
     assert written in re.sub(r"metadata\[.*?\]", 'metadata["relax.expr.Constant"]', after.script())
     assert ("b: R.Tensor((3,)" in after.script()) == (profile == "tvm")
+
+
+SAYING = (
+    HEAD
+    + """
+    @R.function(pure=False)
+    def main(x: R.Tensor((), "int32"), c: R.Tensor((), "bool")):
+        a = R.print(x, c, format="x {} {}")
+        b = R.assert_op(c, x, format="wrong {}")
+        if c:
+            d = R.print(x)
+            e = R.assert_op(c)
+        else:
+            e = R.print(format="no {}")
+
+        @R.function(pure=False)
+        def inner(y: R.Tensor((), "int32")):
+            f = R.print(y, format="inner")
+            return y
+
+        return (a, b, e)
+"""
+)
+
+
+def test_what_prints_and_asserts_is_packed_in_the_profile_tvm() -> None:
+    before = rxe.normalize(rxe.parse(SAYING))
+    assert rxe.apply_pass(before, "LegalizeOps") is before
+    assert rxe.apply_pass(before, "LegalizeOps", profile="tvm", skip=["print", "assert_op"]) is before
+    after = rxe.apply_pass(before, "LegalizeOps", profile="tvm")
+    assert rxe.well_formed(after)
+    assert "R.print(" not in after.script()
+    assert "R.assert_op(" not in after.script()
+    for written in ('"relax.run.assert_op", c, R.str("wrong {}"), x,', '"relax.run.print", R.str(""), x,'):
+        assert written in after.script()
+    for condition in (True, False):
+        inputs: list[object] = [np.array(3, dtype="int32"), np.array(condition)]
+        assert _outcome(after, inputs) == _outcome(before, inputs)
+
+
+def _outcome(module: rxe.IRModule, inputs: list[object]) -> tuple[list[str], str]:
+    """What a run prints, and the sentence with which it stops."""
+    run = rxe.debug(module, "main", inputs)
+    try:
+        while not run.done:
+            run.step()
+    except rxe.Failure as failure:
+        return run.machine.output, failure.diagnostics[0].message
+    return run.machine.output, ""

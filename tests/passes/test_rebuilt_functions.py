@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import relax_explorer as rxe
+from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.program.module import IRModule
 
 OTHER = """
@@ -164,3 +165,92 @@ def main(x: R.Tensor(("n",), "int64")) -> R.Shape():
 """
     assert "R.tensor_to_shape" in _after(text, name, "spec").script()
     assert "R.match_cast(gv, R.Shape([]))" in _after(text, name, "tvm").script()
+
+
+LOWERED = """
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor(("n",), "float32"), y: R.Tensor(("m",), "float32"), c: R.Tensor((), "bool")):
+        n, m = T.int64(), T.int64()
+
+        @R.function
+        def inner(a: R.Tensor(("k",), "float32"), d: R.Tensor((), "bool")):
+            k = T.int64()
+            b = R.match_cast(a, R.Tensor((k,), "float32"))
+            if d:
+                nested = R.call_pure_packed("f", b, ty_args=R.Tensor((k,), "float32"))
+            else:
+                nested = b
+            return nested
+
+        @R.function
+        def captures(d: R.Tensor((), "bool")):
+            if d:
+                outer = R.call_pure_packed("f", x, ty_args=R.Tensor((n,), "float32"))
+            else:
+                outer = x
+            after = (outer, d)
+            return after
+
+        made = inner(x, c)
+        if c:
+            e = R.call_pure_packed("f", x, ty_args=R.Tensor((n,), "float32"))
+            if c:
+                deep = R.call_pure_packed("f", e, ty_args=R.Tensor((n,), "float32"))
+            else:
+                deep = x
+            fields = (deep, made)
+        else:
+            fields = (x, made)
+        if c:
+            u = R.match_cast(x, R.Tensor((m,), "float32"))
+            cast = R.call_pure_packed("f", u, ty_args=R.Tensor((m,), "float32"))
+        else:
+            cast = y
+        if c:
+            u = R.match_cast(x, R.Tensor((m,), "float32"))
+            half = R.call_pure_packed("f", u, ty_args=R.Tensor((m,), "float32"))
+        else:
+            half = R.call_pure_packed("f", y, ty_args=R.Tensor((m,), "float32"))
+        if c:
+            plain = x
+        else:
+            plain = made
+        field = fields[0]
+        mixed: R.Tuple(R.Tensor((n,), "float32"), R.Prim("int64")) = (field, R.prim_value(1))
+        return (field, cast, plain, half, mixed)
+
+    @R.function
+    def other(x: R.Tensor(("n",), "float32"), c: R.Tensor((), "bool")):
+        n = T.int64()
+        if c:
+            second = R.call_pure_packed("f", x, ty_args=R.Tensor((n,), "float32"))
+        else:
+            second = x
+        return second
+"""
+FORGOTTEN = {"nested", "deep", "second", "fields", "field", "half", "mixed", "outer", "after"}
+"""Variables of branches with bindings, and what reads them. Of a branch that casts a value the length is known."""
+
+
+def _without_lengths(module: IRModule) -> set[str]:
+    names = {*FORGOTTEN, "cast", "plain"}
+    found = [binding.var for fn in module.relax_functions.values() for binding in bindings(fn)]
+    return {
+        var.name
+        for var in found
+        if var is not None and var.name in names and "ndim=1" in str(var.struct_info)
+    }
+
+
+def test_lowering_forgets_the_lengths_of_branches_and_finds_them_again() -> None:
+    before = rxe.normalize(rxe.parse(LOWERED))
+    assert _without_lengths(rxe.apply_pass(before, "RemovePurityChecking")) == set()
+    plain = rxe.apply_pass(before, "RemovePurityChecking", profile="tvm")
+    assert _without_lengths(plain) == FORGOTTEN
+    assert "match_cast(y" not in plain.script()
+    read = rxe.normalize(rxe.parse(plain.script()))  # each variable has an annotation now
+    assert _without_lengths(rxe.apply_pass(read, "CallTIRRewrite")) == FORGOTTEN
+    found = rxe.apply_pass(read, "CallTIRRewrite", profile="tvm")
+    assert _without_lengths(found) == {"outer", "after"}  # a nested function knows its own lengths

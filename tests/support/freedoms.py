@@ -7,10 +7,11 @@ gives TVM's result the order of ours. It moves parts that are there, everywhere 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import relax_explorer as rxe
 from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.expr import Function, OpaqueFunction
 from relax_explorer.core.ir.node import replace
@@ -146,9 +147,58 @@ def with_calls(module: IRModule, change: Callable[[e.Call], e.Call]) -> IRModule
     return site.editor.done()
 
 
+def with_scalars_in_order(ours: IRModule, theirs: IRModule) -> IRModule:
+    """The lengths that a kernel takes have the order of our call, if they are the same lengths."""
+    orders = {
+        (_callee(call), frozenset(numbers)): numbers
+        for call in _calls(ours)
+        if len(numbers := _scalars(call)) > 1 and len(set(numbers)) == len(numbers)
+    }
+
+    def ordered(expr: e.Call) -> e.Call:
+        if expr.op is not _CALL_TIR:
+            return expr
+        numbers = _scalars(expr)
+        wanted = orders.get((_callee(expr), frozenset(numbers)), numbers)
+        if wanted == numbers or type(expr.args[1]) is not e.Tuple:
+            return expr
+        fields = expr.args[1].fields
+        if len([field for field in fields if type(field) is e.PrimValue]) != len(numbers):
+            return expr
+        tensors = [field for field in fields if type(field) is not e.PrimValue]
+        scalars = dict(zip(numbers, [field for field in fields if type(field) is e.PrimValue], strict=True))
+        operands = e.tuple_of((*tensors, *[scalars[name] for name in wanted]))
+        return e.Call(
+            expr.op, (expr.args[0], operands), expr.attrs, expr.sinfo_args, expr.struct_info, expr.span
+        )
+
+    return with_calls(theirs, ordered)
+
+
+_CALL_TIR = e.op_ref("relax.call_tir")
+
+
+def _callee(call: e.Call) -> str:
+    """The name of the kernel of a call_tir."""
+    return call.args[0].name if call.args and type(call.args[0]) is e.GlobalVar else ""
+
+
+def _scalars(call: e.Call) -> tuple[str, ...]:
+    """The names of the lengths behind the tensors of a call_tir."""
+    operands = call.args[1] if call.op is _CALL_TIR else None
+    fields = operands.fields if type(operands) is e.Tuple else ()
+    return tuple([f.value.name for f in fields if type(f) is e.PrimValue and isinstance(f.value, p.PrimVar)])
+
+
+def _calls(module: IRModule) -> Iterator[e.Call]:
+    for fn in module.relax_functions.values():
+        yield from (binding.value for binding in bindings(fn) if type(binding.value) is e.Call)
+
+
 Freedom = Callable[[IRModule, IRModule], IRModule]
 FREEDOMS: dict[str, Freedom] = {
     "FuseTIR": with_new_parameters_in_order,  # it ends with the next one
+    "LegalizeOps": with_scalars_in_order,
     "RemoveUnusedParameters": with_new_parameters_in_order,
     "VMShapeLower": with_lengths_in_order,
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,12 +10,9 @@ import numpy as np
 
 import relax_explorer as rxe
 from relax_explorer.core.ir import expr as e
-from relax_explorer.core.ir import prim as p
-from relax_explorer.core.ir.attrs import Attrs
 from relax_explorer.core.ir.node import replace
-from relax_explorer.core.ir.walk import bindings, exprs, map_blocks, map_operands, map_sequences
+from relax_explorer.core.ir.walk import exprs, map_blocks, map_operands, map_sequences
 from relax_explorer.core.program.module import IRModule
-from tests.support.freedoms import with_calls
 
 if TYPE_CHECKING:
     from tests.support.judged import Results
@@ -31,72 +28,6 @@ class Row:
     row: str
     passes: frozenset[str]
     promise: Promise
-
-
-def with_printing_operators(module: IRModule) -> IRModule:
-    """Calls of the machine's functions that print and assert are the operators that they were."""
-
-    def kept(expr: e.Call) -> e.Call:
-        name = expr.op.name if type(expr.op) is e.ExternFunc else ""
-        if name not in ("relax.run.print", "relax.run.assert_op"):
-            return expr
-        place = 0 if name == "relax.run.print" else 1  # of the format
-        written = expr.args[place]
-        assert type(written) is e.StringImm
-        operands = (*expr.args[:place], *expr.args[place + 1 :])
-        op = e.op_ref("relax.print" if place == 0 else "relax.assert_op")
-        return e.Call(op, operands, Attrs({"format": written.value}), (), expr.struct_info)
-
-    return with_calls(module, kept)
-
-
-def _order_of_lengths(results: Results, theirs: IRModule) -> IRModule:
-    """The lengths that a kernel takes have the order of our call, if they are the same lengths."""
-    assert isinstance(results.ours, IRModule)
-    orders = {
-        (_callee(call), frozenset(numbers)): numbers
-        for call in _calls(results.ours)
-        if len(numbers := _lengths(call)) > 1 and len(set(numbers)) == len(numbers)
-    }
-
-    def ordered(expr: e.Call) -> e.Call:
-        if expr.op is not _CALL_TIR:
-            return expr
-        numbers = _lengths(expr)
-        wanted = orders.get((_callee(expr), frozenset(numbers)), numbers)
-        if wanted == numbers or type(expr.args[1]) is not e.Tuple:
-            return expr
-        fields = expr.args[1].fields
-        if len([field for field in fields if type(field) is e.PrimValue]) != len(numbers):
-            return expr
-        tensors = [field for field in fields if type(field) is not e.PrimValue]
-        scalars = dict(zip(numbers, [field for field in fields if type(field) is e.PrimValue], strict=True))
-        operands = e.tuple_of((*tensors, *[scalars[name] for name in wanted]))
-        return e.Call(
-            expr.op, (expr.args[0], operands), expr.attrs, expr.sinfo_args, expr.struct_info, expr.span
-        )
-
-    return with_calls(theirs, ordered)
-
-
-_CALL_TIR = e.op_ref("relax.call_tir")
-
-
-def _callee(call: e.Call) -> str:
-    """The name of the kernel of a call_tir."""
-    return call.args[0].name if call.args and type(call.args[0]) is e.GlobalVar else ""
-
-
-def _lengths(call: e.Call) -> tuple[str, ...]:
-    """The names of the lengths behind the tensors of a call_tir."""
-    operands = call.args[1] if call.op is _CALL_TIR else None
-    fields = operands.fields if type(operands) is e.Tuple else ()
-    return tuple([f.value.name for f in fields if type(f) is e.PrimValue and isinstance(f.value, p.PrimVar)])
-
-
-def _calls(module: IRModule) -> Iterator[e.Call]:
-    for fn in module.relax_functions.values():
-        yield from (binding.value for binding in bindings(fn) if type(binding.value) is e.Call)
 
 
 def with_our_rounding(ours: IRModule, theirs: IRModule) -> IRModule:
@@ -143,14 +74,7 @@ def _with_leaves(seq: e.SeqExpr, new: Mapping[e.Constant, e.Constant]) -> e.SeqE
     return replace(result, body=leaf(result.body))
 
 
-LEGALIZED = frozenset({"LegalizeOps"})
 ROWS: list[Row] = [
-    Row(
-        "`R.print` and `R.assert_op` in LegalizeOps",
-        LEGALIZED,
-        lambda _, theirs: with_printing_operators(theirs),
-    ),
-    Row("The order of several lengths", LEGALIZED, _order_of_lengths),
     Row(
         "Rounding of constants in FoldConstant",
         frozenset({"FoldConstant"}),

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from relax_explorer.core.check.emission import FreshNames
+from relax_explorer.core.check.erase import erase
 from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure, Label
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.contents import contents
+from relax_explorer.core.ir.facts import reads
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.tensor_place import VDevice
+from relax_explorer.core.ir.walk import sequences
 from relax_explorer.core.ops.kit.devices import declared_devices, find_device
 from relax_explorer.core.passes import machine_calls as m
+from relax_explorer.core.passes.cast_checks import bound_dims
 from relax_explorer.core.passes.contract import PassSite, function_pass
 from relax_explorer.core.passes.properties import (
     ALLOCATION_LOWERED,
@@ -29,6 +34,7 @@ _CALLS = {"relax.call_tir", "relax.call_tir_inplace", "relax.call_tir_with_grad"
 
 @function_pass(
     "CallTIRRewrite",
+    has_profiles=True,
     requires=[NORMAL_FORM],
     needs=[NO_DATAFLOW, PURITY_ERASED],
     establishes=[EXPLICIT_ALLOCATION],
@@ -41,15 +47,42 @@ def call_tir_rewrite(fn: e.Function, at: PassSite) -> e.Function:
     its results without an allocation.
     """
     names = FreshNames.of(fn)
+    renewed: set[e.Var] | None = set() if at.as_tvm and e.If in contents(fn).values else None
 
     def rule(walk: Rewriter, binding: e.Binding) -> Answer:
         value = binding.value
+        if renewed is not None:
+            binding = _with_lengths(binding, None if walk.owner is fn else walk.owner, renewed, at)
         if type(value) is not e.Call or type(value.op) is not e.OpRef or value.op.name not in _CALLS:
             return binding
         before, result = _filled(value, at, names)
         return (*before, replace(binding, value=result))
 
     return rewrite(fn, at, rule)
+
+
+def _with_lengths(
+    binding: e.Binding, inner: e.Function | None, renewed: set[e.Var], at: PassSite
+) -> e.Binding:
+    """The binding of an If, or of what reads it, with StructInfo that TVM derives again.
+
+    An If in the function `inner`, which is nested, knows the lengths of this function only.
+    """
+    value = binding.value
+    if type(binding) is not e.VarBinding:
+        return binding
+    new = binding.annotation
+    if any(seq.blocks for seq in sequences(value)):
+        have = value.struct_info
+        told = have if inner is None or have is None else erase(have, bound_dims(inner))
+        new = None if told is have else told
+    elif not renewed.isdisjoint(reads(binding)):
+        new = None
+    if new is binding.annotation:
+        return binding
+    renewed.add(binding.var)
+    at.is_open = True
+    return replace(binding, annotation=new)
 
 
 def _filled(call: e.Call, at: PassSite, names: FreshNames) -> tuple[list[e.Binding], e.Expr]:

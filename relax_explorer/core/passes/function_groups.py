@@ -49,23 +49,33 @@ Grouping = Mapping[e.Binding, Group]
 Unit = Group | e.Binding
 
 
-def lift(fn: e.Function, at: PassSite, grouping: Grouping, lift_constants: bool = False) -> e.Function:
+def lift(
+    fn: e.Function,
+    at: PassSite,
+    grouping: Grouping,
+    lift_constants: bool = False,
+    moves_copies: bool = False,
+) -> e.Function:
     """The function with calls in place of groups. With `lift_constants`, constants become operands of the calls.
 
     A block is sorted so that a group comes when its operands are there; a group that reads its own results through other bindings
-    stays.
+    stays. With `moves_copies`, copies stand behind their value, and those of a value from outside in front of what reads it.
     """
-    if not grouping:
+    if not grouping and not moves_copies:
         return fn
-    at.is_open = at.is_open or allowed(at.module.attrs)  # each call has wildcards of its own
-    return replace(fn, body=_Lifter(fn, at, grouping, lift_constants).sequence(fn.body))
+    if grouping:
+        at.is_open = at.is_open or allowed(at.module.attrs)  # each call has wildcards of its own
+    return replace(fn, body=_Lifter(fn, at, grouping, lift_constants, moves_copies).sequence(fn.body))
 
 
 class _Lifter:
     """Replaces the groups of one function."""
 
-    def __init__(self, fn: e.Function, at: PassSite, grouping: Grouping, lift_constants: bool) -> None:
+    def __init__(
+        self, fn: e.Function, at: PassSite, grouping: Grouping, lift_constants: bool, moves_copies: bool
+    ) -> None:
         self.facts, self.at, self.grouping, self.lift_constants = facts(fn), at, grouping, lift_constants
+        self.moves_copies = moves_copies
         self.binders = length_binders(fn.params, self.facts.bindings)
 
     def sequence(self, seq: e.SeqExpr) -> e.SeqExpr:
@@ -74,14 +84,40 @@ class _Lifter:
 
     def _block(self, block: e.BindingBlock) -> e.BindingBlock:
         is_dataflow = type(block) is e.DataflowBlock
-        units = _sorted(block, self.facts, self.grouping, self.binders) if is_dataflow else []
-        if not any(isinstance(unit, Group) for unit in units):
+        given: list[Unit] = [*block.bindings]
+        units = self._sorted(block) if is_dataflow else given
+        if units == given or not (self.moves_copies or any(isinstance(unit, Group) for unit in units)):
             return replace(block, bindings=tuple([self._nested(binding) for binding in block.bindings]))
         outputs = self._outputs(units)
         lifted = [
             self._lifted(unit, outputs) if isinstance(unit, Group) else [self._nested(unit)] for unit in units
         ]
         return replace(block, bindings=tuple([binding for part in lifted for binding in part]))
+
+    def _sorted(self, block: e.BindingBlock) -> list[Unit]:
+        """The bindings and groups of a block, each after those that it reads. Groups in a cycle are dissolved."""
+        copies = _copied(block) if self.moves_copies else {}
+        units: dict[Unit, list[e.Binding]] = {}
+        for binding in block.bindings:
+            units.setdefault(self.grouping.get(binding) or copies.get(binding, binding), []).append(binding)
+        if not copies and not any(isinstance(unit, Group) for unit in units):
+            return list(units)
+        copied = {copy.value: copy for copy, unit in copies.items() if unit is copy}  # from outside
+        needed = _needed(units, self.facts, self.binders, copied)
+        numbers = {unit: str(n) for n, unit in enumerate(units)}
+        names = {number: unit for unit, number in numbers.items()}
+        graph = {
+            numbers[unit]: tuple([numbers[other] for other in others]) for unit, others in needed.items()
+        }
+        order: list[Unit] = []
+        for circle in components(graph):  # what is read comes before its readers
+            parts = [names[number] for number in circle]
+            if len(parts) == 1:
+                order += parts if isinstance(parts[0], Group) else units[parts[0]]
+            else:
+                inside = {binding for unit in parts for binding in units[unit]}
+                order += [binding for binding in block.bindings if binding in inside]
+        return order
 
     def _nested(self, binding: e.Binding) -> e.Binding:
         return map_sequences(binding, self.sequence)
@@ -263,35 +299,28 @@ def _infos(binding: e.VarBinding) -> Iterator[s.StructInfo]:
         yield from binding.value.sinfo_args
 
 
-def _sorted(
-    block: e.BindingBlock, derived: Facts, grouping: Grouping, binders: Mapping[p.PrimVar, e.MatchCast]
-) -> list[Unit]:
-    """The bindings and groups of a block, each after those that it reads. Groups in a cycle are dissolved."""
-    units: dict[Unit, list[e.Binding]] = {}
+def _copied(block: e.BindingBlock) -> dict[e.Binding, e.Binding]:
+    """The binding of what each copy is a copy of. The first copy stands for a value from outside of the block."""
+    maker = {binding.var: binding for binding in block.bindings if binding.var is not None}
+    found: dict[e.Binding, e.Binding] = {}
     for binding in block.bindings:
-        units.setdefault(grouping.get(binding, binding), []).append(binding)
-    if not any(isinstance(unit, Group) for unit in units):
-        return list(units)
-    needed = _needed(units, derived, binders)
-    numbers = {unit: str(n) for n, unit in enumerate(units)}
-    names = {number: unit for unit, number in numbers.items()}
-    graph = {numbers[unit]: tuple([numbers[other] for other in others]) for unit, others in needed.items()}
-    order: list[Unit] = []
-    for circle in components(graph):  # what is read comes before its readers
-        parts = [names[number] for number in circle]
-        if len(parts) == 1:
-            order += parts
-        else:
-            inside = {binding for unit in parts for binding in units[unit]}
-            order += [binding for binding in block.bindings if binding in inside]
-    return order
+        if type(binding) is e.VarBinding and isinstance(binding.value, e.Var):
+            first = maker.setdefault(binding.value, binding)
+            found[binding] = found.get(first, first)
+    return found
 
 
 def _needed(
-    units: Mapping[Unit, Sequence[e.Binding]], derived: Facts, binders: Mapping[p.PrimVar, e.MatchCast]
+    units: Mapping[Unit, Sequence[e.Binding]],
+    derived: Facts,
+    binders: Mapping[p.PrimVar, e.MatchCast],
+    copied: Mapping[e.Expr, e.Binding],
 ) -> dict[Unit, list[Unit]]:
-    """The units that each unit reads, or that bind its lengths."""
-    maker = {binding.var: unit for unit, bindings in units.items() for binding in bindings if binding.var}
+    """The units that each unit reads, or that bind its lengths. The binding that has `copied` a value stands for it."""
+    maker: dict[e.Expr, Unit] = {
+        binding.var: unit for unit, bindings in units.items() for binding in bindings if binding.var
+    }
+    maker |= copied
     needed: dict[Unit, list[Unit]] = {}
     for unit, bindings in units.items():
         read = (var for binding in bindings for var in derived.operands[derived.number[binding]])

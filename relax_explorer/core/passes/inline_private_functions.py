@@ -22,6 +22,7 @@ from relax_explorer.core.ir.substitute import Substitution
 from relax_explorer.core.ir.walk import (
     WITH_BLOCKS,
     bindings,
+    map_blocks,
     map_sequences,
     merged_blocks,
     sequences,
@@ -97,7 +98,7 @@ def _cleaned(private: Set[str], deep: Set[str], at: PassSite) -> IRModule:
     at = canonical(at)
     called = set[str]()
     for name, fn in at.module.relax_functions.items():
-        live = drop_unread(fn, at)
+        live = drop_unread(_with_clean_inner(fn, at) if at.as_tvm else fn, at)
         called.update(mentioned(live))
         at.editor.replace(name, live)
     for name in at.module.functions.keys() & private:
@@ -105,6 +106,20 @@ def _cleaned(private: Set[str], deep: Set[str], at: PassSite) -> IRModule:
             at.editor.remove(name)
             at.is_open |= name in called  # nothing is known of its value now
     return infer_again(at.editor.done(), at)
+
+
+def _with_clean_inner(fn: e.Function, at: PassSite) -> e.Function:
+    """The function without unread bindings in nested ones, inner ones first: what only these read is unread then."""
+
+    def cleaned(binding: e.Binding) -> e.Binding:
+        new = map_sequences(binding, lambda seq: map_blocks(seq, cleaned))
+        if type(new.value) is e.Function:
+            new = replace(new, value=drop_unread(new.value, at))
+        if new is not binding:
+            at.record(binding, new)
+        return new
+
+    return replace(fn, body=map_blocks(fn.body, cleaned))
 
 
 @dataclass(frozen=True, slots=True)

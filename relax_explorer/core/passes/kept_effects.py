@@ -27,6 +27,10 @@ from relax_explorer.core.passes.same_lengths import known_lengths
 from relax_explorer.core.program.module import IRModule
 
 _SEEN = ("relax.print", "relax.assert_op")
+_SAID = {
+    "relax.run.print": "relax.print",
+    "relax.run.assert_op": "relax.assert_op",
+}  # what they become in lowering
 _SEEN_OPS = frozenset(map(e.op_ref, _SEEN))
 _MACHINE = ("vm.builtin.", "vm.")  # packed functions that lowering adds
 _CHECKS = re.compile(r"vm\.builtin\.(check_\w+_info|match_shape|match_prim_value)")  # they may stop a run
@@ -46,6 +50,8 @@ def effect(binding: e.Binding) -> str:
         return ""
     if type(value.op) is e.OpRef and value.op.name in _SEEN:
         return f"{value.op.name} {value.attrs.get('format', '')!r} {_texts(value)}"
+    if type(value.op) is e.ExternFunc and value.op.name in _SAID and (texts := _texts(value)):
+        return f"{_SAID[value.op.name]} {texts[0]!r} {texts[1:]}"
     if type(value.op) is e.ExternFunc and _CHECKS.fullmatch(value.op.name):
         return f"{value.op.name} {_texts(value)}"
     if type(value.op) is e.ExternFunc and value.attrs.get("pure") is not True:

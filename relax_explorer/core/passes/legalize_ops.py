@@ -35,6 +35,7 @@ from relax_explorer.core.passes.tvm_kernels import (
     is_left_by_tvm,
     kernel_name,
     kernel_pattern,
+    said,
     with_known_operands,
     without_shape_operands,
 )
@@ -84,9 +85,10 @@ def lower_operators(
         op = find(value.op.name)
         if op is None:
             return binding
-        other = counted(value, op.name) if at.as_tvm and chosen(op.name) else None
-        if other is not None:
-            return replace(binding, value=other)
+        if at.as_tvm and chosen(op.name):
+            other = counted(value, op.name) or said(value, op.name)
+            if other is not None:
+                return replace(binding, value=other)
         is_left = may_leave and at.as_tvm and is_left_by_tvm(value, binding.var, op.name)
         is_written = bool(op.shares) and memory.written(binding.var)
         if _stays(binding, op, chosen(op.name) and not is_left, is_written, at):

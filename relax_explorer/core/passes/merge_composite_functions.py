@@ -35,9 +35,10 @@ def merge_composite_functions(module: IRModule, at: PassSite) -> IRModule:
     outside. Unread bindings go, and private functions that nothing calls. Run FuseOpsByPattern first, and RunCodegen afterwards.
     """
     composites = {name: fn for name, fn in module.relax_functions.items() if codegen_of(fn)}
-    for name, fn in module.relax_functions.items() if composites else ():
+    for name, fn in module.relax_functions.items() if composites or at.as_tvm else ():
         if name not in composites and not fn.attrs.get("Codegen"):
-            at.editor.replace(name, lift(fn, at, dict(_regions(fn, composites))))
+            groups = dict(_regions(fn, composites)) if composites else {}
+            at.editor.replace(name, lift(fn, at, groups, moves_copies=at.as_tvm))
     if composites:
         enclose(at, composites)
     left = unmarked(drop_dead(at))

@@ -81,6 +81,8 @@ class _Rebuilder:
         value = binding.value
         if type(binding) is e.VarBinding and binding.annotation is not None:
             binding = self._annotated(binding)
+        elif self.vague and binding.var is not None and not self.vague.isdisjoint(reads(binding)):
+            self.vague.add(binding.var)
         if type(value) is e.Function:
             return replace(binding, value=self.function(value))
         return map_sequences(binding, self._sequence) if type(value) in WITH_BLOCKS else binding
@@ -94,8 +96,8 @@ class _Rebuilder:
             if type(binding.value) is e.If and not always_fits(said, have):
                 self.vague.add(binding.var)
             return binding
-        is_trusted = type(binding.value) is e.Call and self.vague.isdisjoint(reads(binding))
-        if is_trusted or not always_fits(said, have):
+        is_trusted = type(binding.value) is e.Call or not always_fits(said, have)
+        if is_trusted and self.vague.isdisjoint(reads(binding)):
             return binding
         self.vague.add(binding.var)
         return replace(binding, annotation=None)

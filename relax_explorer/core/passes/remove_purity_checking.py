@@ -7,6 +7,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.passes.contract import PassSite, function_pass
+from relax_explorer.core.passes.forgotten_lengths import forget_lengths
 from relax_explorer.core.passes.properties import NO_DATAFLOW, NORMAL_FORM, PURE_DATAFLOW, PURITY_ERASED
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
 
@@ -25,7 +26,8 @@ def remove_purity_checking(fn: e.Function, at: PassSite) -> e.Function:
     become calls of the packed function, `invoke_pure_closure` becomes `invoke_closure`. A function that does not declare its purity
     is as pure as its body; the profile `tvm` marks it in any case.
     """
-    return _forced(rewrite(fn, at, _rule), at)
+    forced = _forced(rewrite(fn, at, _rule), at)
+    return forget_lengths(forced, at, is_plain=True) if at.as_tvm else forced
 
 
 def _forced(fn: e.Function, at: PassSite) -> e.Function:

@@ -17,6 +17,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ops.kit.decl import Fusion, Op
+from relax_explorer.core.passes import machine_calls as m
 
 Test = Callable[[e.Call], bool]
 
@@ -59,6 +60,20 @@ def counted(call: e.Call, name: str) -> e.Constant | None:
         return None
     array = np.arange(*numbers, dtype=info.dtype.to_numpy())
     return e.Constant(array, s.constant_info(array))
+
+
+_FORMATS = {"relax.print": ("relax.run.print", 0), "relax.assert_op": ("relax.run.assert_op", 1)}
+"""The packed functions of operators that say something, and the place of the format among their arguments."""
+
+
+def said(call: e.Call, name: str) -> e.Call | None:
+    """The call of the packed function that prints or asserts; None for another operator."""
+    if name not in _FORMATS:
+        return None
+    packed, place = _FORMATS[name]
+    written = m.text(str(call.attrs.get("format", "")))
+    args = (*call.args[:place], written, *call.args[place:])
+    return m.packed(packed, args, call.struct_info or m.UNIT, call)
 
 
 _LIKE = {
