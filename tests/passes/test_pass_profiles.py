@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from textwrap import indent
 
 import numpy as np
 import pytest
@@ -217,3 +218,25 @@ def test_a_bound_array_is_kept_from_writes_unless_the_profile_is_tvm(profile: st
     after = rxe.apply_pass(rxe.normalize(rxe.parse(text)), "BindParams", **options)
     assert written in re.sub(r"metadata\[.*?\]", 'metadata["relax.expr.Constant"]', after.script())
     assert ("b: R.Tensor((3,)" in after.script()) == (profile == "tvm")
+
+
+ALLOCATED = """
+@R.function
+def main(x: R.Tensor((2,), "float32"), c: R.Tensor((), "bool")):
+    R.func_attr({"relax.force_pure": True})
+    s = R.memory.alloc_storage(R.shape([8]), 0, "global", "float32")
+    a = R.memory.alloc_tensor(s, 0, R.shape([2]), "float32")
+LINES
+    _ = R.call_packed("f", a, sinfo_args=R.Object)
+    return x
+"""
+BRANCH = "if c:\n    b = R.exp(x)\nelse:\n    b = x"
+NESTED = '@R.function(pure=False)\ndef g(y: R.Tensor((2,), "float32")):\n    return y'
+
+
+@pytest.mark.parametrize(("lines", "killed"), [("b = x", 1), (BRANCH, 0), (NESTED, 0)])
+def test_nothing_is_killed_behind_a_branch_or_a_function_in_the_profile_tvm(lines: str, killed: int) -> None:
+    text = ALLOCATED.replace("LINES", indent(lines, "    "))
+    for profile, count in (("spec", 1), ("tvm", killed)):
+        after = rxe.apply_pass(rxe.normalize(rxe.parse(text)), "KillAfterLastUse", profile=profile)
+        assert after.script().count("R.memory.kill_tensor(a)") == count

@@ -47,6 +47,16 @@ def main(x: R.Tensor(("n",), "float32"), c: R.Tensor((), "bool")) -> R.Tensor(("
 """
 
 
+UNIQUE = """
+@R.function
+def main(x: R.Tensor(("n",), "float32")):
+    a: R.Tensor((4,), "float32") = R.unique(x)
+    b: R.Tensor((3,), "float32") = R.unique(a)
+    t = (b, a)
+    return t
+"""
+
+
 def _after(text: str, name: str, profile: str) -> IRModule:
     program = rxe.normalize(rxe.parse(text))
     after: IRModule = rxe.apply_pass(program, name, profile=profile)
@@ -64,6 +74,11 @@ def test_a_function_promises_what_its_body_has(name: str, text: str, promised: s
     assert rxe.apply_pass(module, name, profile="spec") is module
     ret = str(_after(text, name, "tvm")["main"].ret_struct_info)
     assert promised in ret
+
+
+def test_annotations_of_what_operators_give_stay() -> None:
+    text = _after(UNIQUE, "DecomposeOpsForInference", "tvm").script()
+    assert text.count(": R.Tensor((4,), ") == text.count(": R.Tensor((3,), ") == 1
 
 
 def test_a_pass_for_one_function_leaves_the_others() -> None:
