@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 import relax_explorer as rxe
+from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.passes.pipeline import run_step, steps
 from tests.support.pass_agreement import programs
 
@@ -89,6 +91,17 @@ def test_a_cast_still_compares_with_the_length_of_a_dropped_weight() -> None:
     assert rxe.run(after, "main", [three, *weights]).shape == (3,)
     with pytest.raises(rxe.Failure):
         rxe.run(after, "main", [two, *weights])
+
+
+@pytest.mark.parametrize(("around", "kinds"), [("first", "plain graph plain"), ("last", "graph plain")])
+def test_a_tuple_that_is_the_result_is_bound_at_the_end(around: str, kinds: str) -> None:
+    plain = "        q = R.exp(x)\n"
+    graph = "        with R.dataflow():\n            a = R.exp(w)\n            c = R.add(x, a)\n            R.output(c)\n"
+    parts = (plain, graph) if around == "first" else (graph, plain)
+    _, after = lifted(HEAD + "".join(parts) + "        return (c, q)\n")
+    blocks = after["main"].body.blocks
+    assert " ".join("graph" if type(b) is e.DataflowBlock else "plain" for b in blocks) == kinds
+    assert [b.var.name for b in bindings(after["main"])][-1] == after["main"].body.body.name
 
 
 def test_a_check_without_a_variable_stays() -> None:
