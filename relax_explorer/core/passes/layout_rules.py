@@ -384,7 +384,7 @@ def _arranged(c: LayoutCall, old: Sequence[str], new: Sequence[str]) -> Plan | N
         if layout is None or not divides(layout, info):
             return None
     attrs = dict(zip(("data_layout", "kernel_layout", "out_layout"), new, strict=True))
-    return Plan(found[:2], found[2], {**attrs})
+    return Plan([*found[:2]], found[2], {**attrs})
 
 
 _SAME = (

@@ -212,8 +212,8 @@ class _Lift:
         for block in self.fn.body.blocks:
             for binding in block.bindings if type(block) is e.DataflowBlock else ():
                 read = set(variables(binding.value))
-                is_checked = binding.var is None or (shared and type(binding) is e.MatchCast)
-                if is_checked or not read <= known or not _is_plain(binding, lengths):
+                is_cast = shared and type(binding) is e.MatchCast
+                if binding.var is None or is_cast or not read <= known or not _is_plain(binding, lengths):
                     continue
                 self.liftable.append(binding)
                 known.add(binding.var)
