@@ -100,6 +100,22 @@ def test_branches_forget_their_lengths_in_passes_with_patterns() -> None:
     assert "ndim=1" not in _after(static, "ExpandMatmulOfSum", "tvm").script()
 
 
+LENGTHS = """
+@R.function
+def main(x: R.Tensor(("n",), "float32"), y: R.Tensor(("k",), "float32"), z: R.Tensor(("j",), "float32")):
+    n, k = T.int64(), T.int64()
+    a = R.match_cast(y, R.Tensor((n,), "float32"))
+    b = R.match_cast(z, R.Tensor((k,), "float32"))
+    c = R.match_cast(z, R.Tensor((n,), "float32"))
+    return (a, b, c)
+"""
+
+
+def test_lengths_are_merged_twice_in_passes_with_patterns() -> None:
+    assert "match_cast" not in _after(LENGTHS, "ExpandMatmulOfSum", "tvm").script()
+    assert _after(LENGTHS, "CanonicalizeBindings", "tvm").script().count("match_cast") == 1
+
+
 CHAIN = """
 @R.function
 def main(x: R.Tensor((4,), "float32"), y: R.Tensor((4,), "float32")):
