@@ -63,3 +63,11 @@ def test_another_name_of_a_value_may_repeat_the_dataflow_variable_with_its_shape
     assert module is not None
     held = [item.labels[0].place for item in rxe.check(module, "tvm") if item.code.id == "RX0012"]
     assert [place.var.name for place in held] == ["a", "y"]
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_a_field_of_a_tuple_that_contradicts_is_an_error_in_both_profiles(number: int) -> None:
+    fields = ['R.Tensor((2,), "float32")'] * 2
+    fields[number] = 'R.Tensor((3,), "float32")'
+    line = f"        t: R.Tuple({', '.join(fields)}) = (x, x)"
+    assert codes(RELAX.format(line), "tvm") == codes(RELAX.format(line), "spec") == ["RX0109"]
