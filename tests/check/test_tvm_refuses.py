@@ -71,3 +71,10 @@ def test_a_field_of_a_tuple_that_contradicts_is_an_error_in_both_profiles(number
     fields[number] = 'R.Tensor((3,), "float32")'
     line = f"        t: R.Tuple({', '.join(fields)}) = (x, x)"
     assert codes(RELAX.format(line), "tvm") == codes(RELAX.format(line), "spec") == ["RX0109"]
+
+
+def test_where_a_dtype_is_new_tvm_compares_nothing_else() -> None:
+    text = RELAX.format('        t: R.Tuple(R.Tensor((3,), "float32")) = (x,)')
+    text = text.replace('x: R.Tensor((2,), "float32")', "x: R.Tensor((2,))")
+    assert codes(text, "tvm") == []
+    assert len(codes(text, "spec")) == 1
