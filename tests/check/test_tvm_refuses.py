@@ -51,3 +51,30 @@ def test_a_match_cast_with_other_arguments_is_no_program(more: str) -> None:
     text = RELAX.format(f'        y = R.match_cast(x, R.Tensor((2,), "float32"){more})')
     report = read(HEAD + text, "profile.py")[1]
     assert [item.code.id for item in report.errors] == ["RX0015"]
+
+
+def test_another_name_of_a_value_may_repeat_the_dataflow_variable_with_its_shape() -> None:
+    lines = (
+        's = R.shape_of(x)\na = R.call_pure_packed("f", x, ty_args=R.Tensor(s, "float32"))\n'
+        'b: R.Tensor(s, "float32") = a\nc: R.Tensor(s, "float32") = x\ny: R.Tensor(s, "float32") = R.exp(b)'
+    )
+    block = BLOCK.format(lines.replace("\n", "\n            "))
+    module, _ = read(HEAD + RELAX.format(block), "profile.py")
+    assert module is not None
+    held = [item.labels[0].place for item in rxe.check(module, "tvm") if item.code.id == "RX0012"]
+    assert [place.var.name for place in held] == ["a", "y"]
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_a_field_of_a_tuple_that_contradicts_is_an_error_in_both_profiles(number: int) -> None:
+    fields = ['R.Tensor((2,), "float32")'] * 2
+    fields[number] = 'R.Tensor((3,), "float32")'
+    line = f"        t: R.Tuple({', '.join(fields)}) = (x, x)"
+    assert codes(RELAX.format(line), "tvm") == codes(RELAX.format(line), "spec") == ["RX0109"]
+
+
+def test_where_a_dtype_is_new_tvm_compares_nothing_else() -> None:
+    text = RELAX.format('        t: R.Tuple(R.Tensor((3,), "float32")) = (x,)')
+    text = text.replace('x: R.Tensor((2,), "float32")', "x: R.Tensor((2,))")
+    assert codes(text, "tvm") == []
+    assert len(codes(text, "spec")) == 1

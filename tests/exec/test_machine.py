@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import relax_explorer as rxe
+from relax_explorer.core.exec.engine import REFERENCE, engine
+from relax_explorer.core.ir.walk import bindings
 from tests.support.roundtrip import SAMPLES, function
 
 F = np.float32
@@ -160,3 +162,25 @@ class Module:
     assert (stopped.code.id, stopped.message) == ("RX0506", "y: 'missing' is not a PrimFunc of the module")
     assert stopped.span is not None
     assert stopped.span.line == 7
+
+
+def test_each_binding_tells_its_engine() -> None:
+    out = 'out_ty=R.Tensor((2,), "float32")'
+    text = f"""
+@I.ir_module
+class Module:
+    @T.prim_func(private=True, s_tir=True)
+    def same(A: T.Buffer((2,), "float32"), B: T.Buffer((2,), "float32")):
+        for i in range(2):
+            B[i] = A[i]
+    @R.function
+    def main(x: R.Tensor((2,), "float32")):
+        a = R.call_tir(Module.same, (x,), {out})
+        b = R.call_dps_packed("nobody.f", (a,), {out})
+        c = R.exp(b)
+        return c
+"""
+    module = rxe.normalize(rxe.parse(text))
+    for kernels, name in (("numba", "numba"), (REFERENCE, REFERENCE)):
+        found = [engine(module, binding, kernels) for binding in bindings(module["main"])]
+        assert found == [name, "python", "numpy"]

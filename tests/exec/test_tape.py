@@ -286,7 +286,8 @@ def test_registers_end_and_notes_are_long_enough(monkeypatch: pytest.MonkeyPatch
     assert not any(left)
 
 
-def test_a_kernel_of_many_arguments(played: list[int]) -> None:
+@pytest.mark.parametrize(("before", "lengths"), [(3, set()), (4, {5})])  # with the tuple of operands
+def test_a_kernel_of_many_arguments(before: int, lengths: set[int], played: list[int]) -> None:
     names = "ABCDEFGHIJKLM"
     buffers = ", ".join(f'{name}: T.Buffer((T.int64(4),), "float32")' for name in names)
     text = f"""
@@ -296,10 +297,11 @@ def test_a_kernel_of_many_arguments(played: list[int]) -> None:
             M[i] = {" + ".join(f"{name}[i]" for name in names[:-1])}
 """
     arguments = ["x"] * (len(names) - 2)
-    lines = [
+    lines = [f"a{n} = R.add({f'a{n - 1}' if n else 'x'}, x)" for n in range(before)]
+    lines += [
         f"v{n} = R.call_tir(Module.kernel, ({f'v{n - 1}' if n else 'x'}, {', '.join(arguments)}), {ONE})"
         for n in range(6)
     ]
-    module = program("\n".join([*lines, "return v5"]), VECTOR, text)
-    assert runs(module, np.ones(4, F)).tolist() == [67] * 4
-    assert played == []
+    module = program("\n".join([*lines, f"return (v5, a{before - 1})"]), VECTOR, text)
+    assert runs(module, np.ones(4, F))[0].tolist() == [67] * 4
+    assert set(played) == lengths

@@ -139,6 +139,8 @@ def told(found: list[Outcome]) -> list[tuple[str, str, bool]]:
 def test_external_code_in_a_dataflow_block_is_a_warning(start: str, head: str) -> None:
     found = outcomes(f"{start},RunCodegen,{BEHIND}", head)
     assert told(found) == [("RunCodegen", "RX0415", False)]
+    (place,) = [label.place for item in found for p in item.problems for label in p.labels]
+    assert place.op is e.op_ref("relax.call_dps_packed")
     assert not PURE_DATAFLOW.holds(found[-len(BEHIND.split(",")) - 1].module)
     assert PURE_DATAFLOW.holds(found[-1].module)
     assert WELL_FORMED.holds(found[-1].module)

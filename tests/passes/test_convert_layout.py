@@ -212,3 +212,32 @@ def test_calls_share_a_plan_only_in_equal_layouts_with_equal_attributes(
     assert_equal(before, result)
     found = [b.value for b in bindings(result["main"]) if type(b.value) is e.Call and "axis" in b.value.attrs]
     assert [(call.op.name.removeprefix("relax."), call.attrs["axis"]) for call in found] == calls
+
+
+def convolved(lines: str, image: str = "(2, 4, 8, 8)") -> rxe.IRModule:
+    body = "".join(f"        {line}\n" for line in lines.splitlines())
+    text = (
+        f'@R.function\ndef main(x: R.Tensor({image}, "float32"), k: R.Tensor((4, 4, 1, 1), "float32")):\n'
+        f"    with R.dataflow():\n{body}        R.output(d)\n    return d\n"
+    )
+    return rxe.normalize(rxe.parse(text))
+
+
+def test_a_convolution_without_desired_layouts_follows_its_operands() -> None:
+    before = convolved("a = R.nn.conv2d(x, k)\nd = R.nn.conv2d_transpose(a, k)")
+    result = after(before)
+    assert layouts_of(result) == [("NHWC", "OHWI"), ("NHWC", "IOHW")]
+    assert_equal(before, result)
+    unknown = (
+        'a = R.nn.conv2d(x, k)\nb = R.match_cast(a, R.Tensor("float32"))\nd = R.nn.conv2d_transpose(b, k)'
+    )
+    assert layouts_of(after(convolved(unknown))) == [("NHWC", "OHWI"), ("NCHW", "IOHW")]
+
+
+@pytest.mark.parametrize(("out", "pool"), [("NCHW", "NCHW4c"), ("NHWC", "NHWC"), ("NCHW2c", "NCHW2c")])
+def test_a_pool_follows_blocks_unless_its_result_has_others(out: str, pool: str) -> None:
+    before = convolved(f'a = R.nn.conv2d(x, k)\nd = R.nn.max_pool2d(a, pool_size=2, out_layout="{out}")')
+    result = after(before, "nn.conv2d=NCHW4c OIHW4i4o")
+    (found,) = [b.value for b in bindings(result["main"]) if "pool_size" in getattr(b.value, "attrs", {})]
+    assert found.attrs["out_layout"] == pool
+    assert_equal(before, result)

@@ -279,22 +279,13 @@ class M:
 
 
 def test_what_became_of_bindings_with_wildcards() -> None:
-    from relax_explorer.core.passes.lower_wildcards import _pairs
-
     module = rxe.normalize(rxe.parse(WILD, experimental="any_dim"))
-    new = pipeline.apply_pass(module, "LowerWildcards")
-    before, after = module.functions["main"], new.functions["main"]
     (outcome,) = pipeline.run(module, pipeline.steps("LowerWildcards"))
     for change in outcome.record.rewrites():
         (old,) = change.before
-        assert old in set(bindings(before))
+        assert old in set(bindings(module.functions["main"]))
         assert change.after
         assert set(change.after) <= set(bindings(outcome.module.functions["main"]))
-    found = list(_pairs(before, after))
-    assert [old.var.name for old, _ in found] == [
-        old.var.name for old, new in found if new[0].var.name == old.var.name
-    ]
-    assert sum(len(now) for _, now in found) == len(list(bindings(after)))
 
 
 BRANCHES = """@R.function

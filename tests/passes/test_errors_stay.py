@@ -190,6 +190,7 @@ def test_the_first_three_are_named() -> None:
         module = rxe.normalize(rxe.parse(HEAD + lines + "        return z\n"))
         (problem,) = run_step(steps("DeadCodeElimination")[0], module).problems
         assert problem.message == words
+        assert [label.place.var.name for label in problem.labels] == ["d0"]
 
 
 @pytest.mark.parametrize(

@@ -257,6 +257,8 @@ def _with_plain(*lines: str) -> str:
         (("s = (g, (x, g))", "u = s[1]", "k = u[1]", "return k(x)"), 0),
         (("if c:", "    k = g", "else:", "    k = t[1]", "return k(x)"), 0),
         (("k = t[1]", "return k(x)"), 0),
+        ((f'k = R.call_packed("make", x, sinfo_args=R.Callable(({FLAT},), {FLAT}))', "return k(x)"), 0),
+        ((f'k = R.call_pure_packed("make", x, sinfo_args=R.Callable(({FLAT},), {FLAT}))', "return k(x)"), 0),
         ((*READER.replace("k(q)", "R.add(q, x)").split("\n"), "if c:", "    k = g", "else:", "    k = o", "return k(x)"), 1),
         ((*READER.replace("k(q)", "R.add(q, x)").split("\n"), "s = (g, (x, o))", "u = s[1]", "k = u[1]", "return k(x)"), 1),
         ((*PLAIN.replace("g(", "r(").split("\n")[:2], "    h = r", "    return h(q)", "return r(x)"), 0),

@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 import relax_explorer as rxe
+from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.passes.pipeline import run_step, steps
 from tests.support.pass_agreement import programs
 
@@ -69,6 +71,14 @@ def test_a_length_that_only_a_dropped_weight_tells_becomes_a_parameter() -> None
     ]
 
 
+def test_a_length_that_only_the_result_is_said_to_have_becomes_a_parameter() -> None:
+    text = HEAD.replace('("n",), "float32"))', '("n",), "float32")) -> R.Tensor(("n",), "float32")') + (
+        "        with R.dataflow():\n            a = R.sum(v)\n            b = R.unique(R.add(x, a))\n            R.output(b)\n        return b\n"
+    )
+    _, after = lifted(text)
+    assert str(after["main"].params[1].struct_info) == "R.Shape([n])"
+
+
 def test_a_cast_still_compares_with_the_length_of_a_dropped_weight() -> None:
     text = (
         '@R.function\ndef main(x: R.Tensor("float32", ndim=1), w: R.Tensor(("n",), "float32")):\n'
@@ -81,6 +91,26 @@ def test_a_cast_still_compares_with_the_length_of_a_dropped_weight() -> None:
     assert rxe.run(after, "main", [three, *weights]).shape == (3,)
     with pytest.raises(rxe.Failure):
         rxe.run(after, "main", [two, *weights])
+
+
+@pytest.mark.parametrize(("around", "kinds"), [("first", "plain graph plain"), ("last", "graph plain")])
+def test_a_tuple_that_is_the_result_is_bound_at_the_end(around: str, kinds: str) -> None:
+    plain = "        q = R.exp(x)\n"
+    graph = "        with R.dataflow():\n            a = R.exp(w)\n            c = R.add(x, a)\n            R.output(c)\n"
+    parts = (plain, graph) if around == "first" else (graph, plain)
+    _, after = lifted(HEAD + "".join(parts) + "        return (c, q)\n")
+    blocks = after["main"].body.blocks
+    assert " ".join("graph" if type(b) is e.DataflowBlock else "plain" for b in blocks) == kinds
+    assert [b.var.name for b in bindings(after["main"])][-1] == after["main"].body.body.name
+
+
+def test_a_check_without_a_variable_stays() -> None:
+    text = HEAD + (
+        '        with R.dataflow():\n            R.match_cast(v, R.Tensor((n,), "float32"))\n            a = R.exp(w)\n'
+        "            c = R.add(x, a)\n            R.output(c)\n        return c\n"
+    )
+    _, after = lifted(text)
+    assert after["main"].params[1].name == "v"
 
 
 def test_nested_functions_are_lifted_in_every_function() -> None:

@@ -151,6 +151,13 @@ def eliminated(module: rxe.IRModule) -> rxe.IRModule:
     return found.module
 
 
+def test_a_check_that_compares_less_tells_what_is_proved_alone() -> None:
+    module = lowered(Y, "match_shape: y, heap, 2, 3, 0, 3, 1")
+    (problem,) = run_step(steps("EliminateShapeChecks")[0], module, True, holding(module)).problems
+    assert "y.shape[0]" in problem.message
+    assert "y.shape[1]" not in problem.message
+
+
 def test_what_is_left_of_a_check() -> None:
     module = lowered(
         Y,

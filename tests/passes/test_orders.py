@@ -53,6 +53,16 @@ def test_the_orders(options: dict[str, str], expected: str) -> None:
     assert order(program(LINES, XY, "(e, f)"), **options) == expected
 
 
+@pytest.mark.parametrize("kind", ["depth-first", "breadth-first"])
+def test_a_search_from_inputs_begins_with_the_first_parameter(kind: str) -> None:
+    assert order(program("a = R.exp(y)\nb = R.exp(x)", XY, "(a, b)"), order=kind) == "b a"
+
+
+def test_a_deep_search_from_outputs_takes_the_last_of_equal_operands() -> None:
+    module = program("a = R.exp(x)\nb = R.exp(y)\nc = R.ewise_fma(a, b, a)", XY, "c")
+    assert order(module, direction="from-outputs") == "b a c"
+
+
 @pytest.mark.parametrize("options", OPTIONS)
 def test_a_length_is_bound_before_it_is_used(options: dict[str, str]) -> None:
     lines = """b = R.exp(y)

@@ -143,12 +143,12 @@ class _Entry:
 
 def test_passes_of_packages_with_names_in_use(monkeypatch: pytest.MonkeyPatch) -> None:
     legalize, fuse = registry.get("LegalizeOps"), registry.get("FuseOps")
-    entries = [_Entry("a", legalize), _Entry("b", iter([fuse, legalize]))]
+    entries = [_Entry("a", legalize), _Entry("b", iter([fuse, legalize])), _Entry("c", map(int, ["x"]))]
     monkeypatch.setattr("importlib.metadata.entry_points", lambda group: entries)
     found = third_party.installed.__wrapped__(frozenset({"FuseOps"}))
     assert list(found.passes) == ["LegalizeOps"]
     assert [problem.message.rpartition(": ")[2] for problem in found.problems] == [
-        "there is a pass or pipeline 'FuseOps' already", "there is a pass or pipeline 'LegalizeOps' already",
+        "there is a pass or pipeline 'FuseOps' already", "there is a pass or pipeline 'LegalizeOps' already", "'x'",
     ]  # fmt: skip
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from textwrap import indent
 
 import numpy as np
 import pytest
 
 import relax_explorer as rxe
+from relax_explorer.core.ir.walk import bindings
 
 HEAD = "@I.ir_module\nclass Module:\n"
 CASES = {
@@ -141,23 +143,27 @@ def test_bound_scalars_are_computed_unless_the_profile_is_tvm(profile: str, writ
     assert 'y: R.Tensor(("m + 3",)' in after.script()
 
 
-def test_a_call_gives_what_its_new_operands_give_in_the_profile_tvm() -> None:
-    text = (
-        HEAD
-        + """
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ('y: R.Tensor("float32", ndim=1) = R.exp(x)', 'R.Tensor((3,), dtype="float32")'),
+        ('y: R.Tensor("float32", ndim=1) = x', 'R.Tensor((3,), dtype="float32")'),
+        ('y: R.Tensor("float32", ndim=1) = R.exp(z)', ""),  # its operand is the same
+        ('y: R.Tensor(s, "float32") = R.exp(x)', ""),  # a variable holds the shape
+    ],
+)
+def test_a_value_gives_what_its_new_operands_give_in_the_profile_tvm(line: str, told: str) -> None:
+    text = f"""
     @R.function
-    def main(x: R.Tensor(("n",), "float32")):
-        y: R.Tensor("float32", ndim=1) = R.exp(x)
+    def main(x: R.Tensor(("n",), "float32"), z: R.Tensor((2,), "float32"), s: R.Shape(ndim=1)):
+        {line}
         return y
 """
-    )
-    module = rxe.normalize(rxe.parse(text))
-    found = {
-        profile: rxe.apply_pass(module, "BindSymbolicVars", binding_map={"n": 3}, profile=profile).script()
-        for profile in ("spec", "tvm")
-    }
-    assert 'y: R.Tensor(dtype="float32", ndim=1)' in found["spec"]
-    assert 'y: R.Tensor((3,), dtype="float32")' in found["tvm"]
+    module = rxe.normalize(rxe.parse(HEAD + text))
+    (said,) = [str(b.var.struct_info) for b in bindings(module["main"])]
+    for profile, wanted in (("spec", said), ("tvm", told or said)):
+        after = rxe.apply_pass(module, "BindSymbolicVars", binding_map={"n": 3}, profile=profile)
+        assert [str(b.var.struct_info) for b in bindings(after["main"])] == [wanted]
 
 
 def test_values_that_give_a_negative_length_are_refused_unless_the_profile_is_tvm() -> None:
@@ -266,3 +272,25 @@ def _outcome(module: rxe.IRModule, inputs: list[object]) -> tuple[list[str], str
     except rxe.Failure as failure:
         return run.machine.output, failure.diagnostics[0].message
     return run.machine.output, ""
+
+
+ALLOCATED = """
+@R.function
+def main(x: R.Tensor((2,), "float32"), c: R.Tensor((), "bool")):
+    R.func_attr({"relax.force_pure": True})
+    s = R.memory.alloc_storage(R.shape([8]), 0, "global", "float32")
+    a = R.memory.alloc_tensor(s, 0, R.shape([2]), "float32")
+LINES
+    _ = R.call_packed("f", a, sinfo_args=R.Object)
+    return x
+"""
+BRANCH = "if c:\n    b = R.exp(x)\nelse:\n    b = x"
+NESTED = '@R.function(pure=False)\ndef g(y: R.Tensor((2,), "float32")):\n    return y'
+
+
+@pytest.mark.parametrize(("lines", "killed"), [("b = x", 1), (BRANCH, 0), (NESTED, 0)])
+def test_nothing_is_killed_behind_a_branch_or_a_function_in_the_profile_tvm(lines: str, killed: int) -> None:
+    text = ALLOCATED.replace("LINES", indent(lines, "    "))
+    for profile, count in (("spec", 1), ("tvm", killed)):
+        after = rxe.apply_pass(rxe.normalize(rxe.parse(text)), "KillAfterLastUse", profile=profile)
+        assert after.script().count("R.memory.kill_tensor(a)") == count

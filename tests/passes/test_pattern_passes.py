@@ -14,6 +14,7 @@ from relax_explorer.core.passes.pattern_rules import Rule, apply_rules, call
 from relax_explorer.core.patterns import is_call_packed, is_gv, is_op, is_tuple_get_item, wildcard
 from relax_explorer.core.patterns.pattern import Pattern
 from tests.passes.test_passes import body
+from tests.support.pass_agreement import programs
 from tests.support.roundtrip import function
 from tests.support.work import calls
 
@@ -256,6 +257,13 @@ def test_the_results_are_the_same() -> None:
             atol=1e-5,
             err_msg=name,
         )
+
+
+@pytest.mark.parametrize(("kernel", "left"), [("remove_pad", 2), ("other", 4)])
+def test_only_a_kernel_that_removes_a_pad_may_stand_between_two_transforms(kernel: str, left: int) -> None:
+    text = next(text for title, text in programs().items() if "transforms: pads" in title)
+    marked = text.replace('"operator_name": "remove_pad"', f'"operator_name": "{kernel}"')
+    assert after("OptimizeLayoutTransform", marked).script().count("R.layout_transform(") == left
 
 
 # -- rules ----------------------------------------------------------------------------------------------------------

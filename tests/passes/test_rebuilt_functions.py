@@ -48,6 +48,16 @@ def main(x: R.Tensor(("n",), "float32"), c: R.Tensor((), "bool")) -> R.Tensor(("
 """
 
 
+UNIQUE = """
+@R.function
+def main(x: R.Tensor(("n",), "float32")):
+    a: R.Tensor((4,), "float32") = R.unique(x)
+    b: R.Tensor((3,), "float32") = R.unique(a)
+    t = (b, a)
+    return t
+"""
+
+
 def _after(text: str, name: str, profile: str) -> IRModule:
     program = rxe.normalize(rxe.parse(text))
     after: IRModule = rxe.apply_pass(program, name, profile=profile)
@@ -67,6 +77,11 @@ def test_a_function_promises_what_its_body_has(name: str, text: str, promised: s
     assert promised in ret
 
 
+def test_annotations_of_what_operators_give_stay() -> None:
+    text = _after(UNIQUE, "DecomposeOpsForInference", "tvm").script()
+    assert text.count(": R.Tensor((4,), ") == text.count(": R.Tensor((3,), ") == 1
+
+
 def test_a_pass_for_one_function_leaves_the_others() -> None:
     second = OTHER.replace("main", "second")
     module = rxe.normalize(rxe.parse(OTHER + second))
@@ -84,6 +99,22 @@ def test_branches_forget_their_lengths_in_passes_with_patterns() -> None:
     assert "y: R.Tensor((n,)" in _after(BRANCHES, "ExpandMatmulOfSum", "spec").script()
     static = BRANCHES.replace('("n",)', "(3,)")
     assert "ndim=1" not in _after(static, "ExpandMatmulOfSum", "tvm").script()
+
+
+LENGTHS = """
+@R.function
+def main(x: R.Tensor(("n",), "float32"), y: R.Tensor(("k",), "float32"), z: R.Tensor(("j",), "float32")):
+    n, k = T.int64(), T.int64()
+    a = R.match_cast(y, R.Tensor((n,), "float32"))
+    b = R.match_cast(z, R.Tensor((k,), "float32"))
+    c = R.match_cast(z, R.Tensor((n,), "float32"))
+    return (a, b, c)
+"""
+
+
+def test_lengths_are_merged_twice_in_passes_with_patterns() -> None:
+    assert "match_cast" not in _after(LENGTHS, "ExpandMatmulOfSum", "tvm").script()
+    assert _after(LENGTHS, "CanonicalizeBindings", "tvm").script().count("match_cast") == 1
 
 
 CHAIN = """

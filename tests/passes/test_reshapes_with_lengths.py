@@ -21,7 +21,7 @@ class Module:
                 v = T.axis.spatial(n * m * T.int64(2), i)
                 y[v] = x[v // (m * T.int64(2)) % n, v % (m * T.int64(2))]
     @R.function
-    def main(x: R.Tensor(SHAPE, "float32"), s: R.Shape(["m", "k"])):
+    def main(x: R.Tensor(SHAPE, "float32"), s: R.Shape(["m", "k"]), q: R.Prim("int64")):
         m = T.int64()
         k = T.int64()
         with R.dataflow():
@@ -35,6 +35,7 @@ CALLS = {
     "a number": ("(3, 8)", "R.prim_value(4)", "(24,)", True),
     "another length": ('("n", "m * 2")', "k", '("n * k * 2",)', False),
     "another number": ("(3, 8)", "R.prim_value(3)", "(18,)", False),
+    "a scalar": ('("n", "m * 2")', "q", '("n * m * 2",)', False),
     "a sum": ('("n", "m * 2 + k * 2")', "m + k", '("n * (m + k) * 2",)', True),
 }
 

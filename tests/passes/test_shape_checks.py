@@ -129,6 +129,11 @@ def test_a_check_stays_if_only_it_tells_a_length() -> None:
     assert "d: R.Tensor((n, m)" in after.script()
 
 
+def test_the_first_of_several_copies_is_read_in_place_of_a_check() -> None:
+    after = eliminated(module(f"p = x\nq = x\nd = {cast('x', *NM)}\nreturn (p, q, d)")).module
+    assert 'd: R.Tensor((n, m), dtype="float32") = p\n' in after.script()
+
+
 def test_each_has_its_proof() -> None:
     found = eliminated(
         module(f"a = {cast('y', *NM)}\nb = {cast('z', *KM)}\nc = {cast('z', *NM)}\nreturn (a, b, c)")

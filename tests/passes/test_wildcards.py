@@ -16,6 +16,7 @@ from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.node import replace
+from relax_explorer.core.passes.pipeline import run_step, steps
 from relax_explorer.core.program.module import IRModule
 from tests.support.copies import with_new_body
 from tests.support.mdtest import read
@@ -106,3 +107,32 @@ def test_regions_for_code_generators_have_wildcards_of_their_own(
     result = rxe.run_pipeline(module, f"{fuse}{then}", phase_check="warn")
     copies = {name: with_new_body(fn) for name, fn in result.functions.items()}
     assert rxe.normalize(IRModule(copies, result.attrs)).script() == result.script()
+
+
+WIDE_INFO = 'R.Tensor((2, R.any_dim), "float32")'
+CASTS_EVERYWHERE = f"""
+@I.ir_module
+class M:
+    I.module_attrs({{"wildcard_dims": True}})
+    @R.function
+    def main(x: {WIDE_INFO}, c: R.Tensor((), "bool")):
+        @R.function
+        def f(y: {WIDE_INFO}) -> {WIDE_INFO}:
+            z = R.call_pure_packed("f", y, sinfo_args=R.Tensor("float32", ndim=2))
+            return z
+        g = f(x)
+        if c:
+            t = f(g)
+            u = t
+        else:
+            u = R.exp(x)
+        d = R.add(g, u)
+        return d
+"""
+
+
+def test_each_cast_comes_from_the_binding_whose_variable_it_keeps() -> None:
+    outcome = run_step(steps("LowerWildcards")[0], rxe.normalize(rxe.parse(CASTS_EVERYWHERE)))
+    names = [[b.var.name for b in (*item.before, *item.after) if b.var] for item in outcome.rewrites]
+    assert [row for row in names if len(row) > 2] == [[n, f"{n}1", n] for n in ("g", "u", "t", "d")]
+    assert all(row[0] == row[-1] for row in names)

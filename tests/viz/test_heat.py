@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from relax_explorer.core.check.normalize import normalize_with
+from relax_explorer.core.exec import binding_times
 from relax_explorer.core.exec.binding_times import BindingTime, BindingTimes
+from relax_explorer.core.exec.kernels import Kernels
 from relax_explorer.core.exec.machine import Machine
 from relax_explorer.core.session.inputs import made_inputs
 from relax_explorer.core.syntax.parser import parse
@@ -75,6 +79,27 @@ def test_a_call_holds_what_its_callee_took() -> None:
     drawing = heated(graph(module, "main"), times, "bytes")
     assert drawing.node("y").badge == "24 B 50%"
     assert drawing.node("x").heat == -1
+
+
+def test_each_step_counts_for_its_binding_without_compiling(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, compiled = count(0, 3), count()
+    monkeypatch.setattr(binding_times, "time", SimpleNamespace(perf_counter=lambda: next(clock)))
+    monkeypatch.setattr(
+        Kernels, "compiling", property(lambda _: next(compiled), lambda *_: None), raising=False
+    )
+    times = measured(normalize_with(parse(CALLS.replace("R.add(y, y)", "cls.inner(y)")))[0])
+    told = {
+        row.binding.var.name: (row.runs, row.seconds, row.compiling, row.inclusive, row.size)
+        for row in times.rows.values()
+        if row.binding.var is not None
+    }
+    assert told == {
+        "y": (1, 4, 2, 8, 24),
+        "b": (2, 4, 2, 4, 48),
+        "c": (2, 4, 2, 4, 48),
+        "z": (1, 4, 2, 8, 24),
+    }
+    assert times.total == 16 + times.other == 19
 
 
 def fixed(drawing: Drawing, seconds: list[float]) -> BindingTimes:

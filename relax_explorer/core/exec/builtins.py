@@ -16,7 +16,7 @@ from relax_explorer.core.exec.messages import claim, say
 from relax_explorer.core.exec.plan import Instruction
 from relax_explorer.core.exec.repeat_kernel import flat, remember_kernel, run_kernel_again
 from relax_explorer.core.exec.running import Running
-from relax_explorer.core.exec.values import NULL, UNKNOWN, Lifted, PackedFunction, Shape, Value, describe
+from relax_explorer.core.exec.values import NULL, UNKNOWN, Lifted, Shape, Value
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.prim import PrimVar
@@ -148,12 +148,10 @@ def call_py_func(machine: Running, frame: Frame, at: Instruction, args: list[Val
 
 def call_builtin_with_ctx(machine: Running, frame: Frame, at: Instruction, args: list[Value]) -> Value:
     """`R.call_builtin_with_ctx("name", (args…))`: call a builtin of the virtual machine. The context is the machine."""
-    name = args[0].name if isinstance(args[0], (e.ExternFunc, PackedFunction)) else describe(args[0])
-    if name == "vm.builtin.invoke_closure":
-        closure, *arguments = args[1]
-        return machine.call_value(closure, arguments, frame, at)
-    machine.write(frame, at.target, machine.packed(name, list(args[1]), at))
-    return None
+    callee, arguments = args
+    if getattr(callee, "name", "") == "vm.builtin.invoke_closure":
+        callee, *arguments = arguments
+    return machine.call_value(callee, arguments, frame, at)
 
 
 TABLE: dict[str, Builtin] = {

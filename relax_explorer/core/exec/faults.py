@@ -44,10 +44,9 @@ def guarded(machine: Running, at: Instruction, work: Callable[[], Any]) -> Value
 def at_call(failure: Failure, machine: Running, at: Instruction) -> Failure:
     """Report the failure of a PrimFunc at its call. Other failures stay unchanged."""
     first = failure.diagnostics[0]
-    if not first.labels or not isinstance(first.labels[0].place, (PrimFunc, Stmt)):
+    inside = first.primary
+    if inside is None or not isinstance(inside.place, (PrimFunc, Stmt)):
         return failure
     notes = kernel_chain(machine.frames[-1], at.node, failure) if isinstance(failure, Misfit) else ()
     problem = machine.trap(first.code, first.message, at, first.help, notes).diagnostics[0]
-    return Failure(
-        replace(problem, labels=(*problem.labels, Label(first.labels[0].place, "in this PrimFunc")))
-    )
+    return Failure(replace(problem, labels=(*problem.labels, Label(inside.place, "in this PrimFunc"))))

@@ -96,9 +96,9 @@ class _Recorder:
         if at.kind == "tuple":
             return tuple([self._source(slot) for slot in at.args])
         if at.kind == "move":
-            return self._source(at.args[0])
+            return self._source(*at.args)
         if at.kind == "item":
-            source = self._source(at.args[0])
+            source = self._source(*at.args)
             field: Source | None = source[at.node.index] if type(source) is tuple else None
             return field
         return self._known(step)
@@ -121,13 +121,12 @@ class _Recorder:
         tail = _words([Known(item) for item in known.tail], known.tail)
         if inputs is None or tail is None or any(map(_is_large, known.outputs)):
             return None
+        if len(inputs) + len(known.outputs) + len(tail) > MOST:
+            return None
         results = [self._result(of) for of in known.outputs]
         for result in results:
             self.rows.append((0, FILL, [_Memory(result), _size(self.types[result.number])]))
         arguments: list[Word | _Memory] = [*inputs, *results, *tail]
-        if len(arguments) > MOST:
-            self._forget(results)
-            return None
         self.rows.append((address, len(arguments), arguments))
         self.note = max(self.note, known.note.size)
         return tuple(results) if known.is_tuple else results[0]
@@ -156,9 +155,6 @@ class _Recorder:
         self.born.append(self.steps)
         self.bytes += _size(of)
         return Made(len(self.types) - 1)
-
-    def _forget(self, results: list[Made]) -> None:
-        del self.types[-len(results) :], self.born[-len(results) :], self.rows[-len(results) :]
 
     def tape(self, steps: Sequence[Step]) -> Tape:
         """The tape of all recorded steps."""
@@ -189,7 +185,7 @@ class _Recorder:
             len(steps), steps[-1].pc, len(self.rows), words, self.note,
             [(source.slot, np.array(at, np.intp)) for source, at in objects.items() if type(source) is Given],
             [(result, self.types[result.number], np.array(objects.get(result, ()), np.intp)) for result in sorted(kept, key=_number)],
-            scratch, dict(self.registers), list(dict.fromkeys(self.dead)),
+            scratch, self.registers, list(dict.fromkeys(self.dead)),
         )  # fmt: skip
 
     def _shelf(self, kept: set[Made]) -> list[tuple[Type, list[Made]]]:

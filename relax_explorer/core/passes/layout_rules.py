@@ -342,7 +342,7 @@ def _pool(c: LayoutCall) -> Plan | None:
     """A pool: its layout is an attribute. Only channels may have blocks."""
     layout, text = c.held(), str(c.attrs["layout"])
     blocked = [entry[0] for entry in layout or () if isinstance(entry, tuple)]
-    if blocked and (blocked != [text.find("C")] or c.attrs.get("out_layout") not in (None, text)):
+    if blocked and (blocked != [text.find("C")] or c.attrs["out_layout"] != text):
         layout = c.layout()
     return _windows(c, layout)
 
@@ -353,32 +353,27 @@ def _resize(c: LayoutCall) -> Plan | None:
 
 
 def _windows(c: LayoutCall, layout: Layout | None) -> Plan | None:
-    text = str(c.attrs["layout"])
-    if layout is None or len(letters(text)) != len(_whole(layout)):
+    texts = {name: str(c.attrs[name]) for name in ("layout", "out_layout") if name in c.attrs}
+    if (
+        layout is None or len({len(letters(text)) for text in texts.values()}) > 1
+    ):  # the result has other blocks
         return None
-    attrs: dict[str, object] = {"layout": permuted(text, layout)}
-    out = c.attrs.get("out_layout")
-    if out is not None:
-        attrs["out_layout"] = permuted(str(out), layout)
+    attrs: dict[str, object] = {name: permuted(text, layout) for name, text in texts.items()}
     return Plan([layout, *c.others], layout, attrs)
 
 
 def _convolution(c: LayoutCall) -> Plan | None:
     """A convolution gets the desired layouts, or follows its operands if none are desired or blocks do not fit."""
     data, kernel = str(c.attrs["data_layout"]), str(c.attrs["kernel_layout"])
-    out = str(c.attrs["out_layout"] or data)
-    layouts = c.layout(0), c.layout(1)
-    if layouts[0] is None or layouts[1] is None:
-        return None
-    if (len(letters(data)), len(letters(kernel))) != (len(layouts[0]), len(layouts[1])):
+    out, x, w = str(c.attrs["out_layout"]), c.layout(0), c.layout(1)
+    if x is None or w is None:
         return None
     assert isinstance(c.value.op, e.OpRef)  # a rule is that of an operator
     wanted = c.desired.get(c.value.op.name)
     plan = None if wanted is None else _arranged(c, (data, kernel, out), (*wanted, wanted[0])[:3])
     if plan is not None:
         return plan
-    texts = permuted(data, layouts[0]), permuted(kernel, layouts[1]), permuted(out, layouts[0])
-    return _arranged(c, (data, kernel, out), texts)
+    return _arranged(c, (data, kernel, out), (permuted(data, x), permuted(kernel, w), permuted(out, x)))
 
 
 def _arranged(c: LayoutCall, old: Sequence[str], new: Sequence[str]) -> Plan | None:
@@ -388,10 +383,8 @@ def _arranged(c: LayoutCall, old: Sequence[str], new: Sequence[str]) -> Plan | N
     for layout, info in zip(found, infos, strict=True):
         if layout is None or not divides(layout, info):
             return None
-    attrs: dict[str, object] = {"data_layout": new[0], "kernel_layout": new[1]}
-    if new[2] != old[2] or new[2] != new[0] or c.attrs["out_layout"] is not None:
-        attrs["out_layout"] = new[2]
-    return Plan([found[0], found[1]], found[2], attrs)
+    attrs = dict(zip(("data_layout", "kernel_layout", "out_layout"), new, strict=True))
+    return Plan([*found[:2]], found[2], {**attrs})
 
 
 _SAME = (

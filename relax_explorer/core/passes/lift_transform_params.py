@@ -212,9 +212,8 @@ class _Lift:
         for block in self.fn.body.blocks:
             for binding in block.bindings if type(block) is e.DataflowBlock else ():
                 read = set(variables(binding.value))
-                if binding.var is None or (shared and type(binding) is e.MatchCast):
-                    continue
-                if not read <= known or not _is_plain(binding, lengths):
+                is_cast = shared and type(binding) is e.MatchCast
+                if binding.var is None or is_cast or not read <= known or not _is_plain(binding, lengths):
                     continue
                 self.liftable.append(binding)
                 known.add(binding.var)
@@ -226,7 +225,7 @@ class _Lift:
         """The lengths that the function reads, and that only weights tell which are no parameters any more."""
         used = {dim for x in exprs(self.rest) for dim in _lengths([x.struct_info])}
         used |= {dim for b in bindings(self.rest) for dim in _lengths(_infos(b))}
-        used |= set(_lengths([self.fn.ret_struct_info, *[var.struct_info for var in self.outputs]]))
+        used |= set(_lengths([self.fn.ret_struct_info]))
         told = _told([*self.fn.params[: self.count], *self.outputs])
         return tuple([dim for dim in _told(self.weights) if dim in used and dim not in told])
 

@@ -15,7 +15,7 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.attrs import WILDCARDS
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.substitute import Substitution
-from relax_explorer.core.ir.walk import all_dims, bindings, map_blocks, map_sequences
+from relax_explorer.core.ir.walk import all_dims, bindings, map_blocks, map_sequences, sequences
 from relax_explorer.core.passes.contract import PassSite, module_pass
 from relax_explorer.core.passes.properties import NORMAL_FORM, SHAPES_LOWERED
 from relax_explorer.core.program.module import IRModule
@@ -51,24 +51,20 @@ def lower_wildcards(module: IRModule, at: PassSite) -> IRModule:
     result, _ = normalize_with(plain.having({**plain.functions, **kept}))
     for name, fn in module.relax_functions.items():
         at.function = name
-        for before, after in _pairs(fn, result.relax_functions[name]):
+        for before, after in _pairs(fn.body, result.relax_functions[name].body):
             if after != (before,):
                 at.record(before, after)
     return result
 
 
-def _pairs(before: e.Function, after: e.Function) -> Iterator[tuple[e.Binding, tuple[e.Binding, ...]]]:
-    """Each binding of a function, with what became of it: itself, or itself and a match_cast of its variable."""
-    new = list(bindings(after))
-    position = 0
-    for binding in bindings(before):
-        count = 1
-        follows = new[position + 1] if position + 1 < len(new) else None
-        current = new[position]
-        if isinstance(follows, e.MatchCast) and not isinstance(current.value, (e.If, e.Function)):
-            count += follows.value is current.var and _name(follows) == _name(binding)
-        yield binding, tuple(new[position : position + count])
-        position += count
+def _pairs(before: e.SeqExpr, after: e.SeqExpr) -> Iterator[tuple[e.Binding, tuple[e.Binding, ...]]]:
+    """Each binding of a sequence, with what became of it: itself, or itself under a new name and a match_cast of its variable."""
+    rest = iter([binding for block in after.blocks for binding in block.bindings])
+    for binding in [binding for block in before.blocks for binding in block.bindings]:
+        new = next(rest)
+        yield binding, (new,) if _name(new) == _name(binding) else (new, next(rest))
+        for pair in zip(sequences(binding.value), sequences(new.value), strict=True):
+            yield from _pairs(*pair)
 
 
 def _name(binding: e.Binding) -> str:

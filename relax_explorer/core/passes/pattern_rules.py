@@ -170,6 +170,7 @@ class _Rules:
             if is_likely(alternatives, value, values):
                 new = self._rewritten(walk, binding, rule, match(rule.pattern, value, values))
                 if new is not None:
+                    self.at.rule = rule.name
                     return new
         if binding.var is not None:
             values[binding.var] = seen_through(value, values) if isinstance(value, e.Var) else value
@@ -191,7 +192,6 @@ class _Rules:
         front = list[e.Binding](build.bindings)
         if _says_less(value, binding.var):
             return None
-        self.at.rule = rule.name
         return (*front, self._bound(walk, binding, value))
 
     def _bound(self, walk: Rewriter, binding: e.VarBinding, value: e.Expr) -> e.Binding:

@@ -70,13 +70,13 @@ def realize_vdevice(module: IRModule, at: PassSite) -> IRModule:
     problems = [item for item in report.errors if item.code not in known]
     if problems:
         raise Failure(*problems)
-    functions = dict(result.functions)
+    settled = {}
     for name, fn in module.relax_functions.items():
         new = result.functions[name]
         if isinstance(new, e.Function) and changed.functions[name] is not fn:
-            functions[name] = settled = _without_moves(fn, new)
-            at.record_in_order(fn, settled)
-    return result.having(functions)
+            settled[name] = _without_moves(fn, new)
+            at.record_in_order(fn, settled[name])
+    return result.having({**result.functions, **settled})
 
 
 class _Hint(NamedTuple):

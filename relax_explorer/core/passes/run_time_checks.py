@@ -166,7 +166,7 @@ class Checks:
         """Emit a comparison. Returns True if some lengths are not known yet."""
         heap = self.at.heap
         items: list[e.Expr] = []
-        is_open = False
+        unknown = 0
         for length in match.lengths:
             if isinstance(length, p.IntImm):
                 items += m.number(_NUMBER), m.number(length.value)
@@ -178,15 +178,13 @@ class Checks:
                 new.append(length)
             else:
                 items += m.number(_NOTHING), m.number(0)
-                is_open = True
-        if all(
-            type(length) not in (p.IntImm, p.PrimVar) and length not in heap.known for length in match.lengths
-        ):
+                unknown += 1
+        if unknown == len(match.lengths):
             return True
         count = () if match.is_scalar else (m.number(len(match.lengths)),)
         name = "match_prim_value" if match.is_scalar else "match_shape"
         self._say(name, match.place.value, self.at.shape_heap, *count, *items, match.where)
-        return is_open
+        return unknown > 0
 
 
 def _is_needed(info: s.StructInfo, have: s.StructInfo) -> bool:

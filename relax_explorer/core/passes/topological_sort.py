@@ -103,37 +103,33 @@ def _keep_captured(fn: e.Function, ranks: Mapping[e.Binding, int]) -> bool:
 def _searched(fn: e.Function, is_deep: bool, is_forward: bool, by_result: bool) -> dict[e.Binding, int]:
     derived = facts(fn)
     functions = [fn, *[b.value for b in derived.bindings if type(b.value) is e.Function]]
-    reading = _operands(functions, derived, by_result, from_last=is_deep and not is_forward)
+    params = [param for each in functions for param in each.params]
+    reading = _operands(fn, params, derived, by_result, from_last=is_deep and not is_forward)
     readers: list[list[int]] = [[] for _ in reading]
     for reader, read in enumerate(reading):
         for number in read:
             readers[number].append(reader)
     count = len(derived.bindings)
     if is_forward:
-        params = list(range(count, len(reading) - 1))
-        visited = _search(readers, reading, count, params[::-1] if is_deep else params, is_deep, is_deep)
+        starts = list(range(count, len(reading) - 1))
+        visited = _search(readers, reading, count, starts[::-1] if is_deep else starts, is_deep, is_deep)
     else:
         visited = _search(reading, readers, count, [len(reading) - 1], is_deep, False)[::-1]
     return {derived.bindings[number]: rank for rank, number in enumerate(visited) if number < count}
 
 
 def _operands(
-    functions: Sequence[e.Function], derived: Facts, by_result: bool, from_last: bool
+    fn: e.Function, params: Sequence[e.Var], derived: Facts, by_result: bool, from_last: bool
 ) -> list[list[int]]:
     """The numbers that each node reads. The nodes are the bindings, then the parameters, then the result.
 
     They are in the order in which they are read first, with `from_last` in that in which they are read for the last time: a stack
     that has one twice gives the upper one.
     """
-    params = [param for fn in functions for param in fn.params]
     numbers = derived.defs | {param: n for n, param in enumerate(params, len(derived.bindings))}
     binders = length_binders(params, derived.bindings)
     lengths = {dim: derived.number[cast] for dim, cast in binders.items()}
-    home = (
-        {binding: block for block in all_blocks(functions[0]) for binding in block.bindings}
-        if lengths
-        else {}
-    )
+    home = {binding: block for block in all_blocks(fn) for binding in block.bindings} if lengths else {}
     nodes: list[list[int]] = []
     for own, (binding, read) in enumerate(zip(derived.bindings, derived.operands, strict=True)):
         if type(binding.value) is e.If:  # its results in the order of the branches
@@ -150,7 +146,7 @@ def _operands(
             found += [number for number in bound if home[derived.bindings[number]] is home[binding]]
         nodes.append([number for number in dict.fromkeys(found) if number != own])
     nodes += [[] for _ in params]
-    results = _read_last(functions[0].body.body) if from_last else variables(functions[0].body.body)
+    results = _read_last(fn.body.body) if from_last else variables(fn.body.body)
     nodes.append([numbers[var] for var in results if var in numbers])
     return nodes
 

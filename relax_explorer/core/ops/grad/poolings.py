@@ -66,7 +66,7 @@ class PoolBackward(Pool):
     ) -> s.StructInfo:  # fmt: skip
         """The shape and dtype of data."""
         maybe_tensors(at, output_grad=output_grad, data=data)
-        need_layout(at, _AXES, layout=layout, out_layout=out_layout or layout)
+        need_layout(at, _AXES, layout=layout, out_layout=layout if out_layout is None else out_layout)
         need_window(at, 2, padding, pool_size=pool_size, strides=strides, dilation=dilation)
         if isinstance(data, s.TensorStructInfo):
             window = (pool_size, strides, padding, dilation, ceil_mode)

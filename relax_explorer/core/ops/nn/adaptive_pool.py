@@ -57,7 +57,8 @@ class AdaptiveAvgPool(Windowed):
         cls, at: Site, data: s.StructInfo, output_size: Ints | None, layout: str, out_layout: str | None
     ) -> s.StructInfo:
         """Like data, with the lengths output_size along the axes of space."""
-        x, rank, result_layout = rules.tensor(at, data, "data"), len(cls.spatial), out_layout or layout
+        x, rank = rules.tensor(at, data, "data"), len(cls.spatial)
+        result_layout = layout if out_layout is None else out_layout
         need_layout(at, f"NC{cls.spatial}", layout=layout, out_layout=result_layout)
         need_layout_rank(at, layout, x, "data")
         if output_size is not None and (

@@ -132,7 +132,7 @@ class Convolution(Product):
         """Like data, with a channel for each kernel and, along each axis of space,
         (length + padding before and after - dilation * (kernel - 1) - 1) // stride + 1; the dtype is out_dtype.
         """
-        out_layout = out_layout or data_layout
+        out_layout = data_layout if out_layout is None else out_layout
         window = (strides, padding, dilation, groups, data_layout, kernel_layout, out_layout)
         x, w = cls.operands_of(at, data, weight, *window)
         dtype = out_dtype if out_dtype is not None else rules.common_dtype(at, data=x, weight=w)

@@ -66,7 +66,7 @@ class Transposed(Product):
         """Like data, with O * groups channels and, along each axis of space,
         (length - 1) * stride + dilation * (kernel - 1) + 1 + output_padding - padding before and after; the dtype is out_dtype.
         """
-        out_layout = out_layout or data_layout
+        out_layout = data_layout if out_layout is None else out_layout
         window = (strides, padding, dilation, groups, data_layout, kernel_layout, out_layout)
         x, w = cls.operands_of(at, data, weight, *window)
         _check_output_padding(at, len(cls.spatial), strides, output_padding)

@@ -106,7 +106,7 @@ class Pool(Windowed):
         """Like data, with, along each axis of space,
         (length + padding before and after - dilation * (pool_size - 1) - 1) / stride + 1, rounded down, with ceil_mode up.
         """
-        x, result_layout = rules.tensor(at, data, "data"), out_layout or layout
+        x, result_layout = rules.tensor(at, data, "data"), layout if out_layout is None else out_layout
         need_layout(at, f"NC{cls.spatial}", layout=layout, out_layout=result_layout)
         need_window(at, len(cls.spatial), padding, pool_size=pool_size, strides=strides, dilation=dilation)
         need_layout_rank(at, layout, x, "data")
