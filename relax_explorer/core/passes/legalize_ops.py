@@ -85,10 +85,9 @@ def lower_operators(
         op = find(value.op.name)
         if op is None:
             return binding
-        if at.as_tvm and chosen(op.name):
-            other = counted(value, op.name) or said(value, op.name)
-            if other is not None:
-                return replace(binding, value=other)
+        other = counted(value, op.name) or said(value, op.name) if at.as_tvm and chosen(op.name) else None
+        if other is not None:
+            return replace(binding, value=other)
         is_left = may_leave and at.as_tvm and is_left_by_tvm(value, binding.var, op.name)
         is_written = bool(op.shares) and memory.written(binding.var)
         if _stays(binding, op, chosen(op.name) and not is_left, is_written, at):
