@@ -11,7 +11,7 @@ from relax_explorer.core.exec.computed import call_text
 from relax_explorer.core.exec.found_store import Store
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.tir.prim_expr import BufferLoad
-from relax_explorer.viz.compact import short_value
+from relax_explorer.viz.short import short_value
 
 _WORDS = {"nan": "NaN", "inf": "an infinity"}
 _OPERANDS = 8  # shown
