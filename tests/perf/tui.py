@@ -45,6 +45,18 @@ class Terminal:
             run = list(command) or ours
             os.execv(run[0], run)
         fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", *SIZE, 0, 0))
+        self._last = b""
+
+    def _read(self) -> bytes:
+        """The next output; raises EOFError with the status and the last text of a process that has ended."""
+        try:
+            found = os.read(self.fd, 1 << 16)
+        except OSError:  # nobody writes any more
+            status = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+            text = re.sub(rb"\x1b\[[0-9;?<>=]*[a-zA-Z]", b"", self._last).decode(errors="replace")
+            raise EOFError(f"the process ended with {status}; at last it wrote: {text[-2000:]}") from None
+        self._last = (self._last + found)[-20_000:]
+        return found
 
     def read_until(self, mark: bytes, seconds: float = 20) -> bytes:
         """The output of the process up to `mark`; raises TimeoutError if it doesn't come."""
@@ -53,13 +65,13 @@ class Terminal:
             ready, _, _ = select.select([self.fd], [], [], seconds)
             if not ready:
                 raise TimeoutError(f"no {mark!r} within {seconds} s")
-            seen += os.read(self.fd, 1 << 16)
+            seen += self._read()
         return seen
 
     def drain(self) -> None:
         """Read until the process has been quiet for a while."""
         while select.select([self.fd], [], [], 0.5)[0]:
-            os.read(self.fd, 1 << 16)
+            self._read()
 
     def rest(self) -> None:
         """Wait until the process has nothing to do: a program of 100,000 bindings is read and checked long after its text is shown."""
@@ -79,7 +91,7 @@ class Terminal:
         os.write(self.fd, key)
         wait = 20.0
         while select.select([self.fd], [], [], wait)[0]:
-            if CLOCK not in os.read(self.fd, 1 << 16) or last == started:
+            if CLOCK not in self._read() or last == started:
                 last, wait = time.perf_counter(), quiet
         return last - started
 
