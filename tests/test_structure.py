@@ -197,6 +197,18 @@ def test_modules_import_each_other_in_no_circle() -> None:
     assert circles == allowed
 
 
+@pytest.mark.parametrize("path", sorted(PACKAGE.glob("*/**/__init__.py")), ids=str)
+def test_packages_load_no_module_of_their_own(path: Path) -> None:
+    """Otherwise two threads that enter a package at two places wait for each other, and one gets a module that is half loaded.
+
+    The explorer ended with that: a key loaded its screen while a job loaded the core.
+    """
+    own = ".".join(path.parent.relative_to(ROOT).parts)
+    loaded = [node for node in ast.parse(path.read_text()).body if isinstance(node, ast.ImportFrom)]
+    inner = [node.module for node in loaded if f"{node.module}.".startswith(f"{own}.")]
+    assert inner == []
+
+
 def test_a_circle_is_found(tmp_path: Path) -> None:
     package = tmp_path / "relax_explorer"
     package.mkdir()

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from relax_explorer.core.check import checked
+from relax_explorer.core.check.module_check import checked
 from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.walk import exprs

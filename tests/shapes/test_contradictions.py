@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import relax_explorer as rxe
-from relax_explorer.core.check import check
+from relax_explorer.core.check.module_check import check
 from relax_explorer.core.diagnostics import Diagnostic
 from relax_explorer.core.shapes.why import why
 from relax_explorer.core.syntax.parser import parse

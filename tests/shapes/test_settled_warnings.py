@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from relax_explorer.core.check import check
+from relax_explorer.core.check.module_check import check
 from relax_explorer.core.check.normalize import normalize
 from relax_explorer.core.passes.pipeline import run_pipeline
 from relax_explorer.core.syntax.parser import parse

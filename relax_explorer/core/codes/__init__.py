@@ -6,13 +6,8 @@ RX05 run time · RX06 type relations and shape contracts · RX09 internal.
 
 from __future__ import annotations
 
-from relax_explorer.core.codes import internal, operators, passes, relations, runtime, style, syntax, tir
-from relax_explorer.core.codes import well_formedness as well_formed
 from relax_explorer.core.diagnostics import Code
+from relax_explorer.core.later import later
 
-CODES: dict[str, Code] = {
-    value.id: value
-    for module in (syntax, tir, well_formed, operators, style, passes, runtime, relations, internal)
-    for value in vars(module).values()
-    if isinstance(value, Code)
-}
+CODES: dict[str, Code]
+__getattr__ = later(__name__, {"CODES": "table"})

@@ -8,9 +8,13 @@ from __future__ import annotations
 import re
 from functools import cache
 from importlib import import_module
+from typing import TYPE_CHECKING
 
-from relax_explorer.core.ops.kit import rules
-from relax_explorer.core.ops.kit.decl import CALLING_PHASES, REQUIRED, Fusion, Op, Site, Stops, attr, operand
+from relax_explorer.core.later import later
+
+if TYPE_CHECKING:
+    from relax_explorer.core.ops.kit import rules
+    from relax_explorer.core.ops.kit.decl import REQUIRED, Fusion, Op, Site, Stops, attr, operand
 
 __all__ = [
     "FAMILIES",
@@ -30,6 +34,9 @@ __all__ = [
     "table",
     "unregister",
 ]
+
+_DECLARED = ("REQUIRED", "Fusion", "Op", "Site", "Stops", "attr", "operand")
+__getattr__ = later(__name__, {"rules": "kit.rules"} | dict.fromkeys(_DECLARED, "kit.decl"))
 
 # The modules of the families, in reading order.
 FAMILIES: tuple[str, ...] = (
@@ -91,6 +98,8 @@ FAMILIES: tuple[str, ...] = (
 @cache
 def table() -> dict[str, type[Op]]:
     """All operators by name, in reading order. Registered ones come last."""
+    from relax_explorer.core.ops.kit.decl import Op
+
     operators: dict[str, type[Op]] = {}
     for family in FAMILIES:
         for value in vars(import_module(f"relax_explorer.core.ops.{family}")).values():
@@ -127,6 +136,8 @@ def names() -> list[str]:
 
 def by_phase() -> dict[str, list[str]]:
     """The names of all operators, grouped by the first phase whose programs may call them."""
+    from relax_explorer.core.ops.kit.decl import CALLING_PHASES
+
     phases: dict[str, list[str]] = {phase.value: [] for phase in CALLING_PHASES}
     for name, op in table().items():
         phases[op.phase].append(name)
@@ -144,6 +155,7 @@ def register(op: type[Op]) -> type[Op]:
     A class with a mistake that would show only later (a name in use, an operand of an unknown kind, a rule with the wrong
     parameters) is refused with ValueError. Usable as a decorator.
     """
+    from relax_explorer.core.ops.kit.decl import Op
     from relax_explorer.core.ops.kit.page import problems
 
     if not (isinstance(op, type) and issubclass(op, Op)):

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from functools import cache
 from importlib import import_module
+from typing import TYPE_CHECKING
 
-from relax_explorer.core.diagnostics import Diagnostic
-from relax_explorer.core.passes import third_party
-from relax_explorer.core.passes.contract import Pass
+from relax_explorer.core.later import later
 
-_LATER = {
+if TYPE_CHECKING:
+    from relax_explorer.core.diagnostics import Diagnostic
+    from relax_explorer.core.passes import third_party
+    from relax_explorer.core.passes.contract import Pass
+
+# What authors of passes use.
+_HOMES = {
     "function_pass": "contract",
     "module_pass": "contract",
     "register_phase": "phases",
@@ -17,13 +22,7 @@ _LATER = {
     "register_property": "phases",
     "unregister_property": "phases",
 }
-
-
-def __getattr__(name: str) -> object:
-    """What authors of passes use, loaded at its first use."""
-    if name not in _LATER:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_LATER[name]}"), name)
+__getattr__ = later(__name__, _HOMES)
 
 
 # The file's name is the function's name.
@@ -115,6 +114,8 @@ PIPELINES: dict[str, tuple[str, ...]] = {
 @cache
 def own() -> dict[str, Pass]:
     """The passes of this package by TVM's name, in reading order."""
+    from relax_explorer.core.passes.contract import Pass
+
     passes = {}
     for file in FILES:
         for value in vars(import_module(f"relax_explorer.core.passes.{file}")).values():
@@ -125,6 +126,8 @@ def own() -> dict[str, Pass]:
 
 def table() -> dict[str, Pass]:
     """Every pass by name, in reading order; behind our own those of installed packages, then the registered ones."""
+    from relax_explorer.core.passes import third_party
+
     return {**own(), **_installed().passes, **third_party.REGISTERED}
 
 
@@ -134,11 +137,15 @@ def problems() -> tuple[Diagnostic, ...]:
 
 
 def _installed() -> third_party.Installed:
+    from relax_explorer.core.passes import third_party
+
     return third_party.installed(frozenset({*own(), *ALIASES, *PIPELINES}))
 
 
 def register(of: Pass) -> Pass:
     """Add a pass of your own; usable as a decorator. Raises ValueError for a name in use, or a pass without a docstring."""
+    from relax_explorer.core.passes import third_party
+
     wrong = third_party.mistake(of, {*table(), *ALIASES, *PIPELINES})
     if wrong:
         raise ValueError(wrong)
@@ -148,6 +155,8 @@ def register(of: Pass) -> Pass:
 
 def unregister(name: str) -> None:
     """Remove a pass added by `register`. Raises KeyError for any other."""
+    from relax_explorer.core.passes import third_party
+
     del third_party.REGISTERED[name]
 
 
@@ -158,6 +167,8 @@ def names() -> list[str]:
 
 def get(name: str) -> Pass:
     """The pass called `name`. Raises KeyError with similar names if there is none."""
+    from relax_explorer.core.passes import third_party
+
     known = ALIASES.get(name, name)
     entry = own().get(known) or third_party.REGISTERED.get(known) or table().get(known)
     if entry is None:

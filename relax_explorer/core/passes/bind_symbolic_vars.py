@@ -7,8 +7,8 @@ from dataclasses import replace as with_fields
 from typing import Annotated
 
 from relax_explorer.core.arith.simplify import summed
-from relax_explorer.core.check import lenient
 from relax_explorer.core.check.call_graph import mentioned
+from relax_explorer.core.check.module_check import lenient
 from relax_explorer.core.check.normalize import normalize_with
 from relax_explorer.core.check.well_formed import violations
 from relax_explorer.core.codes import passes as codes

@@ -26,7 +26,7 @@ from relax_explorer.core.passes.properties import (
 from relax_explorer.core.passes.readings import DATAFLOW, OPERATORS
 from relax_explorer.core.patterns import pattern as q
 from relax_explorer.core.patterns.matcher import Match, match
-from relax_explorer.core.patterns.occurrences import binding_index, root_of, roots
+from relax_explorer.core.patterns.matches import binding_index, root_of, roots
 from relax_explorer.core.patterns.pattern_text import read_pattern
 from relax_explorer.core.program.module import IRModule
 

@@ -27,7 +27,7 @@ from relax_explorer.core.passes.contract import PassSite
 from relax_explorer.core.passes.forgotten_lengths import forget_lengths
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
 from relax_explorer.core.patterns.matcher import Match, match, seen_through
-from relax_explorer.core.patterns.occurrences import Root, Test, is_likely, root_of, tests
+from relax_explorer.core.patterns.matches import Root, Test, is_likely, root_of, tests
 from relax_explorer.core.patterns.pattern import Pattern
 
 MOST_ROUNDS = 100  # a rule that undoes another would not end

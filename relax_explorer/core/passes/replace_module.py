@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from relax_explorer.core.check import checked
+from relax_explorer.core.check.module_check import checked
 from relax_explorer.core.check.normalize import normalize_with
 from relax_explorer.core.diagnostics import Diagnostic, Failure
 from relax_explorer.core.ir.expr import Function

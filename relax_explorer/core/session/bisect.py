@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from relax_explorer.core import check as rules
+from relax_explorer.core.check import module_check as rules
 from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.exec.interrupt import Cancelled, Interrupt
 from relax_explorer.core.exec.values import Value

@@ -10,8 +10,9 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
-from relax_explorer.core.check import checked, missing
+from relax_explorer.core.check import missing
 from relax_explorer.core.check.matching import match_dims
+from relax_explorer.core.check.module_check import checked
 from relax_explorer.core.codes import runtime as codes
 from relax_explorer.core.codes import syntax
 from relax_explorer.core.diagnostics import Diagnostic, Failure, Label, Severity

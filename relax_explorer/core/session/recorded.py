@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from relax_explorer.core.check import checked, judged, lenient, problems
+from relax_explorer.core.check.module_check import checked, judged, lenient, problems
 from relax_explorer.core.diagnostics import Diagnostic, ParseError
 from relax_explorer.core.program.equal import structural_equal
 from relax_explorer.core.program.module import IRModule

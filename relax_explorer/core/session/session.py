@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from relax_explorer.core import passes as registry
-from relax_explorer.core.check import checked, judged, lenient
 from relax_explorer.core.check.claimed_phase import recorded
+from relax_explorer.core.check.module_check import checked, judged, lenient
 from relax_explorer.core.diagnostics import Diagnostic, Failure
 from relax_explorer.core.ir.facts import forget
 from relax_explorer.core.passes.pass_order import explain, unmet

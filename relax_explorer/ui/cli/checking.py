@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
-from relax_explorer.core.check import check, problems
+from relax_explorer.core.check.module_check import check, problems
 from relax_explorer.core.diagnostics import Diagnostic, Failure, ParseError, Severity
 from relax_explorer.core.notations import CONTRACTS, RELATIONS
 from relax_explorer.core.program.module import IRModule

@@ -8,7 +8,7 @@ import click
 
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.patterns import read_pattern
-from relax_explorer.core.patterns.occurrences import Occurrence, module_occurrences
+from relax_explorer.core.patterns.matches import Occurrence, module_occurrences
 from relax_explorer.core.session.debug_places import listing
 from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.core.syntax.dialects import NEW

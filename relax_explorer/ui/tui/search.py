@@ -50,7 +50,7 @@ def rows_with(shown: Sequence[Row], text: str) -> list[int]:
 
 def _rows_matched(shown: Sequence[Row], text: str) -> list[int]:
     """The numbers of the rows of bindings that a pattern matches."""
-    from relax_explorer.core.patterns.occurrences import module_occurrences
+    from relax_explorer.core.patterns.matches import module_occurrences
     from relax_explorer.core.patterns.pattern_text import read_pattern
 
     pattern = read_pattern(text)
