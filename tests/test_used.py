@@ -21,10 +21,6 @@ NOT_YET = {
     "shapes/primitives:register_primitive": "users add what computes a primitive of theirs",
     "shapes/primitives:register_shape_rule": "users add the shape rule of a primitive of theirs",
     "session/inputs:make_inputs": "library users who need the values without the note",
-    "passes/phases:register_phase": "authors of passes add phases between the usual ones",
-    "passes/phases:register_property": "authors of passes declare what their passes establish",
-    "passes/phases:unregister_phase": "tests of such passes remove their phases again",
-    "passes/phases:unregister_property": "tests of such passes remove their properties again",
     "ir/erasure:checked_type": "the details pane will show the type beside the StructInfo",
 }
 

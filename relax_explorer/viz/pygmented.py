@@ -103,14 +103,14 @@ def _look(look: Look) -> str:
     return " ".join(part for part in parts if part) or "noinherit"
 
 
-def _style(theme: Tokens, own: str = "") -> type[Style]:
-    """The style of a theme. Those of terminals (`own`) leave plain text and the ground as the terminal has them."""
-    plain = "noinherit" if own else _look(theme.role("text"))
+def _style(theme: Tokens, in_terminal: bool = False) -> type[Style]:
+    """The style of a theme. In a terminal, plain text and the ground stay as they are."""
+    plain = "noinherit" if in_terminal else _look(theme.role("text"))
     looks = {
         kind: plain if role in ("text", "name") else _look(theme.role(role)) for role, kind in KINDS.items()
     }
-    body: dict[str, Any] = {"name": theme.name + own, "styles": {Token: plain, **looks}}
-    if theme.ground and not own:
+    body: dict[str, Any] = {"name": theme.name, "styles": {Token: plain, **looks}}
+    if theme.ground and not in_terminal:
         body |= {"background_color": theme.ground, "highlight_color": theme.cursor}
     return type(theme.name.title().replace("-", ""), (Style,), body)
 
@@ -136,4 +136,4 @@ class TerminalColors:
 @cache
 def _formatter(colors: TerminalColors) -> Terminal256Formatter[str]:
     kind = TerminalTrueColorFormatter if colors.all_colors else Terminal256Formatter
-    return kind(style=_style(colors.theme, "-terminal"))
+    return kind(style=_style(colors.theme, in_terminal=True))

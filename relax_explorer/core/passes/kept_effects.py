@@ -24,13 +24,11 @@ from relax_explorer.core.passes.contract import PassSite
 from relax_explorer.core.passes.eliminate_dead_code import reached
 from relax_explorer.core.passes.liveness import Live
 from relax_explorer.core.passes.same_lengths import known_lengths
+from relax_explorer.core.passes.tvm_kernels import FORMATS
 from relax_explorer.core.program.module import IRModule
 
-_SEEN = ("relax.print", "relax.assert_op")
-_SAID = {
-    "relax.run.print": "relax.print",
-    "relax.run.assert_op": "relax.assert_op",
-}  # what they become in lowering
+_SEEN = tuple(FORMATS)
+_SAID = {packed: name for name, (packed, _) in FORMATS.items()}
 _SEEN_OPS = frozenset(map(e.op_ref, _SEEN))
 _MACHINE = ("vm.builtin.", "vm.")  # packed functions that lowering adds
 _CHECKS = re.compile(r"vm\.builtin\.(check_\w+_info|match_shape|match_prim_value)")  # they may stop a run

@@ -62,15 +62,15 @@ def counted(call: e.Call, name: str) -> e.Constant | None:
     return e.Constant(array, s.constant_info(array))
 
 
-_FORMATS = {"relax.print": ("relax.run.print", 0), "relax.assert_op": ("relax.run.assert_op", 1)}
+FORMATS = {"relax.print": ("relax.run.print", 0), "relax.assert_op": ("relax.run.assert_op", 1)}
 """The packed functions of operators that say something, and the place of the format among their arguments."""
 
 
 def said(call: e.Call, name: str) -> e.Call | None:
     """The call of the packed function that prints or asserts; None for another operator."""
-    if name not in _FORMATS:
+    if name not in FORMATS:
         return None
-    packed, place = _FORMATS[name]
+    packed, place = FORMATS[name]
     written = m.text(str(call.attrs.get("format", "")))
     args = (*call.args[:place], written, *call.args[place:])
     return m.packed(packed, args, call.struct_info or m.UNIT, call)
