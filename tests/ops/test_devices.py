@@ -78,6 +78,20 @@ def test_a_device_is_read_and_written_alike(written: str, device: VDevice, index
     assert str(info) == f'R.Tensor(vdevice="{written}")'
 
 
+@pytest.mark.parametrize("place", ["3", "None", "(1, 2)", "True", 'R.Tensor((2,), "float32")'])
+@pytest.mark.parametrize(
+    "call",
+    [
+        "R.to_vdevice(x, dst_vdevice={})",
+        "R.hint_on_device(x, dst_vdevice={})",
+        'R.dist.annotate_sharding(x, device_mesh={}, placement="R")',
+    ],
+)
+def test_a_place_is_a_name(call: str, place: str) -> None:
+    (problem,) = [item for item in rxe.check(TEXT.format(call.format(place))) if item.is_error]
+    assert problem.code.id == "RX0211"
+
+
 @pytest.mark.parametrize("placement", ["S[0], R", "S[0],R", "R", ""])
 @pytest.mark.parametrize("mesh", ["mesh[0]", "a; b"])
 def test_a_sharding_is_read_and_written_alike(mesh: str, placement: str) -> None:
