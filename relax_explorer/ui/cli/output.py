@@ -19,6 +19,7 @@ import click
 import relax_explorer
 from relax_explorer.ui.cli import streams
 from relax_explorer.ui.files import STANDARD_OUTPUT, CannotWrite, Target
+from relax_explorer.ui.no_colors import no_colors
 from relax_explorer.viz.visible import visible, visible_json, visible_lines
 
 if TYPE_CHECKING:
@@ -93,7 +94,7 @@ def report(diagnostics: Iterable[Diagnostic]) -> None:
 def colors(err: bool = False) -> TerminalColors | None:
     """The colours of standard output or standard error; None for a file, a pipe, NO_COLOR, and a dumb terminal."""
     stream = sys.stderr if err else sys.stdout
-    if not stream.isatty() or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+    if not stream.isatty() or no_colors():
         return None
     from relax_explorer.viz.pygmented import TerminalColors
     from relax_explorer.viz.tokens import DARK, LIGHT

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
-
 from textual.theme import Theme
 
+from relax_explorer.ui.no_colors import no_colors
 from relax_explorer.viz.tokens import DARK, MONO, THEMES, Tokens
 
 PLAIN = "ansi_default"
@@ -23,7 +22,7 @@ _PLAIN_VARIABLES = dict.fromkeys(
 def chosen_theme(name: str) -> Tokens:
     """The theme of an option: auto, dark, light, classic or mono."""
     if name == "auto":
-        return MONO if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb" else DARK
+        return MONO if no_colors() else DARK
     return THEMES[f"rxe-{name}"]
 
 
