@@ -122,6 +122,17 @@ def test_a_stage_that_can_not_make_the_calls_stops(text: str) -> None:
     assert found.stopped[1]
 
 
+def test_nan_and_inf_are_numbers_unless_a_result_has_their_name() -> None:
+    module = rxe.parse(
+        '@R.function\ndef main(x: R.Tensor((2,), "float32")):\n    y = R.negative(x)\n    return y'
+    )
+    text = "inf = main([nan, -inf])\nnan = main([3, 4])\nlast = main(nan)\n"
+    outcome = sample_run(as_stage(module), "calls", sample(text)).finished(module)
+    np.testing.assert_array_equal(outcome.result, [[np.nan, np.inf], [-3, -4], [3, 4]])
+    with pytest.raises(rxe.Failure, match="max has no value here"):
+        sample_run(as_stage(module), "calls", sample("main(max)"))
+
+
 def test_stages_are_tested_on_calls() -> None:
     stages = [as_stage(rxe.parse(text), number) for number, text in enumerate((CACHE, CACHE, WRONG))]
     chosen = [sample(STEPS + "total(cache, shape(2))\n")]

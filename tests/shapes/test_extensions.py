@@ -9,7 +9,9 @@ import pytest
 from click.testing import CliRunner
 
 import relax_explorer as rxe
+from relax_explorer.core.exec.packed import _REGISTRY
 from relax_explorer.core.relations.inference import infer_relay
+from relax_explorer.core.session.build_files import of_relations
 from relax_explorer.core.shapes.contract_text import read_contract
 from relax_explorer.core.shapes.lower import lower
 from relax_explorer.core.shapes.propagate import analyse
@@ -85,6 +87,31 @@ def test_names_of_ours_stay() -> None:
     for name in ("Broadcast", "add"):
         rxe.extensions.forget(name)
     assert types("let a = @add(<literal [1]>, <literal [2]>)")["a"] == "Tensor([1], int8)"
+
+
+OWN_CALLS = """def @twice<n : ShapeVar>(%x : Tensor[(n, 3), float32]) { let %y = pairs(%x); exp(pairs(%y)) }
+pairs(@twice(Constant(0, (4, 3), float32)), shape=(1, 2), axis=0, kind=float32)
+"""
+
+
+@pytest.mark.usefixtures("own")
+def test_an_operator_of_ones_own_runs_as_the_packed_function_of_its_name() -> None:
+    module = of_relations(OWN_CALLS)
+    with pytest.raises(rxe.Failure, match="no packed function 'pairs'"):
+        rxe.run(module, "main")
+    given = []
+    rxe.packed_function("pairs")(lambda x, *attrs: given.append(attrs) or np.concatenate([x, x]))
+    try:
+        for lowered in (module, rxe.run_pipeline(rxe.normalize(module), "zero")):
+            np.testing.assert_array_equal(rxe.run(lowered, "main"), np.ones((32, 3), "float32"))
+        unbound = (
+            "def @f(%x : Tensor[(n, 3), float32]) { pairs(%x) }\npairs(@f(Constant(0, (4, 3), float32)))"
+        )
+        assert rxe.run(of_relations(unbound), "main").shape == (16, 3)  # no parameter of main binds n
+    finally:
+        _REGISTRY.pop("pairs")
+    assert [attrs for attrs in given if attrs] == [((1, 2), 0, "float32")] * 2
+    assert str(rxe.normalize(module)["main"].body.body.struct_info) == 'R.Tensor((32, 3), dtype="float32")'
 
 
 @pytest.mark.usefixtures("own")  # which forgets what the file registers

@@ -248,6 +248,8 @@ class _Compiler:
 
         def of_result(scope: Scope) -> Value:
             own = scope.frame.find(name)  # a variable may be called `max`
+            if own is None and scope.value is None:
+                raise NoValue(f"{name} has no value here")
             return of_elements(_elements(scope.value)) if own is None else own
 
         return of_result

@@ -564,7 +564,7 @@ class Machine:
         return Failure(
             Diagnostic(
                 code,
-                f"{name + ': ' if name else ''}{text}",
+                f"{name + ': ' if name.strip('_0123456789') else ''}{text}",
                 (Label(place, "", True),),
                 notes,
                 hint or code.fix,

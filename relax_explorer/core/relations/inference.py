@@ -42,13 +42,17 @@ _BOOL = TensorType((), dtype("bool"))
 
 @dataclass
 class Typed:
-    """A program with its types. `variables` has each variable in order; `result` is the type of the last expression, with holes."""
+    """A program with its types. `variables` has each variable in order; `result` is the type of the last expression, with holes.
+
+    `calls` has the type of the result of each call, with holes.
+    """
 
     program: r.Program
     solver: Solver
     report: Report
     variables: list[r.Variable] = field(default_factory=list)
     result: Type | None = None
+    calls: dict[r.Call, Type] = field(default_factory=dict)
 
     @property
     def main(self) -> Type | None:
@@ -100,6 +104,7 @@ class _Inference:
     def __init__(self, program: r.Program, solver: Solver) -> None:
         self.program, self.solver, self.report = program, solver, Report()
         self.variables: list[r.Variable] = []
+        self.calls: dict[r.Call, Type] = {}
         self.begun: set[str] = set()
         self.reported: set[int] = set()
         self.open_places: list[
@@ -114,7 +119,7 @@ class _Inference:
         if self.program.main is not None:
             main = self.value(self.program.main)
             self.settle()
-        found = Typed(self.program, self.solver, self.report, self.variables, main)
+        found = Typed(self.program, self.solver, self.report, self.variables, main, self.calls)
         if not self.report.errors:
             self.say_open(found)
         return found
@@ -273,6 +278,7 @@ class _Inference:
             if isinstance(constraint, TypeRelation):
                 constraint = replace(constraint, attrs=tuple(expr.attrs.items()))
             self.solver.add(constraint, expr)
+        self.calls[expr] = function.ret
         return function.ret
 
     def _require_attributes(self, callee: FuncType, call: r.Call, name: str) -> None:

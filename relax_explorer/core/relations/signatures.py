@@ -25,6 +25,9 @@ TEXTS = {
     "shape_of": _ONE + "ShapeOf",
 }  # fmt: skip
 
+OURS = frozenset(TEXTS)
+"""The operators of this project; a user adds hers to `TEXTS`."""
+
 
 @cache
 def signature(name: str) -> FuncType | None:

@@ -24,6 +24,7 @@ from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.relations import program as r
 from relax_explorer.core.relations.adapt import to_info
 from relax_explorer.core.relations.inference import Typed
+from relax_explorer.core.relations.signatures import OURS
 from relax_explorer.core.source import Source, Span
 
 MAIN = "main"
@@ -125,6 +126,19 @@ class _Function:
                     self.dims.setdefault(var, p.PrimVar(var.name, var.dtype))
         return substitute_info(info, dict(self.dims))
 
+    def result(self, part: Any) -> s.StructInfo:
+        """The type of what a packed function returns: without the shapes whose variables no parameter binds."""
+        info = to_info(self.resolved(part))
+        fields = info.fields if isinstance(info, s.TupleStructInfo) else (info,)
+        told = [
+            s.TensorStructInfo(None, field.dtype, field.ndim)
+            if isinstance(field, s.TensorStructInfo)
+            and not set(p.free_vars(*field.dims or ())) <= set(self.dims)
+            else substitute_info(field, dict(self.dims))
+            for field in fields
+        ]
+        return s.TupleStructInfo(tuple(told)) if isinstance(info, s.TupleStructInfo) else told[0]
+
     # -- expressions -------------------------------------------------------------------------------------------------
 
     def value(self, expr: r.Expr) -> e.Expr:
@@ -214,6 +228,17 @@ class _Function:
             return self.shape_of(args, attrs, span)
         if name == "reshape":
             return self.reshape(args, attrs, span)
+        if name not in OURS:
+            info = self.result(self.typed.calls[expr])
+            more = [self.attribute(attr, value, span) for attr, value in attrs.items()]
+            return e.Call(
+                e.op_ref("relax.call_pure_packed"),
+                (e.ExternFunc(name), *args, *more),
+                EMPTY,
+                (info,),
+                None,
+                span,
+            )
         _refuse(f"{name} has no form in Relax", span)
 
     def shape_of(self, args: tuple[e.Expr, ...], attrs: dict[str, Any], span: Span | None) -> e.Expr:
@@ -224,6 +249,18 @@ class _Function:
         return _call(
             "relax.astype", (tensor,), span, dtype=element if isinstance(element, DType) else dtype(element)
         )
+
+    def attribute(self, name: str, value: Any, span: Span | None) -> e.Expr:
+        """An attribute as an argument of a packed function."""
+        if isinstance(value, DType):
+            return e.DataTypeImm(value, None, span)
+        if isinstance(value, str):
+            return e.StringImm(value, None, span)
+        if isinstance(value, bool | int | float):
+            return e.PrimValue(p.as_prim(value), None, span)
+        if not isinstance(value, tuple | list) or not all(type(part) is int for part in value):
+            _refuse(f"the attribute {name} is no number, text, element type or lengths", span)
+        return e.ShapeExpr(tuple(map(p.IntImm, value)), None, span)
 
     def reshape(self, args: tuple[e.Expr, ...], attrs: dict[str, Any], span: Span | None) -> e.Expr:
         """A reshape to the lengths of the attribute."""

@@ -10,6 +10,7 @@ Each line calls a function of the module, or a packed function by its dotted nam
 from __future__ import annotations
 
 import ast
+import math
 import os
 import re
 from collections.abc import Iterator, Mapping
@@ -36,6 +37,7 @@ from relax_explorer.core.syntax.python_tree import python_tree
 
 MOST_CALLS = 2_000
 _DOTTED = re.compile(r"[A-Za-z_][\w.]*")
+_NUMBERS = {"nan": math.nan, "inf": math.inf}
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +127,8 @@ class _Known:
     values: Mapping[str, Value]
 
     def find(self, name: str) -> Value:
-        """The result called `name`; None if there is none."""
-        return self.values.get(name)
+        """The result called `name`, else the number; None if there is neither."""
+        return self.values.get(name, _NUMBERS.get(name))
 
 
 def _element(node: ast.expr, known: _Known) -> Value:

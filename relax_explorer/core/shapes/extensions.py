@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.relations.library import RELATIONS, Relation, register_relation, unregister_relation
 from relax_explorer.core.relations.relay_types import FuncType, TensorType
-from relax_explorer.core.relations.signatures import TEXTS, signature
+from relax_explorer.core.relations.signatures import OURS, TEXTS, signature
 from relax_explorer.core.relations.solver import Mismatch, Outcome, Solver
 from relax_explorer.core.relations.text import read_type
 from relax_explorer.core.shapes.primitives import IMPLEMENTATIONS, RULES, Implementation, Shaped
@@ -22,7 +22,7 @@ ShapeFunction = Callable[..., "Sequence[p.PrimExpr | int | None] | Shaped | None
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 _OWN: dict[str, frozenset[str]] = {
     "relation": frozenset(RELATIONS),
-    "operator": frozenset(TEXTS),
+    "operator": OURS,
     "shape function": frozenset(RULES),
     "primitive": frozenset(IMPLEMENTATIONS),
 }
@@ -47,6 +47,7 @@ def relation(name: str) -> Callable[[Relation], Relation]:
 def operator(name: str, type: str) -> None:
     """Give the operator `name` a type of Relay's notation, such as `fn<a, b>(a) -> b where Half`.
 
+    A run calls the packed function of this name, with the arguments and then the attributes in the order of the call.
     Raises ValueError for a type of another kind, and Failure for a text that is no type.
     """
     _refuse("operator", name)
