@@ -230,10 +230,10 @@ class _Function:
             return self.reshape(args, attrs, span)
         if name not in OURS:
             info = self.result(self.typed.calls[expr])
-            more = [self.attribute(attr, value, span) for attr, value in attrs.items()]
+            values = [self.attribute(attr, value, span) for attr, value in attrs.items()]
             return e.Call(
                 e.op_ref("relax.call_pure_packed"),
-                (e.ExternFunc(name), *args, *more),
+                (e.ExternFunc(name), *args, *values),
                 EMPTY,
                 (info,),
                 None,
