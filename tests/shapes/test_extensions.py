@@ -107,9 +107,9 @@ def test_an_operator_of_ones_own_runs_as_the_packed_function_of_its_name() -> No
         unbound = (
             "def @f(%x : Tensor[(n, 3), float32]) { pairs(%x) }\npairs(@f(Constant(0, (4, 3), float32)))"
         )
-        module = of_relations(unbound)
-        assert rxe.check(rxe.normalize(module)) == []  # no parameter of main binds n
-        assert rxe.run(module, "main").shape == (16, 3)
+        open_one = of_relations(unbound)
+        assert rxe.check(rxe.normalize(open_one)) == []  # no parameter of main binds n
+        assert rxe.run(open_one, "main").shape == (16, 3)
     finally:
         _REGISTRY.pop("pairs")
     assert [attrs for attrs in given if attrs] == [((1, 2), 0, "float32")] * 2
