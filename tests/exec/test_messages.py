@@ -82,8 +82,7 @@ def test_what_is_printed(form: str, text: str, values: str, said: str) -> None:
 def test_what_a_false_assertion_says(form: str, condition: str, text: str, values: str, said: str) -> None:
     call = FORMS[form]["assert"].format(condition=condition, text=f'"{text}"', values=values)
     fault, _ = stops([call], n=2, m=3, c=False)
-    assert fault.startswith("RX0510 ")
-    assert fault.split(": ", 1)[-1] == said
+    assert fault in (f"RX0510 {said}", f"RX0510 held: {said}")
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -94,7 +93,7 @@ def test_true_assertions_say_nothing_and_prints_keep_their_order(form: str) -> N
     lines = [one, held, two, equal, one]
     assert stops(lines) == ("", ["first True", "then True", "first True"])
     fault, printed = stops(lines, m=3)
-    assert fault.endswith(": no")
+    assert fault == "RX0510 no"
     assert printed == ["first True", "then True"]
 
 

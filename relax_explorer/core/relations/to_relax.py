@@ -24,6 +24,7 @@ from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.relations import program as r
 from relax_explorer.core.relations.adapt import to_info
 from relax_explorer.core.relations.inference import Typed
+from relax_explorer.core.relations.relay_types import Type
 from relax_explorer.core.relations.signatures import OURS
 from relax_explorer.core.source import Source, Span
 
@@ -126,7 +127,7 @@ class _Function:
                     self.dims.setdefault(var, p.PrimVar(var.name, var.dtype))
         return substitute_info(info, dict(self.dims))
 
-    def result(self, part: Any) -> s.StructInfo:
+    def result(self, part: Type) -> s.StructInfo:
         """The type of what a packed function returns: without the shapes whose variables no parameter binds."""
         info = to_info(self.resolved(part))
         fields = info.fields if isinstance(info, s.TupleStructInfo) else (info,)
@@ -250,7 +251,7 @@ class _Function:
             "relax.astype", (tensor,), span, dtype=element if isinstance(element, DType) else dtype(element)
         )
 
-    def attribute(self, name: str, value: Any, span: Span | None) -> e.Expr:
+    def attribute(self, name: str, value: object, span: Span | None) -> e.Expr:
         """An attribute as an argument of a packed function."""
         if isinstance(value, DType):
             return e.DataTypeImm(value, None, span)
