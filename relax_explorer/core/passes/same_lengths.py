@@ -71,7 +71,13 @@ class _Equal(Substitution):
             self.set_dims(FormedDims({**new, **self.dims}, summed))
             if not self.scalars.isdisjoint([dim for dim, length in new.items() if length is not dim]):
                 return binding
-        return super().binding(binding)
+        new = super().binding(binding)
+        if type(value := binding.value) is not e.Call or type(new.value) is not e.Call:
+            return new
+        if new.value is value or not _has_same_operands(new.value, value):
+            return new
+        # TVM does not ask again what follows from a call whose operands stay.
+        return replace(new, value=value, annotation=new.annotation or new.var.struct_info)
 
     def sequence(self, seq: e.SeqExpr) -> e.SeqExpr:
         """The blocks and the result of a sequence, which is a scope."""
@@ -79,6 +85,19 @@ class _Equal(Substitution):
         new = super().sequence(seq)
         self.set_dims(outer)
         return new
+
+
+def _has_same_operands(new: e.Call, old: e.Call) -> bool:
+    return (
+        new.op is old.op and all(map(_is_same, new.args, old.args)) and new.sinfo_args == old.sinfo_args
+    )
+
+
+def _is_same(new: e.Expr, old: e.Expr) -> bool:
+    """True for the same operand, or a tuple of the same ones."""
+    if type(new) is e.Tuple and type(old) is e.Tuple:
+        return all(map(_is_same, new.fields, old.fields))
+    return new is old
 
 
 def _told(cast: e.MatchCast) -> dict[p.PrimVar, p.PrimExpr]:
