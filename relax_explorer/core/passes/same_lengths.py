@@ -88,9 +88,7 @@ class _Equal(Substitution):
 
 
 def _has_same_operands(new: e.Call, old: e.Call) -> bool:
-    return (
-        new.op is old.op and all(map(_is_same, new.args, old.args)) and new.sinfo_args == old.sinfo_args
-    )
+    return new.op is old.op and all(map(_is_same, new.args, old.args)) and new.sinfo_args == old.sinfo_args
 
 
 def _is_same(new: e.Expr, old: e.Expr) -> bool:
