@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ast
+
 import pytest
 
+import relax_explorer as rxe
 from tests.support.judged import Asker
 from tests.support.oracle import Oracle
 from tests.support.pass_agreement import as_module, compare
@@ -137,3 +140,17 @@ def test_branches_forget_lengths_as_in_tvm(oracle: Oracle, case: str, where: str
 
 def _indented(*lines: str) -> list[str]:
     return [f"    {part}" for line in lines for part in line.split("; ") if part]
+
+
+@pytest.mark.parametrize("shape", ["()", "(1,)"])
+def test_the_reshape_of_a_scalar_stays_as_in_tvm(oracle: Oracle, shape: str) -> None:
+    text = as_module(f"""
+@R.function
+def main(x: R.Tensor({shape}, "float32")):
+    a = R.exp(x)
+    b = R.reshape(a, R.shape({list(ast.literal_eval(shape))}))
+    return b
+""")
+    assert Asker(oracle).verdict(text, variants("RemoveRedundantReshape")[0]).kind in ("equal", "same")
+    after = rxe.apply_pass(rxe.normalize(rxe.parse(text)), "RemoveRedundantReshape")
+    assert "R.reshape" not in after.script()

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import partial
 from math import prod
+from typing import Any
 
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
@@ -16,7 +17,7 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import INT64
 from relax_explorer.core.ir.facts import free_variables, variables
 from relax_explorer.core.ir.node import replace
-from relax_explorer.core.ir.walk import bindings, map_blocks, map_sequences
+from relax_explorer.core.ir.walk import bindings, map_blocks, map_sequences, sequences
 from relax_explorer.core.program.module import IRModule
 
 _STORAGE, _TENSOR = e.op_ref("relax.memory.alloc_storage"), e.op_ref("relax.memory.alloc_tensor")
@@ -50,10 +51,11 @@ class _Plan:
     def __init__(self, fn: e.Function, of: str) -> None:
         self.fn, self.of = fn, of
         made = [b for b in bindings(fn) if type(b.value) is e.Call]
-        self.calls: dict[e.Var, e.Call] = {b.var: b.value for b in made if b.value.op is _STORAGE}
-        self.tensors: dict[e.Var, e.Call] = {b.var: b.value for b in made if b.value.op is _TENSOR}
+        values: dict[Any, Any] = {b.var: b.value for b in made}
+        self.calls = {var: call for var, call in values.items() if call.op is _STORAGE}
+        self.tensors = {var: call for var, call in values.items() if call.op is _TENSOR}
         self.alone = _captured(fn) & self.tensors.keys() if of == "captured" else set[e.Var]()
-        self.storages: dict[e.Var, _Storage] = {}  # of tensors
+        self.storages: dict[Any, _Storage] = {}  # of tensors
 
     def changed(self) -> e.Function:
         """The function; the same object if nothing is to be changed."""
@@ -68,17 +70,18 @@ class _Plan:
     def _visit(self, seq: e.SeqExpr, visible: dict[e.Var, _Storage]) -> None:
         """Give each tensor its storage among those `visible`."""
         for binding in [binding for block in seq.blocks for binding in block.bindings]:
-            value = binding.value
+            tensor: Any = binding.var
+            value: Any = binding.value
             if type(value) is e.Function:
                 self._visit(value.body, {} if self.of == "nested" else visible)
             elif type(value) is e.If:
-                for branch in (value.true_branch, value.false_branch):
+                for branch in sequences(value):
                     self._visit(branch, dict(visible) if self.of == "branches" else visible)
-            elif binding.var in self.tensors and binding.var not in self.alone:
-                var = self.tensors[binding.var].args[0]
+            elif tensor in self.tensors and tensor not in self.alone:
+                var = self.tensors[tensor].args[0]
                 storage = visible.setdefault(var, _Storage(var))
-                storage.tensors.append(binding.var)
-                self.storages[binding.var] = storage
+                storage.tensors.append(tensor)
+                self.storages[tensor] = storage
 
     def _emitted(self, seq: e.SeqExpr, emitted: dict[_Storage, e.Var]) -> e.SeqExpr:
         return map_blocks(seq, partial(self._binding, emitted))
@@ -100,7 +103,7 @@ class _Plan:
 
     def _storage(self, storage: _Storage) -> e.Call:
         """The call that allocates a storage: TVM's, as large as its tensors if it has some of them only."""
-        call = self.calls[storage.var]
+        call: e.Call = self.calls[storage.var]
         of_old = [tensor for tensor, value in self.tensors.items() if value.args[0] is storage.var]
         sizes = [_size(self.tensors[tensor]) for tensor in storage.tensors]
         if len(of_old) == len(storage.tensors) or None in sizes:
@@ -109,7 +112,7 @@ class _Plan:
         shape = e.ShapeExpr((p.IntImm(size, INT64),), None)
         return replace(call, args=(shape, *call.args[1:-1], self.tensors[storage.tensors[0]].args[3]))
 
-    def _alone(self, call: e.Call) -> e.Call:
+    def _alone(self, call: Any) -> e.Call:
         """A tensor in no storage."""
         storage = self.calls[call.args[0]]
         return e.Call(
@@ -119,7 +122,7 @@ class _Plan:
         )
 
 
-def _size(call: e.Call) -> int | None:
+def _size(call: Any) -> int | None:
     """How many bytes a tensor has; None if its lengths are not numbers."""
     lengths, dtype = call.args[2].values, call.args[3].value
     return (
@@ -131,7 +134,7 @@ def _size(call: e.Call) -> int | None:
 
 def _captured(fn: e.Function) -> set[e.Var]:
     """The variables that nested functions capture, and those whose values they may hold."""
-    held: dict[e.Var, set[e.Var]] = {}
+    held: dict[e.Var | None, set[e.Var]] = {}
     captured: set[e.Var] = set()
     for binding in bindings(fn):
         if type(binding.value) is e.Function:

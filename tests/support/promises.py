@@ -15,6 +15,7 @@ from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.walk import exprs, map_blocks, map_operands, map_sequences
 from relax_explorer.core.program.module import IRModule
 from tests.support.own_storages import with_own_storages
+from tests.support.tuple_fields import with_cast_fields, with_permuted_fields
 
 if TYPE_CHECKING:
     from tests.support.judged import Results
@@ -81,6 +82,16 @@ ROWS: list[Row] = [
         "Rounding of constants in FoldConstant",
         frozenset({"FoldConstant"}),
         lambda results, theirs: with_our_rounding(results.shown, theirs),
+    ),
+    Row(
+        "Field of a tuple that only products read, in ToMixedPrecision",
+        frozenset({"ToMixedPrecision"}),
+        lambda results, theirs: with_cast_fields(theirs),
+    ),
+    Row(
+        "Field of a tuple as a result in ConvertLayout",
+        frozenset({"ConvertLayout"}),
+        lambda results, theirs: with_permuted_fields(theirs),
     ),
     *[
         Row(
