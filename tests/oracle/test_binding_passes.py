@@ -62,6 +62,9 @@ CASTS = {
     "_ = R.assert_op(R.prim_value(n > m), format='')\nc = R.zeros(R.shape([m * 2]), 'float32')\nreturn (a, c)",
     "a chain": "a = R.match_cast(y, R.Tensor((n,), 'float32'))\nb = R.match_cast(z, R.Tensor((m,), 'float32'))\n"
     "c = R.match_cast(z, R.Tensor((n,), 'float32'))\nreturn (a, b, c)",
+    "calls whose operands stay": "t = (y, y)\na = R.match_cast(x, R.Tensor((m,), 'float32'))\nb = R.exp(y)\n"
+    "d = R.add(b, a)\ne = R.add(y, b)\nf = R.concat((y, y))\ng = t[0]\nh = R.exp(g)\ni: R.Object = R.exp(y)\n"
+    "j = R.call_packed('f', y, ty_args=R.Tensor((m,), 'float32'))\nreturn (a, b, d, e, f, g, h, i, j)",
 }
 
 

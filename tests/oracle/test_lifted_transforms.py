@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.judged import Asker
 from tests.support.oracle import Oracle
-from tests.support.pass_agreement import compare, programs
+from tests.support.pass_agreement import as_module, compare, programs
 from tests.support.pass_variants import variants
 
 TEXTS = {
@@ -77,3 +77,26 @@ def test_a_value_that_one_function_binds_twice_stays_in_all_as_in_tvm(oracle: Or
     alone, shared = variants("LiftTransformParams")
     assert Asker(oracle).verdict(TWICE, shared).kind == "equal"
     assert Asker(oracle).verdict(TWICE, alone).kind == "equal"
+
+
+COPIED = """
+@R.function
+def main(x: R.Tensor((2,), "float32"), v: R.Tensor((2,), "float32"), w: R.Tensor((2,), "float32")):
+    R.func_attr({"num_input": 1})
+    with R.dataflow():
+        BODY
+        R.output(e)
+    f = R.add(R.add(v, w), e)
+    return f
+"""
+
+
+@pytest.mark.parametrize(
+    "body",
+    ["e = w", "d = w; e = d", "d = R.exp(w); e = w", "d = R.exp(v); e = d", "e = v", "d = (w, v); e = d[0]"],
+)
+def test_a_copied_weight_is_read_at_its_copy_as_in_tvm(oracle: Oracle, body: str) -> None:
+    text = as_module(COPIED.replace("BODY", body.replace("; ", "\n        ")))
+    for of in variants("LiftTransformParams"):
+        verdict = Asker(oracle).verdict(text, of)
+        assert verdict.kind == "equal", verdict.details

@@ -162,3 +162,25 @@ def test_fields_of_fields_are_grouped_without_a_kernel() -> None:
     assert [type(b.value) for b in bindings(fused["fused"])] == [e.TupleGetItem]
     alone = text.replace("q = p[1]", "q = t[1]")
     assert rxe.apply_pass(rxe.normalize(rxe.parse(alone)), "FuseOps").relax_functions.keys() == {"main"}
+
+
+@pytest.mark.parametrize("profile", ["spec", "tvm"])
+def test_what_only_a_dropped_function_reads_goes(profile: str) -> None:
+    text = """
+@I.ir_module
+class Module:
+    @R.function(private=True)
+    def f(t: R.Tuple(R.Tensor((2,), "float32"), R.Tensor((2,), "float32"))) -> R.Tensor((2,), "float32"):
+        return t[0]
+
+    @R.function
+    def main(x: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
+        v = R.exp(x)
+        @R.function
+        def g(z: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
+            return v
+        w = g(v)
+        return x
+"""
+    after = rxe.apply_pass(rxe.normalize(rxe.parse(text)), "FuseTIR", profile=profile)
+    assert not [*bindings(after.relax_functions["main"])]

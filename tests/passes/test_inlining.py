@@ -466,3 +466,40 @@ class Module:
     after = rxe.apply_pass(rxe.normalize(rxe.parse(text)), "InlinePrivateFunctions", profile=profile)
     assert rxe.well_formed(after)
     assert {binding.var.name for binding in bindings(after["main"]) if binding.var is not None} == left
+
+
+@pytest.mark.parametrize(
+    ("body", "last", "outputs"),
+    [
+        ("v = R.exp(p)\n        return p", "d = cls.f(b, a)", "a, b"),
+        ("v = R.exp(p)\n        return p", "d = cls.f(b, b)", "b"),
+        ("v = R.exp(p)\n        return p", "d = c", "b"),
+        ("v = R.exp(q)\n        return p", "d = c", "a, b"),
+        ("return p", "d = cls.f(b, a)", "b"),
+    ],
+)
+def test_an_output_that_a_call_reads_behind_its_block_stays_one_in_the_profile_tvm(
+    body: str, last: str, outputs: str
+) -> None:
+    text = f"""
+@I.ir_module
+class Module:
+    @R.function(private=True)
+    def f(p: R.Tensor((3,), "float32"), q: R.Tensor((3,), "float32")) -> R.Tensor((3,), "float32"):
+        {body}
+
+    @R.function
+    def main(x: R.Tensor((3,), "float32")):
+        cls = Module
+        with R.dataflow():
+            a = R.exp(x)
+            b = R.sin(a)
+            c = cls.f(b, a)
+            {last}
+            R.output(a, b)
+        return b
+"""
+    after = rxe.apply_pass(rxe.normalize(rxe.parse(text)), "InlinePrivateFunctions", profile="tvm")
+    found = re.search(r"R\.output\((.*)\)", after.script().replace("q", "a"))
+    assert found is not None
+    assert found[1] == outputs

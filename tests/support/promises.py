@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +14,8 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.walk import exprs, map_blocks, map_operands, map_sequences
 from relax_explorer.core.program.module import IRModule
+from tests.support.own_storages import with_own_storages
+from tests.support.tuple_fields import with_cast_fields, with_permuted_fields
 
 if TYPE_CHECKING:
     from tests.support.judged import Results
@@ -80,6 +83,28 @@ ROWS: list[Row] = [
         frozenset({"FoldConstant"}),
         lambda results, theirs: with_our_rounding(results.shown, theirs),
     ),
+    Row(
+        "Field of a tuple that only products read, in ToMixedPrecision",
+        frozenset({"ToMixedPrecision"}),
+        lambda results, theirs: with_cast_fields(theirs),
+    ),
+    Row(
+        "Field of a tuple as a result in ConvertLayout",
+        frozenset({"ConvertLayout"}),
+        lambda results, theirs: with_permuted_fields(theirs),
+    ),
+    *[
+        Row(
+            f"StaticPlanBlockMemory of {title}",
+            frozenset({"StaticPlanBlockMemory"}),
+            partial(lambda of, results, theirs: with_own_storages(theirs, of), of),
+        )
+        for of, title in (
+            ("captured", "values that nested functions capture"),
+            ("nested", "nested functions"),
+            ("branches", "branches"),
+        )
+    ],
 ]
 """Narrow ones first. One that has nothing to say about a result returns the same object."""
 

@@ -5,17 +5,22 @@ They visit a body without the parameters around it, so that a branch with bindin
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from operator import is_
+
 from relax_explorer.core.check.emission import FreshNames
 from relax_explorer.core.check.erase import erase
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.contents import contents
+from relax_explorer.core.ir.facts import facts
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.walk import defined_dims, map_sequences, sequences
 from relax_explorer.core.passes.branch_results import cast_branch
 from relax_explorer.core.passes.contract import PassSite
-from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
+from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite, without_plain_annotation
 
+Rule = Callable[[Rewriter, e.Binding], Answer]
 Known = dict[e.Var, set[p.PrimVar]]
 
 
@@ -36,7 +41,7 @@ def forget_lengths(fn: e.Function, at: PassSite, is_plain: bool = False) -> e.Fu
         value = binding.value
         if type(binding) is not e.VarBinding or type(value) is not e.If:
             return binding
-        if walk.owner is not fn and not is_plain:
+        if walk.owner is not walk.fn and not is_plain:
             return binding
         info = binding.var.struct_info
         if info is None or not any(seq.blocks for seq in sequences(value)):
@@ -47,11 +52,53 @@ def forget_lengths(fn: e.Function, at: PassSite, is_plain: bool = False) -> e.Fu
         at.is_open = True
 
         def cast(seq: e.SeqExpr) -> e.SeqExpr:
-            return seq if seq.blocks or is_plain else cast_branch(seq, vague, names, binding.var.name)
+            if seq.blocks or is_plain or seq.struct_info is vague:
+                return seq
+            return cast_branch(seq, vague, names, binding.var.name)
 
-        return replace(map_sequences(binding, cast), annotation=vague)
+        new = map_sequences(binding, cast)
+        return replace(new, value=replace(new.value, struct_info=vague), annotation=vague)
 
-    return rewrite(fn, at, rule)
+    return _without_plain_annotations(fn, rule, at)
+
+
+def forget_changed_results(fn: e.Function, before: e.Function, at: PassSite, had_blocks: bool) -> e.Function:
+    """Let the variable of an If have no lengths if the result of a branch is another one than `before`, with this branch."""
+    if e.If not in contents(fn).values:
+        return fn
+    old = {b.var: b.value for b in facts(before).bindings if type(b.value) is e.If}
+
+    def rule(walk: Rewriter, binding: e.Binding) -> Answer:
+        value, given = binding.value, old.get(walk.given(binding.var)) if binding.var is not None else None
+        if type(binding) is not e.VarBinding or type(value) is not e.If or given is None:
+            return binding
+        if walk.owner is not walk.fn or binding.var.struct_info is None:
+            return binding
+        vague = erase(binding.var.struct_info, ())
+        branches = [
+            new
+            if new.body is old.body or (had_blocks and not old.blocks)
+            else replace(new, struct_info=vague)
+            for old, new in zip(sequences(given), sequences(value), strict=True)
+        ]
+        if vague is binding.var.struct_info or all(map(is_, branches, sequences(value))):
+            return binding
+        at.is_open = True
+        value = replace(value, true_branch=branches[0], false_branch=branches[1])
+        return replace(binding, value=value, annotation=vague)
+
+    return _without_plain_annotations(fn, rule, at)
+
+
+def _without_plain_annotations(fn: e.Function, rule: Rule, at: PassSite) -> e.Function:
+    """The function after a rule. If it forgets lengths, annotations that tell them again, as in printed text, go before."""
+    new = rewrite(fn, at, rule)
+    return new if new is fn else rewrite(rewrite(fn, at, _plain), at, rule)
+
+
+def _plain(walk: Rewriter, binding: e.Binding) -> Answer:
+    """A binding without a plain annotation. That of an If tells what was forgotten."""
+    return binding if type(binding.value) is e.If else without_plain_annotation(walk, binding)
 
 
 def _collect(seq: e.SeqExpr, around: set[p.PrimVar] | None, known: Known) -> set[p.PrimVar]:

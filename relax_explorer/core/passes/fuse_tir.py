@@ -8,12 +8,11 @@ from relax_explorer.core.codes import passes as codes
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.attrs import EMPTY, Attrs
-from relax_explorer.core.ir.facts import facts
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ops.kit.decl import NotLowered
 from relax_explorer.core.passes import machine_calls as m
 from relax_explorer.core.passes.contract import PassSite, module_pass
-from relax_explorer.core.passes.eliminate_dead_code import drop_uncalled, eliminate_dead_code
+from relax_explorer.core.passes.eliminate_dead_code import eliminate_dead_code
 from relax_explorer.core.passes.expand_tuple_arguments import expand_tuple_arguments
 from relax_explorer.core.passes.fused_kernel import FusedKernel, fused_kernel
 from relax_explorer.core.passes.private_functions import calls, fits, following, used_as_values
@@ -49,16 +48,13 @@ def fuse_tir(module: IRModule, at: PassSite) -> IRModule:
     site = following(at, ready)
     site = following(site, remove_unused_parameters.run(ready, site))
     kernels = dict(_kernels(site))
-    if not kernels:
-        return drop_uncalled(site)
     for name, kernel in kernels.items():
         site.editor.replace(name, kernel.prim_func)
     call = _Calls(kernels, site)  # only now references to them have their StructInfo
     for name, fn in site.module.relax_functions.items():
         if name not in kernels:
             site.editor.replace(name, rewrite(fn, site, call.rule))
-    if not call.unread:  # dead code was removed before, so that only functions may be dead
-        return drop_uncalled(site)
+    # A nested function may have read what only it reads until it was dropped itself.
     result: IRModule = eliminate_dead_code.run(site.editor.done(), following(site, site.editor.done()))
     return result
 
@@ -86,18 +82,16 @@ def _kernels(at: PassSite) -> Iterator[tuple[str, FusedKernel]]:
 
 
 class _Calls:
-    """The rule that makes calls of kernels of the calls of fused functions. `unread` is True if it met one that nothing reads."""
+    """The rule that makes calls of kernels of the calls of fused functions."""
 
     def __init__(self, kernels: Mapping[str, FusedKernel], at: PassSite) -> None:
-        self.kernels, self.unread = kernels, False
+        self.kernels = kernels
         self.references = {name: at.editor.reference(name) for name in kernels}
 
     def rule(self, walk: Rewriter, binding: e.Binding) -> Answer:
         call = binding.value
         if type(call) is not e.Call or type(call.op) is not e.GlobalVar or call.op.name not in self.kernels:
             return binding
-        if binding.var is None or not facts(walk.fn).users(binding.var):
-            self.unread = True
         return replace(binding, value=self._kernel_call(call, call.op.name))
 
     def _kernel_call(self, call: e.Call, name: str) -> e.Call:

@@ -295,7 +295,7 @@ class _Inliner:
                 _continue(build, around)  # a block may lose checks
                 want = want if outer is None else outer.info(want) or want
                 copy.variables[param] = build.emit_match_cast(leaf, want, param.name)
-            elif callee.may_read(arg) and param not in callee.ended and arg not in frame.killed:
+            elif self._may_read(callee, param, arg) and arg not in frame.killed:
                 copy.variables[param] = leaf
             else:
                 _continue(build, _GRAPH)
@@ -308,6 +308,15 @@ class _Inliner:
         )
         copy.keep_notes()
         return copy
+
+    def _may_read(self, callee: _Callee, param: e.Var, arg: e.Expr) -> bool:
+        """True if the body reads an argument in place of a parameter.
+
+        TVM binds each parameter. Where nothing reads it, only an output shows that: it is read behind its block.
+        """
+        if self.at.as_tvm and type(arg) is e.Var and not facts(callee.fn).users(param):
+            return False
+        return callee.may_read(arg) and param not in callee.ended
 
     def _dims(self, callee: _Callee, infos: tuple[s.StructInfo, ...]) -> dict[p.PrimVar, p.PrimExpr]:
         """What the shape variables of a function become at a call: the lengths of its arguments, or others of their own."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from operator import itemgetter
 from typing import Annotated, Any
 
 from relax_explorer.core.build.block_builder import BlockBuilder
@@ -326,17 +327,64 @@ def _transform(lift: _Lift, at: PassSite) -> e.Function:
         result: e.Expr = bundle if lift.outputs else e.Tuple((), s.TupleStructInfo(()))
         return build.emit_func_output(result, pure=True, attrs=attrs)
     with build.dataflow():
-        for binding, value in live.items():
-            assert binding.var is not None  # `liftable` has no others
-            with build.inherit(binding):
-                var = e.DataflowVar(binding.var.name, binding.var.struct_info, binding.var.span)
-                build.add(replace(binding, var=var, value=read(value)))
-                inner[binding.var] = var
-        fields = [read(leaves.get(var, var)) for var in lift.outputs]
+        copies = _emit(lift, live, build, read, inner, numbers)
+        fields = [copies.get(var) or read(leaves.get(var, var)) for var in lift.outputs]
         if lift.lengths:
             fields.insert(0, m.shape(lift.lengths))
         result = build.emit_output(e.Tuple(tuple(fields)), "output_tuple")
     return build.emit_func_output(result, pure=True, attrs=attrs)
+
+
+def _emit(
+    lift: _Lift,
+    live: Mapping[e.Binding, e.Expr],
+    build: BlockBuilder,
+    read: Callable[[e.Expr], e.Expr],
+    inner: dict[e.Expr, e.Expr],
+    weights: Container[e.Expr],
+) -> dict[e.Var, e.Expr]:
+    """Emit the bindings that are `live`. Returns the outputs that are copies of weights, with what is read for them."""
+    copies, reads, places = _copies(lift, weights), dict[_Read, e.Expr](), dict[e.Var, list[_Read]]()
+    for copy in sorted({*copies.values()}, key=itemgetter(1)):
+        places.setdefault(copy[0], []).append(copy)
+    for binding in lift.liftable:
+        assert binding.var is not None  # `liftable` has no others
+        for copy in places.get(binding.var, ()):
+            reads[copy] = read(copy[2])
+        if binding not in live:
+            continue
+        with build.inherit(binding):
+            var = e.DataflowVar(binding.var.name, binding.var.struct_info, binding.var.span)
+            build.add(replace(binding, var=var, value=read(live[binding])))
+            inner[binding.var] = var
+    return {var: reads[copy] for var, copy in copies.items()}
+
+
+_Read = tuple[e.Var, int, e.Expr]
+"""Where a copied weight is read: at the binding of this variable, and in which field of a tuple; and the weight."""
+
+
+def _copies(lift: _Lift, weights: Container[e.Expr]) -> dict[e.Var, _Read]:
+    """The outputs that are copies of weights, each with the first copy: a weight is read there, as in TVM."""
+    first: dict[e.Expr, _Read] = {}
+    tuples: dict[e.Expr, tuple[e.Var, e.Tuple]] = {}
+    for binding in lift.liftable:
+        var, value = binding.var, binding.value
+        if type(binding) is not e.VarBinding or var is None:
+            continue
+        place, index = var, 0
+        if type(value) is e.Tuple:
+            tuples[var] = var, value
+        elif value in tuples:
+            tuples[var] = tuples[value]
+        elif type(value) is e.TupleGetItem and value.tuple in tuples:
+            (place, known), index = tuples[value.tuple], value.index
+            value = known.fields[index]
+        if value in first:
+            first[var] = first[value]
+        elif value in weights:
+            first[var] = place, index, value
+    return {var: first[var] for var in lift.outputs if var in first}
 
 
 def _nameless(info: s.StructInfo) -> s.StructInfo:

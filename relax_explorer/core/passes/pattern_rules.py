@@ -12,17 +12,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import cycle
 
 from relax_explorer.core.check.aliases import Aliases, aliases
 from relax_explorer.core.check.compatible import always_fits
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.attrs import Attrs, freeze
 from relax_explorer.core.ir.contents import contents
-from relax_explorer.core.ir.facts import facts
 from relax_explorer.core.ir.node import replace
-from relax_explorer.core.ir.walk import WITH_BLOCKS
-from relax_explorer.core.passes import canonicalize_bindings, eliminate_common_subexpr, eliminate_dead_code
+from relax_explorer.core.passes.cleaning import cleaned
 from relax_explorer.core.passes.contract import PassSite
 from relax_explorer.core.passes.forgotten_lengths import forget_lengths
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
@@ -58,7 +55,12 @@ def apply_rules(fn: e.Function, at: PassSite, rules: Sequence[Rule]) -> e.Functi
         return fn
     by_root = _ByRoot(rules)
     new = _applied(fn, at, by_root) if by_root.may_match(fn) else finished(fn, fn, at)
-    return forget_lengths(new, at) if at.as_tvm else new
+    if not at.as_tvm:
+        return new
+    forgot = forget_lengths(new, at)
+    if new.ret_struct_info is fn.ret_struct_info:
+        return forgot
+    return replace(forgot, ret_struct_info=None, struct_info=None)
 
 
 def _applied(fn: e.Function, at: PassSite, by_root: _ByRoot) -> e.Function:
@@ -79,36 +81,6 @@ def finished(fn: e.Function, before: e.Function, at: PassSite) -> e.Function:
     """The function, cleaned up if it changed, or if it has bindings outside dataflow blocks."""
     is_graph = all(type(block) is e.DataflowBlock for block in fn.body.blocks)
     return fn if fn is before and is_graph else cleaned(fn, at)
-
-
-def cleaned(fn: e.Function, at: PassSite) -> e.Function:
-    """The function without copies, common subexpressions and unread bindings.
-
-    Dropping bindings makes no others common, except for functions and Ifs: the next search waits until copies are gone.
-    """
-    results: dict[
-        Callable[..., e.Function], e.Function
-    ] = {}  # of each pass: it leaves its own result as it is
-    passes = (
-        canonicalize_bindings.canonicalize_bindings.run,
-        eliminate_common_subexpr.eliminate_common_subexpr.run,
-        eliminate_dead_code.drop_unread,
-    )
-    for number, clean in enumerate(cycle(passes)):
-        if results.get(clean) is fn:
-            return fn
-        given, fn = fn, clean(fn, at)
-        if fn is given and clean is passes[0] and results and not _has_inner(fn):
-            return fn
-        results[clean] = fn
-        if at.as_tvm and number == 0 and fn is not given:
-            del results[clean]  # lengths that are merged now are those that it merges next
-    raise AssertionError("a cycle of three passes does not end by itself")
-
-
-def _has_inner(fn: e.Function) -> bool:
-    """True if a function contains functions or Ifs, which may have become equal."""
-    return any(type(binding.value) in WITH_BLOCKS for binding in facts(fn).bindings)
 
 
 class _ByRoot:

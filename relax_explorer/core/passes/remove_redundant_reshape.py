@@ -18,9 +18,9 @@ def remove_redundant_reshape(fn: e.Function, at: PassSite) -> e.Function:
     """Replace `reshape(reshape(x, a), b)` by `reshape(x, b)`, and `reshape(x, b)` by x if that is the shape of x.
 
     A length 0 in b means the length of the operand at its place. If it would mean another length, the reshape stays.
-    In the profile `tvm` the results of branches lose their lengths.
+    In the profile `tvm` the results of branches lose their lengths, and the reshape of a scalar stays.
     """
-    return apply_rules(fn, at, RULES)
+    return apply_rules(fn, at, _TVM_RULES if at.as_tvm else RULES)
 
 
 _X, _SHAPE = wildcard(), wildcard()
@@ -55,3 +55,12 @@ RULES = (
     Rule("merge reshapes", _OUTER, _merged),
     Rule("drop a reshape to the same shape", is_op("relax.reshape")(_ANY, _SHAPE_OF_ANY), _dropped),
 )
+
+
+def _dropped_as_tvm(found: Match) -> e.Expr | None:
+    """TVM takes a shape without lengths for one that is not known."""
+    info = found[_ANY].struct_info
+    return _dropped(found) if isinstance(info, s.TensorStructInfo) and info.dims else None
+
+
+_TVM_RULES = (RULES[0], Rule(RULES[1].name, RULES[1].pattern, _dropped_as_tvm))

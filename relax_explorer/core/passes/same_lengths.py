@@ -71,7 +71,7 @@ class _Equal(Substitution):
             self.set_dims(FormedDims({**new, **self.dims}, summed))
             if not self.scalars.isdisjoint([dim for dim, length in new.items() if length is not dim]):
                 return binding
-        return super().binding(binding)
+        return _kept_call(super().binding(binding), binding)
 
     def sequence(self, seq: e.SeqExpr) -> e.SeqExpr:
         """The blocks and the result of a sequence, which is a scope."""
@@ -79,6 +79,27 @@ class _Equal(Substitution):
         new = super().sequence(seq)
         self.set_dims(outer)
         return new
+
+
+def _kept_call(new: e.Binding, old: e.Binding) -> e.Binding:
+    """A binding whose call has the same operands as before: TVM does not ask again what follows from them."""
+    value = old.value
+    if type(new) is not e.VarBinding or type(value) is not e.Call or type(new.value) is not e.Call:
+        return new
+    if new.value is value or not _has_same_operands(new.value, value):
+        return new
+    return replace(new, value=value, annotation=new.annotation or new.var.struct_info)
+
+
+def _has_same_operands(new: e.Call, old: e.Call) -> bool:
+    return new.op is old.op and all(map(_is_same, new.args, old.args)) and new.sinfo_args == old.sinfo_args
+
+
+def _is_same(new: e.Expr, old: e.Expr) -> bool:
+    """True for the same operand, or a tuple of the same ones."""
+    if type(new) is e.Tuple and type(old) is e.Tuple:
+        return all(map(_is_same, new.fields, old.fields))
+    return new is old
 
 
 def _told(cast: e.MatchCast) -> dict[p.PrimVar, p.PrimExpr]:
