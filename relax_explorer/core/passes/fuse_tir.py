@@ -12,7 +12,7 @@ from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ops.kit.decl import NotLowered
 from relax_explorer.core.passes import machine_calls as m
 from relax_explorer.core.passes.contract import PassSite, module_pass
-from relax_explorer.core.passes.eliminate_dead_code import eliminate_dead_code
+from relax_explorer.core.passes.eliminate_dead_code import drop_uncalled, eliminate_dead_code
 from relax_explorer.core.passes.expand_tuple_arguments import expand_tuple_arguments
 from relax_explorer.core.passes.fused_kernel import FusedKernel, fused_kernel
 from relax_explorer.core.passes.private_functions import calls, fits, following, used_as_values
@@ -48,6 +48,8 @@ def fuse_tir(module: IRModule, at: PassSite) -> IRModule:
     site = following(at, ready)
     site = following(site, remove_unused_parameters.run(ready, site))
     kernels = dict(_kernels(site))
+    if not kernels and site.module is module:  # dead code was looked for, and only functions may be dead
+        return drop_uncalled(site)
     for name, kernel in kernels.items():
         site.editor.replace(name, kernel.prim_func)
     call = _Calls(kernels, site)  # only now references to them have their StructInfo
