@@ -78,7 +78,7 @@ def _mixed(module: IRModule) -> Iterator[Diagnostic]:
     early = lowered.violation(module) if late is not None else None
     if late is not None and early is not None:
         text = f"{early[1]}, in a module that has code of a later phase: {late[1]}"
-        labels = (Label(*early, True), Label(*late))
+        labels = (Label(early[0], early[1], True), Label(late[0], late[1]))
         help = f"run {_maker(lowered.name)} before the passes that make such code; it tells which operators it keeps, and why"
         yield Diagnostic(
             codes.WRONG_PHASE, text, labels, help=help, severity=Severity.WARNING, spec_only=True
