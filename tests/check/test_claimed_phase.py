@@ -70,3 +70,15 @@ def test_a_module_without_a_claim_gets_none() -> None:
 def test_a_pass_that_changes_nothing_keeps_the_object() -> None:
     module = claims("high")
     assert rxe.apply_pass(module, "EliminateCommonSubexpr") is module
+
+
+def test_a_mixture_without_a_claim_shows_both() -> None:
+    early, late = "y = R.exp(x)", "a = R.builtin.alloc_tensor(R.shape([2]), R.dtype('int8'), 0)"
+    text = (
+        f'@R.function\ndef main(x: R.Tensor((2,), "float32")):\n    {early}\n    {late}\n    return (a, y)\n'
+    )
+    (item,) = [item for item in rxe.check(text) if item.code.id == "RX0408"]
+    labels = {label.span.text: label for label in item.labels if label.span is not None}
+    assert labels[early].primary > labels[late].primary
+    assert "relax.exp " in labels[early].text
+    assert "relax.builtin.alloc_tensor " in labels[late].text

@@ -18,6 +18,8 @@ FIRST, SECOND = (f'metadata["ir.GenericConst"][{number}]' for number in (0, 1))
         (f"y = (x, ({FIRST}, {SECOND}))\nreturn y", "2 constants "),
         (f"y = R.concat((x, {FIRST}))\nz = R.exp({SECOND})\nreturn (y, z)", "2 constants "),
         (f"if c:\n    y = x\nelse:\n    y = {FIRST}\nreturn y", "1 constant "),
+        (f"if c:\n    y = {FIRST}\nelse:\n    y = {SECOND}\nreturn y", "2 constants "),
+        (f"y = R.exp(x)\nz = R.exp({FIRST})\nreturn {SECOND}", "2 constants "),
         (f"if c:\n    y = R.exp({FIRST})\nelse:\n    y = x\nreturn y", "1 constant "),
     ],
 )
@@ -26,6 +28,8 @@ def test_one_remark_for_all(body: str, count: str) -> None:
     text = f'@R.function\ndef main(x: R.Tensor((2,), "float32"), c: R.Tensor((), "bool")):\n{lines}'
     (only,) = [item for item in rxe.check(text) if item.code.id == "RX0024"]
     assert f"the data of {count}" in only.message
+    assert only.span is not None
+    assert only.span.text == FIRST
 
 
 def test_a_tensor_with_data_is_no_missing_one() -> None:

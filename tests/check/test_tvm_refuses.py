@@ -78,3 +78,19 @@ def test_where_a_dtype_is_new_tvm_compares_nothing_else() -> None:
     text = text.replace('x: R.Tensor((2,), "float32")', "x: R.Tensor((2,))")
     assert codes(text, "tvm") == []
     assert len(codes(text, "spec")) == 1
+
+
+@pytest.mark.parametrize("around", ["{}", "R.Tuple({})"])
+@pytest.mark.parametrize(
+    ("have", "want", "refused"),
+    [
+        ('R.Tensor((3,), "float32")', 'R.Tensor((4,), "float32")', True),
+        ("R.Tensor((3,))", 'R.Tensor((4,), "float32")', True),
+        ('R.Tensor((3,), "float32")', "R.Tensor((4,))", False),
+    ],
+)
+def test_tvm_compares_no_lengths_where_a_cast_forgets_the_dtype(
+    have: str, want: str, refused: bool, around: str
+) -> None:
+    text = RELAX.format(f"        y = R.match_cast(v, {around.format(want)})")
+    assert codes(text.replace("x: R", f"v: {around.format(have)}, x: R"), "tvm") == ["RX0217"] * refused

@@ -79,22 +79,24 @@ def main(x: R.Tensor(("n",), "float32"), y: R.Tensor("float32", ndim=1)):
 
 
 @pytest.mark.parametrize(
-    ("wanted", "passes"),
+    ("wanted", "refused"),
     [
-        ("R.Callable((R.Tensor(ndim=1),), R.Tensor(ndim=1), True)", True),
-        ("R.Callable((R.Tensor((3,)),), R.Tensor(ndim=1), True)", True),
-        ("R.Callable((R.Tensor(ndim=1),), R.Tensor((3,)), True)", False),
-        ("R.Callable((R.Object,), R.Tensor(ndim=1), True)", False),
-        ('R.Callable((R.Tensor(ndim=1),), R.Tensor("float32", ndim=1), True)', False),
-        ("R.Callable((R.Tensor(ndim=1), R.Object), R.Tensor(ndim=1), True)", False),
+        ("R.Callable((R.Tensor(ndim=1),), R.Tensor(ndim=1), True)", ""),
+        ("R.Callable((R.Tensor((3,)),), R.Tensor(ndim=1), True)", ""),
+        ("R.Callable((R.Tensor(ndim=1),), R.Tensor((3,)), True)", "returns"),
+        ("R.Callable((R.Object,), R.Tensor(ndim=1), True)", "parameter 1"),
+        ("R.Callable((R.Tensor(ndim=1),), R.Tensor(ndim=1), True)", "parameter 1"),
+        ('R.Callable((R.Tensor(ndim=1),), R.Tensor("float32", ndim=1), True)', "returns"),
+        ("R.Callable((R.Tensor(ndim=1), R.Object), R.Tensor(ndim=1), True)", "of 1 parameters"),
     ],
 )
-def test_a_function_of_which_it_is_unknown_is_refused(wanted: str, passes: bool) -> None:
+def test_a_function_of_which_it_is_unknown_is_refused(wanted: str, refused: str) -> None:
+    takes = "(3,)" if refused == "parameter 1" else "ndim=1"
     text = f"""
 @R.function
 def main(x: R.Tensor(ndim=1)):
     @R.function
-    def inner(z: R.Tensor(ndim=1)) -> R.Tensor(ndim=1):
+    def inner(z: R.Tensor({takes})) -> R.Tensor(ndim=1):
         return z
 
     t = (inner, x)
@@ -102,12 +104,13 @@ def main(x: R.Tensor(ndim=1)):
     return x
 """
     module = rxe.parse(HEAD + text)
-    if passes:
+    if not refused:
         rxe.run(module, "main", [np.zeros(3, F)])
         return
     with pytest.raises(rxe.Failure) as caught:
         rxe.run(module, "main", [np.zeros(3, F)])
     assert caught.value.diagnostics[0].code.id == "RX0503"
+    assert refused in caught.value.diagnostics[0].message
 
 
 UNKNOWN_LENGTH = """

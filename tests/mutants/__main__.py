@@ -16,7 +16,7 @@ from tests.mutants.trial import SECONDS, NotApplied, Tests, with_tests
 REASONS = Path(__file__).parent / "equivalent.tsv"
 TESTS = {
     "build": ("tests/check", "tests/passes"),
-    "check": ("tests/check", "tests/passes/test_inplace_calls.py"),
+    "check": ("tests/check", "tests/passes/test_errors_stay.py", "tests/passes/test_inplace_calls.py"),
     "passes": ("tests/passes", "tests/mutants/few_programs.py"),
     "exec": ("tests/exec", "tests/debug", "tests/tir", "tests/viz/test_heat.py"),
     "shapes": (

@@ -201,11 +201,10 @@ def _believed(node: ast.expr) -> Iterator[Site]:
     if name not in ("YES", "NO") or not isinstance(op, ast.Is | ast.IsNot):
         return
     other, new_op = {"YES": "NO", "NO": "YES"}[name], ast.IsNot() if isinstance(op, ast.Is) else ast.Is()
-    prefix = ast.unparse(answer).removesuffix(name)
 
     def change() -> None:
-        node.ops = [new_op]
-        node.comparators = [ast.parse(prefix + other, mode="eval").body]
+        node.ops = [new_op]  # the module may import no other answer than its own
+        node.comparators = [ast.parse(f"type({ast.unparse(answer)}).{other}", mode="eval").body]
 
     yield node, f"unknown is the other answer in `{short(node)}`", change
 

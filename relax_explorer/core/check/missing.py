@@ -41,23 +41,15 @@ def _is_whole(info: s.StructInfo | None) -> bool:
 
 
 def _constants(fn: e.Function) -> Iterator[e.Constant]:
-    """The constants of a function. Variables, which most operands are, are skipped."""
-    stack: list[e.Expr] = [fn.body.body]
-    for binding in bindings(fn):
-        stack.append(binding.value)
-        if type(binding.value) not in _HOLDING:
-            stack.extend([seq.body for seq in sequences(binding.value)])
+    """The constants of a function, in text order but for bodies of branches. Variables, which most operands are, are skipped."""
+    for value in (*[binding.value for binding in bindings(fn)], fn.body.body):
+        stack = [*[seq.body for seq in sequences(value)[::-1]], value]
         while stack:
             expr = stack.pop()
             if type(expr) is e.Constant:
                 yield expr
-            elif type(expr) is e.Call:
-                stack.extend([part for part in expr.args if type(part) in _HOLDING])
             else:
-                stack.extend([part for part in operands(expr) if type(part) in _HOLDING])
-    for expr in stack:
-        if type(expr) is e.Constant:
-            yield expr
+                stack.extend([part for part in operands(expr)[::-1] if type(part) in _HOLDING])
 
 
 _HOLDING = frozenset({e.Constant, e.Call, e.Tuple, e.TupleGetItem})
