@@ -10,7 +10,7 @@ from relax_explorer.core.passes.pipeline import Step, run_step
 from relax_explorer.core.passes.properties import WELL_FORMED
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.session import Session
-from relax_explorer.core.syntax.placed import placed
+from relax_explorer.core.syntax.doc import placed
 from relax_explorer.core.syntax.printer import printed_module
 from tests.support.roundtrip import function
 

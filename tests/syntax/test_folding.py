@@ -12,7 +12,7 @@ from relax_explorer.core.ir.dtype import FLOAT32, INT8, INT32
 from relax_explorer.core.ir.expr import Call, ShapeExpr
 from relax_explorer.core.ir.prim_text import prim_text
 from relax_explorer.core.ir.walk import bindings
-from relax_explorer.core.syntax.prim_rules import combine
+from relax_explorer.core.syntax.parse_dim import combine
 from tests.support.oracle import Oracle
 
 WRITTEN = [

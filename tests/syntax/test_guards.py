@@ -6,7 +6,7 @@ import pytest
 
 from relax_explorer.core.diagnostics import ParseError
 from relax_explorer.core.syntax.parser import parse
-from relax_explorer.core.syntax.python_text import python_text
+from relax_explorer.core.syntax.python_tree import python_text
 
 CONTROLS = [*range(0x09), *range(0x0E, 0x20), 0x7F]
 

@@ -10,7 +10,7 @@ import relax_explorer
 from relax_explorer.core.ir.expr import Expr, Var
 from relax_explorer.core.ir.prim import PrimVar
 from relax_explorer.core.syntax import parse_signature, parse_tir_block
-from relax_explorer.core.syntax.local_names import Named, Scope
+from relax_explorer.core.syntax.context import Named, Scope
 
 HEAD = """from tvm.script import ir as I
 from tvm.script import relax as R

@@ -6,7 +6,7 @@ import pytest
 
 import relax_explorer as rxe
 from relax_explorer.core.syntax import python_tree
-from relax_explorer.core.syntax.long_lines import LONGEST, first_too_long
+from relax_explorer.core.syntax.python_tree import LONGEST, first_too_long
 
 HEAD = '@R.function\ndef main(x: R.Tensor((2,), "float32")):\n    z = R.add(x, x)\n'
 MANY = LONGEST // 2

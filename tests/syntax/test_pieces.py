@@ -10,7 +10,7 @@ import pytest
 
 import relax_explorer as rxe
 from relax_explorer.core.ir.walk import bindings
-from relax_explorer.core.syntax import pieces
+from relax_explorer.core.syntax import python_tree
 from relax_explorer.core.syntax.parser import read
 from tests.perf.generate import transformer
 from tests.support.corpus import CORPUS
@@ -23,9 +23,9 @@ PROGRAM = f'@R.function\ndef f(v0: R.Tensor((2,), "float32")):\n{BODY}\n    retu
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small pieces of everything."""
-    monkeypatch.setattr(pieces, "LARGE", 0)
-    monkeypatch.setattr(pieces, "_SHORTEST", 2)
-    monkeypatch.setattr(pieces, "_PIECE", 7)
+    monkeypatch.setattr(python_tree, "LARGE", 0)
+    monkeypatch.setattr(python_tree, "_SHORTEST", 2)
+    monkeypatch.setattr(python_tree, "_PIECE", 7)
 
 
 def whole(text: str) -> str:
@@ -45,7 +45,7 @@ def whole(text: str) -> str:
 def in_pieces(text: str, monkeypatch: pytest.MonkeyPatch) -> tuple[str, str]:
     """The results of parsing a text as a whole, and in pieces."""
     with monkeypatch.context() as patch:
-        patch.setattr(pieces, "LARGE", 10**9)
+        patch.setattr(python_tree, "LARGE", 10**9)
         one = whole(text)
     return one, whole(text)
 
@@ -89,7 +89,7 @@ def test_tricky_text_reads_alike(name: str, small: None, monkeypatch: pytest.Mon
 
 def test_runs_are_cut_out_of_a_long_text() -> None:
     text = transformer(4000)
-    skeleton, runs = pieces.cut(text)
+    skeleton, runs = python_tree.cut(text)
     assert len(skeleton) < len(text) / 4
     assert sum(len(run.lines) for run in runs.values()) > 3000
     assert len(list(bindings(rxe.parse(text)["main"]))) >= 4000

@@ -26,7 +26,7 @@ from relax_explorer.core.ir.fold import DimMap
 from relax_explorer.core.ir.overflow import beyond
 from relax_explorer.core.ir.walk import substitute_info
 from relax_explorer.core.source import Span
-from relax_explorer.core.syntax.part_spans import operand_spans
+from relax_explorer.core.syntax.python_tree import operand_spans
 
 SHOWN = 40  # maximal length of an operand that a hint repeats
 

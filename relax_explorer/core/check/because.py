@@ -11,7 +11,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.walk import operands
-from relax_explorer.core.syntax.part_spans import operand_spans
+from relax_explorer.core.syntax.python_tree import operand_spans
 
 Definitions = Mapping[e.Var, e.Expr]
 _LONGEST = 4  # steps of a chain

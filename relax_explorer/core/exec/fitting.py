@@ -34,7 +34,7 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import FLOAT64
 from relax_explorer.core.ir.walk import info_vars
 from relax_explorer.core.ops.kit.decl import InferFailure, Op, Site
-from relax_explorer.core.syntax.part_spans import operand_spans
+from relax_explorer.core.syntax.python_tree import operand_spans
 
 _CODES = {
     operators.DTYPE_WRONG: runtime.UNDEFINED_FOR_DTYPE,

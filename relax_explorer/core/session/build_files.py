@@ -34,8 +34,7 @@ from relax_explorer.core.shapes.propagate import analyse
 from relax_explorer.core.source import Source, Span
 from relax_explorer.core.syntax.executable import is_executable
 from relax_explorer.core.syntax.finder import Found, is_whole, programs, without_escapes
-from relax_explorer.core.syntax.load import read_text
-from relax_explorer.core.syntax.notebooks import cells, found_in, is_notebook
+from relax_explorer.core.syntax.load import cells, found_in, is_notebook, read_text
 from relax_explorer.core.syntax.parser import parse
 from relax_explorer.core.syntax.written_passes import written_passes
 

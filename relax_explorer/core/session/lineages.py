@@ -16,8 +16,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 
-from relax_explorer.core.syntax.python_text import python_text
-from relax_explorer.core.syntax.python_tree import python_tree
+from relax_explorer.core.syntax.python_tree import python_text, python_tree
 
 _FUNCTION = re.compile(r"@(?:\w+\.)*(function|prim_func)\b[^\n]*\n[ \t]*def[ \t]+(\w+)")
 _EMPTY = re.compile(r"class[ \t]+\w+:\s*(?:#[^\n]*\s*)*pass\s*\Z")

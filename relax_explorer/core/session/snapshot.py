@@ -11,8 +11,7 @@ from relax_explorer.core.passes.contract import Record, Rewrite
 from relax_explorer.core.passes.phases import phase
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.shown import Shown
-from relax_explorer.core.syntax.doc import Line, Printed
-from relax_explorer.core.syntax.placed import placed
+from relax_explorer.core.syntax.doc import Line, Printed, placed
 from relax_explorer.core.syntax.printer import printed_module
 
 

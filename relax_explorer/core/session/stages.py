@@ -18,9 +18,9 @@ from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.lineages import Kind
 from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.core.source import Source, with_line_feeds
-from relax_explorer.core.syntax.excerpt import NOTHING
 from relax_explorer.core.syntax.finder import Found, programs, without_escapes
 from relax_explorer.core.syntax.parser import Kernels, parse
+from relax_explorer.core.syntax.surroundings import NOTHING
 
 # -- long logs -------------------------------------------------------------------------------------------------------
 # Logs that are too long to be held: they are searched on the disk, and each program is read when it is needed.

@@ -31,7 +31,7 @@ from relax_explorer.core.shapes.residual import (
 from relax_explorer.core.shapes.value_names import names_of
 from relax_explorer.core.shapes.value_terms import is_no_length, said
 from relax_explorer.core.source import Span
-from relax_explorer.core.syntax.part_spans import operand_spans
+from relax_explorer.core.syntax.python_tree import operand_spans
 
 _KINDS = {codes.MAYBE_ARGUMENT: ARGUMENTS, codes.MAYBE_RETURN: RESULT}
 

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import cached_property
 from itertools import islice
-from typing import Any
+from typing import Any, TypeVar
 
 from relax_explorer.core.codes import syntax as codes
 from relax_explorer.core.diagnostics import Code, Diagnostic, Label, Report, Severity
+from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.dtype import INT64, DType
+from relax_explorer.core.ir.expr import Expr
+from relax_explorer.core.ir.prim import PrimExpr
 from relax_explorer.core.source import Source, Span
 from relax_explorer.core.syntax.dialects import Dialect, guess
 
@@ -102,7 +106,7 @@ class Context:
 
     def undefined(self, name: str, what: str, node: ast.AST, help: str) -> Skip:
         """Report an undefined name, with the place that binds it if that is out of sight, and return a Skip to raise."""
-        from relax_explorer.core.syntax.elsewhere import elsewhere  # a rare need
+        from relax_explorer.core.syntax.python_tree import elsewhere  # a rare need
 
         found = elsewhere(self.source, self.function, name, self.span(node).line)
         if found is None:
@@ -131,3 +135,80 @@ class Context:
     def declare(self, name: str, dtype: DType = INT64) -> None:
         """Declare a module-level shape variable."""
         self.type_vars[name] = dtype
+
+
+# -- blocks ----------------------------------------------------------------------------------------------------------
+# The blocks of a sequence that is being read.
+
+
+class Blocks:
+    """The blocks of a sequence that is being read."""
+
+    __slots__ = ("bindings", "blocks")
+
+    def __init__(self) -> None:
+        self.blocks: list[e.BindingBlock] = []
+        self.bindings: list[e.Binding] = []
+
+    def close(self) -> tuple[e.BindingBlock, ...]:
+        """End the open block, and return all blocks so far."""
+        if self.bindings:
+            self.blocks.append(e.BindingBlock(tuple(self.bindings)))
+            self.bindings = []
+        return tuple(self.blocks)
+
+
+# -- local names -----------------------------------------------------------------------------------------------------
+# The names in scope at a place of a function. Names bound in a block go out of scope at its end.
+
+
+Named = Expr | PrimExpr
+_V = TypeVar("_V")
+
+
+class LocalNames(dict[str, _V]):
+    """Names with their values. The cost of a block depends on its own bindings, not on the names around it.
+
+    While a block is open, every change is logged. The end of the block undoes the changes.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._log: list[tuple[str, _V | None]] = []
+        self._open = 0
+
+    def __setitem__(self, name: str, value: _V) -> None:
+        """Bind a name."""
+        if self._open:
+            self._log.append((name, self.get(name)))
+        super().__setitem__(name, value)
+
+    def hide(self, name: str) -> None:
+        """Remove a name until the open block ends."""
+        value = super().pop(name, None)
+        if self._open and value is not None:
+            self._log.append((name, value))
+
+    @contextmanager
+    def block(self, stays: Callable[[str, _V], bool] = lambda name, value: False) -> Iterator[None]:
+        """A block whose names go out of scope at its end, except names for which `stays` returns True."""
+        mark = len(self._log)
+        self._open += 1
+        try:
+            yield
+        finally:
+            changed = {name: self.get(name) for name, _ in self._log[mark:]}
+            for name, before in reversed(self._log[mark:]):
+                if before is None:
+                    super().pop(name, None)
+                else:
+                    super().__setitem__(name, before)
+            del self._log[mark:]
+            self._open -= 1
+            for name, value in changed.items():
+                if value is not None and stays(name, value):
+                    self[name] = value
+
+
+class Scope(LocalNames[Named]):
+    """The names of a Relax function."""

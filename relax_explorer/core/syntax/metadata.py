@@ -20,8 +20,8 @@ from relax_explorer.core.ir.dtype import DType
 from relax_explorer.core.syntax import metadata_old
 from relax_explorer.core.syntax.context import Context
 from relax_explorer.core.syntax.tensor_text import tensor_from_text
-from relax_explorer.core.syntax.tvm_json.json_graph import Damaged, loaded
 from relax_explorer.core.syntax.tvm_json.json_module import parts
+from relax_explorer.core.syntax.tvm_json.json_nodes import Damaged, loaded
 
 
 def read_metadata(text: str, ctx: Context, node: ast.AST) -> None:

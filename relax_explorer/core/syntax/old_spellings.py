@@ -6,14 +6,22 @@ Each row of `_ROWS` is one spelling. A spelling that is not worth reading is rep
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Iterable
 from copy import deepcopy
 from typing import Any, TypeVar
 
 from relax_explorer.core.codes import syntax as codes
+from relax_explorer.core.codes.well_formedness import IMPURE_IN_PURE
+from relax_explorer.core.diagnostics import Report, Severity
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir.node import replace
+from relax_explorer.core.ir.walk import exprs
+from relax_explorer.core.ops import find
+from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.syntax.context import UNREADABLE, Context
 from relax_explorer.core.syntax.dialects import EARLY
-from relax_explorer.core.syntax.written import dotted
+from relax_explorer.core.syntax.python_tree import dotted
 
 _Node = TypeVar("_Node", bound=ast.AST)
 _TYPES = frozenset({"Tensor", "DynTensor", "Shape", "Object", "Tuple", "Callable", "Prim"})
@@ -296,3 +304,120 @@ _ROWS: dict[type, tuple[Callable[[Any, Context, Names], Any], ...]] = {
     ast.AnnAssign: (_shape_value,),
     ast.With: (_loop,),
 }
+
+
+# -- python names ----------------------------------------------------------------------------------------------------
+# Translates names of TVM's Python API, such as `relax.op.add(x, y)` or `relax.const(1.0)`, into names of TVMScript.
+
+
+_USED = re.compile(r"(?<![\w.\"'])(?:tvm\.)?relax\.[A-Za-z_]")
+_MEANT = {
+    "ShapeExpr": "shape", "PrimValue": "prim_value", "StringImm": "str", "DataTypeImm": "dtype",
+    **{
+        f"{kind}{end}": name
+        for end in ("StructInfo", "Type")
+        for kind, name in {
+            "Tensor": "Tensor", "Shape": "Shape", "Tuple": "Tuple", "Func": "Callable", "Prim": "Prim", "Object": "Object", "Any": "Any",
+        }.items()
+        if f"{kind}{end}" not in ("ShapeType", "TupleType", "FuncType", "PrimType", "ObjectType")
+    },
+}  # fmt: skip
+# Types of the first specification keep their names, with or without `R.`.
+
+
+def are_used(text: str) -> bool:
+    """True if a text may contain names with `relax.`, outside of strings."""
+    return "relax." in text and _USED.search(text) is not None  # the search alone takes long
+
+
+def with_short_names(tree: ast.Module) -> ast.Module:
+    """The tree with translated names at the same places. A local variable `relax` keeps its meaning."""
+    stored = (
+        node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    )
+    return tree if "relax" in stored else _Translation().visit(tree)
+
+
+class _Translation(ast.NodeTransformer):
+    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
+        """`relax.op.nn.relu` is `R.nn.relu`."""
+        names = []
+        inner: ast.expr = node
+        while isinstance(inner, ast.Attribute):
+            names.append(inner.attr)
+            inner = inner.value
+        if not isinstance(inner, ast.Name):
+            self.generic_visit(node)
+            return node
+        path = [inner.id, *reversed(names)]
+        if path[:2] == ["tvm", "relax"]:
+            path = path[1:]
+        if path[0] != "relax" or len(path) == 1:
+            return node
+        members = path[2:] if path[1] in ("op", "expr") and len(path) > 2 else path[1:]
+        translated_node: ast.expr = ast.copy_location(ast.Name("R", ast.Load()), inner)
+        for name in (_MEANT.get(members[0], members[0]), *members[1:]):
+            translated_node = ast.copy_location(ast.Attribute(translated_node, name, ast.Load()), node)
+        return translated_node
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        """`relax.Tuple([a, b])` is `(a, b)` and `relax.TupleGetItem(t, 0)` is `t[0]`. Other calls are only renamed."""
+        called = ast.unparse(node.func) if isinstance(node.func, ast.Attribute) else ""
+        self.generic_visit(node)
+        plain = called in ("relax.Tuple", "relax.expr.Tuple") and len(node.args) == 1 and not node.keywords
+        if plain and isinstance(node.args[0], (ast.List, ast.Tuple)):
+            return ast.copy_location(ast.Tuple(node.args[0].elts, ast.Load()), node)
+        if called in ("relax.TupleGetItem", "relax.expr.TupleGetItem") and len(node.args) == 2:
+            return ast.copy_location(ast.Subscript(node.args[0], node.args[1], ast.Load()), node)
+        return node
+
+
+# -- unmarked --------------------------------------------------------------------------------------------------------
+# Marks the functions of texts from before functions had a purity: those whose calls may have effects are not pure.
+# So later dialects print the marks that they need.
+
+
+_FORCED = ("relax.force_pure", "force_pure", "pure")
+
+
+def marked(module: IRModule, report: Report) -> IRModule:
+    """The module with `pure=False` on each function that says nothing, and may have an effect, itself or by what it calls.
+
+    TVM 0.27 takes such a function as pure, and refuses it; `report` gets a note of each.
+    """
+    callers: dict[str, list[str]] = {}
+    impure: list[str] = []
+    for name, fn in module.relax_functions.items():
+        for expr in exprs(fn):
+            if isinstance(expr, e.GlobalVar):
+                callers.setdefault(expr.name, []).append(name)
+        if _says_nothing(fn) and any(map(_has_effect, exprs(fn))):
+            impure.append(name)
+    found = set(impure)
+    while impure:
+        for caller in callers.get(impure.pop(), ()):
+            if caller not in found and _says_nothing(module.relax_functions[caller]):
+                found.add(caller)
+                impure.append(caller)
+    for name in found:
+        text, place = (
+            f"TVM 0.27 takes {name!r} as pure, but it may have a side effect",
+            module.functions[name],
+        )
+        fix = IMPURE_IN_PURE.fix
+        report.say(IMPURE_IN_PURE, text, place, help=fix, severity=Severity.NOTE, tvm_only=True)
+    changed = {name: replace(fn, pure=False) for name, fn in module.relax_functions.items() if name in found}
+    return module.having({**module.functions, **changed})
+
+
+def _says_nothing(fn: e.Function) -> bool:
+    return fn.pure is None and not any(name in fn.attrs for name in _FORCED)
+
+
+def _has_effect(expr: e.Expr) -> bool:
+    if not isinstance(expr, e.Call):
+        return False
+    if isinstance(expr.op, e.OpRef):
+        op = find(expr.op.name)
+        return op is not None and not op.pure
+    return isinstance(expr.op, e.ExternFunc) and expr.attrs.get("pure") is not True

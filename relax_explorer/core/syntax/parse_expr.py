@@ -15,18 +15,16 @@ from relax_explorer.core.ir.attrs import EMPTY, Attrs, Verbatim
 from relax_explorer.core.ir.dtype import BOOL, FLOAT64, DType
 from relax_explorer.core.ops import find as find_op
 from relax_explorer.core.ops.kit.decl import Op
-from relax_explorer.core.syntax.context import UNREADABLE, Context, Skip
+from relax_explorer.core.syntax.context import UNREADABLE, Context, Named, Skip
 from relax_explorer.core.syntax.dialects import CONSTANT_KEYS, MISSING
-from relax_explorer.core.syntax.local_names import Named
 from relax_explorer.core.syntax.parse_attributes import default_attrs
 from relax_explorer.core.syntax.parse_call import read_call
-from relax_explorer.core.syntax.parse_dim import name_the_length
+from relax_explorer.core.syntax.parse_dim import PRIM_OPERATORS, align, name_the_length, negated
 from relax_explorer.core.syntax.parse_forms import (
     scalar_constant,
 )
 from relax_explorer.core.syntax.parse_info import InfoReader
-from relax_explorer.core.syntax.prim_rules import PRIM_OPERATORS, align, negated
-from relax_explorer.core.syntax.written import dotted
+from relax_explorer.core.syntax.python_tree import dotted
 
 TENSOR_OPERATORS: dict[type, str] = {
     ast.Add: "relax.add", ast.Sub: "relax.subtract", ast.Mult: "relax.multiply", ast.Div: "relax.divide",

@@ -15,14 +15,12 @@ from relax_explorer.core.ir.attrs import EMPTY, Attrs
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.pauses import with_pauses
 from relax_explorer.core.ir.substitute import Substitution
-from relax_explorer.core.syntax import pieces
-from relax_explorer.core.syntax.blocks import Blocks
-from relax_explorer.core.syntax.context import Skip
-from relax_explorer.core.syntax.match_shapes import MATCH_SHAPE
+from relax_explorer.core.syntax import python_tree
+from relax_explorer.core.syntax.context import Blocks, Skip
 from relax_explorer.core.syntax.parse_attributes import constant
-from relax_explorer.core.syntax.parse_binding import MATCH_CASTS, BindingReader
+from relax_explorer.core.syntax.parse_binding import MATCH_CASTS, MATCH_SHAPE, BindingReader
 from relax_explorer.core.syntax.parse_if import read_if, targets
-from relax_explorer.core.syntax.written import dotted
+from relax_explorer.core.syntax.python_tree import dotted
 
 
 class FunctionReader(BindingReader):
@@ -93,7 +91,7 @@ class FunctionReader(BindingReader):
             for name in targets(node) or ["_"]:
                 self._bind_unread(name, node, blocks)
 
-    def _run(self, node: pieces.Run, blocks: Blocks) -> None:
+    def _run(self, node: python_tree.Run, blocks: Blocks) -> None:
         outside = self.ctx.line_offset, self.ctx.column_offset
         try:
             for lines, statements in node.pieces():
@@ -236,7 +234,7 @@ FORCE_PURE = "relax.force_pure"
 UNBOUND = "TVM takes a value without a name only if it is an empty tuple"
 BIND = "bind it: _ = …"
 _STATEMENTS: dict[type, Callable[[FunctionReader, Any, Blocks], None]] = {
-    pieces.Run: FunctionReader._run,
+    python_tree.Run: FunctionReader._run,
     ast.AnnAssign: FunctionReader._ann_assign,
     ast.Assign: FunctionReader._assign,
     ast.Expr: FunctionReader._expression,

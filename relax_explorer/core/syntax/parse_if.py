@@ -9,10 +9,8 @@ from relax_explorer.core.codes import syntax as codes
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.node import replace
-from relax_explorer.core.syntax import pieces
-from relax_explorer.core.syntax.blocks import Blocks
-from relax_explorer.core.syntax.context import Context, Skip
-from relax_explorer.core.syntax.local_names import Scope
+from relax_explorer.core.syntax import python_tree
+from relax_explorer.core.syntax.context import Blocks, Context, Scope, Skip
 from relax_explorer.core.syntax.reader import Reader
 
 
@@ -115,7 +113,7 @@ def targets(node: ast.stmt) -> list[str]:
     """Names that a statement binds. An If binds the last name of its branches."""
     if isinstance(node, ast.FunctionDef):
         return [node.name]
-    if isinstance(node, pieces.Run):
+    if isinstance(node, python_tree.Run):
         return node.targets()
     while isinstance(node, ast.If) and node.body:
         node = node.body[-1]

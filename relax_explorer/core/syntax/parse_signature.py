@@ -12,12 +12,11 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import DType
 from relax_explorer.core.source import Span
-from relax_explorer.core.syntax.context import Context, Skip
-from relax_explorer.core.syntax.local_names import Scope
+from relax_explorer.core.syntax.context import Context, Scope, Skip
 from relax_explorer.core.syntax.parse_expr import ExprReader
 from relax_explorer.core.syntax.parse_if import targets
 from relax_explorer.core.syntax.parse_info import InfoReader
-from relax_explorer.core.syntax.written import dotted, dtype_of_prefix
+from relax_explorer.core.syntax.python_tree import dotted, dtype_of_prefix
 
 
 class SignatureReader:

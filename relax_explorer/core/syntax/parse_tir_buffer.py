@@ -13,8 +13,7 @@ from relax_explorer.core.ir.dtype import BOOL, FLOAT32, INT32, DType
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.syntax.context import Context
 from relax_explorer.core.syntax.parse_tir_expr import TirExprReader
-from relax_explorer.core.syntax.python_tree import expression_tree
-from relax_explorer.core.syntax.written import dotted, dtype_of_prefix
+from relax_explorer.core.syntax.python_tree import dotted, dtype_of_prefix, expression_tree
 from relax_explorer.core.tir.buffer import Buffer, BufferRegion
 from relax_explorer.core.tir.mutator import Substitution
 from relax_explorer.core.tir.prim_expr import BufferPtr

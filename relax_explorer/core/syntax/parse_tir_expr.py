@@ -3,28 +3,348 @@
 from __future__ import annotations
 
 import ast
+import functools
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 
+from relax_explorer.core.codes import syntax as codes
+from relax_explorer.core.codes import tir as tir_codes
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import (
     BOOL,
+    FLOAT32,
     HANDLE,
     INT32,
     MOST_LANES,
     UNSPECIFIED_FLOAT,
     DType,
+    dtype,
     limits,
 )
-from relax_explorer.core.syntax.parse_tir_access import AccessReader, literal_value
-from relax_explorer.core.syntax.prim_rules import (
+from relax_explorer.core.syntax.context import UNREADABLE, Context, Skip
+from relax_explorer.core.syntax.parse_dim import (
     OF_ONE_DTYPE,
     PRIM_FUNCTIONS,
+    PRIM_OPERATORS,
+    align,
+    beside,
+    combine,
+    full_name,
     function_of,
+    negated,
+    truth,
 )
-from relax_explorer.core.syntax.written import dotted, dtype_of_prefix
-from relax_explorer.core.tir.prim_expr import BufferPtr, Let
+from relax_explorer.core.syntax.python_tree import dotted, dtype_of_prefix
+from relax_explorer.core.tir.buffer import Buffer, BufferRegion, Range
+from relax_explorer.core.tir.prim_expr import ORIGIN, BufferLoad, BufferPtr, Let, PointerType, Ramp
+
+# -- parse tir operand -----------------------------------------------------------------------------------------------
+# Reads names, literals and operators in PrimFuncs. Integer literals are int32 and adapt to the dtype of the other
+# operand.
+
+
+_SHIFTS: dict[type, str] = {
+    ast.LShift: "shift_left",
+    ast.RShift: "shift_right",
+    ast.BitAnd: "bitwise_and",
+    ast.BitOr: "bitwise_or",
+    ast.BitXor: "bitwise_xor",
+}
+
+
+class OperandReader(ABC):
+    """Reads names, literals and operators. `names` has the variables and buffers of a PrimFunc."""
+
+    def __init__(
+        self, ctx: Context, names: dict[str, Any], define: Callable[[str, DType], p.PrimVar]
+    ) -> None:
+        self.ctx, self.names, self.define = ctx, names, define
+
+    @abstractmethod
+    def read(self, node: ast.expr) -> p.PrimExpr:
+        """Any expression. Reports anything else and raises Skip."""
+
+    def bad(self, node: ast.expr) -> Skip:
+        """Report that `node` is not an expression, and return a Skip for the caller to raise."""
+        text = f"{ast.unparse(node)[:60]!r} is not an expression of a PrimFunc"
+        return self.ctx.fail(tir_codes.TIR_EXPRESSION, text, node, help=tir_codes.TIR_EXPRESSION.why)
+
+    def index(self, node: ast.expr) -> p.PrimExpr:
+        """An index or extent, which must be an integer."""
+        value = self.read(node)
+        if not value.dtype.is_int and value.dtype is not BOOL:
+            raise self.ctx.fail(
+                tir_codes.TIR_EXPRESSION, f"an integer is needed, this is {value.dtype}", node
+            )
+        return value
+
+    def _name(self, node: ast.Name) -> p.PrimExpr:
+        if node.id == UNREADABLE:
+            raise Skip
+        value = self.names.get(node.id)
+        if isinstance(value, p.PrimExpr):
+            return value
+        if isinstance(value, Buffer) and value.is_scalar:
+            return BufferLoad(value, ORIGIN)
+        if isinstance(value, Buffer):
+            return BufferPtr(value, "buffer")
+        declared = self.ctx.type_var_dtype(node.id)
+        if declared is not None:
+            return self.define(node.id, declared)
+        hint = self.ctx.meant(node.id, ()) or codes.UNDEFINED.fix
+        raise self.ctx.fail(
+            codes.UNDEFINED, f"{node.id!r} is not defined", node, "not defined here", help=hint
+        )
+
+    def _constant(self, node: ast.Constant) -> p.PrimExpr:
+        value = node.value
+        if isinstance(value, bool):
+            return p.IntImm(value, BOOL)
+        if isinstance(value, int):
+            return self.literal(value, INT32, node)
+        if isinstance(value, float):
+            return p.FloatImm(value, FLOAT32)
+        if isinstance(value, str):
+            return p.PrimString(value)
+        raise self.bad(node)
+
+    def literal(self, value: float, target: DType, node: ast.expr) -> p.PrimExpr:
+        """A literal of a dtype. Raises Skip if it does not fit."""
+        try:
+            return p.as_prim(value, target)
+        except OverflowError:
+            text = f"{str(value)[:40]} does not fit {target}"
+            raise self.ctx.fail(codes.BAD_LITERAL, text, node, help=codes.BAD_LITERAL.fix) from None
+
+    def _binary(self, node: ast.BinOp) -> p.PrimExpr:
+        operations = [node]  # a sum of many terms nests deeply to the left
+        while isinstance(operations[-1].left, ast.BinOp):
+            operations.append(operations[-1].left)
+        value = self.read(operations[-1].left)
+        for operation in reversed(operations):
+            value = self._operation(operation, *self.align(value, self.read(operation.right)))
+        return value
+
+    def _operation(self, node: ast.BinOp, left: p.PrimExpr, right: p.PrimExpr) -> p.PrimExpr:
+        if left.dtype is HANDLE or right.dtype is HANDLE:
+            raise self.bad(node)
+        operator = PRIM_OPERATORS.get(type(node.op))
+        if operator is not None:
+            return combine(operator, left, right)
+        name = _SHIFTS.get(type(node.op))
+        if name is not None:
+            return p.PrimCall(name, (left, right), left.dtype)
+        if isinstance(node.op, ast.Pow):
+            return p.PrimCall("pow", (left, right), left.dtype)
+        raise self.bad(node)
+
+    def align(self, a: p.PrimExpr, b: p.PrimExpr) -> tuple[p.PrimExpr, p.PrimExpr]:
+        """Two operands converted to one dtype. A scalar is broadcast to the lanes of the other operand."""
+        if a.dtype is b.dtype or a.dtype.kind == "handle" or b.dtype.kind == "handle":
+            return a, b
+        if a.dtype.lanes != b.dtype.lanes:
+            wide = max(a.dtype.lanes, b.dtype.lanes)
+            a, b = self._broadcast(beside(a, b), wide), self._broadcast(beside(b, a), wide)
+        return (a, b) if a.dtype is b.dtype else align(a, b, INT32)
+
+    def _broadcast(self, value: p.PrimExpr, lanes: int) -> p.PrimExpr:
+        if value.dtype.lanes == lanes:
+            return value
+        return p.PrimCall("Broadcast", (value, p.IntImm(lanes, INT32)), value.dtype.with_lanes(lanes))
+
+    def _compare(self, node: ast.Compare) -> p.PrimExpr:
+        operator = PRIM_OPERATORS.get(type(node.ops[0]))
+        if operator is None or len(node.ops) != 1:
+            raise self.bad(node)
+        return combine(operator, *self.align(self.read(node.left), self.read(node.comparators[0])))
+
+    def _bool(self, node: ast.BoolOp) -> p.PrimExpr:
+        operator = PRIM_OPERATORS[type(node.op)]
+        first, *others = map(self.truth, node.values)
+        return functools.reduce(operator, others, first)
+
+    def truth(self, node: ast.expr) -> p.PrimExpr:
+        """A condition. Raises Skip for a number."""
+        return truth(self.ctx, self.read(node), node)
+
+    def _unary(self, node: ast.UnaryOp) -> p.PrimExpr:
+        inner = node.operand
+        if isinstance(node.op, ast.Not):
+            return p.Not(self.truth(inner))
+        if isinstance(node.op, ast.USub):
+            if isinstance(inner, ast.Constant) and isinstance(inner.value, (int, float)):
+                return self.literal(-inner.value, INT32 if isinstance(inner.value, int) else FLOAT32, node)
+            value = self.read(inner)
+            if isinstance(value, p.FloatImm):
+                return p.FloatImm(-value.value, value.dtype)
+            return negated(value)
+        if isinstance(node.op, ast.Invert):
+            value = self.read(inner)
+            return p.PrimCall("bitwise_not", (value,), value.dtype)
+        raise self.bad(node)
+
+    def _ternary(self, node: ast.IfExp) -> p.PrimExpr:
+        a, b = self.align(self.read(node.body), self.read(node.orelse))
+        return p.PrimCall("if_then_else", (self.truth(node.test), a, b), a.dtype)
+
+    def dtype(self, node: ast.expr) -> DType:
+        """The dtype in a string literal."""
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            try:
+                return dtype(full_name(node.value))
+            except ValueError:
+                text = f"{node.value[:40]!r} is not a dtype"
+                raise self.ctx.fail(codes.BAD_DTYPE, text, node, help=codes.BAD_DTYPE.fix) from None
+        raise self.ctx.fail(codes.BAD_DTYPE, f"{ast.unparse(node)[:40]!r} is not a dtype", node)
+
+
+# -- parse tir access ------------------------------------------------------------------------------------------------
+# Reads accesses to buffers in PrimFuncs: elements, vectors, regions, pointers.
+
+
+class AccessReader(OperandReader):
+    """Reads subscripts and attributes of buffers."""
+
+    def _subscript(self, node: ast.Subscript) -> p.PrimExpr:
+        length = self._length(node)
+        if length is not None:
+            return length
+        buffer, indices = self.access(node)
+        return BufferLoad(buffer, indices)
+
+    def _length(self, node: ast.Subscript) -> p.PrimExpr | None:
+        """`A.shape[0]` or `A.strides[0]`: a length or stride of the buffer. None for anything else."""
+        attribute = node.value
+        if not isinstance(attribute, ast.Attribute) or attribute.attr not in ("shape", "strides"):
+            return None
+        buffer, place = self.buffer(attribute.value), node.slice
+        values = buffer.shape if attribute.attr == "shape" else buffer.strides or ()
+        number = place.value if isinstance(place, ast.Constant) else None
+        if not isinstance(number, int) or not 0 <= number < len(values):
+            raise self.bad(node)
+        return values[number]
+
+    def extents(self, node: ast.expr) -> tuple[p.PrimExpr, ...]:
+        """The extents in an argument of T.grid: a single one, or the shape of a buffer, `*A.shape`."""
+        if not isinstance(node, ast.Starred):
+            return (self.index(node),)
+        attribute = node.value
+        if not isinstance(attribute, ast.Attribute) or attribute.attr != "shape":
+            raise self.bad(node)
+        return self.buffer(attribute.value).shape
+
+    def access(self, node: ast.Subscript) -> tuple[Buffer, tuple[p.PrimExpr, ...]]:
+        """The buffer and the indices of `A[i, j]`. `A[()]` has no indices."""
+        buffer = self.buffer(node.value)
+        items = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        indices = tuple([self._item(item) for item in items])
+        if len(indices) != len(buffer.shape):
+            text = f"{buffer.name} has {len(buffer.shape)} dimensions, {len(indices)} indices are given"
+            raise self.ctx.fail(
+                tir_codes.TIR_EXPRESSION, text, node, help="give one index for each dimension"
+            )
+        return buffer, indices
+
+    def _item(self, node: ast.expr) -> p.PrimExpr:
+        if not isinstance(node, ast.Slice):
+            return self.index(node)
+        start = self.index(node.lower or ast.Constant(0))
+        stop = self.index(node.upper) if node.upper else None
+        step = self.index(node.step) if node.step else p.IntImm(1, start.dtype)
+        lanes = None if stop is None else p.Sub(*self.align(stop, start))
+        width = literal_value(lanes) if lanes is not None else None
+        stride = literal_value(step)
+        if width is None or not stride:
+            raise self.ctx.fail(
+                tir_codes.TIR_EXPRESSION, "the number of elements of a vector index must be known", node
+            )
+        return self._vector(start, step, width // stride, node)
+
+    def buffer(self, node: ast.expr) -> Buffer:
+        """The buffer called by its name. The buffer of a scalar is its `source`."""
+        if isinstance(node, ast.Attribute) and node.attr == "source":
+            node = node.value
+        buffer = self.names.get(node.id) if isinstance(node, ast.Name) else None
+        if isinstance(buffer, Buffer):
+            return buffer
+        text = ast.unparse(node)[:40]
+        raise self.ctx.fail(
+            codes.UNDEFINED,
+            f"{text!r} is not a buffer",
+            node,
+            "no buffer of this name",
+            help=codes.UNDEFINED.fix,
+        )
+
+    def region(self, node: ast.expr) -> BufferRegion:
+        """The region `A[i, j:k]` in T.reads and T.writes. The name of the buffer alone is the whole buffer."""
+        if isinstance(node, ast.Name):
+            buffer = self.buffer(node)
+            full = tuple([Range(p.IntImm(0, dim.dtype), dim) for dim in buffer.shape])
+            return BufferRegion(buffer, full, (False,) * len(full))
+        if not isinstance(node, ast.Subscript):
+            raise self.bad(node)
+        buffer = self.buffer(node.value)
+        items = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        ranges, points = [], []
+        for index in items:
+            if isinstance(index, ast.Slice) and index.lower is not None and index.upper is not None:
+                start, stop = self.align(self.index(index.lower), self.index(index.upper))
+                ranges.append(Range(start, self.extent(start, stop)))
+                points.append(False)
+            else:
+                start = self.index(index)
+                ranges.append(Range(start, p.IntImm(1, start.dtype)))
+                points.append(True)
+        return BufferRegion(buffer, tuple(ranges), tuple(points))
+
+    def extent(self, start: p.PrimExpr, stop: p.PrimExpr) -> p.PrimExpr:
+        """`stop - start`, folded in simple cases."""
+        if isinstance(start, p.IntImm) and isinstance(stop, p.IntImm):
+            return p.IntImm(stop.value - start.value, stop.dtype)
+        if isinstance(start, p.IntImm) and start.value == 0:
+            return stop
+        if isinstance(stop, p.Add) and stop.a is start:
+            return stop.b
+        return p.Sub(stop, start)
+
+    def _attribute(self, node: ast.Attribute) -> p.PrimExpr:
+        if isinstance(node.value, ast.Name):
+            buffer = self.names.get(node.value.id)
+            if isinstance(buffer, Buffer) and node.attr == "elem_offset" and buffer.elem_offset is not None:
+                return buffer.elem_offset
+            if isinstance(buffer, Buffer):
+                return BufferPtr(buffer, node.attr)
+        if node.attr == "ty" and isinstance(node.value, ast.Call) and dotted(node.value.func) == "T.handle":
+            return self.pointer_type(node.value)
+        raise self.bad(node)
+
+    def pointer_type(self, node: ast.Call) -> PointerType:
+        """The pointer type `T.handle("int64", "global")`. `T.handle()` has no pointee type."""
+        if not node.args:
+            return PointerType(HANDLE)
+        scope = node.args[1] if len(node.args) > 1 else ast.Constant("global")
+        if len(node.args) > 2 or not isinstance(scope, ast.Constant):
+            raise self.bad(node)
+        return PointerType(self.dtype(node.args[0]), str(scope.value))
+
+    def _vector(self, base: p.PrimExpr, stride: p.PrimExpr, lanes: int, node: ast.expr) -> p.PrimExpr:
+        if not 1 <= lanes <= MOST_LANES or base.dtype.lanes != 1:
+            raise self.bad(node)
+        return Ramp(base, stride, lanes)
+
+
+def literal_value(expr: p.PrimExpr | None) -> int | None:
+    """The value of an expression, or None if it depends on a variable."""
+    from relax_explorer.core.arith.simplify import constant, polynomial
+
+    return None if expr is None else constant(polynomial(expr))
+
+
+# -- parse tir expr --------------------------------------------------------------------------------------------------
+
 
 # Intrinsics with a fixed result dtype. Others have the dtype of their first argument.
 _RESULTS: dict[str, DType] = {

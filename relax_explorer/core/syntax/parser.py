@@ -19,25 +19,22 @@ from relax_explorer.core.ir.expr import UNREAD, OpaqueFunction
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.source import Source, with_line_feeds
-from relax_explorer.core.syntax import long_lines, old_spellings, pieces, python_names
+from relax_explorer.core.syntax import old_spellings, python_tree
 from relax_explorer.core.syntax.context import UNREADABLE, Context, Skip
 from relax_explorer.core.syntax.dialects import EARLY, REWRITER, Dialect
 from relax_explorer.core.syntax.dialects import dialect as dialect_named
-from relax_explorer.core.syntax.excerpt import NOTHING, Excerpt
 from relax_explorer.core.syntax.executable import is_executable
 from relax_explorer.core.syntax.metadata import read_metadata
-from relax_explorer.core.syntax.outer_values import with_values
+from relax_explorer.core.syntax.old_spellings import marked
 from relax_explorer.core.syntax.parse_attributes import constant
 from relax_explorer.core.syntax.parse_forms import extern
 from relax_explorer.core.syntax.parse_function import FunctionReader
 from relax_explorer.core.syntax.parse_info import InfoReader
 from relax_explorer.core.syntax.parse_tir import parse_prim_func
-from relax_explorer.core.syntax.python_text import python_text
-from relax_explorer.core.syntax.python_tree import python_tree
+from relax_explorer.core.syntax.python_tree import dotted, dtype_of_prefix
+from relax_explorer.core.syntax.surroundings import NOTHING, Excerpt, with_values
 from relax_explorer.core.syntax.tvm_json.json_module import read_json_with_report
 from relax_explorer.core.syntax.tvm_json.json_start import is_tvm_json
-from relax_explorer.core.syntax.unmarked import marked
-from relax_explorer.core.syntax.written import dotted, dtype_of_prefix
 
 Kernels = dict[tuple[str, tuple[tuple[str, str], ...]], Any]
 """PrimFuncs by their text and the dtypes of the shape variables in it."""
@@ -82,11 +79,11 @@ def read(
         report.say(codes.NOT_TVMSCRIPT, said, source.at(1, 0), help="`rxe show` prints its instructions")
         return None, report
     with collector_at_rest():
-        python = python_text(source.text)
-        skeleton, runs = pieces.cut(python.text)
+        python = python_tree.python_text(source.text)
+        skeleton, runs = python_tree.cut(python.text)
         try:
             return _read(source, skeleton, runs, python.names, asked)
-        except pieces.NotInPieces:
+        except python_tree.NotInPieces:
             return _read(source, python.text, {}, python.names, asked)
 
 
@@ -100,7 +97,7 @@ class _Asked:
 
 
 def _read(
-    source: Source, text: str, runs: dict[int, pieces.Run], names: dict[str, DType], asked: _Asked
+    source: Source, text: str, runs: dict[int, python_tree.Run], names: dict[str, DType], asked: _Asked
 ) -> tuple[IRModule | None, Report]:
     """Read `source`. `text` is the source without the runs; `names` are shape variables declared in it."""
     report = Report()
@@ -111,15 +108,15 @@ def _read(
     if asked.dialect is not None:
         context.dialect = asked.dialect
     tree = _tree(source, text, report)
-    is_translated = python_names.are_used(source.text) or bool(around.values) or context.dialect is EARLY
+    is_translated = old_spellings.are_used(source.text) or bool(around.values) or context.dialect is EARLY
     if runs and (tree is None or is_translated):
-        raise pieces.NotInPieces
+        raise python_tree.NotInPieces
     if tree is None:
         return None, report
-    tree = python_names.translated(tree) if python_names.are_used(source.text) else tree
+    tree = old_spellings.with_short_names(tree) if old_spellings.are_used(source.text) else tree
     tree = with_values(tree, around.values)
     tree = old_spellings.translated(tree, context) if context.dialect is EARLY else tree
-    pieces.put_back(tree, runs)
+    python_tree.put_back(tree, runs)
     try:
         module = _ModuleReader(context).read(tree)
         if module is None:
@@ -144,14 +141,14 @@ def _tree(source: Source, text: str, report: Report, after: int = 0) -> ast.Modu
             help="remove it",
         )
         return None
-    long = None if after else long_lines.first_too_long(text)
+    long = None if after else python_tree.first_too_long(text)
     if long is not None:
         line = text.count("\n", 0, long) + 1
-        message = f"this statement has more than {long_lines.LONGEST:,} characters, not counting strings"
+        message = f"this statement has more than {python_tree.LONGEST:,} characters, not counting strings"
         report.say(codes.TOO_LONG, message, source.at(line, 0), help=codes.TOO_LONG.fix)
         return None
     try:
-        return _with_small_numbers(python_tree(text), source, report)
+        return _with_small_numbers(python_tree.python_tree(text), source, report)
     except SyntaxError as error:
         line = error.lineno or 1
         if after and line <= after + 1:

@@ -23,7 +23,7 @@ from relax_explorer.core.ops.kit.kinds import Kind
 from relax_explorer.core.syntax import index_maps
 from relax_explorer.core.syntax.dialects import MISSING, Dialect
 from relax_explorer.core.syntax.names import Names, function_name
-from relax_explorer.core.syntax.parse_call_forms import CALL_FORMS, PACKED_FORMS
+from relax_explorer.core.syntax.parse_forms import CALL_FORMS, PACKED_FORMS
 
 _Writers = dict[type, Callable[[Any], str]]
 

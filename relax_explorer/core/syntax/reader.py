@@ -11,8 +11,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.attrs import Attrs
 from relax_explorer.core.ir.dtype import DType
 from relax_explorer.core.ops.kit.decl import Op
-from relax_explorer.core.syntax.context import Context, Skip
-from relax_explorer.core.syntax.local_names import Named
+from relax_explorer.core.syntax.context import Context, Named, Skip
 from relax_explorer.core.syntax.parse_info import InfoReader
 
 

@@ -5,13 +5,65 @@ from __future__ import annotations
 import ast
 import operator
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
 
 from relax_explorer.core.ir.dtype import INT64, DType, dtype
-from relax_explorer.core.syntax.excerpt import NOTHING, Literal, Surroundings
+from relax_explorer.core.source import Source
 from relax_explorer.core.syntax.python_tree import python_tree
+
+# -- excerpt ---------------------------------------------------------------------------------------------------------
+# A program cut out of a larger text, with the values that the text around it gives to names.
+
+
+Literal: TypeAlias = "int | float | str | bool | tuple[Literal, ...] | None"
+"""A value that a text writes as a literal."""
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What a text says of names outside of its programs.
+
+    `values` are literals and arithmetic on them. `computed` are names whose values only running the text would tell, each with
+    the reason as a phrase: `line 4 computes it: N = size()`. `lengths` are shape variables.
+    """
+
+    values: Mapping[str, Literal] = field(default_factory=dict)
+    computed: Mapping[str, str] = field(default_factory=dict)
+    lengths: Mapping[str, DType] = field(default_factory=dict)
+
+
+NOTHING = Surroundings()
+
+
+class Excerpt(Source):
+    """A part of a file that the parser reads, behind `above` lines.
+
+    `margins` are the numbers of columns that were cut off its lines: one for all, or one for each.
+    """
+
+    def __init__(
+        self,
+        text: str,
+        filename: str,
+        above: int,
+        margins: int | Sequence[int] = 0,
+        around: Surroundings = NOTHING,
+    ) -> None:
+        super().__init__(text, filename, above)
+        self._margins, self.around = margins, around
+
+    def margin(self, line: int) -> int:
+        """The number of columns that were cut off a line of the file."""
+        if isinstance(self._margins, int):
+            return self._margins
+        line -= self.above
+        return self._margins[line - 1] if 0 < line <= len(self._margins) else 0
+
+
+# -- surroundings ----------------------------------------------------------------------------------------------------
+
 
 _MOST = 256_000  # characters before a program that are read; a log has no definitions far from it
 _LINE = re.compile(r"^([ \t]*)([^\s#][^\n]*)$", re.MULTILINE)
@@ -190,3 +242,44 @@ def _bounded(value: Literal) -> Literal:
     if isinstance(value, int) and value.bit_length() > 1024:
         raise NotLiteral
     return value
+
+
+# -- outer values ----------------------------------------------------------------------------------------------------
+# Puts the values of names outside of a program in the places that mention them.
+
+
+def with_values(tree: ast.Module, values: Mapping[str, Literal]) -> ast.Module:
+    """A tree in which literals replace names. A name that a function binds itself keeps its meaning there."""
+    return tree if not values else _Replacement(values).visit(tree)
+
+
+class _Replacement(ast.NodeTransformer):
+    def __init__(self, values: Mapping[str, Literal]) -> None:
+        self.values = dict(values)
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        """Parameters, variables and nested functions hide a value in the body. Annotations are read outside of it."""
+        outer = self.values
+        node.args = self.visit(node.args)
+        node.returns = None if node.returns is None else self.visit(node.returns)
+        node.decorator_list = [self.visit(item) for item in node.decorator_list]
+        own = {item.arg for item in ast.walk(node) if isinstance(item, ast.arg)}
+        own |= {
+            item.id
+            for item in ast.walk(node)
+            if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Store)
+        }
+        own |= {item.name for item in ast.walk(node) if isinstance(item, ast.FunctionDef)}
+        self.values = {name: value for name, value in outer.items() if name not in own}
+        node.body = [self.visit(item) for item in node.body]
+        self.values = outer
+        return node
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        """A name becomes its value."""
+        if not isinstance(node.ctx, ast.Load) or node.id not in self.values:
+            return node
+        literal = python_tree(repr(self.values[node.id]), "eval").body
+        for part in ast.walk(literal):
+            ast.copy_location(part, node)
+        return literal

@@ -7,9 +7,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from relax_explorer.core.syntax.excerpt import Literal
 from relax_explorer.core.syntax.python_tree import python_tree
-from relax_explorer.core.syntax.surroundings import NotLiteral, literal
+from relax_explorer.core.syntax.surroundings import Literal, NotLiteral, literal
 
 _CALL = re.compile(
     r"(?<![\w.])(?:tvm\.)?(?:relax|tirx?|s_tir|dlight|dl)\.transform\.(?P<name>[A-Z]\w*)\("

@@ -220,7 +220,7 @@ def _say_time(outcome: Outcome) -> None:
 
 def _report_outcome(outcome: Outcome) -> None:
     """Report the problems of one step, with places in the text of its result."""
-    from relax_explorer.core.syntax.placed import placed
+    from relax_explorer.core.syntax.doc import placed
     from relax_explorer.core.syntax.printer import printed_module
 
     if outcome.problems:

@@ -19,9 +19,8 @@ from relax_explorer.core.ops import find as find_op
 from relax_explorer.core.ops.kit.kinds import Kind
 from relax_explorer.core.syntax.parse_attributes import converted, default_attrs
 from relax_explorer.core.syntax.tensor_text import tensor_from_text
-from relax_explorer.core.syntax.tvm_json.json_graph import Damaged
-from relax_explorer.core.syntax.tvm_json.json_nodes import Node
-from relax_explorer.core.syntax.tvm_json.json_places import Device, Mesh, Target
+from relax_explorer.core.syntax.tvm_json.json_nodes import Damaged, Node
+from relax_explorer.core.syntax.tvm_json.json_types import Device, Mesh, Target
 
 _CONSTANTS = (bool, int, float, str, DType, s.StructInfo, p.PrimExpr, IndexMap, Attrs)
 

@@ -14,11 +14,10 @@ from relax_explorer.core.ir.attrs import EMPTY, Attrs
 from relax_explorer.core.ir.dtype import DType
 from relax_explorer.core.ops import find as find_op
 from relax_explorer.core.syntax.dialects import ARGS_KEYWORDS
-from relax_explorer.core.syntax.parse_call_forms import CALL_FORMS, NAMED_FORMS
+from relax_explorer.core.syntax.parse_forms import CALL_FORMS, NAMED_FORMS
 from relax_explorer.core.syntax.tvm_json.json_constants import call_attrs
-from relax_explorer.core.syntax.tvm_json.json_graph import Damaged, Graph
-from relax_explorer.core.syntax.tvm_json.json_nodes import Decoded, Node
-from relax_explorer.core.syntax.tvm_json.json_scalars import module_call, prim_call
+from relax_explorer.core.syntax.tvm_json.json_nodes import Damaged, Decoded, Graph, Node
+from relax_explorer.core.syntax.tvm_json.json_statements import module_call, prim_call
 
 _FORMATS = {"relax.print": 0, "relax.assert_op": 1}
 """The places of the format among the operands."""

@@ -15,17 +15,9 @@ from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.source import Source
 from relax_explorer.core.syntax.dialects import CONSTANT_KEYS
 from relax_explorer.core.syntax.names import function_name
-from relax_explorer.core.syntax.tvm_json import (
-    json_constants,
-    json_expressions,
-    json_places,
-    json_scalars,
-    json_statements,
-    json_types,
-)
-from relax_explorer.core.syntax.tvm_json.json_graph import Damaged, Graph, loaded
-from relax_explorer.core.syntax.tvm_json.json_nodes import Decoded, Node, Unknown
-from relax_explorer.core.syntax.tvm_json.json_places import Device, Mesh
+from relax_explorer.core.syntax.tvm_json import json_constants, json_expressions, json_statements, json_types
+from relax_explorer.core.syntax.tvm_json.json_nodes import Damaged, Decoded, Graph, Node, Unknown, loaded
+from relax_explorer.core.syntax.tvm_json.json_types import Device, Mesh
 from relax_explorer.core.tir.stmt import PrimFunc
 
 Member = e.Function | PrimFunc | e.ExternFunc
@@ -83,7 +75,7 @@ def _tensor_of(graph: Graph, number: int) -> int:
 
 def _decoded(graph: Graph) -> Decoded:
     decoded = Decoded(graph)
-    decoded.devices = json_places.place_names(graph)
+    decoded.devices = json_types.place_names(graph)
     json_expressions.note_variables(graph, decoded)
     return decoded
 
@@ -146,7 +138,7 @@ class _Readers:
 
 
 _BY_CLASS: dict[str, Callable[[Node], Any]] = {
-    **json_types.READERS, **json_scalars.READERS, **json_constants.READERS, **json_places.READERS, **json_expressions.READERS,
+    **json_types.READERS, **json_statements.SCALAR_READERS, **json_constants.READERS, **json_types.PLACE_READERS, **json_expressions.READERS,
     **json_statements.READERS, "ir.IRModule": _ir_module,
 }  # fmt: skip
 _READERS = _Readers()
