@@ -65,6 +65,18 @@ def test_another_name_of_a_value_may_repeat_the_dataflow_variable_with_its_shape
     assert [place.var.name for place in held] == ["a", "y"]
 
 
+@pytest.mark.parametrize("length", ["n", "n * 2"])
+def test_a_cast_keeps_the_lengths_that_it_asks_for(length: str) -> None:
+    text = """    @R.function
+    def main(x: R.Tensor(("k",)), y: R.Tensor(("n",)), w: R.Tensor(("m",))):
+        n, m = T.int64(), T.int64()
+        z: R.Tensor((m,)) = R.match_cast(x, R.Tensor(({},)))
+        return z
+""".format(length)
+    assert codes(text, "tvm") == codes(text, "spec") == ["RX0109"]
+    assert codes(text.replace("R.Tensor((m,)) =", f"R.Tensor(({length},)) ="), "spec") == []
+
+
 @pytest.mark.parametrize("number", [0, 1])
 def test_a_field_of_a_tuple_that_contradicts_is_an_error_in_both_profiles(number: int) -> None:
     fields = ['R.Tensor((2,), "float32")'] * 2
