@@ -67,12 +67,12 @@ def test_another_name_of_a_value_may_repeat_the_dataflow_variable_with_its_shape
 
 @pytest.mark.parametrize("length", ["n", "n * 2"])
 def test_a_cast_keeps_the_lengths_that_it_asks_for(length: str) -> None:
-    text = """    @R.function
+    text = f"""    @R.function
     def main(x: R.Tensor(("k",)), y: R.Tensor(("n",)), w: R.Tensor(("m",))):
         n, m = T.int64(), T.int64()
-        z: R.Tensor((m,)) = R.match_cast(x, R.Tensor(({},)))
+        z: R.Tensor((m,)) = R.match_cast(x, R.Tensor(({length},)))
         return z
-""".format(length)
+"""
     assert codes(text, "tvm") == codes(text, "spec") == ["RX0109"]
     assert codes(text.replace("R.Tensor((m,)) =", f"R.Tensor(({length},)) ="), "spec") == []
 
