@@ -72,6 +72,12 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(_SpecCoverage())
 
 
+def pytest_collection_finish() -> None:
+    # What was collected stays to the end, so that no collection needs to look at it.
+    gc.collect()
+    gc.freeze()
+
+
 class _SpecCoverage:
     """Listens to every test and prints the coverage table at the end."""
 

@@ -9,6 +9,7 @@ import ast
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from tests.mutants import stateful
@@ -37,6 +38,7 @@ class Mutant:
         return f"{self.path}:{self.function or 'module'}\t{self.text}"
 
 
+@cache
 def mutants(path: Path) -> list[Mutant]:
     """The mutants of a module, in the order of its text."""
     found = []
