@@ -12,7 +12,8 @@ import pytest
 import relax_explorer as rxe
 from relax_explorer.core.exec.interrupt import Cancelled, Interrupt
 from relax_explorer.core.exec.kernels import Kernels
-from relax_explorer.core.exec.tir_codegen import generate
+from relax_explorer.core.exec.loop_text import source
+from relax_explorer.core.exec.tir_codegen import translate
 from relax_explorer.core.exec.tir_numba import compile_prim_func
 
 
@@ -186,7 +187,7 @@ def f(a: T.handle, b: T.handle):
 
 def test_ordinary_indices_are_proven_for_lengths_that_are_variables() -> None:
     fn = rxe.parse(SYMBOLIC)["f"]
-    assert "at(" not in generate(fn).split("def kernel")[1]
+    assert "at(" not in source(translate(fn).routine).split("def kernel")[1]
 
 
 NARROWED = """
@@ -201,7 +202,7 @@ def f(a: T.handle):
 
 def test_what_holds_for_small_lengths_is_asked_again_for_large_ones() -> None:
     fn = rxe.parse(NARROWED)["f"]
-    assert "[at(" not in generate(fn)
+    assert "[at(" not in source(translate(fn).routine)
     found, small = compile_prim_func(fn), np.zeros(1000, np.int8)
     found(small)
     assert small.all()
@@ -276,5 +277,5 @@ FILLED = {
 def test_memory_that_is_filled_first_needs_no_poison(body: str) -> None:
     text = f'C = T.alloc_buffer((4,), "int32")\n{body}\nB[1] = C[0]'
     found = kernel(text)
-    assert ("np.empty" in generate(found.fn)) is FILLED[body]
+    assert ("np.empty" in source(translate(found.fn).routine)) is FILLED[body]
     found(zeros(), zeros())

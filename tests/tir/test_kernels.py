@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import relax_explorer as rxe
-from relax_explorer.core.exec.tir_codegen import generate
+from relax_explorer.core.exec.loop_text import source
+from relax_explorer.core.exec.tir_codegen import translate
 from relax_explorer.core.exec.tir_numba import Code, Kernel, Variables, compile_prim_func
 from relax_explorer.core.exec.tir_text import _TEXTS
 from relax_explorer.core.program.prim_func_equal import prim_func_equal, prim_func_hash
@@ -107,7 +108,7 @@ def test_arguments_are_checked_before_the_loops_run() -> None:
 
 def test_no_name_and_no_string_of_the_program_gets_into_the_text() -> None:
     text = binary("a + b")
-    source = generate(text)
+    made = source(translate(text).routine)
     renamed = rxe.parse(
         "@T.prim_func(s_tir=True)\n"
         'def evil(__import__: T.Buffer((4,), "int32"), exec: T.Buffer((4,), "int32"), os: T.Buffer((4,), "int32")):\n'
@@ -116,7 +117,7 @@ def test_no_name_and_no_string_of_the_program_gets_into_the_text() -> None:
         "            shutil = T.axis.spatial(4, system)\n"
         "            os[shutil] = __import__[shutil] + exec[shutil]\n"
     )["evil"]
-    assert generate(renamed) == source
+    assert source(translate(renamed).routine) == made
     assert prim_func_equal(renamed, renamed)
 
 
@@ -329,5 +330,5 @@ def test_every_prim_func_up_to_fusion_compiles() -> None:
         for fn in module(path).functions.values():
             if type(fn).__name__ == "PrimFunc" and prim_func_hash(fn) not in seen:
                 seen.add(prim_func_hash(fn))
-                assert "def kernel(" in generate(fn)
+                assert "def kernel(" in source(translate(fn).routine)
     assert len(seen) > 150

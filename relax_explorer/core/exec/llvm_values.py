@@ -1,6 +1,6 @@
-"""Typed values of kernels in LLVM IR, with the arithmetic of generated texts.
+"""Typed values of kernels in LLVM IR, with the arithmetic of `loop_ir`.
 
-As in the texts, integers are signed numbers of 64 bits, except uint64. Narrow elements are widened when they are read.
+Integers are signed numbers of 64 bits, except uint64. Narrow elements are widened when they are read.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ FLOATS = frozenset({FLOAT, DOUBLE})
 
 
 class Unsupported(Exception):
-    """A part of a text that this translation does not know; numba compiles the text instead."""
+    """A part of a kernel that this translation does not know; numba compiles the kernel instead."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +54,12 @@ def element_type(element: str) -> ir.Type:
     """The type of an element in memory."""
     kind, bits = ELEMENTS[element]
     return TYPES[kind] if kind in FLOATS else ir.IntType(bits)
+
+
+def poison(element: str, content: float | None) -> Typed:
+    """The content of memory that was not written, as an element."""
+    kind = ELEMENTS[element][0]
+    return constant(kind, float(content or 0) if kind in FLOATS else int(content or 0))
 
 
 def loaded(builder: ir.IRBuilder, element: str, place: ir.Value) -> Typed:
@@ -136,7 +142,7 @@ def compared(builder: ir.IRBuilder, symbol: str, a: Typed, b: Typed) -> Typed:
 
 
 def computed(builder: ir.IRBuilder, symbol: str, a: Typed, b: Typed) -> Typed:
-    """An arithmetic operator. The text has checked that sums and products of signed integers do not overflow."""
+    """An arithmetic operator. The builder has checked that sums and products of signed integers do not overflow."""
     a, b = same_kind(builder, a, b)
     if a.kind in FLOATS:
         names = {"+": "fadd", "-": "fsub", "*": "fmul", "/": "fdiv"}

@@ -17,6 +17,7 @@ from relax_explorer.core.exec.llvm_expr import ASSERTION, DIVISION, MEMORY, OUTS
 from relax_explorer.core.exec.llvm_kernel import Param, llvm_module
 from relax_explorer.core.exec.llvm_settings import settle
 from relax_explorer.core.exec.llvm_values import DOUBLE, SIGNED, UNSIGNED, Unsupported
+from relax_explorer.core.exec.loop_ir import Routine
 
 _DIGEST = 16
 _SHARING = 128  # functions of one engine
@@ -70,11 +71,11 @@ def is_possible() -> bool:
     return tuple(lengths) == array.shape and all(hasattr(library, name) for name in names)
 
 
-def object_code(source: str, params: Sequence[Param], apart: bool, name: str) -> bytes:
-    """The machine code of a text as a function of this name, behind a digest of it. Raises Unsupported."""
+def object_code(routine: Routine, params: Sequence[Param], apart: bool, name: str) -> bytes:
+    """The machine code of a kernel as a function of this name, behind a digest of it. Raises Unsupported."""
     if not is_possible():
         raise Unsupported("this process")
-    code = machine_code(str(llvm_module(source, params, apart, name)))
+    code = machine_code(str(llvm_module(routine, params, apart, name)))
     return blake2b(code, digest_size=_DIGEST).digest() + code
 
 

@@ -97,7 +97,7 @@ class Code:
         self.compiling = 0.0  # seconds of numba so far
         trusting = translate(fn)
         self.hoped = trusting.facts
-        self.texts = {TRUSTING: compiled_text(trusting.source(), self.cache, parameters(fn), True)}
+        self.texts = {TRUSTING: compiled_text(trusting.routine, self.cache, parameters(fn), True)}
 
     def function(self, fn: PrimFunc, values: Sequence[Any], name: str) -> Any:
         """A text compiled for the types of these values."""
@@ -108,9 +108,7 @@ class Code:
             params = parameters(fn)
             if params is not None and loop is not None:
                 params += [NUMBER, NUMBER]
-            text = self.texts[name] = compiled_text(
-                translation.source(), self.cache, params, name != IN_ORDER
-            )
+            text = self.texts[name] = compiled_text(translation.routine, self.cache, params, name != IN_ORDER)
         before = text.compiling
         found = text.function(values)
         self.compiling += text.compiling - before
