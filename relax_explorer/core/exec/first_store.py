@@ -98,11 +98,10 @@ class _Watched(Translation):
         """The loops. After the parameters, they take the arrays `seen` and `index`."""
         return replace(self.routine, params=(*self.routine.params, _SEEN, _INDEX))
 
-    def parameters(self) -> list[Param] | None:
-        """What the loops take; None for what LLVM does not know."""
-        params = parameters(self.fn)
+    def parameters(self) -> list[Param]:
+        """What the loops take."""
         more = [Param("", "float64", (None,)), Param("", "int64", (None,))]
-        return None if params is None else params + more
+        return parameters(self.fn) + more
 
     def statement(self, node: t.Stmt) -> None:
         """Translate one statement."""

@@ -10,11 +10,15 @@ from relax_explorer.core.exec import llvm_values as v
 from relax_explorer.core.exec import loop_ir as loops
 from relax_explorer.core.exec.llvm_values import Array, Typed, Unsupported
 
-OUTSIDE, DIVISION, STOPPED, MEMORY, ASSERTION = (
+OUTSIDE, DIVISION, STOPPED, MEMORY, BEYOND, SIGNED_RESULT, UNSIGNED_RESULT, FLOAT_RESULT, ASSERTION = (
     1,
     2,
     3,
     4,
+    5,
+    6,
+    7,
+    8,
     16,
 )  # what a kernel returns; 0 if it did all its work
 _COMPARISONS = frozenset({"<", "<=", ">", ">=", "==", "!="})
@@ -24,7 +28,15 @@ _INTRINSICS = {
     "math.exp": "exp", "np.log": "log", "np.sqrt": "sqrt", "math.sin": "sin", "math.cos": "cos", "np.floor": "floor", "np.ceil": "ceil",
     "np.trunc": "trunc", "np.rint": "rint", "abs": "fabs", "np.power": "pow",
 }  # fmt: skip
-_LIBRARY = {"math.tanh": "tanh", "math.erf": "erf"}
+# By their names in the mathematical library.
+_LIBRARY = {
+    "math.tanh": "tanh", "math.erf": "erf", "np.log2": "log2", "np.log10": "log10", "np.log1p": "log1p", "math.tan": "tan",
+    "np.arcsin": "asin", "np.arccos": "acos", "math.atan": "atan", "math.atan2": "atan2", "math.sinh": "sinh", "math.cosh": "cosh",
+    "math.asinh": "asinh", "np.arccosh": "acosh", "np.arctanh": "atanh", "np.exp2": "exp2", "np.expm1": "expm1", "np.fmod": "fmod",
+}  # fmt: skip
+LIBRARY = frozenset(
+    {"exp", "malloc", "free", "memset", *_LIBRARY.values()}
+)  # functions that a process must have
 _WRAPPING = {"add": "add", "sub": "sub", "mul": "mul", "quotient": "udiv", "rest": "urem", "left": "shl", "right": "ashr"}  # fmt: skip
 _DIVISIONS = frozenset({"floor_div", "floor_mod", "trunc_div", "trunc_mod"})
 
@@ -176,6 +188,8 @@ class Expressions:
         return self._support(node.name, args)
 
     def _function(self, name: str, args: list[Typed]) -> Typed:
+        if all(arg.kind in v.INTEGERS for arg in args) and name != "np.power":
+            args = [v.as_float(self.builder, v.DOUBLE, arg) for arg in args]
         kind = args[0].kind
         if kind not in v.FLOATS or any(arg.kind != kind for arg in args):
             raise Unsupported(f"{name} of integers")
@@ -256,6 +270,8 @@ _RULES: dict[type, Callable[..., Typed]] = {
     loops.Apply: Expressions._apply,
     loops.Convert: lambda e, node: v.converted(e.builder, node.element, e.expr(node.value)),
     loops.Whole: lambda e, node: v.whole(e.builder, node.element, e.expr(node.value)),
+    loops.Narrow: lambda e, node: v.narrowed(e.builder, e.expr(node.value), *node.form),
+    loops.Bits: lambda e, node: v.reinterpreted(e.builder, node.source, node.target, e.expr(node.value)),
     loops.Choice: Expressions._choice,
     loops.Check: Expressions._check,
     loops.Inside: lambda e, node: e.expr(node.value),

@@ -1,7 +1,7 @@
 """Translate the loops of a kernel (`loop_ir`) to LLVM IR, without numba: their types are known, so a kernel takes milliseconds.
 
 The function takes the addresses of numpy arrays as objects, numbers, a note and the address of the stop flag. It returns a
-status. Rare parts have no translation here; numba compiles those kernels.
+status. Calls of packed functions have no translation here, nor have powers of integers and floor divisions of floats.
 """
 
 from __future__ import annotations
@@ -14,7 +14,16 @@ from llvmlite import ir
 
 from relax_explorer.core.exec import llvm_values as v
 from relax_explorer.core.exec import loop_ir as loops
-from relax_explorer.core.exec.llvm_expr import ASSERTION, MEMORY, STOPPED, Expressions
+from relax_explorer.core.exec.llvm_expr import (
+    ASSERTION,
+    BEYOND,
+    FLOAT_RESULT,
+    MEMORY,
+    SIGNED_RESULT,
+    STOPPED,
+    UNSIGNED_RESULT,
+    Expressions,
+)
 from relax_explorer.core.exec.llvm_values import Array, Typed, Unsupported
 
 DATA, _LENGTHS = 2, 4  # the words of a numpy array that hold its memory and its lengths
@@ -133,7 +142,36 @@ class _Statements(Expressions):
         self.builder.store(value.value, slot[1])
 
     def _set(self, node: loops.Assign) -> None:
-        self.assign(node.name, self.expr(node.value))
+        is_array = isinstance(node.value, loops.Var) and node.value.name in self.arrays
+        if is_array or isinstance(node.value, loops.Flat):
+            self.arrays[node.name] = self._flat(node.value)
+        else:
+            self.assign(node.name, self.expr(node.value))
+
+    def _flat(self, node: loops.Expr) -> Array:
+        """Memory as an array of one axis: of an array, or a part of one."""
+        if isinstance(node, loops.Var) and node.name in self.arrays:
+            return self.arrays[node.name]
+        if not isinstance(node, loops.Flat):
+            raise Unsupported("a pointer")
+        array, builder = self.arrays[node.array], self.builder
+        if node.start is None:
+            size: ir.Value = v.LONG(1)
+            for length in array.lengths:
+                size = builder.mul(size, length)
+            return Array(array.element, array.data, (size,))
+        start = self.expr(node.start).value
+        end = array.lengths[0] if node.end is None else self.expr(node.end).value
+        return Array(array.element, builder.gep(array.data, [start]), (builder.sub(end, start),))
+
+    def _window(self, node: loops.Window) -> None:
+        builder, flat = self.builder, self._flat(node.flat)
+        start = self.expr(node.start).value
+        lengths = tuple([self.expr(dim).value for dim in node.shape])
+        size = self._room(list(lengths), flat.lengths[0], BEYOND)
+        left = builder.sub(flat.lengths[0], size)
+        self.trap(builder.icmp_unsigned(">", start, left), BEYOND)
+        self.arrays[node.array] = Array(flat.element, builder.gep(flat.data, [start]), lengths)
 
     def _store(self, node: loops.Store) -> None:
         result = self.expr(node.value)
@@ -159,16 +197,16 @@ class _Statements(Expressions):
             with self._counted(size) as number:
                 v.stored(builder, element, builder.gep(array.data, [number]), v.poison(element, poison))
 
-    def _room(self, lengths: list[ir.Value], most: ir.Value) -> ir.Value:
+    def _room(self, lengths: list[ir.Value], most: ir.Value, status: int = MEMORY) -> ir.Value:
         """The number of elements of a shape. Leaves if a length is negative, or if there are more than `most`."""
         builder, is_empty = self.builder, v.BIT(0)
         for length in lengths:
-            self.trap(builder.icmp_signed("<", length, v.LONG(0)), MEMORY)
+            self.trap(builder.icmp_signed("<", length, v.LONG(0)), status)
             is_empty = builder.or_(is_empty, builder.icmp_signed("==", length, v.LONG(0)))
         size: ir.Value = v.LONG(1)
         for length in lengths:
             counted = builder.select(is_empty, v.LONG(1), length)
-            self.trap(builder.icmp_unsigned(">", counted, builder.udiv(most, size)), MEMORY)
+            self.trap(builder.icmp_unsigned(">", counted, builder.udiv(most, size)), status)
             size = builder.mul(size, counted)
         return builder.select(is_empty, v.LONG(0), size)
 
@@ -258,6 +296,18 @@ class _Statements(Expressions):
         self.builder.store(v.LONG(node.number + ASSERTION), self.status)
         self.builder.branch(self.leave)
 
+    def _return(self, node: loops.Return) -> None:
+        result, builder = self.expr(node.value), self.builder
+        word, status = result.value, UNSIGNED_RESULT if result.kind == v.UNSIGNED else SIGNED_RESULT
+        if result.kind in v.FLOATS:
+            word = builder.bitcast(v.as_float(builder, v.DOUBLE, result).value, v.LONG)
+            status = FLOAT_RESULT
+        elif result.kind == v.TRUTH:
+            word = builder.zext(word, v.LONG)
+        builder.store(word, self.note)
+        builder.store(v.LONG(status), self.status)
+        builder.branch(self.leave)
+
     def _poll(self, node: loops.Poll | None = None) -> None:
         place = self.builder.inttoptr(self.stop, v.LONG.as_pointer())
         flag = self.builder.load_atomic(place, "monotonic", 8)
@@ -277,5 +327,7 @@ _STATEMENTS: dict[type, Callable[..., None]] = {
     loops.While: _Statements._while,
     loops.If: _Statements._if,
     loops.Fail: _Statements._fail,
+    loops.Return: _Statements._return,
+    loops.Window: _Statements._window,
     loops.Poll: _Statements._poll,
 }

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from typing import Any
 
 from relax_explorer.core.exec import loop_ir as ir
 
@@ -126,7 +125,7 @@ _CHECKS = {
     "divisor": ("nonzero", False),
     "step": ("positive", False),
 }
-_EXPRESSIONS: dict[type, Callable[[Any], str]] = {
+_EXPRESSIONS: dict[type, Callable[..., str]] = {
     ir.Const: _const,
     ir.Var: lambda node: str(node.name),
     ir.Length: lambda node: f"{node.array}.shape[{node.axis}]",
@@ -182,7 +181,7 @@ def _allocate(node: ir.Allocate) -> str:
     return f"{node.array} = allocated({_tuple(node.shape)}, {content}, {node.most}, {is_filled})"
 
 
-_STATEMENTS: dict[type, Callable[[Any], str]] = {
+_STATEMENTS: dict[type, Callable[..., str]] = {
     ir.Assign: lambda node: f"{node.name} = {text(node.value)}",
     ir.Store: lambda node: f"{_place(node.place)} = {text(node.value)}",
     ir.Allocate: _allocate,

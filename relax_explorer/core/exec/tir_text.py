@@ -35,34 +35,32 @@ class NotCompiled(Exception):
 
 
 def compiled_text(
-    routine: Routine, cache: Path | None, params: Sequence[Param] | None = None, apart: bool = False
+    routine: Routine, cache: Path | None, params: Sequence[Param], apart: bool = False, by_numba: bool = False
 ) -> Text:
     """The Text of a kernel. Equal kernels have one. The directory `cache`, if given, keeps the machine code.
 
-    Without `params`, numba compiles it. With `apart`, no memory that it writes is shared by two arguments.
+    With `apart`, no memory that it writes is shared by two arguments. LLVM compiles it, unless it shall be `by_numba`.
     """
     source = loop_text.source(routine)
-    key = tir_cache.text_key(
-        source, *([] if params is None else [repr(params), str(apart), native.versions()])
-    )
+    key = tir_cache.text_key(source, repr(params), str(apart), str(by_numba), native.versions())
     text = _TEXTS.get(key)
     if text is None:
-        text = _TEXTS[key] = Text(routine, source, key, cache, params, apart)
+        text = _TEXTS[key] = Text(routine, source, key, cache, params, apart, by_numba)
         if len(_TEXTS) > KNOWN_TEXTS:
             _TEXTS.popitem(last=False)
     _TEXTS.move_to_end(key)
     return text
 
 
-def parameters(fn: PrimFunc) -> list[Param] | None:
-    """What the text of a PrimFunc takes; None for what `native` does not know."""
+def parameters(fn: PrimFunc) -> list[Param]:
+    """What the loops of a PrimFunc take. A handle is a description of a tensor (`tir_memory`)."""
     params = []
     for param in (*fn.params, *shape_variables(fn)):
         if isinstance(param, Buffer):
             lengths = [dim.value if isinstance(dim, p.IntImm) else None for dim in param.shape]
             params.append(Param("", element(param.dtype), tuple(lengths)))
         elif param.dtype is HANDLE:
-            return None
+            params.append(Param("", "int64", (None,)))
         elif param.dtype.is_float:
             params.append(Param(DOUBLE))
         else:
@@ -79,13 +77,14 @@ class Text:
         source: str,
         key: int,
         cache: Path | None,
-        params: Sequence[Param] | None,
+        params: Sequence[Param],
         apart: bool,
+        by_numba: bool,
     ) -> None:
         self.routine = routine
         self.source, self.key, self.cache, self.params, self.apart = source, key, cache, params, apart
         self.native: Callable[..., None] | None = None
-        self.numba: Numba | None = None
+        self.numba = Numba(source, key, cache) if by_numba else None
         self.compiling = 0.0  # seconds so far
 
     def function(self, values: Sequence[Any]) -> Any:
@@ -105,8 +104,6 @@ class Text:
             self.compiling += time.perf_counter() - start
 
     def _by_llvm(self) -> Callable[..., None]:
-        if self.params is None:
-            raise Unsupported("parameters")
         name = f"kernel_{self.key:016x}"
         code = None if self.cache is None else tir_cache.machine_code(self.cache, self.key)
         if code is None or not native.is_whole(code):
