@@ -29,6 +29,7 @@ from relax_explorer.core.exec.llvm_kernel import Param, llvm_module
 from relax_explorer.core.exec.llvm_settings import settle
 from relax_explorer.core.exec.llvm_values import DOUBLE, SIGNED, UNSIGNED, Unsupported
 from relax_explorer.core.exec.loop_ir import Routine
+from relax_explorer.core.exec.values import Value
 
 _DIGEST = 16
 _SHARING = 128  # functions of one engine
@@ -124,7 +125,7 @@ class Function:
         self._call = ctypes.CFUNCTYPE(ctypes.c_int64, *types, ctypes.py_object, ctypes.c_int64)(self.address)
         self._unsigned = frozenset([place for place, param in enumerate(params) if param.kind == UNSIGNED])
 
-    def __call__(self, *values: Any) -> Any:
+    def __call__(self, *values: Value) -> Value:
         """Call it with arrays, numbers, the note and the address of the stop flag."""
         if self._unsigned:  # numbers of numpy, for numba
             values = tuple([int(value) if n in self._unsigned else value for n, value in enumerate(values)])

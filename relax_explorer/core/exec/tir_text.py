@@ -20,6 +20,7 @@ from relax_explorer.core.exec.llvm_values import DOUBLE, SIGNED, UNSIGNED, Unsup
 from relax_explorer.core.exec.loop_ir import Routine
 from relax_explorer.core.exec.tir_codegen import shape_variables
 from relax_explorer.core.exec.tir_expr import element
+from relax_explorer.core.exec.values import Value
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import HANDLE
 from relax_explorer.core.tir.buffer import Buffer
@@ -87,7 +88,7 @@ class Text:
         self.numba = Numba(source, key, cache) if by_numba else None
         self.compiling = 0.0  # seconds so far
 
-    def function(self, values: Sequence[Any]) -> Any:
+    def function(self, values: Sequence[Value]) -> Value:
         """The text compiled for the types of these values."""
         if self.native is not None:
             return self.native
@@ -132,7 +133,7 @@ class Numba:
                 self.cache = None  # the directory can't be written or holds a damaged file: do without
         return tir_cache.in_memory(self.key, self.source)
 
-    def function(self, values: Sequence[Any]) -> Any:
+    def function(self, values: Sequence[Value]) -> Value:
         """The text compiled for the types of these values. Damaged files on disk are deleted and rebuilt."""
         import numba  # takes 0.3 s to import
 
