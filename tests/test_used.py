@@ -11,7 +11,6 @@ ROOT = Path(__file__).resolve().parent.parent / "relax_explorer"
 NOT_YET = {
     "check/derive:derive_function": "users register their derive functions with it, like packed functions",
     "exec/shape_code:compile_shapes": "memory planning will size many runs of one program at once",
-    "exec/tir_codegen:generate": "a pane will show the Python source of a kernel beside its TVMScript",
     "relations/adapt:infer_to_relation": "users compare a StructInfo rule with the relation it replaces",
     "relations/adapt:relation_op": "users declare operators that have a relation and no StructInfo rule",
     "relations/adapt:relation_to_infer": "users give an own operator class a relation as its rule",

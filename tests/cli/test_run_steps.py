@@ -119,7 +119,7 @@ def test_the_times_of_bindings(tmp_path: Path) -> None:
     done = run(tmp_path, PROGRAM, "--time-bindings", "--format", "json")
     document = json.loads(done.stdout)
     rows = {row["var"]: row for row in document["bindings"]}
-    assert {name: row["engine"] for name, row in rows.items()} == {"y": "numpy", "z": "numba", "w": "numpy"}
+    assert {name: row["engine"] for name, row in rows.items()} == {"y": "numpy", "z": "llvm", "w": "numpy"}
     assert all(row["runs"] == 1 and row["bytes"] == 24 and row["ms"] > 0 for row in rows.values())
     assert rows["y"]["compile_ms"] == 0
     assert sum(row["share"] for row in rows.values()) == pytest.approx(1, abs=0.2)
@@ -134,14 +134,14 @@ def test_the_times_of_bindings(tmp_path: Path) -> None:
     assert by_name[("f", "y")] == 2
     assert by_name[("main", "r")] == 1
     text = run(tmp_path, PROGRAM, "--time-bindings")
-    assert "numba     main: z = relax.call_tir(roots)" in text.stderr
+    assert "llvm      main: z = relax.call_tir(roots)" in text.stderr
     assert "out0" in text.stdout
     assert run(tmp_path, PROGRAM, "--time-bindings", "--watch", "y").exit_code == 2
 
 
 def test_the_engine_is_chosen_and_told(tmp_path: Path) -> None:
     printed = {}
-    for engine in ("fused", "numba", "reference"):
+    for engine in ("llvm", "fused", "numba", "reference"):
         done = run(
             tmp_path,
             PROGRAM,
@@ -156,9 +156,9 @@ def test_the_engine_is_chosen_and_told(tmp_path: Path) -> None:
         document = json.loads(done.stdout)
         printed[engine] = document["outputs"] if "outputs" in document else document["results"]
         (row,) = [row for row in document["bindings"] if row["var"] == "z"]
-        assert row["engine"] == ("reference" if engine == "reference" else "numba")
+        assert row["engine"] == ("llvm" if engine == "fused" else engine)
         assert row["compile_ms"] == 0 or engine != "reference"
-    assert printed["fused"] == printed["numba"] == printed["reference"]
+    assert printed["llvm"] == printed["fused"] == printed["numba"] == printed["reference"]
     trace = tmp_path / "steps.jsonl"
     run(tmp_path, PROGRAM, "--engine", "reference", "--trace", str(trace))
     assert {json.loads(line).get("engine") for line in trace.read_text().splitlines()} >= {

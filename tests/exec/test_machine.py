@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import relax_explorer as rxe
-from relax_explorer.core.exec.engine import REFERENCE, engine
+from relax_explorer.core.exec.engine import ENGINES, engine
+from relax_explorer.core.exec.kernels import Kernels
 from relax_explorer.core.ir.walk import bindings
 from tests.support.roundtrip import SAMPLES, function
 
@@ -181,6 +182,6 @@ class Module:
         return c
 """
     module = rxe.normalize(rxe.parse(text))
-    for kernels, name in (("numba", "numba"), (REFERENCE, REFERENCE)):
-        found = [engine(module, binding, kernels) for binding in bindings(module["main"])]
+    for name in ENGINES:
+        found = [engine(module, binding, Kernels(engine=name)) for binding in bindings(module["main"])]
         assert found == [name, "python", "numpy"]

@@ -11,9 +11,7 @@ import pytest
 import relax_explorer as rxe
 from relax_explorer.core.exec import parallel_loop, tir_numba, tir_pieces
 from relax_explorer.core.exec.interrupt import Cancelled, Interrupt
-from relax_explorer.core.exec.llvm_values import Unsupported
 from relax_explorer.core.exec.tir_numba import compile_prim_func, uncompiled
-from relax_explorer.core.exec.tir_text import Text
 from relax_explorer.core.ops.kit import by_rows
 from relax_explorer.core.tir.stmt import PrimFunc
 
@@ -96,13 +94,9 @@ def test_threads_give_the_values_of_the_loop_in_order(
         assert sorted(shared) == sorted([(0, 18), (18, 36), (36, 54), (54, 70)] * loops)
 
 
-def test_numba_takes_the_same_parts(monkeypatch: pytest.MonkeyPatch, shared: list[tuple[int, int]]) -> None:
-    def refused(text: Text) -> Any:
-        raise Unsupported("a text of this test")
-
-    monkeypatch.setattr(Text, "_by_llvm", refused)
+def test_numba_takes_the_same_parts(shared: list[tuple[int, int]]) -> None:
     found, wanted = operands("int32"), operands("int32")
-    compile_prim_func(kernel(TWICE, "int32"))(*found)
+    compile_prim_func(kernel(TWICE, "int32"), by_numba=True)(*found)
     uncompiled(kernel(TWICE, "int32"))(*wanted)
     np.testing.assert_array_equal(found[1], wanted[1])
     assert len(shared) == 4

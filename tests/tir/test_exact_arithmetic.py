@@ -12,7 +12,8 @@ import pytest
 import relax_explorer as rxe
 from relax_explorer.core.exec.interrupt import Cancelled, Interrupt
 from relax_explorer.core.exec.kernels import Kernels
-from relax_explorer.core.exec.tir_codegen import generate
+from relax_explorer.core.exec.loop_text import source
+from relax_explorer.core.exec.tir_codegen import translate
 from relax_explorer.core.exec.tir_numba import compile_prim_func
 
 
@@ -186,7 +187,7 @@ def f(a: T.handle, b: T.handle):
 
 def test_ordinary_indices_are_proven_for_lengths_that_are_variables() -> None:
     fn = rxe.parse(SYMBOLIC)["f"]
-    assert "at(" not in generate(fn).split("def kernel")[1]
+    assert "at(" not in source(translate(fn).routine).split("def kernel")[1]
 
 
 NARROWED = """
@@ -201,7 +202,7 @@ def f(a: T.handle):
 
 def test_what_holds_for_small_lengths_is_asked_again_for_large_ones() -> None:
     fn = rxe.parse(NARROWED)["f"]
-    assert "[at(" not in generate(fn)
+    assert "[at(" not in source(translate(fn).routine)
     found, small = compile_prim_func(fn), np.zeros(1000, np.int8)
     found(small)
     assert small.all()
@@ -247,7 +248,7 @@ def test_a_cache_that_others_can_write_to_is_refused(tmp_path: Path) -> None:
 def test_a_cache_is_made_for_its_user_alone_and_what_others_planted_is_not_executed(tmp_path: Path) -> None:
     fn = rxe.parse('@T.prim_func\ndef f(A: T.Buffer((3,), "float32")):\n    A[1] = T.log2(A[0]) + 44\n')["f"]
     folder = tmp_path / "kernels"
-    Kernels(folder).call(fn, [np.ones(3, np.float32)])
+    Kernels(folder, engine="numba").call(fn, [np.ones(3, np.float32)])
     assert folder.stat().st_mode & 0o777 == 0o700
     (source,) = folder.glob("k_*.py")
     assert not list(folder.glob("__pycache__/*.pyc"))
@@ -256,7 +257,7 @@ def test_a_cache_is_made_for_its_user_alone_and_what_others_planted_is_not_execu
         "f"
     ]
     values = np.ones(3, np.float32)
-    Kernels(folder).call(fresh, [values])
+    Kernels(folder, engine="numba").call(fresh, [values])
     assert values.tolist() == [1, 44, 1]
 
 
@@ -276,5 +277,5 @@ FILLED = {
 def test_memory_that_is_filled_first_needs_no_poison(body: str) -> None:
     text = f'C = T.alloc_buffer((4,), "int32")\n{body}\nB[1] = C[0]'
     found = kernel(text)
-    assert ("np.empty" in generate(found.fn)) is FILLED[body]
+    assert ("np.empty" in source(translate(found.fn).routine)) is FILLED[body]
     found(zeros(), zeros())

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import resource
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 import numpy as np
 import pytest
 
 import relax_explorer as rxe
 from relax_explorer.core.exec.interrupt import Cancelled, Interrupt
-from relax_explorer.core.exec.llvm_values import Unsupported
 from relax_explorer.core.exec.tir_numba import Kernel, compile_prim_func, uncompiled
-from relax_explorer.core.exec.tir_text import _TEXTS, Text
 from relax_explorer.core.tir.stmt import PrimFunc
 
 EXPRESSIONS = {
@@ -23,7 +19,12 @@ EXPRESSIONS = {
         "T.if_then_else(A[v] > B[v] and v < 5, T.floor(A[v]), T.ceil(B[v]))", "T.pow(T.abs(A[v]), B[v]) + T.log(T.abs(B[v]))",
         "T.Cast('float32', T.Cast('int32', A[v] * T.float32(1e9)))", "T.sin(A[v]) - T.cos(B[v]) * T.round(A[v])",
         "T.Select(T.isnan(A[v]), B[v], T.rsqrt(T.abs(A[v])))", "T.sigmoid(A[v]) * T.trunc(B[v])", "T.Cast('float32', v // 3 - v % 2)",
+        "T.Cast('float32', T.Cast('float16', A[v] * T.float32(1e5)))", "T.Cast('float32', T.Cast('bfloat16', A[v])) - B[v]",
+        "T.Cast('float32', T.Cast('float8_e4m3fn', A[v] * T.float32(1e-3))) + T.Cast('float32', T.Cast('float8_e5m2', B[v] * T.float32(5e4)))",
+        "T.log2(T.abs(A[v]))", "T.log10(T.abs(B[v]))", "T.log1p(T.abs(A[v]))", "T.tan(A[v])", "T.atan2(A[v], B[v])", "T.sinh(A[v])",
+        "T.asinh(A[v])", "T.fmod(A[v], B[v])", "T.exp2(B[v])", "T.reinterpret('float32', T.reinterpret('int32', A[v]) + 1)",
     ),
+    "float16": ("A[v] * B[v] + T.float16(0.1)", "T.Cast('float16', v) / B[v]"),
     "float64": ("A[v] * B[v] + T.exp(B[v])", "T.Cast('float64', T.Cast('float32', A[v])) / B[v]", "T.tanh(A[v]) - T.erf(B[v])"),
     "int32": (
         "A[v] * B[v] - A[v]", "A[v] // (B[v] * 2 + 1) + A[v] % (B[v] * 2 + 1)", "T.truncdiv(A[v], B[v] * 2 + 1)",
@@ -46,47 +47,28 @@ def function(body: str, *buffers: str) -> PrimFunc:
     return found
 
 
-@contextmanager
-def numba_only(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Compile all texts by numba."""
-
-    def unsupported(text: Text) -> None:
-        raise Unsupported("everything")
-
-    _TEXTS.clear()
-    with monkeypatch.context() as patch:
-        patch.setattr(Text, "_by_llvm", unsupported)
-        yield
-    _TEXTS.clear()
-
-
 def by_llvm(fn: PrimFunc) -> Kernel:
     """The kernel, which must have a translation to LLVM."""
     kernel = compile_prim_func(fn)
     assert kernel.code is not None
-    assert all(text.params is not None for text in kernel.code.texts.values())
     return kernel
 
 
 @pytest.mark.parametrize(("dtype", "expression"), CASES)
-def test_both_compilers_give_the_same_bits(
-    dtype: str, expression: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_both_compilers_give_the_same_bits(dtype: str, expression: str) -> None:
     fn = function(f"for v in range(9):\n    C[v] = {expression}", *[f'(9,), "{dtype}"'] * 3)
     random = np.random.default_rng(3)
     a, b = (random.standard_normal((2, 9)) * 3).astype(dtype if dtype != "uint8" else "int8").astype(dtype)
     if dtype.startswith("float"):
         a[:4] = [np.nan, np.inf, -np.inf, -0.0]
     results = []
-    kernel = by_llvm(fn)
-    for run in (kernel, uncompiled(fn)):
+    kernel, by_numba = by_llvm(fn), compile_prim_func(fn, by_numba=True)
+    for run in (kernel, uncompiled(fn), by_numba):
         results.append(np.zeros(9, dtype))
         run(a, b, results[-1])
     assert kernel.code is not None
-    assert [text.numba for text in kernel.code.texts.values()] == [None]
-    with numba_only(monkeypatch):
-        results.append(np.zeros(9, dtype))
-        compile_prim_func(fn)(a, b, results[-1])
+    assert by_numba.code is not None
+    assert (kernel.code.is_by_numba, by_numba.code.is_by_numba) == (False, True)
     assert results[0].tobytes() == results[2].tobytes()
     np.testing.assert_array_max_ulp(results[0], results[1], 2) if dtype.startswith("float") else None
     assert dtype.startswith("float") or results[0].tobytes() == results[1].tobytes()

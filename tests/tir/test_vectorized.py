@@ -11,7 +11,6 @@ import pytest
 import relax_explorer as rxe
 from relax_explorer.core.exec.interrupt import Interrupt
 from relax_explorer.core.exec.tir_numba import compile_prim_func, uncompiled
-from relax_explorer.core.exec.tir_text import Text
 from relax_explorer.core.tir.stmt import PrimFunc
 
 LENGTHS = (1, 3, 4, 5, 17, 100, 255, 256, 300)
@@ -38,13 +37,9 @@ INDICES = {
 
 
 @pytest.fixture(params=["LLVM", "numba"])
-def compiler(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """The compiler of the kernels of a test."""
-    if request.param == "numba":
-        from relax_explorer.core.exec import tir_numba
-
-        monkeypatch.setattr(tir_numba, "parameters", lambda fn: None)
-    return str(request.param)
+def by_numba(request: pytest.FixtureRequest) -> bool:
+    """Whether numba compiles the kernels of a test."""
+    return bool(request.param == "numba")
 
 
 def parsed(text: str) -> PrimFunc:
@@ -54,22 +49,20 @@ def parsed(text: str) -> PrimFunc:
 
 
 @pytest.mark.parametrize("indices", INDICES.values(), ids=INDICES)
-def test_indices_that_wrap_at_two_lengths(indices: tuple[str, str], compiler: str) -> None:
+def test_indices_that_wrap_at_two_lengths(indices: tuple[str, str], by_numba: bool) -> None:
     fn = parsed(TABLES.format(wide=indices[0], narrow=indices[1]))
     a, b = np.arange(256, dtype=np.float32) * 8, np.arange(4, dtype=np.float32)
-    kernel, reference = compile_prim_func(fn), uncompiled(fn)
+    kernel, reference = compile_prim_func(fn, by_numba=by_numba), uncompiled(fn)
     for n in LENGTHS:
         found, wanted = np.zeros(n, np.float32), np.zeros(n, np.float32)
         kernel(a, b, found)
         reference(a, b, wanted)
         assert found.tolist() == wanted.tolist(), n
     assert kernel.code is not None
-    assert {text.native is not None for text in kernel.code.texts.values() if type(text) is Text} == {
-        compiler == "LLVM"
-    }
+    assert kernel.code.is_by_numba == by_numba
 
 
-def test_variables_of_blocks_that_wrap(compiler: str) -> None:
+def test_variables_of_blocks_that_wrap(by_numba: bool) -> None:
     text = """
 @T.prim_func
 def f(A: T.Buffer((256,), "float32"), B: T.Buffer((4,), "float32"), C: T.Buffer(("n",), "float32")):
@@ -85,12 +78,12 @@ def f(A: T.Buffer((256,), "float32"), B: T.Buffer((4,), "float32"), C: T.Buffer(
     a, b = np.arange(256, dtype=np.float32) * 16, np.arange(4, dtype=np.float32)
     for n in LENGTHS:
         found, wanted = np.zeros(n, np.float32), np.zeros(n, np.float32)
-        compile_prim_func(fn)(a, b, found)
+        compile_prim_func(fn, by_numba=by_numba)(a, b, found)
         uncompiled(fn)(a, b, wanted)
         assert found.tolist() == wanted.tolist(), n
 
 
-def test_a_store_behind_a_branch_and_a_division(compiler: str) -> None:
+def test_a_store_behind_a_branch_and_a_division(by_numba: bool) -> None:
     text = """
 @T.prim_func
 def f(B: T.Buffer((5,), "int8"), a: T.int32, b: T.uint8):
@@ -101,7 +94,7 @@ def f(B: T.Buffer((5,), "int8"), a: T.int32, b: T.uint8):
     fn = parsed(text)
     for a, b in ((-1, 6), (13, 5), (2, 9)):
         found, wanted = np.zeros(5, np.int8), np.zeros(5, np.int8)
-        compile_prim_func(fn)(found, a, b)
+        compile_prim_func(fn, by_numba=by_numba)(found, a, b)
         uncompiled(fn)(wanted, a, b)
         assert found.tolist() == wanted.tolist(), (a, b)
 

@@ -74,7 +74,7 @@ TOO_LARGE = Code(
 NO_KERNEL = Code(
     "RX0512",
     "PrimFunc can't be compiled",
-    "The PrimFunc uses a construct that can't be translated to numba.",
+    "The PrimFunc uses a construct that can't be compiled.",
     "The note names the construct.",
 )
 DEPTH = Code(

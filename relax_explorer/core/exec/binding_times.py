@@ -63,7 +63,7 @@ class BindingTimes:
         row = self.rows.get(binding)
         if row is None:
             row = self.rows[binding] = BindingTime(
-                function, binding, engine(machine.module, binding, machine.engine)
+                function, binding, engine(machine.module, binding, machine.kernels)
             )
         row.seconds += seconds - compiling
         row.inclusive += seconds - compiling

@@ -10,10 +10,10 @@ from relax_explorer.core.check.normalize import normal_form_of
 from relax_explorer.core.collector import collector_at_rest
 from relax_explorer.core.exec.breakpoints import Breakpoint
 from relax_explorer.core.exec.budget import Budget
-from relax_explorer.core.exec.engine import FUSED
 from relax_explorer.core.exec.events import Event
 from relax_explorer.core.exec.frame import Frame
 from relax_explorer.core.exec.interrupt import Interrupt
+from relax_explorer.core.exec.kernels import LLVM
 from relax_explorer.core.exec.machine import Machine
 from relax_explorer.core.exec.plan import Instruction
 from relax_explorer.core.exec.values import Value, to_python
@@ -44,7 +44,7 @@ class Debugger(Shown):
         interrupt: Interrupt | None = None,
         private: bool = False,
         budget: int | None = None,
-        engine: str = FUSED,
+        engine: str = LLVM,
     ) -> None:
         """`budget` limits the bytes of recorded values; values beyond it are computed again when they are read."""
         self.module = normal_form_of(module)

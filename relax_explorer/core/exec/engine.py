@@ -3,29 +3,29 @@
 from __future__ import annotations
 
 from relax_explorer.core.exec import packed, vm_builtins
-from relax_explorer.core.exec.kernels import by_symbol
+from relax_explorer.core.exec.kernels import LLVM, NUMBA, REFERENCE, Kernels, by_symbol
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ops import find
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.tir.stmt import PrimFunc
 
-# Fused: neighbouring operators and repeated calls run together. Numba: each binding by itself. Reference: PrimFuncs statement by
-# statement, without compiling them.
-ENGINES = FUSED, NUMBA, REFERENCE = "fused", "numba", "reference"
+# What compiles PrimFuncs: LLVM, or numba. Reference: nothing, they run statement by statement.
+ENGINES = LLVM, NUMBA, REFERENCE
+FUSED = "fused"  # an older name: LLVM, with bindings that run together, which is an option of its own now
 
 
-def engine(module: IRModule, binding: e.Binding, kernels: str = NUMBA) -> str:
+def engine(module: IRModule, binding: e.Binding, kernels: Kernels) -> str:
     """The engine of a binding.
 
-    `numpy` for operators, `numba` (or `reference`, if `kernels` says so) for PrimFuncs, `python` for packed functions of the
-    user, `builtin` for those of TVM's virtual machine, `machine` for calls of Relax functions, memory, tuples, branches and
+    `numpy` for operators; `llvm`, `numba` or `reference` for PrimFuncs, whatever compiled this one; `python` for packed functions of
+    the user, `builtin` for those of TVM's virtual machine, `machine` for calls of Relax functions, memory, tuples, branches and
     match_cast.
     """
-    name = _engine(module, binding)
-    return REFERENCE if name == NUMBA and kernels == REFERENCE else name
+    found = _engine(module, binding)
+    return kernels.compiler(found) if isinstance(found, PrimFunc) else found
 
 
-def _engine(module: IRModule, binding: e.Binding) -> str:
+def _engine(module: IRModule, binding: e.Binding) -> str | PrimFunc:
     call = binding.value
     if type(call) is not e.Call or isinstance(binding, e.MatchCast):
         return "machine"
@@ -44,13 +44,15 @@ def _engine(module: IRModule, binding: e.Binding) -> str:
     return _of_packed(module, callee.name) if isinstance(callee, e.ExternFunc) else "machine"
 
 
-def _of_global(module: IRModule, name: str) -> str:
-    return NUMBA if type(module.functions.get(name)) is PrimFunc else "machine"
+def _of_global(module: IRModule, name: str) -> str | PrimFunc:
+    fn = module.functions.get(name)
+    return fn if type(fn) is PrimFunc else "machine"
 
 
-def _of_packed(module: IRModule, name: str) -> str:
-    if by_symbol(module, name) is not None:
-        return NUMBA
+def _of_packed(module: IRModule, name: str) -> str | PrimFunc:
+    kernel = by_symbol(module, name)
+    if kernel is not None:
+        return kernel
     function = packed.find(name)
     if function is not None:
         return "numpy" if packed.is_operator(function) else "python"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
@@ -15,12 +15,14 @@ import ml_dtypes
 import numpy as np
 
 from relax_explorer.core.diagnostics import Failure
-from relax_explorer.core.exec import tir_cache
+from relax_explorer.core.exec import loop_ir as loops
 from relax_explorer.core.exec.found_store import Store
 from relax_explorer.core.exec.interrupt import Cancelled, Interrupt
+from relax_explorer.core.exec.llvm_kernel import Param
 from relax_explorer.core.exec.tir_codegen import Translation
 from relax_explorer.core.exec.tir_expr import NOTE, Site
 from relax_explorer.core.exec.tir_numba import compile_prim_func
+from relax_explorer.core.exec.tir_text import compiled_text, parameters
 from relax_explorer.core.exec.tir_traps import ERRORS, NOTE_LENGTH
 from relax_explorer.core.exec.values import Value
 from relax_explorer.core.ir import prim as p
@@ -30,6 +32,7 @@ from relax_explorer.core.tir.prim_expr import BufferLoad, Let
 from relax_explorer.core.tir.traverse import subexpressions
 
 _MOST = 16  # elements that a check writes down
+_SEEN, _INDEX = "seen", "index"  # the arrays for elements and for indices
 
 
 def first_store(
@@ -47,15 +50,14 @@ def first_store(
         )
     except Failure as failure:
         return f"the kernel can't be checked store by store: {failure.diagnostics[0].message}"
-    source = watched.source()
-    loaded = tir_cache.in_memory(tir_cache.text_key(source), source)
     note, index = np.zeros(NOTE_LENGTH, np.int64), np.zeros(max(watched.most_indices, 1), np.int64)
     seen = np.zeros(
         _MOST + 2, np.float64
     )  # the new element, those it was made of, and 1 at the end if a check failed
     try:
         with np.errstate(all="ignore"):
-            loaded(*values, note, flag.address, seen, index)
+            passed = (*values, seen, index, note, flag.address)
+            compiled_text(watched.checked(), None, watched.parameters()).function(passed)(*passed)
     except InterruptedError:
         raise Cancelled from None
     except ERRORS:
@@ -92,17 +94,22 @@ class _Watched(Translation):
         self.most_indices = 0  # of one store and its loads
         super().__init__(fn, [], trusting=False)
 
-    def source(self) -> str:
-        """The module's text."""
-        return super().source().replace("note, stop):", "note, stop, seen, index):", 1)
+    def checked(self) -> loops.Routine:
+        """The loops. After the parameters, they take the arrays `seen` and `index`."""
+        return replace(self.routine, params=(*self.routine.params, _SEEN, _INDEX))
 
-    def statement(self, node: t.Stmt, depth: int) -> None:
+    def parameters(self) -> list[Param]:
+        """What the loops take."""
+        more = [Param("", "float64", (None,)), Param("", "int64", (None,))]
+        return parameters(self.fn) + more
+
+    def statement(self, node: t.Stmt) -> None:
         """Translate one statement."""
         if type(node) is t.BufferStore and node.buffer.dtype.is_float and self._may_make(node):
             self.statement_now = node
-            self._checked(node, depth)
+            self._checked(node)
         else:
-            super().statement(node, depth)
+            super().statement(node)
 
     def _may_make(self, node: t.BufferStore) -> bool:
         """A literal of the kind is meant, for example -inf as the start of a maximum."""
@@ -111,29 +118,33 @@ class _Watched(Translation):
             for part in subexpressions(node.value)
         )
 
-    def _checked(self, node: t.BufferStore, depth: int) -> None:
+    def _checked(self, node: t.BufferStore) -> None:
         number = len(self.stores)
         loads = tuple([load for load in always_read(node.value) if load.buffer.dtype.is_float][:_MOST])
-        texts = [self.expr(load) for load in loads]
+        read = [self.expr(load) for load in loads]
         indices = [
             self.expr(index) for part in (node.indices, *[load.indices for load in loads]) for index in part
         ]
         self.most_indices = max(self.most_indices, len(indices))
-        self.line(depth, f"s{number} = {self.expr(node.value)}")
-        wrong = [_wrong(self.kind, node.buffer.dtype, f"s{number}")]
-        wrong += [f"not {_test(self.kind)}({text})" for text in texts]
-        self.line(depth, f"if {' and '.join(wrong)}:")
-        self.line(depth + 1, f"seen[0] = s{number}")
-        for place, text in enumerate(texts, 1):
-            self.line(depth + 1, f"seen[{place}] = {text}")
-        for axis, text in enumerate(indices):
-            self.line(depth + 1, f"index[{axis}] = {text}")
-        own = self.site("not finite")
-        self.stores.append(_Checked(self.sites[-1], loads))
-        variables = own.split(", ")[2:]
-        self.line(depth + 1, "seen[-1] = 1.0")
-        self.line(depth + 1, f"nonzero(np.int64(0), {', '.join(['note', str(number), *variables])})")
-        self.line(depth, f"{self.place(node.buffer, node.indices)} = s{number}")
+        new = loops.Var(f"s{number}")
+        self.out.append(loops.Assign(new.name, self.expr(node.value)))
+        wrong = _wrong(self.kind, node.buffer.dtype, new)
+        for value in read:
+            wrong = loops.Op("and", (wrong, loops.Op("not", (loops.Apply(_test(self.kind), (value,)),))))
+        with self.branch(wrong):
+            self.out += [_noted(_SEEN, "float64", place, value) for place, value in enumerate([new, *read])]
+            self.out += [_noted(_INDEX, "int64", axis, value) for axis, value in enumerate(indices)]
+            _, around = self.site("not finite")
+            self.stores.append(_Checked(self.sites[-1], loads))
+            self.out.append(_noted(_SEEN, "float64", _MOST + 1, loops.Const(1.0)))
+            stop = loops.Check("divisor", loops.Convert("int64", loops.Const(0)), number, around)
+            self.out.append(loops.Assign("stopped", stop))
+        self.put(self.place(node.buffer, node.indices), new)
+
+
+def _noted(array: str, kind: str, place: int, value: loops.Expr) -> loops.Store:
+    """A number written down for whoever asks."""
+    return loops.Store(loops.Element(array, kind, (loops.Const(place),)), value)
 
 
 def always_read(value: p.PrimExpr) -> list[BufferLoad]:
@@ -163,12 +174,14 @@ def _test(kind: str) -> str:
     return "np.isnan" if kind == "nan" else "np.isinf"
 
 
-def _wrong(kind: str, dtype: DType, text: str) -> str:
+def _wrong(kind: str, dtype: DType, value: loops.Expr) -> loops.Expr:
     """The check of a new element. Narrow floats are computed as float32, so that a limit tells what they can't hold."""
-    tested = f"{_test(kind)}({text})"
+    tested = loops.Apply(_test(kind), (value,))
     limit = _limit(dtype)
     overflows_to = "nan" if dtype.name.startswith("float8_e4m3") else "inf"
-    return tested if limit is None or kind != overflows_to else f"({tested} or abs({text}) >= {limit!r})"
+    if limit is None or kind != overflows_to:
+        return tested
+    return loops.Op("or", (tested, loops.Op(">=", (loops.Apply("abs", (value,)), loops.Const(limit)))))
 
 
 def _limit(dtype: DType) -> float | None:

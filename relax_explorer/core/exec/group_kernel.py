@@ -7,59 +7,80 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from relax_explorer.core.exec import loop_ir as ir
 from relax_explorer.core.exec import tir_cache
 from relax_explorer.core.exec.values import Value
 
 # The result of each operator, over float32 or float64. A comparison with NaN is false.
-_FORMULAS = {
-    "relax.add": "{0} + {1}",
-    "relax.subtract": "{0} - {1}",
-    "relax.multiply": "{0} * {1}",
-    "relax.divide": "{0} / {1}",
-    "relax.negative": "-{0}",
-    "relax.abs": "abs({0})",
-    "relax.nn.relu": "{0} if {0} > zero else zero",
-    "relax.maximum": "{0} if {0} > {1} else {1}",
-    "relax.minimum": "{0} if {0} < {1} else {1}",
+_OPERATORS = {
+    "relax.add": "+",
+    "relax.subtract": "-",
+    "relax.multiply": "*",
+    "relax.divide": "/",
+    "relax.negative": "neg",
 }
-_HEAD = "from numba import njit\nimport numpy as np\n\n"
-RUNS_BEFORE = 1  # compiling takes half a second; a group that runs again and again is worth it
+_FUNCTIONS = {
+    "relax.abs": "abs",
+    "relax.nn.relu": "larger",
+    "relax.maximum": "larger",
+    "relax.minimum": "smaller",
+}
+RUNS_BEFORE = 1  # compiling takes as long as some runs; a group that runs again and again is worth it
 KNOWN = 256  # groups in the cache; the least recently used ones are dropped
-_SEEN: OrderedDict[str, int] = OrderedDict()  # how often a text was asked for
+_SEEN: OrderedDict[Loop, int] = OrderedDict()  # how often a loop was asked for
 
 Call = tuple[
     str, Sequence[int], int
 ]  # the operator, the registers of its operands, the register of its result
 
 
-def source(calls: Sequence[Call], kept: Sequence[int], dtype: np.dtype[Any], scalars: set[int]) -> str:
-    """The text of a group, or "" if it has none. Its function takes the results, then the operands from outside.
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """The loop of a group, the type of its elements, and which parameters are single elements: results and operands from outside."""
+
+    routine: ir.Routine
+    dtype: str
+    are_single: tuple[bool, ...]
+
+
+def loop(calls: Sequence[Call], kept: Sequence[int], dtype: np.dtype[Any], scalars: set[int]) -> Loop | None:
+    """The loop of a group, or None if it has none.
 
     `kept` are the registers that something reads later, and `scalars` those outside with one element.
     """
-    if dtype.name not in ("float32", "float64") or any(name not in _FORMULAS for name, _, _ in calls):
-        return ""
-    names: dict[int, str] = {}
-    outside: dict[int, str] = {}
-    lines = []
-    for number, (name, args, target) in enumerate(calls):
-        for slot in args:
-            if slot not in names:
-                outside[slot] = names[slot] = f"s{slot}" if slot in scalars else f"a{slot}[i]"
-        lines.append(f"t{number} = {_FORMULAS[name].format(*[names[slot] for slot in args])}")
-        names[target] = f"t{number}"
-    lines += [f"r{slot}[i] = {names[slot]}" for slot in kept]
-    params = [f"r{slot}" for slot in kept] + [text.removesuffix("[i]") for text in outside.values()]
-    body = "".join(f"        {line}\n" for line in lines)
-    return (
-        f'{_HEAD}@njit(nogil=True, error_model="numpy")\ndef kernel({", ".join(params)}):\n'
-        f"    zero = np.{dtype.name}(0)\n    for i in range(r{kept[0]}.size):\n{body}"
-    )
+    known = _OPERATORS.keys() | _FUNCTIONS.keys()
+    if dtype.name not in ("float32", "float64") or any(name not in known for name, _, _ in calls):
+        return None
+    kind, number = dtype.name, (ir.Var("i"),)
+    values: dict[int, ir.Expr] = {
+        slot: ir.Convert(kind, ir.Var(f"s{slot}"))
+        if slot in scalars
+        else ir.Element(f"a{slot}", kind, number)
+        for slot in operands(calls)
+    }
+    params = {f"r{slot}": False for slot in kept}
+    params |= {f"{'s' if slot in scalars else 'a'}{slot}": slot in scalars for slot in values}
+    body: list[ir.Stmt] = []
+    for place, (name, args, target) in enumerate(calls):
+        body.append(ir.Assign(f"t{place}", _formula(name, kind, [values[slot] for slot in args])))
+        values[target] = ir.Var(f"t{place}")
+    body += [ir.Store(ir.Element(f"r{slot}", kind, number), values[slot]) for slot in kept]
+    whole = ir.For("i", ir.Const(0), ir.Length(f"r{kept[0]}", 0), tuple(body))
+    return Loop(ir.Routine(tuple(params), (whole,)), kind, tuple(params.values()))
+
+
+def _formula(name: str, kind: str, args: list[ir.Expr]) -> ir.Expr:
+    """The result of an operator. A comparison with NaN is false."""
+    if name in _OPERATORS:
+        return ir.Op(_OPERATORS[name], tuple(args))
+    zero = [ir.Convert(kind, ir.Const(0))] if name == "relax.nn.relu" else []
+    return ir.Apply(_FUNCTIONS[name], (*args, *zero))
 
 
 def operands(calls: Sequence[Call]) -> list[int]:
@@ -72,24 +93,27 @@ def operands(calls: Sequence[Call]) -> list[int]:
     return list(found)
 
 
-def kernel(text: str, values: Sequence[Value], cache: Path | None) -> Callable[..., None] | None:
-    """The compiled function of a text for these results and operands.
+def kernel(made: Loop | None, values: Sequence[Value], cache: Path | None) -> Callable[..., None] | None:
+    """The compiled function of a loop for these results and operands, a note and the address of the stop flag.
 
-    None if the text is empty, was not asked for often enough, or can't be compiled.
+    None if there is no loop, if it was not asked for often enough, or if it can't be compiled.
     """
-    if not text:
+    if made is None:
         return None
-    if _SEEN.get(text, 0) < RUNS_BEFORE:
-        _SEEN[text] = _SEEN.pop(text, 0) + 1
+    if _SEEN.get(made, 0) < RUNS_BEFORE:
+        _SEEN[made] = _SEEN.pop(made, 0) + 1
         if len(_SEEN) > KNOWN:
             _SEEN.popitem(last=False)
         return None
-    from relax_explorer.core.exec.tir_text import NotCompiled, compiled_text  # numba takes 0.3 s
+    from relax_explorer.core.exec.llvm_kernel import Param  # llvmlite takes a while to load
+    from relax_explorer.core.exec.llvm_values import DOUBLE
+    from relax_explorer.core.exec.tir_text import NotCompiled, compiled_text
 
-    _SEEN.move_to_end(text)
+    _SEEN.move_to_end(made)
     try:
         folder = None if cache is not None and tir_cache.refusal(cache) else cache
-        function: Callable[..., None] = compiled_text(text, folder).function(values)
+        params = [Param(DOUBLE) if single else Param("", made.dtype, (None,)) for single in made.are_single]
+        function: Callable[..., None] = compiled_text(made.routine, folder, params, True).function(values)
     except NotCompiled:
         return None  # the operators run one by one
     return function

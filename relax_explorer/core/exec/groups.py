@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from relax_explorer.core.exec.frame import Frame
-from relax_explorer.core.exec.group_kernel import flat, kernel, operands, source
+from relax_explorer.core.exec.group_kernel import flat, kernel, loop, operands
 from relax_explorer.core.exec.interrupt import Interrupt
 from relax_explorer.core.exec.plan import Instruction
 from relax_explorer.core.exec.repeat import ERRORS, Repeat, plain_ufunc, types_of
@@ -77,15 +77,17 @@ def _compiled(
         return False
     scalars = {slot for slot, value in outside.items() if not value.shape}
     outputs = [array.reshape(-1) for array in results.values()]
-    text = source(calls, list(results), dtype, scalars)
-    function = kernel(text, [*outputs, *outside.values()], cache)
+    numbers = {slot: value if value.shape else float(value) for slot, value in outside.items()}
+    note = np.zeros(1, np.int64)  # nothing here is checked
+    passed = [*outputs, *numbers.values(), note, interrupt.address]
+    function = kernel(loop(calls, list(results), dtype, scalars), passed, cache)
     if function is None:
         return False
 
     def fill(start: int, end: int) -> None:
         interrupt.check()
-        inputs = [value[start:end] if value.shape else value for value in outside.values()]
-        function(*[array[start:end] for array in outputs], *inputs)
+        inputs = [value if isinstance(value, float) else value[start:end] for value in numbers.values()]
+        function(*[array[start:end] for array in outputs], *inputs, note, interrupt.address)
 
     size = prod(group.shape)
     in_blocks(fill, size, _AT_ONCE, size)

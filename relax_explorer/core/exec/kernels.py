@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from relax_explorer.core.exec.tir_numba import Code, Divided, Variables
 
 
+LLVM, NUMBA, REFERENCE = "llvm", "numba", "reference"  # what kernels are run by
 _BY_SYMBOL: PerNode[dict[str, PrimFunc]] = PerNode()
 
 
@@ -48,16 +49,20 @@ def called_kernels(module: IRModule) -> int:
 class Kernels:
     """Compiles PrimFuncs on demand. `cache` is a directory that keeps them between processes.
 
-    `interrupt` stops a running kernel. With `reference`, PrimFuncs are not compiled, but run statement by statement. `told` hears
+    `interrupt` stops a running kernel. The `engine` REFERENCE compiles no PrimFunc, but runs it statement by statement. `told` hears
     of each kernel before it is compiled: its number and the number of PrimFuncs that `module` calls; and 0, 0 when it is.
     """
 
-    _compiled: ClassVar[PerNode[tuple[Code | None, Variables, Divided | None]]] = PerNode()
+    _compiled_by: ClassVar[dict[str, PerNode[tuple[Code | None, Variables, Divided | None]]]] = {
+        LLVM: PerNode(),
+        NUMBA: PerNode(),
+    }
 
     def __init__(
-        self, cache: Path | None = None, interrupt: Interrupt | None = None, reference: bool = False
+        self, cache: Path | None = None, interrupt: Interrupt | None = None, engine: str = LLVM
     ) -> None:
-        self.cache, self.interrupt, self.reference = cache, interrupt, reference
+        self.cache, self.interrupt, self.engine = cache, interrupt, engine
+        self._compiled = self._compiled_by.get(engine, self._compiled_by[LLVM])
         self.remarks: list[Diagnostic] = []  # of the cache
         self.told: Callable[[int, int], None] | None = None
         self.module: IRModule | None = None
@@ -74,18 +79,25 @@ class Kernels:
             uncompiled,
         )
 
-        if self.reference:
+        if self.engine == REFERENCE:
             return uncompiled(fn)
         parts = self._compiled.get(id(fn))
         if parts is not None:
             return Kernel(fn, *parts)
         self._trust_cache()
-        kernel = compile_prim_func(fn, cache=self.cache)
+        kernel = compile_prim_func(fn, self.cache, self.engine == NUMBA)
         self.compiling += time.perf_counter() - start
         self._compiled.add(fn, (kernel.code, kernel.variables, kernel.divided))
         if self.told is not None:
             kernel.told = self._tell
         return kernel
+
+    def compiler(self, fn: PrimFunc) -> str:
+        """What runs a PrimFunc: LLVM or numba, whichever compiled it, or REFERENCE."""
+        parts = None if self.engine == REFERENCE else self._compiled.get(id(fn))
+        if parts is None:
+            return self.engine
+        return REFERENCE if parts[0] is None else NUMBA if parts[0].is_by_numba else LLVM
 
     def _tell(self, begins: bool) -> None:
         if self.told is None:
@@ -128,7 +140,9 @@ class Kernels:
 
         self._compiled.add(fn, (None, Variables.of(fn), None))
         name = fn.attrs.get("global_symbol") or fn.attrs.get("tir.name") or "of this module"
-        text = f"numba can't compile kernel {name}, so it runs statement by statement, slowly: {reason}"
+        text = (
+            f"{self.engine} can't compile kernel {name}, so it runs statement by statement, slowly: {reason}"
+        )
         self.remarks.append(
             Diagnostic(codes.NOT_COMPILED, text, (Label(fn, "", True),), help=codes.NOT_COMPILED.fix)
         )

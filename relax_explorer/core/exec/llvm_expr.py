@@ -1,42 +1,44 @@
-"""Translate the expressions of a generated text (`tir_expr`) to LLVM IR. Their types are known, so nothing is inferred."""
+"""Translate the expressions of kernels (`loop_ir`) to LLVM IR. The types of their leaves are known, so nothing is inferred."""
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable, Sequence
 
 from llvmlite import ir
 
 from relax_explorer.core.exec import llvm_values as v
+from relax_explorer.core.exec import loop_ir as loops
 from relax_explorer.core.exec.llvm_values import Array, Typed, Unsupported
 
-OUTSIDE, DIVISION, STOPPED, MEMORY, ASSERTION = (
+OUTSIDE, DIVISION, STOPPED, MEMORY, BEYOND, SIGNED_RESULT, UNSIGNED_RESULT, FLOAT_RESULT, ASSERTION = (
     1,
     2,
     3,
     4,
+    5,
+    6,
+    7,
+    8,
     16,
 )  # what a kernel returns; 0 if it did all its work
-_SYMBOLS: dict[type, str] = {
-    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^",
-    ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!=",
-}  # fmt: skip
+_COMPARISONS = frozenset({"<", "<=", ">", ">=", "==", "!="})
+_ARITHMETIC = frozenset({"+", "-", "*", "/", "&", "|", "^"})
 # Only functions that give the same bits as numba's.
 _INTRINSICS = {
     "math.exp": "exp", "np.log": "log", "np.sqrt": "sqrt", "math.sin": "sin", "math.cos": "cos", "np.floor": "floor", "np.ceil": "ceil",
     "np.trunc": "trunc", "np.rint": "rint", "abs": "fabs", "np.power": "pow",
 }  # fmt: skip
-_LIBRARY = {"math.tanh": "tanh", "math.erf": "erf"}
+# By their names in the mathematical library.
+_LIBRARY = {
+    "math.tanh": "tanh", "math.erf": "erf", "np.log2": "log2", "np.log10": "log10", "np.log1p": "log1p", "math.tan": "tan",
+    "np.arcsin": "asin", "np.arccos": "acos", "math.atan": "atan", "math.atan2": "atan2", "math.sinh": "sinh", "math.cosh": "cosh",
+    "math.asinh": "asinh", "np.arccosh": "acosh", "np.arctanh": "atanh", "np.exp2": "exp2", "np.expm1": "expm1", "np.fmod": "fmod",
+}  # fmt: skip
+LIBRARY = frozenset(
+    {"exp", "malloc", "free", "memset", *_LIBRARY.values()}
+)  # functions that a process must have
 _WRAPPING = {"add": "add", "sub": "sub", "mul": "mul", "quotient": "udiv", "rest": "urem", "left": "shl", "right": "ashr"}  # fmt: skip
 _DIVISIONS = frozenset({"floor_div", "floor_mod", "trunc_div", "trunc_mod"})
-_NUMBERS = {"inf": float("inf"), "nan": float("nan")}
-
-
-def dotted(node: ast.expr) -> str:
-    """A name such as `np.exp`."""
-    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-        return f"{node.value.id}.{node.attr}"
-    return node.id if isinstance(node, ast.Name) else ""
 
 
 class Expressions:
@@ -48,101 +50,93 @@ class Expressions:
         self.arrays: dict[str, Array] = {}
         self.slots: dict[str, tuple[str, ir.Value]] = {}  # the kind and the place of each variable
 
-    def expr(self, node: ast.expr) -> Typed:
+    def expr(self, node: loops.Expr) -> Typed:
         """Emit an expression."""
         rule = _RULES.get(type(node))
         if rule is None:
             raise Unsupported(type(node).__name__)
         return rule(self, node)
 
-    def _constant(self, node: ast.Constant) -> Typed:
-        if isinstance(node.value, (bool, int)):
-            return v.constant(v.TRUTH if isinstance(node.value, bool) else v.SIGNED, node.value)
-        if isinstance(node.value, float):
-            return v.constant(v.DOUBLE, node.value)
-        raise Unsupported("a constant")
+    def _constant(self, node: loops.Const) -> Typed:
+        value = node.value
+        return v.constant(
+            v.TRUTH if type(value) is bool else v.SIGNED if type(value) is int else v.DOUBLE, value
+        )
 
-    def _name(self, node: ast.Name) -> Typed:
-        if node.id == "stop":
+    def _variable(self, node: loops.Var) -> Typed:
+        if node.name == "stop":
             return Typed(v.SIGNED, self.stop)
-        if node.id not in self.slots:
-            raise Unsupported(node.id)
-        kind, place = self.slots[node.id]
+        if node.name not in self.slots:
+            raise Unsupported(node.name)
+        kind, place = self.slots[node.name]
         return Typed(kind, self.builder.load(place))
 
-    def _attribute(self, node: ast.Attribute) -> Typed:
-        if dotted(node) not in ("np.inf", "np.nan"):
-            raise Unsupported(dotted(node))
-        return v.constant(v.DOUBLE, _NUMBERS[node.attr])
+    def _op(self, node: loops.Op) -> Typed:
+        symbol = node.symbol
+        if symbol in ("and", "or"):
+            return self._decided(node)
+        if symbol in _COMPARISONS:
+            left = self.expr(node.args[0])
+            return v.compared(self.builder, symbol, left, self.expr(node.args[1]))
+        return self._unary(node) if symbol in loops.UNARY else self._arithmetic(node)
 
-    def _unary(self, node: ast.UnaryOp) -> Typed:
-        a = self.expr(node.operand)
-        if isinstance(node.op, ast.Not) and a.kind == v.TRUTH:
+    def _unary(self, node: loops.Op) -> Typed:
+        a, symbol = self.expr(node.args[0]), node.symbol
+        if symbol == "not" and a.kind == v.TRUTH:
             return Typed(v.TRUTH, self.builder.not_(a.value))
-        if isinstance(node.op, ast.Invert) and a.kind in v.INTEGERS:
+        if symbol == "~" and a.kind in v.INTEGERS:
             return Typed(a.kind, self.builder.not_(a.value))
-        if not isinstance(node.op, ast.USub):
-            raise Unsupported("a unary operator")
-        if isinstance(a.value, ir.Constant):
-            return v.constant(a.kind, -a.value.constant)
-        if a.kind in v.FLOATS:
+        if symbol == "neg" and a.kind in v.FLOATS:
             return Typed(a.kind, self.builder.fneg(a.value))
-        if a.kind == v.SIGNED:
+        if symbol == "neg" and a.kind == v.SIGNED:
             return Typed(a.kind, self.builder.neg(a.value))
         raise Unsupported("a unary operator")
 
-    def _binary(self, node: ast.BinOp) -> Typed:
-        symbol = _SYMBOLS.get(type(node.op), "another operator")
-        terms: list[tuple[str, ast.expr]] = [(symbol, node.right)]
-        first = node.left
-        while isinstance(first, ast.BinOp):  # long sums are nested deeply
-            terms.append((_SYMBOLS.get(type(first.op), "another operator"), first.right))
-            first = first.left
+    def _arithmetic(self, node: loops.Op) -> Typed:
+        terms: list[tuple[str, loops.Expr]] = []
+        first: loops.Expr = node
+        while type(first) is loops.Op and first.symbol in _ARITHMETIC:  # long sums are nested deeply
+            terms.append((first.symbol, first.args[1]))
+            first = first.args[0]
+        if not terms:
+            raise Unsupported(f"the operator {node.symbol}")
         result = self.expr(first)
         for operator, right in reversed(terms):
             result = v.computed(self.builder, operator, result, self.expr(right))
         return result
 
-    def _compare(self, node: ast.Compare) -> Typed:
-        if len(node.ops) != 1 or type(node.ops[0]) not in _SYMBOLS:
-            raise Unsupported("a comparison")
-        left = self.expr(node.left)
-        return v.compared(self.builder, _SYMBOLS[type(node.ops[0])], left, self.expr(node.comparators[0]))
+    def _decided(self, node: loops.Op) -> Typed:
+        """The second operand runs only if it is needed, since the first one may guard its indices."""
+        builder, is_and = self.builder, node.symbol == "and"
+        first = self.truth(node.args[0])
+        before = builder.block
+        more, end = builder.append_basic_block(), builder.append_basic_block()
+        builder.cbranch(first, *((more, end) if is_and else (end, more)))
+        builder.position_at_end(more)
+        second = self.truth(node.args[1])
+        after = builder.block
+        builder.branch(end)
+        builder.position_at_end(end)
+        joined = builder.phi(v.BIT)
+        joined.add_incoming(v.BIT(0 if is_and else 1), before)
+        joined.add_incoming(second, after)
+        return Typed(v.TRUTH, joined)
 
-    def _bool(self, node: ast.BoolOp) -> Typed:
-        """Later operands run only if they are needed, since an earlier one may guard their indices."""
-        builder, is_and = self.builder, isinstance(node.op, ast.And)
-        result = self.truth(node.values[0])
-        for part in node.values[1:]:
-            before = builder.block
-            more, end = builder.append_basic_block(), builder.append_basic_block()
-            builder.cbranch(result, *((more, end) if is_and else (end, more)))
-            builder.position_at_end(more)
-            value = self.truth(part)
-            after = builder.block
-            builder.branch(end)
-            builder.position_at_end(end)
-            joined = builder.phi(v.BIT)
-            joined.add_incoming(v.BIT(0 if is_and else 1), before)
-            joined.add_incoming(value, after)
-            result = joined
-        return Typed(v.TRUTH, result)
-
-    def truth(self, node: ast.expr) -> ir.Value:
+    def truth(self, node: loops.Expr) -> ir.Value:
         """Emit a condition."""
         value = self.expr(node)
         if value.kind != v.TRUTH:
             raise Unsupported("a condition of another kind")
         return value.value
 
-    def _choice(self, node: ast.IfExp) -> Typed:
+    def _choice(self, node: loops.Choice) -> Typed:
         builder = self.builder
         yes, no, end = [builder.append_basic_block() for _ in range(3)]
-        builder.cbranch(self.truth(node.test), yes, no)
+        builder.cbranch(self.truth(node.condition), yes, no)
         builder.position_at_end(yes)
-        a, after_yes = self.expr(node.body), builder.block
+        a, after_yes = self.expr(node.yes), builder.block
         builder.position_at_end(no)
-        b, after_no = self.expr(node.orelse), builder.block
+        b, after_no = self.expr(node.no), builder.block
         if a.kind != b.kind:
             raise Unsupported("a choice of two kinds")
         for block in (after_yes, after_no):
@@ -156,27 +150,20 @@ class Expressions:
 
     # -- elements -------------------------------------------------------------------------------------------------
 
-    def _subscript(self, node: ast.Subscript) -> Typed:
-        if isinstance(node.value, ast.Attribute):
-            return self._length(node)
+    def _load(self, node: loops.Element) -> Typed:
         array, place = self.place(node)
         return v.loaded(self.builder, array.element, place)
 
-    def _length(self, node: ast.Subscript) -> Typed:
-        shape, axis = node.value, node.slice
-        array = self.arrays.get(dotted(shape).removesuffix(".shape"))
-        if array is None or not isinstance(axis, ast.Constant) or not isinstance(axis.value, int):
-            raise Unsupported("a subscript")
-        return Typed(v.SIGNED, array.lengths[axis.value])
+    def _length(self, node: loops.Length) -> Typed:
+        return Typed(v.SIGNED, self.arrays[node.array].lengths[node.axis])
 
-    def place(self, node: ast.Subscript) -> tuple[Array, ir.Value]:
+    def place(self, node: loops.Element) -> tuple[Array, ir.Value]:
         """The array of an element, and its place."""
-        array = self.arrays.get(dotted(node.value))
-        indices = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-        if array is None or len(indices) != len(array.lengths):
-            raise Unsupported("a subscript")
+        array = self.arrays[node.array]
+        if len(node.indices) != len(array.lengths):
+            raise Unsupported("an element with another number of indices")
         offset: ir.Value = v.LONG(0)
-        for axis, index in enumerate(indices):
+        for axis, index in enumerate(node.indices):
             value = self.expr(index)
             if value.kind not in v.INTEGERS:
                 raise Unsupported("an index")
@@ -194,20 +181,15 @@ class Expressions:
             self.builder.store(v.LONG(status), self.status)
             self.builder.branch(self.leave)
 
-    def _call(self, node: ast.Call) -> Typed:
-        name = dotted(node.func)
-        if name in _CHECKS:
-            return _CHECKS[name](self, node.args)
-        if name == "whole" and isinstance(node.args[0], ast.Call):
-            return v.whole(self.builder, element_name(node.args[0].func), self.expr(node.args[1]))
+    def _apply(self, node: loops.Apply) -> Typed:
         args = [self.expr(arg) for arg in node.args]
-        if name.startswith("np.") and name[3:] in v.ELEMENTS and len(args) == 1:
-            return v.converted(self.builder, name[3:], args[0])
-        if name in _INTRINSICS or name in _LIBRARY:
-            return self._function(name, args)
-        return self._support(name, args)
+        if node.name in _INTRINSICS or node.name in _LIBRARY:
+            return self._function(node.name, args)
+        return self._support(node.name, args)
 
     def _function(self, name: str, args: list[Typed]) -> Typed:
+        if all(arg.kind in v.INTEGERS for arg in args) and name != "np.power":
+            args = [v.as_float(self.builder, v.DOUBLE, arg) for arg in args]
         kind = args[0].kind
         if kind not in v.FLOATS or any(arg.kind != kind for arg in args):
             raise Unsupported(f"{name} of integers")
@@ -262,61 +244,35 @@ class Expressions:
 
     # -- checks ---------------------------------------------------------------------------------------------------
 
-    def _words(self, args: Sequence[ast.expr], first: ir.Value, second: ir.Value) -> list[ir.Value]:
-        """The words of a note: site, index, length and loop variables."""
-        site, *names = [self.expr(arg).value for arg in args]
-        return [site, first, second, *names]
-
-    def _at(self, args: list[ast.expr]) -> Typed:
-        index, length = self.expr(args[0]).value, self.expr(args[1]).value
-        outside = self.builder.icmp_unsigned(">=", index, length)
-        self.trap(outside, OUTSIDE, self._words(args[3:], index, length))
-        return Typed(v.SIGNED, index)
-
-    def _nonzero(self, args: list[ast.expr]) -> Typed:
-        divisor = self.expr(args[0])
-        if divisor.kind not in v.INTEGERS:
-            raise Unsupported("a divisor")
-        is_zero = self.builder.icmp_unsigned("==", divisor.value, v.LONG(0))
-        self.trap(is_zero, DIVISION, self._words(args[2:], v.LONG(0), v.LONG(0)))
-        return divisor
-
-    def _distance(self, args: list[ast.expr]) -> Typed:
-        by, bits = self.expr(args[0]).value, self.expr(args[1]).value
-        self.trap(self.builder.icmp_unsigned(">=", by, bits), DIVISION, self._words(args[3:], by, bits))
-        return Typed(v.SIGNED, by)
-
-    def _positive(self, args: list[ast.expr]) -> Typed:
-        step = self.expr(args[0])
-        wrong = self.builder.icmp_signed("<", step.value, v.LONG(1))
-        self.trap(wrong, DIVISION, self._words(args[2:], step.value, v.LONG(0)))
-        return step
-
-    def _inside(self, args: list[ast.expr]) -> Typed:
-        return self.expr(args[0])
+    def _check(self, node: loops.Check) -> Typed:
+        value, bound = self.expr(node.value), self.expr(node.bound).value
+        if value.kind not in v.INTEGERS:
+            raise Unsupported("a checked number of another kind")
+        if node.kind in ("index", "distance"):
+            wrong = self.builder.icmp_unsigned(">=", value.value, bound)
+        elif node.kind == "divisor":
+            wrong = self.builder.icmp_unsigned("==", value.value, bound)
+        else:
+            wrong = self.builder.icmp_signed("<", value.value, v.LONG(1))
+        around = [self._variable(loops.Var(name)).value for name in node.loops]
+        noted = v.LONG(0) if node.kind == "divisor" else value.value
+        status = OUTSIDE if node.kind == "index" else DIVISION
+        self.trap(wrong, status, [v.LONG(node.site), noted, bound, *around])
+        return value if node.kind == "divisor" else Typed(v.SIGNED, value.value)
 
 
-def element_name(node: ast.expr) -> str:
-    """The element that a name such as `np.float32` stands for."""
-    name = dotted(node).removeprefix("np.")
-    if name not in v.ELEMENTS:
-        raise Unsupported(name)
-    return name
-
-
-_CHECKS: dict[str, Callable[[Expressions, list[ast.expr]], Typed]] = {
-    "at": Expressions._at, "nonzero": Expressions._nonzero, "distance": Expressions._distance, "positive": Expressions._positive,
-    "inside": Expressions._inside,
-}  # fmt: skip
 _RULES: dict[type, Callable[..., Typed]] = {
-    ast.Constant: Expressions._constant,
-    ast.Name: Expressions._name,
-    ast.Attribute: Expressions._attribute,
-    ast.UnaryOp: Expressions._unary,
-    ast.BinOp: Expressions._binary,
-    ast.Compare: Expressions._compare,
-    ast.BoolOp: Expressions._bool,
-    ast.IfExp: Expressions._choice,
-    ast.Subscript: Expressions._subscript,
-    ast.Call: Expressions._call,
+    loops.Const: Expressions._constant,
+    loops.Var: Expressions._variable,
+    loops.Length: Expressions._length,
+    loops.Element: Expressions._load,
+    loops.Op: Expressions._op,
+    loops.Apply: Expressions._apply,
+    loops.Convert: lambda e, node: v.converted(e.builder, node.element, e.expr(node.value)),
+    loops.Whole: lambda e, node: v.whole(e.builder, node.element, e.expr(node.value)),
+    loops.Narrow: lambda e, node: v.narrowed(e.builder, e.expr(node.value), *node.form),
+    loops.Bits: lambda e, node: v.reinterpreted(e.builder, node.source, node.target, e.expr(node.value)),
+    loops.Choice: Expressions._choice,
+    loops.Check: Expressions._check,
+    loops.Inside: lambda e, node: e.expr(node.value),
 }

@@ -1,12 +1,11 @@
-"""Translate a generated text (`tir_codegen`) to LLVM IR, without numba: its types are known, so a kernel takes milliseconds.
+"""Translate the loops of a kernel (`loop_ir`) to LLVM IR, without numba: their types are known, so a kernel takes milliseconds.
 
 The function takes the addresses of numpy arrays as objects, numbers, a note and the address of the stop flag. It returns a
-status. Parts of a text that are rare have no translation here; numba compiles those texts.
+status. Calls of packed functions have no translation here, nor have powers of integers and floor divisions of floats.
 """
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,9 +13,18 @@ from dataclasses import dataclass
 from llvmlite import ir
 
 from relax_explorer.core.exec import llvm_values as v
-from relax_explorer.core.exec.llvm_expr import ASSERTION, MEMORY, STOPPED, Expressions, dotted, element_name
+from relax_explorer.core.exec import loop_ir as loops
+from relax_explorer.core.exec.llvm_expr import (
+    ASSERTION,
+    BEYOND,
+    FLOAT_RESULT,
+    MEMORY,
+    SIGNED_RESULT,
+    STOPPED,
+    UNSIGNED_RESULT,
+    Expressions,
+)
 from relax_explorer.core.exec.llvm_values import Array, Typed, Unsupported
-from relax_explorer.core.syntax.python_tree import python_tree
 
 DATA, _LENGTHS = 2, 4  # the words of a numpy array that hold its memory and its lengths
 _POINTER = v.BYTE.as_pointer()
@@ -31,15 +39,11 @@ class Param:
     lengths: tuple[int | None, ...] = ()
 
 
-def llvm_module(source: str, params: Sequence[Param], apart: bool, name: str) -> ir.Module:
-    """The module of a text, with a function of this name. Raises Unsupported.
+def llvm_module(routine: loops.Routine, params: Sequence[Param], apart: bool, name: str) -> ir.Module:
+    """The module of a kernel, with a function of this name. Raises Unsupported.
 
-    With `apart`, no array that the text writes shares memory with another one. Then loops need no checks of it.
+    With `apart`, no array that it writes shares memory with another one. Then loops need no checks of it.
     """
-    kernel = python_tree(source).body[-1]
-    if not isinstance(kernel, ast.FunctionDef):
-        raise Unsupported("another text")
-    names = [arg.arg for arg in kernel.args.args]
     module = ir.Module()
     flat = [type_ for param in params for type_ in _flat(param)]
     inner = ir.Function(module, ir.FunctionType(v.LONG, [*flat, v.LONG.as_pointer(), v.LONG]), "text")
@@ -47,7 +51,7 @@ def llvm_module(source: str, params: Sequence[Param], apart: bool, name: str) ->
     for arg in inner.args:
         if apart and isinstance(arg.type, ir.PointerType):
             arg.add_attribute("noalias")
-    _Statements(inner, names, params).finish(kernel.body)
+    _Statements(inner, routine.params, params).finish(routine.body)
     _unpack(inner, params, name)
     return module
 
@@ -94,7 +98,7 @@ class _Statements(Expressions):
         self.start.store(v.LONG(0), status)
         super().__init__(builder, status, note, stop)
         self.memory: list[ir.Value] = []  # the places that hold allocated memory
-        self.breaks: list[ir.Block] = []  # the ends of the open loops
+        self.depth = 0  # the number of open loops
         args = iter(given)
         for name, param in zip(names, params, strict=False):
             if param.element:
@@ -104,7 +108,7 @@ class _Statements(Expressions):
             else:
                 self.assign(name, Typed(param.kind, next(args)))
 
-    def finish(self, body: list[ast.stmt]) -> None:
+    def finish(self, body: Sequence[loops.Stmt]) -> None:
         """Emit all statements, and the end."""
         first = self.builder.block
         self.statements(body)
@@ -116,7 +120,7 @@ class _Statements(Expressions):
         self.builder.ret(self.builder.load(self.status))
         self.start.branch(first)
 
-    def statements(self, body: list[ast.stmt]) -> None:
+    def statements(self, body: Sequence[loops.Stmt]) -> None:
         """Emit statements, up to one that leaves."""
         for node in body:
             if self.builder.block.is_terminated:
@@ -129,72 +133,80 @@ class _Statements(Expressions):
     # -- variables and memory ------------------------------------------------------------------------------------
 
     def assign(self, name: str, value: Typed) -> None:
-        """Set a variable. At the top of the text, its kind may change."""
+        """Set a variable. At the top of the kernel, its kind may change."""
         slot = self.slots.get(name)
-        if slot is None or (slot[0] != value.kind and not self.breaks and self.builder.block.name == "start"):
+        if slot is None or (slot[0] != value.kind and not self.depth and self.builder.block.name == "start"):
             slot = self.slots[name] = value.kind, self.start.alloca(v.TYPES[value.kind])
         if slot[0] != value.kind:
             raise Unsupported("a variable of two kinds")
         self.builder.store(value.value, slot[1])
 
-    def _assign(self, node: ast.Assign) -> None:
-        target, value = node.targets[0], node.value
-        name = dotted(value.func) if isinstance(value, ast.Call) else ""
-        if isinstance(target, ast.Name) and isinstance(value, ast.Call) and name in _MAKERS:
-            self.arrays[target.id] = _MAKERS[name](self, value)
-        elif isinstance(target, ast.Name):
-            self.assign(target.id, self.expr(value))
-        elif isinstance(target, ast.Subscript):
-            result = self.expr(value)
-            array, place = self.place(target)
-            v.stored(self.builder, array.element, place, result)
+    def _set(self, node: loops.Assign) -> None:
+        is_array = isinstance(node.value, loops.Var) and node.value.name in self.arrays
+        if is_array or isinstance(node.value, loops.Flat):
+            self.arrays[node.name] = self._flat(node.value)
         else:
-            raise Unsupported("a target")
+            self.assign(node.name, self.expr(node.value))
 
-    def _lengths(self, node: ast.expr) -> list[ir.Value]:
-        if not isinstance(node, ast.Tuple):
-            raise Unsupported("a shape")
-        return [self.expr(part).value for part in node.elts]
+    def _flat(self, node: loops.Expr) -> Array:
+        """Memory as an array of one axis: of an array, or a part of one."""
+        if isinstance(node, loops.Var) and node.name in self.arrays:
+            return self.arrays[node.name]
+        if not isinstance(node, loops.Flat):
+            raise Unsupported("a pointer")
+        array, builder = self.arrays[node.array], self.builder
+        if node.start is None:
+            size: ir.Value = v.LONG(1)
+            for length in array.lengths:
+                size = builder.mul(size, length)
+            return Array(array.element, array.data, (size,))
+        start = self.expr(node.start).value
+        end = array.lengths[0] if node.end is None else self.expr(node.end).value
+        return Array(array.element, builder.gep(array.data, [start]), (builder.sub(end, start),))
 
-    def _full(self, call: ast.Call) -> Array:
-        """One element, without axes."""
-        content = call.args[1]
-        if self._lengths(call.args[0]) or not isinstance(content, ast.Call):
-            raise Unsupported("np.full with axes")
-        element = element_name(content.func)
-        place = self.start.alloca(v.element_type(element))
-        v.stored(self.builder, element, place, self.expr(content))
-        return Array(element, place, ())
+    def _window(self, node: loops.Window) -> None:
+        builder, flat = self.builder, self._flat(node.flat)
+        start = self.expr(node.start).value
+        lengths = tuple([self.expr(dim).value for dim in node.shape])
+        size = self._room(list(lengths), flat.lengths[0], BEYOND)
+        left = builder.sub(flat.lengths[0], size)
+        self.trap(builder.icmp_unsigned(">", start, left), BEYOND)
+        self.arrays[node.array] = Array(flat.element, builder.gep(flat.data, [start]), lengths)
 
-    def _empty(self, call: ast.Call) -> Array:
-        lengths = self._lengths(call.args[0])
+    def _store(self, node: loops.Store) -> None:
+        result = self.expr(node.value)
+        array, place = self.place(node.place)
+        v.stored(self.builder, array.element, place, result)
+
+    def _memory(self, node: loops.Allocate) -> None:
+        builder, element, poison = self.builder, node.element, node.poison
+        lengths = [self.expr(dim).value for dim in node.shape]
+        if not lengths:
+            place = self.start.alloca(v.element_type(element))
+            self.arrays[node.array] = Array(element, place, ())
+            v.stored(builder, element, place, v.poison(element, poison))
+            return
         size: ir.Value = v.LONG(1)
-        for length in lengths:
-            size = self.builder.mul(size, length)
-        return self._allocate(element_name(call.args[1]), tuple(lengths), size)
+        if node.most is None:
+            for length in lengths:
+                size = builder.mul(size, length)
+        else:
+            size = self._room(lengths, v.LONG(node.most))
+        array = self.arrays[node.array] = self._allocate(element, tuple(lengths), size)
+        if poison is not None:
+            with self._counted(size) as number:
+                v.stored(builder, element, builder.gep(array.data, [number]), v.poison(element, poison))
 
-    def _allocated(self, call: ast.Call) -> Array:
-        shape, content, most, fill = call.args
-        if not isinstance(content, ast.Call) or not isinstance(fill, ast.Constant):
-            raise Unsupported("an allocation")
-        element, lengths = element_name(content.func), self._lengths(shape)
-        array = self._allocate(element, tuple(lengths), self._room(lengths, self.expr(most).value))
-        if fill.value:
-            value = self.expr(content)
-            with self._counted(self._room(lengths, self.expr(most).value)) as number:
-                v.stored(self.builder, element, self.builder.gep(array.data, [number]), value)
-        return array
-
-    def _room(self, lengths: list[ir.Value], most: ir.Value) -> ir.Value:
+    def _room(self, lengths: list[ir.Value], most: ir.Value, status: int = MEMORY) -> ir.Value:
         """The number of elements of a shape. Leaves if a length is negative, or if there are more than `most`."""
         builder, is_empty = self.builder, v.BIT(0)
         for length in lengths:
-            self.trap(builder.icmp_signed("<", length, v.LONG(0)), MEMORY)
+            self.trap(builder.icmp_signed("<", length, v.LONG(0)), status)
             is_empty = builder.or_(is_empty, builder.icmp_signed("==", length, v.LONG(0)))
         size: ir.Value = v.LONG(1)
         for length in lengths:
             counted = builder.select(is_empty, v.LONG(1), length)
-            self.trap(builder.icmp_unsigned(">", counted, builder.udiv(most, size)), MEMORY)
+            self.trap(builder.icmp_unsigned(">", counted, builder.udiv(most, size)), status)
             size = builder.mul(size, counted)
         return builder.select(is_empty, v.LONG(0), size)
 
@@ -218,28 +230,20 @@ class _Statements(Expressions):
 
     # -- control --------------------------------------------------------------------------------------------------
 
-    def _for(self, node: ast.For) -> None:
-        call = node.iter
-        if (
-            not isinstance(call, ast.Call)
-            or dotted(call.func) != "range"
-            or not isinstance(node.target, ast.Name)
-        ):
-            raise Unsupported("a loop")
-        bounds = [self.expr(arg) for arg in call.args]
+    def _for(self, node: loops.For) -> None:
+        bounds = [self.expr(bound) for bound in (node.start, node.end)]
+        step = None if node.step is None else self.expr(node.step)
         if any(bound.kind != v.SIGNED for bound in bounds):
             raise Unsupported("a loop")
         builder, one = self.builder, v.LONG(1)
-        first = bounds[0].value if len(bounds) > 1 else v.LONG(0)
-        last = bounds[min(len(bounds), 2) - 1].value
+        first, last = [bound.value for bound in bounds]
         count = builder.sub(last, first)
-        step = bounds[2].value if len(bounds) == 3 else None
         if step is not None:
-            count = builder.add(builder.udiv(builder.sub(count, one), step), one)
+            count = builder.add(builder.udiv(builder.sub(count, one), step.value), one)
         count = builder.select(builder.icmp_signed("<", first, last), count, v.LONG(0))
         with self._counted(count) as number:
-            offset = number if step is None else builder.mul(number, step)
-            self.assign(node.target.id, Typed(v.SIGNED, builder.add(first, offset)))
+            offset = number if step is None else builder.mul(number, step.value)
+            self.assign(node.var, Typed(v.SIGNED, builder.add(first, offset)))
             self.statements(node.body)
 
     @contextmanager
@@ -254,59 +258,60 @@ class _Statements(Expressions):
         number.add_incoming(v.LONG(0), before)
         builder.cbranch(builder.icmp_unsigned("<", number, count), body, end)
         builder.position_at_end(body)
-        self.breaks.append(end)
+        self.depth += 1
         yield number
-        self.breaks.pop()
+        self.depth -= 1
         if not builder.block.is_terminated:
             number.add_incoming(builder.add(number, v.LONG(1), flags=("nuw",)), builder.block)
             builder.branch(head)
         builder.position_at_end(end)
 
-    def _while(self, node: ast.While) -> None:
-        if not isinstance(node.test, ast.Constant) or node.test.value is not True:
-            raise Unsupported("a loop with a condition")
+    def _while(self, node: loops.While) -> None:
         builder = self.builder
-        body, end = builder.append_basic_block("body"), builder.append_basic_block("end")
-        builder.branch(body)
+        head, body, end = [builder.append_basic_block(name) for name in ("head", "body", "end")]
+        builder.branch(head)
+        builder.position_at_end(head)
+        self.depth += 1
+        self._poll()
+        builder.cbranch(self.truth(node.condition), body, end)
         builder.position_at_end(body)
-        self.breaks.append(end)
         self.statements(node.body)
-        self.breaks.pop()
+        self.depth -= 1
         if not builder.block.is_terminated:
-            builder.branch(body)
+            builder.branch(head)
         builder.position_at_end(end)
 
-    def _break(self, node: ast.Break) -> None:
-        self.builder.branch(self.breaks[-1])
-
-    def _if(self, node: ast.If) -> None:
+    def _if(self, node: loops.If) -> None:
         builder = self.builder
         yes, no, end = [builder.append_basic_block(name) for name in ("yes", "no", "end")]
-        builder.cbranch(self.truth(node.test), yes, no)
-        for block, body in ((yes, node.body), (no, node.orelse)):
+        builder.cbranch(self.truth(node.condition), yes, no)
+        for block, body in ((yes, node.then), (no, node.otherwise)):
             builder.position_at_end(block)
             self.statements(body)
             if not builder.block.is_terminated:
                 builder.branch(end)
         builder.position_at_end(end)
 
-    def _raise(self, node: ast.Raise) -> None:
-        call = node.exc
-        if not isinstance(call, ast.Call) or dotted(call.func) != "AssertionError":
-            raise Unsupported("an error")
-        number = self.expr(call.args[0]).value
-        self.builder.store(self.builder.add(number, v.LONG(ASSERTION)), self.status)
+    def _fail(self, node: loops.Fail) -> None:
+        self.builder.store(v.LONG(node.number + ASSERTION), self.status)
         self.builder.branch(self.leave)
 
-    def _effect(self, node: ast.Expr) -> None:
-        if not isinstance(node.value, ast.Call) or dotted(node.value.func) != "poll":
-            raise Unsupported("an effect")
+    def _return(self, node: loops.Return) -> None:
+        result, builder = self.expr(node.value), self.builder
+        word, status = result.value, UNSIGNED_RESULT if result.kind == v.UNSIGNED else SIGNED_RESULT
+        if result.kind in v.FLOATS:
+            word = builder.bitcast(v.as_float(builder, v.DOUBLE, result).value, v.LONG)
+            status = FLOAT_RESULT
+        elif result.kind == v.TRUTH:
+            word = builder.zext(word, v.LONG)
+        builder.store(word, self.note)
+        builder.store(v.LONG(status), self.status)
+        builder.branch(self.leave)
+
+    def _poll(self, node: loops.Poll | None = None) -> None:
         place = self.builder.inttoptr(self.stop, v.LONG.as_pointer())
         flag = self.builder.load_atomic(place, "monotonic", 8)
         self.trap(self.builder.icmp_unsigned("!=", flag, v.LONG(0)), STOPPED)
-
-    def _pass(self, node: ast.Pass) -> None:
-        """Nothing."""
 
 
 def word(builder: ir.IRBuilder, pointer: ir.Value, number: int, type_: ir.Type) -> ir.Value:
@@ -314,18 +319,15 @@ def word(builder: ir.IRBuilder, pointer: ir.Value, number: int, type_: ir.Type) 
     return builder.gep(builder.bitcast(pointer, type_.as_pointer()), [v.LONG(number)])
 
 
-_MAKERS: dict[str, Callable[[_Statements, ast.Call], Array]] = {
-    "np.full": _Statements._full,
-    "np.empty": _Statements._empty,
-    "allocated": _Statements._allocated,
-}
 _STATEMENTS: dict[type, Callable[..., None]] = {
-    ast.Assign: _Statements._assign,
-    ast.For: _Statements._for,
-    ast.While: _Statements._while,
-    ast.If: _Statements._if,
-    ast.Break: _Statements._break,
-    ast.Raise: _Statements._raise,
-    ast.Expr: _Statements._effect,
-    ast.Pass: _Statements._pass,
+    loops.Assign: _Statements._set,
+    loops.Store: _Statements._store,
+    loops.Allocate: _Statements._memory,
+    loops.For: _Statements._for,
+    loops.While: _Statements._while,
+    loops.If: _Statements._if,
+    loops.Fail: _Statements._fail,
+    loops.Return: _Statements._return,
+    loops.Window: _Statements._window,
+    loops.Poll: _Statements._poll,
 }

@@ -1,6 +1,6 @@
-"""Typed values of kernels in LLVM IR, with the arithmetic of generated texts.
+"""Typed values of kernels in LLVM IR, with the arithmetic of `loop_ir`.
 
-As in the texts, integers are signed numbers of 64 bits, except uint64. Narrow elements are widened when they are read.
+Integers are signed numbers of 64 bits, except uint64. Narrow elements are widened when they are read.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ FLOATS = frozenset({FLOAT, DOUBLE})
 
 
 class Unsupported(Exception):
-    """A part of a text that this translation does not know; numba compiles the text instead."""
+    """A part of a kernel that this translation does not know; numba compiles the kernel instead."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +54,12 @@ def element_type(element: str) -> ir.Type:
     """The type of an element in memory."""
     kind, bits = ELEMENTS[element]
     return TYPES[kind] if kind in FLOATS else ir.IntType(bits)
+
+
+def poison(element: str, content: float | None) -> Typed:
+    """The content of memory that was not written, as an element."""
+    kind = ELEMENTS[element][0]
+    return constant(kind, float(content or 0) if kind in FLOATS else int(content or 0))
 
 
 def loaded(builder: ir.IRBuilder, element: str, place: ir.Value) -> Typed:
@@ -136,7 +142,7 @@ def compared(builder: ir.IRBuilder, symbol: str, a: Typed, b: Typed) -> Typed:
 
 
 def computed(builder: ir.IRBuilder, symbol: str, a: Typed, b: Typed) -> Typed:
-    """An arithmetic operator. The text has checked that sums and products of signed integers do not overflow."""
+    """An arithmetic operator. The builder has checked that sums and products of signed integers do not overflow."""
     a, b = same_kind(builder, a, b)
     if a.kind in FLOATS:
         names = {"+": "fadd", "-": "fsub", "*": "fmul", "/": "fdiv"}
@@ -187,3 +193,45 @@ def whole(builder: ir.IRBuilder, element: str, value: Typed) -> Typed:
     if bits == 32:
         number = builder.sext(number, LONG)
     return converted(builder, element, Typed(kind, number))
+
+
+def reinterpreted(builder: ir.IRBuilder, source: str, target: str, value: Typed) -> Typed:
+    """The bits of an element of one type as an element of another one."""
+    (from_kind, bits), (kind, _) = ELEMENTS[source], ELEMENTS[target]
+    value = converted(builder, source, value)
+    whole = ir.IntType(bits)
+    word = builder.bitcast(value.value, whole) if from_kind in FLOATS else value.value
+    if from_kind in INTEGERS and bits < 64:
+        word = builder.trunc(word, whole)
+    if kind in FLOATS:
+        return Typed(kind, builder.bitcast(word, TYPES[kind]))
+    if bits < 64:
+        word = builder.zext(word, LONG) if target.startswith("u") else builder.sext(word, LONG)
+    return Typed(kind, word)
+
+
+def narrowed(
+    builder: ir.IRBuilder, value: Typed, mantissa: int, least: int, most: float, beyond: float
+) -> Typed:
+    """A float rounded to `mantissa` bits behind the first one, half to even, as in `tir_narrow`."""
+    x = as_float(builder, DOUBLE, value).value
+    double = TYPES[DOUBLE]
+
+    def function(name: str, *args: ir.Value) -> ir.Value:
+        types = [double] * len(args)
+        symbol = f"llvm.{name}.f64"
+        module = builder.module
+        found = module.globals.get(symbol) or ir.Function(module, ir.FunctionType(double, types), symbol)
+        return builder.call(found, args)
+
+    power = builder.and_(builder.lshr(builder.bitcast(x, LONG), LONG(52)), LONG(0x7FF))  # biased by 1023
+    low = LONG(least + 1023)
+    power = builder.select(builder.icmp_signed("<", power, low), low, power)
+    is_finite = builder.icmp_signed("<", power, LONG(0x7FF))
+    unit = builder.bitcast(builder.shl(builder.sub(power, LONG(mantissa)), LONG(52)), double)
+    rounded = builder.fmul(function("rint", builder.fdiv(x, unit)), unit)
+    fits = builder.fcmp_ordered("<=", function("fabs", rounded), double(most))
+    outside = function("copysign", double(beyond), x)
+    result = builder.select(builder.and_(is_finite, fits), rounded, outside)
+    result = builder.select(builder.fcmp_unordered("uno", x, x), x, result)
+    return as_float(builder, FLOAT, Typed(DOUBLE, result))

@@ -26,14 +26,14 @@ from relax_explorer.core.exec.checks import (
     check_result,
     entry,
 )
-from relax_explorer.core.exec.engine import FUSED, REFERENCE
+from relax_explorer.core.exec.engine import FUSED
 from relax_explorer.core.exec.events import Change, Event
 from relax_explorer.core.exec.faults import guarded
 from relax_explorer.core.exec.foreign import called, other_than_stated
 from relax_explorer.core.exec.frame import Frame
 from relax_explorer.core.exec.function_values import handed, look_up, unknown
 from relax_explorer.core.exec.interrupt import Interrupt
-from relax_explorer.core.exec.kernels import Kernels, by_symbol
+from relax_explorer.core.exec.kernels import LLVM, REFERENCE, Kernels, by_symbol
 from relax_explorer.core.exec.match import Mismatch, Scope, match, proved
 from relax_explorer.core.exec.memory import ENDED, call_kernel, overwriting, put_back, take_back
 from relax_explorer.core.exec.operation import run_again, run_operator
@@ -70,7 +70,8 @@ class Machine:
 
     With `record`, each step can be undone. Without, registers are freed after their last use. With `check_annotations`, a value
     that contradicts the annotation of its binding stops the program (errata E-44). `interrupt` stops it from another thread.
-    With `private`, a private function can be run too. `engine` is one of `ENGINES`; with `record`, bindings are never fused.
+    With `private`, a private function can be run too. `engine` is one of `ENGINES`, or `fused`, an older name of LLVM.
+    Neighbouring bindings run together unless `fused` is False; with `record` or the engine REFERENCE, they never do.
     Storages are `storage_factor` times as large as the program says, and so are the offsets in them (see `widening`).
     """
 
@@ -84,14 +85,15 @@ class Machine:
         check_annotations: bool = False,
         interrupt: Interrupt | None = None,
         private: bool = False,
-        engine: str = FUSED,
+        engine: str = LLVM,
+        fused: bool = True,
         storage_factor: int = 1,
     ) -> None:
         self.module, self.record, self.check_annotations = module, record, check_annotations
         self.storage_factor = storage_factor
         self.interrupt = interrupt if interrupt is not None else Interrupt()
-        self.engine = engine
-        self.kernels = Kernels(cache, self.interrupt, engine == REFERENCE)
+        self.fused = fused and engine != REFERENCE
+        self.kernels = Kernels(cache, self.interrupt, LLVM if engine == FUSED else engine)
         self.kernels.module = module
         self.fitting: dict[Any, StructInfo] = {}  # result types of operators by operand types
         self.frames: list[Frame] = []
@@ -304,7 +306,7 @@ class Machine:
 
     def run(self) -> Value:
         """Run to the end, and return the result. Makes no events, so nothing is recorded. Raises Failure."""
-        by_groups = self.engine == FUSED and not (self.is_mutable or self.check_annotations)
+        by_groups = self.fused and not (self.is_mutable or self.check_annotations)
         while self.frames:
             frame = self.frames[-1]
             code = frame.plan.code

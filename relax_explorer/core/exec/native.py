@@ -13,10 +13,23 @@ import llvmlite
 import llvmlite.binding as llvm
 import numpy as np
 
-from relax_explorer.core.exec.llvm_expr import ASSERTION, DIVISION, MEMORY, OUTSIDE, STOPPED
+from relax_explorer.core.exec.llvm_expr import (
+    ASSERTION,
+    BEYOND,
+    DIVISION,
+    FLOAT_RESULT,
+    LIBRARY,
+    MEMORY,
+    OUTSIDE,
+    SIGNED_RESULT,
+    STOPPED,
+    UNSIGNED_RESULT,
+)
 from relax_explorer.core.exec.llvm_kernel import Param, llvm_module
 from relax_explorer.core.exec.llvm_settings import settle
 from relax_explorer.core.exec.llvm_values import DOUBLE, SIGNED, UNSIGNED, Unsupported
+from relax_explorer.core.exec.loop_ir import Routine
+from relax_explorer.core.exec.values import Value
 
 _DIGEST = 16
 _SHARING = 128  # functions of one engine
@@ -25,7 +38,9 @@ _ERRORS: dict[int, type[Exception]] = {
     DIVISION: ZeroDivisionError,
     STOPPED: InterruptedError,
     MEMORY: MemoryError,
+    BEYOND: BufferError,
 }
+_RESULTS = {SIGNED_RESULT: np.int64, UNSIGNED_RESULT: np.uint64, FLOAT_RESULT: np.float64}
 _NUMBERS: dict[str, Any] = {SIGNED: ctypes.c_int64, UNSIGNED: ctypes.c_uint64, DOUBLE: ctypes.c_double}
 
 
@@ -66,15 +81,14 @@ def is_possible() -> bool:
         return False
     library = ctypes.CDLL(None)
     lengths = (ctypes.c_int64 * 2).from_address(words[4])
-    names = ("malloc", "free", "memset", "expf", "exp", "tanhf", "erff")
-    return tuple(lengths) == array.shape and all(hasattr(library, name) for name in names)
+    return tuple(lengths) == array.shape and all(hasattr(library, name) for name in LIBRARY)
 
 
-def object_code(source: str, params: Sequence[Param], apart: bool, name: str) -> bytes:
-    """The machine code of a text as a function of this name, behind a digest of it. Raises Unsupported."""
+def object_code(routine: Routine, params: Sequence[Param], apart: bool, name: str) -> bytes:
+    """The machine code of a kernel as a function of this name, behind a digest of it. Raises Unsupported."""
     if not is_possible():
         raise Unsupported("this process")
-    code = machine_code(str(llvm_module(source, params, apart, name)))
+    code = machine_code(str(llvm_module(routine, params, apart, name)))
     return blake2b(code, digest_size=_DIGEST).digest() + code
 
 
@@ -111,13 +125,16 @@ class Function:
         self._call = ctypes.CFUNCTYPE(ctypes.c_int64, *types, ctypes.py_object, ctypes.c_int64)(self.address)
         self._unsigned = frozenset([place for place, param in enumerate(params) if param.kind == UNSIGNED])
 
-    def __call__(self, *values: Any) -> None:
+    def __call__(self, *values: Value) -> Value:
         """Call it with arrays, numbers, the note and the address of the stop flag."""
         if self._unsigned:  # numbers of numpy, for numba
             values = tuple([int(value) if n in self._unsigned else value for n, value in enumerate(values)])
         status = self._call(*values)
-        if status:
-            raise _error(status)
+        if not status:
+            return None
+        if status in _RESULTS:
+            return values[-2][:1].view(_RESULTS[status])[0]  # it stands in the note
+        raise _error(status)
 
 
 def loaded(code: bytes, params: Sequence[Param], name: str) -> Function:

@@ -1,4 +1,4 @@
-"""Translate PrimFuncs to Python source for numba. No name or string of the program enters the text: variables are v0, buffers b0.
+"""Translate PrimFuncs to loops (`loop_ir`). No name or string of the program enters them: variables are v0, buffers b0.
 
 Arithmetic keeps TIR's dtypes (`tir_expr`). Elements of float16, bfloat16 and float8 are computed as float32; the caller converts
 the arrays. Memory allocated by a kernel starts with NaN, the least integer (the largest of an unsigned dtype) or True. A
@@ -7,14 +7,17 @@ program that reads it before a write has a bug, and gets the same numbers each t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from functools import cached_property
-from math import prod
+from math import nan, prod
 from typing import Any
 
+from relax_explorer.core.exec import loop_ir as ir
 from relax_explorer.core.exec import tir_memory, tir_packed, tir_polls
+from relax_explorer.core.exec.loop_ir import Apply, Const, Convert, Expr, Op, Var
 from relax_explorer.core.exec.thread_loops import exchange
-from relax_explorer.core.exec.tir_expr import Expressions, element, into
+from relax_explorer.core.exec.tir_expr import Expressions, element
 from relax_explorer.core.exec.tir_nests import is_filled_first, reduction_nest
 from relax_explorer.core.exec.values import MEMORY_LIMIT
 from relax_explorer.core.ir import prim as p
@@ -24,31 +27,12 @@ from relax_explorer.core.tir.buffer import Buffer
 from relax_explorer.core.tir.intervals import Interval, Intervals, limits, wrapped
 from relax_explorer.core.tir.traverse import statements
 
-HEADER = """import math
-import numpy as np
-from numba import njit
-from relax_explorer.core.exec.tir_support import (
-    add, allocated, at, distance, floor_div, floor_mod, inside, larger, left, mul, nonzero, piece, poll, positive, power, quotient, rest,
-    right, right_unsigned, smaller, sub, trunc_div, trunc_mod, whole, window,
-)
-from relax_explorer.core.exec.tir_narrow import narrow
-
-
-"""
 _MOST = (1 << 63) - 1
 # Sample lengths for deciding the facts of a kernel with symbolic lengths: an increasing row and a decreasing row.
 _SAMPLES = (
     (101, 103, 107, 109, 113, 127, 131, 137, 139, 149),
     (97, 89, 83, 79, 73, 71, 67, 61, 59, 53),
 )
-
-
-def generate(fn: t.PrimFunc) -> str:
-    """The source of a module. Its `kernel` takes the parameters, then the shape variables, a note and a flag.
-
-    Raises Failure if a part has no translation.
-    """
-    return translate(fn).source()
 
 
 def translate(
@@ -60,8 +44,8 @@ def translate(
 ) -> Translation:
     """The translation of a PrimFunc. `points` are the values of the length variables for which facts are decided.
 
-    Unless it is `trusting`, the text relies on no fact. With `in_order`, no loops are exchanged. The loop `divided` runs for the
-    values from `first` to `last` only, which the text takes as numbers before the note.
+    Unless it is `trusting`, the kernel relies on no fact. With `in_order`, no loops are exchanged. The loop `divided` runs for the
+    values from `first` to `last` only, which the kernel takes as numbers before the note.
     """
     if points is not None:
         return Translation(fn, [Intervals(points)], trusting, in_order)
@@ -86,7 +70,7 @@ def length_variables(fn: t.PrimFunc) -> list[p.PrimVar]:
 
 
 class Translation(Expressions):
-    """Translates a PrimFunc to text, statement by statement."""
+    """Translates a PrimFunc, statement by statement."""
 
     def __init__(
         self,
@@ -98,41 +82,41 @@ class Translation(Expressions):
     ) -> None:
         super().__init__(fn, samples, trusting)
         self.in_order, self.divided = in_order, divided
-        self.lines: list[str] = []
+        self.out: list[ir.Stmt] = []  # the statements of the innermost loop or branch
         self.messages: list[str] = []  # the messages of assertions
-        self.calls_packed = False
         self.polls = tir_polls.Polls()
         self.temporaries = 0
         self.following: tuple[t.Stmt, ...] = ()  # the statements after the current one in its sequence
         for param in fn.params:
             if isinstance(param, Buffer):
                 self.measure(param)
-        self.text = self._text()
+        self.routine = self._routine()
 
-    def line(self, depth: int, text: str) -> None:
-        """Append a line at an indentation depth."""
-        self.lines.append("    " * depth + text)
+    @contextmanager
+    def block(self) -> Iterator[list[ir.Stmt]]:
+        """Collect the statements that are made meanwhile."""
+        outer, self.out = self.out, []
+        yield self.out
+        self.out = outer
 
-    def source(self) -> str:
-        """The module's text."""
-        return self.text
+    @contextmanager
+    def branch(self, condition: Expr) -> Iterator[None]:
+        """Around the statements that a condition guards."""
+        with self.block() as inner:
+            yield
+        self.out.append(ir.If(condition, tuple(inner)))
 
-    def _text(self) -> str:
+    def _routine(self) -> ir.Routine:
         params = [self.name(variable) for variable in (*self.fn.params, *shape_variables(self.fn))]
         params += [] if self.divided is None else ["first", "last"]
         for param in self.fn.params:
             if isinstance(param, p.PrimVar) and param.dtype is not HANDLE:
-                self.line(1, f"{self.name(param)} = {_scalar(param.dtype, self.name(param))}")
-        self.statement(self.fn.body, 1)
-        body = self.lines or ["    pass"]
+                name = self.name(param)
+                self.out.append(ir.Assign(name, _scalar(param.dtype, Var(name))))
+        self.statement(self.fn.body)
         if self.hides:  # the first byte of an address is 0, so this is -1
-            body = ["    ones = ~right(stop, np.int64(56))", *body]
-        header = (tir_packed.HEADER if self.calls_packed else "") + HEADER
-        head = (
-            '@njit(error_model="numpy", nogil=True)',
-            f"def kernel({', '.join([*params, 'note', 'stop'])}):",
-        )
-        return "\n".join([header + head[0], head[1], *body, ""])
+            self.out.insert(0, ir.Assign("ones", Op("~", (Apply("right", (Var("stop"), Const(56))),))))
+        return ir.Routine(tuple(params), tuple(self.out))
 
     @cached_property
     def exchange(self) -> str:
@@ -144,46 +128,44 @@ class Translation(Expressions):
         for sample in self.samples:
             sample.bind(var, interval(sample))
 
-    def value(self, var: p.PrimVar, value: p.PrimExpr) -> str:
-        """The value of a variable as text, converted to its dtype."""
+    def value(self, var: p.PrimVar, value: p.PrimExpr) -> Expr:
+        """The value of a variable, converted to its dtype."""
         if not (var.dtype.is_int and value.dtype.is_int):
             return self.expr(value)
         value = value if value.dtype is var.dtype else p.Cast(var.dtype, value)
         with self.index():
-            text = self.expr(value)
+            result = self.expr(value)
         self.bind(var, lambda sample: sample.of(value))
-        return text
+        return result
 
     # -- statements -----------------------------------------------------------------------------------------------
 
-    def statement(self, node: t.Stmt, depth: int) -> None:
+    def statement(self, node: t.Stmt) -> None:
         """Translate one statement."""
         rule = _STATEMENTS.get(type(node))
         if rule is None:
             raise self.refuse(f"the statement {type(node).__name__}", node)
         if type(node) not in (t.SeqStmt, t.AttrStmt):
             self.statement_now = node
-        rule(self, node, depth)
+        rule(self, node)
 
-    def _seq(self, node: t.SeqStmt, depth: int) -> None:
+    def _seq(self, node: t.SeqStmt) -> None:
         for number, statement in enumerate(node.stmts, 1):
             self.following = node.stmts[number:]
-            self.statement(statement, depth)
-        if not node.stmts:
-            self.line(depth, "pass")
+            self.statement(statement)
 
     # -- loops ----------------------------------------------------------------------------------------------------
 
-    def _for(self, node: t.For, depth: int) -> None:
+    def _for(self, node: t.For) -> None:
         if node.kind == "thread_binding" and self.exchange:
             raise self.refuse(f"a loop over GPU threads {self.exchange}", node)
         chain, block = reduction_nest(node)
         if block is not None and not self.in_order:
-            self._reduction(chain, block, depth)
+            self._reduction(chain, block)
             return
         state = self._loop_state()
-        inner = self._loop(node, node.body, depth, tir_polls.loop(node.extent, self.polls.work(node.body))[0])
-        self.statement(node.body, inner)
+        with self._loop(node, node.body, tir_polls.loop(node.extent, self.polls.work(node.body))[0]):
+            self.statement(node.body)
         self._release(state)
 
     def _loop_state(self) -> tuple[int, list[bool]]:
@@ -195,47 +177,65 @@ class Translation(Expressions):
         for sample, was in zip(self.samples, state[1], strict=True):
             sample.is_dead = was
 
-    def _loop(self, node: t.For, inner: t.Stmt, depth: int, looks: str) -> int:
-        """Emit the head of a loop and return the depth of its body. The end `start + extent` wraps like the loop variable."""
+    @contextmanager
+    def _loop(self, node: t.For, inner: t.Stmt, looks: str) -> Iterator[None]:
+        """Around the body of a loop. The end `start + extent` wraps like the loop variable."""
         self.statement_now = node
-        var, start = node.var, _as(node.var.dtype, node.start)
-        end: p.PrimExpr = p.Add(start, _as(var.dtype, node.extent))
-        if isinstance(start, p.IntImm) and start.value == 0:
-            end = _as(var.dtype, node.extent)
-        low, high = _signed(var.dtype, self.expr(start)), _signed(var.dtype, self.expr(end))
-        if low != "(0)" and not self.fact(lambda sample: sample.keeps(end) and var.dtype.name != "uint64"):
-            # `range` needs the difference as a signed number, so it must be between 0 and 2**63 - 1.
-            high = f"piece({low}, larger({high}, {low}), {_MOST})"
+        var, low, high, end = node.var, *self._bounds(node)
         step = self._step(node)
         if looks is tir_polls.PIECES and not any(type(item) is t.For for item in statements(inner)):
             extent = _as(var.dtype, node.extent)
             is_short = self.fact(lambda sample: sample.lies(extent, (-_MOST, tir_polls.SHORT)))
             looks = tir_polls.NEVER if is_short else looks
-        self._enter(var, start, end)
+        self._enter(var, _as(var.dtype, node.start), end)
         if node is self.divided:
-            low, high = f"larger({low}, first)", f"smaller({high}, last)"
-        bounds = f"{low}, {high}{step}" if low != "(0)" or step else high
-        if looks is tir_polls.PIECES and not step:
-            self.temporaries += 2
-            first, last = f"t{self.temporaries - 1}", f"t{self.temporaries}"
-            self.line(depth, f"{last} = {high}")
-            self.line(depth, f"for {first} in range({low}, {last}, {tir_polls.PIECE}):")
-            self.line(depth + 1, "poll(stop)")
-            bounds, depth = f"{first}, piece({first}, {last}, {tir_polls.PIECE})", depth + 1
-        self.line(depth, f"for {self.name(var)} in range({bounds}):")
-        if looks is tir_polls.EACH or (step and looks is not tir_polls.NEVER):
-            self.line(depth + 1, "poll(stop)")
-        if var.dtype.name == "uint64":
-            self.line(depth + 1, f"{self.name(var)} = np.uint64({self.name(var)})")
-        return depth + 1
+            low, high = Apply("larger", (low, Var("first"))), Apply("smaller", (high, Var("last")))
+        name = self.name(var)
+        with self.block() as body:
+            if looks is tir_polls.EACH or (step is not None and looks is not tir_polls.NEVER):
+                body.append(ir.Poll())
+            if var.dtype.name == "uint64":
+                body.append(ir.Assign(name, Convert("uint64", Var(name))))
+            yield
+        if looks is tir_polls.PIECES and step is None:
+            self._in_pieces(name, low, high, tuple(body))
+        else:
+            self.out.append(ir.For(name, low, high, tuple(body), step))
 
-    def _step(self, node: t.For) -> str:
+    def _bounds(self, node: t.For) -> tuple[Expr, Expr, p.PrimExpr]:
+        """The first value of a loop, its end, and its end as an expression of the PrimFunc."""
+        var, start = node.var, _as(node.var.dtype, node.start)
+        end: p.PrimExpr = p.Add(start, _as(var.dtype, node.extent))
+        is_from_0 = isinstance(start, p.IntImm) and start.value == 0
+        if is_from_0:
+            end = _as(var.dtype, node.extent)
+        low, high = _signed(var.dtype, self.expr(start)), _signed(var.dtype, self.expr(end))
+        if (not is_from_0 or var.dtype.name == "uint64") and not self.fact(
+            lambda sample: sample.keeps(end) and var.dtype.name != "uint64"
+        ):
+            # `range` needs the difference as a signed number, so it must be between 0 and 2**63 - 1.
+            high = Apply("piece", (low, Apply("larger", (high, low)), Const(_MOST)))
+        return low, high, end
+
+    def _in_pieces(self, name: str, low: Expr, high: Expr, body: tuple[ir.Stmt, ...]) -> None:
+        """A loop that polls between pieces of its iterations."""
+        self.temporaries += 2
+        first, last = f"t{self.temporaries - 1}", f"t{self.temporaries}"
+        size = Const(tir_polls.PIECE)
+        end = Apply("piece", (Var(first), Var(last), size))
+        inner = ir.For(name, Var(first), end, body)
+        self.out += [
+            ir.Assign(last, high),
+            ir.For(first, low, Var(last), (ir.Poll(), inner), size),
+        ]
+
+    def _step(self, node: t.For) -> Expr | None:
         if node.step is None:
-            return ""
+            return None
         step = _as(node.var.dtype, node.step)
-        text = _signed(node.var.dtype, self.expr(step))
+        value = _signed(node.var.dtype, self.expr(step))
         site, known = self.site("step"), self.fact(lambda sample: sample.lies(step, (1, (1 << 63) - 1)))
-        return f", {text}" if known else f", positive({text}, {site})"
+        return value if known else ir.Check("step", value, *site)
 
     def _enter(self, var: p.PrimVar, start: p.PrimExpr, end: p.PrimExpr) -> None:
         for sample in self.samples:
@@ -248,7 +248,7 @@ class Translation(Expressions):
             sample.bind(var, (first[0], max(last[1] - 1, first[0])))
         self.loops.append(var)
 
-    def _reduction(self, chain: list[t.For], block: t.SBlock, depth: int) -> None:
+    def _reduction(self, chain: list[t.For], block: t.SBlock) -> None:
         """Emit `init` in separate loops, then the innermost spatial loop inside the reduction. The order of terms stays."""
         reduce_vars = {
             value
@@ -259,128 +259,141 @@ class Translation(Expressions):
         inner = [loop for loop in chain if loop.var in reduce_vars]
         assert block.init is not None  # `reduction_nest` requires it
         spatial_axes = {axis.var for axis in block.iter_vars if axis.kind != "reduce"}
-        self._nest(spatial, block, block.init, spatial_axes, depth)
-        self._nest([*spatial[:-1], *inner, *spatial[-1:]], block, block.body, None, depth)
+        self._nest(spatial, block, block.init, spatial_axes)
+        self._nest([*spatial[:-1], *inner, *spatial[-1:]], block, block.body, None)
 
-    def _nest(
-        self, loops: list[t.For], block: t.SBlock, body: t.Stmt, axes: set[p.PrimVar] | None, depth: int
-    ) -> None:
+    def _nest(self, loops: list[t.For], block: t.SBlock, body: t.Stmt, axes: set[p.PrimVar] | None) -> None:
         state = self._loop_state()
-        for loop, looks in zip(loops, tir_polls.nest(loops, self.polls.work(body)), strict=True):
-            depth = self._loop(loop, body if loop is loops[-1] else loop, depth, looks)
-        self._axes(block, depth, axes)
-        self.statement(body, depth)
+        with ExitStack() as around:
+            for loop, looks in zip(loops, tir_polls.nest(loops, self.polls.work(body)), strict=True):
+                around.enter_context(self._loop(loop, body if loop is loops[-1] else loop, looks))
+            self._axes(block, axes)
+            self.statement(body)
         self._release(state)
 
     # -- blocks ---------------------------------------------------------------------------------------------------
 
-    def _axes(self, block: t.SBlock, depth: int, chosen: set[p.PrimVar] | None) -> None:
+    def _axes(self, block: t.SBlock, chosen: set[p.PrimVar] | None) -> None:
         for axis, value in zip(block.iter_vars, block.iter_values, strict=True):
             if chosen is None or axis.var in chosen:
-                self.line(depth, f"{self.name(axis.var)} = {self.value(axis.var, value)}")
+                self.out.append(ir.Assign(self.name(axis.var), self.value(axis.var, value)))
 
-    def _block(self, node: t.SBlock, depth: int) -> None:
-        self._axes(node, depth, None)
-        if node.predicate is not None:
-            self.line(depth, f"if {self.expr(node.predicate)}:")
-            depth += 1
+    def _block(self, node: t.SBlock) -> None:
+        self._axes(node, None)
+        if node.predicate is None:
+            self._inside(node)
+            return
+        with self.branch(self.expr(node.predicate)):
+            self._inside(node)
+
+    def _inside(self, node: t.SBlock) -> None:
+        """What stands in a block behind its axes and its predicate."""
         self.following = () if node.init is not None else (node.body,)
         for buffer in node.alloc_buffers:
-            self._allocate(buffer, depth)
+            self._allocate(buffer)
         if node.match_buffers:
             raise self.refuse("T.match_buffer inside a block", node)
         if node.init is not None:
-            starts = [
-                f"{self.name(axis.var)} == {self.expr(_as(axis.var.dtype, axis.domain.start))}"
-                for axis in node.iter_vars
-                if axis.kind == "reduce"
-            ]
-            self.line(depth, f"if {' and '.join(starts) or 'True'}:")
-            self.statement(node.init, depth + 1)
-        self.statement(node.body, depth)
+            condition: Expr | None = None
+            for axis in node.iter_vars:
+                if axis.kind == "reduce":
+                    start = self.expr(_as(axis.var.dtype, axis.domain.start))
+                    test = Op("==", (Var(self.name(axis.var)), start))
+                    condition = test if condition is None else Op("and", (condition, test))
+            with self.branch(Const(True) if condition is None else condition):
+                self.statement(node.init)
+        self.statement(node.body)
 
-    def _shape(self, buffer: Buffer) -> str:
-        lengths = [f"np.int64({self.expr(dim)})" for dim in buffer.shape]
-        return f"({', '.join(lengths)}{',' if len(lengths) == 1 else ''})"
+    def _shape(self, buffer: Buffer) -> tuple[Expr, ...]:
+        return tuple([Convert("int64", self.expr(dim)) for dim in buffer.shape])
 
-    def _allocate(self, buffer: Buffer, depth: int) -> None:
+    def _allocate(self, buffer: Buffer) -> None:
         dtype = buffer.dtype
         if dtype.lanes != 1 or dtype is HANDLE:
             raise self.refuse(f"{buffer.name}, a buffer of {dtype},")
-        if not buffer.shape:
-            self.line(depth, f"{self.name(buffer)} = np.full((), {_poison(dtype)})")
-            return
         size = max(dtype.bits, 32 if dtype.is_float else 8) // 8
         most, shape = MEMORY_LIMIT // size, self._shape(buffer)
         lengths = [dim.value if isinstance(dim, p.IntImm) else -1 for dim in buffer.shape]
-        is_filled = is_filled_first(buffer, self.following)
-        if is_filled and min(lengths) >= 0 and prod(lengths) <= most:
-            text = f"np.empty({shape}, {element(dtype)})"
-        else:
-            text = f"allocated({shape}, {_poison(dtype)}, {most}, {not is_filled})"
-        self.line(depth, f"{self.name(buffer)} = {text}")
-        self.measure(buffer)
+        is_filled = bool(shape) and is_filled_first(buffer, self.following)
+        is_small = is_filled and min(lengths) >= 0 and prod(lengths) <= most
+        poison = None if is_filled else _poison(dtype)
+        name = self.name(buffer)
+        self.out.append(ir.Allocate(name, element(dtype), shape, poison, None if is_small else most))
+        if shape:
+            self.measure(buffer)
 
-    def _alloc(self, node: t.AllocBuffer, depth: int) -> None:
+    def _alloc(self, node: t.AllocBuffer) -> None:
         buffer = node.buffer
         if buffer.is_scalar:
-            content = _poison(buffer.dtype)
-            value = into(buffer.dtype, content) if buffer.dtype.kind == "uint" else content
-            self.line(depth, f"{self.name(buffer)} = {value}")
+            content = Convert(element(buffer.dtype), Const(_poison(buffer.dtype)))
+            self.out.append(ir.Assign(self.name(buffer), content))
             return
         if buffer.data is None:
-            self._allocate(buffer, depth)
+            self._allocate(buffer)
             return
-        pointer = self.pointers.get(buffer.data, buffer.data)
-        text = tir_memory.view(buffer, pointer, self.expr(buffer.data), self._shape(buffer), self.expr)
-        if text is None:
+        start = tir_memory.view_start(buffer, self.pointers.get(buffer.data, buffer.data))
+        flat, shape = self.expr(buffer.data), self._shape(buffer)
+        if start is None:
             raise self.refuse(f"{buffer.name}, a view with strides or of another dtype,", node)
-        self.line(depth, f"{self.name(buffer)} = {text}")
+        first = Convert("int64", self.expr(start))
+        self.out.append(ir.Window(self.name(buffer), flat, first, shape))
         self.measure(buffer)
 
     # -- effects --------------------------------------------------------------------------------------------------
 
-    def _store(self, node: t.BufferStore, depth: int) -> None:
-        self.line(depth, f"{self.place(node.buffer, node.indices)} = {self.expr(node.value)}")
+    def put(self, place: ir.Element | Var, value: Expr) -> None:
+        """Write an element, or the only one of a scalar."""
+        self.out.append(ir.Assign(place.name, value) if isinstance(place, Var) else ir.Store(place, value))
 
-    def _evaluate(self, node: t.Evaluate, depth: int) -> None:
+    def _store(self, node: t.BufferStore) -> None:
+        place, value = self.place(node.buffer, node.indices), self.expr(node.value)
+        self.put(place, value)
+
+    def _evaluate(self, node: t.Evaluate) -> None:
         value = node.value
         if isinstance(value, p.PrimCall) and value.op == "ret":
-            self.line(depth, f"return {self.expr(value.args[0])}")
+            self.out.append(ir.Return(self.expr(value.args[0])))
             return
-        packed = tir_packed.packed_call(value, self.name, self.expr)
-        self.calls_packed = self.calls_packed or packed is not None
-        if packed is None and not is_idle(value):
+        call = tir_packed.known_call(value)
+        if call is not None:
+            self.out.append(ir.Packed(call[0], tuple([self._passed(part) for part in call[1]])))
+        elif not is_idle(value):
             raise self.refuse(f"{_effect(value)}, evaluated for its effect,", node)
-        self.line(depth, packed or "pass")
 
-    def _let(self, node: t.LetStmt, depth: int) -> None:
-        self.line(depth, f"{self.name(node.var)} = {self.value(node.var, node.value)}")
+    def _passed(self, part: Buffer | p.PrimExpr) -> Expr:
+        """An argument of a packed function. A literal would be a type of its own, for which numba compiles the function anew."""
+        if isinstance(part, Buffer):
+            return Var(self.name(part))
+        return Convert("bool_" if part.dtype.is_bool else "int64", self.expr(part))
+
+    def _let(self, node: t.LetStmt) -> None:
+        self.out.append(ir.Assign(self.name(node.var), self.value(node.var, node.value)))
         if node.var.dtype is HANDLE:
             self.pointers[node.var] = self.pointers.get(node.value, node.value)
 
-    def _if(self, node: t.IfThenElse, depth: int) -> None:
-        self.line(depth, f"if {self.expr(node.condition)}:")
-        self.statement(node.then_case, depth + 1)
-        if node.else_case is not None:
-            self.line(depth, "else:")
-            self.statement(node.else_case, depth + 1)
+    def _if(self, node: t.IfThenElse) -> None:
+        condition = self.expr(node.condition)
+        with self.block() as then:
+            self.statement(node.then_case)
+        with self.block() as otherwise:
+            if node.else_case is not None:
+                self.statement(node.else_case)
+        self.out.append(ir.If(condition, tuple(then), tuple(otherwise)))
 
-    def _while(self, node: t.While, depth: int) -> None:
-        self.line(depth, "while True:")
-        self.line(depth + 1, "poll(stop)")
-        self.line(depth + 1, f"if not {self.expr(node.condition)}:")
-        self.line(depth + 2, "break")
-        self.statement(node.body, depth + 1)
+    def _while(self, node: t.While) -> None:
+        condition = self.expr(node.condition)
+        with self.block() as body:
+            self.statement(node.body)
+        self.out.append(ir.While(condition, tuple(body)))
 
-    def _attr(self, node: t.AttrStmt, depth: int) -> None:
+    def _attr(self, node: t.AttrStmt) -> None:
         if node.key == "launch_thread":
             raise self.refuse("a launched GPU thread", node)
-        self.statement(node.body, depth)
+        self.statement(node.body)
 
-    def _assert(self, node: t.AssertStmt, depth: int) -> None:
-        self.line(depth, f"if not ({self.expr(node.condition)}):")
-        self.line(depth + 1, f"raise AssertionError({len(self.messages)})")
+    def _assert(self, node: t.AssertStmt) -> None:
+        with self.branch(Op("not", (self.expr(node.condition),))):
+            self.out.append(ir.Fail(len(self.messages)))
         self.messages.append(node.message)
 
 
@@ -393,29 +406,21 @@ def _as(dtype: DType, value: p.PrimExpr) -> p.PrimExpr:
     return p.Cast(dtype, value)
 
 
-def _signed(dtype: DType, text: str) -> str:
-    """A bound for `range`, which counts with signed integers."""
-    return f"np.int64({text})" if dtype.name == "uint64" else text
+def _signed(dtype: DType, value: Expr) -> Expr:
+    """A bound of a loop, which counts with signed integers."""
+    return Convert("int64", value) if dtype.name == "uint64" else value
 
 
-def _scalar(dtype: DType, text: str) -> str:
+def _scalar(dtype: DType, value: Expr) -> Expr:
     """A scalar parameter converted to its dtype."""
-    return (
-        f"{text} != 0"
-        if dtype.is_bool
-        else into(dtype, text)
-        if dtype.is_int
-        else f"{element(dtype)}({text})"
-    )
+    return Op("!=", (value, Const(0))) if dtype.is_bool else Convert(element(dtype), value)
 
 
-def _poison(dtype: DType) -> str:
+def _poison(dtype: DType) -> bool | int | float:
     """The content of uninitialized memory."""
     if dtype.is_bool:
-        return "np.bool_(True)"
-    if not dtype.is_int:
-        return f"{element(dtype)}(np.nan)"
-    return f"{element(dtype)}({limits(dtype)[0 if dtype.kind == 'int' else 1]})"
+        return True
+    return limits(dtype)[0 if dtype.kind == "int" else 1] if dtype.is_int else nan
 
 
 def is_idle(value: p.PrimExpr) -> bool:
@@ -432,7 +437,7 @@ def _effect(value: p.PrimExpr) -> str:
     return f"{str(value)[:60]}"
 
 
-_STATEMENTS: dict[type, Callable[[Translation, Any, int], None]] = {
+_STATEMENTS: dict[type, Callable[[Translation, Any], None]] = {
     t.SeqStmt: Translation._seq,
     t.For: Translation._for,
     t.SBlock: Translation._block,

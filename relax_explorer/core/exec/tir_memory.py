@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from relax_explorer.core.exec import loop_ir as ir
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import HANDLE, from_numpy
 from relax_explorer.core.ops.machine.inspect import BITS, BYTE_OFFSET, CODE, LANES, NDIM, SHAPE, STRIDES
@@ -43,33 +44,28 @@ def described(array: Any) -> Any:
     return description
 
 
-def field(call: p.PrimCall, name: Callable[[Any], str]) -> str | None:
-    """The result of `T.tvm_struct_get` as Python text; None for a field that descriptions don't have."""
+def field(call: p.PrimCall, name: Callable[[Any], str]) -> ir.Expr | None:
+    """The result of `T.tvm_struct_get`; None for a field that descriptions don't have."""
     if len(call.args) != 4:
         return None
     handle, index, place, _ = call.args
     if type(handle) is not p.PrimVar or not isinstance(place, p.IntImm) or not _is_zero(index):
         return None
     description = name(handle)
-    lengths = f"{description}[{HEAD}:{HEAD} + {description}[{NDIM}]]"
     if call.dtype is HANDLE:
-        return {SHAPE: lengths, STRIDES: f"{description}[{HEAD} + {description}[{NDIM}]:]"}.get(place.value)
-    return f"np.{call.dtype}({description}[{place.value}])" if NDIM <= place.value <= DEVICE_TYPE else None
+        middle = ir.Op("+", (ir.Const(HEAD), _word(description, NDIM)))
+        lengths = ir.Flat(description, ir.Const(HEAD), middle)
+        return {SHAPE: lengths, STRIDES: ir.Flat(description, middle)}.get(place.value)
+    is_known = NDIM <= place.value <= DEVICE_TYPE
+    return ir.Convert(str(call.dtype), _word(description, place.value)) if is_known else None
+
+
+def _word(description: str, place: int) -> ir.Element:
+    return ir.Element(description, "int64", (ir.Const(place),))
 
 
 def _is_zero(index: p.PrimExpr) -> bool:
     return isinstance(index, p.IntImm) and index.value == 0
-
-
-def view(
-    buffer: Buffer, pointer: p.PrimExpr, flat: str, shape: str, text: Callable[[p.PrimExpr], str]
-) -> str | None:
-    """A buffer over the memory `flat` at a pointer, as Python text; None if the dtype differs or the buffer is strided."""
-    start = view_start(buffer, pointer)
-    if start is None:
-        return None
-    first = "0" if isinstance(start, p.IntImm) and start.value == 0 else f"np.int64({text(start)})"
-    return f"window({flat}, {first}, {shape})"
 
 
 def view_start(buffer: Buffer, pointer: p.PrimExpr) -> p.PrimExpr | None:

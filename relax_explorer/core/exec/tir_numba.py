@@ -41,13 +41,14 @@ _NOTHING = np.zeros(tir_traps.NOTE_LENGTH, np.int64)  # a note of the type that 
 TRUSTING, CHECKED, IN_ORDER, PART = "", "_checked", "_in_order", "_part"
 
 
-def compile_prim_func(fn: PrimFunc, cache: Path | None = None) -> Kernel:
+def compile_prim_func(fn: PrimFunc, cache: Path | None = None, by_numba: bool = False) -> Kernel:
     """The kernel of a PrimFunc. Equal texts share one. The directory `cache`, if given, keeps the machine code.
 
-    Raises Failure if a part has no translation.
+    LLVM compiles it, unless it shall be `by_numba`. Raises Failure if a part has no translation.
     """
     divided = pieces(fn)
-    return Kernel(fn, Code(fn, cache), Variables.of(fn), None if divided is None else Divided(divided, cache))
+    parts = None if divided is None else Divided(divided, cache, by_numba)
+    return Kernel(fn, Code(fn, cache, by_numba), Variables.of(fn), parts)
 
 
 def uncompiled(fn: PrimFunc) -> Kernel:
@@ -88,16 +89,22 @@ class Code:
     arithmetic of the dtypes. If one does not hold, a second text runs. It relies on no fact and checks everything.
     """
 
-    def __init__(self, fn: PrimFunc, cache: Path | None) -> None:
+    def __init__(self, fn: PrimFunc, cache: Path | None, by_numba: bool = False) -> None:
+        self.by_numba = by_numba
         self.cache = None if cache is not None and tir_cache.refusal(cache) else cache
         self.facts: dict[tuple[int, ...], bool] = {}
         self.iterations: dict[
             tuple[int, ...], Iterations | None
         ] = {}  # of the parallel loop, if threads share it
-        self.compiling = 0.0  # seconds of numba so far
+        self.compiling = 0.0  # seconds so far
         trusting = translate(fn)
         self.hoped = trusting.facts
-        self.texts = {TRUSTING: compiled_text(trusting.source(), self.cache, parameters(fn), True)}
+        self.texts = {TRUSTING: compiled_text(trusting.routine, self.cache, parameters(fn), True, by_numba)}
+
+    @property
+    def is_by_numba(self) -> bool:
+        """True if numba compiles it: it was asked to, or LLVM has no translation."""
+        return any(text.numba is not None for text in self.texts.values())
 
     def function(self, fn: PrimFunc, values: Sequence[Any], name: str) -> Any:
         """A text compiled for the types of these values."""
@@ -106,10 +113,10 @@ class Code:
             loop = parallel_loop(fn) if name == PART else None
             translation = translate(fn, None, name in (TRUSTING, PART), name == IN_ORDER, loop)
             params = parameters(fn)
-            if params is not None and loop is not None:
+            if loop is not None:
                 params += [NUMBER, NUMBER]
             text = self.texts[name] = compiled_text(
-                translation.source(), self.cache, params, name != IN_ORDER
+                translation.routine, self.cache, params, name != IN_ORDER, self.by_numba
             )
         before = text.compiling
         found = text.function(values)
@@ -120,8 +127,8 @@ class Code:
 class Divided:
     """The pieces of a PrimFunc with large contractions, and the kernels of those between them."""
 
-    def __init__(self, parts: Pieces, cache: Path | None) -> None:
-        self.parts, self.cache = parts, cache
+    def __init__(self, parts: Pieces, cache: Path | None, by_numba: bool) -> None:
+        self.parts, self.cache, self.by_numba = parts, cache, by_numba
         self.kernels: dict[PrimFunc, Kernel] = {}
 
     def run(self, values: Sequence[Any], dims: Mapping[p.PrimVar, int], interrupt: Interrupt) -> bool:
@@ -131,7 +138,7 @@ class Divided:
     def _kernel(self, fn: PrimFunc) -> Kernel:
         kernel = self.kernels.get(fn)
         if kernel is None:
-            kernel = self.kernels[fn] = compile_prim_func(fn, self.cache)
+            kernel = self.kernels[fn] = compile_prim_func(fn, self.cache, self.by_numba)
         return kernel
 
 
@@ -170,7 +177,7 @@ class Kernel:
 
     @property
     def compiling(self) -> float:
-        """The seconds that numba took so far, for this kernel and the pieces of it."""
+        """The seconds that compiling took so far, for this kernel and the pieces of it."""
         inner = self.divided.kernels.values() if self.divided is not None else ()
         return (self.code.compiling if self.code is not None else 0.0) + sum([k.compiling for k in inner])
 

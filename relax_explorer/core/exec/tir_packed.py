@@ -1,18 +1,16 @@
 """Translate calls of packed functions in kernels: TVM's lowerings of sort, argsort, topk and suppression need its runtime.
 
-`tir_sorting` has the functions; this module translates their calls to Python text.
+`tir_sorting` has the functions; this module recognizes their calls.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.tir.buffer import Buffer
 from relax_explorer.core.tir.prim_expr import BufferPtr
-
-HEADER = "from relax_explorer.core.exec.tir_sorting import argsort, argsort_valid, sort, top_both, top_indices, top_values\n"
 
 
 @dataclass(frozen=True)
@@ -40,22 +38,6 @@ def written(call: p.PrimExpr) -> Iterator[Buffer]:
     if call_parts is not None:
         packed, arguments = call_parts
         yield from [buffer for buffer in map(_array, arguments[packed.read :]) if buffer is not None]
-
-
-def packed_call(
-    call: p.PrimExpr, name: Callable[[Buffer], str], text: Callable[[p.PrimExpr], str]
-) -> str | None:
-    """A packed call as a Python statement; None if the function, or a view among its arguments, has no translation."""
-    call_parts = known_call(call)
-    if call_parts is None:
-        return None
-    function, arguments = call_parts
-    # A literal would be a type of its own, for which numba compiles the function anew.
-    parts = [
-        name(part) if isinstance(part, Buffer)
-        else f"{'bool' if part.dtype.is_bool else 'np.int64'}({text(part)})" for part in arguments
-    ]  # fmt: skip
-    return f"{function}({', '.join(parts)})"
 
 
 def known_call(call: p.PrimExpr) -> tuple[str, tuple[Buffer | p.PrimExpr, ...]] | None:

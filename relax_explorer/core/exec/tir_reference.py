@@ -195,7 +195,7 @@ class Reference(Values):
         dtype = buffer.dtype
         if dtype.lanes != 1 or dtype is HANDLE:
             raise self.refuse(f"{buffer.name}, a buffer of {dtype},")
-        kind = np.dtype(element(dtype).removeprefix("np."))
+        kind = np.dtype(element(dtype))
         shape, size = self._shape(buffer), kind.itemsize
         for length in shape:
             size *= length

@@ -1,7 +1,7 @@
-"""Generated texts of kernels with their machine code. PrimFuncs with equal texts share it, in memory and on disk.
+"""The loops of kernels with their machine code. PrimFuncs with equal loops share it, in memory and on disk.
 
-Names, attributes and annotations of a PrimFunc do not enter its text. So the stages of a build compile most kernels once.
-Texts are compiled by LLVM (`native`); numba compiles those with rare parts, which takes longer.
+Names, attributes and annotations of a PrimFunc do not enter its loops. So the stages of a build compile most kernels once.
+LLVM compiles them (`native`); numba compiles the text of those with rare parts, which takes longer.
 """
 
 from __future__ import annotations
@@ -13,12 +13,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from relax_explorer.core.exec import native, tir_cache
+from relax_explorer.core.exec import loop_text, native, tir_cache
 from relax_explorer.core.exec.llvm_kernel import Param
 from relax_explorer.core.exec.llvm_settings import settle
 from relax_explorer.core.exec.llvm_values import DOUBLE, SIGNED, UNSIGNED, Unsupported
+from relax_explorer.core.exec.loop_ir import Routine
 from relax_explorer.core.exec.tir_codegen import shape_variables
 from relax_explorer.core.exec.tir_expr import element
+from relax_explorer.core.exec.values import Value
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import HANDLE
 from relax_explorer.core.tir.buffer import Buffer
@@ -34,33 +36,32 @@ class NotCompiled(Exception):
 
 
 def compiled_text(
-    source: str, cache: Path | None, params: Sequence[Param] | None = None, apart: bool = False
+    routine: Routine, cache: Path | None, params: Sequence[Param], apart: bool = False, by_numba: bool = False
 ) -> Text:
-    """The Text of a source. Equal sources have one. The directory `cache`, if given, keeps the machine code.
+    """The Text of a kernel. Equal kernels have one. The directory `cache`, if given, keeps the machine code.
 
-    Without `params`, numba compiles it. With `apart`, no memory that it writes is shared by two arguments.
+    With `apart`, no memory that it writes is shared by two arguments. LLVM compiles it, unless it shall be `by_numba`.
     """
-    key = tir_cache.text_key(
-        source, *([] if params is None else [repr(params), str(apart), native.versions()])
-    )
+    source = loop_text.source(routine)
+    key = tir_cache.text_key(source, repr(params), str(apart), str(by_numba), native.versions())
     text = _TEXTS.get(key)
     if text is None:
-        text = _TEXTS[key] = Text(source, key, cache, params, apart)
+        text = _TEXTS[key] = Text(routine, source, key, cache, params, apart, by_numba)
         if len(_TEXTS) > KNOWN_TEXTS:
             _TEXTS.popitem(last=False)
     _TEXTS.move_to_end(key)
     return text
 
 
-def parameters(fn: PrimFunc) -> list[Param] | None:
-    """What the text of a PrimFunc takes; None for what `native` does not know."""
+def parameters(fn: PrimFunc) -> list[Param]:
+    """What the loops of a PrimFunc take. A handle is a description of a tensor (`tir_memory`)."""
     params = []
     for param in (*fn.params, *shape_variables(fn)):
         if isinstance(param, Buffer):
             lengths = [dim.value if isinstance(dim, p.IntImm) else None for dim in param.shape]
-            params.append(Param("", element(param.dtype).removeprefix("np."), tuple(lengths)))
+            params.append(Param("", element(param.dtype), tuple(lengths)))
         elif param.dtype is HANDLE:
-            return None
+            params.append(Param("", "int64", (None,)))
         elif param.dtype.is_float:
             params.append(Param(DOUBLE))
         else:
@@ -72,14 +73,22 @@ class Text:
     """A text, with the machine code so far. It holds no PrimFunc."""
 
     def __init__(
-        self, source: str, key: int, cache: Path | None, params: Sequence[Param] | None, apart: bool
+        self,
+        routine: Routine,
+        source: str,
+        key: int,
+        cache: Path | None,
+        params: Sequence[Param],
+        apart: bool,
+        by_numba: bool,
     ) -> None:
+        self.routine = routine
         self.source, self.key, self.cache, self.params, self.apart = source, key, cache, params, apart
         self.native: Callable[..., None] | None = None
-        self.numba: Numba | None = None
+        self.numba = Numba(source, key, cache) if by_numba else None
         self.compiling = 0.0  # seconds so far
 
-    def function(self, values: Sequence[Any]) -> Any:
+    def function(self, values: Sequence[Value]) -> Value:
         """The text compiled for the types of these values."""
         if self.native is not None:
             return self.native
@@ -96,12 +105,10 @@ class Text:
             self.compiling += time.perf_counter() - start
 
     def _by_llvm(self) -> Callable[..., None]:
-        if self.params is None:
-            raise Unsupported("parameters")
         name = f"kernel_{self.key:016x}"
         code = None if self.cache is None else tir_cache.machine_code(self.cache, self.key)
         if code is None or not native.is_whole(code):
-            code = native.object_code(self.source, self.params, self.apart, name)
+            code = native.object_code(self.routine, self.params, self.apart, name)
             if self.cache is not None:
                 self.cache = self.cache if tir_cache.keep(self.cache, self.key, code) else None
         return native.loaded(code, self.params, name)
@@ -126,7 +133,7 @@ class Numba:
                 self.cache = None  # the directory can't be written or holds a damaged file: do without
         return tir_cache.in_memory(self.key, self.source)
 
-    def function(self, values: Sequence[Any]) -> Any:
+    def function(self, values: Sequence[Value]) -> Value:
         """The text compiled for the types of these values. Damaged files on disk are deleted and rebuilt."""
         import numba  # takes 0.3 s to import
 

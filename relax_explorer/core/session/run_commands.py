@@ -69,10 +69,16 @@ RUN = Command(
         ),
         Argument(
             "--engine",
-            "fused: bindings run together; numba: each by itself; reference: kernels run uncompiled, slowly",
+            "what compiles kernels: llvm, numba, or nothing (reference: statement by statement, slowly); fused is an older name of llvm",
             "choice",
-            "fused",
-            choices=("fused", "numba", "reference"),
+            "llvm",
+            choices=("llvm", "numba", "reference", "fused"),
+        ),
+        Argument(
+            "--no-fused",
+            "run each binding by itself, instead of neighbouring ones together",
+            "flag",
+            False,
         ),
         Argument(
             "--time-bindings",

@@ -46,7 +46,7 @@ def run(
     input: str, func: str | None, passes: str | None, input_: tuple[str, ...], shape: tuple[str, ...], expect: str | None, rtol: float, atol: float,
     output_: Target | None, break_: str | None, trace: Target | None, format: str, profile: str, max_input: float,
     stop_on: str | None, watch: tuple[str, ...], time_bindings: bool, shapes: bool,
-    packed: tuple[str, ...], private: bool, calls: str | None, engine: str, stage: str | None, const: str | None,
+    packed: tuple[str, ...], private: bool, calls: str | None, engine: str, no_fused: bool, stage: str | None, const: str | None,
 ) -> int:  # fmt: skip
     """Run a function of a stage."""
     if output_ == STANDARD_OUTPUT:
@@ -71,7 +71,7 @@ def run(
         times = BindingTimes()
         machine = interruptible(
             lambda interrupt: _ended(
-                session, start, interrupt, times if time_bindings else None, private, engine
+                session, start, interrupt, times if time_bindings else None, private, engine, not no_fused
             )
         )
         document = report(times, format) if time_bindings else {}
@@ -172,6 +172,7 @@ def _ended(
     times: BindingTimes | None,
     private: bool,
     engine: str,
+    fused: bool,
 ) -> Machine:
     """Run a machine to the end."""
     machine = Machine(
@@ -182,6 +183,7 @@ def _ended(
         interrupt=interrupt,
         private=private,
         engine=engine,
+        fused=fused,
     )
     with compiling(machine.kernels):
         if times is None:

@@ -244,7 +244,7 @@ def row(debugger: Debugger, event: Event, milliseconds: float) -> dict[str, Any]
         ]
     row |= {"branches": ["then" if taken else "else" for taken in event.branches]} if event.branches else {}
     if binding is not None:
-        row["engine"] = engine(debugger.module, binding, debugger.machine.engine)
+        row["engine"] = engine(debugger.module, binding, debugger.machine.kernels)
     return row | {"shape_vars": dict(debugger.frame.shape_vars), "ms": round(milliseconds, 3)}
 
 

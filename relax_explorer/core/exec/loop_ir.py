@@ -1,0 +1,254 @@
+"""The language of compiled kernels, as data: loops over arrays with known elements, and scalars.
+
+`tir_codegen` builds it from PrimFuncs; `llvm_kernel` makes machine code of it, and `loop_text` prints it as Python, for numba and for
+people. Integers are signed numbers of 64 bits, except uint64. The types of the leaves and of conversions are written, the others follow.
+A check is a node of its own, which the builder leaves out where `tir/intervals` proves it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+UNARY = frozenset({"neg", "not", "~"})
+CHAINED = frozenset({"+", "-"})  # operators of long sums, whose trees are deep on the left
+
+
+@dataclass(frozen=True, slots=True)
+class Const:
+    """A truth value, a signed integer, or a float64."""
+
+    value: bool | int | float
+
+
+@dataclass(frozen=True, slots=True)
+class Var:
+    """A scalar variable, or an array as the operand of a packed function."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Length:
+    """The length of an axis of an array."""
+
+    array: str
+    axis: int
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """An element of an array, whose elements have this type; small integers are widened."""
+
+    array: str
+    element: str
+    indices: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Op:
+    """An operator on operands of one type. `and` and `or` need their second operand only if the first does not decide."""
+
+    symbol: str
+    args: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Apply:
+    """A function of mathematics, or of `tir_support`."""
+
+    name: str
+    args: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Convert:
+    """A number converted to the type of an element; integers wrap around."""
+
+    element: str
+    value: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """A float converted to an integer element. What does not fit becomes the least integer."""
+
+    element: str
+    value: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Narrow:
+    """A float rounded to fewer bits than float32: its mantissa, least exponent, largest number, and what lies beyond."""
+
+    value: Expr
+    form: tuple[int, int, float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Bits:
+    """The bits of an element of one type, read as another one."""
+
+    source: str
+    target: str
+    value: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One of two values; only that one is computed."""
+
+    condition: Expr
+    yes: Expr
+    no: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A value that stops the kernel unless it is right.
+
+    `kind` is `index` (below `bound`), `divisor` (not 0), `distance` (of a shift; below `bound`) or `step` (at least 1). `site` and the
+    variables of the loops around it go into the note of the trap.
+    """
+
+    kind: str
+    value: Expr
+    site: int
+    loops: tuple[str, ...]
+    bound: Expr = Const(0)
+
+
+@dataclass(frozen=True, slots=True)
+class Inside:
+    """An index that is proved to lie inside its axis."""
+
+    value: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Flat:
+    """The memory of an array, from element `start` up to `end` of its first axis (None: to its end), as an array of one axis."""
+
+    array: str
+    start: Expr | None = None
+    end: Expr | None = None
+
+
+Expr = (
+    Const
+    | Var
+    | Length
+    | Element
+    | Op
+    | Apply
+    | Convert
+    | Whole
+    | Narrow
+    | Bits
+    | Choice
+    | Check
+    | Inside
+    | Flat
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Assign:
+    """Set a variable."""
+
+    name: str
+    value: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """Write an element. The value is computed before the indices."""
+
+    place: Element
+    value: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Allocate:
+    """Memory for an array. `most` elements are allowed (None: it is known to be small); `poison` fills it, unless it is None."""
+
+    array: str
+    element: str
+    shape: tuple[Expr, ...]
+    poison: bool | int | float | None
+    most: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """An array over memory that begins at an element. It stops the kernel if it reaches beyond."""
+
+    array: str
+    flat: Expr
+    start: Expr
+    shape: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class For:
+    """A loop from `start` up to, but not with, `end`."""
+
+    var: str
+    start: Expr
+    end: Expr
+    body: tuple[Stmt, ...]
+    step: Expr | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class While:
+    """Polls, and runs the body, as long as the condition holds."""
+
+    condition: Expr
+    body: tuple[Stmt, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class If:
+    """A branch."""
+
+    condition: Expr
+    then: tuple[Stmt, ...]
+    otherwise: tuple[Stmt, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Poll:
+    """Stops the kernel if the flag at `stop` is set."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fail:
+    """Stops the kernel: the assertion with this number does not hold."""
+
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Return:
+    """Ends the kernel with a scalar."""
+
+    value: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """A call of a function of `tir_sorting`."""
+
+    function: str
+    args: tuple[Expr, ...]
+
+
+Stmt = Assign | Store | Allocate | Window | For | While | If | Poll | Fail | Return | Packed
+
+
+@dataclass(frozen=True, slots=True)
+class Routine:
+    """A kernel: the names of its parameters, then `note` and `stop`, and its statements."""
+
+    params: tuple[str, ...]
+    body: tuple[Stmt, ...]
