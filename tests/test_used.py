@@ -20,7 +20,7 @@ NOT_YET = {
     "shapes/primitives:register_primitive": "users add what computes a primitive of theirs",
     "shapes/primitives:register_shape_rule": "users add the shape rule of a primitive of theirs",
     "session/inputs:make_inputs": "library users who need the values without the note",
-    "ir/erasure:checked_type": "the details pane will show the type beside the StructInfo",
+    "ir/types:checked_type": "the details pane will show the type beside the StructInfo",
 }
 
 

@@ -8,24 +8,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
-from relax_explorer.core.ir import (
-    attrs,
-    expr,
-    index_map,
-    prim,
-    prim_atoms,
-    prim_binary,
-    struct_info,
-    tensor_place,
-    types,
-)
+from relax_explorer.core.ir import attrs, expr, index_map, prim, prim_atoms, prim_binary, struct_info, types
 from relax_explorer.core.ir.node import field_names
 from relax_explorer.core.program import module
-from relax_explorer.core.tir import buffer, prim_expr, stmt
+from relax_explorer.core.tir import prim_expr, stmt
 
 PAGE = Path(expr.__file__).parent / "README.md"
 ROOMS_OF_SCALARS = (prim, prim_atoms, prim_binary, prim_expr)
-MODULES = (expr, struct_info, *ROOMS_OF_SCALARS, types, tensor_place, index_map, attrs, module, stmt, buffer)
+MODULES = (expr, struct_info, *ROOMS_OF_SCALARS, types, struct_info, index_map, attrs, module, stmt, stmt)
 SAID_ONCE = {"struct_info", "span", "size"}  # in the introduction; the size is a cache
 BASES = {
     "Expr", "StructInfo", "PrimExpr", "Binary", "Called", "Comparison", "Logical", "Type", "Stmt", "Verbatim", "StructInfoText",

@@ -8,7 +8,7 @@ import relax_explorer as rxe
 from relax_explorer.core.check.order import NO, YES, more_specific
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import FLOAT32
-from relax_explorer.core.ir.tensor_place import Sharding, VDevice
+from relax_explorer.core.ir.struct_info import Sharding, VDevice
 from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.ops.kit.devices import declared_devices
 

@@ -16,9 +16,8 @@ from relax_explorer.core.check.matching import free_dims
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import BOOL, FLOAT16, FLOAT32, INT64
-from relax_explorer.core.ir.erasure import erase_struct_info, wrap_type
-from relax_explorer.core.ir.struct_info_text import StructInfoText
-from relax_explorer.core.ir.types import PACKED_FUNC_TYPE
+from relax_explorer.core.ir.struct_info import StructInfoText
+from relax_explorer.core.ir.types import PACKED_FUNC_TYPE, erase_struct_info, wrap_type
 from tests.support.oracle import Oracle, Relation
 
 PROGRAMS, PAIRS, TOP = 12, 50, 2

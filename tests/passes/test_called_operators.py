@@ -7,8 +7,8 @@ from textwrap import indent
 import pytest
 
 import relax_explorer as rxe
-from relax_explorer.core.ir import contents
 from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import walk
 from relax_explorer.core.passes import properties
 from relax_explorer.core.passes.properties import PROPERTIES, Property
 
@@ -57,8 +57,8 @@ def test_the_first_call_in_the_text_is_told(required: Property, place: str) -> N
 
 def test_a_function_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     module = rxe.normalize(_module(PLACES["a branch"].format("x", "(x, x)")))
-    looked, find = list[e.Function](), contents._contents
-    monkeypatch.setattr(contents, "_contents", lambda fn: (looked.append(fn), find(fn))[1])
+    looked, find = list[e.Function](), walk._contents
+    monkeypatch.setattr(walk, "_contents", lambda fn: (looked.append(fn), find(fn))[1])
     assert all([q.holds(module) for q in PROPERTIES if q in CALLS])
     assert looked == [module["main"]]
 

@@ -13,7 +13,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.attrs import Attrs
 from relax_explorer.core.ir.dtype import dtype
-from relax_explorer.core.ir.tensor_place import VDevice
+from relax_explorer.core.ir.struct_info import VDevice
 from relax_explorer.core.ir.walk import all_dims, bindings
 from relax_explorer.core.passes import fusion_groups, pipeline
 from relax_explorer.core.passes.contract import PassSite

@@ -9,10 +9,9 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.attrs import EMPTY
-from relax_explorer.core.ir.contents import contents
 from relax_explorer.core.ir.facts import add_read, reads
 from relax_explorer.core.ir.node import replace
-from relax_explorer.core.ir.walk import bindings
+from relax_explorer.core.ir.walk import bindings, contents
 from relax_explorer.core.passes.liveness import Live, unread_in_graphs
 from tests.support.pass_material import pass_material
 from tests.support.roundtrip import function

@@ -19,7 +19,7 @@ import numpy as np
 
 import relax_explorer as rxe
 from relax_explorer.core.arith.prove import Answer
-from relax_explorer.core.arith.witness import number
+from relax_explorer.core.arith.simplify import number
 from relax_explorer.core.diagnostics import Diagnostic, Failure
 from relax_explorer.core.exec.debugger import debug
 from relax_explorer.core.ir import struct_info as s

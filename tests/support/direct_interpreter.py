@@ -14,8 +14,8 @@ import numpy as np
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import INT64, DType
 from relax_explorer.core.tir import stmt as t
-from relax_explorer.core.tir.buffer import Buffer
 from relax_explorer.core.tir.prim_expr import BufferLoad, BufferPtr
+from relax_explorer.core.tir.stmt import Buffer
 
 MOST_BYTES = 4 << 30
 

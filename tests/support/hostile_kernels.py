@@ -11,9 +11,9 @@ from random import Random
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import BOOL, FLOAT32, INT32, INT64, DType, dtype
 from relax_explorer.core.tir import stmt as t
-from relax_explorer.core.tir.buffer import Buffer, Range
 from relax_explorer.core.tir.intervals import limits
 from relax_explorer.core.tir.prim_expr import BufferLoad, BufferPtr
+from relax_explorer.core.tir.stmt import Buffer, Range
 
 INTEGERS = [dtype(name) for name in ("int8", "int16", "int32", "int64", "uint8", "uint32", "uint64")]
 USUAL = [INT32, INT32, INT64, INT64, dtype("int8"), dtype("uint8")]

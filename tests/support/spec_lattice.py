@@ -33,9 +33,9 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir import types as t
 from relax_explorer.core.ir.dtype import dtype
-from relax_explorer.core.ir.erasure import erase_struct_info, wrap_type
 from relax_explorer.core.ir.expr import Var
-from relax_explorer.core.ir.tensor_place import VDevice
+from relax_explorer.core.ir.struct_info import VDevice
+from relax_explorer.core.ir.types import erase_struct_info, wrap_type
 from relax_explorer.core.program.module import IRModule
 
 F32, F16, I32, I64, BOOL = map(dtype, ("float32", "float16", "int32", "int64", "bool"))

@@ -12,12 +12,12 @@ from relax_explorer.core.ir.dtype import dtype
 from relax_explorer.core.ir.prim import PrimExpr, as_prim
 from relax_explorer.core.ir.struct_info import TensorStructInfo
 from relax_explorer.core.ops.kit.decl import InferFailure, Site
-from relax_explorer.core.relations import adapt, inference, kind_check, library, relay_types, solver, text
+from relax_explorer.core.relations import adapt, inference, library, relay_types, solver, text
 
 REL = SimpleNamespace(
     **{
         name: value
-        for room in (relay_types, library, kind_check, text, solver, inference, adapt)
+        for room in (relay_types, library, relay_types, text, solver, inference, adapt)
         for name, value in vars(room).items()
         if not name.startswith("_")
     }

@@ -26,8 +26,8 @@ import relax_explorer as rxe
 from relax_explorer.core.exec.tir_numba import Code, Kernel, Variables, uncompiled
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.tir import stmt as t
-from relax_explorer.core.tir.buffer import Buffer
 from relax_explorer.core.tir.intervals import limits
+from relax_explorer.core.tir.stmt import Buffer
 from tests.support.direct_interpreter import Interpreter, TooLong, Trap
 from tests.support.hostile_kernels import Maker
 

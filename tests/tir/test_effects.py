@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import relax_explorer as rxe
-from relax_explorer.core.tir.side_effects import has_effect, overwritten
+from relax_explorer.core.tir.traverse import has_effect, overwritten
 from tests.support.oracle import Oracle
 
 # Bodies of `f(A: T.Buffer((4,), "int32"), n: T.int64) -> T.int32`, True for an effect.

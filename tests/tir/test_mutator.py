@@ -21,8 +21,8 @@ from relax_explorer.core.ir.dtype import INT32, DType
 from relax_explorer.core.ir.struct_info import PrimStructInfo, StructInfo
 from relax_explorer.core.program.prim_func_equal import prim_func_equal
 from relax_explorer.core.source import Span
-from relax_explorer.core.tir import buffer as b
 from relax_explorer.core.tir import prim_expr, stmt
+from relax_explorer.core.tir import stmt as b
 from relax_explorer.core.tir.mutator import Mutator, Substitution
 from relax_explorer.core.tir.traverse import children, expressions
 

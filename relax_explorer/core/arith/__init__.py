@@ -1,5 +1,5 @@
 """Arithmetic on dimensions, in reading order.
 
-polynomial and form (canonical forms), simplify (shorter expressions), bounds (least and greatest values), linear and cases
-(unsatisfiable constraints), prove (equality and lower bounds), assume (proofs from facts), witness (counterexamples).
+polynomial and form (canonical forms), simplify (shorter expressions, counterexamples), bounds (least and greatest values), cases
+(unsatisfiable constraints), prove (equality and lower bounds), assume (proofs from facts).
 """

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
-from relax_explorer.core.arith import linear
+from relax_explorer.core.arith import polynomial
 from relax_explorer.core.arith.bounds import ATOM_LIMIT, monomial_bounds, polynomial_bounds
 from relax_explorer.core.arith.form import CANONICAL
 from relax_explorer.core.arith.polynomial import (
@@ -50,7 +50,7 @@ def impossible(case: Case) -> bool:
             atom = _next(facts, explained)
         while explained and (simpler := _in_products(facts, explained)) is not facts:
             facts = simpler
-        if linear.impossible(*_with_bounds(facts)):
+        if polynomial.impossible(*_with_bounds(facts)):
             continue
         if atom is None:
             return False
@@ -78,7 +78,7 @@ def _split(atom: p.PrimExpr, case: Case) -> list[Case]:
         plain = Case(*[tuple([one for one in part if all(len(m) < 2 for m in one)]) for part in case])
         for value, other in ((a, b), (b, a)):
             larger, smaller = (value, other) if isinstance(atom, p.Max) else (other, value)
-            if linear.impossible(*_with_bounds(plain & at_least(smaller, larger, 1))):
+            if polynomial.impossible(*_with_bounds(plain & at_least(smaller, larger, 1))):
                 return [equals(whole(atom), value) & at_least(larger, smaller)]
     return _meaning(atom)
 

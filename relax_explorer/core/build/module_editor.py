@@ -15,8 +15,8 @@ from relax_explorer.core.ir.node import replace
 from relax_explorer.core.program.equal import structural_equal, structural_hash
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.program.prim_func_equal import prim_func_equal, prim_func_hash
-from relax_explorer.core.tir.signature import prim_func_info
 from relax_explorer.core.tir.stmt import PrimFunc
+from relax_explorer.core.tir.traverse import prim_func_info
 
 Member: TypeAlias = e.Function | PrimFunc | e.OpaqueFunction
 _SYMBOL = "global_symbol"

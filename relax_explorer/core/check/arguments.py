@@ -22,8 +22,7 @@ from relax_explorer.core.diagnostics import Edit, Label, Report
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
-from relax_explorer.core.ir.fold import DimMap
-from relax_explorer.core.ir.overflow import beyond
+from relax_explorer.core.ir.fold import DimMap, beyond
 from relax_explorer.core.ir.walk import substitute_info
 from relax_explorer.core.source import Span
 from relax_explorer.core.syntax.python_tree import operand_spans

@@ -25,8 +25,8 @@ from relax_explorer.core.check.order import NO, UNKNOWN, YES, both, more_specifi
 from relax_explorer.core.check.subtypes import is_subtype
 from relax_explorer.core.check.unify import unify
 from relax_explorer.core.ir import struct_info as s
-from relax_explorer.core.ir.erasure import erase_struct_info
 from relax_explorer.core.ir.prim import AnyDim, PrimExpr, PrimVar, free_vars
+from relax_explorer.core.ir.types import erase_struct_info
 from relax_explorer.core.ir.walk import all_dims, defined_dims
 
 __all__ = [

@@ -5,14 +5,14 @@ from __future__ import annotations
 from enum import Enum
 
 from relax_explorer.core.arith.prove import Answer
-from relax_explorer.core.arith.witness import disagreement
+from relax_explorer.core.arith.simplify import disagreement
 from relax_explorer.core.check.compatible import fits
 from relax_explorer.core.check.matching import captured
 from relax_explorer.core.check.subtypes import is_subtype
 from relax_explorer.core.diagnostics import Edit
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
-from relax_explorer.core.ir.erasure import erase_struct_info
+from relax_explorer.core.ir.types import erase_struct_info
 from relax_explorer.core.source import Span
 
 

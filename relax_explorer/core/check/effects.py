@@ -18,8 +18,8 @@ from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.ops import find
 from relax_explorer.core.ops.kit.decl import ANY_OPERAND, Op
 from relax_explorer.core.program.module import IRModule
-from relax_explorer.core.tir.side_effects import overwritten
 from relax_explorer.core.tir.stmt import PrimFunc
+from relax_explorer.core.tir.traverse import overwritten
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from relax_explorer.core.arith.impossible import division_by_zero, is_negative
+from relax_explorer.core.arith.prove import division_by_zero, is_negative
 from relax_explorer.core.codes import well_formedness as codes
 from relax_explorer.core.diagnostics import Code, Diagnostic, Label
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.interned import PerNode
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.tir import stmt as t
-from relax_explorer.core.tir.buffer import Buffer
+from relax_explorer.core.tir.stmt import Buffer
 from relax_explorer.core.tir.traverse import statements
 
 Finding = tuple[Code, str]

@@ -26,8 +26,8 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.attrs import Attrs
+from relax_explorer.core.ir.fold import overflowing
 from relax_explorer.core.ir.node import replace
-from relax_explorer.core.ir.overflow import overflowing
 from relax_explorer.core.ir.walk import info_holders, info_vars, substitute_info
 from relax_explorer.core.ops import edition, find
 from relax_explorer.core.ops.distributed.division import check_distributed, placed

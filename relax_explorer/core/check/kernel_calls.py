@@ -9,13 +9,12 @@ from relax_explorer.core.check.claimed_phase import claims_lowered
 from relax_explorer.core.codes import well_formedness as codes
 from relax_explorer.core.diagnostics import Diagnostic, Label
 from relax_explorer.core.ir import expr as e
-from relax_explorer.core.ir.contents import contents
-from relax_explorer.core.ir.walk import bindings
+from relax_explorer.core.ir.walk import bindings, contents
 from relax_explorer.core.ops import find
 from relax_explorer.core.ops.kit.decl import Phase
 from relax_explorer.core.program.module import IRModule
-from relax_explorer.core.tir.side_effects import has_effect
 from relax_explorer.core.tir.stmt import PrimFunc
+from relax_explorer.core.tir.traverse import has_effect
 
 
 def violations(module: IRModule) -> Iterator[Diagnostic]:

@@ -10,8 +10,7 @@ from relax_explorer.core.diagnostics import Diagnostic, Label
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.interned import PerNode
 from relax_explorer.core.program.module import IRModule
-from relax_explorer.core.tir.buffer import Buffer
-from relax_explorer.core.tir.stmt import PrimFunc
+from relax_explorer.core.tir.stmt import Buffer, PrimFunc
 
 _TEXTS: PerNode[list[str]] = PerNode()
 

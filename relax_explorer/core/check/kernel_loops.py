@@ -10,7 +10,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.interned import PerNode
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.tir import stmt as t
-from relax_explorer.core.tir.buffer import Buffer
+from relax_explorer.core.tir.stmt import Buffer
 from relax_explorer.core.tir.traverse import children
 
 Finding = tuple[Code, str, t.Stmt]

@@ -20,7 +20,7 @@ from relax_explorer.core.check.storage_bytes import Loss
 from relax_explorer.core.codes import well_formedness as codes
 from relax_explorer.core.diagnostics import Diagnostic, Label
 from relax_explorer.core.ir import expr as e
-from relax_explorer.core.ir.contents import contents
+from relax_explorer.core.ir.walk import contents
 from relax_explorer.core.program.module import IRModule
 
 _PLACED = frozenset(map(e.op_ref, ("relax.memory.alloc_tensor", "relax.vm.alloc_tensor")))

@@ -36,8 +36,8 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.pauses import with_pauses
 from relax_explorer.core.ir.walk import sequences
 from relax_explorer.core.program.module import IRModule
-from relax_explorer.core.tir.accesses import accesses
 from relax_explorer.core.tir.stmt import PrimFunc
+from relax_explorer.core.tir.traverse import accesses
 
 _LOSSES = 8  # of one tensor, depending on branches
 _WRITES = 64  # writes of a function into storages of its caller

@@ -27,8 +27,8 @@ from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.ops import edition
 from relax_explorer.core.program.module import IRModule
-from relax_explorer.core.tir.signature import prim_func_info
 from relax_explorer.core.tir.stmt import PrimFunc
+from relax_explorer.core.tir.traverse import prim_func_info
 
 
 def normalize(module: IRModule, after: IRModule | None = None) -> IRModule:

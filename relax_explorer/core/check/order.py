@@ -9,7 +9,7 @@ from relax_explorer.core.arith.prove import Answer, equal, shapes_equal
 from relax_explorer.core.check.matching import apart, instantiate
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
-from relax_explorer.core.ir.tensor_place import is_same_place
+from relax_explorer.core.ir.struct_info import is_same_place
 
 YES, NO, UNKNOWN = Answer.YES, Answer.NO, Answer.UNKNOWN
 

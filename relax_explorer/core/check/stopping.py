@@ -28,8 +28,8 @@ from relax_explorer.core.ops import find
 from relax_explorer.core.ops.kit.decl import FLOATS, InferFailure, Op, Site, Stops
 from relax_explorer.core.ops.machine.call import CallTir
 from relax_explorer.core.program.module import IRModule
-from relax_explorer.core.tir.signature import prim_func_info
 from relax_explorer.core.tir.stmt import PrimFunc
+from relax_explorer.core.tir.traverse import prim_func_info
 
 _STOPPING: PerNode[Stopping] = PerNode()
 _DIVISIONS = (p.FloorDiv, p.FloorMod, p.Div, p.Mod)

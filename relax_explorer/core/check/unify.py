@@ -10,7 +10,7 @@ from relax_explorer.core.check.matching import apart, match_params
 from relax_explorer.core.check.order import YES, both, more_specific
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
-from relax_explorer.core.ir.tensor_place import is_same_place
+from relax_explorer.core.ir.struct_info import is_same_place
 from relax_explorer.core.ir.walk import substitute_info
 
 

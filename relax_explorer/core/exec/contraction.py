@@ -25,8 +25,8 @@ from relax_explorer.core.exec.scalars import Undefined, evaluate
 from relax_explorer.core.exec.values import Value
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.tir import stmt as t
-from relax_explorer.core.tir.buffer import Buffer
 from relax_explorer.core.tir.prim_expr import BufferLoad
+from relax_explorer.core.tir.stmt import Buffer
 
 MOST_AT_ONCE = 1 << 31  # multiplications between two looks at the interrupt: less than 0.2 s
 MOST_COPIED = 1 << 26  # elements of a matrix that is a copy, such as the patches of a convolution

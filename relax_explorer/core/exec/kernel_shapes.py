@@ -11,8 +11,7 @@ from relax_explorer.core.exec.shape_origins import LONGEST_CHAIN, chain, dimensi
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
-from relax_explorer.core.tir.buffer import Buffer
-from relax_explorer.core.tir.stmt import PrimFunc
+from relax_explorer.core.tir.stmt import Buffer, PrimFunc
 
 _Given = tuple[str, dict[str, p.PrimExpr]]
 """An argument: its name, and its dimensions by place."""

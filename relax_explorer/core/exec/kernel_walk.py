@@ -23,9 +23,9 @@ from relax_explorer.core.exec.values import Value
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.tir import stmt as t
-from relax_explorer.core.tir.buffer import Buffer
 from relax_explorer.core.tir.prim_expr import BufferLoad
-from relax_explorer.core.tir.scopes import named, scopes
+from relax_explorer.core.tir.stmt import Buffer
+from relax_explorer.core.tir.traverse import named, scopes
 
 EVERY = 256  # stores between two marks
 MOST = 64 << 20  # bytes of overwritten elements, and of marks

@@ -18,8 +18,8 @@ from relax_explorer.core.exec.values import MEMORY_LIMIT, UNKNOWN, Closure, Lift
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ops.machine.view import view_of
-from relax_explorer.core.tir.side_effects import has_effect
 from relax_explorer.core.tir.stmt import PrimFunc
+from relax_explorer.core.tir.traverse import has_effect
 
 
 class Storage:

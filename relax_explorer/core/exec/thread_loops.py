@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.tir import stmt as t
-from relax_explorer.core.tir.buffer import Buffer
 from relax_explorer.core.tir.prim_expr import BufferLoad, BufferPtr
+from relax_explorer.core.tir.stmt import Buffer
 from relax_explorer.core.tir.traverse import children, expressions, statements, subexpressions
 
 _WAITING = ("tvm_storage_sync", "tvm_thread_allreduce", "tvm_warp_shuffle", "ptx_", "cuda_")

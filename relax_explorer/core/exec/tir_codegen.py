@@ -23,8 +23,8 @@ from relax_explorer.core.exec.values import MEMORY_LIMIT
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import HANDLE, DType
 from relax_explorer.core.tir import stmt as t
-from relax_explorer.core.tir.buffer import Buffer
 from relax_explorer.core.tir.intervals import Interval, Intervals, limits, wrapped
+from relax_explorer.core.tir.stmt import Buffer
 from relax_explorer.core.tir.traverse import statements
 
 _MOST = (1 << 63) - 1

@@ -39,9 +39,9 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import HANDLE, DType
 from relax_explorer.core.ir.node import DEEP
 from relax_explorer.core.tir import stmt as t
-from relax_explorer.core.tir.buffer import Buffer
 from relax_explorer.core.tir.intervals import Intervals
 from relax_explorer.core.tir.prim_expr import BufferLoad, BufferPtr, Let, PointerType
+from relax_explorer.core.tir.stmt import Buffer
 
 NOTE = 3  # the loop variables of a note come after its site, index and length
 DEEPEST = 64  # the maximal number of loops in a note

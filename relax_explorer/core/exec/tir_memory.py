@@ -16,8 +16,8 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import HANDLE, from_numpy
 from relax_explorer.core.ops.machine.inspect import BITS, BYTE_OFFSET, CODE, LANES, NDIM, SHAPE, STRIDES
 from relax_explorer.core.ops.machine.view import byte_offset
-from relax_explorer.core.tir.buffer import Buffer
 from relax_explorer.core.tir.prim_expr import BufferPtr, pointer_type
+from relax_explorer.core.tir.stmt import Buffer
 
 DEVICE_TYPE = 10
 HEAD = DEVICE_TYPE + 1

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.tir import stmt as t
-from relax_explorer.core.tir.buffer import Buffer
 from relax_explorer.core.tir.prim_expr import BufferLoad, BufferPtr
+from relax_explorer.core.tir.stmt import Buffer
 from relax_explorer.core.tir.traverse import expressions, statements, subexpressions
 
 

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from relax_explorer.core.ir import prim as p
-from relax_explorer.core.tir.buffer import Buffer
 from relax_explorer.core.tir.prim_expr import BufferPtr
+from relax_explorer.core.tir.stmt import Buffer
 
 
 @dataclass(frozen=True)

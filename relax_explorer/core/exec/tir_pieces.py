@@ -20,8 +20,8 @@ from relax_explorer.core.exec.tir_nests import is_filled_first
 from relax_explorer.core.exec.values import MEMORY_LIMIT, Value
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.tir import stmt as t
-from relax_explorer.core.tir.buffer import Buffer
 from relax_explorer.core.tir.prim_expr import BufferLoad, BufferPtr
+from relax_explorer.core.tir.stmt import Buffer
 from relax_explorer.core.tir.traverse import expressions, memory, statements, subexpressions
 
 WORTHWHILE = (

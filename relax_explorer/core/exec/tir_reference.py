@@ -24,8 +24,8 @@ from relax_explorer.core.exec.values import MEMORY_LIMIT, Value
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import HANDLE, INT64, DType
 from relax_explorer.core.tir import stmt as t
-from relax_explorer.core.tir.buffer import Buffer
 from relax_explorer.core.tir.intervals import limits
+from relax_explorer.core.tir.stmt import Buffer
 
 Array = np.ndarray[tuple[int, ...], np.dtype[np.generic]]
 Open = tuple[t.Stmt, Value]

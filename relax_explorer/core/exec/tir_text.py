@@ -23,8 +23,7 @@ from relax_explorer.core.exec.tir_expr import element
 from relax_explorer.core.exec.values import Value
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import HANDLE
-from relax_explorer.core.tir.buffer import Buffer
-from relax_explorer.core.tir.stmt import PrimFunc
+from relax_explorer.core.tir.stmt import Buffer, PrimFunc
 
 KNOWN_TEXTS = 1024  # in memory; the least recently used ones are dropped
 NUMBER = Param(SIGNED)  # a parameter that holds an integer

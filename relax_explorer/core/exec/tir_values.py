@@ -22,8 +22,8 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import HANDLE, DType
 from relax_explorer.core.ops.machine.inspect import NDIM, SHAPE, STRIDES
 from relax_explorer.core.tir import stmt as t
-from relax_explorer.core.tir.buffer import Buffer
 from relax_explorer.core.tir.prim_expr import BufferLoad, BufferPtr, Let
+from relax_explorer.core.tir.stmt import Buffer
 
 _MATH: dict[str, Callable[..., Any]] = {
     "exp": np.exp, "log": np.log, "log2": np.log2, "log10": np.log10, "log1p": np.log1p, "sqrt": np.sqrt, "tanh": np.tanh,

@@ -7,9 +7,9 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import FLOAT64, DType, dtype
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.tir import stmt as t
-from relax_explorer.core.tir.buffer import Buffer
 from relax_explorer.core.tir.mutator import Mutator
 from relax_explorer.core.tir.prim_expr import PointerType
+from relax_explorer.core.tir.stmt import Buffer
 
 _NARROWEST = 16
 """Floats of fewer bits are not widened: what is stored in them is a choice among a few numbers, not a rounded one."""

@@ -26,8 +26,8 @@ from relax_explorer.core.ir.dtype import FLOAT64, DType, dtype, from_numpy
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.walk import bindings, exprs
 from relax_explorer.core.program.module import IRModule
-from relax_explorer.core.tir.signature import prim_func_info
 from relax_explorer.core.tir.stmt import PrimFunc
+from relax_explorer.core.tir.traverse import prim_func_info
 
 Member = e.Function | PrimFunc | e.OpaqueFunction
 _BYTES_OF_VIEWS = {"relax.memory.view": 3, "runtime.TVMTensorCreateView": 3}

@@ -5,10 +5,13 @@ An unknown rank is -1, an unknown dtype None.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import DType
-from relax_explorer.core.ir.interned import InternTable
+from relax_explorer.core.ir.expr import Expr
+from relax_explorer.core.ir.interned import InternTable, PerNode
 
 _TABLE: InternTable[tuple[Any, ...], Any] = InternTable()
 
@@ -135,3 +138,61 @@ class PackedFuncType(Type):
 
 OBJECT_TYPE = ObjectType()
 PACKED_FUNC_TYPE = PackedFuncType()
+
+
+# -- erasure ---------------------------------------------------------------------------------------------------------
+# Converts StructInfo to types, which have no shapes, and back.
+
+
+_ERASED: PerNode[Type] = PerNode()
+
+
+def erase_struct_info(info: s.StructInfo) -> Type:
+    """The type of a StructInfo, without shapes and values."""
+    erased = _ERASED.get(id(info))
+    if erased is None:
+        erased = _ERASED.add(info, _ERASE[type(info)](info))
+    return erased
+
+
+def checked_type(expr: Expr) -> Type | None:
+    """The type of an expression in a normalized program. None before normalization, and for operators."""
+    return None if expr.struct_info is None else erase_struct_info(expr.struct_info)
+
+
+def _erase_func(info: s.FuncStructInfo) -> Type:
+    if info.params is None:
+        return PACKED_FUNC_TYPE
+    arguments = tuple([erase_struct_info(param) for param in info.params])
+    return FuncType(arguments, erase_struct_info(info.ret), info.pure)
+
+
+_ERASE: dict[type, Callable[[Any], Type]] = {
+    s.ObjectStructInfo: lambda info: OBJECT_TYPE,
+    s.PrimStructInfo: lambda info: PrimType(info.dtype),
+    s.ShapeStructInfo: lambda info: ShapeType(info.ndim),
+    s.TensorStructInfo: lambda info: DynTensorType(info.ndim, info.dtype),
+    s.TupleStructInfo: lambda info: TupleType(tuple([erase_struct_info(field) for field in info.fields])),
+    s.FuncStructInfo: _erase_func,
+}
+
+
+def wrap_type(ty: Type) -> s.StructInfo:
+    """The StructInfo of a type. Shapes are unknown; a packed function gets the derive function `default_derive`."""
+    return _WRAP[type(ty)](ty)
+
+
+def _wrap_func(ty: FuncType) -> s.StructInfo:
+    params = tuple([wrap_type(argument) for argument in ty.arg_types])
+    return s.FuncStructInfo(params, wrap_type(ty.ret_type), ty.pure)
+
+
+_WRAP: dict[type, Callable[[Any], s.StructInfo]] = {
+    ObjectType: lambda kind: s.OBJECT,
+    PrimType: lambda kind: s.PrimStructInfo(kind.dtype),
+    ShapeType: lambda kind: s.ShapeStructInfo(None, kind.ndim),
+    DynTensorType: lambda kind: s.TensorStructInfo(None, kind.dtype, kind.ndim),
+    TupleType: lambda kind: s.TupleStructInfo(tuple([wrap_type(field) for field in kind.fields])),
+    FuncType: _wrap_func,
+    PackedFuncType: lambda kind: s.FuncStructInfo(None, s.OBJECT, False, "default_derive"),
+}

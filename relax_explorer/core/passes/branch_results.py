@@ -7,9 +7,8 @@ from relax_explorer.core.check.erase import erase
 from relax_explorer.core.check.wildcards import alike, renewed
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
-from relax_explorer.core.ir.contents import contents
 from relax_explorer.core.ir.node import replace
-from relax_explorer.core.ir.walk import info_holders, map_sequences, merged_blocks, sequences
+from relax_explorer.core.ir.walk import contents, info_holders, map_sequences, merged_blocks, sequences
 from relax_explorer.core.passes.cast_checks import bound_dims
 from relax_explorer.core.passes.contract import PassSite
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite

@@ -8,11 +8,10 @@ from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure, Label
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
-from relax_explorer.core.ir.contents import contents
 from relax_explorer.core.ir.facts import reads
 from relax_explorer.core.ir.node import replace
-from relax_explorer.core.ir.tensor_place import VDevice
-from relax_explorer.core.ir.walk import sequences
+from relax_explorer.core.ir.struct_info import VDevice
+from relax_explorer.core.ir.walk import contents, sequences
 from relax_explorer.core.ops.kit.devices import declared_devices, find_device
 from relax_explorer.core.passes import machine_calls as m
 from relax_explorer.core.passes.cast_checks import bound_dims

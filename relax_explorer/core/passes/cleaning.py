@@ -9,10 +9,9 @@ from itertools import cycle
 from relax_explorer.core.check.erase import erase
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
-from relax_explorer.core.ir.contents import contents
 from relax_explorer.core.ir.facts import facts
 from relax_explorer.core.ir.node import replace
-from relax_explorer.core.ir.walk import WITH_BLOCKS, map_blocks, map_sequences, sequences
+from relax_explorer.core.ir.walk import WITH_BLOCKS, contents, map_blocks, map_sequences, sequences
 from relax_explorer.core.passes import canonicalize_bindings, eliminate_common_subexpr, eliminate_dead_code
 from relax_explorer.core.passes.cast_checks import bound_dims
 from relax_explorer.core.passes.contract import PassSite

@@ -37,8 +37,8 @@ from relax_explorer.core.passes.readings import Reading
 from relax_explorer.core.passes.rebuilt_functions import rebuilt
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.syntax.python_tree import python_tree
-from relax_explorer.core.tir.signature import prim_func_info
 from relax_explorer.core.tir.stmt import PrimFunc
+from relax_explorer.core.tir.traverse import prim_func_info
 
 Result = TypeVar("Result")
 

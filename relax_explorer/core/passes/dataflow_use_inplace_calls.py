@@ -23,8 +23,8 @@ from relax_explorer.core.passes.readings import DATAFLOW, OPERATORS
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.tir import stmt as t
-from relax_explorer.core.tir.buffer import Buffer
 from relax_explorer.core.tir.mutator import Substitution
+from relax_explorer.core.tir.stmt import Buffer
 
 _ELEMENTWISE = frozenset(
     f"relax.{name}" for name in ("add", "subtract", "multiply", "divide", "nn.relu", "nn.silu")

@@ -8,10 +8,9 @@ from typing import Annotated
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
-from relax_explorer.core.ir.contents import contents
 from relax_explorer.core.ir.facts import facts, variables
 from relax_explorer.core.ir.node import replace
-from relax_explorer.core.ir.walk import all_dims, operands, sequences
+from relax_explorer.core.ir.walk import all_dims, contents, operands, sequences
 from relax_explorer.core.passes.cast_checks import bound_by_casts, is_proven, signature_dims
 from relax_explorer.core.passes.contract import PassSite, check_errors, function_pass
 from relax_explorer.core.passes.properties import CANONICAL_BINDINGS, NORMAL_FORM

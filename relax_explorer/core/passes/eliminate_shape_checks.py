@@ -9,10 +9,9 @@ from relax_explorer.core.check.compatible import always_fits
 from relax_explorer.core.codes import passes as codes
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
-from relax_explorer.core.ir.contents import contents
 from relax_explorer.core.ir.facts import facts, reads
 from relax_explorer.core.ir.node import replace
-from relax_explorer.core.ir.walk import bindings
+from relax_explorer.core.ir.walk import bindings, contents
 from relax_explorer.core.passes.builtin_checks import without_proved
 from relax_explorer.core.passes.cast_checks import bound_by_casts
 from relax_explorer.core.passes.contract import PassSite, module_pass

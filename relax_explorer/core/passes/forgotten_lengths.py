@@ -12,10 +12,9 @@ from relax_explorer.core.check.emission import FreshNames
 from relax_explorer.core.check.erase import erase
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
-from relax_explorer.core.ir.contents import contents
 from relax_explorer.core.ir.facts import facts
 from relax_explorer.core.ir.node import replace
-from relax_explorer.core.ir.walk import defined_dims, map_sequences, sequences
+from relax_explorer.core.ir.walk import contents, defined_dims, map_sequences, sequences
 from relax_explorer.core.passes.branch_results import cast_branch
 from relax_explorer.core.passes.contract import PassSite
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite, without_plain_annotation

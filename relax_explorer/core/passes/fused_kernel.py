@@ -18,8 +18,8 @@ from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.ops.kit.decl import NotLowered
 from relax_explorer.core.passes.fusion_groups import is_kernel_call
 from relax_explorer.core.tir import stmt as t
-from relax_explorer.core.tir.buffer import Buffer, BufferRegion
 from relax_explorer.core.tir.mutator import Substitution
+from relax_explorer.core.tir.stmt import Buffer, BufferRegion
 from relax_explorer.core.tir.traverse import children
 
 Functions = Mapping[str, object]

@@ -11,10 +11,9 @@ from dataclasses import dataclass, field
 
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
-from relax_explorer.core.ir.contents import contents
 from relax_explorer.core.ir.facts import free_variables
 from relax_explorer.core.ir.interned import PerNode
-from relax_explorer.core.ir.walk import operands
+from relax_explorer.core.ir.walk import contents, operands
 from relax_explorer.core.ops.kit.decl import Fusion
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.tir.stmt import PrimFunc

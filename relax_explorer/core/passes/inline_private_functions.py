@@ -14,7 +14,6 @@ from relax_explorer.core.check.matching import match_params
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
-from relax_explorer.core.ir.contents import contents
 from relax_explorer.core.ir.facts import facts
 from relax_explorer.core.ir.fold import substitute
 from relax_explorer.core.ir.node import replace
@@ -22,6 +21,7 @@ from relax_explorer.core.ir.substitute import Substitution
 from relax_explorer.core.ir.walk import (
     WITH_BLOCKS,
     bindings,
+    contents,
     map_blocks,
     map_sequences,
     merged_blocks,

@@ -15,10 +15,9 @@ from typing import NamedTuple
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
-from relax_explorer.core.ir.contents import contents
 from relax_explorer.core.ir.interned import PerNode
 from relax_explorer.core.ir.node import replace
-from relax_explorer.core.ir.walk import bindings, map_sequences, sequences
+from relax_explorer.core.ir.walk import bindings, contents, map_sequences, sequences
 from relax_explorer.core.passes.cast_checks import bound_by_casts, is_proven
 from relax_explorer.core.passes.contract import PassSite
 from relax_explorer.core.passes.eliminate_dead_code import reached

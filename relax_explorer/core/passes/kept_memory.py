@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from relax_explorer.core.ir import expr as e
-from relax_explorer.core.ir.contents import contents
 from relax_explorer.core.ir.facts import free_variables
-from relax_explorer.core.ir.walk import bindings, operands, sequences
+from relax_explorer.core.ir.walk import bindings, contents, operands, sequences
 from relax_explorer.core.passes.kept_effects import Loss
 from relax_explorer.core.program.module import IRModule
 

@@ -11,8 +11,7 @@ from collections.abc import Iterator
 from relax_explorer.core.check.compatible import NO, YES, more_specific, never_fits
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
-from relax_explorer.core.ir.contents import contents
-from relax_explorer.core.ir.walk import bindings
+from relax_explorer.core.ir.walk import bindings, contents
 from relax_explorer.core.passes.contract import PassSite
 from relax_explorer.core.passes.kept_effects import Loss
 from relax_explorer.core.program.module import IRModule

@@ -6,11 +6,10 @@ from typing import NamedTuple
 
 from relax_explorer.core.check.purity import has_effect, is_impure
 from relax_explorer.core.ir import expr as e
-from relax_explorer.core.ir.contents import contents
 from relax_explorer.core.ir.facts import add_read, facts, signature_holders, variables
 from relax_explorer.core.ir.interned import PerNode
 from relax_explorer.core.ir.pauses import with_pauses
-from relax_explorer.core.ir.walk import WITH_BLOCKS, bindings, info_vars, operands, sequences
+from relax_explorer.core.ir.walk import WITH_BLOCKS, bindings, contents, info_vars, operands, sequences
 
 KILLS = ("relax.memory.kill_tensor", "relax.memory.kill_storage", "relax.vm.kill_object")
 

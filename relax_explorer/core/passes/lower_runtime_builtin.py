@@ -12,7 +12,7 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.attrs import Attrs, Verbatim
 from relax_explorer.core.ir.dtype import UINT8
 from relax_explorer.core.ir.node import replace
-from relax_explorer.core.ir.tensor_place import TARGET_KINDS, VDevice
+from relax_explorer.core.ir.struct_info import TARGET_KINDS, VDevice
 from relax_explorer.core.ops.kit.devices import declared_devices, find_device
 from relax_explorer.core.passes import machine_calls as m
 from relax_explorer.core.passes.contract import PassSite, function_pass

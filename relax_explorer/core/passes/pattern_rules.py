@@ -17,8 +17,8 @@ from relax_explorer.core.check.aliases import Aliases, aliases
 from relax_explorer.core.check.compatible import always_fits
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.attrs import Attrs, freeze
-from relax_explorer.core.ir.contents import contents
 from relax_explorer.core.ir.node import replace
+from relax_explorer.core.ir.walk import contents
 from relax_explorer.core.passes.cleaning import cleaned
 from relax_explorer.core.passes.contract import PassSite
 from relax_explorer.core.passes.forgotten_lengths import forget_lengths

@@ -16,9 +16,8 @@ from relax_explorer.core.collector import collector_at_rest
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
-from relax_explorer.core.ir.contents import contents
 from relax_explorer.core.ir.facts import free_variables
-from relax_explorer.core.ir.walk import all_blocks, bindings, dataflow_blocks, operands, sequences
+from relax_explorer.core.ir.walk import all_blocks, bindings, contents, dataflow_blocks, operands, sequences
 from relax_explorer.core.ops import find
 from relax_explorer.core.passes.external_code import unmarked
 from relax_explorer.core.passes.memory_plan import plan

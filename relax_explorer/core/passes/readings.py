@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from relax_explorer.core.ir import expr as e
-from relax_explorer.core.ir.contents import contents
+from relax_explorer.core.ir.walk import contents
 from relax_explorer.core.passes.properties import (
     ALLOCATION_LOWERED,
     NO_DATAFLOW,

@@ -13,17 +13,16 @@ from relax_explorer.core.diagnostics import Diagnostic, Failure, Label
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.attrs import Attrs
-from relax_explorer.core.ir.contents import contents
 from relax_explorer.core.ir.facts import free_variables, variables
 from relax_explorer.core.ir.node import replace
-from relax_explorer.core.ir.substitute import Substitution
-from relax_explorer.core.ir.tensor_place import (
+from relax_explorer.core.ir.struct_info import (
     TARGET_KINDS,
     VDevice,
     device_of,
     is_same_place,
 )
-from relax_explorer.core.ir.walk import bindings, map_blocks, map_sequences, sequences
+from relax_explorer.core.ir.substitute import Substitution
+from relax_explorer.core.ir.walk import bindings, contents, map_blocks, map_sequences, sequences
 from relax_explorer.core.ops.kit.devices import declared_devices
 from relax_explorer.core.passes.contract import PassSite, module_pass
 from relax_explorer.core.passes.properties import (

@@ -21,9 +21,8 @@ from relax_explorer.core.passes.properties import (
 )
 from relax_explorer.core.passes.readings import DATAFLOW
 from relax_explorer.core.passes.rewrite import Answer, Rewriter, rewrite
-from relax_explorer.core.tir.buffer import Buffer
 from relax_explorer.core.tir.reshaping import is_reshape
-from relax_explorer.core.tir.stmt import PrimFunc
+from relax_explorer.core.tir.stmt import Buffer, PrimFunc
 
 
 @function_pass(

@@ -12,8 +12,8 @@ from relax_explorer.core.ir.dtype import INT64
 from relax_explorer.core.ir.fold import substitute
 from relax_explorer.core.ir.walk import bindings, operands, sequences
 from relax_explorer.core.tir import stmt as t
-from relax_explorer.core.tir.buffer import Buffer
 from relax_explorer.core.tir.prim_expr import BufferLoad
+from relax_explorer.core.tir.stmt import Buffer
 
 
 class ShapeHeap:

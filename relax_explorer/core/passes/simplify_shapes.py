@@ -8,10 +8,9 @@ from dataclasses import dataclass, field
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
-from relax_explorer.core.ir.contents import contents
 from relax_explorer.core.ir.facts import reads
 from relax_explorer.core.ir.node import replace
-from relax_explorer.core.ir.walk import WITH_BLOCKS, map_block, map_operands, map_sequences
+from relax_explorer.core.ir.walk import WITH_BLOCKS, contents, map_block, map_operands, map_sequences
 from relax_explorer.core.passes.contract import PassSite, module_pass
 from relax_explorer.core.passes.properties import NORMAL_FORM
 from relax_explorer.core.program.module import IRModule

@@ -12,8 +12,8 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.attrs import Verbatim
 from relax_explorer.core.ir.node import replace
+from relax_explorer.core.ir.struct_info import VDevice
 from relax_explorer.core.ir.substitute import Substitution
-from relax_explorer.core.ir.tensor_place import VDevice
 from relax_explorer.core.ops.kit.devices import declared_devices
 from relax_explorer.core.passes.contract import PassSite, module_pass
 from relax_explorer.core.passes.properties import NORMAL_FORM

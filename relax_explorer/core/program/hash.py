@@ -16,7 +16,7 @@ from relax_explorer.core.ir.attrs import Attrs
 from relax_explorer.core.ir.dtype import DType
 from relax_explorer.core.ir.index_map import IndexMap
 from relax_explorer.core.ir.interned import PerNode
-from relax_explorer.core.ir.tensor_place import Sharding, VDevice
+from relax_explorer.core.ir.struct_info import Sharding, VDevice
 from relax_explorer.core.program.module import IRModule
 
 _DIGESTS: PerNode[str] = PerNode()

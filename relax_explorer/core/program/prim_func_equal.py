@@ -11,8 +11,8 @@ from relax_explorer.core.ir.dtype import DType
 from relax_explorer.core.ir.node import field_names
 from relax_explorer.core.ir.struct_info import StructInfo
 from relax_explorer.core.tir import stmt as t
-from relax_explorer.core.tir.buffer import Buffer, BufferRegion, Range
 from relax_explorer.core.tir.prim_expr import BufferLoad, BufferPtr, PointerType, Ramp
+from relax_explorer.core.tir.stmt import Buffer, BufferRegion, Range
 
 # Fields that are not part of the structure.
 _SKIPPED = frozenset({"span", "struct_info", "name", "points"})

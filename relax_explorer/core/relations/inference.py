@@ -16,7 +16,6 @@ from relax_explorer.core.diagnostics import Code, Report
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import dtype
 from relax_explorer.core.relations import program as r
-from relax_explorer.core.relations.kind_check import wrong_kinds
 from relax_explorer.core.relations.library import ATTRIBUTES
 from relax_explorer.core.relations.relay_types import (
     FuncType,
@@ -32,10 +31,10 @@ from relax_explorer.core.relations.relay_types import (
     dim_hole,
     instantiate,
     mapped,
+    wrong_kinds,
 )
-from relax_explorer.core.relations.signatures import TEXTS, signature
 from relax_explorer.core.relations.solver import Infinite, Item, Mismatch, Outcome, Solver, Status, holes_of
-from relax_explorer.core.relations.text import read_relay
+from relax_explorer.core.relations.text import TEXTS, read_relay, signature
 
 _BOOL = TensorType((), dtype("bool"))
 

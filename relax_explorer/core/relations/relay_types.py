@@ -6,7 +6,7 @@ A dimension is a PrimExpr. A type parameter of kind ShapeVar, and a hole for a d
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
@@ -288,3 +288,35 @@ def _alpha_functions(a: FuncType, b: FuncType, names: Names, dims: Dims) -> bool
 
 def _all_alpha(a: tuple[Type, ...], b: tuple[Type, ...], names: Names, dims: Dims) -> bool:
     return len(a) == len(b) and all(_alpha(x, y, names, dims) for x, y in zip(a, b, strict=True))
+
+
+# -- kind check ------------------------------------------------------------------------------------------------------
+# Kind checking: a type parameter or hole stands only where its kind permits (note 003, errata E-36).
+
+
+_PLACES = {
+    Kind.TYPE: "a type stands here",
+    Kind.SHAPE: "a shape stands here",
+    Kind.BASE: "an element type stands here",
+    Kind.DIM: "a dimension stands here",
+}
+
+
+def wrong_kinds(part: Part, wanted: Kind = Kind.TYPE) -> Iterator[str]:
+    """A sentence for each part that is of another kind than its place."""
+    if kind_of(part) is not wanted:
+        yield wrong_kind(f"`{part}`" if isinstance(part, (TypeVar, Hole)) else str(part), part, wanted)
+    elif isinstance(part, TensorType):
+        yield from wrong_kinds(part.shape, Kind.SHAPE)
+        yield from wrong_kinds(part.dtype, Kind.BASE)
+    elif isinstance(part, TupleType):
+        for item in part.fields:
+            yield from wrong_kinds(item)
+    elif isinstance(part, FuncType):
+        for item in (*part.args, part.ret, *[one for c in part.constraints for one in c.types()]):
+            yield from wrong_kinds(item)
+
+
+def wrong_kind(name: str, part: Part | p.PrimExpr, wanted: Kind) -> str:
+    """The sentence for a part of another kind than its place."""
+    return f"{name} is of kind {kind_of(part)}, but {_PLACES[wanted]}, of kind {wanted}"

@@ -16,7 +16,7 @@ from relax_explorer.core.arith.assume import solve
 from relax_explorer.core.arith.prove import Answer, equal
 from relax_explorer.core.arith.simplify import simplify
 from relax_explorer.core.ir import prim as p
-from relax_explorer.core.ir.overflow import beyond
+from relax_explorer.core.ir.fold import beyond
 from relax_explorer.core.relations.relay_types import (
     FuncType,
     Hole,

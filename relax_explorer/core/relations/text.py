@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 
 from relax_explorer.core.codes import relations as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure, Label
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import dtype
 from relax_explorer.core.relations import program as r
-from relax_explorer.core.relations.kind_check import wrong_kind, wrong_kinds
 from relax_explorer.core.relations.library import RELATIONS
 from relax_explorer.core.relations.relay_types import (
     Base,
@@ -28,6 +28,8 @@ from relax_explorer.core.relations.relay_types import (
     TypeVar,
     dim_hole,
     number_holes_from_one,
+    wrong_kind,
+    wrong_kinds,
 )
 from relax_explorer.core.source import Source
 from relax_explorer.core.syntax.notes import NoteReader
@@ -411,3 +413,40 @@ class Reader(NoteReader):
         if self.kind == "name":
             return self.word("a value")
         return self.integer()
+
+
+# -- signatures ------------------------------------------------------------------------------------------------------
+# The types of operators in Relay's notation: their parameters, and the relation that ties them to the result.
+
+
+_TWO = "fn<t1, t2, t3>(t1, t2) -> t3 where "
+_ONE = "fn<t1, t2>(t1) -> t2 where "
+TEXTS = {
+    **dict.fromkeys(("add", "subtract", "multiply", "divide", "power", "maximum", "minimum"), _TWO + "Broadcast"),
+    **dict.fromkeys(("equal", "not_equal", "less", "less_equal", "greater", "greater_equal"), _TWO + "BroadcastComp"),
+    **dict.fromkeys(("copy", "negative", "abs", "exp", "log", "sqrt", "tanh", "sigmoid", "relu"), _ONE + "Identity"),
+    **dict.fromkeys(("sum", "mean", "max", "min", "prod"), _ONE + "Reduce"),
+    "nn.relu": _ONE + "Identity",
+    **dict.fromkeys(("nn.softmax", "nn.log_softmax"), _ONE + "Softmax"),
+    **dict.fromkeys(("flatten", "nn.batch_flatten"), _ONE + "Flatten"),
+    "concatenate": _ONE + "Concat",
+    "reshape": _ONE + "Reshape",
+    "transpose": _ONE + "Transpose",
+    "matmul": _TWO + "Matmul",
+    "take": _TWO + "Take",
+    "shape_of": _ONE + "ShapeOf",
+}  # fmt: skip
+
+OURS = frozenset(TEXTS)
+"""The operators of this project; a user adds hers to `TEXTS`."""
+
+
+@cache
+def signature(name: str) -> FuncType | None:
+    """The type of an operator; None if there is none of this name."""
+    text = TEXTS.get(name)
+    if text is None:
+        return None
+    found = read_type(text)
+    assert isinstance(found, FuncType)
+    return found

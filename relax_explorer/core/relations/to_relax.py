@@ -25,7 +25,7 @@ from relax_explorer.core.relations import program as r
 from relax_explorer.core.relations.adapt import to_info
 from relax_explorer.core.relations.inference import Typed
 from relax_explorer.core.relations.relay_types import Type
-from relax_explorer.core.relations.signatures import OURS
+from relax_explorer.core.relations.text import OURS
 from relax_explorer.core.source import Source, Span
 
 MAIN = "main"

@@ -20,9 +20,8 @@ from relax_explorer.core.ir.walk import all_dims, bindings
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.core.source import Span
-from relax_explorer.core.tir.scopes import names_of
 from relax_explorer.core.tir.stmt import BufferStore, Evaluate, PrimFunc, Stmt
-from relax_explorer.core.tir.traverse import statements
+from relax_explorer.core.tir.traverse import names_of, statements
 
 # -- listing ---------------------------------------------------------------------------------------------------------
 # The numbered lines of a program that a debugger lists: the text as read, or the text of a stage after passes.

@@ -28,8 +28,8 @@ from relax_explorer.core.ir.walk import bindings, exprs, map_blocks, map_operand
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.arrays import INPUT_LIMIT, too_much
 from relax_explorer.core.session.stages import Stage
-from relax_explorer.core.tir.signature import prim_func_info
 from relax_explorer.core.tir.stmt import PrimFunc
+from relax_explorer.core.tir.traverse import prim_func_info
 
 DEFAULT_LENGTH = 3  # of a shape variable without a given value
 _SOURCES = "use zeros, ones, randn:SEED, arange, a number, or a .npy or .npz file"

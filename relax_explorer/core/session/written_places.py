@@ -15,8 +15,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.interned import PerNode
 from relax_explorer.core.ir.walk import operands
 from relax_explorer.core.program.module import IRModule
-from relax_explorer.core.tir.buffer import Buffer
-from relax_explorer.core.tir.stmt import AllocBuffer, BufferStore, PrimFunc, SBlock
+from relax_explorer.core.tir.stmt import AllocBuffer, Buffer, BufferStore, PrimFunc, SBlock
 from relax_explorer.core.tir.traverse import statements
 
 

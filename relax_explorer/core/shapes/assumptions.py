@@ -25,8 +25,7 @@ from relax_explorer.core.arith.polynomial import (
     replaced,
 )
 from relax_explorer.core.arith.prove import Answer, equal, never_zero, prover_in_use
-from relax_explorer.core.arith.simplify import simplify
-from relax_explorer.core.arith.witness import number
+from relax_explorer.core.arith.simplify import number, simplify
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.shapes.value_terms import said
 

@@ -16,7 +16,7 @@ from relax_explorer.core.codes import relations as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure, Label
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import DType
-from relax_explorer.core.ir.overflow import beyond
+from relax_explorer.core.ir.fold import beyond
 from relax_explorer.core.shapes import contract_tree as c
 from relax_explorer.core.shapes.check_words import words
 from relax_explorer.core.source import Span

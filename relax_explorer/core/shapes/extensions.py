@@ -12,9 +12,8 @@ from typing import Any, TypeVar
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.relations.library import RELATIONS, Relation, register_relation, unregister_relation
 from relax_explorer.core.relations.relay_types import FuncType, TensorType
-from relax_explorer.core.relations.signatures import OURS, TEXTS, signature
 from relax_explorer.core.relations.solver import Mismatch, Outcome, Solver
-from relax_explorer.core.relations.text import read_type
+from relax_explorer.core.relations.text import OURS, TEXTS, read_type, signature
 from relax_explorer.core.shapes.primitives import IMPLEMENTATIONS, RULES, Implementation, Shaped
 
 __all__ = ["Mismatch", "Outcome", "Shaped", "Solver", "TensorType", "forget", "operator", "primitive", "relation", "shape_function"]  # fmt: skip

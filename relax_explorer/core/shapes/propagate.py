@@ -13,15 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from relax_explorer.core.arith.impossible import division_by_zero
-from relax_explorer.core.arith.prove import Answer
+from relax_explorer.core.arith.prove import Answer, division_by_zero
 from relax_explorer.core.arith.simplify import simplify
 from relax_explorer.core.codes import relations as codes
 from relax_explorer.core.collector import collector_at_rest
 from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import DType, from_numpy
-from relax_explorer.core.ir.overflow import beyond
+from relax_explorer.core.ir.fold import beyond
 from relax_explorer.core.relations.solver import Mismatch
 from relax_explorer.core.shapes import contract_tree as c
 from relax_explorer.core.shapes.assumptions import Assumptions

@@ -43,8 +43,8 @@ from relax_explorer.core.shapes.operand_dtypes import dtype_demands
 from relax_explorer.core.shapes.operand_lengths import tensors
 from relax_explorer.core.shapes.value_names import ValueNames, names_of
 from relax_explorer.core.shapes.value_terms import is_no_length
-from relax_explorer.core.tir.signature import prim_func_info
 from relax_explorer.core.tir.stmt import PrimFunc
+from relax_explorer.core.tir.traverse import prim_func_info
 
 PARAMETERS, CAST, ASSERT, ARGUMENTS, KERNEL, OPERATOR, RESULT, MACHINE, PACKED = (
     "parameters", "match_cast", "assert", "arguments", "kernel", "operator", "result", "machine", "packed",

@@ -17,7 +17,7 @@ from relax_explorer.core.codes import relations as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure, Label
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import DType
-from relax_explorer.core.ir.overflow import exact
+from relax_explorer.core.ir.fold import exact
 from relax_explorer.core.relations.solver import Mismatch
 from relax_explorer.core.shapes import contract_tree as c
 from relax_explorer.core.shapes.contract_run import Runner

@@ -7,12 +7,12 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import count, islice
 
-from relax_explorer.core.arith.impossible import division_by_zero
+from relax_explorer.core.arith.prove import division_by_zero
 from relax_explorer.core.arith.simplify import simplify
 from relax_explorer.core.codes import relations as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure, Label
 from relax_explorer.core.ir import prim as p
-from relax_explorer.core.ir.overflow import beyond, exact
+from relax_explorer.core.ir.fold import beyond, exact
 from relax_explorer.core.shapes import contract_tree as c
 from relax_explorer.core.shapes.contract_facts import Analysis
 from relax_explorer.core.shapes.desugar import desugar

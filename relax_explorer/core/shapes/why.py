@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from relax_explorer.core.arith.impossible import division_by_zero
-from relax_explorer.core.arith.prove import Answer
+from relax_explorer.core.arith.prove import Answer, division_by_zero
 from relax_explorer.core.arith.simplify import simplify
 from relax_explorer.core.check.wildcards import map_lengths
 from relax_explorer.core.codes import relations as codes

@@ -20,16 +20,16 @@ from relax_explorer.core.ir import expr, prim, prim_atoms, prim_binary, struct_i
 from relax_explorer.core.ir.attrs import Attrs, Verbatim
 from relax_explorer.core.ir.dtype import DType, dtype
 from relax_explorer.core.ir.index_map import IndexMap, index_map
-from relax_explorer.core.ir.tensor_place import Sharding, VDevice
+from relax_explorer.core.ir.struct_info import Sharding, VDevice
 from relax_explorer.core.program import module as modules
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.source import Source
 from relax_explorer.core.syntax.tensor_text import tensor_from_text, tensor_text
-from relax_explorer.core.tir import buffer, stmt
 from relax_explorer.core.tir import prim_expr as tir_expr
+from relax_explorer.core.tir import stmt
 
 FORMAT = "relax-explorer 1"
-_ROOMS = (expr, prim, prim_atoms, prim_binary, struct_info, modules, buffer, stmt, tir_expr)
+_ROOMS = (expr, prim, prim_atoms, prim_binary, struct_info, modules, stmt, stmt, tir_expr)
 _CLASSES: dict[str, type] = {
     name: node_class
     for room in _ROOMS

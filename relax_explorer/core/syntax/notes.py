@@ -7,12 +7,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, NoReturn, TypeVar
 
-from relax_explorer.core.arith.impossible import division_by_zero, is_negative
+from relax_explorer.core.arith.prove import division_by_zero, is_negative
 from relax_explorer.core.codes import relations as codes
 from relax_explorer.core.diagnostics import Code, Diagnostic, Failure, Label
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import MOST_LANES, DType, element_type
-from relax_explorer.core.ir.overflow import beyond, exact
+from relax_explorer.core.ir.fold import beyond, exact
 from relax_explorer.core.ir.prim import INT64_MAX, INT64_MIN
 from relax_explorer.core.source import Source, Span
 

@@ -14,8 +14,8 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import FLOAT32, INT32, INT64
-from relax_explorer.core.ir.erasure import erase_struct_info, wrap_type
 from relax_explorer.core.ir.node import replace
+from relax_explorer.core.ir.types import erase_struct_info, wrap_type
 from relax_explorer.core.source import Span
 from relax_explorer.core.syntax.context import Blocks, Skip
 from relax_explorer.core.syntax.parse_info import InfoReader

@@ -14,7 +14,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import INT64, DType, element_type
 from relax_explorer.core.ir.expr import Var
-from relax_explorer.core.ir.overflow import beyond
+from relax_explorer.core.ir.fold import beyond
 from relax_explorer.core.syntax.context import UNREADABLE, Context, Skip
 from relax_explorer.core.syntax.dialects import EARLY
 from relax_explorer.core.syntax.python_tree import dotted, dtype_of_prefix, expression_tree

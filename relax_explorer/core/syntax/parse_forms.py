@@ -15,7 +15,7 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.attrs import EMPTY, Attrs
 from relax_explorer.core.ir.dtype import DType
 from relax_explorer.core.ir.dtype import dtype as element_type
-from relax_explorer.core.ir.tensor_place import Sharding
+from relax_explorer.core.ir.struct_info import Sharding
 from relax_explorer.core.ops import find as find_op
 from relax_explorer.core.ops.kit.decl import Op
 from relax_explorer.core.syntax.dialects import ARGS_KEYWORDS, OUT_KEYWORDS, TYPE_KEYWORD

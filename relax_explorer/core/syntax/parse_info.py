@@ -12,9 +12,9 @@ from relax_explorer.core.codes import well_formedness as well_formed
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir import types as t
-from relax_explorer.core.ir.erasure import wrap_type
 from relax_explorer.core.ir.expr import Var
-from relax_explorer.core.ir.tensor_place import Sharding, VDevice
+from relax_explorer.core.ir.struct_info import Sharding, VDevice
+from relax_explorer.core.ir.types import wrap_type
 from relax_explorer.core.syntax.context import Skip
 from relax_explorer.core.syntax.dialects import OBJECT_NAMES
 from relax_explorer.core.syntax.parse_dim import ANY_DIM, DimReader

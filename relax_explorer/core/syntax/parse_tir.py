@@ -21,9 +21,9 @@ from relax_explorer.core.syntax.parse_tir_block import AssignmentReader, BlockPa
 from relax_explorer.core.syntax.parse_tir_buffer import declarations, scalars
 from relax_explorer.core.syntax.python_tree import dotted, dtype_of_prefix
 from relax_explorer.core.tir import stmt as t
-from relax_explorer.core.tir.buffer import Range
 from relax_explorer.core.tir.prim_expr import BufferPtr
-from relax_explorer.core.tir.scopes import used_too_early
+from relax_explorer.core.tir.stmt import Range
+from relax_explorer.core.tir.traverse import used_too_early
 
 # -- parse tir stmt --------------------------------------------------------------------------------------------------
 # Reads statements of PrimFuncs: loops, branches, blocks, attributes, expressions.

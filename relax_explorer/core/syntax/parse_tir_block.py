@@ -16,8 +16,8 @@ from relax_explorer.core.syntax.parse_tir_buffer import BufferReader
 from relax_explorer.core.syntax.parse_tir_expr import TirExprReader
 from relax_explorer.core.syntax.python_tree import dotted, dtype_of_prefix, odd_float
 from relax_explorer.core.tir import stmt as t
-from relax_explorer.core.tir.buffer import Buffer, BufferRegion, Range
 from relax_explorer.core.tir.prim_expr import ORIGIN, BufferLoad
+from relax_explorer.core.tir.stmt import Buffer, BufferRegion, Range
 from relax_explorer.core.tir.traverse import subexpressions
 
 _AXES = {"S": "spatial", "R": "reduce", "O": "opaque"}

@@ -14,9 +14,9 @@ from relax_explorer.core.ir.node import replace
 from relax_explorer.core.syntax.context import Context
 from relax_explorer.core.syntax.parse_tir_expr import TirExprReader
 from relax_explorer.core.syntax.python_tree import dotted, dtype_of_prefix, expression_tree
-from relax_explorer.core.tir.buffer import Buffer, BufferRegion
 from relax_explorer.core.tir.mutator import Substitution
 from relax_explorer.core.tir.prim_expr import BufferPtr
+from relax_explorer.core.tir.stmt import Buffer, BufferRegion
 
 _ORDER = ("shape", "dtype", "data", "strides", "elem_offset", "scope", "align", "offset_factor")
 ONE = (p.IntImm(1, INT32),)

@@ -37,8 +37,8 @@ from relax_explorer.core.syntax.parse_dim import (
     truth,
 )
 from relax_explorer.core.syntax.python_tree import dotted, dtype_of_prefix
-from relax_explorer.core.tir.buffer import Buffer, BufferRegion, Range
 from relax_explorer.core.tir.prim_expr import ORIGIN, BufferLoad, BufferPtr, Let, PointerType, Ramp
+from relax_explorer.core.tir.stmt import Buffer, BufferRegion, Range
 
 # -- parse tir operand -----------------------------------------------------------------------------------------------
 # Reads names, literals and operators in PrimFuncs. Integer literals are int32 and adapt to the dtype of the other

@@ -15,8 +15,7 @@ from relax_explorer.core.ir.attrs import EMPTY, Attrs, Verbatim
 from relax_explorer.core.ir.dtype import BOOL, INT64, DType, from_numpy
 from relax_explorer.core.ir.index_map import IndexMap
 from relax_explorer.core.ir.prim_text import Named, PrimText, float_text, quoted
-from relax_explorer.core.ir.struct_info_text import StructInfoText
-from relax_explorer.core.ir.tensor_place import Sharding
+from relax_explorer.core.ir.struct_info import Sharding, StructInfoText
 from relax_explorer.core.ir.walk import operands
 from relax_explorer.core.ops import find as find_op
 from relax_explorer.core.ops.kit.kinds import Kind

@@ -14,8 +14,8 @@ from relax_explorer.core.syntax.doc import Line
 from relax_explorer.core.syntax.names import function_name
 from relax_explorer.core.syntax.printer_tir_buffer import BufferText, buffers_in, shape_vars, variables
 from relax_explorer.core.tir import stmt as t
-from relax_explorer.core.tir.buffer import Buffer
 from relax_explorer.core.tir.prim_expr import ORIGIN, BufferLoad, Let, pointer_type
+from relax_explorer.core.tir.stmt import Buffer
 from relax_explorer.core.tir.traverse import expressions, statements, subexpressions
 
 # -- printer tir block -----------------------------------------------------------------------------------------------

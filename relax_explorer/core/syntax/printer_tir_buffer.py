@@ -13,8 +13,8 @@ from relax_explorer.core.ir.prim_text import Named, PrimText, quoted
 from relax_explorer.core.syntax.dialects import Dialect
 from relax_explorer.core.syntax.names import Names
 from relax_explorer.core.tir import stmt as t
-from relax_explorer.core.tir.buffer import Buffer, BufferRegion
 from relax_explorer.core.tir.prim_expr import BufferPtr
+from relax_explorer.core.tir.stmt import Buffer, BufferRegion
 
 
 def shape_vars(fn: t.PrimFunc) -> list[p.PrimVar]:

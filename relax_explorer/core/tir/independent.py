@@ -12,11 +12,10 @@ from typing import Any
 
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.tir import stmt as t
-from relax_explorer.core.tir.buffer import Buffer
 from relax_explorer.core.tir.intervals import Interval, Intervals
 from relax_explorer.core.tir.prim_expr import BufferLoad, BufferPtr
-from relax_explorer.core.tir.side_effects import is_impure
-from relax_explorer.core.tir.traverse import children, expressions, subexpressions
+from relax_explorer.core.tir.stmt import Buffer
+from relax_explorer.core.tir.traverse import children, expressions, is_impure, subexpressions
 
 _CALL = 16  # an exponential takes as long as so many additions
 

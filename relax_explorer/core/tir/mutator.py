@@ -10,9 +10,8 @@ from relax_explorer.core.ir.attrs import Attrs
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.walk import substitute_info
 from relax_explorer.core.tir import stmt as t
-from relax_explorer.core.tir.buffer import Buffer
-from relax_explorer.core.tir.fields import PARTS, besides_operands, holding, parameters
 from relax_explorer.core.tir.prim_expr import Let
+from relax_explorer.core.tir.stmt import PARTS, Buffer, besides_operands, holding, parameters
 
 _N = TypeVar("_N")
 # Fields that are evaluated before the node's variable is bound. All other fields are in its scope.

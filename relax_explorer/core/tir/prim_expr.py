@@ -8,7 +8,7 @@ from relax_explorer.core.ir import prim_text as pt
 from relax_explorer.core.ir.dtype import HANDLE, INT32, DType
 from relax_explorer.core.ir.interned import InternTable
 from relax_explorer.core.ir.prim import IntImm, PrimCall, PrimExpr, PrimVar
-from relax_explorer.core.tir.buffer import Buffer
+from relax_explorer.core.tir.stmt import Buffer
 
 _TABLE: InternTable[tuple[Any, ...], Any] = InternTable()
 

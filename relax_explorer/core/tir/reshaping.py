@@ -9,8 +9,8 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import INT64
 from relax_explorer.core.ir.fold import substitute
 from relax_explorer.core.tir import stmt as t
-from relax_explorer.core.tir.buffer import Buffer
 from relax_explorer.core.tir.prim_expr import BufferLoad
+from relax_explorer.core.tir.stmt import Buffer
 
 _Ends = dict[p.PrimVar, p.PrimExpr]  # the largest values of loop variables
 

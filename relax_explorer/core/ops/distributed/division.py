@@ -13,7 +13,7 @@ from relax_explorer.core.arith.simplify import simplify
 from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
-from relax_explorer.core.ir.tensor_place import Sharding
+from relax_explorer.core.ir.struct_info import Sharding
 from relax_explorer.core.ops.kit import rules
 from relax_explorer.core.ops.kit.decl import InferFailure, Op, Site
 from relax_explorer.core.ops.kit.devices import is_spread, mesh_of, spread

@@ -7,7 +7,7 @@ from typing import Any
 
 from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.ir import struct_info as s
-from relax_explorer.core.ir.tensor_place import Sharding
+from relax_explorer.core.ir.struct_info import Sharding
 from relax_explorer.core.ops.distributed.ccl import Collective, divided, need_workers
 from relax_explorer.core.ops.kit import rules
 from relax_explorer.core.ops.kit.decl import REQUIRED, Site, attr, operand

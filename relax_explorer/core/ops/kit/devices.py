@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.ir import struct_info as s
-from relax_explorer.core.ir.tensor_place import Sharding, VDevice
+from relax_explorer.core.ir.struct_info import Sharding, VDevice
 from relax_explorer.core.ops.kit.decl import Site
 
 _NAMED = re.compile(r"([\w.]+)\[(\d+)\]")

@@ -14,8 +14,7 @@ from relax_explorer.core.ir.walk import info_vars, substitute_info
 from relax_explorer.core.ops import get
 from relax_explorer.core.ops.kit.decl import NotLowered, Op
 from relax_explorer.core.ops.kit.te import Literal, Te, Tensor, prim_func
-from relax_explorer.core.tir.buffer import Buffer
-from relax_explorer.core.tir.stmt import PrimFunc
+from relax_explorer.core.tir.stmt import Buffer, PrimFunc
 
 
 @dataclass(frozen=True, slots=True)

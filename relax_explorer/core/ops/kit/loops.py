@@ -14,7 +14,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import INT64, DType
 from relax_explorer.core.ops.kit.te import Te, Tensor, is_inside, stored
 from relax_explorer.core.tir import stmt as t
-from relax_explorer.core.tir.buffer import Buffer, Range
+from relax_explorer.core.tir.stmt import Buffer, Range
 
 Index = Sequence[p.PrimExpr | int]
 

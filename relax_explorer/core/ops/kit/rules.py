@@ -12,7 +12,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import BOOL, DType
-from relax_explorer.core.ir.tensor_place import TensorPlace, is_same_place
+from relax_explorer.core.ir.struct_info import TensorPlace, is_same_place
 from relax_explorer.core.ops.kit.decl import InferFailure, Site
 
 Dims = tuple[p.PrimExpr, ...]

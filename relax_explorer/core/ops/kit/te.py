@@ -13,8 +13,8 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.attrs import Attrs
 from relax_explorer.core.ir.dtype import FLOAT16, FLOAT32, INT64, DType, limits
 from relax_explorer.core.tir import stmt as t
-from relax_explorer.core.tir.buffer import Buffer, BufferRegion, Range
 from relax_explorer.core.tir.prim_expr import BufferLoad
+from relax_explorer.core.tir.stmt import Buffer, BufferRegion, Range
 from relax_explorer.core.tir.traverse import subexpressions
 
 Body = Callable[..., p.PrimExpr]

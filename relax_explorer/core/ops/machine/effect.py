@@ -6,7 +6,7 @@ from typing import Any
 
 from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.ir import struct_info as s
-from relax_explorer.core.ir.tensor_place import VDevice
+from relax_explorer.core.ir.struct_info import VDevice
 from relax_explorer.core.ops.kit import rules
 from relax_explorer.core.ops.kit.decl import REQUIRED, Site, Stops, Value, attr, operand
 from relax_explorer.core.ops.kit.devices import need_device, place_text

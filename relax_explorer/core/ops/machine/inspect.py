@@ -21,8 +21,8 @@ from relax_explorer.core.ops.kit.te import Tensor
 from relax_explorer.core.ops.machine.storages import need_scalar
 from relax_explorer.core.ops.machine.view import byte_offset
 from relax_explorer.core.tir import stmt as t
-from relax_explorer.core.tir.buffer import Buffer
 from relax_explorer.core.tir.prim_expr import BufferLoad, PointerType
+from relax_explorer.core.tir.stmt import Buffer
 
 UINT8, UINT16, UINT64 = dtype("uint8"), dtype("uint16"), dtype("uint64")
 

@@ -12,7 +12,7 @@ from relax_explorer.core.diagnostics import Code
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import BOOL, FLOAT32, UINT64, DType, from_numpy
-from relax_explorer.core.ir.tensor_place import is_same_place
+from relax_explorer.core.ir.struct_info import is_same_place
 from relax_explorer.core.ops.kit import rules
 from relax_explorer.core.ops.kit.array_types import Array
 from relax_explorer.core.ops.kit.binary_math import (

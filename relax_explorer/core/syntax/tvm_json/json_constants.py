@@ -14,7 +14,7 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.attrs import EMPTY, Attrs, Verbatim
 from relax_explorer.core.ir.dtype import INT64, DType, element_type
 from relax_explorer.core.ir.index_map import IndexMap, index_map
-from relax_explorer.core.ir.tensor_place import device_text
+from relax_explorer.core.ir.struct_info import device_text
 from relax_explorer.core.ops import find as find_op
 from relax_explorer.core.ops.kit.kinds import Kind
 from relax_explorer.core.syntax.parse_attributes import converted, default_attrs

@@ -10,9 +10,8 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import BOOL, DType
-from relax_explorer.core.tir.buffer import Buffer
 from relax_explorer.core.tir.prim_expr import BufferPtr
-from relax_explorer.core.tir.stmt import PrimFunc
+from relax_explorer.core.tir.stmt import Buffer, PrimFunc
 
 # -- json graph ------------------------------------------------------------------------------------------------------
 # TVM's JSON as a graph: `{"root_index": 7, "nodes": [{"type": "ir.Var", "data": {"name": 3, …}}, …]}`.

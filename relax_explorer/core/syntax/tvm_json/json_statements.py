@@ -14,8 +14,8 @@ from relax_explorer.core.ir.node import replace
 from relax_explorer.core.syntax.tvm_json.json_constants import constant
 from relax_explorer.core.syntax.tvm_json.json_nodes import Damaged, Node
 from relax_explorer.core.tir import stmt as t
-from relax_explorer.core.tir.buffer import Buffer, BufferRegion, Range
 from relax_explorer.core.tir.prim_expr import BufferLoad, BufferPtr, Let, PointerType, Ramp
+from relax_explorer.core.tir.stmt import Buffer, BufferRegion, Range
 from relax_explorer.core.tir.traverse import statements
 
 # -- json scalars ----------------------------------------------------------------------------------------------------

@@ -10,11 +10,11 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import HANDLE, DType, dtype, element_type
-from relax_explorer.core.ir.tensor_place import Sharding, VDevice
+from relax_explorer.core.ir.struct_info import Sharding, VDevice
 from relax_explorer.core.syntax.names import function_name
 from relax_explorer.core.syntax.tvm_json.json_nodes import Damaged, Graph, Node
-from relax_explorer.core.tir.buffer import Buffer, Range
 from relax_explorer.core.tir.prim_expr import PointerType
+from relax_explorer.core.tir.stmt import Buffer, Range
 
 # -- json places -----------------------------------------------------------------------------------------------------
 # Targets, virtual devices and device meshes of TVM's JSON, with the texts that TVM prints for them.
