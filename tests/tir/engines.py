@@ -19,8 +19,7 @@ from relax_explorer.core.exec.tir_codegen import length_variables
 from relax_explorer.core.exec.tir_numba import Kernel, compile_prim_func, uncompiled
 from relax_explorer.core.ir.dtype import HANDLE
 from relax_explorer.core.program.prim_func_equal import prim_func_hash
-from relax_explorer.core.tir.buffer import Buffer
-from relax_explorer.core.tir.stmt import For, PrimFunc
+from relax_explorer.core.tir.stmt import Buffer, For, PrimFunc
 from relax_explorer.core.tir.traverse import statements
 
 LARGEST = 3_000  # elements of all buffers, and iterations of a nest, so that the reference ends soon
