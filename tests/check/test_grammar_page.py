@@ -15,10 +15,10 @@ from relax_explorer.core.tir import prim_expr, stmt
 
 PAGE = Path(expr.__file__).parent / "README.md"
 ROOMS_OF_SCALARS = (prim, prim_atoms, prim_binary, prim_expr)
-MODULES = (expr, struct_info, *ROOMS_OF_SCALARS, types, struct_info, index_map, attrs, module, stmt, stmt)
+MODULES = (expr, struct_info, *ROOMS_OF_SCALARS, types, index_map, attrs, module, stmt)
 SAID_ONCE = {"struct_info", "span", "size"}  # in the introduction; the size is a cache
 BASES = {
-    "Expr", "StructInfo", "PrimExpr", "Binary", "Called", "Comparison", "Logical", "Type", "Stmt", "Verbatim", "StructInfoText",
+    "Expr", "StructInfo", "PrimExpr", "Binary", "Called", "Comparison", "Logical", "Type", "Stmt", "Verbatim", "StructInfoText", "Written",
 }  # fmt: skip
 
 

@@ -227,6 +227,7 @@ def _loaded() -> dict[Function, list[FunctionType]]:
     for path in sorted(PACKAGE.rglob("*.py")):
         import_module(_module(path.relative_to(PACKAGE).as_posix()))
     found: dict[Function, list[FunctionType]] = {}
+    gc.unfreeze()  # what was collected is frozen, and a collector does not tell it
     for item in gc.get_objects():
         if type(item) is FunctionType and item.__code__.co_filename.startswith(str(PACKAGE)):
             found.setdefault(_function(item.__code__), []).append(item)

@@ -1,1 +1,1 @@
-"""Runs programs: values, plan, machine, debugger. PrimFuncs are compiled with numba (kernels, tir_numba)."""
+"""Runs programs: values, plan, machine, debugger. PrimFuncs become loops as data (loop_ir), which LLVM or numba compiles (kernels)."""
