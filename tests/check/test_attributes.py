@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import relax_explorer as rxe
-from relax_explorer.core.check.attributes import LIMIT, completed, operand_problem, problem, with_numbers
+from relax_explorer.core.check.arguments import LIMIT, completed, operand_problem, problem, with_numbers
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.attrs import Attrs

@@ -7,10 +7,9 @@ import pytest
 from relax_explorer.core.arith.prove import Answer
 from relax_explorer.core.arith.simplify import simplify
 from relax_explorer.core.check.compatible import compatible, fits
-from relax_explorer.core.check.kernel_stops import Interval, interval
 from relax_explorer.core.check.matching import captured
-from relax_explorer.core.check.order import more_specific
-from relax_explorer.core.check.unify import unify
+from relax_explorer.core.check.order import more_specific, unify
+from relax_explorer.core.check.stopping import Interval, interval
 from relax_explorer.core.check.wildcards import Wildcards, alike
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s

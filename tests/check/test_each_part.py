@@ -6,20 +6,34 @@ import pytest
 
 import relax_explorer as rxe
 from relax_explorer.core.check.aliases import aliases
-from relax_explorer.core.check.arguments import _conflict, _only_dims
-from relax_explorer.core.check.attributes import _shown, completed
-from relax_explorer.core.check.callee import Callees
+from relax_explorer.core.check.arguments import _conflict, _only_dims, completed
+from relax_explorer.core.check.arguments import _shown_value as _shown
+from relax_explorer.core.check.call_graph import Callees
 from relax_explorer.core.check.claims import _differ_plainly
-from relax_explorer.core.check.conversion import counterexample
+from relax_explorer.core.check.compatible import counterexample
 from relax_explorer.core.check.infer import Inferrer
-from relax_explorer.core.check.kernel_arguments import _has_no_solution
-from relax_explorer.core.check.memory_calls import Lengths, callee, part, spread
-from relax_explorer.core.check.memory_values import Fields, Held, Views, choice, pairs, shown
-from relax_explorer.core.check.memory_walk import _moved
+from relax_explorer.core.check.kernels import _has_no_solution
+from relax_explorer.core.check.memory_hazards import _moved
 from relax_explorer.core.check.normalize import normalize_with
 from relax_explorer.core.check.scope import shape_variables
 from relax_explorer.core.check.stopping import Stopping, _divides, _is_length, _own_dims
-from relax_explorer.core.check.storage_bytes import Storage, Tensor, certain_bytes, excluded, overlap
+from relax_explorer.core.check.storage import (
+    Fields,
+    Held,
+    Lengths,
+    Storage,
+    Tensor,
+    Views,
+    callee,
+    certain_bytes,
+    choice,
+    excluded,
+    overlap,
+    pairs,
+    part,
+    shown,
+    spread,
+)
 from relax_explorer.core.check.wildcards import alike
 from relax_explorer.core.codes import well_formedness as codes
 from relax_explorer.core.diagnostics import Report

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import relax_explorer as rxe
-from relax_explorer.core.check.kernel_stops import kernel_may_stop
+from relax_explorer.core.check.stopping import kernel_may_stop
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.tir import stmt as t
 

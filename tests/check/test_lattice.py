@@ -18,7 +18,7 @@ from relax_explorer.core.check.compatible import (
     unify,
 )
 from relax_explorer.core.check.matching import free_dims
-from relax_explorer.core.check.subtypes import glb, is_subtype, lub
+from relax_explorer.core.check.order import glb, is_subtype, lub
 from relax_explorer.core.exec.match import Mismatch, match
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.types import erase_struct_info, wrap_type

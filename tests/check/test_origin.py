@@ -6,7 +6,7 @@ import pytest
 
 import relax_explorer as rxe
 from relax_explorer.core.check.normalize import normalize_with
-from relax_explorer.core.check.origin import origin
+from relax_explorer.core.check.scope import origin
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.walk import bindings
 from tests.support.spec_trees import bind, block, function, normal, seq, var

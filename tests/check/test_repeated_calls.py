@@ -7,7 +7,7 @@ import pytest
 import relax_explorer
 from relax_explorer import IRModule
 from relax_explorer.core.check.call_graph import mentioned
-from relax_explorer.core.check.repeated_calls import seen_by_rules
+from relax_explorer.core.check.normal_form import seen_by_rules
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.dtype import FLOAT32
 from relax_explorer.core.ir.node import replace

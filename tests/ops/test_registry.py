@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 import relax_explorer as rxe
-from relax_explorer.core.check import attributes
+from relax_explorer.core.check import arguments
 from relax_explorer.core.ir.attrs import Attrs
 from relax_explorer.core.ops import FAMILIES, find, get, names, table
 from relax_explorer.core.ops.kit import page
@@ -75,7 +75,7 @@ def test_each_kind_of_an_attribute_is_checked_and_has_its_own_words() -> None:
     for op in table().values():
         odd = Attrs([(q.name, object()) for q in op.attributes])
         taken = all(q.kind is Kind.ANY for q in op.attributes)
-        assert bool(attributes.problem(op, odd)) != taken
+        assert bool(arguments.problem(op, odd)) != taken
 
 
 def shown_by_programs(op: type[Op]) -> bool:

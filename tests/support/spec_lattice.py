@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import relax_explorer as rxe
+from relax_explorer.core.check.call_graph import default_derive, derive_function, derived, empty_derive
 from relax_explorer.core.check.compatible import (
     NO,
     UNKNOWN,
@@ -20,9 +21,8 @@ from relax_explorer.core.check.compatible import (
     shape_var_mapping,
     unify,
 )
-from relax_explorer.core.check.derive import default_derive, derive_function, derived, empty_derive
-from relax_explorer.core.check.erase import erase
-from relax_explorer.core.check.subtypes import glb, is_subtype, lub
+from relax_explorer.core.check.matching import erase
+from relax_explorer.core.check.order import glb, is_subtype, lub
 from relax_explorer.core.diagnostics import Diagnostic
 from relax_explorer.core.exec.debugger import Debugger
 from relax_explorer.core.exec.machine import Machine

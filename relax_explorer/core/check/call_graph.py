@@ -1,12 +1,16 @@
-"""The call graph of a module, and its recursive groups. Callees come first."""
+"""Who calls whom: the call graph of a module with its recursive groups, the callee behind a name, and results of opaque functions."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from inspect import signature
 from typing import Any
 from weakref import WeakValueDictionary
 
 from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.interned import PerNode
 from relax_explorer.core.ir.walk import operands
 from relax_explorer.core.program.module import IRModule
@@ -171,3 +175,127 @@ def _leave(name: str, waiting: list[str], inside: set[str]) -> tuple[str, ...]:
 def is_recursive(group: tuple[str, ...], graph: Graph) -> bool:
     """True if the functions of a component call themselves, directly or through each other."""
     return len(group) > 1 or any(name in graph[name] for name in group)
+
+
+# -- callee ----------------------------------------------------------------------------------------------------------
+# Resolve callees: a function called by its name, through a copy, or through a field of a tuple.
+
+
+_HOLDING = frozenset({e.Var, e.DataflowVar, e.GlobalVar, e.Tuple})
+
+
+class Callees:
+    """The values of variables that may hold functions."""
+
+    def __init__(self) -> None:
+        self._values: dict[e.Var, e.Expr] = {}
+        self._defined: set[e.Expr] = set()
+
+    def note(self, binding: e.Binding) -> None:
+        """Record the value of a binding."""
+        if binding.var is not None:
+            self.hold(binding.var, binding.value)
+
+    def hold(self, var: e.Var, value: e.Expr | None) -> None:
+        """Record the value of a variable."""
+        if type(value) is e.TupleGetItem:
+            fields = self.fields(value.tuple) or ()
+            value = fields[value.index] if 0 <= value.index < len(fields) else None
+        if type(value) in _HOLDING:
+            self._values[var] = value  # type: ignore[assignment]  # the test excludes None
+
+    def define(self, var: e.Var) -> None:
+        """Record that a variable names a local function."""
+        self._defined.add(var)
+
+    def is_known(self, callee: e.Expr) -> bool:
+        """True if a callee resolves to a function of the module or to a local function."""
+        function = self.of(callee)
+        return type(function) is e.GlobalVar or function in self._defined
+
+    def of(self, callee: e.Expr) -> e.Expr:
+        """The function that a callee resolves to; the callee itself if that is not known."""
+        if not isinstance(callee, e.Var):
+            return callee
+        first, value = callee, self._values.get(callee)
+        while value is not None and type(value) is not e.Tuple:
+            self._values[first] = callee = value  # so that a chain of copies is followed once
+            value = self._values.get(callee) if isinstance(callee, e.Var) else None
+        return callee
+
+    def fields(self, whole: e.Expr) -> tuple[e.Expr, ...] | None:
+        """The fields of a tuple; None if they are not known."""
+        value = self.of(whole)
+        value = self._values.get(value, value) if isinstance(value, e.Var) else value
+        return value.fields if type(value) is e.Tuple else None
+
+
+# -- derive ----------------------------------------------------------------------------------------------------------
+# Derive functions: the result of a call of an opaque function. A FuncStructInfo names its derive function.
+#
+# Without one (`empty_derive`, as in `R.Callable`) only the annotation describes the result. `default_derive` takes
+# the result from the call. Others are registered with `derive_function`.
+
+
+Derive = Callable[..., s.StructInfo]
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """The context of a derive function: the signatures of global functions, and the StructInfo of operands."""
+
+    signature: Callable[[str], s.StructInfo | None]
+    info: Callable[[e.Expr], s.StructInfo]
+
+
+NOWHERE = Context(lambda name: None, lambda expr: expr.struct_info or s.OBJECT)
+"""The context of a call outside any module."""
+
+
+def default_derive(call: e.Call) -> s.StructInfo:
+    """The StructInfo that the call itself states: Object if it states none, a tuple if it states several."""
+    infos = call.sinfo_args
+    if not infos:
+        return s.OBJECT
+    return infos[0] if len(infos) == 1 else s.TupleStructInfo(infos)
+
+
+def empty_derive(call: e.Call) -> s.StructInfo:
+    """Object for every call."""
+    return s.OBJECT
+
+
+_REGISTRY: dict[str, Derive] = {
+    "default_derive": default_derive,
+    "empty_derive": empty_derive,
+    # TVM's name for it
+    "tvm.relax.type.infer_by_ty_args": default_derive,
+}
+
+
+def derive_function(name: str) -> Callable[[Derive], Derive]:
+    """Register the decorated function as the derive function `name`. It takes the call, and optionally the Context."""
+
+    def register(function: Derive) -> Derive:
+        _REGISTRY[name] = function
+        return function
+
+    return register
+
+
+def derived(callee: s.FuncStructInfo, call: e.Call, context: Context = NOWHERE) -> s.StructInfo:
+    """The result of a call of an opaque function; Object if its derive function is not registered."""
+    if callee.derive_func is None:
+        return callee.ret
+    function = _REGISTRY.get(callee.derive_func, empty_derive)
+    return function(call, context) if _takes_context(function) else function(call)
+
+
+@cache
+def _takes_context(function: Derive) -> bool:
+    """True if a derive function takes a second argument."""
+    try:
+        signature(function).bind(None, None)
+    except TypeError:
+        return False
+    return True

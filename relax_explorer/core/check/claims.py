@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
+from relax_explorer.core.check.arguments import depends_on_missing
 from relax_explorer.core.check.compatible import (
     YES,
+    Conversion,
+    captured_lengths,
+    cast_binding,
+    conversion,
+    counterexample,
     defined_dims,
     erase,
     fits,
@@ -13,15 +19,7 @@ from relax_explorer.core.check.compatible import (
     never_fits,
     overlaps,
 )
-from relax_explorer.core.check.conversion import (
-    Conversion,
-    captured_lengths,
-    cast_binding,
-    conversion,
-    counterexample,
-)
 from relax_explorer.core.check.matching import pinned
-from relax_explorer.core.check.missing import depends_on_missing
 from relax_explorer.core.codes import operators as op_codes
 from relax_explorer.core.codes import well_formedness as codes
 from relax_explorer.core.diagnostics import Report

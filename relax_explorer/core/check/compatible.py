@@ -8,26 +8,40 @@ this module exports their functions too.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from enum import Enum
 from typing import Any
 
 from relax_explorer.core.arith.prove import Answer, equal, shapes_equal
-from relax_explorer.core.check.erase import erase
+from relax_explorer.core.arith.simplify import disagreement
 from relax_explorer.core.check.matching import (
     apart,
     bound_dims,
+    captured,
+    erase,
     holds_function,
     instantiate,
     match_dims,
     pinned,
     shape_var_mapping,
 )
-from relax_explorer.core.check.order import NO, UNKNOWN, YES, both, more_specific, signatures
-from relax_explorer.core.check.subtypes import is_subtype
-from relax_explorer.core.check.unify import unify
+from relax_explorer.core.check.order import (
+    NO,
+    UNKNOWN,
+    YES,
+    both,
+    is_subtype,
+    more_specific,
+    signatures,
+    unify,
+)
+from relax_explorer.core.diagnostics import Edit, Label
+from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.prim import AnyDim, PrimExpr, PrimVar, free_vars
 from relax_explorer.core.ir.types import erase_struct_info
-from relax_explorer.core.ir.walk import all_dims, defined_dims
+from relax_explorer.core.ir.walk import all_dims, bindings, defined_dims
+from relax_explorer.core.source import Span
 
 __all__ = [
     "NO", "UNKNOWN", "YES", "always_fits", "both", "compatible", "defined_dims", "erase", "fits", "match_dims", "more_specific",
@@ -190,3 +204,87 @@ _FITS: dict[type, Callable[[Any, Any], Answer]] = {
     s.TupleStructInfo: _fits_tuple,
     s.FuncStructInfo: _fits_func,
 }
+
+
+# -- conversion ------------------------------------------------------------------------------------------------------
+# Classify how a value fits an expected StructInfo, and build the edit that inserts a match_cast.
+
+
+class Conversion(Enum):
+    """How a value's StructInfo relates to the expected one."""
+
+    FITS = "it always fits"
+    MAYBE = "kind, rank and dtype fit; the dimensions are known only at run time"
+    NARROWS = "kind, rank or dtype must be claimed, and only a match_cast may do that"
+    NEVER = "it never fits"
+
+
+def conversion(have: s.StructInfo, want: s.StructInfo) -> Conversion:
+    """How `have` fits `want`: types must fit now, dimensions may be compared at run time."""
+    if have is want:
+        return Conversion.FITS
+    answer = fits(have, want)
+    if answer is Answer.YES:
+        return Conversion.FITS
+    if answer is Answer.NO:
+        return Conversion.NEVER
+    return Conversion.MAYBE if typed_alike(have, want) else Conversion.NARROWS
+
+
+def typed_alike(have: s.StructInfo, want: s.StructInfo) -> bool:
+    """True if kind, rank and dtype fit."""
+    return is_subtype(erase_struct_info(have), erase_struct_info(want))
+
+
+def counterexample(have: s.StructInfo, want: s.StructInfo) -> tuple[str, ...]:
+    """A note with lengths for which the value does not fit; none if no such lengths were found."""
+    for axis, (a, b) in enumerate(zip(s.lengths(have), s.lengths(want), strict=False)):
+        example = disagreement(a, b)
+        if example is not None and example[0]:
+            values = ", ".join(f"{var.name} = {value}" for var, value in example[0].items())
+            return (f"with {values}, dimension {axis} is {example[1]}, not {example[2]}",)
+    return ()
+
+
+def captured_lengths(have: s.StructInfo, pinned_info: s.StructInfo) -> tuple[str, ...]:
+    """A note with the lengths that a function captured, so that it accepts no others; none if it captured none."""
+    names = captured(have, pinned_info)
+    return (f"it captured {', '.join(names)}, so it accepts no other length there",) if names else ()
+
+
+def cast_binding(binding: e.VarBinding, want: s.StructInfo) -> tuple[Edit, ...]:
+    """The edit that turns an annotated binding into a match_cast."""
+    value = binding.value
+    written = value.name if isinstance(value, e.Var) else value.span.text if value.span else ""
+    if binding.span is None or not written:
+        return ()
+    return (Edit(binding.span, f"{binding.var.name} = R.match_cast({written}, {want})"),)
+
+
+def cast_operand(
+    operand: e.Expr, used: Span | None, place: Span | None, want: s.StructInfo
+) -> tuple[Edit, ...]:
+    """The edits that cast the variable at `used` in a new line above the statement at `place`."""
+    if not isinstance(operand, e.Var) or used is None or place is None or used.text != operand.name:
+        return ()
+    name = f"{operand.name}_cast"
+    start = place.source.span(place.line, place.column, place.line, place.column)
+    line = f"{name} = R.match_cast({operand.name}, {want})\n{' ' * place.column}"
+    return Edit(start, line), Edit(used, name)
+
+
+# -- bound below -----------------------------------------------------------------------------------------------------
+# Where a variable is bound that has no value at a place: in a binding below it.
+
+
+def bound_below(fn: e.Function, var: e.Var | p.PrimVar, place: object) -> tuple[str, tuple[Label, ...]]:
+    """The end of a sentence about the binding of a variable below a place of `fn`, and its label; empty if there is none."""
+    use = place if isinstance(place, Span) else getattr(place, "span", None)
+    for binding in bindings(fn):
+        is_cast = isinstance(binding, e.MatchCast) and var in defined_dims(binding.struct_info)
+        if is_cast or binding.var is var:
+            span = binding.span
+            if use is None or span is None or span.line <= use.line:
+                break  # bound above, where another scope has ended
+            return f": it is bound only in line {span.line}, below", (Label(binding, "bound here"),)
+    return "", ()

@@ -7,16 +7,18 @@ from functools import cache
 from typing import Any
 
 from relax_explorer.core.arith.prove import prover_in_use
-from relax_explorer.core.check import arguments, kernel_arguments
-from relax_explorer.core.check.attributes import operand_problem, problem, with_numbers
-from relax_explorer.core.check.because import explained
-from relax_explorer.core.check.callee import Callees
+from relax_explorer.core.check import arguments, kernels
+from relax_explorer.core.check.arguments import (
+    depends_on_missing,
+    explained,
+    operand_problem,
+    problem,
+    with_numbers,
+)
+from relax_explorer.core.check.call_graph import Callees, Context, default_derive, derived
 from relax_explorer.core.check.compatible import erase, match_dims, unify
-from relax_explorer.core.check.derive import Context, default_derive, derived
-from relax_explorer.core.check.erase import is_closed
-from relax_explorer.core.check.matching import bound_dims, holds_function, pinned
-from relax_explorer.core.check.missing import depends_on_missing
-from relax_explorer.core.check.repeated_calls import SIMPLE, is_simple_tuple, names_no_variable, seen_by_rules
+from relax_explorer.core.check.matching import bound_dims, holds_function, is_closed, pinned
+from relax_explorer.core.check.normal_form import SIMPLE, is_simple_tuple, names_no_variable, seen_by_rules
 from relax_explorer.core.check.wildcards import Wildcards, blurred, opened, renewed, simplified, wildcards_in
 from relax_explorer.core.codes import internal
 from relax_explorer.core.codes import operators as codes
@@ -277,7 +279,7 @@ class Inferrer:
         if key in self._kernel_calls:
             return True
         before = len(self.report.items)
-        good = kernel_arguments.check(self.report, call, infos, self.poisoned, self.definitions, self.caller)
+        good = kernels.check(self.report, call, infos, self.poisoned, self.definitions, self.caller)
         if good and len(self.report.items) == before:
             self._kernel_calls.add(key)
         return good

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from relax_explorer.core.arith.prove import proving
-from relax_explorer.core.check import claimed_phase, missing, normal_form
+from relax_explorer.core.check import arguments, claimed_phase, normal_form
 from relax_explorer.core.check.normalize import normalize_with
 from relax_explorer.core.check.well_formed import violations
 from relax_explorer.core.codes import style
@@ -81,7 +81,7 @@ def checked(module: IRModule, profile: str = "spec", prover: str = "arithmetic")
         collected = Report()
         collected.extend(settled(normal, report))
         collected.extend(rules)
-        collected.extend(missing.violations(normal))
+        collected.extend(arguments.violations(normal))
         collected.extend(claimed_phase.violations(normal))
     return Checked(normal, tuple(collected.sorted()), not any(item.is_error for item in rules))
 

@@ -6,23 +6,25 @@ left to right (errata E-22). Unchanged parts stay the same objects.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from operator import is_
 from typing import Any
 
-from relax_explorer.core.check import claims, held, numbers, purity
-from relax_explorer.core.check.attributes import completed
+from relax_explorer.core.check import claims, matching, purity
+from relax_explorer.core.check.arguments import completed, depends_on_missing
 from relax_explorer.core.check.compatible import defined_dims, erase
-from relax_explorer.core.check.emission import FreshNames, OpenBlocks
-from relax_explorer.core.check.kept_bindings import KeptBindings
-from relax_explorer.core.check.missing import depends_on_missing
+from relax_explorer.core.check.emission import FreshNames, KeptBindings, OpenBlocks
 from relax_explorer.core.check.normal_form import calls_first
 from relax_explorer.core.check.wildcards import blurred, wildcards_of
+from relax_explorer.core.codes import operators as operator_codes
 from relax_explorer.core.codes import well_formedness as codes
 from relax_explorer.core.codes.syntax import BAD_STATEMENT
-from relax_explorer.core.diagnostics import Severity
+from relax_explorer.core.diagnostics import Report, Severity
 from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.dtype import FLOAT32, INT32, INT64, DType
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.pauses import with_pauses
 from relax_explorer.core.ir.substitute import substitute_vars
@@ -30,6 +32,60 @@ from relax_explorer.core.ir.walk import bindings, map_operands, operands
 from relax_explorer.core.ops import find
 from relax_explorer.core.ops.kit.decl import Op
 from relax_explorer.core.source import Span
+
+# -- numbers ---------------------------------------------------------------------------------------------------------
+# Numbers of Python as operands: `R.multiply(x, 2.0)`. They take the dtype of the other operand.
+
+
+def is_open(arg: e.Expr) -> bool:
+    """True for a number of Python whose dtype the other operand decides: its StructInfo does not state the value yet."""
+    return (
+        type(arg) is e.PrimValue
+        and type(arg.struct_info) is s.PrimStructInfo
+        and arg.struct_info.value is None
+    )
+
+
+def with_dtypes(report: Report, call: e.Call, infos: list[s.StructInfo], op: type[Op]) -> e.Call:
+    """A call of an element-wise operator whose numbers have a dtype.
+
+    TVM 0.27 reads an integer as int32 and any other number as float32, and refuses the call if the tensor has another dtype.
+    """
+    args: list[Any] = list(call.args)
+    for number, arg in enumerate(args):
+        if is_open(arg):
+            others = [_dtype(info) for at, info in enumerate(infos) if at != number and not is_open(args[at])]
+            target = others[0] if others else None
+            args[number] = _settled(arg, target)
+            theirs = INT32 if infos[number] is s.PrimStructInfo(INT64) else FLOAT32
+            fits = args[number].value.dtype is target
+            if fits and not op.dtypes_may_differ and target is not theirs:
+                text = f"TVM reads this number as {theirs}, the other operand is {target}"
+                help = f'write R.const(…, "{target}")'
+                report.say(
+                    operator_codes.DTYPES_DIFFER, text, call, help=help, severity=Severity.NOTE, tvm_only=True
+                )
+    return e.Call(call.op, tuple(args), call.attrs, call.sinfo_args, None, call.span)
+
+
+def _dtype(info: s.StructInfo) -> DType | None:
+    return info.dtype if isinstance(info, (s.TensorStructInfo, s.PrimStructInfo)) else None
+
+
+def _settled(arg: e.PrimValue, target: DType | None) -> e.PrimValue:
+    """The number in a dtype; in its own if it does not fit. Then the rule of the operator compares the two."""
+    literal = arg.value
+    assert isinstance(literal, (p.IntImm, p.FloatImm))  # a number of the text
+    is_whole = isinstance(literal, p.IntImm)
+    if target is None and not is_whole:
+        target = FLOAT32
+    if target is not None and target.lanes == 1 and (target.is_float or (is_whole and target.is_int)):
+        with contextlib.suppress(OverflowError, ValueError):
+            literal = p.as_prim(literal.value, target)
+    return replace(arg, value=literal, struct_info=s.PrimStructInfo(literal.dtype, literal))
+
+
+# -- normalize function ----------------------------------------------------------------------------------------------
 
 
 def function_info(fn: e.Function, pure: bool) -> s.FuncStructInfo:
@@ -87,7 +143,7 @@ class FunctionNormalizer(KeptBindings):
         params = tuple(map(self._param, fn.params))
         ret = fn.ret_struct_info
         if ret is not None:
-            ret = held.settled(self.report, ret, self.vars, fn)
+            ret = matching.settled(self.report, ret, self.vars, fn)
         same = all(map(is_, params, fn.params))
         return replace(fn, params=fn.params if same else params, ret_struct_info=ret)
 
@@ -99,7 +155,7 @@ class FunctionNormalizer(KeptBindings):
             text = f"parameter {param.name!r} has no StructInfo and is treated as Object"
             self.report.say(codes.UNTYPED_PARAM, text, param, help=codes.UNTYPED_PARAM.fix)
             return self._var(param, s.OBJECT)
-        settled = held.settled(self.report, info, self.vars, param)
+        settled = matching.settled(self.report, info, self.vars, param)
         return param if settled is param.struct_info else self._var(param, settled)
 
     # -- sequences ------------------------------------------------------------------------------------------------
@@ -139,7 +195,7 @@ class FunctionNormalizer(KeptBindings):
             return
         value = self.value(binding.value)
         if binding.annotation is not None:
-            annotation = held.settled(self.report, binding.annotation, self.vars, binding)
+            annotation = matching.settled(self.report, binding.annotation, self.vars, binding)
             if annotation is not binding.annotation:
                 binding = replace(binding, annotation=annotation)
         derived = self.infer.info(value)
@@ -172,7 +228,7 @@ class FunctionNormalizer(KeptBindings):
 
     def _match_cast(self, binding: e.MatchCast) -> None:
         value = self.leaf(binding.value)
-        binding = held.settled_cast(self.report, binding, self.vars)
+        binding = matching.settled_cast(self.report, binding, self.vars)
         if value not in self.infer.poisoned:
             have = self.infer.info(value)
             binding = claims.with_kind_of(binding, have)
@@ -193,7 +249,7 @@ class FunctionNormalizer(KeptBindings):
     def _nested(self, binding: e.VarBinding) -> None:
         fn = binding.value
         assert isinstance(fn, e.Function)  # the caller checked this
-        signature = held.renamed(function_info(fn, True), self.vars)
+        signature = matching.renamed_vars(function_info(fn, True), self.vars)
         early = self._var(binding.var, signature)  # a recursive closure sees itself
         self.infer.callees.define(early)
         new, is_unread = self._inner(fn, binding.var.name)
@@ -321,13 +377,11 @@ class FunctionNormalizer(KeptBindings):
         if op is not expr.op or not all(map(is_, args, expr.args)):
             expr = e.Call(op, args, expr.attrs, expr.sinfo_args, None, expr.span)
         if expr.sinfo_args:
-            expr = held.settled_call(self.report, expr, now)
+            expr = matching.settled_call(self.report, expr, now)
         declared = find(op.name) if type(op) is e.OpRef else None
         if declared is not None:
-            if declared.takes_numbers and any(map(numbers.is_open, expr.args)):
-                expr = numbers.with_dtypes(
-                    self.report, expr, [self.infer.info(arg) for arg in args], declared
-                )
+            if declared.takes_numbers and any(map(is_open, expr.args)):
+                expr = with_dtypes(self.report, expr, [self.infer.info(arg) for arg in args], declared)
             expr = self._as_declared(expr, declared)
             info, note = self.infer.operator(expr, declared)
         else:
@@ -404,7 +458,7 @@ class FunctionNormalizer(KeptBindings):
         if self.infer.wildcards is not None:
             infos = [blurred(info, dims) for info in infos]
         infos = [
-            erase(info, dims, held.visible(info, self.vars, count, params), ended)
+            erase(info, dims, matching.visible(info, self.vars, count, params), ended)
             for info, ended in zip(infos, ended_dims, strict=True)
         ]
         info = self.infer.branches(infos, [self.infer.pinned(branch.body) for branch in branches])

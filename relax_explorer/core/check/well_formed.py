@@ -10,18 +10,10 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from relax_explorer.core.check import (
-    impossible_lengths,
-    kernel_calls,
-    kernel_lengths,
-    kernel_loops,
-    memory_hazards,
-    purity,
-)
-from relax_explorer.core.check.bound_below import bound_below
-from relax_explorer.core.check.call_graph import call_graph, components, is_recursive
-from relax_explorer.core.check.callee import Callees
-from relax_explorer.core.check.compatible import defined_dims
+from relax_explorer.core.arith.prove import division_by_zero, is_negative
+from relax_explorer.core.check import kernels, memory_hazards, purity
+from relax_explorer.core.check.call_graph import Callees, call_graph, components, is_recursive
+from relax_explorer.core.check.compatible import bound_below, defined_dims
 from relax_explorer.core.check.matching import free_dims
 from relax_explorer.core.codes import well_formedness as codes
 from relax_explorer.core.codes.syntax import BAD_ANNOTATION
@@ -30,12 +22,83 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import HANDLE, DType, dtype
+from relax_explorer.core.ir.interned import PerNode
 from relax_explorer.core.ir.pauses import with_pauses
 from relax_explorer.core.ir.walk import info_holders, operands, sequences
 from relax_explorer.core.ops import find
 from relax_explorer.core.ops.kit.kinds import Kind
 from relax_explorer.core.program.module import IRModule
-from relax_explorer.core.tir.stmt import PrimFunc
+from relax_explorer.core.tir import stmt as t
+from relax_explorer.core.tir.stmt import Buffer, PrimFunc
+from relax_explorer.core.tir.traverse import statements
+
+# -- impossible lengths ----------------------------------------------------------------------------------------------
+# Lengths that no run can compute or use: negative ones, and divisions by what is always 0. Those of PrimFuncs are
+# reported here.
+
+
+Finding = tuple[Code, str]
+_ALWAYS = ", whatever the shape variables are"
+_FINDINGS: PerNode[list[tuple[Finding, object]]] = PerNode()
+
+
+def impossible(dim: p.PrimExpr) -> Finding | None:
+    """Why a length can't be: it is negative, or divides by 0; None if it can."""
+    if type(dim) is p.PrimVar:
+        return None
+    if type(dim) is p.IntImm:
+        return (codes.NEGATIVE_LENGTH, f"the shape has the dimension {dim.value}") if dim.value < 0 else None
+    division = division_by_zero(dim)
+    if division is not None:
+        whole = "" if division is dim else f" in the dimension {dim}"
+        always = "" if type(division.b) is p.IntImm else _ALWAYS
+        return codes.ZERO_DIVISION, f"{division}{whole} divides by zero{always}"
+    if is_negative(dim):
+        return codes.NEGATIVE_LENGTH, f"the dimension {dim} is negative{_ALWAYS}"
+    return None
+
+
+def impossible_lengths(module: IRModule) -> Iterator[Diagnostic]:
+    """The impossible lengths and strides of the buffers of each PrimFunc."""
+    for fn in module.functions.values():
+        if type(fn) is t.PrimFunc:
+            for (code, text), place in _FINDINGS.of(fn, _of_kernel):
+                # TVM folds a division by the number 0 while it reads, and stops.
+                is_ours = code is codes.NEGATIVE_LENGTH or text.endswith(_ALWAYS)
+                yield Diagnostic(code, text, (Label(place, "", True),), help=code.fix, spec_only=is_ours)
+
+
+def _of_kernel(fn: t.PrimFunc) -> list[tuple[Finding, object]]:
+    found: list[tuple[Finding, object]] = []
+    for buffer, place in _buffers(fn):
+        problems = [impossible(dim) for dim in buffer.shape]
+        # A stride may be negative.
+        problems += [
+            one for one in map(impossible, buffer.strides or ()) if one and one[0] is codes.ZERO_DIVISION
+        ]
+        for problem in dict.fromkeys(problems):
+            if problem is not None:
+                found.append(((problem[0], f"buffer {buffer.name}: {problem[1]}"), place))
+    return found
+
+
+def _buffers(fn: t.PrimFunc) -> Iterator[tuple[Buffer, object]]:
+    """The buffers of a PrimFunc, and where they are declared."""
+    for param in fn.params:
+        if isinstance(param, Buffer):
+            yield param, param if param.span is not None else fn
+    for statement in statements(fn.body):
+        own: list[Buffer] = []
+        if type(statement) is t.AllocBuffer:
+            own = [statement.buffer]
+        elif type(statement) is t.SBlock:
+            own = [*statement.alloc_buffers, *[one.buffer for one in statement.match_buffers]]
+        for buffer in own:
+            place = buffer if buffer.span is not None else statement
+            yield buffer, place if place.span is not None else fn
+
+
+# -- well formed -----------------------------------------------------------------------------------------------------
 
 
 def violations(module: IRModule, assume_pure: bool = False, effects: bool = True) -> Iterator[Diagnostic]:
@@ -62,10 +125,10 @@ def violations(module: IRModule, assume_pure: bool = False, effects: bool = True
             if effects:
                 found = purity.violations(fn, assume_pure)
                 yield from found if has_marks or assume_pure else purity.without_marks(found)
-    yield from kernel_calls.violations(module)
-    yield from kernel_loops.violations(module)
-    yield from kernel_lengths.violations(module)
-    yield from impossible_lengths.violations(module)
+    yield from kernels.direct_calls(module)
+    yield from kernels.loop_violations(module)
+    yield from kernels.unbound_lengths(module)
+    yield from impossible_lengths(module)
     yield from memory_hazards.violations(module)
     yield from _outside(module)
 
@@ -250,7 +313,7 @@ class _Scopes:
 
     def _length(self, dim: p.PrimExpr, place: object) -> None:
         """Report a length that can't be, where it stands first: results that have it from operands repeat it."""
-        found = impossible_lengths.impossible(dim)
+        found = impossible(dim)
         if found is None:
             return
         if dim in self.repeated:

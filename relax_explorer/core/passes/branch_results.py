@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from relax_explorer.core.check.emission import FreshNames
-from relax_explorer.core.check.erase import erase
+from relax_explorer.core.check.matching import erase
 from relax_explorer.core.check.wildcards import alike, renewed
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from relax_explorer.core.check.emission import FreshNames
-from relax_explorer.core.check.erase import erase
+from relax_explorer.core.check.matching import erase
 from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure, Label
 from relax_explorer.core.ir import expr as e

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from itertools import cycle
 
-from relax_explorer.core.check.erase import erase
+from relax_explorer.core.check.matching import erase
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.facts import facts

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from operator import is_
 from typing import Annotated
 
-from relax_explorer.core.check.call_graph import call_graph, components, is_recursive
-from relax_explorer.core.check.callee import Callees
+from relax_explorer.core.check.call_graph import Callees, call_graph, components, is_recursive
 from relax_explorer.core.check.purity import is_impure
 from relax_explorer.core.check.stopping import stopping
 from relax_explorer.core.ir import expr as e

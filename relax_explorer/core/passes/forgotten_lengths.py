@@ -9,7 +9,7 @@ from collections.abc import Callable
 from operator import is_
 
 from relax_explorer.core.check.emission import FreshNames
-from relax_explorer.core.check.erase import erase
+from relax_explorer.core.check.matching import erase
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.facts import facts

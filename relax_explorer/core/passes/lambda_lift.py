@@ -7,8 +7,7 @@ from functools import cached_property
 
 from relax_explorer.core.check.call_graph import call_graph
 from relax_explorer.core.check.emission import FreshNames
-from relax_explorer.core.check.erase import as_told
-from relax_explorer.core.check.matching import match_params
+from relax_explorer.core.check.matching import as_told, match_params
 from relax_explorer.core.check.normalize_function import function_info
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from relax_explorer.core.build.block_builder import BlockBuilder
 from relax_explorer.core.check.aliases import aliases
-from relax_explorer.core.check.attributes import problem
+from relax_explorer.core.check.arguments import problem
 from relax_explorer.core.check.compatible import always_fits
 from relax_explorer.core.check.infer import EXTERN, UNREPORTED
 from relax_explorer.core.check.stopping import lengths_to_check

@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import pairwise
 
 from relax_explorer.core.check.compatible import always_fits, defined_dims
-from relax_explorer.core.check.held import lasting
+from relax_explorer.core.check.matching import lasting
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.facts import Facts, facts, variables

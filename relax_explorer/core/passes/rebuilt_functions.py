@@ -6,8 +6,7 @@ Its result then promises what the body has, unless the promise says more; and no
 from __future__ import annotations
 
 from relax_explorer.core.check.compatible import always_fits
-from relax_explorer.core.check.erase import as_told
-from relax_explorer.core.check.matching import holds_function
+from relax_explorer.core.check.matching import as_told, holds_function
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.facts import reads

@@ -7,9 +7,9 @@ from operator import is_
 from typing import Any
 
 from relax_explorer.core.check.emission import FreshNames
-from relax_explorer.core.check.held import renamed
 from relax_explorer.core.check.infer import Inferrer
-from relax_explorer.core.check.unify import unify
+from relax_explorer.core.check.matching import renamed_vars as renamed
+from relax_explorer.core.check.order import unify
 from relax_explorer.core.codes import passes as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure, Label, Report
 from relax_explorer.core.ir import expr as e

@@ -10,7 +10,7 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
-from relax_explorer.core.check import missing
+from relax_explorer.core.check import arguments
 from relax_explorer.core.check.matching import match_dims
 from relax_explorer.core.check.module_check import checked
 from relax_explorer.core.codes import runtime as codes
@@ -205,7 +205,7 @@ def _missing(module: IRModule) -> dict[str, e.Constant]:
     found: dict[str, e.Constant] = {}
     for fn in module.relax_functions.values():
         for expr in exprs(fn):
-            if type(expr) is e.Constant and missing.is_missing(expr):
+            if type(expr) is e.Constant and arguments.is_missing(expr):
                 found.setdefault(expr.key, expr)
     return found
 
@@ -222,7 +222,7 @@ def _infos(module: IRModule) -> dict[str, list[s.TensorStructInfo]]:
                 expr = values.get(expr, expr) if isinstance(expr, e.Var) else expr
                 if isinstance(info, s.TupleStructInfo) and type(expr) is e.Tuple:
                     todo += zip(info.fields, expr.fields, strict=False)
-                elif type(expr) is e.Constant and missing.is_missing(expr) and _is_known(info):
+                elif type(expr) is e.Constant and arguments.is_missing(expr) and _is_known(info):
                     known = found.setdefault(expr.key, [])
                     known += [info] if info not in known else []
     return found
@@ -282,7 +282,7 @@ def _with_constants(module: IRModule, data: dict[str, e.Constant]) -> IRModule:
     """The module with these constants."""
 
     def value(expr: e.Expr) -> e.Expr:
-        if type(expr) is e.Constant and missing.is_missing(expr):
+        if type(expr) is e.Constant and arguments.is_missing(expr):
             return e.replace_span(data[expr.key], expr.span)
         if isinstance(expr, e.SeqExpr):
             return sequence(expr)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from relax_explorer.core.arith.form import CANONICAL
-from relax_explorer.core.check.attributes import problem
+from relax_explorer.core.check.arguments import problem
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s

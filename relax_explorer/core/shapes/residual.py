@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from relax_explorer.core.arith.prove import Answer, at_least, equal
-from relax_explorer.core.check.attributes import problem
+from relax_explorer.core.check.arguments import problem
 from relax_explorer.core.check.effects import effects
 from relax_explorer.core.check.stopping import lengths_to_check
 from relax_explorer.core.check.wildcards import wildcards_in

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from relax_explorer.core.arith.prove import Answer
-from relax_explorer.core.check.origin import origin
+from relax_explorer.core.check.scope import origin
 from relax_explorer.core.diagnostics import Diagnostic, ParseError
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.facts import Facts, facts

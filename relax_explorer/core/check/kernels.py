@@ -1,4 +1,4 @@
-"""Compare calls of PrimFuncs in destination-passing style (`call_tir` and the like) with the PrimFunc's signature."""
+"""What is wrong with calls of PrimFuncs, and in PrimFuncs themselves: arguments, lengths without a source, loops that overwrite."""
 
 from __future__ import annotations
 
@@ -8,18 +8,33 @@ from dataclasses import dataclass
 from relax_explorer.core.arith.multiples import bind_multiples, multiple
 from relax_explorer.core.arith.prove import Answer, equal
 from relax_explorer.core.arith.simplify import simplify
-from relax_explorer.core.check.arguments import requirement
-from relax_explorer.core.check.compatible import match_dims
-from relax_explorer.core.check.conversion import Conversion, conversion, counterexample, typed_alike
-from relax_explorer.core.check.missing import depends_on_missing
+from relax_explorer.core.check.arguments import depends_on_missing, requirement
+from relax_explorer.core.check.call_graph import Callees
+from relax_explorer.core.check.claimed_phase import claims_lowered
+from relax_explorer.core.check.compatible import (
+    Conversion,
+    conversion,
+    counterexample,
+    match_dims,
+    typed_alike,
+)
 from relax_explorer.core.codes import operators as codes
-from relax_explorer.core.diagnostics import Code, Label, Report
+from relax_explorer.core.codes import tir as tir_codes
+from relax_explorer.core.codes import well_formedness
+from relax_explorer.core.diagnostics import Code, Diagnostic, Label, Report
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import INT64
 from relax_explorer.core.ir.fold import DimMap
-from relax_explorer.core.ir.walk import info_vars, substitute_info
+from relax_explorer.core.ir.interned import PerNode
+from relax_explorer.core.ir.walk import bindings, contents, info_vars, substitute_info
+from relax_explorer.core.ops import find
+from relax_explorer.core.ops.kit.decl import Phase
+from relax_explorer.core.program.module import IRModule
+from relax_explorer.core.tir import stmt as t
+from relax_explorer.core.tir.stmt import Buffer, PrimFunc
+from relax_explorer.core.tir.traverse import children, has_effect
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,3 +240,192 @@ def _name(call: e.Call) -> str:
 
 def _with_operator(call: e.Call, text: str) -> str:
     return f"{getattr(call.op, 'name', '')}: {text}"
+
+
+# -- kernel calls ----------------------------------------------------------------------------------------------------
+# Report direct calls of PrimFuncs. They belong in lowered programs, which allocate the buffers themselves.
+
+
+def direct_calls(module: IRModule) -> Iterator[Diagnostic]:
+    """Every direct call of a PrimFunc that fills buffers, unless the module is lowered, or the function is forced to be pure."""
+    prim_funcs = [(name, fn) for name, fn in module.functions.items() if type(fn) is PrimFunc]
+    kernels = {name for name, fn in prim_funcs if fn.ret_type is None or has_effect(fn)}
+    if not kernels:
+        return
+    functions = module.relax_functions.values()
+    operators = {op for fn in functions for op in contents(fn).operators}
+    if any(map(_is_of_lowered_programs, operators)) or claims_lowered(module):
+        return
+    for fn in functions:
+        is_forced = bool(fn.attrs.get("relax.force_pure"))  # as CallTIRRewrite needs it
+        callees = Callees()
+        for binding in bindings(fn) if contents(fn).calls_functions and not is_forced else ():
+            value = binding.value
+            if type(value) is not e.Call:
+                callees.note(binding)
+            elif type(value.op) is not e.OpRef:
+                callee = callees.of(value.op)
+                if type(callee) is e.GlobalVar and callee.name in kernels:
+                    yield _direct(callee.name, value, binding)
+
+
+def _is_of_lowered_programs(op: e.Expr) -> bool:
+    """True if only lowered programs call an operator."""
+    declared = find(op.name) if type(op) is e.OpRef else None
+    return declared is not None and declared.phase.includes(Phase.LOWERED)
+
+
+def _direct(name: str, call: e.Call, binding: e.Binding) -> Diagnostic:
+    place = call if call.span else binding
+    help = f"use R.call_tir({name}, (…), out_sinfo=…), which allocates the result"
+    text = f"the PrimFunc {name!r} is called directly"
+    return Diagnostic(
+        well_formedness.DIRECT_KERNEL_CALL, text, (Label(place, "", True),), help=help, spec_only=True
+    )
+
+
+# -- kernel lengths --------------------------------------------------------------------------------------------------
+# Warnings about lengths of PrimFuncs that no dimension of a buffer has alone, so that TVM cannot find their values.
+
+
+_TEXTS: PerNode[list[str]] = PerNode()
+
+
+def unbound_lengths(module: IRModule) -> Iterator[Diagnostic]:
+    """A warning for each such variable of each PrimFunc."""
+    for fn in module.functions.values():
+        if type(fn) is PrimFunc:
+            for text in _TEXTS.of(fn, _texts):
+                yield Diagnostic(
+                    tir_codes.LENGTH_NOT_ALONE,
+                    text,
+                    (Label(fn, "", True),),
+                    help=tir_codes.LENGTH_NOT_ALONE.fix,
+                )
+
+
+def _texts(fn: PrimFunc) -> list[str]:
+    dims = [dim for param in fn.params if isinstance(param, Buffer) for dim in param.shape]
+    values: dict[p.PrimVar, p.PrimExpr] = {
+        dim: dim for dim in (*dims, *fn.params) if isinstance(dim, p.PrimVar)
+    }
+    alone = set(values)
+    told = bind_multiples([(dim, p.PrimVar("length", dim.dtype)) for dim in dims], values)
+    by_variable: dict[p.PrimVar, p.PrimExpr] = {}
+    for dim, _ in told:
+        for var in p.free_vars(dim):
+            by_variable.setdefault(var, dim)
+    texts = []
+    for var in p.free_vars(*dims):
+        place = next(dim for dim in dims if var in p.free_vars(dim))
+        if var not in values:
+            texts.append(f"the dimension {place} does not tell {var.name}, and no other one does")
+        elif var not in alone:
+            texts.append(
+                f"{var.name} is no dimension by itself: {by_variable[var]} tells it here, but TVM compiles no such PrimFunc"
+            )
+    return texts
+
+
+# -- kernel loops ----------------------------------------------------------------------------------------------------
+# Warnings about loops of PrimFuncs: parallel iterations that write the same element, axes or loop variables bound
+# twice.
+
+
+Finding = tuple[Code, str, t.Stmt]
+_AT_ONCE = frozenset({"parallel", "thread_binding"})
+_FINDINGS: PerNode[list[Finding]] = PerNode()
+
+
+def loop_violations(module: IRModule) -> Iterator[Diagnostic]:
+    """The warnings for the PrimFuncs of a module."""
+    for fn in module.functions.values():
+        if type(fn) is t.PrimFunc:
+            for code, text, place in _FINDINGS.of(fn, lambda fn: _Loops(fn).findings):
+                label = Label(place if place.span is not None else fn, "", True)
+                yield Diagnostic(code, text, (label,), help=code.fix)
+
+
+class _Loops:
+    """Walks one PrimFunc. `uses` has the parallel loops that a variable depends on."""
+
+    def __init__(self, fn: t.PrimFunc) -> None:
+        self.findings: list[Finding] = []
+        self.uses: dict[p.PrimVar, frozenset[t.For]] = {}
+        # For each buffer, the parallel loops around its allocation: every iteration has a private copy.
+        self.private: dict[Buffer, tuple[t.For, ...]] = {}
+        self.names: list[str] = []
+        self._walk(fn.body, ())
+
+    def _say(self, code: Code, text: str, place: t.Stmt) -> None:
+        self.findings.append((code, text, place))
+
+    def _of(self, *exprs: p.PrimExpr) -> frozenset[t.For]:
+        return frozenset().union(*[self.uses.get(var, frozenset()) for var in p.free_vars(*exprs)])
+
+    def _walk(self, node: t.Stmt, races: tuple[t.For, ...]) -> None:
+        """Visit a statement. All iterations of the loops in `races` reach it in parallel."""
+        if type(node) is t.For:
+            self._for(node, races)
+            return
+        if type(node) is t.SBlock:
+            races = self._block(node, races)
+        elif type(node) is t.LetStmt:
+            self.uses[node.var] = self._of(node.value)
+        elif type(node) is t.AllocBuffer:
+            self.private[node.buffer] = races
+        elif type(node) is t.IfThenElse:
+            chosen = self._of(node.condition)
+            races = tuple([loop for loop in races if loop not in chosen])
+        elif type(node) is t.BufferStore:
+            self._store(node, races)
+        for child in children(node):
+            self._walk(child, races)
+
+    def _for(self, node: t.For, races: tuple[t.For, ...]) -> None:
+        if node.var.name in self.names:
+            text = f"the loop variable {node.var.name} has the name of an outer loop variable"
+            self._say(tir_codes.BOUND_TWICE, text, node)
+        is_one = isinstance(node.extent, p.IntImm) and node.extent.value <= 1
+        at_once = node.kind in _AT_ONCE and not is_one
+        self.uses[node.var] = self._of(node.start, node.extent) | ({node} if at_once else set())
+        self.names.append(node.var.name)
+        self._walk(node.body, (*races, node) if at_once else races)
+        self.names.pop()
+
+    def _block(self, node: t.SBlock, races: tuple[t.For, ...]) -> tuple[t.For, ...]:
+        names: set[str] = set()
+        axis_of: dict[p.PrimExpr, str] = {}
+        reduced: list[p.PrimExpr] = []
+        for axis, value in zip(node.iter_vars, node.iter_values, strict=True):
+            self.uses[axis.var] = self._of(value)
+            if axis.var.name in names:
+                self._say(
+                    tir_codes.BOUND_TWICE,
+                    f"the axis {axis.var.name} of block {node.name!r} is bound twice",
+                    node,
+                )
+            if type(value) is p.PrimVar and value in axis_of:
+                text = f"the axes {axis_of[value]} and {axis.var.name} of block {node.name!r} are both bound to {value}"
+                self._say(tir_codes.BOUND_TWICE, text, node)
+            names.add(axis.var.name)
+            axis_of.setdefault(value, axis.var.name)
+            if axis.kind == "reduce":
+                reduced.append(value)
+        for buffer in node.alloc_buffers:
+            self.private[buffer] = races
+        chosen = self._of(*reduced, *([] if node.predicate is None else [node.predicate]))
+        return tuple([loop for loop in races if loop not in chosen])
+
+    def _store(self, node: t.BufferStore, races: tuple[t.For, ...]) -> None:
+        if node.buffer.is_scalar or node.buffer.scope not in ("", "global"):
+            return
+        used = self._of(*node.indices)
+        for loop in races:
+            if loop not in used and loop not in self.private.get(node.buffer, ()):
+                text = f"every iteration of the {_loop_kind(loop)} loop over {loop.var.name} writes the same element of {node.buffer.name}"
+                self._say(tir_codes.WRITE_RACE, text, node)
+
+
+def _loop_kind(loop: t.For) -> str:
+    return "parallel" if loop.kind == "parallel" else loop.thread or "thread"
