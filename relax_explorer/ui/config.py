@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from relax_explorer.core.session.commands import COMMANDS, EVERYWHERE
-from relax_explorer.core.syntax.short_text import UnreadableText, short_text
+from relax_explorer.core.syntax.notes import UnreadableText, short_text
 from relax_explorer.ui import directories
 
 Settings = dict[str, dict[str, Any]]

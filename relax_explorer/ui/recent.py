@@ -6,7 +6,7 @@ import json
 from contextlib import suppress
 from pathlib import Path
 
-from relax_explorer.core.syntax.short_text import UnreadableText, short_text
+from relax_explorer.core.syntax.notes import UnreadableText, short_text
 from relax_explorer.ui import directories
 from relax_explorer.ui.files import CannotWrite, target
 

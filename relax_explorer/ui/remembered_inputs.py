@@ -15,7 +15,7 @@ from pathlib import Path
 from relax_explorer.core.program.equal import structural_hash
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.call_inputs import CallInputs, is_file
-from relax_explorer.core.syntax.short_text import UnreadableText, short_text
+from relax_explorer.core.syntax.notes import UnreadableText, short_text
 from relax_explorer.ui import directories
 from relax_explorer.ui.files import CannotWrite, target
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from relax_explorer.core.check.call_graph import call_graph, components, is_recursive, reached
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.walk import bindings, exprs
+from relax_explorer.core.passes import phase_table
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.tir.stmt import PrimFunc
 from relax_explorer.viz.drawing import Drawing
@@ -150,3 +151,21 @@ def _called(fn: e.Function) -> Calls:
                 calls["packed", callee.name] += 1
     passed = [name for name, count in mentioned.items() if count > calls["function", name]]
     return +calls, tuple(passed)
+
+
+# -- phase graph -----------------------------------------------------------------------------------------------------
+# A picture of the order of passes: which pass establishes a property, and which pass asks for it.
+
+
+def phase_graph() -> Drawing:
+    """The passes and the properties that some pass establishes, with an edge for each entry of their contracts."""
+    rows = [row for row in phase_table.properties() if row.makers and row.of not in phase_table.ALWAYS]
+    passes = dict.fromkeys(name for row in rows for name in (*row.makers, *row.needed_by, *row.required_by))
+    nodes = [Node(f"pass {name}", name, kind=Kind.OPERATOR) for name in passes]
+    nodes += [Node(row.of.name, row.of.name, (row.of.meaning,), Kind.OUTPUT) for row in rows]
+    edges = []
+    for row in rows:
+        edges += [Edge(f"pass {name}", row.of.name, "establishes") for name in row.makers]
+        edges += [Edge(row.of.name, f"pass {name}", "needed", EdgeKind.ORDER) for name in row.needed_by]
+        edges += [Edge(row.of.name, f"pass {name}", "required", EdgeKind.SHAPE) for name in row.required_by]
+    return Drawing("Order of passes", tuple(nodes), tuple(edges))

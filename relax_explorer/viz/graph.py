@@ -9,7 +9,7 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Self, TypeVar
 
-from relax_explorer.viz.ranks import break_cycles, longest_path
+from relax_explorer.viz.layered import break_cycles, longest_path
 
 DEFAULT_MAX_NODES = 200
 DEFAULT_RADIUS = 2

@@ -7,9 +7,8 @@ from pathlib import Path
 
 from relax_explorer.core.notations import CONTRACTS, RELATIONS
 from relax_explorer.core.syntax.load import read_text
-from relax_explorer.viz.contract_steps import ContractSteps
-from relax_explorer.viz.relation_steps import RelationSteps
 from relax_explorer.viz.report import Pane, PaneLine, panes_page
+from relax_explorer.viz.solver_steps import ContractSteps, RelationSteps
 from relax_explorer.viz.solving import Line, Solving
 
 # -- solving files ---------------------------------------------------------------------------------------------------

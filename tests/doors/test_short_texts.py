@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from relax_explorer.core.syntax import short_text as reader
-from relax_explorer.core.syntax.short_text import UnreadableText, short_text
+from relax_explorer.core.syntax import notes as reader
+from relax_explorer.core.syntax.notes import UnreadableText, short_text
 from relax_explorer.ui import directories, recent, remembered_inputs
 from relax_explorer.ui.cli.main import group
 from tests.support.roundtrip import SAMPLES

@@ -12,8 +12,7 @@ from relax_explorer.core.arith.assume import prove_under
 from relax_explorer.core.arith.prove import Answer
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ops.kit.decl import equal_or_one
-from relax_explorer.core.shapes.assumptions import Assumptions
-from relax_explorer.core.shapes.entail import entail
+from relax_explorer.core.shapes.assumptions import Assumptions, entail
 
 
 def _conditions(rng: random.Random, names: list[p.PrimVar]) -> p.PrimExpr:

@@ -7,7 +7,7 @@ import pytest
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ops.kit.decl import equal_or_one
 from relax_explorer.core.shapes.assumptions import Assumptions
-from relax_explorer.core.shapes.check_words import remedy, words
+from relax_explorer.core.shapes.conditions import remedy, words
 
 N, M, K = map(p.PrimVar, "nmk")
 TWO, FOUR = p.IntImm(2), p.IntImm(4)

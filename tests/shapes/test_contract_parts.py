@@ -7,13 +7,12 @@ import pytest
 
 from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.shapes import contract_tree as c
-from relax_explorer.core.shapes.contract_forms import copy_of, splits_of
+from relax_explorer.core.shapes.contract_forms import _Rewriting, copy_of, monomorphise, splits_of
 from relax_explorer.core.shapes.contract_run import Runner
 from relax_explorer.core.shapes.contract_text import read_contract
-from relax_explorer.core.shapes.desugar import Environment
+from relax_explorer.core.shapes.contract_tree import Environment
 from relax_explorer.core.shapes.lower import lower
 from relax_explorer.core.shapes.propagate import analyse
-from relax_explorer.core.shapes.specialise import _Rewriting, monomorphise
 
 TAKEN = """@f = fn(c : int8, d : int8) : Tensor { if (c < d) { <literal [1]> } else { <literal [2]> } }
 let c : int8 = ..; let d : int8 = ..; let r = @f(c, d)"""

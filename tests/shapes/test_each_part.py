@@ -12,20 +12,18 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import INT64, dtype
-from relax_explorer.core.shapes import extensions
+from relax_explorer.core.shapes import primitives
 from relax_explorer.core.shapes.assumptions import Assumptions
+from relax_explorer.core.shapes.callers import _paired
 from relax_explorer.core.shapes.conditions import fits_without_lengths
 from relax_explorer.core.shapes.contract_text import read_contract
-from relax_explorer.core.shapes.given import read_conditions
-from relax_explorer.core.shapes.length_names import LengthNames
-from relax_explorer.core.shapes.length_tests import _paired
+from relax_explorer.core.shapes.given import LengthNames, read_conditions
 from relax_explorer.core.shapes.origins import Origins
-from relax_explorer.core.shapes.precision import _open_checks, loses, refused, tells_as_much
 from relax_explorer.core.shapes.primitives import RULES
 from relax_explorer.core.shapes.propagate import analyse
 from relax_explorer.core.shapes.residual import PARAMETERS, RESULT, shape_checks
-from relax_explorer.core.shapes.settled import settled
-from relax_explorer.core.shapes.shortest import shortest
+from relax_explorer.core.shapes.settled import _open_checks, loses, refused, settled, tells_as_much
+from relax_explorer.core.shapes.why import shortest
 
 N, M, K = (p.PrimVar(name, INT64) for name in "nmk")
 F32, F16 = dtype("float32"), dtype("float16")
@@ -175,8 +173,8 @@ def test_conditions_beside_each_other_are_not_nested() -> None:
 def test_a_type_that_is_no_function_gives_no_operator() -> None:
     for text in ("Tensor[(3), float32]", "fn<"):
         with pytest.raises((ValueError, rxe.Failure)):
-            extensions.operator("mine", text)
-        assert "mine" not in extensions.TEXTS
+            primitives.operator("mine", text)
+        assert "mine" not in primitives.TEXTS
 
 
 def test_unequal_branches_have_no_common_length() -> None:

@@ -24,7 +24,7 @@ from relax_explorer.core.relations.adapt import (
 from relax_explorer.core.relations.library import RELATIONS
 from relax_explorer.core.relations.relay_types import Hole, TensorType, TupleType, TypeRelation, dim_hole
 from relax_explorer.core.relations.solver import Outcome, Solver
-from relax_explorer.core.shapes.check_words import words
+from relax_explorer.core.shapes.conditions import words
 from relax_explorer.core.shapes.residual import shape_checks
 
 FLOAT, INT = dtype("float32"), dtype("int32")

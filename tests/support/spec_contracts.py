@@ -7,16 +7,14 @@ from typing import Any
 
 from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.shapes import (
-    contract_facts,
+    contract_forms,
     contract_run,
     contract_text,
     contract_tree,
-    desugar,
+    holding,
     lower,
     primitives,
     propagate,
-    shape_functions,
-    specialise,
 )
 
 FF = "@ff = fn(x : Tensor([n, m * 4], int8)) : Tensor([n * m], int32) { <body> }\n"
@@ -38,7 +36,7 @@ def propagated(text: str, keep_branches: bool = False, places: bool = False, hin
     return SimpleNamespace(
         types=found.types,
         asserted=found.asserted,
-        left=[(text, origin) for _, text, origin, _ in contract_facts.residual_rows(found)],
+        left=[(text, origin) for _, text, origin, _ in holding.residual_rows(found)],
         problems=problems,
         codes=[item.code.id for item in problems],
         messages=[item.message for item in problems],
@@ -58,14 +56,14 @@ def checks_of(program: contract_tree.Program, terms: contract_tree.Terms) -> int
 _ROOMS = (
     contract_tree,
     contract_text,
-    contract_facts,
+    holding,
     contract_run,
-    desugar,
+    contract_tree,
     lower,
     primitives,
     propagate,
-    shape_functions,
-    specialise,
+    contract_run,
+    contract_forms,
 )
 NAMES = {
     "contract": propagated,

@@ -11,8 +11,8 @@ from relax_explorer.core.arith.prove import Answer
 from relax_explorer.core.arith.simplify import simplify
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.program.module import IRModule
-from relax_explorer.core.shapes import assumptions, entail, given, residual
-from relax_explorer.core.shapes.length_names import LengthNames, Path
+from relax_explorer.core.shapes import assumptions, given, residual
+from relax_explorer.core.shapes.given import LengthNames, Path
 
 
 class _Names(LengthNames):
@@ -41,12 +41,12 @@ def _read(facts: str, assertions: tuple[str, ...]) -> tuple[assumptions.Assumpti
 
 def remaining(facts: str, *assertions: str) -> list[str]:
     """The assertions that remain under the facts, as text."""
-    return [str(one) for one in entail.residual(*_read(facts, assertions))]
+    return [str(one) for one in assumptions.residual(*_read(facts, assertions))]
 
 
 def decided(facts: str, *assertions: str) -> list[tuple[str, str, list[str]]]:
     """Each assertion with its answer and the facts that decide it."""
-    verdicts = entail.entail(*_read(facts, assertions))
+    verdicts = assumptions.entail(*_read(facts, assertions))
     return [(str(v.condition), v.answer.value, [str(fact) for fact in v.reasons]) for v in verdicts]
 
 
@@ -89,7 +89,7 @@ NAMES = {
     "Answer": Answer,
     "shapes": SimpleNamespace(
         Assumptions=assumptions.Assumptions,
-        residual=entail.residual,
+        residual=assumptions.residual,
         shape_checks=residual.shape_checks,
         holds=holds,
     ),

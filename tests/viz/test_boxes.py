@@ -9,9 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from relax_explorer.viz import layered
-from relax_explorer.viz.boxes import box_text, tree_text
 from relax_explorer.viz.cells import Wire, cell_picture, tracks_of
-from relax_explorer.viz.drawing import Drawing
+from relax_explorer.viz.drawing import Drawing, box_text, tree_text
 from relax_explorer.viz.graph import Edge, Mark, Node
 from relax_explorer.viz.visible import columns, fit, visible
 from tests.support.golden import Golden

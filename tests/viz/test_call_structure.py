@@ -11,9 +11,8 @@ from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.syntax.load import load
 from relax_explorer.core.syntax.parser import parse
 from relax_explorer.viz import call_structure as structure
-from relax_explorer.viz.boxes import tree_text
 from relax_explorer.viz.call_structure import call_structure
-from relax_explorer.viz.drawing import Drawing
+from relax_explorer.viz.drawing import Drawing, tree_text
 from relax_explorer.viz.graph import EdgeKind, Kind, Mark
 from tests.cli.test_commands import rxe_cli
 from tests.support.roundtrip import DATA

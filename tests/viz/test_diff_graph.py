@@ -15,9 +15,9 @@ from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.align import ModuleDiff, Pair, diff_modules
 from relax_explorer.core.syntax.parser import parse
-from relax_explorer.viz.diff_graph import diff_graph
 from relax_explorer.viz.drawing import Drawing
 from relax_explorer.viz.graph import EdgeKind, Mark
+from relax_explorer.viz.marked_graph import diff_graph
 from tests.cli.test_commands import rxe_cli
 from tests.support.roundtrip import SAMPLES
 

@@ -18,9 +18,9 @@ from relax_explorer.core.exec.machine import Machine
 from relax_explorer.core.session.inputs import made_inputs
 from relax_explorer.core.syntax.parser import parse
 from relax_explorer.viz.drawing import Drawing
-from relax_explorer.viz.heat import amount_text, heated
 from relax_explorer.viz.ir_graph import graph
 from relax_explorer.viz.layout import lay_out
+from relax_explorer.viz.marked_graph import amount_text, heated
 from relax_explorer.viz.svg import svg_text
 from tests.cli.test_commands import rxe_cli
 from tests.viz.test_repeats import layered

@@ -10,8 +10,8 @@ import pytest
 from relax_explorer.core.check.normalize import normalize_with
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.syntax.parser import parse
+from relax_explorer.viz.folding import pieces, repeats
 from relax_explorer.viz.ir_graph import graph
-from relax_explorer.viz.repeats import pieces, repeats
 from tests.cli.test_commands import rxe_cli
 
 # One layer; {h} is what it reads, {n} its number. `skip` is read once more at its end.

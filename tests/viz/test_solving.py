@@ -6,8 +6,7 @@ import json
 
 import pytest
 
-from relax_explorer.viz.contract_steps import ContractSteps
-from relax_explorer.viz.relation_steps import RelationSteps
+from relax_explorer.viz.solver_steps import ContractSteps, RelationSteps
 from relax_explorer.viz.solving import TABLES, Solving
 from tests.support.roundtrip import SAMPLES
 

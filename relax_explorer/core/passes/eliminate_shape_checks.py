@@ -21,9 +21,9 @@ from relax_explorer.core.passes.rewrite import Rewriter, rewrite
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.shapes.conditions import fits_without_lengths
 from relax_explorer.core.shapes.machine_checks import is_lowered
-from relax_explorer.core.shapes.precision import loses, refused, tells_as_much
 from relax_explorer.core.shapes.residual import ASSERT, CAST, MACHINE, WRITTEN, ShapeCheck, shape_checks
-from relax_explorer.core.shapes.value_names import ValueNames
+from relax_explorer.core.shapes.settled import loses, refused, tells_as_much
+from relax_explorer.core.shapes.value_terms import ValueNames
 
 Proofs = dict[e.Binding, Sequence[ShapeCheck]]  # what each check demands, and the facts that prove it
 

@@ -16,10 +16,10 @@ from relax_explorer.core.passes.properties import NORMAL_FORM
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.shapes.assumptions import Assumptions
 from relax_explorer.core.shapes.machine_checks import is_lowered
-from relax_explorer.core.shapes.operand_lengths import tensors
-from relax_explorer.core.shapes.precision import refused, tells_as_much
+from relax_explorer.core.shapes.origins import tensors
 from relax_explorer.core.shapes.residual import Visible, visit_facts
-from relax_explorer.core.shapes.shortest import shortest
+from relax_explorer.core.shapes.settled import refused, tells_as_much
+from relax_explorer.core.shapes.why import shortest
 
 Place = e.Binding | e.SeqExpr  # a sequence stands for its result
 

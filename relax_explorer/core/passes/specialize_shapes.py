@@ -31,7 +31,7 @@ from relax_explorer.core.passes.properties import (
 from relax_explorer.core.passes.rewrite import Answer as Rewritten
 from relax_explorer.core.passes.rewrite import Rewriter, rewrite
 from relax_explorer.core.program.module import IRModule
-from relax_explorer.core.shapes.length_names import LengthNames, Unknown, scopes
+from relax_explorer.core.shapes.given import LengthNames, Unknown, scopes
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,7 @@ from relax_explorer.core.syntax.executable import is_executable
 from relax_explorer.core.syntax.finder import Found, is_whole, programs, without_escapes
 from relax_explorer.core.syntax.load import cells, found_in, is_notebook, read_text
 from relax_explorer.core.syntax.parser import parse
-from relax_explorer.core.syntax.written_passes import written_passes
+from relax_explorer.core.syntax.surroundings import written_passes
 
 _MAYBE_PROGRAM = re.compile(r"^@|^[ \t]*(?:def|class) [@\w]|\A\s*\{", re.MULTILINE)
 _SMALL = 1 << 20  # characters of a text that may be a program with a mistake in its decorators

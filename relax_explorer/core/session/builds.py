@@ -17,7 +17,7 @@ from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.core.session.stages import Aside, Stage
 from relax_explorer.core.source import Span
-from relax_explorer.core.syntax.written_passes import WrittenPass
+from relax_explorer.core.syntax.surroundings import WrittenPass
 
 _PLACE = re.compile(r"-[0-9]{1,9}")
 

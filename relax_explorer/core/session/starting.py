@@ -16,7 +16,7 @@ from relax_explorer.core.session.inputs import call_values
 from relax_explorer.core.session.named_calls import read_calls
 from relax_explorer.core.session.naming import told_by
 from relax_explorer.core.session.samples import CallFile, Sample, program_of
-from relax_explorer.core.syntax.short_text import UnreadableText, short_text
+from relax_explorer.core.syntax.notes import UnreadableText, short_text
 
 _MOST_TEXT = 1 << 20  # bytes of a file of calls
 

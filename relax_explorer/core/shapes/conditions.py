@@ -1,23 +1,34 @@
-"""What a place demands of the value it gets: conditions over lengths, and conditions on rank, dtype and kind in words.
-
-A length that the StructInfo of the value does not tell is a shape variable of its own, such as `x.shape[0]`.
-"""
+"""Conditions over lengths: what a place or an operator demands of the value it gets, and how people say it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import functools
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 
 from relax_explorer.core.arith.multiples import Multiple, bind_multiples
+from relax_explorer.core.arith.prove import Answer, equal
 from relax_explorer.core.arith.simplify import simplify
 from relax_explorer.core.check.wildcards import map_lengths, wildcards_in
+from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
+from relax_explorer.core.ir.dtype import DType, dtype
+from relax_explorer.core.ops.kit.decl import InferFailure, Op, Site
+from relax_explorer.core.shapes.assumptions import Assumptions
 from relax_explorer.core.shapes.value_terms import (
+    BOOL_OR_INTEGER,
+    FLOAT,
+    INTEGER,
+    NUMBER,
     both,
     element_number,
+    is_no_length,
     kind_number,
+    of_elements,
     said,
+    value_name,
 )
 
 
@@ -275,4 +286,200 @@ def are_always_possible(infos: Iterable[s.StructInfo]) -> bool:
                     return False
         elif info.value is not None and type(info.value) is not p.PrimVar:
             return False
+    return True
+
+
+# -- check words -----------------------------------------------------------------------------------------------------
+# The conditions of checks as people say them: why one remains, and what would remove it.
+
+
+def words(condition: object) -> str:
+    """A condition as people say it. Broadcasting demands that a product of differences is 0: that one of them is."""
+    return " or ".join([f"{a} == {b}" for a, b in _ways(condition)]) or str(condition)
+
+
+def _ways(condition: object) -> list[tuple[p.PrimExpr, p.PrimExpr]]:
+    """The pairs of which one has to be equal so that a product of differences is 0, in order; none for another condition."""
+    if not isinstance(condition, p.EQ) or not isinstance(condition.a, p.Mul):
+        return []
+    if not isinstance(condition.b, p.IntImm) or condition.b.value != 0:
+        return []
+    found: list[tuple[p.PrimExpr, p.PrimExpr]] = []
+    stack: list[p.PrimExpr] = [condition.a]
+    while stack:
+        part = stack.pop()
+        if isinstance(part, p.Mul):
+            stack += [part.b, part.a]
+        elif isinstance(part, p.Sub):
+            found.append((part.a, part.b))
+        else:
+            return []
+    return [(a, b) for a, b in found if equal(a, b) is not Answer.NO] or found  # 4 == 1 is no way out
+
+
+def why_not(known: Assumptions, condition: p.PrimExpr) -> str:
+    """Why a condition does not follow: lengths for which it fails, or only that no proof was found."""
+    if is_no_length(condition):
+        return "the StructInfo of the value does not tell"
+    example = known.counterexample(condition)
+    if not example:
+        return "no proof was found"
+    return f"it fails with {', '.join(f'{var} = {value}' for var, value in example.items())}"
+
+
+def remedy(subject: str, condition: p.PrimExpr | None, known: Assumptions | None = None) -> str:
+    """What the author can write so that the check vanishes, or happens once."""
+    if condition is not None and known is not None:
+        told = known.known(condition)
+        if not _names_places(told):  # else a cast gave these lengths the names of the condition
+            condition = told
+    if condition is None or _names_places(condition):
+        return f"annotate {subject} where its value is made, or cast it there once"
+    if isinstance(condition, p.EQ):
+        a, b = next(iter(_ways(condition)), (condition.a, condition.b))
+        for var, value in ((a, b), (b, a)):
+            if type(var) is p.PrimVar and var not in p.free_vars(value):
+                return f"write {value} instead of {var} where {var} is bound, if they are always equal"
+        if (quotient := _multiple_that_suffices(condition)) is not None:
+            var, by = quotient.children()
+            return f"write a multiple of {by}, such as j * {by}, instead of {var} where {var} is bound, if it always is one"
+    return "cast the value once, where its length is made"
+
+
+def _names_places(condition: p.PrimExpr) -> bool:
+    """True if a condition is about lengths without names, such as `x.shape[0]`."""
+    return any("[" in var.name or "." in var.name for var in p.free_vars(condition))
+
+
+def _multiple_that_suffices(condition: p.PrimExpr) -> p.PrimExpr | None:
+    """A quotient or rest in a condition, of a variable that has to be divisible for the condition to hold; None if that is not all."""
+    parts: list[p.PrimExpr] = [condition]
+    for part in islice(parts, _LARGEST):
+        is_division = isinstance(part, (p.FloorDiv, p.FloorMod))
+        var, by = part.children() if is_division else (None, None)
+        if type(var) is p.PrimVar and type(by) is p.IntImm:
+            divides = p.EQ(p.FloorMod(var, by), p.IntImm(0, var.dtype))
+            if Assumptions().plus(divides).prove(condition) is Answer.YES:
+                return part
+        parts.extend(part.children())  # they are looked at, too
+    return None
+
+
+_LARGEST = 100  # parts of a condition that are looked at
+
+
+def values_in(condition: p.PrimExpr | None) -> str:
+    """The names of the values whose lengths a condition names by their place, such as `x.shape[0]`."""
+    found = () if condition is None or is_no_length(condition) else p.free_vars(condition)
+    return " and ".join(dict.fromkeys(value_name(var) for var in found if "[" in var.name))
+
+
+# -- operand dtypes --------------------------------------------------------------------------------------------------
+# What an operator demands of element types that only the run knows. Its own rule is asked which ones it accepts.
+
+
+# One element type of each kind and width that rules tell apart.
+_ASKED = tuple(
+    dtype(name) for name in ("float32", "float16", "float64", "bfloat16", "int8", "int32", "int64", "uint8", "bool")
+)  # fmt: skip
+_KINDS = {
+    frozenset({"float", "bfloat"}): FLOAT,
+    frozenset({"int", "uint"}): INTEGER,
+    frozenset({"float", "bfloat", "int", "uint"}): NUMBER,
+    frozenset({"bool", "int", "uint"}): BOOL_OR_INTEGER,
+}
+_FEW = 3
+Infos = tuple[s.StructInfo | None, ...]
+
+
+Chosen = dict[str, DType]
+Spots = dict[str, list[tuple[int, int]]]  # of each value: numbers of operands, and of fields or -1
+
+
+def dtype_demands(
+    op: type[Op],
+    call: e.Call,
+    infos: Infos,
+    called: Callable[[e.Expr, int], str],
+    element: Callable[[str], p.PrimVar],
+) -> Iterator[tuple[Demand, str]]:
+    """The conditions on element types that inference did not know, each with the operands that it is about.
+
+    `called` gives the name of a value, or of a field of it; `element` the variable of its element type. Nothing if the rule of
+    the operator refuses the call anyway.
+    """
+    spots = _unknown(call, infos, called)
+    if not spots or not _accepts(op, call, infos):
+        return
+
+    def accepts(chosen: Chosen) -> bool:
+        return _accepts(op, call, _with(infos, spots, chosen))
+
+    fitting = {name: [one for one in _ASKED if accepts({name: one})] for name in spots}
+    for name, found in fitting.items():
+        if 0 < len(found) < len(_ASKED):
+            yield _fitting(element(name), found), name
+    first, *others = spots
+    for name in others:
+        same = [one for one in fitting[first] if one in fitting[name] and accepts({first: one, name: one})]
+        mixed = [(a, b) for a in same[:2] for b in same[:2] if a is not b]
+        if mixed and not any(accepts({first: a, name: b}) for a, b in mixed):
+            yield Demand.of(p.EQ(element(first), element(name))), f"{first} and {name}"
+
+
+def _fitting(term: p.PrimVar, found: list[DType]) -> Demand:
+    """The demand that an element type is one of those that fit."""
+    whole = {kinds: [one for one in _ASKED if one.kind in kinds] for kinds in _KINDS}
+    word = next((_KINDS[kinds] for kinds, members in whole.items() if members == found), None)
+    if word is not None:
+        return Demand.of(of_elements(term, word))
+    if len(found) > _FEW:
+        shown = " or ".join([one.name for one in found[:_FEW]])
+        return Demand(f"{term} is {shown}, or another type that it takes")
+    conditions: list[p.PrimExpr] = [p.EQ(term, element_number(one)) for one in found]
+    return Demand.of(functools.reduce(p.Or, conditions))
+
+
+def _unknown(call: e.Call, infos: Infos, called: Callable[[e.Expr, int], str]) -> Spots:
+    """Where tensors of unknown element type stand, by name."""
+    found: Spots = {}
+    for number, (arg, info) in enumerate(zip(call.args, infos, strict=True)):
+        if isinstance(info, s.TensorStructInfo) and info.dtype is None:
+            found.setdefault(called(arg, -1), []).append((number, -1))
+        elif isinstance(info, s.TupleStructInfo):
+            for n, field in enumerate(info.fields):
+                if isinstance(field, s.TensorStructInfo) and field.dtype is None:
+                    name = called(arg.fields[n], -1) if isinstance(arg, e.Tuple) else called(arg, n)
+                    found.setdefault(name, []).append((number, n))
+    return found
+
+
+def _with(infos: Infos, spots: Spots, chosen: Chosen) -> Infos:
+    """The operands with element types for some values."""
+    found = list(infos)
+    for name, element in chosen.items():
+        for operand, part in spots[name]:
+            found[operand] = _typed(found[operand], part, element)
+    return tuple(found)
+
+
+def _typed(info: s.StructInfo | None, field: int, element: DType) -> s.StructInfo | None:
+    if isinstance(info, s.TupleStructInfo):
+        fields = [
+            _typed(one, -1, element) or s.OBJECT if n == field else one for n, one in enumerate(info.fields)
+        ]
+        return s.TupleStructInfo(tuple(fields))
+    assert isinstance(info, s.TensorStructInfo)  # no other operand has an element type
+    return s.TensorStructInfo(info.shape, element, info.ndim, info.vdevice)
+
+
+def _accepts(op: type[Op], call: e.Call, infos: Infos) -> bool:
+    """True if the rule of the operator accepts operands of these types."""
+    missing = [] if op.variadic else [None] * (len(op.operands) - len(infos))
+    try:
+        op.infer(Site(call, op), *infos, *missing, **call.attrs)
+    except InferFailure:
+        return False
+    except OverflowError:  # a number of elements may exceed int64; that is no matter of element types
+        return True
     return True

@@ -13,7 +13,7 @@ from relax_explorer.core.codes import relations as codes
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import limits
 from relax_explorer.core.shapes import contract_tree as c
-from relax_explorer.core.shapes.value_names import numbered
+from relax_explorer.core.shapes.value_terms import numbered
 from relax_explorer.core.source import Source, Span
 from relax_explorer.core.syntax.notes import NoteReader, named_element
 

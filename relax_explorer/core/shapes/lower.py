@@ -17,7 +17,7 @@ from relax_explorer.core.diagnostics import Diagnostic, Failure, Label
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import DType
 from relax_explorer.core.shapes import contract_tree as c
-from relax_explorer.core.shapes.desugar import Environment, Guard, guards
+from relax_explorer.core.shapes.contract_tree import Environment, Guard, guards
 from relax_explorer.core.shapes.primitives import IMPLEMENTATIONS, how_to_compute
 from relax_explorer.core.source import Span
 

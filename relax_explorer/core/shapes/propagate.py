@@ -24,10 +24,16 @@ from relax_explorer.core.ir.fold import beyond
 from relax_explorer.core.relations.solver import Mismatch
 from relax_explorer.core.shapes import contract_tree as c
 from relax_explorer.core.shapes.assumptions import Assumptions
-from relax_explorer.core.shapes.contract_facts import Analysis, Known
-from relax_explorer.core.shapes.desugar import Environment, Guard, Wrapper, desugar, guards
-from relax_explorer.core.shapes.holding import Holding, declared, shortened, with_value
-from relax_explorer.core.shapes.implementation_order import order_problems
+from relax_explorer.core.shapes.contract_tree import Environment, Guard, Wrapper, desugar, guards
+from relax_explorer.core.shapes.holding import (
+    Analysis,
+    Holding,
+    Known,
+    declared,
+    order_problems,
+    shortened,
+    with_value,
+)
 from relax_explorer.core.shapes.primitives import BROADCASTING, IMPLEMENTATIONS, RULES, Shaped
 
 

@@ -28,21 +28,22 @@ from relax_explorer.core.ops.machine.call import CallTir
 from relax_explorer.core.ops.machine.effect import AssertOp
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.shapes.assumptions import Assumptions, Fact, all_of, assuming
-from relax_explorer.core.shapes.callers import Callers, CallSite
-from relax_explorer.core.shapes.check_words import remedy, values_in, why_not, words
+from relax_explorer.core.shapes.callers import Callers, CallSite, LengthTests
 from relax_explorer.core.shapes.conditions import (
     Demand,
     Matching,
     are_always_possible,
     conjuncts,
+    dtype_demands,
     has_no_lengths,
+    remedy,
+    values_in,
+    why_not,
+    words,
 )
-from relax_explorer.core.shapes.length_tests import LengthTests
 from relax_explorer.core.shapes.machine_checks import MachineState, is_lowered
-from relax_explorer.core.shapes.operand_dtypes import dtype_demands
-from relax_explorer.core.shapes.operand_lengths import tensors
-from relax_explorer.core.shapes.value_names import ValueNames, names_of
-from relax_explorer.core.shapes.value_terms import is_no_length
+from relax_explorer.core.shapes.origins import tensors
+from relax_explorer.core.shapes.value_terms import ValueNames, is_no_length, names_of
 from relax_explorer.core.tir.stmt import PrimFunc
 from relax_explorer.core.tir.traverse import prim_func_info
 

@@ -1,10 +1,14 @@
-"""What facts settle about the lengths of a program: inference compares types, and knows no earlier check."""
+"""What facts settle about the lengths of a program, calls that always fail, and what a program tells more than an earlier one."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from functools import cache
+from typing import TypeVar
 
 from relax_explorer.core.arith.prove import Answer
+from relax_explorer.core.check.normalize import normalize_with
 from relax_explorer.core.codes import internal
 from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.diagnostics import Code, Diagnostic, Label, Report, Severity
@@ -14,7 +18,6 @@ from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.shapes.assumptions import Assumptions
 from relax_explorer.core.shapes.conditions import fits_without_lengths
-from relax_explorer.core.shapes.failing_calls import failing_calls, has_candidates
 from relax_explorer.core.shapes.machine_checks import is_lowered
 from relax_explorer.core.shapes.origins import owner_name
 from relax_explorer.core.shapes.residual import (
@@ -28,10 +31,72 @@ from relax_explorer.core.shapes.residual import (
     refuted_checks,
     shape_checks,
 )
-from relax_explorer.core.shapes.value_names import names_of
-from relax_explorer.core.shapes.value_terms import is_no_length, said
+from relax_explorer.core.shapes.value_terms import is_no_length, names_of, said
 from relax_explorer.core.source import Span
 from relax_explorer.core.syntax.python_tree import operand_spans
+
+# -- failing calls ---------------------------------------------------------------------------------------------------
+# Calls of private functions that always fail inside: the lengths of the arguments contradict a check that every run
+# meets.
+
+
+def has_candidates(module: IRModule) -> bool:
+    """True if some private function takes lengths that only its calls know."""
+    return any(
+        fn.is_private and not is_lowered(fn) and any(_is_open(param.struct_info) for param in fn.params)
+        for fn in module.relax_functions.values()
+    )
+
+
+def _is_open(info: s.StructInfo | None) -> bool:
+    """True if some length of a value is not a number."""
+    if isinstance(info, s.TupleStructInfo):
+        return any(_is_open(field) for field in info.fields)
+    if isinstance(info, s.TensorStructInfo | s.ShapeStructInfo):
+        lengths = info.lengths if isinstance(info, s.TensorStructInfo) else info.values
+        return lengths is None or any(dim.children() or not hasattr(dim, "value") for dim in lengths)
+    return True
+
+
+def failing_calls(module: IRModule, checks: Sequence[ShapeCheck]) -> Iterator[Diagnostic]:
+    """A problem for each call under which a check of the callee never holds."""
+    report = Report()
+    told: set[int] = set()
+    met = cache(lambda name: _always_met(module.relax_functions[name]))
+    for check in checks:
+        if not check.refuting or not check.is_reached or id(check.place) not in met(check.function):
+            continue
+        for site in check.refuting:
+            if id(site.place) in told:
+                continue  # one reason is enough for a call
+            told.add(id(site.place))
+            report.say(
+                codes.CONTRADICTED,
+                f"this call of {site.callee} always fails: {check.text} never holds there",
+                site.place.value if isinstance(site.place, e.Binding) else site.place,
+                labels=(Label(_place(check), f"the check of {check.subject}"),),
+                severity=Severity.WARNING if check.kind in (ASSERT, CAST) else codes.CONTRADICTED.severity,
+                spec_only=True,
+            )
+    return iter(report)
+
+
+def _always_met(fn: e.Function) -> set[int]:
+    """The places that a call comes to if it ends: none in a branch, and none in a nested function."""
+    return {id(fn), *[id(binding) for block in fn.body.blocks for binding in block.bindings]}
+
+
+def _place(check: ShapeCheck) -> object:
+    """The part of the callee to point at."""
+    place = check.place
+    if isinstance(place, e.Function):
+        return place.body if place.body.span else place
+    return place.value if isinstance(place, e.VarBinding) else place
+
+
+# -- settled ---------------------------------------------------------------------------------------------------------
+# What facts settle about the lengths of a program: inference compares types, and knows no earlier check.
+
 
 _KINDS = {codes.MAYBE_ARGUMENT: ARGUMENTS, codes.MAYBE_RETURN: RESULT}
 
@@ -170,3 +235,84 @@ def _places(module: IRModule) -> Iterator[tuple[e.Function, str, object, Span | 
                 ]
                 for span in (call.span, *operand_spans(call.span)):
                     yield fn, ARGUMENTS, binding, span, pairs
+
+
+# -- precision -------------------------------------------------------------------------------------------------------
+# What the StructInfo of a program tells, compared with that of an earlier one.
+
+
+T = TypeVar("T")
+
+# The checks of the program tell more than these: they know what was checked before.
+_ABOUT_LENGTHS = (codes.MAYBE_RETURN, codes.MAYBE_ARGUMENT)
+
+
+def tells_as_much(new: IRModule, old: IRModule, dropped: Collection[e.Binding]) -> bool:
+    """True if a program without some of its checks has no further problem, and loses no length, type or proof.
+
+    `old` is normalized. Each other binding of `old` has its place in `new`; those in `dropped` may be gone or copies.
+    """
+    new, report = normalize_with(new)
+    problems = Counter(item.code for item in report if item.code not in _ABOUT_LENGTHS)
+    if problems - Counter(item.code for item in normalize_with(old)[1]):
+        return False
+    for name, fn in new.relax_functions.items():
+        before = old.relax_functions[name]
+        if fn is before:
+            continue
+        kept = [
+            b for b in bindings(before) if b not in dropped or (type(b) is e.MatchCast and b.var is not None)
+        ]
+        pairs = [(a.var, b.var) for a, b in zip(kept, bindings(fn), strict=True) if a not in dropped]
+        if any(a is not None and b is not None and loses(a.struct_info, b.struct_info) for a, b in pairs):
+            return False
+        if loses(before.ret_struct_info, fn.ret_struct_info):
+            return False
+    return not _open_checks(new) - _open_checks(old)
+
+
+def refused(
+    candidates: Sequence[T], is_fine: Callable[[Collection[T]], bool], taken: Collection[T] = ()
+) -> set[T]:
+    """The changes that stay away, because `is_fine` refuses them. Halves are tried as long as a whole fails."""
+    if is_fine({*taken, *candidates}):
+        return set()
+    if len(candidates) == 1:
+        return set(candidates)
+    half = len(candidates) // 2
+    first = refused(candidates[:half], is_fine, taken)
+    taken = (*taken, *[one for one in candidates[:half] if one not in first])
+    return first | refused(candidates[half:], is_fine, taken)
+
+
+def _open_checks(module: IRModule) -> Counter[str]:
+    """How many checks of each kind the program does not prove, apart from those that stand in its text."""
+    checks = shape_checks(module)
+    return Counter(
+        one.kind for one in checks if one.answer is not Answer.YES and one.kind not in (CAST, ASSERT)
+    )
+
+
+def loses(old: s.StructInfo | None, new: s.StructInfo | None) -> bool:
+    """True if lengths, rank, dtype or kind were known and are not."""
+    if old is new or old is None or old is s.OBJECT:
+        return False
+    if type(old) is not type(new):
+        return True
+    if isinstance(old, s.TensorStructInfo) and isinstance(new, s.TensorStructInfo):
+        known = (old.dtype, new.dtype), (old.lengths, new.lengths), (old.shape, new.shape)
+        return (old.ndim, old.vdevice) != (new.ndim, new.vdevice) or any(
+            a is not None and b is None for a, b in known
+        )
+    if isinstance(old, s.ShapeStructInfo) and isinstance(new, s.ShapeStructInfo):
+        return old.ndim != new.ndim or (old.values is not None and new.values is None)
+    if isinstance(old, s.PrimStructInfo) and isinstance(new, s.PrimStructInfo):
+        return old.dtype is not new.dtype or (old.value is not None and new.value is None)
+    if isinstance(old, s.TupleStructInfo) and isinstance(new, s.TupleStructInfo):
+        return len(old.fields) != len(new.fields) or any(map(loses, old.fields, new.fields))
+    if isinstance(old, s.FuncStructInfo) and isinstance(new, s.FuncStructInfo):
+        if old.params is None or new.params is None:
+            return old.params is not new.params
+        pairs = zip((*old.params, old.ret), (*new.params, new.ret), strict=True)
+        return len(old.params) != len(new.params) or any(loses(a, b) for a, b in pairs)
+    return False

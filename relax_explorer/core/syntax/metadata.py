@@ -1,13 +1,13 @@
-"""Reads the metadata block: JSON text in which TVM prints all constants except scalars. The data is kept exactly.
-
-The block is a graph of nodes, as in TVM's JSON (`tvm_json`); TVM before 0.22 has a form of its own (`metadata_old`).
-"""
+"""Constants and other values that a text keeps apart: the metadata section of TVMScript, old and new, and tensors in base 64."""
 
 from __future__ import annotations
 
 import ast
+import base64
 import binascii
+import json
 import struct
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,19 +16,153 @@ from relax_explorer.core.codes import syntax as codes
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.attrs import Verbatim
-from relax_explorer.core.ir.dtype import DType
-from relax_explorer.core.syntax import metadata_old
+from relax_explorer.core.ir.dtype import DType, dtype, from_numpy
 from relax_explorer.core.syntax.context import Context
-from relax_explorer.core.syntax.tensor_text import tensor_from_text
 from relax_explorer.core.syntax.tvm_json.json_module import parts
 from relax_explorer.core.syntax.tvm_json.json_nodes import Damaged, loaded
+
+# -- metadata old ----------------------------------------------------------------------------------------------------
+# The metadata block of TVM before 0.22. Attributes are strings, and arrays are in a separate list.
+#
+# The text is `{"root": index, "nodes": [{"type_key": …, "attrs": {…}}], "b64ndarrays": […]}`. Node 0 is the null
+# object. The `data` of a constant is an index into `b64ndarrays`. The arrays are base64 DLTensors like in the newer
+# block, but bool is uint1.
+
+
+KEY = "relax.expr.Constant"
+
+
+def is_old(graph: Any) -> bool:
+    """True if a block has the older form."""
+    return isinstance(graph, dict) and "root" in graph and "root_index" not in graph
+
+
+def old_entries(graph: dict[str, Any]) -> list[tuple[str, list[Any]]]:
+    """The (key, items) pairs of the block. An item is the base64 text of an array, or another node.
+
+    A damaged block raises KeyError, IndexError, TypeError, ValueError or AttributeError.
+    """
+    nodes, arrays = graph["nodes"], graph.get("b64ndarrays", [])
+    root = nodes[_index(graph["root"], nodes)]
+    lists = []
+    for key, at in zip(root["keys"], root["data"], strict=True):
+        items = [nodes[_index(item, nodes)] for item in nodes[_index(at, nodes)]["data"]]
+        lists.append((str(key), [_item(item, arrays) for item in items]))
+    return lists
+
+
+def _index(text: Any, items: list[Any]) -> int:
+    number = int(text)
+    if not 0 <= number < len(items):
+        raise IndexError(f"no entry {number}")
+    return number
+
+
+def _item(node: dict[str, Any], arrays: list[Any]) -> Any:
+    if node.get("type_key") != KEY:
+        return node
+    return str(arrays[_index(node["attrs"]["data"], arrays)])
+
+
+def write(arrays: Sequence[Any], texts: Sequence[str]) -> str:
+    """The block for the constants `arrays`, with their base64 texts."""
+    nodes: list[dict[str, Any]] = [{"type_key": ""}, {"type_key": "Map", "keys": [KEY], "data": [2]}]
+    listed: dict[str, Any] = {"type_key": "Array", "data": []}
+    nodes.append(listed)
+    for number, array in enumerate(arrays):
+        listed["data"].append(_write_constant(nodes, array, number))
+    document = {"root": 1, "nodes": nodes, "b64ndarrays": list(texts), "attrs": {"tvm_version": "0.19.0"}}
+    return json.dumps(document, indent=2)
+
+
+def _write_constant(nodes: list[dict[str, Any]], array: Any, number: int) -> int:
+    element, rank = from_numpy(array.dtype).name, str(array.ndim)
+
+    def add(type_key: str, **attrs: str) -> str:
+        nodes.append({"type_key": type_key, "attrs": {"span": "0", **attrs}})
+        return str(len(nodes) - 1)
+
+    dims = [int(add("IntImm", dtype="int64", value=str(int(length)))) for length in array.shape]
+    nodes.append({"type_key": "Array", "data": dims} if dims else {"type_key": "Array"})
+    values = str(len(nodes) - 1)
+    shape_type = add("relax.ShapeType", ndim=rank)
+    shape_info = add("relax.ShapeStructInfo", values=values, ndim=rank)
+    shape = add("relax.expr.ShapeExpr", values=values, struct_info_=shape_info, _checked_type_=shape_type)
+    info = add("relax.TensorStructInfo", shape=shape, dtype=element, ndim=rank, vdevice="0")
+    tensor_type = add("relax.DynTensorType", dtype=element, ndim=rank)
+    return int(add(KEY, data=str(number), struct_info_=info, _checked_type_=tensor_type))
+
+
+# -- tensor text -----------------------------------------------------------------------------------------------------
+# Tensors as base64 text in TVM's JSON, kept exactly.
+#
+# The text is a DLTensor: 8 bytes magic 0xDD5E40F096B4A13F, 8 reserved, device (2 x i32), ndim i32, dtype (code u8,
+# bits u8, lanes u16), shape i64[ndim], byte count i64, data; little endian.
+
+
+Array = np.ndarray[Any, np.dtype[Any]]
+MAGIC = 0xDD5E40F096B4A13F
+_CODES = {0: "int", 1: "uint", 2: "float", 4: "bfloat", 6: "bool"}
+_CODE_OF = {name: code for code, name in _CODES.items()}
+_FLOAT8 = {
+    7: "float8_e3m4", 8: "float8_e4m3", 9: "float8_e4m3b11fnuz", 10: "float8_e4m3fn", 11: "float8_e4m3fnuz", 12: "float8_e5m2",
+    13: "float8_e5m2fnuz", 14: "float8_e8m0fnu",
+}  # fmt: skip
+
+
+def tensor_from_text(text: str) -> Array:
+    """The read-only array in a base64 DLTensor. Raises ValueError or struct.error for damaged text."""
+    raw = base64.b64decode(text, validate=True)
+    magic, _reserved, _device, _device_id, ndim, code, bits, lanes = struct.unpack_from("<QQiiiBBH", raw)
+    if magic != MAGIC:
+        raise ValueError("not a tensor")
+    if not 0 <= ndim <= 64 or lanes != 1:
+        raise ValueError(f"{ndim} dimensions of {lanes} lanes")
+    shape = struct.unpack_from(f"<{ndim}q", raw, 32)
+    if any(length < 0 for length in shape):
+        raise ValueError(f"the shape is {shape}")
+    (size,) = struct.unpack_from("<q", raw, 32 + 8 * ndim)
+    data = raw[40 + 8 * ndim :]
+    if len(data) != size:
+        raise ValueError(f"{len(data)} bytes of data, {size} announced")
+    array: Array = np.frombuffer(data, dtype=_dtype(code, bits).to_numpy()).reshape(shape)
+    array.setflags(write=False)
+    return array
+
+
+def _dtype(code: int, bits: int) -> DType:
+    if code in _FLOAT8:
+        return dtype(_FLOAT8[code])
+    base = _CODES[code]
+    return dtype("bool" if base == "bool" or (base == "uint" and bits == 1) else f"{base}{bits}")
+
+
+def tensor_text(array: Array, old: bool = False) -> str:
+    """An array as a base64 DLTensor. In the older form, bool is uint1."""
+    element = from_numpy(array.dtype)
+    code, bits = _CODE_OF.get(element.kind, 2), element.bits
+    if element.is_bool and old:
+        code, bits = _CODE_OF["uint"], 1
+    if element.name.startswith("float8"):
+        code = next(number for number, name in _FLOAT8.items() if name == element.name)
+    data = np.ascontiguousarray(array).tobytes()
+    head = struct.pack("<QQiiiBBH", MAGIC, 0, 1, 0, array.ndim, code, bits, 1)
+    sizes = struct.pack(f"<{array.ndim}q", *array.shape) + struct.pack("<q", len(data))
+    return base64.b64encode(head + sizes + data).decode("ascii")
+
+
+# -- metadata --------------------------------------------------------------------------------------------------------
+# Reads the metadata block: JSON text in which TVM prints all constants except scalars. The data is kept exactly.
+#
+# The block is a graph of nodes, as in TVM's JSON (`tvm_json`); TVM before 0.22 has a form of its own
+# (`metadata_old`).
 
 
 def read_metadata(text: str, ctx: Context, node: ast.AST) -> None:
     """Fill `ctx.metadata` from the JSON text. Reports a damaged block and raises Skip."""
     try:
         document = loaded(text)
-        entries = _old_entries(document) if metadata_old.is_old(document) else parts(document)
+        entries = _old_entries(document) if is_old(document) else parts(document)
     except Damaged as error:
         raise ctx.fail(
             codes.BAD_METADATA,
@@ -38,12 +172,12 @@ def read_metadata(text: str, ctx: Context, node: ast.AST) -> None:
         ) from None
     ctx.has_metadata = True
     for key, items in entries:
-        ctx.metadata[key] = [_item(item) for item in items]
+        ctx.metadata[key] = [_read_item(item) for item in items]
 
 
 def _old_entries(document: Any) -> list[tuple[str, list[Any]]]:
     try:
-        entries = metadata_old.entries(document)
+        entries = old_entries(document)
         return [
             (key, [tensor_from_text(item) if isinstance(item, str) else item for item in items])
             for key, items in entries
@@ -60,7 +194,7 @@ def _old_entries(document: Any) -> list[tuple[str, list[Any]]]:
         raise Damaged(str(error)) from None
 
 
-def _item(value: Any) -> Any:
+def _read_item(value: Any) -> Any:
     """An entry as the reader of expressions takes it: an array, an expression, or text that is kept as it is."""
     if isinstance(value, e.Constant):
         return value.data
@@ -71,3 +205,62 @@ def _item(value: Any) -> Any:
     if isinstance(value, DType):
         return e.DataTypeImm(value)
     return value if isinstance(value, (np.ndarray, e.Expr)) else Verbatim(str(value)[:200])
+
+
+# -- metadata text ---------------------------------------------------------------------------------------------------
+# Writes the metadata block, which `metadata` reads.
+
+
+class _Graph:
+    """Builds the JSON graph node by node. Equal simple nodes are shared."""
+
+    def __init__(self) -> None:
+        self.nodes: list[dict[str, Any]] = []
+        self._shared: dict[str, int] = {}
+
+    def add(self, type_name: str, data: Any = None, share: bool = False) -> int:
+        """Add a node, and return its index."""
+        key = json.dumps([type_name, data]) if share else ""
+        if share and key in self._shared:
+            return self._shared[key]
+        self.nodes.append(
+            {"type": type_name} if data is None and type_name == "None" else {"type": type_name, "data": data}
+        )
+        self._shared[key] = len(self.nodes) - 1
+        return len(self.nodes) - 1
+
+
+def write_metadata(arrays: Sequence[Any], old: bool = False) -> str:
+    """The JSON text of `arrays`, which are then `metadata["ir.GenericConst"][i]`. With `old`, in the older form."""
+    if old:
+        return write(arrays, [tensor_text(array, old=True) for array in arrays])
+    graph = _Graph()
+    name = graph.add("ffi.String", "ir.GenericConst")
+    none = graph.add("None", share=True)
+    int64 = graph.add("ir.PrimType", {"span": none, "dtype": "int64"}, share=True)
+    items = [_written_constant(graph, array, none, int64) for array in arrays]
+    listed = graph.add("ffi.Array", items)
+    root = graph.add("ffi.Map", [name, listed])
+    document = {"root_index": root, "nodes": graph.nodes, "metadata": {"tvm_version": "0.27.0.post1"}}
+    return json.dumps(document, indent=2)
+
+
+def _written_constant(graph: _Graph, array: Array, none: int, int64: int) -> int:
+    dims = [
+        graph.add(
+            "ir.IntImm",
+            {"span": none, "ty": int64, "value": graph.add("int", int(n), share=True)},
+            share=True,
+        )
+        for n in array.shape
+    ]
+    values = graph.add("ffi.Array", dims)
+    shape_type = graph.add("relax.ShapeType", {"span": none, "values": values, "ndim": array.ndim})
+    shape = graph.add("relax.expr.ShapeExpr", {"span": none, "ty": shape_type, "values": values})
+    element = graph.add("ir.PrimType", {"span": none, "dtype": from_numpy(array.dtype).name}, share=True)
+    info = graph.add(
+        "relax.TensorType",
+        {"span": none, "shape": shape, "dtype": element, "vdevice": none, "ndim": array.ndim},
+    )
+    tensor = graph.add("ffi.Tensor", tensor_text(array))
+    return graph.add("ir.GenericConst", {"span": none, "ty": info, "value": tensor})

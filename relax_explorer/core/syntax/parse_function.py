@@ -19,7 +19,7 @@ from relax_explorer.core.syntax import python_tree
 from relax_explorer.core.syntax.context import Blocks, Skip
 from relax_explorer.core.syntax.parse_attributes import constant
 from relax_explorer.core.syntax.parse_binding import MATCH_CASTS, MATCH_SHAPE, BindingReader
-from relax_explorer.core.syntax.parse_if import read_if, targets
+from relax_explorer.core.syntax.parse_signature import read_if, targets
 from relax_explorer.core.syntax.python_tree import dotted
 
 

@@ -17,8 +17,13 @@ from relax_explorer.core.ir.attrs import EMPTY, Attrs, Verbatim
 from relax_explorer.core.ir.dtype import HANDLE
 from relax_explorer.core.ir.expr import StringImm
 from relax_explorer.core.syntax.context import Context, Skip
-from relax_explorer.core.syntax.parse_tir_block import AssignmentReader, BlockParts, constant
-from relax_explorer.core.syntax.parse_tir_buffer import declarations, scalars
+from relax_explorer.core.syntax.parse_tir_block import (
+    AssignmentReader,
+    BlockParts,
+    constant,
+    declarations,
+    scalars,
+)
 from relax_explorer.core.syntax.python_tree import dotted, dtype_of_prefix
 from relax_explorer.core.tir import stmt as t
 from relax_explorer.core.tir.prim_expr import BufferPtr

@@ -17,13 +17,13 @@ from relax_explorer.core.session.named_calls import NamedCall, read_calls
 from relax_explorer.core.session.naming import FieldNames
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
-from relax_explorer.core.syntax.short_text import UnreadableText, short_stream, short_text
+from relax_explorer.core.syntax.notes import UnreadableText, short_stream, short_text
 from relax_explorer.ui.cli import output
 from relax_explorer.ui.cli.opening import told_names
 from relax_explorer.ui.cli.run_problems import of_the_run
 from relax_explorer.ui.cli.stored import save
 from relax_explorer.ui.files import Target
-from relax_explorer.viz.short import short_value
+from relax_explorer.viz.compact import short_value
 
 
 def calls_in(

@@ -6,14 +6,14 @@ from dataclasses import dataclass, fields
 
 import click
 
-from relax_explorer.core.shapes.contract_facts import Analysis, residual_rows
 from relax_explorer.core.shapes.contract_forms import FORMS, copy_of
 from relax_explorer.core.shapes.contract_text import read_contract
+from relax_explorer.core.shapes.holding import Analysis, residual_rows
 from relax_explorer.core.shapes.propagate import analyse
 from relax_explorer.core.syntax.load import read_text
 from relax_explorer.ui.cli import output
 from relax_explorer.ui.cli.relating import print_position, print_trace
-from relax_explorer.viz.contract_steps import ContractSteps
+from relax_explorer.viz.solver_steps import ContractSteps
 
 
 @dataclass(frozen=True)

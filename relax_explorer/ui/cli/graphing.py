@@ -15,10 +15,9 @@ from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.ui.cli.interruptible import interruptible
 from relax_explorer.ui.cli.progress import compiling
 from relax_explorer.ui.cli.run import Choice, check_alone, started
-from relax_explorer.viz.diff_graph import diff_graph
 from relax_explorer.viz.drawing import Drawing
-from relax_explorer.viz.heat import Measure, heated
 from relax_explorer.viz.ir_graph import graph
+from relax_explorer.viz.marked_graph import Measure, diff_graph, heated
 
 
 def between_stages(

@@ -23,7 +23,7 @@ def _phases(style: str) -> str:
         return output.document("phases", _data()) + "\n"
     if style == "text":
         return _text()
-    from relax_explorer.viz.phase_graph import phase_graph
+    from relax_explorer.viz.call_structure import phase_graph
 
     graph = phase_graph()
     return {"svg": graph.svg, "dot": graph.dot, "mermaid": graph.mermaid}[style]()

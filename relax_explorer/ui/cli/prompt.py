@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import click
 
 from relax_explorer.core.session.debug_session import Answer, DebugCommand
-from relax_explorer.core.syntax.short_text import UnreadableText, short_stream, short_text
+from relax_explorer.core.syntax.notes import UnreadableText, short_stream, short_text
 from relax_explorer.ui.cli import output
 from relax_explorer.viz.debug_text import WIDTH
 

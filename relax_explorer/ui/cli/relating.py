@@ -10,7 +10,7 @@ from relax_explorer.core.relations.solver import Status
 from relax_explorer.core.syntax.load import read_stream, read_text
 from relax_explorer.ui.cli import output
 from relax_explorer.ui.cli.packed_files import register_files
-from relax_explorer.viz.relation_steps import RelationSteps
+from relax_explorer.viz.solver_steps import RelationSteps
 from relax_explorer.viz.solving import TABLES, Solving
 
 

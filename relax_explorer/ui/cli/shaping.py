@@ -16,8 +16,7 @@ from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.check_costs import Costs, Site, Spent, check_costs
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
-from relax_explorer.core.shapes.given import read_conditions
-from relax_explorer.core.shapes.length_names import LengthNames
+from relax_explorer.core.shapes.given import LengthNames, read_conditions
 from relax_explorer.core.shapes.origins import nested_names
 from relax_explorer.core.shapes.residual import PARAMETERS, ShapeCheck, shape_checks
 from relax_explorer.ui.cli import asking, contracts, output
@@ -25,7 +24,7 @@ from relax_explorer.ui.cli.handlers import open_session
 from relax_explorer.ui.cli.opening import chosen, typed
 from relax_explorer.ui.cli.packed_files import register_files
 from relax_explorer.ui.cli.run import Choice
-from relax_explorer.viz.heat import HEADS, call_text, share_text, site_rows, spent_text
+from relax_explorer.viz.marked_graph import HEADS, call_text, share_text, site_rows, spent_text
 
 _ANSWERS = {Answer.YES: "proved", Answer.NO: "always fails", Answer.UNKNOWN: "remains"}
 

@@ -12,13 +12,12 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.check_costs import Costs
-from relax_explorer.core.shapes.given import read_conditions
-from relax_explorer.core.shapes.length_names import LengthNames
+from relax_explorer.core.shapes.given import LengthNames, read_conditions
 from relax_explorer.core.shapes.residual import PARAMETERS, ShapeCheck, shape_checks
 from relax_explorer.ui.tui.controls import Controls
 from relax_explorer.ui.tui.widgets.line_view import Row
-from relax_explorer.viz.heat import call_text, share_text, spent_text
 from relax_explorer.viz.lexer import highlight
+from relax_explorer.viz.marked_graph import call_text, share_text, spent_text
 from relax_explorer.viz.solving import LazyLines
 from relax_explorer.viz.visible import columns, fit, visible
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from relax_explorer.core.shapes.contract_forms import FORMS, copy_of
 from relax_explorer.ui.tui.controls import Controls
 from relax_explorer.ui.tui.jobs import Job
-from relax_explorer.viz.contract_steps import ContractSteps
+from relax_explorer.viz.solver_steps import ContractSteps
 from relax_explorer.viz.visible import visible
 
 TITLES = {

@@ -21,7 +21,7 @@ from textual import events
 from textual.app import App
 from textual.pilot import Pilot
 
-from relax_explorer.core.syntax.short_text import UnreadableText, short_text
+from relax_explorer.core.syntax.notes import UnreadableText, short_text
 from relax_explorer.ui.files import Target
 
 STEP = 0.02  # seconds between looks at work that runs

@@ -25,8 +25,8 @@ from relax_explorer.ui.tui.stage_control import StageControl
 from relax_explorer.ui.tui.state import State
 from relax_explorer.ui.tui.table_rows import TableRows
 from relax_explorer.ui.tui.widgets.line_view import Row
-from relax_explorer.viz.boxes import node_line
 from relax_explorer.viz.cells import CellPicture, cell_picture
+from relax_explorer.viz.drawing import node_line
 from relax_explorer.viz.graph import Graph, Mark
 from relax_explorer.viz.visible import visible
 
@@ -50,7 +50,7 @@ class GraphPicture:
 
 def graph_of(state: State, times: BindingTimes | None) -> Drawing:
     """The graph of the selected function, with what the stage changed, the selected binding, and the heat of a run."""
-    from relax_explorer.viz.heat import heated
+    from relax_explorer.viz.marked_graph import heated
 
     if state.options.calls:
         return _calls(state)
@@ -67,8 +67,8 @@ def graph_of(state: State, times: BindingTimes | None) -> Drawing:
 
 
 def _marked_graph(state: State) -> Drawing:
-    from relax_explorer.viz.diff_graph import diff_graph
     from relax_explorer.viz.ir_graph import graph
+    from relax_explorer.viz.marked_graph import diff_graph
 
     session, stage = state.session, state.stage
     assert session is not None  # the callers checked this

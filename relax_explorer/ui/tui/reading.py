@@ -17,7 +17,7 @@ from relax_explorer.core.shapes.lower import lower
 from relax_explorer.core.syntax.parser import parse
 from relax_explorer.ui import directories
 from relax_explorer.ui.pass_files import with_files
-from relax_explorer.viz.contract_steps import ContractSteps
+from relax_explorer.viz.solver_steps import ContractSteps
 from relax_explorer.viz.solving import Solving
 from relax_explorer.viz.solving_report import read_solving
 

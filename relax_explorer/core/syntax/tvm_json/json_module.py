@@ -2,23 +2,261 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
+
+import numpy as np
 
 from relax_explorer.core.codes import syntax as codes
 from relax_explorer.core.collector import collector_at_rest
 from relax_explorer.core.diagnostics import Diagnostic, Label, ParseError, Report
 from relax_explorer.core.ir import expr as e
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.attrs import EMPTY, Attrs, Verbatim
+from relax_explorer.core.ir.dtype import DType
 from relax_explorer.core.ir.node import replace
+from relax_explorer.core.ops import find as find_op
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.source import Source
-from relax_explorer.core.syntax.dialects import CONSTANT_KEYS
+from relax_explorer.core.syntax.dialects import ARGS_KEYWORDS, CONSTANT_KEYS
 from relax_explorer.core.syntax.names import function_name
-from relax_explorer.core.syntax.tvm_json import json_constants, json_expressions, json_statements, json_types
+from relax_explorer.core.syntax.parse_forms import CALL_FORMS, NAMED_FORMS
+from relax_explorer.core.syntax.tvm_json import json_statements, json_types
 from relax_explorer.core.syntax.tvm_json.json_nodes import Damaged, Decoded, Graph, Node, Unknown, loaded
-from relax_explorer.core.syntax.tvm_json.json_types import Device, Mesh
+from relax_explorer.core.syntax.tvm_json.json_statements import module_call, prim_call
+from relax_explorer.core.syntax.tvm_json.json_types import Device, Mesh, call_attrs
 from relax_explorer.core.tir.stmt import PrimFunc
+
+# -- json expressions ------------------------------------------------------------------------------------------------
+# Expressions, bindings and functions of Relax in TVM's JSON.
+
+
+_FORMATS = {"relax.print": 0, "relax.assert_op": 1}
+"""The places of the format among the operands."""
+_CALLS = frozenset({f"relax.{name}" for name in CALL_FORMS})
+"""Calls of a function with a tuple of its arguments."""
+_SAYS_RESULT = _CALLS - {f"relax.{name}" for name in NAMED_FORMS}
+_CALL_TIR_OF_TWO_NAMES = "relax.dist.call_tir"
+
+
+def _operator(node: Node) -> e.OpRef:
+    name = node.text()
+    if not all(map(str.isidentifier, name.split("."))):
+        raise Damaged(f"{node.decoded.graph.described(node.number)} is no name of an operator: {name[:40]!r}")
+    return e.op_ref(name)
+
+
+def _extern(node: Node) -> e.ExternFunc:
+    info = node.optional("ty", s.StructInfo)
+    declared = info if isinstance(info, s.FuncStructInfo) and info.params is not None else None
+    return e.ExternFunc(node.of("global_symbol", str), declared)
+
+
+def _constant(node: Node) -> e.Expr:
+    value = node.value("value")
+    if isinstance(value, DType):
+        return e.DataTypeImm(value)
+    if not isinstance(value, np.ndarray):
+        raise node.wrong("value", "a tensor or a dtype", value)
+    info = node.optional("ty", s.StructInfo)
+    is_spread = isinstance(info, s.TensorStructInfo) and info.vdevice is not None
+    return e.Constant(value, info if is_spread else s.constant_info(value))
+
+
+def _shape(node: Node) -> e.ShapeExpr:
+    return e.ShapeExpr(node.prims("values"))
+
+
+def _tuple(node: Node) -> e.Tuple:
+    return e.Tuple(node.exprs("fields"))
+
+
+def _field(node: Node) -> e.TupleGetItem:
+    return e.TupleGetItem(node.expr("tuple_value"), node.plain("index", int))
+
+
+def _call(node: Node) -> e.Expr | p.PrimExpr:
+    op = node.value("op")
+    if isinstance(op, e.OpRef):
+        room, _, name = op.name.partition(".")
+        if room in ("tirx", "tir", "prim"):
+            return prim_call(node, name)
+        return _operator_call(node, "relax.call_tir" if op.name == _CALL_TIR_OF_TWO_NAMES else op.name)
+    if (
+        isinstance(op, e.GlobalVar)
+        and isinstance(node.value("ty"), s.PrimStructInfo)
+        and _is_of_prim_func(node)
+    ):
+        return module_call(node, op)
+    callee = node.decoded.expr(op)
+    if callee is None:
+        raise node.wrong("op", "a function", op)
+    attrs, infos = node.value("attrs"), _types(node)
+    if isinstance(attrs, Attrs) and isinstance(callee, e.ExternFunc):
+        attrs, infos = _packed_attrs(attrs, infos)
+    return e.Call(callee, node.exprs("args"), attrs if isinstance(attrs, Attrs) else EMPTY, infos)
+
+
+def _packed_attrs(attrs: Attrs, infos: tuple[s.StructInfo, ...]) -> tuple[Attrs, tuple[s.StructInfo, ...]]:
+    """The attributes of a call of a packed function as a text has them. TVM keeps older names of StructInfo arguments as attributes."""
+    for name in ARGS_KEYWORDS & attrs.keys():
+        value = attrs[name] if isinstance(attrs[name], tuple) else (attrs[name],)
+        if not infos and all(isinstance(item, s.StructInfo) for item in value):
+            attrs, infos = attrs.without(name), value
+    return attrs.having(attrs_type_key="ir.DictAttrs"), infos
+
+
+def _operator_call(node: Node, name: str) -> e.Call:
+    args, fields = node.exprs("args"), node.value("attrs")
+    if fields is not None and not isinstance(fields, Mapping):
+        raise node.wrong("attrs", "attributes", fields)
+    place = _FORMATS.get(name, len(args))
+    format = args[place] if place < len(args) else None
+    if isinstance(format, e.StringImm):  # a keyword in a text
+        fields = {**(fields or {}), "format": format.value}
+        args = (*args[:place], *args[place + 1 :])
+    _check_arguments(node, name, len(args))
+    return e.Call(e.op_ref(name), args, call_attrs(name, fields), _types(node))
+
+
+def _check_arguments(node: Node, name: str, count: int) -> None:
+    """Refuse a call with too few or too many arguments, as the reader of texts does."""
+    op = find_op(name)
+    least, most = (2, 3) if name in _CALLS else (0, count)
+    if op is not None and not op.variadic and name not in _CALLS:
+        least, most = sum([q.required for q in op.operands]), len(op.operands)
+    if not least <= count <= most:
+        raise Damaged(f"{node.decoded.graph.described(node.number)} calls {name} with {count} arguments")
+
+
+def _is_of_prim_func(node: Node) -> bool:
+    """True if every argument is a scalar, so the call may stand in a PrimFunc."""
+    return all(isinstance(value, p.PrimExpr) for value in node.of("args", tuple))
+
+
+def _types(node: Node) -> tuple[s.StructInfo, ...]:
+    return () if node.value("ty_args") is None else node.several("ty_args", s.StructInfo)
+
+
+def _if(node: Node) -> e.If:
+    then, other = [node.sole(node.of(name, e.SeqExpr)) for name in ("true_branch", "false_branch")]
+    return e.If(node.expr("cond"), then, other)
+
+
+def _bound(node: Node) -> e.Var:
+    """The variable of a binding."""
+    var = node.value("var")
+    if not isinstance(var, e.Var):
+        raise node.wrong("var", "a variable of Relax", var)
+    return var
+
+
+def _binding(node: Node) -> e.VarBinding:
+    var, value = _bound(node), node.bound("value")
+    scalar = value.value if isinstance(value, e.PrimValue) else node.decoded.scalar(value)
+    if isinstance(scalar, p.PrimExpr) and scalar.size <= s.MOST_WRITTEN:
+        node.decoded.scalars[var] = scalar
+    return e.VarBinding(var, value, var.struct_info)
+
+
+def _match_cast(node: Node) -> e.MatchCast:
+    graph, info = node.decoded.graph, node.of("ty", s.StructInfo)
+    claimed = node.decoded.values[graph.field(node.operand("var"), "ty")]
+    annotation = claimed if isinstance(claimed, s.StructInfo) else None
+    return e.MatchCast(_bound(node), node.expr("value"), info, annotation)
+
+
+def _block(node: Node) -> e.BindingBlock:
+    bindings = node.of("bindings", tuple)
+    for binding in bindings:
+        if not isinstance(binding, (e.VarBinding, e.MatchCast)):
+            raise node.wrong("bindings", "a list of bindings", binding)
+        node.sole(binding)
+    return (e.DataflowBlock if node.kind == "relax.expr.DataflowBlock" else e.BindingBlock)(bindings)
+
+
+def _sequence(node: Node) -> e.SeqExpr:
+    blocks = tuple(map(node.sole, node.several("blocks", e.BindingBlock)))
+    return e.SeqExpr(blocks, node.expr("body"))
+
+
+def _function(node: Node) -> e.Function:
+    params = node.several("params", e.Var)
+    ret = node.optional("ret_ty", s.StructInfo)
+    found = node.value("body")
+    sequence = node.sole(found) if isinstance(found, e.SeqExpr) else e.SeqExpr((), node.expr("body"))
+    attrs = node.value("attrs")
+    return e.Function(
+        params, sequence, ret, node.plain("is_pure", bool), attrs if isinstance(attrs, Attrs) else EMPTY
+    )
+
+
+def note_variables(graph: Graph, decoded: Decoded) -> None:
+    """Note which variables are parameters of Relax functions, which are bound, and the pointers of declared buffers."""
+    for number, kind in enumerate(graph.kinds):
+        if kind == "relax.expr.Function":
+            for param in graph.operands(graph.field(number, "params")):
+                _once(graph, param, decoded.params)
+        elif kind in ("relax.expr.VarBinding", "relax.expr.MatchCast"):
+            var = graph.field(number, "var")
+            _once(graph, var, decoded.bound)
+            if kind == "relax.expr.MatchCast":
+                decoded.casts[var] = graph.field(number, "ty")
+                graph.more[var] = (decoded.casts[var],)
+            elif _says_result(graph, graph.field(number, "value")):
+                decoded.unannotated.add(var)
+        elif kind == "tirx.DeclBuffer":
+            buffer, pointer = graph.field(number, "buffer"), graph.field(number, "data")
+            decoded.pointers[buffer] = pointer
+            graph.more[buffer] = (pointer,)
+        elif kind == "tirx.AllocBuffer":
+            buffer, notes = graph.field(number, "buffer"), graph.field(number, "annotations")
+            decoded.notes[buffer] = notes
+            graph.more[buffer] = (notes,)
+    if decoded.params & decoded.bound:
+        raise Damaged(
+            f"{graph.described(min(decoded.params & decoded.bound))} is a parameter and is bound, too"
+        )
+
+
+def _once(graph: Graph, var: int, bound: set[int]) -> None:
+    if var in bound:
+        raise Damaged(f"{graph.described(var)} is bound twice")
+    bound.add(var)
+
+
+def _says_result(graph: Graph, value: int) -> bool:
+    """True if a value states its StructInfo, so that a text does not repeat it."""
+    kind = graph.kinds[value]
+    if kind == "ir.Call":
+        op = graph.field(value, "op")
+        return graph.kinds[op] == "ir.Op" and str(graph.data[op]) in _SAYS_RESULT
+    return kind == "relax.expr.Function" or (
+        kind == "ir.Tuple" and not graph.items(graph.field(value, "fields"))
+    )
+
+
+READERS: dict[str, Callable[[Node], Any]] = {
+    "ir.Op": _operator,
+    "ir.Call": _call,
+    "ir.Tuple": _tuple,
+    "ir.TupleGetItem": _field,
+    "ir.GenericConst": _constant,
+    "relax.expr.ExternFunc": _extern,
+    "relax.expr.ShapeExpr": _shape,
+    "relax.expr.If": _if,
+    "relax.expr.VarBinding": _binding,
+    "relax.expr.MatchCast": _match_cast,
+    "relax.expr.BindingBlock": _block,
+    "relax.expr.DataflowBlock": _block,
+    "relax.expr.SeqExpr": _sequence,
+    "relax.expr.Function": _function,
+}
+
+
+# -- json module -----------------------------------------------------------------------------------------------------
+
 
 Member = e.Function | PrimFunc | e.ExternFunc
 
@@ -76,7 +314,7 @@ def _tensor_of(graph: Graph, number: int) -> int:
 def _decoded(graph: Graph) -> Decoded:
     decoded = Decoded(graph)
     decoded.devices = json_types.place_names(graph)
-    json_expressions.note_variables(graph, decoded)
+    note_variables(graph, decoded)
     return decoded
 
 
@@ -123,7 +361,7 @@ def _named(function: Member, name: str) -> Member:
 def _listed(values: tuple[object, ...]) -> tuple[Any, ...]:
     return tuple(
         [
-            Verbatim(item.text) if isinstance(item, (Device, Mesh)) else json_constants.constant(item)
+            Verbatim(item.text) if isinstance(item, (Device, Mesh)) else json_types.constant(item)
             for item in values
         ]
     )
@@ -134,11 +372,11 @@ class _Readers:
 
     def get(self, kind: str, /) -> Callable[[Node], Any] | None:
         """The reader of a class of nodes."""
-        return _BY_CLASS.get(kind) or json_constants.attrs_reader(kind)
+        return _BY_CLASS.get(kind) or json_types.attrs_reader(kind)
 
 
 _BY_CLASS: dict[str, Callable[[Node], Any]] = {
-    **json_types.READERS, **json_statements.SCALAR_READERS, **json_constants.READERS, **json_types.PLACE_READERS, **json_expressions.READERS,
+    **json_types.READERS, **json_statements.SCALAR_READERS, **json_types.CONSTANT_READERS, **json_types.PLACE_READERS, **READERS,
     **json_statements.READERS, "ir.IRModule": _ir_module,
 }  # fmt: skip
 _READERS = _Readers()

@@ -11,8 +11,8 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.attrs import EMPTY, Attrs, Verbatim
 from relax_explorer.core.ir.dtype import HANDLE, INT32, MOST_LANES, DType
 from relax_explorer.core.ir.node import replace
-from relax_explorer.core.syntax.tvm_json.json_constants import constant
 from relax_explorer.core.syntax.tvm_json.json_nodes import Damaged, Node
+from relax_explorer.core.syntax.tvm_json.json_types import constant
 from relax_explorer.core.tir import stmt as t
 from relax_explorer.core.tir.prim_expr import BufferLoad, BufferPtr, Let, PointerType, Ramp
 from relax_explorer.core.tir.stmt import Buffer, BufferRegion, Range
