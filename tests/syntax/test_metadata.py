@@ -13,7 +13,7 @@ import relax_explorer as rxe
 from relax_explorer.core.ir.dtype import dtype
 from relax_explorer.core.ir.expr import Constant
 from relax_explorer.core.ir.walk import exprs
-from relax_explorer.core.syntax.metadata import tensor_from_text, tensor_text
+from relax_explorer.core.syntax.tensor_text import tensor_from_text, tensor_text
 from tests.support.oracle import Oracle
 from tests.support.roundtrip import STAGES, stage_id
 

@@ -24,7 +24,7 @@ from relax_explorer.core.ir.struct_info import Sharding, VDevice
 from relax_explorer.core.program import module as modules
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.source import Source
-from relax_explorer.core.syntax.metadata import tensor_from_text, tensor_text
+from relax_explorer.core.syntax.tensor_text import tensor_from_text, tensor_text
 from relax_explorer.core.tir import prim_expr as tir_expr
 from relax_explorer.core.tir import stmt
 

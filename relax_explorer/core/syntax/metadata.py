@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import base64
 import binascii
 import json
 import struct
@@ -16,8 +15,9 @@ from relax_explorer.core.codes import syntax as codes
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.attrs import Verbatim
-from relax_explorer.core.ir.dtype import DType, dtype, from_numpy
+from relax_explorer.core.ir.dtype import DType, from_numpy
 from relax_explorer.core.syntax.context import Context
+from relax_explorer.core.syntax.tensor_text import Array, tensor_from_text, tensor_text
 from relax_explorer.core.syntax.tvm_json.json_module import parts
 from relax_explorer.core.syntax.tvm_json.json_nodes import Damaged, loaded
 
@@ -91,64 +91,6 @@ def _write_constant(nodes: list[dict[str, Any]], array: Any, number: int) -> int
     info = add("relax.TensorStructInfo", shape=shape, dtype=element, ndim=rank, vdevice="0")
     tensor_type = add("relax.DynTensorType", dtype=element, ndim=rank)
     return int(add(KEY, data=str(number), struct_info_=info, _checked_type_=tensor_type))
-
-
-# -- tensor text -----------------------------------------------------------------------------------------------------
-# Tensors as base64 text in TVM's JSON, kept exactly.
-#
-# The text is a DLTensor: 8 bytes magic 0xDD5E40F096B4A13F, 8 reserved, device (2 x i32), ndim i32, dtype (code u8,
-# bits u8, lanes u16), shape i64[ndim], byte count i64, data; little endian.
-
-
-Array = np.ndarray[Any, np.dtype[Any]]
-MAGIC = 0xDD5E40F096B4A13F
-_CODES = {0: "int", 1: "uint", 2: "float", 4: "bfloat", 6: "bool"}
-_CODE_OF = {name: code for code, name in _CODES.items()}
-_FLOAT8 = {
-    7: "float8_e3m4", 8: "float8_e4m3", 9: "float8_e4m3b11fnuz", 10: "float8_e4m3fn", 11: "float8_e4m3fnuz", 12: "float8_e5m2",
-    13: "float8_e5m2fnuz", 14: "float8_e8m0fnu",
-}  # fmt: skip
-
-
-def tensor_from_text(text: str) -> Array:
-    """The read-only array in a base64 DLTensor. Raises ValueError or struct.error for damaged text."""
-    raw = base64.b64decode(text, validate=True)
-    magic, _reserved, _device, _device_id, ndim, code, bits, lanes = struct.unpack_from("<QQiiiBBH", raw)
-    if magic != MAGIC:
-        raise ValueError("not a tensor")
-    if not 0 <= ndim <= 64 or lanes != 1:
-        raise ValueError(f"{ndim} dimensions of {lanes} lanes")
-    shape = struct.unpack_from(f"<{ndim}q", raw, 32)
-    if any(length < 0 for length in shape):
-        raise ValueError(f"the shape is {shape}")
-    (size,) = struct.unpack_from("<q", raw, 32 + 8 * ndim)
-    data = raw[40 + 8 * ndim :]
-    if len(data) != size:
-        raise ValueError(f"{len(data)} bytes of data, {size} announced")
-    array: Array = np.frombuffer(data, dtype=_dtype(code, bits).to_numpy()).reshape(shape)
-    array.setflags(write=False)
-    return array
-
-
-def _dtype(code: int, bits: int) -> DType:
-    if code in _FLOAT8:
-        return dtype(_FLOAT8[code])
-    base = _CODES[code]
-    return dtype("bool" if base == "bool" or (base == "uint" and bits == 1) else f"{base}{bits}")
-
-
-def tensor_text(array: Array, old: bool = False) -> str:
-    """An array as a base64 DLTensor. In the older form, bool is uint1."""
-    element = from_numpy(array.dtype)
-    code, bits = _CODE_OF.get(element.kind, 2), element.bits
-    if element.is_bool and old:
-        code, bits = _CODE_OF["uint"], 1
-    if element.name.startswith("float8"):
-        code = next(number for number, name in _FLOAT8.items() if name == element.name)
-    data = np.ascontiguousarray(array).tobytes()
-    head = struct.pack("<QQiiiBBH", MAGIC, 0, 1, 0, array.ndim, code, bits, 1)
-    sizes = struct.pack(f"<{array.ndim}q", *array.shape) + struct.pack("<q", len(data))
-    return base64.b64encode(head + sizes + data).decode("ascii")
 
 
 # -- metadata --------------------------------------------------------------------------------------------------------

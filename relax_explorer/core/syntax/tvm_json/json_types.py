@@ -19,9 +19,9 @@ from relax_explorer.core.ir.index_map import IndexMap, index_map
 from relax_explorer.core.ir.struct_info import Sharding, VDevice, device_text
 from relax_explorer.core.ops import find as find_op
 from relax_explorer.core.ops.kit.kinds import Kind
-from relax_explorer.core.syntax.metadata import tensor_from_text
 from relax_explorer.core.syntax.names import function_name
 from relax_explorer.core.syntax.parse_attributes import converted, default_attrs
+from relax_explorer.core.syntax.tensor_text import tensor_from_text
 from relax_explorer.core.syntax.tvm_json.json_nodes import Damaged, Graph, Node
 from relax_explorer.core.tir.prim_expr import PointerType
 from relax_explorer.core.tir.stmt import Buffer, Range
