@@ -46,7 +46,7 @@ def answer_data(answer: Answer) -> dict[str, Any]:
     """An answer as plain data."""
     data = {key: plain(value) for key, value in answer.data.items() if key != "blame"}
     if answer.data.get("blame") is not None:
-        from relax_explorer.viz.run_text import blame_data
+        from relax_explorer.viz.length_text import blame_data
 
         data["blame"] = blame_data(answer.data["blame"])
     problems = [problem.to_json() for problem in answer.problems]
@@ -260,7 +260,7 @@ def element_lines(value: Value) -> Iterable[str]:
 
 
 def _blame(data: dict[str, Any]) -> Iterable[str]:
-    from relax_explorer.viz.run_text import blame_lines
+    from relax_explorer.viz.length_text import blame_lines
 
     found = data["blame"]
     yield from blame_lines(found) if found is not None else [f"{data['name'] or 'the last value'} is finite"]

@@ -16,7 +16,8 @@ from relax_explorer.core.syntax.names import Names
 from relax_explorer.core.syntax.printer import FunctionPrinter
 from relax_explorer.core.syntax.printer_expr import Constants, ExprText
 from relax_explorer.viz.compact import Piece
-from relax_explorer.viz.ir_table import IrTable, Place, TableRow
+from relax_explorer.viz.ir_table import IrTable, TableRow
+from relax_explorer.viz.table_folds import Place
 
 # -- diff ------------------------------------------------------------------------------------------------------------
 # Differences of two modules as lines: what was added, removed, changed, retyped, renamed or moved, binding by

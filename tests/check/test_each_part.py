@@ -12,9 +12,9 @@ from relax_explorer.core.check.call_graph import Callees
 from relax_explorer.core.check.claims import _differ_plainly
 from relax_explorer.core.check.compatible import counterexample
 from relax_explorer.core.check.infer import Inferrer
-from relax_explorer.core.check.kernels import _has_no_solution
 from relax_explorer.core.check.memory_hazards import _moved
 from relax_explorer.core.check.normalize import normalize_with
+from relax_explorer.core.check.prim_funcs import _has_no_solution
 from relax_explorer.core.check.scope import shape_variables
 from relax_explorer.core.check.stopping import Stopping, _divides, _is_length, _own_dims
 from relax_explorer.core.check.storage import (

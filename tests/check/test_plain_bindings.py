@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 import relax_explorer as rxe
-from relax_explorer.core.check import kernels, normal_form, purity
+from relax_explorer.core.check import normal_form, prim_funcs, purity
 from relax_explorer.core.check.well_formed import violations
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
@@ -160,6 +160,6 @@ def test_random_programs(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_direct_calls_of_kernels(lines: str, count: int) -> None:
     body = "\n".join(f"        {line}" for line in lines.splitlines())
     module = rxe.normalize(rxe.parse(KERNELS.format("" if "force" in lines else "(pure=False)", body)))
-    assert len(list(kernels.direct_calls(module))) == count
+    assert len(list(prim_funcs.direct_calls(module))) == count
     bare = replace(module, attrs=module.attrs)
-    assert len(list(kernels.direct_calls(bare))) == count
+    assert len(list(prim_funcs.direct_calls(bare))) == count

@@ -16,7 +16,7 @@ from relax_explorer.core.exec.blame import Blame, blame, given_wrong
 from relax_explorer.core.exec.debugger import Debugger
 from relax_explorer.core.exec.found_store import Store
 from relax_explorer.core.exec.not_finite import BOTH, on_not_finite
-from relax_explorer.viz.run_text import blame_lines
+from relax_explorer.viz.length_text import blame_lines
 
 X = np.array([[1, 2, 3], [4, -5, 6]], "float32")
 MATRIX = 'x: R.Tensor((2, 3), "float32")'

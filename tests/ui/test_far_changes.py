@@ -9,7 +9,8 @@ import pytest
 from relax_explorer.ui.tui.app import Explorer
 from relax_explorer.ui.tui.table_rows import half
 from relax_explorer.ui.tui.widgets.line_view import FARTHER, Row, goes_farther
-from relax_explorer.viz.ir_table import Place, TableRow
+from relax_explorer.viz.ir_table import TableRow
+from relax_explorer.viz.table_folds import Place
 from relax_explorer.viz.visible import columns
 from tests.ui.test_explorer import screen_text
 from tests.ui.test_screens import idle, press, typed

@@ -14,7 +14,8 @@ from relax_explorer.ui.tui.app import Explorer
 from relax_explorer.ui.tui.rows import compact_rows
 from relax_explorer.ui.tui.table_rows import BesideRows, TableRows, cut
 from relax_explorer.ui.tui.widgets.line_view import LineView
-from relax_explorer.viz.ir_table import Folded, IrTable
+from relax_explorer.viz.ir_table import IrTable
+from relax_explorer.viz.table_folds import Folded
 from relax_explorer.viz.visible import columns
 from tests.support.roundtrip import SAMPLES
 from tests.ui.test_explorer import LLAMA, screen_text

@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 from relax_explorer.core.arith.prove import prover_in_use
-from relax_explorer.core.check import arguments, kernels
+from relax_explorer.core.check import arguments, prim_funcs
 from relax_explorer.core.check.arguments import (
     depends_on_missing,
     explained,
@@ -279,7 +279,7 @@ class Inferrer:
         if key in self._kernel_calls:
             return True
         before = len(self.report.items)
-        good = kernels.check(self.report, call, infos, self.poisoned, self.definitions, self.caller)
+        good = prim_funcs.check(self.report, call, infos, self.poisoned, self.definitions, self.caller)
         if good and len(self.report.items) == before:
             self._kernel_calls.add(key)
         return good

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -16,23 +15,7 @@ from relax_explorer.core.notations import HOLDS
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.source import Source, with_line_feeds
 from relax_explorer.core.syntax.finder import Found, programs, without_escapes
-
-# -- json start ------------------------------------------------------------------------------------------------------
-# How texts in TVM's JSON begin. Apart from the reader, so that a file can be recognised before a parser is needed.
-
-
-_START = re.compile(
-    r'\ufeff?\s*\{\s*"(?:(?:root_index|root|nodes|b64ndarrays)"\s*:|(?:metadata|attrs)"\s*:\s*\{\s*"tvm_version")'
-)
-
-
-def is_tvm_json(text: str) -> bool:
-    """True if a text begins as `save_json` writes modules, in the form of this year or of TVM 0.16 to 0.21."""
-    return _START.match(text[:200]) is not None
-
-
-# -- load ------------------------------------------------------------------------------------------------------------
-
+from relax_explorer.core.syntax.surroundings import is_tvm_json
 
 # -- notebooks -------------------------------------------------------------------------------------------------------
 # The texts in a Jupyter notebook (https://nbformat.readthedocs.io): its cells, and what they printed. Nothing is
@@ -146,6 +129,7 @@ _KNOWN: tuple[tuple[bytes, str, str], ...] = (
 def load(path: str | Path) -> IRModule:
     """The module in a file; of several modules in a text of any kind, the first. Raises ParseError if there is none to read."""
     from relax_explorer.core.syntax.finder import is_whole, programs, without_escapes
+    from relax_explorer.core.syntax.load import cells, found_in
     from relax_explorer.core.syntax.parser import (
         parse,  # here, since a text is shown before the parser is needed
     )

@@ -24,7 +24,6 @@ from relax_explorer.core.syntax.context import UNREADABLE, Context, Skip
 from relax_explorer.core.syntax.dialects import EARLY, REWRITER, Dialect
 from relax_explorer.core.syntax.dialects import dialect as dialect_named
 from relax_explorer.core.syntax.executable import is_executable
-from relax_explorer.core.syntax.load import is_tvm_json
 from relax_explorer.core.syntax.metadata import read_metadata
 from relax_explorer.core.syntax.old_spellings import marked
 from relax_explorer.core.syntax.parse_attributes import constant
@@ -33,7 +32,7 @@ from relax_explorer.core.syntax.parse_function import FunctionReader
 from relax_explorer.core.syntax.parse_info import InfoReader
 from relax_explorer.core.syntax.parse_tir import parse_prim_func
 from relax_explorer.core.syntax.python_tree import dotted, dtype_of_prefix
-from relax_explorer.core.syntax.surroundings import NOTHING, Excerpt, with_values
+from relax_explorer.core.syntax.surroundings import NOTHING, Excerpt, is_tvm_json, with_values
 from relax_explorer.core.syntax.tvm_json.json_module import read_json_with_report
 
 Kernels = dict[tuple[str, tuple[tuple[str, str], ...]], Any]

@@ -16,7 +16,7 @@ from relax_explorer.core.ir.walk import all_dims, exprs
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.syntax.dialects import BEFORE_PURITY, REWRITER, Dialect, dialect, guess
 from relax_explorer.core.syntax.doc import Line, Printed
-from relax_explorer.core.syntax.metadata import write_metadata
+from relax_explorer.core.syntax.metadata_text import write_metadata
 from relax_explorer.core.syntax.names import Names, function_name, shape_name
 from relax_explorer.core.syntax.printer_expr import Constants, ExprText
 from relax_explorer.core.syntax.printer_tir import print_prim_func

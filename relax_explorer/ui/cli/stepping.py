@@ -8,7 +8,7 @@ from relax_explorer.core.session.compare import Lockstep
 from relax_explorer.core.session.lockstep_commands import LOCKSTEP_COMMANDS, LockstepSession, execute
 from relax_explorer.ui.cli import output
 from relax_explorer.ui.cli.prompt import Console, printer
-from relax_explorer.viz.run_text import lockstep_data, lockstep_lines
+from relax_explorer.viz.lockstep_text import lockstep_data, lockstep_lines
 from relax_explorer.viz.visible import visible
 
 

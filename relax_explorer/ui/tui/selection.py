@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from relax_explorer.core.ir import expr as e
-from relax_explorer.viz.ir_table import Folded
+from relax_explorer.viz.table_folds import Folded
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from relax_explorer.ui.tui.host import Host
 from relax_explorer.ui.tui.jobs import Job
 from relax_explorer.ui.tui.selection import Options, Selection
 from relax_explorer.ui.tui.state import State
-from relax_explorer.viz.ir_table import Folded, is_check
+from relax_explorer.viz.table_folds import Folded, is_check
 
 if TYPE_CHECKING:
     from relax_explorer.core.session.session import Plan, Session

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 from relax_explorer.ui.tui.made_rows import MadeRows
 from relax_explorer.ui.tui.widgets.line_view import FARTHER, Row, goes_farther
 from relax_explorer.viz.compact import Piece
-from relax_explorer.viz.ir_table import CHECKS, Fold, Folded, FoldKey, IrTable, Place, TableRow, around
+from relax_explorer.viz.ir_table import IrTable, TableRow
 from relax_explorer.viz.table_diff import UNMARKED, TableDiff
+from relax_explorer.viz.table_folds import CHECKS, Fold, Folded, FoldKey, Place, around
 from relax_explorer.viz.visible import character_columns, columns, fit, visible
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from relax_explorer.ui.tui.widgets.fixed_text import FixedLines, FixedText
 from relax_explorer.ui.tui.widgets.framed import Box
 from relax_explorer.ui.tui.widgets.line_messages import CursorMoved, Fitted, RowChosen
 from relax_explorer.ui.tui.widgets.line_view import LineView, Row, text_lines
-from relax_explorer.viz.ir_table import CHECKS, Folded
+from relax_explorer.viz.table_folds import CHECKS, Folded
 from relax_explorer.viz.value_table import value_page
 from relax_explorer.viz.visible import columns, fit, visible
 

@@ -24,8 +24,8 @@ from relax_explorer.ui.tui.widgets.fixed_text import FixedLines, FixedText
 from relax_explorer.ui.tui.widgets.framed import Box
 from relax_explorer.ui.tui.widgets.line_messages import CursorMoved, RowChosen
 from relax_explorer.ui.tui.widgets.line_view import STEP, LineView, Row, TextRows, text_lines
-from relax_explorer.viz.ir_table import Folded
 from relax_explorer.viz.stage_line import change_counts
+from relax_explorer.viz.table_folds import Folded
 from relax_explorer.viz.visible import visible
 
 RAIL = 31  # cells of a line in the list of stages
