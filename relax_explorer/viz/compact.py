@@ -20,113 +20,7 @@ from relax_explorer.core.ops.kit.decl import Fusion, Op
 from relax_explorer.core.syntax.dialects import NEW
 from relax_explorer.core.syntax.names import Names
 from relax_explorer.core.syntax.printer_expr import Constants, ExprText
-
-# -- short -----------------------------------------------------------------------------------------------------------
-# StructInfo and values in a few characters: for edges, gutters and columns.
-
-
-_DTYPES = {
-    "float16": "f16", "float32": "f32", "float64": "f64", "bfloat16": "bf16", "bool": "bool",
-    "int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64", "uint8": "u8", "uint16": "u16", "uint32": "u32", "uint64": "u64",
-}  # fmt: skip
-
-
-def short_dtype(name: str | None) -> str:
-    """`f32` for float32; `?` when unknown."""
-    return "?" if name is None else _DTYPES.get(name, name)
-
-
-def short_dims(dims: tuple[object, ...]) -> str:
-    """`(n, 64)`, `(n,)`, `()`."""
-    return f"({', '.join(map(str, dims))}{',' if len(dims) == 1 else ''})"
-
-
-def short_info(info: s.StructInfo | None) -> str:
-    """A StructInfo in a few characters: `(n, 64) f32`, `shape(2)`, `i64 = n`, `tuple of 3`."""
-    if info is None:
-        return "?"
-    return _WRITERS[type(info)](info)  # type: ignore[no-any-return]  # typed by the table it comes from
-
-
-def _tensor(info: s.TensorStructInfo) -> str:
-    element = short_dtype(info.dtype.name if info.dtype else None)
-    if info.dims is not None:
-        return f"{short_dims(info.dims)} {element}"
-    if info.shape is not None:
-        return f"shape {info.shape.name} {element}"  # type: ignore[union-attr]  # no tuple: a variable
-    return f"rank {info.ndim} {element}" if info.ndim >= 0 else f"tensor {element}"
-
-
-def _shape(info: s.ShapeStructInfo) -> str:
-    if info.values is not None:
-        return f"shape {short_dims(info.values)}"
-    return f"shape of {info.ndim}" if info.ndim >= 0 else "shape"
-
-
-def _tuple(info: s.TupleStructInfo) -> str:
-    if len(info.fields) > 1 and len(set(info.fields)) == 1:
-        return f"{len(info.fields)} × {short_info(info.fields[0])}"
-    if len(info.fields) > 3:
-        return f"tuple of {len(info.fields)}"
-    return f"({', '.join(short_info(field) for field in info.fields)})"
-
-
-def _func(info: s.FuncStructInfo) -> str:
-    count = "?" if info.params is None else str(len(info.params))
-    return f"function of {count}"
-
-
-_WRITERS: dict[type, Any] = {
-    s.ObjectStructInfo: lambda info: "object",
-    s.PrimStructInfo: lambda info: str(info.dtype) if info.value is None else f"{info.dtype} {info.value}",
-    s.ShapeStructInfo: _shape,
-    s.TensorStructInfo: _tensor,
-    s.TupleStructInfo: _tuple,
-    s.FuncStructInfo: _func,
-}
-
-
-def short_value(value: Any, limit: int = 60) -> str:
-    """A run-time value in one line: small tensors whole, large ones by range."""
-    import numpy as np
-
-    from relax_explorer.core.exec.values import Closure, object_text
-
-    if isinstance(value, np.ndarray):
-        dims = short_dims(value.shape)
-        element = short_dtype(value.dtype.name)
-        if value.size <= 4:
-            inner = " ".join(
-                f"{float(x):.4g}" if value.dtype.kind not in "biu" else str(x) for x in value.reshape(-1)
-            )
-            return f"{dims} {element} [{inner}]"[:limit]
-        return f"{dims} {element}{_range(value)}"[:limit]
-    if isinstance(value, np.generic):
-        return f"{short_dtype(value.dtype.name)} {value}"[:limit]
-    captured = value.env if isinstance(value, Closure) else None
-    if captured:
-        own = [f"{name} = {short_value(item)}" for name, item in captured.items() if item is not value]
-        return f"{value!r} of {', '.join(own)}"[:limit] if own else repr(value)[:limit]
-    if type(value) is tuple:
-        return f"({', '.join([short_value(item, limit) for item in value])})"[:limit]
-    return object_text(value)[:limit]
-
-
-def _range(value: Any) -> str:
-    import numpy as np
-
-    if value.dtype.kind == "b":
-        return f" {int(value.sum())} true of {value.size}"
-    with np.errstate(all="ignore"):
-        numbers = value.astype(np.float64)
-        finite = numbers[np.isfinite(numbers)]
-    bad = numbers.size - finite.size
-    text = f" {finite.min():.4g} … {finite.max():.4g}, mean {finite.mean():.4g}" if finite.size else ""
-    return text + (f", {bad} not finite" if bad else "")
-
-
-# -- compact ---------------------------------------------------------------------------------------------------------
-
+from relax_explorer.viz.short import short_info
 
 # -- op class --------------------------------------------------------------------------------------------------------
 # The class of an operation: matmul-like, element-wise, reduction, layout, call, memory or effect.
@@ -358,7 +252,7 @@ def _spread(args: Sequence[e.Expr]) -> list[e.Expr]:
     return spread
 
 
-def _tuple_expr(out: Compact, expr: e.Tuple, depth: int) -> list[Piece]:
+def _tuple(out: Compact, expr: e.Tuple, depth: int) -> list[Piece]:
     end = ",)" if len(expr.fields) == 1 else ")"
     return [("muted", "("), *out.listed(expr.fields, depth), ("muted", end)]
 
@@ -376,7 +270,7 @@ def _constant(out: Compact, expr: e.Constant, depth: int) -> list[Piece]:
     return [("keyword", "const "), ("dimension", short_info(expr.struct_info))]
 
 
-def _shape_expr(out: Compact, expr: e.ShapeExpr, depth: int) -> list[Piece]:
+def _shape(out: Compact, expr: e.ShapeExpr, depth: int) -> list[Piece]:
     return [("muted", "["), ("dimension", out.text.prim.listed(expr.values)), ("muted", "]")]
 
 
@@ -414,11 +308,11 @@ _RULES: dict[type, Callable[[Compact, Any, int], list[Piece]]] = {
     e.ExternFunc: lambda out, x, depth: [_callee(out, x)],
     e.OpRef: lambda out, x, depth: [(role(of_operator(x.name)), x.name.removeprefix("relax."))],
     e.Constant: _constant,
-    e.ShapeExpr: _shape_expr,
+    e.ShapeExpr: _shape,
     e.PrimValue: lambda out, x, depth: [("dimension", out.text.prim.write(x.value))],
     e.StringImm: lambda out, x, depth: [("string", quoted(x.value))],
     e.DataTypeImm: lambda out, x, depth: [("string", str(x.value))],
-    e.Tuple: _tuple_expr,
+    e.Tuple: _tuple,
     e.TupleGetItem: _field,
     e.Call: _call,
     e.If: _if,

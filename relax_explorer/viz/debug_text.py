@@ -16,9 +16,9 @@ from relax_explorer.core.exec.shape_panel import ShapePanel
 from relax_explorer.core.exec.values import Shape, Value
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.session.debug_session import Answer, DebugCommand, Inside, Place, Watch
-from relax_explorer.viz.compact import short_info, short_value
 from relax_explorer.viz.length_text import shape_data, shape_lines
 from relax_explorer.viz.problem import render
+from relax_explorer.viz.short import short_info, short_value
 from relax_explorer.viz.visible import visible
 
 WIDTH = 80

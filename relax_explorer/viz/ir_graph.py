@@ -15,10 +15,11 @@ from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.syntax.names import Names
 from relax_explorer.core.syntax.printer_expr import scalar_text
 from relax_explorer.viz import folding
-from relax_explorer.viz.compact import OpClass, op_class, short_info
+from relax_explorer.viz.compact import OpClass, op_class
 from relax_explorer.viz.drawing import Drawing
 from relax_explorer.viz.folding import frame_of, layers_once, placed_inside, repeats
 from relax_explorer.viz.graph import Cluster, Edge, Kind, Mark, Node
+from relax_explorer.viz.short import short_info
 
 
 def graph(

@@ -17,8 +17,9 @@ from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.core.syntax.doc import Line
 from relax_explorer.core.syntax.names import Names
 from relax_explorer.core.tir.stmt import Buffer, PrimFunc
-from relax_explorer.viz.compact import Compact, Piece, plain, short_dims, short_dtype, short_info, signature
+from relax_explorer.viz.compact import Compact, Piece, plain, signature
 from relax_explorer.viz.lexer import highlight
+from relax_explorer.viz.short import short_dims, short_dtype, short_info
 from relax_explorer.viz.table_folds import Fold, Place, check_folds, folds, outline
 
 WIDEST_NAME = 24

@@ -17,7 +17,7 @@ from relax_explorer.core.shapes.origins import Explanation, Step, lines
 from relax_explorer.core.shapes.residual import ShapeCheck
 from relax_explorer.core.shapes.why import Mismatch, WhatIf, Why
 from relax_explorer.core.tir.prim_expr import BufferLoad
-from relax_explorer.viz.compact import short_value
+from relax_explorer.viz.short import short_value
 
 Line = tuple[str, object]  # the text, and the span or node that it is about
 _FEW = 4  # steps of one length in a row that are shown

@@ -18,10 +18,11 @@ from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.session.run_log import LoggedStep, RunLog
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
-from relax_explorer.viz.compact import Piece, short_value
+from relax_explorer.viz.compact import Piece
 from relax_explorer.viz.ir_graph import graph
 from relax_explorer.viz.ir_table import IrTable, TableRow
 from relax_explorer.viz.problem import render
+from relax_explorer.viz.short import short_value
 from relax_explorer.viz.stage_line import change_counts
 from relax_explorer.viz.table_diff import Beside, TableDiff, beside
 from relax_explorer.viz.tokens import DARK, LIGHT, notebook_theme, role_rules, variables

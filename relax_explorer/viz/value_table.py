@@ -13,7 +13,7 @@ from relax_explorer.core.exec.values import Value
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.facts import facts, has_facts
 from relax_explorer.core.ir.interned import PerNode
-from relax_explorer.viz.compact import short_dims, short_dtype, short_value
+from relax_explorer.viz.short import short_dims, short_dtype, short_value
 from relax_explorer.viz.visible import columns, fit, visible
 
 BLOCKS = "▁▂▃▄▅▆▇█"

@@ -9,7 +9,7 @@ import pytest
 
 import relax_explorer as rxe
 from relax_explorer.core.exec.values import Shape
-from relax_explorer.viz.compact import short_value
+from relax_explorer.viz.short import short_value
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from relax_explorer.ui.cli.opening import told_names
 from relax_explorer.ui.cli.run_problems import of_the_run
 from relax_explorer.ui.cli.stored import save
 from relax_explorer.ui.files import Target
-from relax_explorer.viz.compact import short_value
+from relax_explorer.viz.short import short_value
 
 
 def calls_in(

@@ -17,7 +17,7 @@ from relax_explorer.core.shapes.contract_text import read_contract
 from relax_explorer.core.shapes.propagate import analyse
 from relax_explorer.core.syntax.load import read_text
 from relax_explorer.ui.cli import output
-from relax_explorer.viz.compact import short_value
+from relax_explorer.viz.short import short_value
 
 
 def run_contracts(

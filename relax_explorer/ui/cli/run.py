@@ -39,7 +39,7 @@ from relax_explorer.ui.cli.run_steps import Asked, report_stop, walk
 from relax_explorer.ui.cli.run_times import report
 from relax_explorer.ui.cli.stored import save
 from relax_explorer.ui.files import STANDARD_OUTPUT, Target
-from relax_explorer.viz.compact import short_value
+from relax_explorer.viz.short import short_value
 
 
 def run(

@@ -25,8 +25,8 @@ from relax_explorer.ui.cli import output
 from relax_explorer.ui.cli.progress import compiling
 from relax_explorer.ui.cli.run_places import breakpoint_at, watched
 from relax_explorer.ui.files import Target
-from relax_explorer.viz.compact import short_value
 from relax_explorer.viz.length_text import blame_data, blame_lines, shape_data, shape_lines
+from relax_explorer.viz.short import short_value
 from relax_explorer.viz.visible import visible_json
 
 KINDS = {"nan": (NAN,), "inf": (INF,), "not-finite": BOTH}

@@ -13,7 +13,7 @@ from relax_explorer.ui.tui.selection import DIFFS
 from relax_explorer.ui.tui.state import State
 from relax_explorer.ui.tui.typed import TYPED
 from relax_explorer.ui.tui.widgets.command_input import Choice
-from relax_explorer.viz.compact import short_info
+from relax_explorer.viz.short import short_info
 from relax_explorer.viz.tokens import THEMES
 from relax_explorer.viz.visible import visible
 

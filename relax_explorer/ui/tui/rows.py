@@ -24,9 +24,10 @@ from relax_explorer.core.tir.stmt import PrimFunc
 from relax_explorer.ui.tui.selection import Selection
 from relax_explorer.ui.tui.table_rows import BesideRows, TableRows
 from relax_explorer.ui.tui.widgets.line_view import Row
-from relax_explorer.viz.compact import Compact, plain, short_info
+from relax_explorer.viz.compact import Compact, plain
 from relax_explorer.viz.ir_table import IrTable
 from relax_explorer.viz.problem import render
+from relax_explorer.viz.short import short_info
 from relax_explorer.viz.stage_line import change_counts
 from relax_explorer.viz.table_diff import GLYPHS, UNMARKED, TableDiff, group_text, unit_node
 from relax_explorer.viz.table_diff import lines as diff_lines
