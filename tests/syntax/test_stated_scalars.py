@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import relax_explorer as rxe
-from relax_explorer.core.syntax.dialects import losses
+from relax_explorer.core.syntax.losses import losses
 from tests.support.oracle import Oracle
 
 ERAS = Path(__file__).parents[1] / "data" / "eras"

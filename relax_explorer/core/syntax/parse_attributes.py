@@ -17,8 +17,8 @@ from relax_explorer.core.ops.kit.decl import Op, Parameter
 from relax_explorer.core.ops.kit.kinds import Kind
 from relax_explorer.core.syntax import index_maps
 from relax_explorer.core.syntax.dialects import ARGS_KEYWORDS, OUT_KEYWORDS
-from relax_explorer.core.syntax.parse_info import Reader
 from relax_explorer.core.syntax.python_tree import dotted, dtype_of_prefix, odd_float, verbatim
+from relax_explorer.core.syntax.reader import Reader
 
 
 def attributes(reader: Reader, node: ast.Call, op: type[Op], arguments: dict[str, ast.expr]) -> Attrs:

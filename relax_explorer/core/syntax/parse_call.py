@@ -33,8 +33,8 @@ from relax_explorer.core.syntax.parse_forms import (
     packed_form,
     with_function_first,
 )
-from relax_explorer.core.syntax.parse_info import Reader
 from relax_explorer.core.syntax.python_tree import dotted
+from relax_explorer.core.syntax.reader import Reader
 
 # -- parse shorthands ------------------------------------------------------------------------------------------------
 # Forms of TVM's script that stand for calls of operators: `R.linear(x, w)` is a product, `x.astype("int8")` is a

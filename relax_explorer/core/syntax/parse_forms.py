@@ -27,8 +27,8 @@ from relax_explorer.core.syntax.parse_attributes import (
     no_argument,
     struct_infos,
 )
-from relax_explorer.core.syntax.parse_info import Reader
 from relax_explorer.core.syntax.python_tree import dotted
+from relax_explorer.core.syntax.reader import Reader
 
 # -- parse call forms ------------------------------------------------------------------------------------------------
 # Reads operators that call functions: `R.call_tir(f, (args…), out_ty=…)` and similar ones, in all their spellings.

@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Mapping
-from typing import Any, Protocol, TypeVar
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from relax_explorer.core.codes import syntax as codes
 from relax_explorer.core.codes import well_formedness as well_formed
-from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir import types as t
-from relax_explorer.core.ir.attrs import Attrs
-from relax_explorer.core.ir.dtype import DType
 from relax_explorer.core.ir.expr import Var
 from relax_explorer.core.ir.struct_info import Sharding, VDevice
 from relax_explorer.core.ir.types import wrap_type
-from relax_explorer.core.ops.kit.decl import Op
-from relax_explorer.core.syntax.context import Context, Named, Skip
+from relax_explorer.core.syntax.context import Skip
 from relax_explorer.core.syntax.dialects import OBJECT_NAMES
 from relax_explorer.core.syntax.parse_dim import ANY_DIM, DimReader
 from relax_explorer.core.syntax.python_tree import dotted, dtype_of_prefix, verbatim
@@ -364,37 +360,3 @@ _CALLS: dict[str, Callable[[InfoReader, ast.Call], s.StructInfo]] = {
     "R.Object": InfoReader._object,
     "I.StringType": InfoReader._object,
 }
-
-
-# -- reader ----------------------------------------------------------------------------------------------------------
-# The interface of the expression reader for the functions that read calls and attributes.
-
-
-class Reader(Protocol):
-    """Reads expressions in one function. `names` is the scope."""
-
-    ctx: Context
-    info: InfoReader
-    attrs_seen: dict[tuple[type[Op], str], Attrs]
-
-    @property
-    def names(self) -> Mapping[str, Named]:
-        """The names in scope, with their values."""
-
-    def read(self, node: ast.expr) -> Any:
-        """`node` as a Relax expression, a scalar expression, or a Python constant."""
-
-    def value(self, node: ast.expr) -> e.Expr:
-        """`node` as a Relax expression. Python numbers become scalars."""
-
-    def as_expr(self, raw: Any, node: ast.expr) -> e.Expr:
-        """A result of `read` as a Relax expression."""
-
-    def literal(self, raw: float, node: ast.expr, dtype: DType | None = None) -> p.PrimExpr:
-        """A number as a literal of `dtype`, or of a default dtype."""
-
-    def is_scalar(self, value: Any) -> bool:
-        """True if a value is a scalar."""
-
-    def no_expression(self, node: ast.expr, help: str = "") -> Skip:
-        """Report that `node` is not an expression, and return a Skip for the caller to raise."""

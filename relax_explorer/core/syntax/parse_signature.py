@@ -16,8 +16,9 @@ from relax_explorer.core.source import Span
 from relax_explorer.core.syntax import python_tree
 from relax_explorer.core.syntax.context import Blocks, Context, Scope, Skip
 from relax_explorer.core.syntax.parse_expr import ExprReader
-from relax_explorer.core.syntax.parse_info import InfoReader, Reader
+from relax_explorer.core.syntax.parse_info import InfoReader
 from relax_explorer.core.syntax.python_tree import dotted, dtype_of_prefix
+from relax_explorer.core.syntax.reader import Reader
 
 # -- parse if --------------------------------------------------------------------------------------------------------
 # Reads Ifs of Relax functions, and finds the names that a statement binds.

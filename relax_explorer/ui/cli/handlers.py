@@ -92,7 +92,7 @@ def show(
 
 def _may_print(module: IRModule, dialect: str, strict: bool) -> bool:
     """Report what the dialect cannot say of a module. False if that refuses the text."""
-    from relax_explorer.core.syntax.dialects import losses
+    from relax_explorer.core.syntax.losses import losses
 
     found = losses(module, dialect)
     output.report(found)
