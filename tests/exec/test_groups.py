@@ -12,7 +12,7 @@ from relax_explorer.core.exec import group_kernel, groups, repeat, stretch
 from relax_explorer.core.exec.interrupt import Cancelled, Interrupt
 from relax_explorer.core.exec.machine import Machine
 from relax_explorer.core.exec.tir_text import NotCompiled, Text
-from relax_explorer.core.ops.kit import by_rows
+from relax_explorer.core.ops.kit import arrays as kit_arrays
 
 N, M = 70, 30
 HEAD = "@R.function\ndef main({params}):\n{body}\n"
@@ -23,8 +23,8 @@ PARAMS = 'x: R.Tensor(("n", 30), "{dtype}"), y: R.Tensor(("n", 30), "{dtype}"), 
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Arrays of 1,000 elements are large, blocks have 200, and threads share them."""
     monkeypatch.setattr(repeat, "LARGE", 1_000)
-    monkeypatch.setattr(by_rows, "_ELEMENTS", 200)
-    monkeypatch.setattr(by_rows, "_SHARED", 500)
+    monkeypatch.setattr(kit_arrays, "_ELEMENTS", 200)
+    monkeypatch.setattr(kit_arrays, "_SHARED", 500)
 
 
 @pytest.fixture

@@ -18,8 +18,7 @@ from relax_explorer.core.check import arguments
 from relax_explorer.core.ir.attrs import Attrs
 from relax_explorer.core.ops import FAMILIES, find, get, names, table
 from relax_explorer.core.ops.kit import page
-from relax_explorer.core.ops.kit.decl import Op, Parameter
-from relax_explorer.core.ops.kit.kinds import Kind
+from relax_explorer.core.ops.kit.decl import Kind, Op, Parameter
 from relax_explorer.ui.cli.main import group
 from tests.support.op_examples import read
 

@@ -18,8 +18,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from relax_explorer.core.ops import table
-from relax_explorer.core.ops.kit.decl import Op
-from relax_explorer.core.ops.kit.kinds import Kind
+from relax_explorer.core.ops.kit.decl import Kind, Op
 
 DTYPES = {
     "f16": "float16", "f32": "float32", "f64": "float64", "bf16": "bfloat16", "i8": "int8", "i16": "int16", "i32": "int32", "i64": "int64",

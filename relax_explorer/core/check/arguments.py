@@ -30,8 +30,7 @@ from relax_explorer.core.ir.fold import DimMap, beyond
 from relax_explorer.core.ir.index_map import IndexMap
 from relax_explorer.core.ir.prim import FloatImm, PrimExpr
 from relax_explorer.core.ir.walk import bindings, operands, sequences, substitute_info
-from relax_explorer.core.ops.kit.decl import Op, Parameter
-from relax_explorer.core.ops.kit.kinds import Kind
+from relax_explorer.core.ops.kit.decl import Kind, Op, Parameter
 from relax_explorer.core.ops.kit.page import kind_phrase
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.source import Span

@@ -33,8 +33,7 @@ from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.walk import info_holders, info_vars, substitute_info
 from relax_explorer.core.ops import edition, find
 from relax_explorer.core.ops.distributed.division import check_distributed, placed
-from relax_explorer.core.ops.kit.decl import InferFailure, Op, Site
-from relax_explorer.core.ops.kit.kinds import Kind
+from relax_explorer.core.ops.kit.decl import InferFailure, Kind, Op, Site
 from relax_explorer.core.ops.kit.rules import on_device
 from relax_explorer.core.ops.machine.call import CallKernel
 

@@ -26,7 +26,7 @@ from relax_explorer.core.ir.interned import PerNode
 from relax_explorer.core.ir.pauses import with_pauses
 from relax_explorer.core.ir.walk import info_holders, operands, sequences
 from relax_explorer.core.ops import find
-from relax_explorer.core.ops.kit.kinds import Kind
+from relax_explorer.core.ops.kit.decl import Kind
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.tir import stmt as t
 from relax_explorer.core.tir.stmt import Buffer, PrimFunc

@@ -21,7 +21,7 @@ from relax_explorer.core.exec.values import Lengths, Shape, Value
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import DType
 from relax_explorer.core.ir.walk import info_holders, info_vars
-from relax_explorer.core.ops.kit.by_rows import UFUNCS
+from relax_explorer.core.ops.kit.arrays import UFUNCS
 from relax_explorer.core.ops.kit.decl import Op
 
 _SCALARS = frozenset({bool, int, float, str, type(None), Shape, DType})

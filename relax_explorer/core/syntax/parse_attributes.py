@@ -13,8 +13,7 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.attrs import EMPTY, Attrs, Verbatim, freeze
 from relax_explorer.core.ir.dtype import INT64
 from relax_explorer.core.ir.struct_info import DEVICE_KINDS, device_of, device_text
-from relax_explorer.core.ops.kit.decl import Op, Parameter
-from relax_explorer.core.ops.kit.kinds import Kind
+from relax_explorer.core.ops.kit.decl import Kind, Op, Parameter
 from relax_explorer.core.syntax import index_maps
 from relax_explorer.core.syntax.dialects import ARGS_KEYWORDS, OUT_KEYWORDS
 from relax_explorer.core.syntax.python_tree import dotted, dtype_of_prefix, odd_float, verbatim

@@ -11,8 +11,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ops import find as find_op
-from relax_explorer.core.ops.kit.decl import Op, Parameter
-from relax_explorer.core.ops.kit.kinds import Kind
+from relax_explorer.core.ops.kit.decl import Kind, Op, Parameter
 from relax_explorer.core.syntax.dialects import ARGS_KEYWORDS, GONE, ONCE_OPERANDS, OUT_KEYWORDS
 from relax_explorer.core.syntax.parse_attributes import (
     attributes,

@@ -18,7 +18,7 @@ from relax_explorer.core.ir.prim_text import Named, PrimText, float_text, quoted
 from relax_explorer.core.ir.struct_info import Sharding, StructInfoText
 from relax_explorer.core.ir.walk import operands
 from relax_explorer.core.ops import find as find_op
-from relax_explorer.core.ops.kit.kinds import Kind
+from relax_explorer.core.ops.kit.decl import Kind
 from relax_explorer.core.syntax import index_maps
 from relax_explorer.core.syntax.dialects import MISSING, Dialect
 from relax_explorer.core.syntax.names import Names, function_name

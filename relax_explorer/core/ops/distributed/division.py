@@ -15,9 +15,8 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.struct_info import Sharding
 from relax_explorer.core.ops.kit import rules
-from relax_explorer.core.ops.kit.decl import InferFailure, Op, Site
+from relax_explorer.core.ops.kit.decl import InferFailure, Kind, Op, Site
 from relax_explorer.core.ops.kit.devices import is_spread, mesh_of, spread
-from relax_explorer.core.ops.kit.kinds import Kind
 
 Tensor = s.TensorStructInfo
 Runs = Iterator[tuple[int, int, int]]

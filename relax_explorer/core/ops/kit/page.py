@@ -15,10 +15,10 @@ from relax_explorer.core.ops.kit.decl import (
     ANY_OPERAND,
     CALLING_PHASES,
     Fusion,
+    Kind,
     Op,
     Parameter,
 )
-from relax_explorer.core.ops.kit.kinds import Kind
 
 _OPERANDS = {
     Kind.TENSOR: "tensor",

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from relax_explorer.core.ir import prim as p
-from relax_explorer.core.ir.dtype import FLOAT64, INT64
-from relax_explorer.core.ops.kit.array_types import Array
-from relax_explorer.core.ops.kit.by_rows import UFUNCS
+from relax_explorer.core.ir.dtype import FLOAT64, INT64, DType
+from relax_explorer.core.ops.kit.arrays import UFUNCS, Array
 
 # Coefficients of W. J. Cody, "Rational Chebyshev approximations for the error function", Mathematics of Computation 23
 # (1969), as in netlib's specfun, the highest power first: x * P(x^2) / Q(x^2) for erf near 0, and
@@ -130,3 +129,27 @@ def _quotient(x: Array, over: Sequence[float], under: Sequence[float]) -> Array:
 def wide(x: Array) -> Array:
     """A narrow float array converted to float32; other arrays unchanged."""
     return x.astype(np.float32) if x.dtype.itemsize < 4 and x.dtype.kind not in "iub" else x
+
+
+# -- whole -----------------------------------------------------------------------------------------------------------
+# Floats converted to integers, with the same numbers on every processor and in compiled kernels.
+
+
+def whole(x: Array, dtype: DType) -> Array:
+    """Floats truncated towards zero. One that does not fit, or NaN, becomes the least int32 or int64, which then wraps around.
+
+    Numpy and C leave these cases to the processor. int64 stands behind int64 and the large unsigned dtypes, int32 behind the others.
+    """
+    values = x if x.dtype.itemsize > 2 else x.astype(np.float32)
+    wide = np.int64 if dtype.bits == 64 or dtype.name == "uint32" else np.int32
+    limit = -float(np.iinfo(wide).min)
+    fits = (values >= -limit) & (values < limit)
+    if fits.all():
+        return values.astype(wide).astype(dtype.to_numpy())
+    number = np.where(fits, values, 0).astype(wide)
+    number[~fits] = np.iinfo(wide).min
+    result: Array = number.astype(dtype.to_numpy())
+    if dtype.name == "uint64":
+        large = (values >= limit) & (values < 2 * limit)
+        result[large] = values[large].astype(np.uint64)
+    return result

@@ -13,8 +13,8 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.attrs import Attrs
 from relax_explorer.core.ir.dtype import BOOL, HANDLE, INT32, INT64, DType, dtype, from_numpy
-from relax_explorer.core.ops.kit import loops, rules
-from relax_explorer.core.ops.kit.array_types import Array, Number, Scalar
+from relax_explorer.core.ops.kit import rules, te
+from relax_explorer.core.ops.kit.arrays import Array, Number, Scalar
 from relax_explorer.core.ops.kit.decl import Op, Prim, Site, operand
 from relax_explorer.core.ops.kit.legalize import Emitter
 from relax_explorer.core.ops.kit.te import Tensor
@@ -164,9 +164,9 @@ class AtAxis(Inspected):
         (axis,) = rest
         rank = p.PrimVar("ndim", INT32)
         return [
-            loops.check(p.LE(rules.ZERO, axis), "axis is below 0, it counts from 0"),
+            te.check(p.LE(rules.ZERO, axis), "axis is below 0, it counts from 0"),
             t.LetStmt(rank, _field(handle, NDIM, INT32)),
-            loops.check(p.LT(axis, p.Cast(INT64, rank)), "the tensor has no such axis"),
+            te.check(p.LT(axis, p.Cast(INT64, rank)), "the tensor has no such axis"),
             *cls.along(handle, axis, rank),
         ]
 
@@ -222,18 +222,18 @@ class StrideI(AtAxis, name="relax.inspect.tensor_stride_i"):
             length = BufferLoad(shape, (p.Add(p.Add(axis, rules.ONE), k),))
             return t.BufferStore(product, (), p.Mul(BufferLoad(product, ()), length))
 
-        computed = loops.seq(
+        computed = te.seq(
             t.AllocBuffer(shape, "decl_buffer"),
             t.AllocBuffer(product),
             t.BufferStore(product, (), rules.ONE),
-            loops.loop(after, times),
+            te.loop(after, times),
             t.Evaluate(p.PrimCall("ret", (BufferLoad(product, ()),), INT64)),
         )
-        stored = loops.seq(
+        stored = te.seq(
             t.AllocBuffer(strides, "decl_buffer"), *_returned("stride", BufferLoad(strides, (axis,)))
         )
         missing = p.PrimCall("isnullptr", (pointer,), BOOL)
-        return [t.LetStmt(pointer, _field(handle, STRIDES, _LENGTHS)), loops.when(missing, computed, stored)]
+        return [t.LetStmt(pointer, _field(handle, STRIDES, _LENGTHS)), te.when(missing, computed, stored)]
 
 
 class Offset(Inspected):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 from typing import Any, ClassVar
 
@@ -14,7 +15,7 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import DType
 from relax_explorer.core.ops.kit import rules
-from relax_explorer.core.ops.kit.array_types import Array
+from relax_explorer.core.ops.kit.arrays import Array
 from relax_explorer.core.ops.kit.data_layout import (
     by_axis,
     dims_of,
@@ -31,9 +32,11 @@ from relax_explorer.core.ops.kit.data_layout import (
 )
 from relax_explorer.core.ops.kit.decl import Fusion, Ints, Site, Stops, attr, operand
 from relax_explorer.core.ops.kit.special import wide
-from relax_explorer.core.ops.kit.te import Te, Tensor, cast
+from relax_explorer.core.ops.kit.te import Te, Tensor, cast, where
 from relax_explorer.core.ops.kit.windows import (
+    Pads,
     Windowed,
+    all_of,
     border,
     each,
     every,
@@ -277,4 +280,208 @@ class Conv3d(Convolution, name="relax.nn.conv3d", spatial="DHW"):
         "f32[n,3,5,6,7] f32[4,3,3,3,3] padding=[1,1,1] -> f32[n,4,5,6,7]",
         "f32[1,4,4,5,6] f32[6,2,2,2,2] groups=2 strides=[1,2,2] -> f32[1,6,3,2,3]",
         'f32[n,5,5,5,2] f32[2,1,3,2,4] dilation=[2,1,2] data_layout="NDHWC" kernel_layout="DHWIO" -> f32[n,3,5,1,4]',
+    )
+
+
+# -- conv transpose --------------------------------------------------------------------------------------------------
+# Transposed convolution: the gradient of a convolution, which enlarges signals, images and volumes.
+
+
+class Transposed(Product):
+    """Base of the transposed convolutions. Windows lie in the result, and padding is removed from it."""
+
+    raises = (codes.DTYPES_DIFFER, codes.RANK_WRONG, codes.DIMS_DIFFER)
+    stops = Stops.LENGTHS
+    padding: Ints = attr(
+        border(0),
+        "elements removed around the result: one number, one for each axis, or all before and then all after; at least 0",
+        unit="elements",
+    )
+    kernel_layout: str = attr(
+        in_order("IO"),
+        "order of the axes of weight: I channels of data, O channels of the result, the others space",
+    )
+    kernel_axes = "IO"
+
+    @classmethod
+    def infer(
+        cls, at: Site, data: s.StructInfo, weight: s.StructInfo, strides: Ints, padding: Ints, output_padding: Ints, dilation: Ints,
+        groups: int, data_layout: str, kernel_layout: str, out_layout: str | None, out_dtype: DType | None,
+    ) -> s.StructInfo:  # fmt: skip
+        """Like data, with O * groups channels and, along each axis of space,
+        (length - 1) * stride + dilation * (kernel - 1) + 1 + output_padding - padding before and after; the dtype is out_dtype.
+        """
+        out_layout = data_layout if out_layout is None else out_layout
+        window = (strides, padding, dilation, groups, data_layout, kernel_layout, out_layout)
+        x, w = cls.operands_of(at, data, weight, *window)
+        _check_output_padding(at, len(cls.spatial), strides, output_padding)
+        dtype = out_dtype if out_dtype is not None else rules.common_dtype(at, data=x, weight=w)
+        if x.dims is None or w.dims is None:
+            return s.TensorStructInfo(None, dtype, rank_of(out_layout))
+        size, kernel = lengths_of(data_layout, x.dims), lengths_of(kernel_layout, w.dims)
+        _check_transposed_channels(at, size["C"], kernel["I"], groups)
+        lengths = cls.output(size, kernel, strides, padding, output_padding, dilation, groups)
+        need_fit(at, cls.spatial, size, lengths, data=f"this is {x}", weight=f"this is {w}")
+        return s.TensorStructInfo(dims_of(out_layout, lengths), dtype)
+
+    @classmethod
+    def output(
+        cls, size: dict[str, p.PrimExpr], kernel: dict[str, p.PrimExpr], strides: Ints, padding: Ints, output_padding: Ints, dilation: Ints,
+        groups: int,
+    ) -> dict[str, p.PrimExpr]:  # fmt: skip
+        """The lengths of the result by axis."""
+        rank = len(cls.spatial)
+        numbers = [each(item, rank) for item in (strides, dilation, output_padding)]
+        lengths = {"N": size["N"], "C": simplify(p.Mul(kernel["O"], p.IntImm(groups)))}
+        for axis, step, d, extra, pad in zip(cls.spatial, *numbers, pads(padding, rank), strict=True):
+            moved = p.Mul(p.Sub(size[axis], rules.ONE), p.IntImm(step))
+            span = p.Mul(p.Sub(kernel[axis], rules.ONE), p.IntImm(d))
+            lengths[axis] = simplify(p.Add(p.Add(moved, span), p.IntImm(extra + 1 - sum(pad))))
+        return lengths
+
+    @classmethod
+    def evaluate(
+        cls, data: Array, weight: Array, strides: Ints, padding: Ints, output_padding: Ints, dilation: Ints, groups: int, data_layout: str,
+        kernel_layout: str, out_layout: str | None, out_dtype: DType | None,
+    ) -> Array:  # fmt: skip
+        """A convolution of the data, spread by the strides, with the kernels flipped."""
+        rank = len(cls.spatial)
+        dtype = out_dtype.to_numpy() if out_dtype is not None else data.dtype
+        x, w = cls.in_axes(data, weight, data_layout, kernel_layout, dtype)
+        spans = [(k - 1) * d for k, d in zip(w.shape[2:], each(dilation, rank), strict=True)]
+        extras = each(output_padding, rank)
+        ends = tuple(
+            [
+                (span - before, span - after + extra)
+                for span, (before, after), extra in zip(spans, pads(padding, rank), extras, strict=True)
+            ]
+        )
+        spread = _spread(x, each(strides, rank), ends)
+        views = windows(spread, w.shape[2:], (1,) * rank, each(dilation, rank))
+        result = _product(views, np.flip(w, tuple(range(2, rank + 2))), groups)
+        return tiled(result, f"NC{cls.spatial}", out_layout or data_layout).astype(dtype)
+
+    @classmethod
+    def legalize(
+        cls, te: Te, data: Tensor, weight: Tensor, strides: Ints, padding: Ints, output_padding: Ints, dilation: Ints, groups: int,
+        data_layout: str, kernel_layout: str, out_layout: str | None, out_dtype: DType | None,
+    ) -> Tensor:  # fmt: skip
+        """A sum over the channels of the group and the positions that contribute to the element."""
+        rank, result_layout, axes = len(cls.spatial), out_layout or data_layout, f"NC{cls.spatial}"
+        data, data_layout = plain_stage(te, data, data_layout, axes)
+        weight, kernel_layout = plain_stage(te, weight, kernel_layout, f"IO{cls.spatial}")
+        out_layout = result_layout if is_plain(result_layout) else axes
+        size, kernel = by_axis(data_layout, data.shape), by_axis(kernel_layout, weight.shape)
+        dtype = out_dtype or data.dtype
+        shape = cls.output(size, kernel, strides, padding, output_padding, dilation, groups)
+        numbers = list(zip(each(strides, rank), each(dilation, rank), pads(padding, rank), strict=True))
+        per_group = simplify(p.FloorDiv(kernel["I"], p.IntImm(groups)))
+
+        def body(*i: p.PrimExpr) -> p.PrimExpr:
+            out, over = by_axis(out_layout, i[: rank + 2]), by_axis(f"I{cls.spatial}", i[rank + 2 :])
+            channel = over["I"]
+            tests: list[p.PrimExpr] = []
+            if groups > 1:
+                channel = p.Add(p.Mul(p.FloorDiv(out["C"], kernel["O"]), per_group), channel)
+            place = {"N": out["N"], "C": channel}
+            for axis, (step, d, pad) in zip(cls.spatial, numbers, strict=True):
+                came = simplify(p.Sub(p.Add(out[axis], p.IntImm(pad[0])), p.Mul(over[axis], p.IntImm(d))))
+                place[axis] = p.FloorDiv(came, p.IntImm(step))
+                tests += [p.GE(came, rules.ZERO), p.LT(place[axis], size[axis])]
+                tests += [p.EQ(p.FloorMod(came, p.IntImm(step)), rules.ZERO)] if step > 1 else []
+            taken = cast(data[ordered(data_layout, place)], dtype)
+            kernel_place = {
+                **over,
+                "I": channel,
+                "O": p.FloorMod(out["C"], kernel["O"]) if groups > 1 else out["C"],
+            }
+            term = p.Mul(taken, cast(weight[ordered(kernel_layout, kernel_place)], dtype))
+            return where(all_of(tests), term, p.as_prim(0, dtype))
+
+        lengths = ordered(f"I{cls.spatial}", {**kernel, "I": per_group})
+        result = te.sum(f"conv{rank}d_transpose", ordered(out_layout, shape), lengths, body, dtype)
+        return tiled_stage(te, result, out_layout, result_layout)
+
+
+def _check_output_padding(at: Site, rank: int, strides: Ints, output_padding: Ints) -> None:
+    numbers = output_padding if isinstance(output_padding, tuple) else (output_padding,)
+    if len(numbers) not in (1, rank):
+        wanted = "1 is" if rank == 1 else f"1 or {rank} are"
+        raise at.fail(codes.BAD_ATTRIBUTE, f"output_padding has {len(numbers)} numbers, {wanted} needed")
+    if any(not 0 <= n < step for n, step in zip(each(numbers, rank), each(strides, rank), strict=True)):
+        raise at.fail(
+            codes.BAD_ATTRIBUTE,
+            f"output_padding is {list(numbers)}, numbers from 0 on and below the strides are needed",
+        )
+
+
+def _check_transposed_channels(at: Site, have: p.PrimExpr, taken: p.PrimExpr, groups: int) -> None:
+    if at.equal(have, taken) is Answer.NO:
+        text = f"data has {have} channels, and weight takes {taken}"
+        raise at.fail(codes.DIMS_DIFFER, text, data=f"{have} channels", weight=f"{taken} channels")
+    if any(isinstance(count, p.IntImm) and count.value % groups for count in (have, taken)):
+        text = f"groups is {groups}, which does not divide the {have} channels of data"
+        raise at.fail(codes.BAD_ATTRIBUTE, text, data=f"{have} channels")
+
+
+def _spread(x: Array, strides: Sequence[int], ends: Pads) -> Array:
+    """Zeros between the elements, and around them where `ends` are positive; negative `ends` remove elements."""
+    lengths = [(n - 1) * step + 1 for n, step in zip(x.shape[2:], strides, strict=True)]
+    spaced: Any = np.zeros((*x.shape[:2], *[max(length, 0) for length in lengths]), x.dtype)
+    spaced[(..., *[slice(None, None, step) for step in strides])] = x
+    # There is one gap fewer than elements; without elements the length would be negative.
+    around = tuple([(a, b + min(length, 0)) for (a, b), length in zip(ends, lengths, strict=True)])
+    return padded(spaced, range(2, spaced.ndim), around, 0)
+
+
+def _product(views: Array, w: Array, groups: int) -> Array:
+    """Sums over channels and window with kernels (I, O, window…), like a convolution with flipped kernels."""
+    inputs, outputs, *window = w.shape
+    grouped = w.reshape(groups, inputs // groups, outputs, *window).swapaxes(1, 2)
+    return product(views, grouped.reshape(groups * outputs, inputs // groups, *window), groups)
+
+
+class Conv1dTranspose(Transposed, name="relax.nn.conv1d_transpose", spatial="W"):
+    """Transposed cross-correlation of signals with kernels.
+
+    Each element multiplies the kernels of its channel; the products, `strides` apart, are added up. This is the gradient of
+    `nn.conv1d` with respect to its data.
+    """
+
+    source = "Dumoulin and Visin 2016"
+    examples = (
+        "f32[n,3,6] f32[3,4,3] -> f32[n,4,8]",
+        "f32[2,4,5] f32[4,2,3] groups=2 strides=2 padding=[1,1] output_padding=1 -> f32[2,4,10]",
+        'f32[n,5,3] f32[3,4,3] dilation=2 data_layout="NWC" -> f32[n,9,4]',
+    )
+
+
+class Conv2dTranspose(Transposed, name="relax.nn.conv2d_transpose", spatial="HW"):
+    """Transposed cross-correlation of images with kernels.
+
+    Each element multiplies the kernels of its channel; the products, `strides` apart, are added up. This is the gradient of
+    `nn.conv2d` with respect to its data.
+    """
+
+    source = "Dumoulin and Visin 2016"
+    examples = (
+        "f32[n,3,4,5] f32[3,4,3,3] -> f32[n,4,6,7]",
+        "f32[1,4,4,4] f32[4,3,3,3] groups=2 strides=[2,2] padding=[1,1,1,1] output_padding=[1,1] -> f32[1,6,8,8]",
+        "f32[1,2,3,3] f32[2,3,2,2] padding=[1,1] -> f32[1,3,2,2]",
+        'f32[n,2,3,3,2] f32[2,2,2,2,2,3] data_layout="NCHW2c" kernel_layout="IOHW2i3o" -> f32[n,3,4,4,2]',
+    )
+
+
+class Conv3dTranspose(Transposed, name="relax.nn.conv3d_transpose", spatial="DHW"):
+    """Transposed cross-correlation of volumes with kernels.
+
+    Each element multiplies the kernels of its channel; the products, `strides` apart, are added up. This is the gradient of
+    `nn.conv3d` with respect to its data.
+    """
+
+    source = "Dumoulin and Visin 2016"
+    examples = (
+        "f32[n,3,2,3,4] f32[3,4,3,3,3] -> f32[n,4,4,5,6]",
+        "f32[1,4,2,2,3] f32[4,3,2,3,2] groups=2 strides=2 padding=[0,1,0] output_padding=[1,0,1] -> f32[1,6,5,3,7]",
+        'f32[n,2,2,2,3] f32[3,4,2,2,2] dilation=2 data_layout="NDHWC" -> f32[n,4,4,4,4]',
     )

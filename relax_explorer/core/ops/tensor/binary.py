@@ -14,7 +14,7 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import BOOL, FLOAT32, UINT64, DType, from_numpy
 from relax_explorer.core.ir.struct_info import is_same_place
 from relax_explorer.core.ops.kit import rules
-from relax_explorer.core.ops.kit.array_types import Array
+from relax_explorer.core.ops.kit.arrays import UFUNCS, Array
 from relax_explorer.core.ops.kit.binary_math import (
     Element,
     Function,
@@ -28,19 +28,19 @@ from relax_explorer.core.ops.kit.binary_math import (
     floor_mod,
     floor_quotient,
     floor_rest,
+    index,
     larger,
     log_add_exp,
     log_sum,
     of_bits,
     power,
     raised,
+    result_shape,
     shifted,
     smaller,
     subtract,
     truth,
 )
-from relax_explorer.core.ops.kit.broadcasting import index, result_shape
-from relax_explorer.core.ops.kit.by_rows import UFUNCS
 from relax_explorer.core.ops.kit.decl import (
     FLOATS,
     INTEGERS,

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 
 from relax_explorer.core.arith.prove import Answer
@@ -10,8 +13,9 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import DType
 from relax_explorer.core.ops.kit import rules
-from relax_explorer.core.ops.kit.array_types import Array
-from relax_explorer.core.ops.kit.decl import Fusion, Op, Site, Stops, attr, operand
+from relax_explorer.core.ops.kit.arrays import Array
+from relax_explorer.core.ops.kit.binary_math import repeated
+from relax_explorer.core.ops.kit.decl import REQUIRED, Fusion, Op, Site, Stops, Tensors, attr, operand
 from relax_explorer.core.ops.kit.special import wide
 from relax_explorer.core.ops.kit.te import Te, Tensor, cast
 
@@ -142,3 +146,192 @@ class Outer(Op, name="relax.outer"):
     def legalize(te: Te, x1: Tensor, x2: Tensor) -> Tensor:
         """One product for each pair."""
         return te.compute("T_outer", (*x1.shape, *x2.shape), lambda i, j: p.Mul(x1[i], cast(x2[j], x1.dtype)))
+
+
+# -- einsum ----------------------------------------------------------------------------------------------------------
+# Sums of products over named axes.
+
+
+DOTS = "..."
+Labels = tuple[str, ...]  # a letter for one axis, or `...` for any number of axes
+_ELLIPSIS_OF_RANK = [f"…{n}" for n in range(64)]  # names of the axes of an ellipsis, the last one first
+
+
+class BadEquation(ValueError):
+    """The equation is malformed."""
+
+
+def equation(text: str) -> tuple[list[Labels], Labels]:
+    """The labels of each operand's axes, and of the result's."""
+    left, arrow, right = text.replace(" ", "").partition("->")
+    inputs = [_labels(part) for part in left.split(",")]
+    if arrow:
+        if "->" in right or "," in right:
+            raise BadEquation(f"{text!r} has more than one result")
+        return inputs, _labels(right)
+    letters = [label for part in inputs for label in part]
+    once = sorted({label for label in letters if label != DOTS and letters.count(label) == 1})
+    return inputs, ((DOTS, *once) if DOTS in letters else tuple(once))
+
+
+def _labels(text: str) -> Labels:
+    labels: list[str] = []
+    while text:
+        label = DOTS if text.startswith(DOTS) else text[0]
+        if label != DOTS and not (label.isascii() and label.isalpha()):
+            raise BadEquation(f"{label!r} names no axis: that is a letter, or ...")
+        if label == DOTS and DOTS in labels:
+            raise BadEquation("... occurs twice for one tensor")
+        labels.append(label)
+        text = text[len(label) :]
+    return tuple(labels)
+
+
+def spread(labels: Labels, count: int) -> Labels:
+    """The labels with an ellipsis expanded to `count` axes."""
+    if DOTS not in labels:
+        return labels
+    place = labels.index(DOTS)
+    return (*labels[:place], *reversed(_ELLIPSIS_OF_RANK[:count]), *labels[place + 1 :])
+
+
+def assigned(text: str, ranks: Sequence[int]) -> tuple[list[Labels], Labels]:
+    """The labels of operands of known rank and of the result, with ellipses expanded; raises BadEquation."""
+    inputs, result = equation(text)
+    if len(inputs) != len(ranks):
+        raise BadEquation(f"subscripts names {len(inputs)} operands, {len(ranks)} are given")
+    most, all_labels = 0, []
+    for number, (labels, rank) in enumerate(zip(inputs, ranks, strict=True)):
+        extra = rank - len(labels) + (DOTS in labels)
+        if extra < 0 or (extra and DOTS not in labels):
+            raise BadEquation(
+                f"field {number} of operands has rank {rank}, the equation names {len(labels)} axes of it"
+            )
+        most = max(most, extra if DOTS in labels else 0)
+        all_labels.append(spread(labels, extra))
+    outputs = spread(result, most)
+    used = {label for labels in all_labels for label in labels}
+    for label in outputs:
+        if label not in used:
+            raise BadEquation(f"no operand has the axis {label!r} of the result")
+        if outputs.count(label) > 1:
+            raise BadEquation(f"the result names the axis {label!r} twice")
+    return all_labels, outputs
+
+
+class Einsum(Op, name="relax.einsum"):
+    """Products of elements along named axes, summed over the letters that the result lacks.
+
+    Axes of the same letter have the same length, or length 1, which is broadcast. A letter used twice in one operand takes its diagonal.
+    """
+
+    source = "numpy.einsum"
+    raises = (codes.DTYPES_DIFFER, codes.NOT_BROADCASTABLE)
+    # named as TVM names it; the tuple of all operands, which has that name in the base, is made from it
+    stops = Stops.LENGTHS
+    operands: Tensors = operand(  # type: ignore[misc]
+        "a tuple of tensors of one dtype"
+    )
+    subscripts: str = attr(
+        REQUIRED,
+        'a letter for each axis of each operand, then those of the result: "ij,jk->ik"; ... stands for further axes; '
+        "without -> the result has the letters that occur once, in alphabetical order",
+    )
+    fusion = Fusion.OUT_ELEMENTWISE
+    examples = (
+        '(f32[n,4],f32[4,8]) subscripts="ij,jk->ik" -> f32[n,8]',
+        '(f32[n,3],) subscripts="ij->ji" -> f32[3,n]',
+        '(f32[2,n,4],f32[4,5]) subscripts="...j,jk" -> f32[2,n,5]',
+        '(f32[4,4],f32[4]) subscripts="ii,i->" -> f32[]',
+        '(i32[2,n],i32[1]) subscripts="ij,i->ij" -> i32[2,n]',
+    )
+
+    @staticmethod
+    def infer(at: Site, operands: s.StructInfo, subscripts: str) -> s.StructInfo:
+        """The lengths of the axes of the result, the dtype of the operands."""
+        infos = rules.tensors(at, operands, "operands")
+        if not infos:
+            text = "operands is an empty tuple, at least one tensor is needed"
+            raise at.fail(codes.ARGUMENT_COUNT, text, operands="an empty tuple", help="give a tensor")
+        element = infos[0].dtype
+        if any(info.dtype is not element for info in infos):
+            kinds = ", ".join(dict.fromkeys(str(info.dtype or "unknown") for info in infos))
+            text = f"the fields of operands are {' and '.join(kinds.split(', '))}, one dtype is needed"
+            raise at.fail(codes.DTYPES_DIFFER, text, operands=f"dtypes {kinds}")
+        try:
+            inputs, result = equation(subscripts)
+            if any(info.ndim < 0 for info in infos):
+                if len(inputs) != len(infos):
+                    raise BadEquation(f"subscripts names {len(inputs)} operands, {len(infos)} are given")
+                return s.TensorStructInfo(None, element, -1 if DOTS in result else len(result))
+            inputs, result = assigned(subscripts, [info.ndim for info in infos])
+        except BadEquation as error:
+            raise at.fail(codes.BAD_ATTRIBUTE, str(error)) from None
+        if any(info.dims is None for info in infos):
+            return s.TensorStructInfo(None, element, len(result))
+        lengths = _lengths(at, inputs, [info.dims or () for info in infos])
+        return s.TensorStructInfo(tuple([lengths[label] for label in result]), element)
+
+    @staticmethod
+    def evaluate(operands: tuple[Any, ...], subscripts: str) -> Array:
+        """numpy.einsum, narrow floats as float32."""
+        inputs, result = assigned(subscripts, [x.ndim for x in operands])
+        number = {label: n for n, label in enumerate(dict.fromkeys(x for labels in inputs for x in labels))}
+        args: list[Any] = []
+        for x, labels in zip(operands, inputs, strict=True):
+            args += [wide(x), [number[label] for label in labels]]
+        product = np.einsum(*args, [number[label] for label in result], optimize=len(operands) > 2)
+        return np.array(product).astype(operands[0].dtype)
+
+    @staticmethod
+    def legalize(te: Te, operands: Sequence[Tensor], subscripts: str) -> Tensor:
+        """A product for each index of all axes, summed over the axes that the result lacks."""
+        inputs, result = assigned(subscripts, [x.ndim for x in operands])
+        lengths = _lengths(Site(None), inputs, [x.shape for x in operands])
+        over = [label for label in lengths if label not in result]
+
+        def product(*i: p.PrimExpr) -> p.PrimExpr:
+            place = dict(zip((*result, *over), i, strict=True))
+            value: p.PrimExpr | None = None
+            for x, labels in zip(operands, inputs, strict=True):
+                index = [
+                    repeated(dim, lengths[label], place[label])
+                    for label, dim in zip(labels, x.shape, strict=True)
+                ]
+                value = x[index] if value is None else p.Mul(value, x[index])
+            assert value is not None  # there is an operand
+            return value
+
+        shape, element = [lengths[label] for label in result], operands[0].dtype
+        if not over:
+            return te.compute("T_einsum", shape, product, element)
+        return te.sum("T_einsum", shape, [lengths[label] for label in over], product, element)
+
+
+def _lengths(at: Site, inputs: Sequence[Labels], shapes: Sequence[rules.Dims]) -> dict[str, p.PrimExpr]:
+    """The length of each axis, from the operands in which it is not 1."""
+    lengths: dict[str, p.PrimExpr] = {}
+    for labels, dims in zip(inputs, shapes, strict=True):
+        for label, dim in zip(labels, dims, strict=True):
+            lengths[label] = dim if label not in lengths else _common(at, label, lengths[label], dim)
+    return lengths
+
+
+def _common(at: Site, label: str, a: p.PrimExpr, b: p.PrimExpr) -> p.PrimExpr:
+    if b is rules.ONE or a is b:
+        return a
+    if a is rules.ONE:
+        return b
+    answer = at.equal(a, b, or_one=(a, b))
+    if answer is Answer.NO:
+        text = f"the axis {label!r} has the lengths {a} and {b}"
+        raise at.fail(codes.NOT_BROADCASTABLE, text, operands=f"lengths {a} and {b}")
+    if label in _ELLIPSIS_OF_RANK and isinstance(b, p.IntImm):
+        return b  # the other one is 1 or the same
+    if (
+        answer is Answer.YES
+        or isinstance(b, p.IntImm)
+        or (label in _ELLIPSIS_OF_RANK and isinstance(a, p.IntImm))
+    ):
+        return a
+    return b if isinstance(a, p.IntImm) else p.Max(a, b)

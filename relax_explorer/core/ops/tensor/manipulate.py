@@ -14,8 +14,8 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ops.kit import rules
-from relax_explorer.core.ops.kit.array_types import Array
-from relax_explorer.core.ops.kit.broadcasting import index
+from relax_explorer.core.ops.kit.arrays import Array
+from relax_explorer.core.ops.kit.binary_math import index
 from relax_explorer.core.ops.kit.decl import (
     REQUIRED,
     Axes,

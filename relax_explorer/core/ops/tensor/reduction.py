@@ -13,10 +13,10 @@ from relax_explorer.core.diagnostics import Code
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import FLOAT32, INT64, UINT64, DType
-from relax_explorer.core.ops.kit import loops, rules
-from relax_explorer.core.ops.kit.array_types import Array
-from relax_explorer.core.ops.kit.binary_math import divide
-from relax_explorer.core.ops.kit.broadcasting import index
+from relax_explorer.core.ops.kit import rules
+from relax_explorer.core.ops.kit import te as loops
+from relax_explorer.core.ops.kit.arrays import Array
+from relax_explorer.core.ops.kit.binary_math import divide, index
 from relax_explorer.core.ops.kit.decl import FLOATS, Axes, Fusion, Op, Site, Stops, attr, operand
 from relax_explorer.core.ops.kit.special import wide
 from relax_explorer.core.ops.kit.te import Te, Tensor, call, cast, flat_index, highest, lowest

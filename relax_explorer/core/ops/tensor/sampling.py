@@ -9,8 +9,9 @@ from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import INT64, DType
-from relax_explorer.core.ops.kit import loops, rules
-from relax_explorer.core.ops.kit.array_types import Array
+from relax_explorer.core.ops.kit import rules
+from relax_explorer.core.ops.kit import te as loops
+from relax_explorer.core.ops.kit.arrays import Array
 from relax_explorer.core.ops.kit.decl import Op, Site, attr, operand
 from relax_explorer.core.ops.kit.special import wide
 from relax_explorer.core.ops.kit.te import Te, Tensor, cast

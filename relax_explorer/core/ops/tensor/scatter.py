@@ -12,8 +12,9 @@ from relax_explorer.core.arith.simplify import simplify
 from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
-from relax_explorer.core.ops.kit import loops, rules
-from relax_explorer.core.ops.kit.array_types import Array, Number
+from relax_explorer.core.ops.kit import rules
+from relax_explorer.core.ops.kit import te as loops
+from relax_explorer.core.ops.kit.arrays import Array, Number
 from relax_explorer.core.ops.kit.binary_math import divide
 from relax_explorer.core.ops.kit.decl import Fusion, NotLowered, Op, Prim, Site, Tensors, attr, operand
 from relax_explorer.core.ops.kit.special import BadValue

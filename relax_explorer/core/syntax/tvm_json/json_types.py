@@ -18,7 +18,7 @@ from relax_explorer.core.ir.dtype import HANDLE, INT64, DType, dtype, element_ty
 from relax_explorer.core.ir.index_map import IndexMap, index_map
 from relax_explorer.core.ir.struct_info import Sharding, VDevice, device_text
 from relax_explorer.core.ops import find as find_op
-from relax_explorer.core.ops.kit.kinds import Kind
+from relax_explorer.core.ops.kit.decl import Kind
 from relax_explorer.core.syntax.names import function_name
 from relax_explorer.core.syntax.parse_attributes import converted, default_attrs
 from relax_explorer.core.syntax.tensor_text import tensor_from_text

@@ -1,4 +1,4 @@
-"""Evaluation of large arrays some rows at a time: intermediate arrays stay in the cache, and threads share the rows."""
+"""Arrays of evaluation: their types, memory of large ones, and work by rows."""
 
 from __future__ import annotations
 
@@ -7,11 +7,67 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextvars import copy_context
 from functools import cache
+from math import prod
+from typing import Any
+from weakref import finalize
 
 import numpy as np
 
-from relax_explorer.core.ops.kit import large_arrays
-from relax_explorer.core.ops.kit.array_types import Array
+Array = np.ndarray[Any, np.dtype[Any]]
+Number = int | float | np.number[Any]
+Scalar = np.number[Any]
+
+
+# -- large arrays ----------------------------------------------------------------------------------------------------
+# Memory of large arrays, used again when nobody refers to it: the system takes as long to clear new memory as a loop
+# to fill it.
+#
+# The allocator of C does that for arrays up to 32 MB, and returns larger ones to the system at once.
+
+
+LARGE = 1 << 25  # bytes from which an array has memory of this kind
+KEPT = 1 << 27  # bytes that nobody refers to; the oldest memory is given back first
+_FREE: dict[int, Array] = {}  # by identity, the oldest first
+
+
+class _Lent:
+    """The owner of the memory of an array and all its views: numpy keeps it as long as one of them lives."""
+
+    __slots__ = ("__array_interface__", "__weakref__")
+
+    def __init__(self, memory: Array) -> None:
+        self.__array_interface__ = memory.__array_interface__
+        finalize(self, _give_back, memory).atexit = False
+
+
+def empty(shape: Sequence[int], dtype: np.dtype[Any]) -> Array:
+    """An array with any content."""
+    size = prod(shape) * dtype.itemsize
+    if size < LARGE:
+        return np.empty(shape, dtype)
+    memory = _taken(size)
+    lent = np.asarray(_Lent(np.empty(size, np.uint8) if memory is None else memory))
+    return lent.view(dtype).reshape(shape)
+
+
+def _taken(size: int) -> Array | None:
+    """Free memory of this size; None if there is none."""
+    for memory in list(_FREE.values()):
+        if memory.size == size and _FREE.pop(id(memory), None) is not None:  # no other thread took it
+            return memory
+    return None
+
+
+def _give_back(memory: Array) -> None:
+    """Keep memory for the next array. The thread that drops the last reference calls this, at any moment: no lock is safe here."""
+    _FREE[id(memory)] = memory
+    while sum([item.size for item in list(_FREE.values())]) > KEPT:
+        _FREE.pop(next(iter(list(_FREE))), None)
+
+
+# -- by rows ---------------------------------------------------------------------------------------------------------
+# Evaluation of large arrays some rows at a time: intermediate arrays stay in the cache, and threads share the rows.
+
 
 _ELEMENTS = (
     1 << 18
@@ -28,7 +84,7 @@ def by_rows(function: Callable[[Array, Array], object], x: Array, axes: Sequence
 
     It combines elements along `axes` only, so others can be divided.
     """
-    result = large_arrays.empty(x.shape, x.dtype)
+    result = empty(x.shape, x.dtype)
 
     def fill(start: int, end: int) -> None:
         function(x[start:end], result[start:end])
