@@ -12,7 +12,7 @@ from relax_explorer.core.exec import group_kernel, groups, repeat, stretch
 from relax_explorer.core.exec.interrupt import Cancelled, Interrupt
 from relax_explorer.core.exec.machine import Machine
 from relax_explorer.core.exec.tir_text import NotCompiled, Text
-from relax_explorer.core.ops.kit import arrays as kit_arrays
+from relax_explorer.core.ops.kit import ndarrays as kit_arrays
 
 N, M = 70, 30
 HEAD = "@R.function\ndef main({params}):\n{body}\n"

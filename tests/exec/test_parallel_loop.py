@@ -12,7 +12,7 @@ import relax_explorer as rxe
 from relax_explorer.core.exec import parallel_loop, tir_numba, tir_pieces
 from relax_explorer.core.exec.interrupt import Cancelled, Interrupt
 from relax_explorer.core.exec.tir_numba import compile_prim_func, uncompiled
-from relax_explorer.core.ops.kit import arrays
+from relax_explorer.core.ops.kit import ndarrays
 from relax_explorer.core.tir.stmt import PrimFunc
 
 HEAD = """
@@ -51,8 +51,8 @@ MARK = """for i in T.parallel(n):
 def shared(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
     """Small loops are shared by 4 threads; the values of the loop variable that each call got."""
     monkeypatch.setattr(parallel_loop, "WORTHWHILE", 100)
-    monkeypatch.setattr(arrays, "_SHARED", 100)
-    monkeypatch.setattr(arrays, "_threads", lambda: 4)
+    monkeypatch.setattr(ndarrays, "_SHARED", 100)
+    monkeypatch.setattr(ndarrays, "_threads", lambda: 4)
     calls: list[tuple[int, int]] = []
     original = tir_numba.in_blocks
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import relax_explorer as rxe
-from relax_explorer.core.ops.kit import arrays as large_arrays
+from relax_explorer.core.ops.kit import ndarrays as large_arrays
 from tests.perf.exec import elementwise
 
 FLOAT = np.dtype("float32")

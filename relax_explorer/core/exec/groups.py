@@ -22,9 +22,9 @@ from relax_explorer.core.exec.plan import Instruction
 from relax_explorer.core.exec.repeat import ERRORS, Repeat, plain_ufunc, types_of
 from relax_explorer.core.exec.values import Value
 from relax_explorer.core.ops import find
-from relax_explorer.core.ops.kit import arrays
-from relax_explorer.core.ops.kit.arrays import Array, in_blocks, rows_of
+from relax_explorer.core.ops.kit import ndarrays
 from relax_explorer.core.ops.kit.decl import Fusion
+from relax_explorer.core.ops.kit.ndarrays import Array, in_blocks, rows_of
 from relax_explorer.core.ops.tensor.binary import Arithmetic
 
 _AT_ONCE = 1 << 18  # elements between two looks at the interrupt
@@ -49,7 +49,7 @@ def run_group(frame: Frame, interrupt: Interrupt, cache: Path | None) -> bool:
     group = _group(frame)
     if group is None:
         return False
-    results = {slot: arrays.empty(group.shape, dtype) for slot, dtype in group.kept.items()}
+    results = {slot: ndarrays.empty(group.shape, dtype) for slot, dtype in group.kept.items()}
     if not (
         _compiled(group, frame, results, interrupt, cache) or _by_blocks(group, frame, results, interrupt)
     ):

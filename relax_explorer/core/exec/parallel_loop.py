@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.interned import PerNode
-from relax_explorer.core.ops.kit.arrays import are_shared
+from relax_explorer.core.ops.kit.ndarrays import are_shared
 from relax_explorer.core.tir import stmt as t
 from relax_explorer.core.tir.independent import Iterations, independent_iterations
 

@@ -21,8 +21,8 @@ from relax_explorer.core.exec.values import Lengths, Shape, Value
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import DType
 from relax_explorer.core.ir.walk import info_holders, info_vars
-from relax_explorer.core.ops.kit.arrays import UFUNCS
 from relax_explorer.core.ops.kit.decl import Op
+from relax_explorer.core.ops.kit.ndarrays import UFUNCS
 
 _SCALARS = frozenset({bool, int, float, str, type(None), Shape, DType})
 ERRORS = (Failure, ArithmeticError, LookupError, MemoryError, TypeError, ValueError)

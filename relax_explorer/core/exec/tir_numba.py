@@ -27,7 +27,7 @@ from relax_explorer.core.exec.values import Value
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import HANDLE, limits
 from relax_explorer.core.ir.struct_info import PrimStructInfo
-from relax_explorer.core.ops.kit.arrays import in_blocks
+from relax_explorer.core.ops.kit.ndarrays import in_blocks
 from relax_explorer.core.tir.independent import Iterations
 from relax_explorer.core.tir.stmt import Buffer, BufferStore, Evaluate, PrimFunc
 from relax_explorer.core.tir.traverse import memory, statements

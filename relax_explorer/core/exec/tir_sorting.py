@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from relax_explorer.core.ops.kit.arrays import Array
+from relax_explorer.core.ops.kit.ndarrays import Array
 
 # Only called by compiled code, and so without an entry for Python, which takes longer to compile than the function.
 _inner = njit(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)

@@ -20,7 +20,7 @@ from numba.core.extending import intrinsic
 from numba.core.types import Type
 from numba.core.typing import Context, Signature
 
-from relax_explorer.core.ops.kit.arrays import Array, Number
+from relax_explorer.core.ops.kit.ndarrays import Array, Number
 
 Codegen = Callable[[BaseContext, ir.IRBuilder, Signature, Sequence[ir.Value]], ir.Value]
 Intrinsic = Callable[..., int]

@@ -18,7 +18,7 @@ from relax_explorer.core.ir.dtype import INT64
 from relax_explorer.core.ir.node import replace
 from relax_explorer.core.ir.substitute import is_zero
 from relax_explorer.core.ops import find
-from relax_explorer.core.ops.kit.arrays import Array
+from relax_explorer.core.ops.kit.ndarrays import Array
 from relax_explorer.core.passes.contract import PassSite, function_pass
 from relax_explorer.core.passes.eliminate_dead_code import drop_unread
 from relax_explorer.core.passes.properties import NORMAL_FORM

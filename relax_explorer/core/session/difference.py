@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from relax_explorer.core.exec.values import Shape, Value, describe, kind_of
-from relax_explorer.core.ops.kit.arrays import Array
+from relax_explorer.core.ops.kit.ndarrays import Array
 
 _BOUNDS = {
     "float64": (1e-9, 1e-10),

@@ -9,7 +9,7 @@ from enum import StrEnum
 import numpy as np
 
 from relax_explorer.core.exec.values import Value
-from relax_explorer.core.ops.kit.arrays import Array
+from relax_explorer.core.ops.kit.ndarrays import Array
 from relax_explorer.core.session.difference import distance, is_float, leaves_of, scale_of
 from relax_explorer.core.session.pairing import base_name
 from relax_explorer.core.session.recording import Recording

@@ -32,7 +32,7 @@ from relax_explorer.core.exec.widening import called, narrow_floats, narrow_floa
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.walk import any_expr, exprs
-from relax_explorer.core.ops.kit.arrays import Array
+from relax_explorer.core.ops.kit.ndarrays import Array
 from relax_explorer.core.program.hash import data_digest
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.call_program import CallProgram

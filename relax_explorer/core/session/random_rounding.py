@@ -21,7 +21,7 @@ from relax_explorer.core.exec.values import Value
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.walk import operands
 from relax_explorer.core.ops import find
-from relax_explorer.core.ops.kit.arrays import Array
+from relax_explorer.core.ops.kit.ndarrays import Array
 from relax_explorer.core.session.difference import distance, is_float, leaves_of, same_bits
 from relax_explorer.core.session.recording import Maker, copied, next_binding
 from relax_explorer.core.tir.stmt import PrimFunc, SBlock

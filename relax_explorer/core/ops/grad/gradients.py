@@ -17,7 +17,6 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import INT64
 from relax_explorer.core.ops.kit import rules
 from relax_explorer.core.ops.kit import te as loops
-from relax_explorer.core.ops.kit.arrays import Array
 from relax_explorer.core.ops.kit.data_layout import (
     by_axis,
     need_layout,
@@ -40,6 +39,7 @@ from relax_explorer.core.ops.kit.decl import (
     operand,
 )
 from relax_explorer.core.ops.kit.legalize import Emitter
+from relax_explorer.core.ops.kit.ndarrays import Array
 from relax_explorer.core.ops.kit.special import wide
 from relax_explorer.core.ops.kit.te import Te, Tensor, cast, lowest, where
 from relax_explorer.core.ops.kit.windows import all_of, each, need_window, pad_stage, pads

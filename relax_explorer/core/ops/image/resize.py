@@ -16,7 +16,6 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import FLOAT32, INT64, DType
 from relax_explorer.core.ops.kit import rules
-from relax_explorer.core.ops.kit.arrays import Array
 from relax_explorer.core.ops.kit.data_layout import (
     by_axis,
     dims_of,
@@ -31,6 +30,7 @@ from relax_explorer.core.ops.kit.data_layout import (
     tiled_stage,
 )
 from relax_explorer.core.ops.kit.decl import Fusion, Numbers, Shape, Site, Stops, attr, operand
+from relax_explorer.core.ops.kit.ndarrays import Array
 from relax_explorer.core.ops.kit.te import Te, Tensor, call, cast, where
 from relax_explorer.core.ops.kit.windows import Spatial, all_of, in_order
 

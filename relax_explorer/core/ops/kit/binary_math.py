@@ -11,8 +11,8 @@ from relax_explorer.core.arith.prove import Answer, equal
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import FLOAT64, INT64, from_numpy
 from relax_explorer.core.ops.kit import rules
-from relax_explorer.core.ops.kit.arrays import Array
 from relax_explorer.core.ops.kit.decl import NotLowered, Site
+from relax_explorer.core.ops.kit.ndarrays import Array
 from relax_explorer.core.ops.kit.special import NotDefined, need_bits, wide
 from relax_explorer.core.ops.kit.te import Tensor, call, cast, where
 

@@ -14,9 +14,9 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.attrs import Attrs
 from relax_explorer.core.ir.dtype import BOOL, HANDLE, INT32, INT64, DType, dtype, from_numpy
 from relax_explorer.core.ops.kit import rules, te
-from relax_explorer.core.ops.kit.arrays import Array, Number, Scalar
 from relax_explorer.core.ops.kit.decl import Op, Prim, Site, operand
 from relax_explorer.core.ops.kit.legalize import Emitter
+from relax_explorer.core.ops.kit.ndarrays import Array, Number, Scalar
 from relax_explorer.core.ops.kit.te import Tensor
 from relax_explorer.core.ops.machine.storages import need_scalar
 from relax_explorer.core.ops.machine.view import byte_offset

@@ -15,9 +15,9 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import BFLOAT16
 from relax_explorer.core.ops.kit import rules
-from relax_explorer.core.ops.kit.arrays import Array, by_rows
 from relax_explorer.core.ops.kit.binary_math import repeated
 from relax_explorer.core.ops.kit.decl import Fusion, Op, Site, Stops, attr, operand
+from relax_explorer.core.ops.kit.ndarrays import Array, by_rows
 from relax_explorer.core.ops.kit.special import erf, keep_dtype, sigmoid, wide
 from relax_explorer.core.ops.kit.te import Te, Tensor, call, cast, lowest
 from relax_explorer.core.ops.kit.te import erf as te_erf

@@ -13,9 +13,9 @@ from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ops.kit import rules
-from relax_explorer.core.ops.kit.arrays import Array, by_rows
 from relax_explorer.core.ops.kit.binary_math import index
 from relax_explorer.core.ops.kit.decl import REQUIRED, Axes, Fusion, Op, Site, Stops, attr, operand
+from relax_explorer.core.ops.kit.ndarrays import Array, by_rows
 from relax_explorer.core.ops.kit.special import wide
 from relax_explorer.core.ops.kit.te import Te, Tensor, call
 from relax_explorer.core.ops.tensor.manipulate import reshape_stage

@@ -11,8 +11,8 @@ from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ops.kit import rules
-from relax_explorer.core.ops.kit.arrays import Array
 from relax_explorer.core.ops.kit.decl import REQUIRED, Fusion, Ints, Op, Site, Stops, attr, operand
+from relax_explorer.core.ops.kit.ndarrays import Array
 from relax_explorer.core.ops.kit.special import BadValue
 from relax_explorer.core.ops.kit.te import Te, Tensor, cast, where
 from relax_explorer.core.ops.kit.windows import Pads, pad_stage, padded

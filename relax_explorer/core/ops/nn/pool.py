@@ -13,7 +13,6 @@ from relax_explorer.core.codes import operators as codes
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ops.kit import rules
-from relax_explorer.core.ops.kit.arrays import Array, Number
 from relax_explorer.core.ops.kit.binary_math import divide
 from relax_explorer.core.ops.kit.data_layout import (
     by_axis,
@@ -30,6 +29,7 @@ from relax_explorer.core.ops.kit.data_layout import (
     tiled_stage,
 )
 from relax_explorer.core.ops.kit.decl import NUMBERS, Fusion, Ints, NotLowered, Site, Stops, attr, operand
+from relax_explorer.core.ops.kit.ndarrays import Array, Number
 from relax_explorer.core.ops.kit.special import NotDefined, wide
 from relax_explorer.core.ops.kit.te import Te, Tensor, cast, lowest
 from relax_explorer.core.ops.kit.windows import (

@@ -14,7 +14,6 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import BOOL, FLOAT32, UINT64, DType, from_numpy
 from relax_explorer.core.ir.struct_info import is_same_place
 from relax_explorer.core.ops.kit import rules
-from relax_explorer.core.ops.kit.arrays import UFUNCS, Array
 from relax_explorer.core.ops.kit.binary_math import (
     Element,
     Function,
@@ -53,6 +52,7 @@ from relax_explorer.core.ops.kit.decl import (
     operand,
 )
 from relax_explorer.core.ops.kit.devices import is_spread
+from relax_explorer.core.ops.kit.ndarrays import UFUNCS, Array
 from relax_explorer.core.ops.kit.te import Te, Tensor, cast
 
 

@@ -14,7 +14,6 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import FLOAT32, FLOAT64, INT64, DType
 from relax_explorer.core.ops.kit import rules
-from relax_explorer.core.ops.kit.arrays import Array, Number
 from relax_explorer.core.ops.kit.decl import (
     REQUIRED,
     Fusion,
@@ -29,6 +28,7 @@ from relax_explorer.core.ops.kit.decl import (
     operand,
 )
 from relax_explorer.core.ops.kit.legalize import Emitter
+from relax_explorer.core.ops.kit.ndarrays import Array, Number
 from relax_explorer.core.ops.kit.te import Te, Tensor, cast, where
 from relax_explorer.core.ops.kit.te import call as te_call
 

@@ -12,7 +12,6 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import BOOL, FLOAT32, DType
 from relax_explorer.core.ops.kit import rules
-from relax_explorer.core.ops.kit.arrays import Array, Number
 from relax_explorer.core.ops.kit.decl import (  # named in annotations
     INTEGERS,
     REQUIRED,
@@ -25,6 +24,7 @@ from relax_explorer.core.ops.kit.decl import (  # named in annotations
     attr,
     operand,
 )
+from relax_explorer.core.ops.kit.ndarrays import Array, Number
 from relax_explorer.core.ops.kit.special import as_array, erf, keep_dtype, need_bits, sigmoid, whole
 from relax_explorer.core.ops.kit.te import Te, Tensor, call, cast, where
 from relax_explorer.core.ops.kit.te import erf as te_erf

@@ -15,7 +15,6 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import INT64
 from relax_explorer.core.ops.kit import rules
-from relax_explorer.core.ops.kit.arrays import Array, Number
 from relax_explorer.core.ops.kit.decl import (
     REQUIRED,
     Fusion,
@@ -28,6 +27,7 @@ from relax_explorer.core.ops.kit.decl import (
     attr,
     operand,
 )
+from relax_explorer.core.ops.kit.ndarrays import Array, Number
 from relax_explorer.core.ops.kit.te import Te, Tensor, cast, where
 
 

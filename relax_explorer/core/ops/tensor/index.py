@@ -16,9 +16,9 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import INT64
 from relax_explorer.core.ops.kit import rules
-from relax_explorer.core.ops.kit.arrays import Array
 from relax_explorer.core.ops.kit.decl import Fusion, Ints, NotLowered, Op, Prims, Site, Stops, attr, operand
 from relax_explorer.core.ops.kit.legalize import Emitter, need_known
+from relax_explorer.core.ops.kit.ndarrays import Array
 from relax_explorer.core.ops.kit.te import Te, Tensor, cast, is_inside, where
 from relax_explorer.core.ops.tensor.gather import inside
 

@@ -16,7 +16,6 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.index_map import IndexMap
 from relax_explorer.core.ops.kit import rules
 from relax_explorer.core.ops.kit import te as loops
-from relax_explorer.core.ops.kit.arrays import Array
 from relax_explorer.core.ops.kit.decl import (
     REQUIRED,
     Fusion,
@@ -28,6 +27,7 @@ from relax_explorer.core.ops.kit.decl import (
     attr,
     operand,
 )
+from relax_explorer.core.ops.kit.ndarrays import Array
 from relax_explorer.core.ops.kit.special import BadValue
 from relax_explorer.core.ops.kit.te import Te, Tensor
 from relax_explorer.core.tir.stmt import Stmt

@@ -14,7 +14,6 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ops.kit import rules
-from relax_explorer.core.ops.kit.arrays import Array
 from relax_explorer.core.ops.kit.binary_math import index
 from relax_explorer.core.ops.kit.decl import (
     REQUIRED,
@@ -28,6 +27,7 @@ from relax_explorer.core.ops.kit.decl import (
     attr,
     operand,
 )
+from relax_explorer.core.ops.kit.ndarrays import Array
 from relax_explorer.core.ops.kit.te import Te, Tensor, flat_index, unflatten
 
 

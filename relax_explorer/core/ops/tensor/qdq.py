@@ -13,8 +13,8 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import FLOAT32, INT8, DType
 from relax_explorer.core.ops.kit import rules
-from relax_explorer.core.ops.kit.arrays import Array
 from relax_explorer.core.ops.kit.decl import Fusion, Op, Site, attr, operand
+from relax_explorer.core.ops.kit.ndarrays import Array
 from relax_explorer.core.ops.kit.te import Te, Tensor, call, cast, highest, lowest
 
 _SCALES = ("float32", "float16")

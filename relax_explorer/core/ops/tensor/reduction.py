@@ -15,9 +15,9 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import FLOAT32, INT64, UINT64, DType
 from relax_explorer.core.ops.kit import rules
 from relax_explorer.core.ops.kit import te as loops
-from relax_explorer.core.ops.kit.arrays import Array
 from relax_explorer.core.ops.kit.binary_math import divide, index
 from relax_explorer.core.ops.kit.decl import FLOATS, Axes, Fusion, Op, Site, Stops, attr, operand
+from relax_explorer.core.ops.kit.ndarrays import Array
 from relax_explorer.core.ops.kit.special import wide
 from relax_explorer.core.ops.kit.te import Te, Tensor, call, cast, flat_index, highest, lowest
 from relax_explorer.core.tir.stmt import Stmt

@@ -14,8 +14,8 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import INT32, INT64, DType, from_numpy
 from relax_explorer.core.ops.kit import rules
 from relax_explorer.core.ops.kit import te as loops
-from relax_explorer.core.ops.kit.arrays import Array, Number
 from relax_explorer.core.ops.kit.decl import Axes, Fusion, Op, Prim, Site, Stops, attr, operand
+from relax_explorer.core.ops.kit.ndarrays import Array, Number
 from relax_explorer.core.ops.kit.special import BadValue
 from relax_explorer.core.ops.kit.te import Te, Tensor, cast
 from relax_explorer.core.ops.tensor.manipulate import reshape_stage

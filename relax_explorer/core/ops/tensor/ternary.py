@@ -10,9 +10,9 @@ from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import BOOL
 from relax_explorer.core.ops.kit import rules
-from relax_explorer.core.ops.kit.arrays import Array
 from relax_explorer.core.ops.kit.binary_math import index, result_shape
 from relax_explorer.core.ops.kit.decl import Fusion, Op, Site, Stops, operand
+from relax_explorer.core.ops.kit.ndarrays import Array
 from relax_explorer.core.ops.kit.te import Te, Tensor
 
 
