@@ -6,9 +6,8 @@ from pathlib import Path
 
 from relax_explorer.core.session.align import ModuleDiff
 from relax_explorer.core.session.builds import Build
-from relax_explorer.core.session.lineages import Kind
 from relax_explorer.core.session.snapshot import Snapshot
-from relax_explorer.core.session.stages import Aside
+from relax_explorer.core.session.stages import Aside, Kind
 from relax_explorer.viz.visible import columns, fit, visible
 
 _SIGNS = {"added": "+", "removed": "−", "changed": "~", "type": "t", "kind": "k", "moved": ">"}

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from relax_explorer.core.session.build_files import open_build
-from relax_explorer.core.session.lineages import Kind
+from relax_explorer.core.session.stages import Kind
 from tests.cli.test_commands import rxe_cli
 from tests.support.oracle import ROOT, Oracle
 

@@ -8,8 +8,8 @@ import pytest
 
 from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.session.build_files import open_build
+from relax_explorer.core.session.builds import RecordedSession
 from relax_explorer.core.session.provenance import Trace, history
-from relax_explorer.core.session.recorded import RecordedSession
 
 FLAT = """@I.ir_module
 class Module:

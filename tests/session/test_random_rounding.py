@@ -8,8 +8,8 @@ import pytest
 import relax_explorer as rxe
 from relax_explorer.core.check.normalize import normal_form_of
 from relax_explorer.core.ir.walk import bindings
-from relax_explorer.core.session.random_rounding import Moment, rounded_runs, rounded_value, spread
 from relax_explorer.core.session.recording import maker
+from relax_explorer.core.session.shadows import Moment, rounded_runs, rounded_value, spread
 
 UNIT = 2.0**-24
 

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from relax_explorer.core import passes as registry
 from relax_explorer.core.check.call_graph import mentioned, reached
+from relax_explorer.core.check.module_check import checked, judged, lenient, problems
 from relax_explorer.core.codes import passes as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure, ParseError
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.passes.pipeline import Step, steps
+from relax_explorer.core.program.equal import structural_equal
 from relax_explorer.core.program.module import IRModule
+from relax_explorer.core.session.align import FunctionDiff, diff_kernels
+from relax_explorer.core.session.compiled import Compiled, compiled
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
-from relax_explorer.core.session.stages import Aside, Stage
+from relax_explorer.core.session.stages import Aside, Kind, Stage
 from relax_explorer.core.source import Span
 from relax_explorer.core.syntax.surroundings import WrittenPass
+from relax_explorer.core.tir.stmt import PrimFunc
 
 _PLACE = re.compile(r"-[0-9]{1,9}")
 
@@ -241,3 +247,150 @@ def pipeline_of(build: Build, passes: str) -> str:
         text = f"{build.path} calls no pass that is known here"
         raise Failure(Diagnostic(codes.UNKNOWN_PASS, text, help="name the passes: -p LegalizeOps,FuseOps"))
     return build.written
+
+
+# -- recorded --------------------------------------------------------------------------------------------------------
+# A session on the stages that a build recorded.
+
+
+ASIDE = -1  # the place of a stage beside the main lineage
+
+
+class RecordedSession(Session):
+    """The stages of a build. The first is read at once, and `advance` reads the others one by one.
+
+    A stage that can't be read is kept as text, with its problems. Stages beside the main lineage are read when they are asked for.
+    """
+
+    def __init__(self, build: Build, cache: Path | None = None, profile: str = "spec") -> None:
+        super().__init__(IRModule({}), (), build.path, cache, profile)
+        self.profile = profile
+        self.build = build
+        self.asides, self.outer = build.asides, build.outer
+        self._recorded = build.stages
+        self._beside: dict[int, Snapshot] = {}
+        self._compiled: Compiled | None = None
+        self.stages = [self._read(self._recorded[0], None)]
+
+    @property
+    def total(self) -> int:
+        """The number of the last stage."""
+        return len(self._recorded) - 1
+
+    def advance(self) -> Snapshot | None:
+        """Read the next stage; None after the last one."""
+        if len(self.stages) == len(self._recorded):
+            return None
+        snapshot = self._read(self._recorded[len(self.stages)], self.stages[-1])
+        self.stages.append(snapshot)
+        for listener in self.listeners:
+            listener(snapshot)
+        return snapshot
+
+    def stage(self, which: int | str) -> Snapshot:
+        """The stage at a place, or by its label or its pass as text, also one beside the main lineage. Raises KeyError."""
+        try:
+            return super().stage(which)
+        except KeyError:
+            beside = [stage for item in self.asides for stage in item.stages]
+            for stage in reversed(beside) if isinstance(which, str) else ():
+                if which in (str(stage.number), stage.made_by):
+                    return self._read_beside(stage)
+            raise
+
+    def kernels_alone(self) -> list[Snapshot]:
+        """The stages of the host build, which goes on with the kernels alone."""
+        tail = [stage for item in self.asides if item.kind is Kind.KERNELS for stage in item.stages]
+        return [self._read_beside(stage) for stage in tail]
+
+    def compiled(self) -> Compiled | None:
+        """The executable of the build, once all stages are read. Raises ParseError."""
+        if not self.build.executable or len(self.stages) < len(self._recorded):
+            return None
+        if self._compiled is None:
+            self._compiled = compiled(self.build.executable, self.stages[-1].module)
+        return self._compiled
+
+    def _read_beside(self, stage: Stage) -> Snapshot:
+        """A stage beside the main lineage, read once."""
+        if stage.number not in self._beside:
+            before = self._beside.get(stage.number - 1)
+            found = self._read(stage, before)
+            self._beside[stage.number] = replace(found, number=ASIDE)
+        return self._beside[stage.number]
+
+    def _read(self, stage: Stage, before: Snapshot | None) -> Snapshot:
+        number = 0 if before is None else before.number + 1
+        try:
+            given = stage.module
+        except ParseError as failure:
+            found = problems(failure, self.profile)
+            text = stage.text or "(no text)"
+            return Snapshot(
+                number, stage.made_by, IRModule({}), True, found, text=text, recorded_as=stage.number
+            )
+        if before is not None and before.given is given:  # the same text
+            return Snapshot(
+                number,
+                stage.made_by,
+                before.module,
+                False,
+                before.problems,
+                recorded_as=stage.number,
+                given=given,
+            )
+        result = checked(given, self.profile)
+        is_changed = before is None or bool(before.text) or not structural_equal(before.module, result.module)
+        module = result.module if is_changed or before is None else before.module
+        found = self._lenient(result.problems)
+        return Snapshot(
+            number, stage.made_by, module, is_changed, found, recorded_as=stage.number, given=given
+        )
+
+    def _lenient(self, found: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
+        tvm = self.profile == "tvm"
+        return tuple(
+            [
+                lenient(item)
+                for item in judged(found, "spec", allow_unknown_ops=True)
+                if not (tvm and item.spec_only)
+            ]
+        )
+
+
+# -- kernel history --------------------------------------------------------------------------------------------------
+# The history of a kernel: through the stages of its module, and through the host build that goes on with the kernels
+# alone.
+
+
+@dataclass(frozen=True, slots=True)
+class KernelTrace:
+    """What a stage did with a kernel: `made`, `changed`, `unchanged`, `removed`; empty if it has none. `diff` is that of a change."""
+
+    stage: Snapshot
+    change: str
+    diff: FunctionDiff | None = None
+
+
+def kernel_history(session: Session, name: str) -> Iterator[KernelTrace]:
+    """What each stage did with the kernel `name`, in order, those of the host build included."""
+    before: PrimFunc | None = None
+    for stage in (*session.stages, *session.kernels_alone()):
+        if stage.recorded_as is not None and not stage.module.functions:
+            continue  # the part of the host build that is for another device
+        found = stage.module.functions.get(name)
+        kernel = found if type(found) is PrimFunc else None
+        if kernel is None:
+            yield KernelTrace(stage, "removed" if before is not None else "")
+        elif before is None:
+            yield KernelTrace(stage, "made")
+        else:
+            diff = None if kernel is before else diff_kernels(name, before, kernel)
+            is_same = diff is None or diff.status == "same"
+            yield KernelTrace(stage, "unchanged") if is_same else KernelTrace(stage, "changed", diff)
+        before = kernel
+
+
+def has_kernel(session: Session, name: str) -> bool:
+    """True if a stage of the module has a kernel of this name."""
+    return any(type(stage.module.functions.get(name)) is PrimFunc for stage in session.stages)

@@ -39,17 +39,18 @@ from relax_explorer.core.session.call_program import CallProgram
 from relax_explorer.core.session.counterparts import Match, Origins, counterparts
 from relax_explorer.core.session.difference import Delta, Tolerance, distance, is_float, leaves_of
 from relax_explorer.core.session.judgement import Decider, Growth, Judgement, growth, relative
-from relax_explorer.core.session.random_rounding import (
+from relax_explorer.core.session.recording import Production, Recording, differing, is_same, maker, recorded
+from relax_explorer.core.session.shadows import (
     ALLOWANCE,
     Moment,
+    NoShadow,
     Results,
+    Shadows,
     moved,
     rounded_runs,
     rounded_value,
     spread,
 )
-from relax_explorer.core.session.recording import Production, Recording, differing, is_same, maker, recorded
-from relax_explorer.core.session.shadows import NoShadow, Shadows
 from relax_explorer.core.session.verdict import OTHER_LINES, Report, outcome
 from relax_explorer.core.tir.stmt import PrimFunc
 from relax_explorer.core.tir.traverse import expressions, statements, subexpressions

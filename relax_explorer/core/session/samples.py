@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,14 +17,15 @@ from relax_explorer.core.exec.values import Value
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.interned import PerNode
 from relax_explorer.core.program.module import IRModule
-from relax_explorer.core.session.arrays import INPUT_LIMIT
+from relax_explorer.core.session.arrays import INPUT_LIMIT, damaged
 from relax_explorer.core.session.call_inputs import CallInputs
 from relax_explorer.core.session.call_program import CallProgram, call_program
-from relax_explorer.core.session.inputs import free_lengths, from_file, made_inputs
-from relax_explorer.core.session.named_calls import NamedCall
-from relax_explorer.core.session.naming import FieldNames
+from relax_explorer.core.session.inputs import call_values, free_lengths, from_file, made_inputs
+from relax_explorer.core.session.named_calls import NamedCall, read_calls
+from relax_explorer.core.session.naming import FieldNames, told_by
 from relax_explorer.core.session.recording import Recording, content, finished, recorded
 from relax_explorer.core.session.stages import Stage
+from relax_explorer.core.syntax.notes import UnreadableText, short_text
 
 _PRIMES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29)
 _LENGTHS = (1, 2, 3, 4, 5, 7, 8, 11, 13, 16, 17)
@@ -211,3 +213,64 @@ def program_of(module: IRModule, sample: Sample) -> CallProgram:
     if sample not in known:
         known[sample] = call_program(module, file.calls, file.path, file.folder, sample.most, file.names)
     return known[sample]
+
+
+# -- starting --------------------------------------------------------------------------------------------------------
+# What a run begins with: a function of a stage and its arguments, or the calls of a file.
+
+
+_MOST_TEXT = 1 << 20  # bytes of a file of calls
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """A module, a function of it, and its arguments. `program` are the calls of a file, `note` tells what was made up."""
+
+    module: IRModule
+    name: str
+    args: Sequence[Value]
+    program: CallProgram | None = None
+    note: str = ""
+
+
+def start_of(
+    module: IRModule,
+    function: str,
+    given: CallInputs,
+    earlier: Sequence[IRModule] = (),
+    most: int = INPUT_LIMIT,
+) -> Start:
+    """The run that a user described. `earlier` are stages that may tell names of weights. Raises Failure."""
+    if given.calls:
+        program = program_of(module, sample_of_calls(given.calls, [module, *earlier], most))
+        notes = "; ".join([program.summary, *program.remarks])
+        return Start(program.into(module), program.name, program.values, program, notes)
+    fn = module.functions[function]
+    assert type(fn) is e.Function  # the callers checked this
+    names = told_by([module, *earlier], function)
+    values, note = call_values(fn, given, most, names)
+    return Start(module, function, values, None, note)
+
+
+def sample_of_calls(path: str, modules: Sequence[IRModule], most: int = INPUT_LIMIT) -> Sample:
+    """The calls of a file as a sample. `modules` tell the names of weights, the nearest stage first. Raises Failure."""
+    calls = read_calls(_text(path), path)
+    if not calls:
+        raise damaged(f"{path} makes no call")
+    names = {call.function: told_by(modules, call.function) for call in calls if "." not in call.function}
+    return Sample(most=most, calls=CallFile(path, os.path.dirname(path), tuple(calls), names))
+
+
+def call_line(fn: e.Function, name: str, given: CallInputs) -> str:
+    """A call with these inputs as a line of a file of calls: a source for each parameter."""
+    sources = [
+        given.sources.get(param.name, given.sources.get(str(n), "")) for n, param in enumerate(fn.params)
+    ]
+    return f"result = {name}({', '.join([repr(source or given.whole or 'randn:0') for source in sources])})\n"
+
+
+def _text(path: str) -> str:
+    try:
+        return short_text(path)
+    except UnreadableText as problem:
+        raise damaged(f"{path}: {problem}") from None

@@ -11,9 +11,9 @@ import click
 
 from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.session.align import FunctionDiff, ModuleDiff, Unit, binding_text
+from relax_explorer.core.session.builds import KernelTrace
 from relax_explorer.core.session.compiled import Compiled
 from relax_explorer.core.session.provenance import Trace
-from relax_explorer.core.session.recorded import KernelTrace
 from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.core.syntax.doc import Line
 from relax_explorer.ui.cli import output

@@ -13,8 +13,7 @@ from relax_explorer.core.ir.expr import MatchCast
 from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.passes.pipeline import Outcome
 from relax_explorer.core.program.module import IRModule
-from relax_explorer.core.session.builds import Build, pipeline_of
-from relax_explorer.core.session.recorded import RecordedSession
+from relax_explorer.core.session.builds import Build, RecordedSession, pipeline_of
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.core.syntax.dialects import OWN
@@ -312,7 +311,7 @@ def report(
 
 def who(input: str, var: str, passes: str | None, func: str | None, format: str) -> int:
     """Print the history of a variable."""
-    from relax_explorer.core.session.recorded import has_kernel, kernel_history
+    from relax_explorer.core.session.builds import has_kernel, kernel_history
     from relax_explorer.ui.cli.diff_output import print_history, print_kernel_history
 
     session = open_session(input, passes, "default")

@@ -13,9 +13,15 @@ from relax_explorer.core.check.module_check import check, lenient
 from relax_explorer.core.diagnostics import Failure, ParseError
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.build_files import build_of_text, open_build, open_notation
-from relax_explorer.core.session.builds import Build, concerning, executed, pipeline_of, runnable
+from relax_explorer.core.session.builds import (
+    Build,
+    RecordedSession,
+    concerning,
+    executed,
+    pipeline_of,
+    runnable,
+)
 from relax_explorer.core.session.naming import FieldNames, told_by
-from relax_explorer.core.session.recorded import RecordedSession
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.core.session.stages import Stage

@@ -19,9 +19,9 @@ from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.call_program import CallProgram
 from relax_explorer.core.session.inputs import file_remarks, from_file, made_inputs
 from relax_explorer.core.session.naming import FieldNames
+from relax_explorer.core.session.samples import Start
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
-from relax_explorer.core.session.starting import Start
 from relax_explorer.core.shapes.contract_text import read_contract
 from relax_explorer.core.syntax.load import read_text
 from relax_explorer.core.tir.stmt import PrimFunc

@@ -16,9 +16,9 @@ from relax_explorer.core.exec.interrupt import Interrupt
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.session.call_inputs import CallInputs
 from relax_explorer.core.session.run_log import RunLog, logged
+from relax_explorer.core.session.samples import start_of
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
-from relax_explorer.core.session.starting import start_of
 from relax_explorer.ui.files import CannotWrite, target
 from relax_explorer.ui.tui.host import Host
 from relax_explorer.ui.tui.jobs import Job

@@ -11,10 +11,10 @@ from relax_explorer.core.exec.interrupt import Cancelled, Interrupt
 from relax_explorer.core.exec.machine import Machine
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.session.call_inputs import CallInputs
+from relax_explorer.core.session.samples import start_of
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.core.session.stages import Aside
-from relax_explorer.core.session.starting import start_of
 from relax_explorer.core.syntax.doc import Line
 from relax_explorer.ui.tui import rows
 from relax_explorer.ui.tui.host import Host

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from relax_explorer.core.session.align import ModuleDiff
-from relax_explorer.core.session.lineages import Kind
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
-from relax_explorer.core.session.stages import Aside
+from relax_explorer.core.session.stages import Aside, Kind
 from relax_explorer.ui.tui.state import State
 from relax_explorer.ui.tui.widgets.buttons import ButtonLine
 from relax_explorer.ui.tui.widgets.line_view import Row

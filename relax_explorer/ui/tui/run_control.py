@@ -17,9 +17,9 @@ from relax_explorer.core.session.call_inputs import CallInputs
 from relax_explorer.core.session.debug_commands import execute
 from relax_explorer.core.session.debug_motions import to
 from relax_explorer.core.session.debug_session import Answer, DebugSession, open_debug_session
+from relax_explorer.core.session.samples import Start, start_of
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
-from relax_explorer.core.session.starting import Start, start_of
 from relax_explorer.ui import remembered_inputs
 from relax_explorer.ui.tui.debug_rows import RunView, prepare, run_view
 from relax_explorer.ui.tui.host import Host

@@ -16,7 +16,7 @@ from relax_explorer.core.diagnostics import ParseError
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.notations import is_contract
-from relax_explorer.core.session.folders import numbered_files
+from relax_explorer.core.session.build_files import numbered_files
 from relax_explorer.ui import recent
 from relax_explorer.ui.tui.host import Host
 from relax_explorer.ui.tui.jobs import Job
@@ -215,7 +215,7 @@ class StageControl:
         if path != self.app.state.path:
             options = _for_another_program(options)
             self.run.calls.clear()
-        from relax_explorer.core.session.recorded import RecordedSession
+        from relax_explorer.core.session.builds import RecordedSession
         from relax_explorer.core.session.session import Plan
 
         plan = None if isinstance(session, RecordedSession) else Plan.of(session.pipeline)

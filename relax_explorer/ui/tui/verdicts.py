@@ -11,9 +11,8 @@ from relax_explorer.core.session.builds import built, stage_of
 from relax_explorer.core.session.call_inputs import CallInputs
 from relax_explorer.core.session.compare import Comparison, Trial, links_between, lockstep
 from relax_explorer.core.session.naming import told_by
-from relax_explorer.core.session.samples import Sample, program_of, samples_of
+from relax_explorer.core.session.samples import Sample, program_of, sample_of_calls, samples_of
 from relax_explorer.core.session.session import Session
-from relax_explorer.core.session.starting import sample_of_calls
 from relax_explorer.ui import directories
 from relax_explorer.ui.tui.host import Host
 from relax_explorer.ui.tui.jobs import Job

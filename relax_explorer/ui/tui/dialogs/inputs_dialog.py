@@ -22,7 +22,7 @@ from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.walk import info_vars
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.call_inputs import REST, CallInputs, holds_several
-from relax_explorer.core.session.starting import Start, call_line, start_of
+from relax_explorer.core.session.samples import Start, call_line, start_of
 from relax_explorer.ui.files import CannotWrite, target
 from relax_explorer.ui.tui.permit import Permit
 from relax_explorer.ui.tui.screens.settling import Settling
