@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from relax_explorer.core.diagnostics import Failure
-from relax_explorer.core.session.build_files import nested, open_build, outer
+from relax_explorer.core.session.build_files import open_build
+from relax_explorer.core.session.folders import nested, outer
 from relax_explorer.ui.tui.app import Explorer
 from relax_explorer.ui.tui.widgets.line_view import LineView
 from tests.cli.test_commands import rxe_cli

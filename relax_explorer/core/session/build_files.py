@@ -7,7 +7,6 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
@@ -24,6 +23,7 @@ from relax_explorer.core.relations.to_relax import lower_relay
 from relax_explorer.core.session.addresses import address
 from relax_explorer.core.session.builds import Build, RecordedSession, pipeline_of, proposed
 from relax_explorer.core.session.compiled import executable_beside
+from relax_explorer.core.session.folders import nested, numbered_files, outer
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.stages import (
     Aside,
@@ -46,60 +46,6 @@ from relax_explorer.core.syntax.finder import Found, is_whole, programs, without
 from relax_explorer.core.syntax.load import cells, found_in, is_notebook, read_text
 from relax_explorer.core.syntax.parser import parse
 from relax_explorer.core.syntax.surroundings import written_passes
-
-# -- folders ---------------------------------------------------------------------------------------------------------
-# Folders of numbered stages, and those inside them.
-
-
-_FILE = re.compile(r"([0-9]{1,9})[_.-]?(.*)\.py", re.DOTALL)
-
-
-@dataclass(frozen=True)
-class Nested:
-    """A folder of stages in a folder of stages, as builds write for a part of the module: its path, and how many stages it has.
-
-    `number` is that of the stage that it belongs to; None if its name has none.
-    """
-
-    path: str
-    count: int
-    number: int | None
-
-
-def nested(path: str | Path) -> list[Nested]:
-    """The folders with stages inside a folder, by the stages that they belong to."""
-    found = []
-    for place in _entries(Path(path)):
-        count = len(numbered_files(place)) if place.is_dir() else 0
-        if count:
-            number = re.match(r"[0-9]{1,9}", place.name)
-            found.append(Nested(str(place), count, int(number[0]) if number else None))
-    return sorted(found, key=lambda item: (item.number is None, item.number or 0))
-
-
-def outer(path: str | Path) -> str:
-    """The folder around a folder of nested stages; empty if there is none. Its number tells that it belongs to a stage there."""
-    place = Path(path).absolute()
-    is_nested = place.name[:1].isdecimal() and os.path.isdir(place) and numbered_files(place.parent)
-    return str(place.parent) if is_nested else ""
-
-
-def numbered_files(folder: Path) -> list[tuple[re.Match[str], Path]]:
-    """The numbered files of a folder in order."""
-    found = [(hit, name) for name in _entries(folder) if (hit := _FILE.fullmatch(name.name))]
-    return sorted(found, key=lambda item: (int(item[0][1]), item[1].name))
-
-
-def _entries(folder: Path) -> list[Path]:
-    """What a folder holds, by name; nothing if it can't be read."""
-    try:
-        return sorted(folder.iterdir())
-    except OSError:
-        return []
-
-
-# -- build files -----------------------------------------------------------------------------------------------------
-
 
 _MAYBE_PROGRAM = re.compile(r"^@|^[ \t]*(?:def|class) [@\w]|\A\s*\{", re.MULTILINE)
 _SMALL = 1 << 20  # characters of a text that may be a program with a mistake in its decorators

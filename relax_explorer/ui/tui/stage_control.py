@@ -16,7 +16,7 @@ from relax_explorer.core.diagnostics import ParseError
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.notations import is_contract
-from relax_explorer.core.session.build_files import numbered_files
+from relax_explorer.core.session.folders import numbered_files
 from relax_explorer.ui import recent
 from relax_explorer.ui.tui.host import Host
 from relax_explorer.ui.tui.jobs import Job
