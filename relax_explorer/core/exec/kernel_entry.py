@@ -89,9 +89,9 @@ def entered(machine: Machine, name: str) -> KernelWalk:
     found = _next_call(machine)
     assert found is not None  # the caller asked next_kernel
     frame, at = found
-    kernels, repeat = machine.kernels, at.repeat
+    kernels, known = machine.kernels, at.known
     evicted = _evicted(frame, at)
-    machine.kernels, at.repeat = _Entering(interrupt=machine.interrupt), None
+    machine.kernels, at.known = _Entering(interrupt=machine.interrupt), None
     try:
         for slot, value in evicted.items():
             frame.registers[slot] = recalled(value)
@@ -100,7 +100,7 @@ def entered(machine: Machine, name: str) -> KernelWalk:
         values = uncompiled(call.fn).passed(call.args_given)
         return KernelWalk(call.fn, name, values, machine.interrupt)
     finally:
-        machine.kernels, at.repeat = kernels, repeat
+        machine.kernels, at.known = kernels, known
         for slot, value in evicted.items():
             frame.registers[slot] = value
     text = "the PrimFunc does not run here: an argument is unknown"

@@ -40,7 +40,7 @@ from relax_explorer.core.exec.operation import run_again, run_operator
 from relax_explorer.core.exec.plan import Instruction, Plan, captured
 from relax_explorer.core.exec.scalars import Undefined, evaluate
 from relax_explorer.core.exec.shape_origins import explained
-from relax_explorer.core.exec.stretch import run_known
+from relax_explorer.core.exec.trace import run_trace
 from relax_explorer.core.exec.values import (
     UNKNOWN,
     Closure,
@@ -306,7 +306,7 @@ class Machine:
 
     def run(self) -> Value:
         """Run to the end, and return the result. Makes no events, so nothing is recorded. Raises Failure."""
-        by_groups = self.fused and not (self.is_mutable or self.check_annotations)
+        traces = self.fused and not (self.is_mutable or self.check_annotations)
         while self.frames:
             frame = self.frames[-1]
             code = frame.plan.code
@@ -314,7 +314,7 @@ class Machine:
                 if self.interrupt.is_cancelled:
                     self.interrupt.check()
                 instruction = code[frame.pc]
-                if instruction.repeat is not None and by_groups and run_known(self, frame, _RULES):
+                if instruction.known is not None and traces and run_trace(self, frame, _RULES):
                     continue
                 frame.pc += 1
                 if frame.has_ended:
@@ -517,7 +517,7 @@ class Machine:
 
     def _op(self, frame: Frame, at: Instruction) -> Event | None:
         args = [frame.registers[slot] for slot in at.args]
-        if at.repeat is not None and run_again(self, frame, at, args):
+        if at.known is not None and run_again(self, frame, at, args):
             return None
         name = at.node.op.name
         builtin = builtins.TABLE.get(name)

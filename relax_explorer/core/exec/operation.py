@@ -15,8 +15,8 @@ from relax_explorer.core.exec.faults import guarded
 from relax_explorer.core.exec.fitting import check_value, negative_length, type_of_result, with_operands
 from relax_explorer.core.exec.frame import Frame
 from relax_explorer.core.exec.kernels import too_large
+from relax_explorer.core.exec.known_call import operator_again, remember_operator
 from relax_explorer.core.exec.plan import Instruction
-from relax_explorer.core.exec.repeat import remember, repeated
 from relax_explorer.core.exec.running import Running
 from relax_explorer.core.exec.scalars import evaluate
 from relax_explorer.core.exec.values import UNKNOWN, Shape, Value, negative_dimension
@@ -61,7 +61,7 @@ def run_operator(
     if odd:
         machine.warn(codes.NOTHING_REDUCED, f"{op.name}: {odd}", at)
     else:
-        remember(at, op, frame, args, value)
+        remember_operator(at, op, frame, args, value)
 
 
 def _is_left_over(lengths: Shape, written: Sequence[p.PrimExpr] | None) -> bool:
@@ -72,10 +72,10 @@ def _is_left_over(lengths: Shape, written: Sequence[p.PrimExpr] | None) -> bool:
 
 def run_again(machine: Running, frame: Frame, at: Instruction, args: Sequence[Value]) -> bool:
     """Evaluate a call that passed all checks before, without them. False if it needs them; then nothing was done."""
-    value = repeated(at, args, frame.dims)
+    value = operator_again(at, args, frame.dims)
     if value is None:
         return False
-    if machine.is_mutable and not at.repeat.shares:
+    if machine.is_mutable and not at.known.shares:
         value = _apart(value, list(_arrays(args)))
     machine.write(frame, at.target, value)
     return True

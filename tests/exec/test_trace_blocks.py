@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 import relax_explorer as rxe
-from relax_explorer.core.exec import group_kernel, groups, repeat, stretch
+from relax_explorer.core.exec import element_loop, known_call, trace_blocks
 from relax_explorer.core.exec.interrupt import Cancelled, Interrupt
 from relax_explorer.core.exec.machine import Machine
 from relax_explorer.core.exec.tir_text import NotCompiled, Text
+from relax_explorer.core.exec.trace_blocks import Blocks
 from relax_explorer.core.ops.kit import by_rows
 
 N, M = 70, 30
@@ -22,7 +23,7 @@ PARAMS = 'x: R.Tensor(("n", 30), "{dtype}"), y: R.Tensor(("n", 30), "{dtype}"), 
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Arrays of 1,000 elements are large, blocks have 200, and threads share them."""
-    monkeypatch.setattr(repeat, "LARGE", 1_000)
+    monkeypatch.setattr(known_call, "LARGE", 1_000)
     monkeypatch.setattr(by_rows, "_ELEMENTS", 200)
     monkeypatch.setattr(by_rows, "_SHARED", 500)
 
@@ -32,13 +33,14 @@ def grouped(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The numbers of calls in the groups that ran."""
     sizes: list[int] = []
 
-    def watched(frame: Any, interrupt: Any, cache: Any) -> bool:
-        before = frame.pc
-        done = groups.run_group(frame, interrupt, cache)
-        sizes.extend([frame.pc - before] if done else [])
+    run = Blocks.run
+
+    def watched(part: Blocks, machine: Any, frame: Any) -> bool:
+        done = run(part, machine, frame)
+        sizes.extend([part.length] if done else [])
         return done
 
-    monkeypatch.setattr(stretch, "run_group", watched)
+    monkeypatch.setattr(Blocks, "run", watched)
     return sizes
 
 
@@ -94,13 +96,13 @@ def test_a_group_becomes_one_loop_with_the_same_bits(
     module, given = program(ONE_LOOP.replace("s)", f"R.const(2, '{dtype}'))"), dtype), arrays(dtype)
     pairs = np.array([(a, b) for a in SPECIAL for b in SPECIAL], dtype)
     given[0].flat[: len(pairs)], given[1].flat[: len(pairs)] = pairs[:, 0], pairs[:, 1]
-    monkeypatch.setattr(groups, "_AT_ONCE", 300)
+    monkeypatch.setattr(trace_blocks, "_AT_ONCE", 300)
     blocks: list[int] = []
-    by_blocks = groups._by_blocks
-    monkeypatch.setattr(groups, "_by_blocks", lambda *given: (blocks.append(1), by_blocks(*given))[1])
+    by_calls = Blocks._by_calls
+    monkeypatch.setattr(Blocks, "_by_calls", lambda *given: (blocks.append(1), by_calls(*given))[1])
     machine = [rxe.run(module, "main", given) for _ in range(6)]
     assert grouped == [9] * 5
-    assert len(blocks) == group_kernel.RUNS_BEFORE
+    assert len(blocks) == trace_blocks.RUNS_BEFORE
     for result in machine[1:]:
         for one, two in zip(machine[0], result, strict=True):
             assert one.dtype == two.dtype
@@ -119,10 +121,10 @@ def test_a_group_becomes_one_loop_with_the_same_bits(
 )
 def test_other_groups_run_by_blocks(lines: str, grouped: list[int]) -> None:
     module, given = program(lines), arrays("float32")
-    known = len(group_kernel._SEEN)
+    loops = element_loop.compiled.cache_info().misses
     results = [rxe.run(module, "main", given) for _ in range(5)]
     assert grouped == [2] * 4
-    assert len(group_kernel._SEEN) == known
+    assert element_loop.compiled.cache_info().misses == loops
     assert np.array_equal(results[0], results[-1])
 
 
@@ -155,11 +157,11 @@ def test_a_cancelled_run_stops_inside_a_loop(grouped: list[int], monkeypatch: py
     module, given = program("p = R.add(x, y)\nq = R.abs(p)\nreturn q"), arrays("float32")
     for _ in range(4):
         rxe.run(module, "main", given)
-    monkeypatch.setattr(groups, "_AT_ONCE", 100)
+    monkeypatch.setattr(trace_blocks, "_AT_ONCE", 100)
     interrupt = Interrupt()
     machine = Machine(module, "main", given, interrupt=interrupt)
-    flat = groups.flat
-    monkeypatch.setattr(groups, "flat", lambda *args: (interrupt.cancel(), flat(*args))[1])
+    flat = trace_blocks.flat
+    monkeypatch.setattr(trace_blocks, "flat", lambda *args: (interrupt.cancel(), flat(*args))[1])
     with pytest.raises(Cancelled):
         machine.run()
 
@@ -206,10 +208,10 @@ def test_rows_that_are_not_divided_stay_whole(grouped: list[int]) -> None:
 def test_programs_that_overwrite_arrays_run_one_by_one(grouped: list[int]) -> None:
     text = program("p = R.add(x, y)\nq = R.abs(p)\nreturn q").script()
     text = text.replace(
-        "return q", 'u = R.call_packed("test.groups.none", p, sinfo_args=R.Tuple())\n        return q'
+        "return q", 'u = R.call_packed("test.blocks.none", p, sinfo_args=R.Tuple())\n        return q'
     )
     module = rxe.normalize(rxe.parse(text.replace("@R.function\n", "@R.function(pure=False)\n")))
-    rxe.packed_function("test.groups.none")(lambda x: None)
+    rxe.packed_function("test.blocks.none")(lambda x: None)
     for _ in range(3):
         rxe.run(module, "main", arrays("float32"))
     assert not grouped

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 import relax_explorer as rxe
-from relax_explorer.core.exec import tape_code, tape_recorder
+from relax_explorer.core.exec import trace_rows
 from relax_explorer.core.exec.interrupt import Cancelled, Interrupt
 from relax_explorer.core.exec.machine import Machine
-from relax_explorer.core.exec.stretch import RUNS_BEFORE
-from relax_explorer.core.exec.tape import Tape
 from relax_explorer.core.exec.tir_traps import NOTE_LENGTH
-from tests.exec.test_stretch import KERNEL, VALUES, F, cut_chain, program, refused, runs, same, stepped
+from relax_explorer.core.exec.trace import RUNS_BEFORE
+from relax_explorer.core.exec.trace_rows import Rows
+from tests.exec.test_trace import KERNEL, VALUES, F, cut_chain, program, refused, runs, same, stepped
 
 OTHERS = np.array([2, 3, 5, -7], F)
 ADDING = KERNEL.format(op="+ T.float32(1)")
@@ -26,16 +26,16 @@ ONE = 'R.Tensor((4,), "float32")'
 
 @pytest.fixture
 def played(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The numbers of steps of the tapes that were played to their end; 0 for one that could not be."""
+    """The numbers of steps of the rows that ran to their end; 0 for those that could not."""
     found: list[int] = []
-    play = Tape.play
+    play = Rows.run
 
-    def watched(tape: Tape, frame: Any, interrupt: Any) -> bool:
-        done = play(tape, frame, interrupt)
-        found.append(tape.length if done else 0)
+    def watched(rows: Rows, machine: Any, frame: Any) -> bool:
+        done = play(rows, machine, frame)
+        found.append(rows.length if done else 0)
         return done
 
-    monkeypatch.setattr(Tape, "play", watched)
+    monkeypatch.setattr(Rows, "run", watched)
     return found
 
 
@@ -57,7 +57,7 @@ def kernels(count: int, last: str = "return v{}", before: str = ADDING, params: 
     ],
     ids=["chain", "tuples", "scalars", "lengths", "read twice", "another operator", "an operand that is a tuple"],
 )  # fmt: skip
-def test_a_tape_gives_the_values_of_its_calls(body: str, steps: int, played: list[int]) -> None:
+def test_rows_give_the_values_of_its_calls(body: str, steps: int, played: list[int]) -> None:
     module = program(body)
     runs(module, VALUES, OTHERS)
     assert max(played) >= steps
@@ -66,7 +66,7 @@ def test_a_tape_gives_the_values_of_its_calls(body: str, steps: int, played: lis
     assert same(rxe.run(module, "main", given), stepped(module, *given)), "for other lengths"
 
 
-def test_a_tape_is_as_long_as_the_calls_that_follow_each_other(
+def test_rows_are_as_many_as_the_calls_that_follow_each_other(
     played: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     module = cut_chain(monkeypatch)
@@ -174,11 +174,11 @@ def test_a_kernel_that_stops_says_why(played: list[int]) -> None:
     problem = caught.value.diagnostics[0]
     assert problem.span is not None
     assert first == (problem.code.id, problem.span.line) == refused(module, large)
-    assert played[before:] == [0], "the tape is gone"
+    assert played[before:] == [0], "the rows are gone"
     assert runs(module, small).tolist() == [6] * 4
 
 
-def test_calls_before_one_that_stops_get_a_tape_again(played: list[int]) -> None:
+def test_calls_before_one_that_stops_get_rows_again(played: list[int]) -> None:
     lines = [f"v{n} = R.add({f'v{n - 1}' if n else 'x'}, x)" for n in range(6)]
     body = "\n".join([*lines, "w = R.floor_divide(v5, y)", "z = R.add(w, w)", "return z"])
     module = program(body, 'x: R.Tensor((4,), "int32"), y: R.Tensor((4,), "int32")')
@@ -205,7 +205,7 @@ def test_threads_run_one_program_at_once(played: list[int]) -> None:
     assert len(played) > 150
 
 
-def test_a_cancelled_run_plays_no_tape(played: list[int]) -> None:
+def test_a_cancelled_run_runs_no_rows(played: list[int]) -> None:
     module = kernels(6)
     runs(module, np.zeros(4, F))
     interrupt = Interrupt()
@@ -226,22 +226,12 @@ def test_a_cancelled_run_plays_no_tape(played: list[int]) -> None:
     [("LARGEST", 15), ("FEWEST", 7), ("MOST_SCRATCH", -1)],
     ids=["large", "few", "scratch"],
 )
-def test_what_no_tape_is_worth(
+def test_what_no_rows_are_worth(
     limit: str, value: int, played: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tape_recorder, limit, value)
+    monkeypatch.setattr(trace_rows, limit, value)
     runs(kernels(6), np.zeros(4, F))
     assert played == []
-
-
-def test_results_that_end_share_arrays(monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[Tape] = []
-    tape = tape_recorder._Recorder.tape
-    monkeypatch.setattr(
-        tape_recorder._Recorder, "tape", lambda self, steps: made.append(tape(self, steps)) or made[-1]
-    )
-    runs(kernels(60), np.zeros(4, F))
-    assert [len(item.scratch) for item in made] == [2]
 
 
 def test_a_row_beside_a_matrix_is_left_to_numpy(played: list[int]) -> None:
@@ -256,31 +246,31 @@ def test_one_run_inside_another(played: list[int], monkeypatch: pytest.MonkeyPat
     module = kernels(6)
     runs(module, np.zeros(4, F))
     inner: list[list[float]] = []
-    play = tape_code.player()
+    play = trace_rows.player()
 
     def between(*args: int) -> int:
-        monkeypatch.setattr(tape_code, "player", lambda: play)
+        monkeypatch.setattr(trace_rows, "player", lambda: play)
         inner.append(rxe.run(module, "main", [np.full(4, 50, F)]).tolist())
         return play(*args)
 
-    monkeypatch.setattr(tape_code, "player", lambda: between)
+    monkeypatch.setattr(trace_rows, "player", lambda: between)
     assert rxe.run(module, "main", [np.full(4, 7, F)]).tolist() == [13] * 4
     assert inner == [[56] * 4]
     assert all(played)
 
 
 def test_registers_end_and_notes_are_long_enough(monkeypatch: pytest.MonkeyPatch) -> None:
-    play, left = Tape.play, []
+    play, left = Rows.run, []
 
-    def watched(tape: Tape, frame: Any, interrupt: Any) -> bool:
-        given = {slot for slot, _ in tape.given}
-        done = play(tape, frame, interrupt)
-        left.append([slot for slot in tape.dead if frame.registers[slot] is not None])
-        assert given <= set(tape.dead)
-        assert tape.reels[0].note.size == NOTE_LENGTH
+    def watched(rows: Rows, machine: Any, frame: Any) -> bool:
+        given = {slot for slot, _ in rows.given}
+        done = play(rows, machine, frame)
+        left.append([slot for slot in rows.dead if frame.registers[slot] is not None])
+        assert given <= set(rows.dead)
+        assert rows.reels[0].note.size == NOTE_LENGTH
         return done
 
-    monkeypatch.setattr(Tape, "play", watched)
+    monkeypatch.setattr(Rows, "run", watched)
     runs(kernels(6), np.zeros(4, F))
     assert left
     assert not any(left)

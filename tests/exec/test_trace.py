@@ -9,9 +9,12 @@ import numpy as np
 import pytest
 
 import relax_explorer as rxe
-from relax_explorer.core.exec import repeat, stretch
+from relax_explorer.core.exec import known_call, trace
 from relax_explorer.core.exec.interrupt import Cancelled, Interrupt
+from relax_explorer.core.exec.known_call import Step
 from relax_explorer.core.exec.machine import Machine
+from relax_explorer.core.exec.trace_blocks import Blocks
+from relax_explorer.core.exec.trace_rows import Rows
 from relax_explorer.core.exec.values import Shape
 
 F = np.float32
@@ -21,17 +24,17 @@ CHAIN = "a = R.add(x, y)\nb = R.multiply(a, y)\nc = R.subtract(b, x)\nd = R.maxi
 
 @pytest.fixture
 def lengths(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The numbers of instructions in the stretches that ran."""
+    """The numbers of instructions in the traces that ran."""
     found: list[int] = []
-    run = stretch._run_stretch
+    run = trace.Trace.run
 
-    def watched(machine: Any, frame: Any, rules: Any) -> bool:
+    def watched(self: Any, machine: Any, frame: Any) -> bool:
         before = frame.pc
-        done = run(machine, frame, rules)
+        done = run(self, machine, frame)
         found.extend([frame.pc - before] if done else [])
         return done
 
-    monkeypatch.setattr(stretch, "_run_stretch", watched)
+    monkeypatch.setattr(trace.Trace, "run", watched)
     return found
 
 
@@ -58,7 +61,7 @@ def same(one: Any, two: Any) -> bool:
 
 
 def runs(module: rxe.IRModule, *args: object) -> Any:
-    """The result of the sixth run; from the fourth on, tapes play. All must give what a stepped run gives."""
+    """The result of the sixth run; from the fourth on, rows run. All must give what a stepped run gives."""
     expected = stepped(module, *args)
     for _ in range(6):
         result = rxe.run(module, "main", args)
@@ -91,7 +94,7 @@ VALUES = np.array([1, -2, np.nan, 4], F)
     ],
     ids=["chain", "tuples", "tuples first", "rank 0", "shapes", "a call without one tensor", "views", "scalars"],
 )  # fmt: skip
-def test_a_stretch_gives_the_values_of_its_calls(body: str, instructions: int, lengths: list[int]) -> None:
+def test_a_trace_gives_the_values_of_its_calls(body: str, instructions: int, lengths: list[int]) -> None:
     module = program(body)
     runs(module, VALUES, np.array([2, 3, 5, -7], F))
     assert max(lengths) >= instructions
@@ -105,7 +108,7 @@ def test_other_operands_are_checked_again(lengths: list[int]) -> None:
     assert refused(module, three, three.astype("int32"))[0] == "RX0519"
     del lengths[:]
     assert runs(module, two, two).tolist() == [0, 2]
-    assert lengths, "after a run with other lengths there is a stretch of its own"
+    assert lengths, "after a run with other lengths there is a trace of its own"
     assert runs(module, three.astype("int64"), three.astype("int64")).dtype == "int64"
     assert runs(module, three, three[:1]).shape == (3,)
 
@@ -166,31 +169,35 @@ def test_values_go_after_their_last_read(monkeypatch: pytest.MonkeyPatch) -> Non
     module = program(
         "\n".join([f"v{n} = R.add({f'v{n - 1}' if n else 'x'}, y)" for n in range(20)]) + "\nreturn v19"
     )
-    monkeypatch.setattr(stretch, "RUNS_BEFORE", -1)  # no tapes
+    monkeypatch.setattr(trace, "RUNS_BEFORE", -1)  # no rows
     runs(module, VALUES, VALUES)
-    kept, do = [], stretch._done
+    kept, do = [], Step.run
 
     def counting(step: Any, machine: Any, frame: Any) -> bool:
         kept.append(sum([type(value) is np.ndarray for value in frame.registers]))
         return do(step, machine, frame)
 
-    monkeypatch.setattr(stretch, "_done", counting)
+    monkeypatch.setattr(Step, "run", counting)
     rxe.run(module, "main", [VALUES, VALUES])
     assert len(kept) == 20
     assert max(kept) == min(kept[1:])
 
 
-def test_large_values_are_left_to_groups_and_threads(
-    lengths: list[int], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(repeat, "LARGE", 3)
+def test_large_values_are_left_to_blocks_and_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(known_call, "LARGE", 3)
+    apart = "a = R.add(x, y)\ns = R.sum(a)\nb = R.add(s, x)\nt = R.sum(b)\nc = R.add(t, y)\nreturn c"
+    found: list[tuple[str, int]] = []
+    for kind in (Rows, Blocks):
+        run = kind.run
+        monkeypatch.setattr(
+            kind,
+            "run",
+            lambda *of, run=run: (found.append((type(of[0]).__name__, of[0].length)), run(*of))[1],
+        )
+    runs(program(apart), VALUES, VALUES)
+    assert not found
     runs(program(CHAIN), VALUES, VALUES)
-    runs(
-        program("a = R.add(x, y)\ns = R.sum(a)\nb = R.add(s, x)\nt = R.sum(b)\nc = R.add(t, y)\nreturn c"),
-        VALUES,
-        VALUES,
-    )
-    assert not lengths
+    assert set(found) == {("Blocks", 4)}
 
 
 def test_a_value_that_was_killed_is_not_read(lengths: list[int]) -> None:
@@ -233,46 +240,46 @@ def test_a_call_that_failed_is_tried_once(monkeypatch: pytest.MonkeyPatch) -> No
     chain = "\n".join([f"v{n} = R.add({f'v{n - 1}' if n else 'x'}, x)" for n in range(8)])
     module = program(f"{chain}\nd = R.floor_divide(v7, y)\nreturn d", params)
     good, zero = np.array([1, 2, 3, 4], "int32"), np.array([1, 0, 1, 1], "int32")
-    monkeypatch.setattr(stretch, "RUNS_BEFORE", -1)  # no tapes
+    monkeypatch.setattr(trace, "RUNS_BEFORE", -1)  # no rows
     runs(module, good, good)
-    outcomes, do = [], stretch._done
+    outcomes, do = [], Step.run
 
     def watched(step: Any, machine: Any, frame: Any) -> bool:
         outcomes.append(do(step, machine, frame))
         return outcomes[-1]
 
-    monkeypatch.setattr(stretch, "_done", watched)
+    monkeypatch.setattr(Step, "run", watched)
     for _ in range(3):
         assert refused(module, good, zero)[0] == "RX0509"
     assert outcomes == [True] * 8 + [False] + [True] * 16
     del outcomes[:]
     assert runs(module, good[:2], good[:2]).tolist() == [9, 9]
-    assert outcomes == [True] * (7 + 5 * 8), "nor by a new stretch for other lengths"
+    assert outcomes == [True] * (7 + 5 * 8), "nor by a new trace for other lengths"
 
 
 def cut_chain(monkeypatch: pytest.MonkeyPatch) -> rxe.IRModule:
     """30 additions and a tuple. Stretches have at most 8 instructions at first, and then 24."""
-    monkeypatch.setattr(stretch, "MOST", 8)
-    monkeypatch.setattr(stretch, "LONGEST", 24)
+    monkeypatch.setattr(trace, "MOST", 8)
+    monkeypatch.setattr(trace, "LONGEST", 24)
     chain = [f"v{n} = R.add({f'v{n - 1}' if n else 'x'}, y)" for n in range(30)]
     return program("\n".join([*chain, "return (v29, v7, v8)"]))
 
 
-def test_a_stretch_that_ran_to_its_end_takes_in_what_follows(
+def test_a_trace_that_ran_to_its_end_takes_in_what_follows(
     lengths: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     module = cut_chain(monkeypatch)
     expected = stepped(module, VALUES, VALUES)
     for _ in range(8):
         assert same(rxe.run(module, "main", [VALUES, VALUES]), expected)
-    assert lengths[:3] == [8, 8, 8], "the first run checks each call; it makes no stretch"
+    assert lengths[:3] == [8, 8, 8], "the first run checks each call; it makes no trace"
     assert lengths[-2:] == [24, 7], "with the tuple"
 
 
 def test_a_call_that_fails_beyond_the_first_cut_is_named(
     lengths: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(stretch, "MOST", 8)
+    monkeypatch.setattr(trace, "MOST", 8)
     params = 'x: R.Tensor(("n",), "int32"), y: R.Tensor(("n",), "int32")'
     chain = [f"v{n} = R.add({f'v{n - 1}' if n else 'x'}, x)" for n in range(20)]
     module = program("\n".join([*chain, "d = R.floor_divide(v19, y)\ne = R.add(d, x)\nreturn e"]), params)
@@ -286,7 +293,7 @@ def test_a_call_that_fails_beyond_the_first_cut_is_named(
     assert max(lengths) == 20, "the call that failed keeps its checks"
 
 
-def test_a_length_that_depends_on_elements_ends_the_stretch_once(lengths: list[int]) -> None:
+def test_a_length_that_depends_on_elements_ends_the_trace_once(lengths: list[int]) -> None:
     body = "a = R.add(x, x)\nb = R.add(a, x)\nc = R.add(b, x)\nu = R.unique(c)\n"
     after = "d = R.add(b, c)\ne = R.add(d, d)\nf = R.add(e, d)\ng = R.add(f, f)\nreturn (u, g)"
     module = program(body + after, 'x: R.Tensor((4,), "int32")')
@@ -315,25 +322,26 @@ def test_kernels_of_this_module_are_called(lengths: list[int]) -> None:
     assert runs(plus, np.ones(8, F)[::2]).tolist() == [5] * 4
 
 
-def test_a_cancelled_run_stops_inside_a_stretch(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cancelled_run_stops_inside_a_trace(monkeypatch: pytest.MonkeyPatch) -> None:
     module, given = program(CHAIN), [np.ones(3, F), np.ones(3, F)]
+    monkeypatch.setattr(trace, "RUNS_BEFORE", -1)  # no rows
     runs(module, *given)
     interrupt, done = Interrupt(), []
-    do = stretch._done
+    do = Step.run
 
     def cancelling(step: Any, machine: Any, frame: Any) -> bool:
-        done.append(step.pc)
+        done.append(frame.pc)
         if len(done) == 2:
             interrupt.cancel()
         return do(step, machine, frame)
 
-    monkeypatch.setattr(stretch, "_done", cancelling)
+    monkeypatch.setattr(Step, "run", cancelling)
     with pytest.raises(Cancelled):
         Machine(module, "main", given, interrupt=interrupt).run()
     assert done == [0, 1]
 
 
-def test_programs_that_overwrite_arrays_have_no_stretch(lengths: list[int]) -> None:
+def test_programs_that_overwrite_arrays_have_no_trace(lengths: list[int]) -> None:
     module = program(
         CHAIN.replace("return d", '_ = R.call_packed("vm.builtin.copy", d, sinfo_args=R.Tensor)\nreturn d')
     )
@@ -349,7 +357,7 @@ def test_values_that_are_read_later_stay_and_others_go() -> None:
     assert [item.tolist() for item in runs(module, np.ones(2, F), np.ones(2, F))] == [[7, 7], [3, 3]]
 
 
-def test_a_function_that_calls_itself_has_one_stretch(lengths: list[int]) -> None:
+def test_a_function_that_calls_itself_has_one_trace(lengths: list[int]) -> None:
     before = """
     @R.function
     def down(k: R.Tensor((), "int32"), x: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):

@@ -75,7 +75,7 @@ def test_shared_memory_stays_apart_where_a_program_can_tell() -> None:
 @R.function(pure=False)
 def main(x: R.Tensor((2,), "float32")):
     y = R.permute_dims(x)
-    _ = R.call_packed("test.repeat.inc", y, sinfo_args=R.Tuple([]))
+    _ = R.call_packed("test.known.inc", y, sinfo_args=R.Tuple([]))
     return x
 """
     program = rxe.normalize(rxe.parse(text))
@@ -83,12 +83,12 @@ def main(x: R.Tensor((2,), "float32")):
         assert rxe.run(program, "main", [np.zeros(2, F)]).tolist() == [0, 0]
 
 
-@packed.packed_function("test.repeat.inc")
+@packed.packed_function("test.known.inc")
 def _increase(x: Any) -> None:
     x += 1
 
 
-@packed.packed_function("test.repeat.three")
+@packed.packed_function("test.known.three")
 def _three() -> Any:
     return np.ones(3, F)
 
@@ -99,7 +99,7 @@ def test_a_value_with_other_lengths_than_stated_is_refused_in_each_run() -> None
 @R.function(pure=False)
 def main(s: R.Shape(["n"])):
     n = T.int64()
-    a = R.call_packed("test.repeat.three", sinfo_args=R.Tensor((n,), "float32"))
+    a = R.call_packed("test.known.three", sinfo_args=R.Tensor((n,), "float32"))
     b = R.add(a, a)
     return b
 """
