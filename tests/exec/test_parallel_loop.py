@@ -39,6 +39,12 @@ SUMS = """for i in T.parallel(n):
             with T.init():
                 B[v, w] = A[v, 0]
             B[v, w] = B[v, w] + A[v, r]"""
+ROWS = """for o in T.serial(1):
+    for i in T.parallel(n):
+        for j in range(8):
+            with T.sblock("row"):
+                v, w = T.axis.remap("SS", [i, j])
+                B[v + o, w] = A[v, w] * A[v, 0]"""
 TRAP = """for i in T.parallel(n):
     for j in range(8):
         B[i, j] = A[T.if_then_else(i % 50 == 49, i - 100, i), j]"""
@@ -94,12 +100,79 @@ def test_threads_give_the_values_of_the_loop_in_order(
         assert sorted(shared) == sorted([(0, 18), (18, 36), (36, 54), (54, 70)] * loops)
 
 
-def test_numba_takes_the_same_parts(shared: list[tuple[int, int]]) -> None:
+@pytest.mark.parametrize("kind", ["parallel", "serial"])
+@pytest.mark.parametrize(
+    ("body", "loops", "dtype"), [(TWICE, 1, "int32"), (SUMS, 2, "float32"), (ROWS, 1, "float64")]
+)  # sums have a loop that sets their start
+def test_threads_of_numba_share_the_loop(
+    body: str, loops: int, dtype: str, kind: str, shared: list[tuple[int, int]]
+) -> None:
+    fn = kernel(body.replace("T.parallel", f"T.{kind}"), dtype)
+    found, by_llvm, wanted = operands(dtype), operands(dtype), operands(dtype)
+    compiled = compile_prim_func(fn, by_numba=True)
+    compiled(*found)
+    assert parallel_loops(compiled) == loops
+    assert not shared
+    compile_prim_func(fn)(*by_llvm)
+    uncompiled(fn)(*wanted)
+    assert found[1].tobytes() == by_llvm[1].tobytes() == wanted[1].tobytes()
+
+
+def parallel_loops(compiled: tir_numba.Kernel) -> int:
+    """The number of loops that numba made parallel, as it tells."""
+    assert compiled.code is not None
+    text = compiled.code.texts[tir_numba.SPREAD]
+    assert "in prange(" in text.source
+    dispatcher = text.numba.kernel  # type: ignore[union-attr]  # numba compiled it
+    (signature,) = dispatcher.signatures
+    return int(dispatcher.get_metadata(signature)["parfor_diagnostics"].count_parfors())
+
+
+def test_threads_of_numba_share_each_loop_of_a_program() -> None:
+    fn = kernel(SCALED.replace("T.parallel", "T.serial"), "int32")
     found, wanted = operands("int32"), operands("int32")
-    compile_prim_func(kernel(TWICE, "int32"), by_numba=True)(*found)
-    uncompiled(kernel(TWICE, "int32"))(*wanted)
-    np.testing.assert_array_equal(found[1], wanted[1])
-    assert len(shared) == 4
+    compiled = compile_prim_func(fn, by_numba=True)
+    compiled(*found)
+    uncompiled(fn)(*wanted)
+    assert found[1].tobytes() == wanted[1].tobytes()
+    assert compiled.divided is not None
+    assert [parallel_loops(part) for part in compiled.divided.kernels.values()] == [1, 1]
+
+
+def test_what_may_stop_has_no_threads_of_numba(shared: list[tuple[int, int]]) -> None:
+    fn = kernel(TRAP, "int32")
+    compiled = compile_prim_func(fn, by_numba=True)
+    with pytest.raises(rxe.Failure) as threads:
+        compiled(*operands("int32"))
+    with pytest.raises(rxe.Failure) as order:
+        uncompiled(fn)(*operands("int32"))
+    assert str(threads.value) == str(order.value)
+    assert shared
+    assert compiled.code is not None
+    assert not compiled.code.is_spread
+
+
+def test_threads_of_numba_stop_between_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tir_numba, "LONGEST", 1_000)
+    compiled, given = compile_prim_func(kernel(TWICE), by_numba=True), operands("float32")
+    compiled(*given)
+    wanted, starts, interrupt = given[1].copy(), [], Interrupt()
+    call = tir_numba.Kernel._call
+
+    def watched(self: Any, function: Any, values: Any, interrupt: Interrupt) -> Any:
+        starts.append(values[-2])
+        if len(starts) == 3:
+            interrupt.cancel()
+        return call(self, function, values, interrupt)
+
+    monkeypatch.setattr(tir_numba.Kernel, "_call", watched)
+    given[1][:] = 0
+    with pytest.raises(Cancelled):
+        compiled(*given, interrupt=interrupt)
+    assert len(starts) == 3
+    last = 2 * starts[2] - starts[1]
+    assert np.array_equal(given[1][:last], wanted[:last])
+    assert not given[1][last:].any()
 
 
 @pytest.mark.parametrize(

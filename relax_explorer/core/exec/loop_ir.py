@@ -7,6 +7,7 @@ A check is a node of its own, which the builder leaves out where `tir/intervals`
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 UNARY = frozenset({"neg", "not", "~"})
@@ -190,13 +191,14 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class For:
-    """A loop from `start` up to, but not with, `end`."""
+    """A loop from `start` up to, but not with, `end`. The iterations of a `parallel` one are independent, and nothing in it stops."""
 
     var: str
     start: Expr
     end: Expr
     body: tuple[Stmt, ...]
     step: Expr | None = None
+    parallel: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,3 +254,23 @@ class Routine:
 
     params: tuple[str, ...]
     body: tuple[Stmt, ...]
+
+
+def inner(node: Stmt) -> tuple[Stmt, ...]:
+    """The statements in a statement."""
+    return (*node.then, *node.otherwise) if isinstance(node, If) else getattr(node, "body", ())
+
+
+def nested(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
+    """All statements, those inside others included."""
+    for node in body:
+        yield node
+        yield from nested(inner(node))
+
+
+def parts(node: object) -> Iterator[object]:
+    """A statement or an expression with everything inside."""
+    yield node
+    for value in [getattr(node, name) for name in getattr(node, "__slots__", ())]:
+        for part in value if isinstance(value, tuple) else (value,):
+            yield from parts(part)

@@ -41,11 +41,13 @@ def translate(
     trusting: bool = True,
     in_order: bool = False,
     divided: t.For | None = None,
+    spread: bool = False,
 ) -> Translation:
     """The translation of a PrimFunc. `points` are the values of the length variables for which facts are decided.
 
     Unless it is `trusting`, the kernel relies on no fact. With `in_order`, no loops are exchanged. The loop `divided` runs for the
-    values from `first` to `last` only, which the kernel takes as numbers before the note.
+    values from `first` to `last` only, which the kernel takes as numbers before the note. With `spread` it is a parallel loop, and
+    nothing polls.
     """
     if points is not None:
         return Translation(fn, [Intervals(points)], trusting, in_order)
@@ -54,7 +56,7 @@ def translate(
     samples = [
         Intervals({var: row[number % len(row)] for number, var in enumerate(variables)}) for row in rows
     ]
-    return Translation(fn, samples, trusting, in_order, divided)
+    return Translation(fn, samples, trusting, in_order, divided, spread)
 
 
 def shape_variables(fn: t.PrimFunc) -> list[p.PrimVar]:
@@ -79,9 +81,10 @@ class Translation(Expressions):
         trusting: bool,
         in_order: bool = False,
         divided: t.For | None = None,
+        spread: bool = False,
     ) -> None:
         super().__init__(fn, samples, trusting)
-        self.in_order, self.divided = in_order, divided
+        self.in_order, self.divided, self.spread = in_order, divided, spread
         self.out: list[ir.Stmt] = []  # the statements of the innermost loop or branch
         self.messages: list[str] = []  # the messages of assertions
         self.polls = tir_polls.Polls()
@@ -183,6 +186,8 @@ class Translation(Expressions):
         self.statement_now = node
         var, low, high, end = node.var, *self._bounds(node)
         step = self._step(node)
+        if self.spread:
+            looks = tir_polls.NEVER
         if looks is tir_polls.PIECES and not any(type(item) is t.For for item in statements(inner)):
             extent = _as(var.dtype, node.extent)
             is_short = self.fact(lambda sample: sample.lies(extent, (-_MOST, tir_polls.SHORT)))
@@ -200,7 +205,7 @@ class Translation(Expressions):
         if looks is tir_polls.PIECES and step is None:
             self._in_pieces(name, low, high, tuple(body))
         else:
-            self.out.append(ir.For(name, low, high, tuple(body), step))
+            self.out.append(ir.For(name, low, high, tuple(body), step, self.spread and node is self.divided))
 
     def _bounds(self, node: t.For) -> tuple[Expr, Expr, p.PrimExpr]:
         """The first value of a loop, its end, and its end as an expression of the PrimFunc."""
@@ -260,7 +265,9 @@ class Translation(Expressions):
         assert block.init is not None  # `reduction_nest` requires it
         spatial_axes = {axis.var for axis in block.iter_vars if axis.kind != "reduce"}
         self._nest(spatial, block, block.init, spatial_axes)
-        self._nest([*spatial[:-1], *inner, *spatial[-1:]], block, block.body, None)
+        is_spread = self.spread and spatial[-1:] == [self.divided]
+        outer = spatial if is_spread else spatial[:-1]
+        self._nest([*outer, *inner, *spatial[len(outer) :]], block, block.body, None)
 
     def _nest(self, loops: list[t.For], block: t.SBlock, body: t.Stmt, axes: set[p.PrimVar] | None) -> None:
         state = self._loop_state()

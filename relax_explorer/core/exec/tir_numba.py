@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -13,16 +14,16 @@ import numpy as np
 from relax_explorer.core.arith.multiples import bind_multiples
 from relax_explorer.core.codes import runtime as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure, Label
-from relax_explorer.core.exec import tir_cache, tir_packed, tir_traps
+from relax_explorer.core.exec import loop_ir, tir_cache, tir_packed, tir_traps
 from relax_explorer.core.exec.interrupt import Cancelled, Interrupt
 from relax_explorer.core.exec.kernel_shapes import Misfit
-from relax_explorer.core.exec.parallel_loop import parallel_loop, shared_iterations
+from relax_explorer.core.exec.parallel_loop import ANY, PARALLEL, parallel_loop, shared_iterations
 from relax_explorer.core.exec.scalars import Undefined, evaluate
 from relax_explorer.core.exec.tir_codegen import length_variables, shape_variables, translate
 from relax_explorer.core.exec.tir_memory import described
 from relax_explorer.core.exec.tir_pieces import Pieces, pieces
 from relax_explorer.core.exec.tir_reference import run_reference
-from relax_explorer.core.exec.tir_text import NUMBER, compiled_text, parameters
+from relax_explorer.core.exec.tir_text import NUMBER, NotCompiled, compiled_text, parameters
 from relax_explorer.core.exec.values import Value
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import HANDLE, limits
@@ -33,11 +34,24 @@ from relax_explorer.core.tir.stmt import Buffer, BufferStore, Evaluate, PrimFunc
 from relax_explorer.core.tir.traverse import memory, statements
 
 KNOWN_LENGTHS = 4096  # combinations of lengths in the cache of facts
+_STOPPING = (
+    loop_ir.Check,
+    loop_ir.Fail,
+    loop_ir.Poll,
+    loop_ir.While,
+    loop_ir.Return,
+    loop_ir.Packed,
+    loop_ir.Window,
+)
 _NEVER = Interrupt()
 _NOTHING = np.zeros(tir_traps.NOTE_LENGTH, np.int64)  # a note of the type that texts take
 # The texts of a kernel: one that relies on facts, one that checks everything, and one that also keeps the order of the loops.
-# `PART` is the first one, for some iterations of a parallel loop.
-TRUSTING, CHECKED, IN_ORDER, PART = "", "_checked", "_in_order", "_part"
+# `PART` is the first one, for some iterations of a parallel loop; `SPREAD` divides these among threads of numba.
+TRUSTING, CHECKED, IN_ORDER, PART, SPREAD = "", "_checked", "_in_order", "_part", "_spread"
+LONGEST = 1 << 26  # operations between two looks at the interrupt; they take 0.05 s or less
+_THREADS = (
+    Lock()
+)  # a process that has neither TBB nor OpenMP ends if two threads begin a parallel loop of numba
 
 
 def compile_prim_func(fn: PrimFunc, cache: Path | None = None, by_numba: bool = False) -> Kernel:
@@ -45,7 +59,7 @@ def compile_prim_func(fn: PrimFunc, cache: Path | None = None, by_numba: bool = 
 
     LLVM compiles it, unless it shall be `by_numba`. Raises Failure if a part has no translation.
     """
-    divided = pieces(fn)
+    divided = pieces(fn, ANY if by_numba else PARALLEL)
     parts = None if divided is None else Divided(divided, cache, by_numba)
     return Kernel(fn, Code(fn, cache, by_numba), Variables.of(fn), parts)
 
@@ -81,6 +95,11 @@ class Variables:
         )
 
 
+def _stops(node: object) -> bool:
+    """True for a part of a kernel that may stop it, which threads of numba can't."""
+    return isinstance(node, _STOPPING) or (isinstance(node, loop_ir.Allocate) and node.most is not None)
+
+
 class Code:
     """The texts of a PrimFunc with their machine code. It holds no PrimFunc.
 
@@ -89,12 +108,10 @@ class Code:
     """
 
     def __init__(self, fn: PrimFunc, cache: Path | None, by_numba: bool = False) -> None:
-        self.by_numba = by_numba
+        self.by_numba, self.kinds = by_numba, ANY if by_numba else PARALLEL
+        self.is_spread = by_numba  # False if numba's threads can't share the parallel loop
         self.cache = None if cache is not None and tir_cache.refusal(cache) else cache
         self.facts: dict[tuple[int, ...], bool] = {}
-        self.iterations: dict[
-            tuple[int, ...], Iterations | None
-        ] = {}  # of the parallel loop, if threads share it
         self.compiling = 0.0  # seconds so far
         trusting = translate(fn)
         self.hoped = trusting.facts
@@ -109,8 +126,12 @@ class Code:
         """A text compiled for the types of these values."""
         text = self.texts.get(name)
         if text is None:
-            loop = parallel_loop(fn) if name == PART else None
-            translation = translate(fn, None, name in (TRUSTING, PART), name == IN_ORDER, loop)
+            loop = parallel_loop(fn, self.kinds) if name in (PART, SPREAD) else None
+            translation = translate(
+                fn, None, name not in (CHECKED, IN_ORDER), name == IN_ORDER, loop, name == SPREAD
+            )
+            if name == SPREAD and any(map(_stops, loop_ir.parts(translation.routine))):
+                raise NotCompiled("a part of it may stop")
             params = parameters(fn)
             if loop is not None:
                 params += [NUMBER, NUMBER]
@@ -231,6 +252,8 @@ class Kernel:
         if iterations is None:
             function = self._function(self.code, (*values, _NOTHING, interrupt.address), name)
             return self._call(function, values, interrupt)
+        if self._by_threads_of_numba(self.code, values, iterations, interrupt):
+            return None
         function = self._function(self.code, (*values, 0, 0, _NOTHING, interrupt.address), PART)
         start, count = iterations.start, iterations.end - iterations.start
 
@@ -242,7 +265,27 @@ class Kernel:
 
     def _shared(self, dims: Mapping[p.PrimVar, int]) -> Iterations | None:
         """The iterations of the parallel loop that threads share for these lengths. None if there are none."""
-        return shared_iterations(self.fn, {var: int(dims[var]) for var in self.variables.lengths})
+        points = {var: int(dims[var]) for var in self.variables.lengths}
+        return shared_iterations(self.fn, points, PARALLEL if self.code is None else self.code.kinds)
+
+    def _by_threads_of_numba(
+        self, code: Code, values: Sequence[Value], iterations: Iterations, interrupt: Interrupt
+    ) -> bool:
+        """Run the parallel loop piece by piece, each on threads of numba. False if it may stop inside; then nothing was done."""
+        count = iterations.end - iterations.start
+        if not code.is_spread or iterations.operations > LONGEST * count:
+            return False
+        try:
+            function = self._function(code, (*values, 0, 0, _NOTHING, interrupt.address), SPREAD)
+        except NotCompiled:
+            code.is_spread = False
+            return False
+        size = max(1, LONGEST * count // iterations.operations)
+        for first in range(iterations.start, iterations.end, size):
+            interrupt.check()
+            with _THREADS:
+                self._call(function, (*values, first, min(first + size, iterations.end)), interrupt)
+        return True
 
     def _function(self, code: Code, passed: Sequence[Value], name: str) -> Callable[..., Value]:
         """The text compiled for these arguments."""

@@ -5,7 +5,7 @@ A parallel loop is a piece, too: threads share it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -13,7 +13,7 @@ import numpy as np
 
 from relax_explorer.core.exec.contraction import Contraction, contraction
 from relax_explorer.core.exec.interrupt import Interrupt
-from relax_explorer.core.exec.parallel_loop import is_parallel, parallel_loop, shared_iterations
+from relax_explorer.core.exec.parallel_loop import PARALLEL, is_parallel, parallel_loop, shared_iterations
 from relax_explorer.core.exec.scalars import Undefined, evaluate
 from relax_explorer.core.exec.tir_codegen import length_variables, shape_variables
 from relax_explorer.core.exec.tir_nests import is_filled_first
@@ -33,15 +33,16 @@ Piece = Contraction | t.PrimFunc
 
 @dataclass(frozen=True, slots=True)
 class Pieces:
-    """The pieces of a PrimFunc in order, its parameters, and the buffers that it allocates."""
+    """The pieces of a PrimFunc in order, its parameters, the buffers that it allocates, and the kinds of loops that threads share."""
 
     params: tuple[Buffer | p.PrimVar, ...]
     allocated: tuple[Buffer, ...]
     pieces: tuple[Piece, ...]
+    kinds: Collection[str]
 
     def pays(self, dims: Mapping[p.PrimVar, int]) -> bool:
         """True if a contraction or a parallel loop is large enough for these lengths."""
-        return any(_pays(piece, dims) for piece in self.pieces)
+        return any(_pays(piece, dims, self.kinds) for piece in self.pieces)
 
     def run(
         self,
@@ -71,12 +72,13 @@ class Pieces:
         return True
 
 
-def _pays(piece: Piece, dims: Mapping[p.PrimVar, int]) -> bool:
+def _pays(piece: Piece, dims: Mapping[p.PrimVar, int], kinds: Collection[str]) -> bool:
     if type(piece) is Contraction:
         return piece.size(dims) >= WORTHWHILE
-    if not isinstance(piece, t.PrimFunc) or parallel_loop(piece) is None:
+    if not isinstance(piece, t.PrimFunc) or parallel_loop(piece, kinds) is None:
         return False
-    return shared_iterations(piece, {var: int(dims[var]) for var in length_variables(piece)}) is not None
+    points = {var: int(dims[var]) for var in length_variables(piece)}
+    return shared_iterations(piece, points, kinds) is not None
 
 
 def _allocated(buffer: Buffer, dims: Mapping[p.PrimVar, int]) -> Value:
@@ -91,7 +93,7 @@ def _allocated(buffer: Buffer, dims: Mapping[p.PrimVar, int]) -> Value:
     return np.empty(shape, dtype)
 
 
-def pieces(fn: t.PrimFunc) -> Pieces | None:
+def pieces(fn: t.PrimFunc, kinds: Collection[str] = PARALLEL) -> Pieces | None:
     """The pieces of a PrimFunc. None if it can't be divided, or has neither a parallel loop nor a contraction that may be large."""
     parts = _top(fn.body)
     if parts is None or fn.ret_type is not None or memory(fn.body):
@@ -99,9 +101,11 @@ def pieces(fn: t.PrimFunc) -> Pieces | None:
     allocated, nodes = parts
     found = [contraction(node) for node in nodes]
     large = [item for item in found if item is not None and (item.size({}) or WORTHWHILE) >= WORTHWHILE]
-    if not (large or any(map(is_parallel, nodes))) or not all(map(_is_plain, _buffers(*nodes))):
+    if not (large or any(is_parallel(node, kinds) for node in nodes)) or not all(
+        map(_is_plain, _buffers(*nodes))
+    ):
         return None
-    if parallel_loop(fn) is not None and not large:
+    if parallel_loop(fn, kinds) is not None and not large:
         return None  # one piece
     if not all(is_filled_first(buffer, nodes) for buffer in allocated):
         return None  # what the memory holds before would differ
@@ -110,13 +114,13 @@ def pieces(fn: t.PrimFunc) -> Pieces | None:
     for node, item in zip(nodes, found, strict=True):
         if item is not None and item in large:
             result += [*_kernel(fn, pending), item]
-        elif is_parallel(node):
+        elif is_parallel(node, kinds):
             result += [*_kernel(fn, pending), *_kernel(fn, [node])]
         else:
             pending.append(node)
             continue
         pending = []
-    return Pieces((*fn.params, *shape_variables(fn)), allocated, (*result, *_kernel(fn, pending)))
+    return Pieces((*fn.params, *shape_variables(fn)), allocated, (*result, *_kernel(fn, pending)), kinds)
 
 
 def _top(body: t.Stmt) -> tuple[tuple[Buffer, ...], list[t.Stmt]] | None:
