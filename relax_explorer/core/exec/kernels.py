@@ -13,6 +13,7 @@ from relax_explorer.core.check.call_graph import mentioned
 from relax_explorer.core.codes import runtime as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure, Label
 from relax_explorer.core.exec.interrupt import Interrupt
+from relax_explorer.core.exec.loop_compiler import compiler
 from relax_explorer.core.exec.tir_cache import refusal
 from relax_explorer.core.exec.values import MEMORY_LIMIT, MOST_AXES, Lengths, Value, lengths
 from relax_explorer.core.ir import struct_info as s
@@ -62,6 +63,7 @@ class Kernels:
         self, cache: Path | None = None, interrupt: Interrupt | None = None, engine: str = LLVM
     ) -> None:
         self.cache, self.interrupt, self.engine = cache, interrupt, engine
+        self.loops = None if engine == REFERENCE else compiler(cache)  # of operators
         self._compiled = self._compiled_by.get(engine, self._compiled_by[LLVM])
         self.remarks: list[Diagnostic] = []  # of the cache
         self.told: Callable[[int, int], None] | None = None

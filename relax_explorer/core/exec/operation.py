@@ -24,6 +24,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ops.kit.decl import Op
+from relax_explorer.core.ops.kit.element_loops import compiling
 from relax_explorer.core.ops.kit.special import BadValue
 
 
@@ -47,7 +48,7 @@ def run_operator(
     missing = [None] * (len(op.operands) - len(args)) if not op.variadic else []
     try:
         _need_lengths(machine, frame, at, op, expected)
-        with np.errstate(all="ignore"):
+        with np.errstate(all="ignore"), compiling(machine.kernels.loops):
             value = guarded(machine, at, lambda: _computed(machine, at, op, (*args, *missing)))
     except Failure as failure:
         raise with_operands(failure, frame, at.node, op, args) from None
@@ -72,7 +73,8 @@ def _is_left_over(lengths: Shape, written: Sequence[p.PrimExpr] | None) -> bool:
 
 def run_again(machine: Running, frame: Frame, at: Instruction, args: Sequence[Value]) -> bool:
     """Evaluate a call that passed all checks before, without them. False if it needs them; then nothing was done."""
-    value = operator_again(at, args, frame.dims)
+    with compiling(machine.kernels.loops):
+        value = operator_again(at, args, frame.dims)
     if value is None:
         return False
     if machine.is_mutable and not at.known.shares:

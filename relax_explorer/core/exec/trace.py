@@ -27,6 +27,7 @@ from relax_explorer.core.exec.trace_rows import rows
 from relax_explorer.core.exec.values import Value
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.walk import info_vars
+from relax_explorer.core.ops.kit.element_loops import compiling
 from relax_explorer.core.tir.stmt import PrimFunc
 
 FEWEST = 4  # calls; a shorter trace is not worth its checks
@@ -74,7 +75,7 @@ class Trace:
         """Do all steps, up to one that needs its checks. False if the first one does."""
         start, interrupt, registers = frame.pc, machine.interrupt, frame.registers
         steps, parts, number = self.steps, self.parts, 0
-        with np.errstate(all="ignore"):
+        with np.errstate(all="ignore"), compiling(machine.kernels.loops):
             while number < len(steps):
                 frame.pc = start + number
                 if interrupt.is_cancelled:
