@@ -8,13 +8,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from relax_explorer.core.exec import loop_ir as ir
 from relax_explorer.core.exec import tir_cache
 from relax_explorer.core.exec.values import Value
+
+if TYPE_CHECKING:
+    from relax_explorer.core.exec.tir_text import Text
 
 # The result of each operator. Integers wrap around; the others need floats. A comparison with NaN is false.
 _OF_INTEGERS = {"relax.add": "+", "relax.subtract": "-", "relax.multiply": "*"}
@@ -45,7 +48,7 @@ def has_loop(calls: Sequence[Call], dtype: np.dtype[Any]) -> bool:
 @lru_cache(256)
 def compiled(
     calls: tuple[Call, ...], kept: tuple[int, ...], single: frozenset[int], dtype: str, cache: Path | None
-) -> Any:
+) -> Text:
     """The function of calls that have a loop. It takes the results that are `kept`, the operands, their number of elements, a note
     and the address of the stop flag. Arrays have one axis, and those in `single` one element. None if it can't be compiled.
     """

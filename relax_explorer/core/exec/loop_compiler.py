@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache as once
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from relax_explorer.core.exec import tir_cache
 from relax_explorer.core.ops.kit.element_loops import Compiler, Loop
+
+if TYPE_CHECKING:
+    from relax_explorer.core.exec.tir_text import Numba
 
 
 def compiler(cache: Path | None) -> Compiler:
@@ -27,7 +30,7 @@ def compiler(cache: Path | None) -> Compiler:
 
 
 @once
-def _numba(loop: Loop, cache: Path | None) -> Any:
+def _numba(loop: Loop, cache: Path | None) -> Numba:
     from relax_explorer.core.exec import tir_text
 
     folder = None if cache is not None and tir_cache.refusal(cache) else cache

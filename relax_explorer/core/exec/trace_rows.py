@@ -305,7 +305,7 @@ def _is_large(of: Type) -> bool:
 
 
 @once
-def _function(name: str, dtype: str, single: tuple[bool, ...]) -> Any:
+def _function(name: str, dtype: str, single: tuple[bool, ...]) -> Value:
     """The function of an operator on arrays, some of which have a single element. None if LLVM can't compile here."""
     from relax_explorer.core.exec.native import is_possible  # LLVM takes 0.1 s to import
 

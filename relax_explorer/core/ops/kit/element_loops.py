@@ -46,7 +46,7 @@ class Loop:
     ) -> None:
         self.by_numpy, self.by_element, self.work, self.least = by_numpy, by_element, work, least
 
-    def __call__(self, *args: Any) -> Any:  # noqa: D102  # the class says it
+    def __call__(self, *args: object) -> Any:  # noqa: D102  # the class says it
         compiler = _COMPILER.get()
         if compiler is not None and self.work(*args) >= self.least and all(map(_is_plain, args)):
             function = compiler(self, args)
@@ -66,7 +66,7 @@ class Loop:
         return "\n\n".join(["import numpy as np\nfrom numba import njit\n\nArray = Any = object\n", *texts])
 
 
-def _is_plain(value: Any) -> bool:
+def _is_plain(value: object) -> bool:
     if not isinstance(value, np.ndarray):
         return True
     dtype = value.dtype

@@ -28,7 +28,7 @@ from relax_explorer.core.tir.stmt import Stmt
 _FORMATS = ("onnx", "tensorflow")
 
 
-def _select_rows(corners: Array, left: Array, most: int, near: Any) -> Array:
+def _select_rows(corners: Array, left: Array, most: int, near: float) -> Array:
     """Which boxes are selected, of those that are left. Changes `left`."""
     kept, count = np.zeros(left.shape, bool), left.shape[2]
     for j in range(count):

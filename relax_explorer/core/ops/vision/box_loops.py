@@ -5,32 +5,33 @@ A compiler reads the texts, so they call NumPy and each other only.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from relax_explorer.core.ops.kit.array_types import Array
 
 
-def shared(a: Array, b: Array, first: int) -> Any:
+def shared(a: Array, b: Array, first: int) -> float:
     """`overlap` of two boxes whose corners begin at a column."""
     common, zero = side(a, b, first), a.dtype.type(0)
     common *= side(a, b, first + 1)
     whole = np.abs(a[first + 2] - a[first]) * np.abs(a[first + 3] - a[first + 1])
     whole = whole + np.abs(b[first + 2] - b[first]) * np.abs(b[first + 3] - b[first + 1]) - common
-    return zero if whole <= 0 else common / whole
+    share: float = zero if whole <= 0 else common / whole
+    return share
 
 
-def side(a: Array, b: Array, first: int) -> Any:
+def side(a: Array, b: Array, first: int) -> float:
     """The length of the common area of two boxes along an axis."""
     last = first + 2
     high = np.minimum(np.maximum(a[first], a[last]), np.maximum(b[first], b[last]))
-    length = high - np.maximum(np.minimum(a[first], a[last]), np.minimum(b[first], b[last]))
-    return a.dtype.type(0) if length < 0 else length
+    length: float = high - np.maximum(np.minimum(a[first], a[last]), np.minimum(b[first], b[last]))
+    if length < 0:
+        length = a.dtype.type(0)
+    return length
 
 
 def suppress_each(
-    boxes: Array, named: Array, is_box: Array, score: int, first: int, most: int, near: Any, label: int
+    boxes: Array, named: Array, is_box: Array, score: int, first: int, most: int, near: float, label: int
 ) -> None:
     """Drop boxes that overlap a better one, in place."""
     for image in range(boxes.shape[0]):
@@ -46,7 +47,7 @@ def suppress_each(
 
 
 def suppress_others(
-    boxes: Array, named: Array, is_box: Array, best: int, score: int, first: int, near: Any, label: int
+    boxes: Array, named: Array, is_box: Array, best: int, score: int, first: int, near: float, label: int
 ) -> None:
     """Drop boxes that overlap a box before them."""
     for k in range(best + 1, boxes.shape[0]):
@@ -57,8 +58,8 @@ def suppress_others(
 
 
 def soften_each(
-    boxes: Array, named: Array, is_box: Array, score: int, first: int, most: int, near: Any, label: int,
-    least: Any, scale: Any,
+    boxes: Array, named: Array, is_box: Array, score: int, first: int, most: int, near: float, label: int,
+    least: float, scale: float,
 ) -> Array:  # fmt: skip
     """Move the best remaining box to the front and lower the scores of boxes that overlap it. Returns the number of kept boxes."""
     counts = np.zeros(boxes.shape[0], np.int64)
@@ -78,7 +79,7 @@ def soften_each(
     return counts
 
 
-def best_of(boxes: Array, named: Array, is_box: Array, start: int, score: int, least: Any) -> int:
+def best_of(boxes: Array, named: Array, is_box: Array, start: int, score: int, least: float) -> int:
     """The first box with the best score from one on; -1 if none is left."""
     best = -1
     for k in range(start, boxes.shape[0]):
@@ -89,8 +90,8 @@ def best_of(boxes: Array, named: Array, is_box: Array, start: int, score: int, l
 
 
 def soften_others(
-    boxes: Array, named: Array, is_box: Array, best: int, score: int, first: int, near: Any, label: int,
-    least: Any, scale: Any,
+    boxes: Array, named: Array, is_box: Array, best: int, score: int, first: int, near: float, label: int,
+    least: float, scale: float,
 ) -> None:  # fmt: skip
     """Lower the scores of boxes that overlap a box before them, and drop those that come too near."""
     for k in range(best + 1, boxes.shape[0]):
@@ -104,7 +105,7 @@ def soften_others(
                 named[k] = -1
 
 
-def select_each(corners: Array, left: Array, most: int, near: Any) -> Array:
+def select_each(corners: Array, left: Array, most: int, near: float) -> Array:
     """Which boxes of each class are selected, of those that are left. Changes `left`."""
     kept = np.zeros(left.shape, np.bool_)
     for image in range(left.shape[0]):
@@ -139,9 +140,10 @@ def align_each(
 
 def align_bin(
     pixels: Array, wy: Array, sy: Array, tops: Array, wx: Array, sx: Array, sides: Array, is_mean: bool
-) -> Any:
+) -> float:
     """The mean or maximum of the samples of one bin."""
-    total, count = pixels.dtype.type(0), 0
+    total: float = pixels.dtype.type(0)
+    count = 0
     for g in range(len(sy)):
         for k in range(len(sx)):
             if sy[g] and sx[k]:
@@ -152,8 +154,10 @@ def align_bin(
                 total = total + value if is_mean else np.maximum(total, value) if count else value
                 count += 1
     if is_mean:
-        return total / max(count, 1)
-    return total if count else -np.finfo(pixels.dtype).max
+        total = total / max(count, 1)
+    elif not count:
+        total = -np.finfo(pixels.dtype).max
+    return total
 
 
 def spans(weights: Array) -> Array:
@@ -179,9 +183,10 @@ def pool_each(images: Array, image: Array, rows: Array, columns: Array) -> Array
     return result
 
 
-def pool_bin(pixels: Array, rows: Array, columns: Array) -> Any:
+def pool_bin(pixels: Array, rows: Array, columns: Array) -> float:
     """The maximum of the pixels in the rows and columns of a bin."""
-    total, is_empty = pixels.dtype.type(0), True
+    total: float = pixels.dtype.type(0)
+    is_empty = True
     for h in range(len(rows)):
         if rows[h]:
             for w in range(len(columns)):

@@ -171,7 +171,7 @@ def _same(boxes: Array, best: Array, label: int) -> Array:
 
 
 def _suppress_rows(
-    boxes: Array, named: Array, is_box: Array, score: int, first: int, most: int, near: Any, label: int
+    boxes: Array, named: Array, is_box: Array, score: int, first: int, most: int, near: float, label: int
 ) -> None:
     """Drop boxes that overlap a better one, in place."""
     count = np.zeros(len(boxes), np.int64)
@@ -190,8 +190,8 @@ def _suppress_rows(
 
 
 def _soften_rows(
-    boxes: Array, named: Array, is_box: Array, score: int, first: int, most: int, near: Any, label: int,
-    least: Any, scale: Any,
+    boxes: Array, named: Array, is_box: Array, score: int, first: int, most: int, near: float, label: int,
+    least: float, scale: float,
 ) -> Array:  # fmt: skip
     """Move the best remaining box to the front and lower the scores of boxes that overlap it. Returns the number of kept boxes."""
     count, rows = np.zeros(len(boxes), np.int64), np.arange(len(boxes))
