@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from relax_explorer.core.exec.blame import Blame, Element
-from relax_explorer.core.exec.computed import call_text
-from relax_explorer.core.exec.found_store import Store
+from relax_explorer.core.exec.computed import Store, call_text
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.tir.prim_expr import BufferLoad
 from relax_explorer.viz.short import short_value

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal
 
-from relax_explorer.core.exec.binding_times import BindingTimes
+from relax_explorer.core.exec.one_run import BindingTimes
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.session.check_costs import Costs, Site, Spent
 from relax_explorer.core.shapes.residual import PARAMETERS, RESULT, ShapeCheck

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import relax_explorer as rxe
-from relax_explorer.core.exec import parallel_loop, tir_numba, tir_pieces
+from relax_explorer.core.exec import compiled_kernel, kernel_pieces, loop_nests
+from relax_explorer.core.exec.compiled_kernel import compile_prim_func, uncompiled
 from relax_explorer.core.exec.interrupt import Cancelled, Interrupt
-from relax_explorer.core.exec.tir_numba import compile_prim_func, uncompiled
 from relax_explorer.core.ops.kit import by_rows
 from relax_explorer.core.tir.stmt import PrimFunc
 
@@ -56,11 +56,11 @@ MARK = """for i in T.parallel(n):
 @pytest.fixture(autouse=True)
 def shared(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
     """Small loops are shared by 4 threads; the values of the loop variable that each call got."""
-    monkeypatch.setattr(parallel_loop, "WORTHWHILE", 100)
+    monkeypatch.setattr(loop_nests, "WORTHWHILE", 100)
     monkeypatch.setattr(by_rows, "_SHARED", 100)
     monkeypatch.setattr(by_rows, "_threads", lambda: 4)
     calls: list[tuple[int, int]] = []
-    original = tir_numba.in_blocks
+    original = compiled_kernel.in_blocks
 
     def watched(fill: Any, length: int, rows: int, size: int) -> None:
         def told(first: int, last: int) -> None:
@@ -69,7 +69,7 @@ def shared(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
 
         original(told, length, rows, size)
 
-    monkeypatch.setattr(tir_numba, "in_blocks", watched)
+    monkeypatch.setattr(compiled_kernel, "in_blocks", watched)
     return calls
 
 
@@ -118,10 +118,10 @@ def test_threads_of_numba_share_the_loop(
     assert found[1].tobytes() == by_llvm[1].tobytes() == wanted[1].tobytes()
 
 
-def parallel_loops(compiled: tir_numba.Kernel) -> int:
+def parallel_loops(compiled: compiled_kernel.Kernel) -> int:
     """The number of loops that numba made parallel, as it tells."""
     assert compiled.code is not None
-    text = compiled.code.texts[tir_numba.SPREAD]
+    text = compiled.code.texts[compiled_kernel.SPREAD]
     assert "in prange(" in text.source
     dispatcher = text.numba.kernel  # type: ignore[union-attr]  # numba compiled it
     (signature,) = dispatcher.signatures
@@ -153,11 +153,11 @@ def test_what_may_stop_has_no_threads_of_numba(shared: list[tuple[int, int]]) ->
 
 
 def test_threads_of_numba_stop_between_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tir_numba, "LONGEST", 1_000)
+    monkeypatch.setattr(compiled_kernel, "LONGEST", 1_000)
     compiled, given = compile_prim_func(kernel(TWICE), by_numba=True), operands("float32")
     compiled(*given)
     wanted, starts, interrupt = given[1].copy(), [], Interrupt()
-    call = tir_numba.Kernel._call
+    call = compiled_kernel.Kernel._call
 
     def watched(self: Any, function: Any, values: Any, interrupt: Interrupt) -> Any:
         starts.append(values[-2])
@@ -165,7 +165,7 @@ def test_threads_of_numba_stop_between_pieces(monkeypatch: pytest.MonkeyPatch) -
             interrupt.cancel()
         return call(self, function, values, interrupt)
 
-    monkeypatch.setattr(tir_numba.Kernel, "_call", watched)
+    monkeypatch.setattr(compiled_kernel.Kernel, "_call", watched)
     given[1][:] = 0
     with pytest.raises(Cancelled):
         compiled(*given, interrupt=interrupt)
@@ -249,15 +249,15 @@ class M:
 
 
 def test_pieces_are_divided_only_where_a_loop_is_parallel() -> None:
-    assert tir_pieces.pieces(kernel(SCALED)) is not None
-    assert tir_pieces.pieces(kernel(SCALED.replace("T.parallel", "T.serial"))) is None
-    assert tir_pieces.pieces(kernel(TWICE)) is None
+    assert kernel_pieces.pieces(kernel(SCALED)) is not None
+    assert kernel_pieces.pieces(kernel(SCALED.replace("T.parallel", "T.serial"))) is None
+    assert kernel_pieces.pieces(kernel(TWICE)) is None
 
 
 def test_a_loop_of_few_operations_runs_in_order(
     monkeypatch: pytest.MonkeyPatch, shared: list[tuple[int, int]]
 ) -> None:
-    monkeypatch.setattr(parallel_loop, "WORTHWHILE", 10_000)
+    monkeypatch.setattr(loop_nests, "WORTHWHILE", 10_000)
     compile_prim_func(kernel(TWICE))(*operands("float32"))
     assert not shared
 
@@ -267,4 +267,4 @@ def test_threads_have_no_scratch_of_a_whole_function() -> None:
 for i in T.parallel(n):
     S[i, 0] = A[i, 0]
     B[i, 0] = S[i, 0]"""
-    assert parallel_loop.parallel_loop(kernel(body)) is None
+    assert loop_nests.parallel_loop(kernel(body)) is None

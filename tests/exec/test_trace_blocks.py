@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import relax_explorer as rxe
-from relax_explorer.core.exec import element_loop, known_call, trace_blocks
+from relax_explorer.core.exec import known_call, trace_blocks
 from relax_explorer.core.exec.interrupt import Cancelled, Interrupt
 from relax_explorer.core.exec.machine import Machine
-from relax_explorer.core.exec.tir_text import NotCompiled, Text
+from relax_explorer.core.exec.machine_code import NotCompiled, Text
 from relax_explorer.core.exec.trace_blocks import Blocks
 from relax_explorer.core.ops.kit import by_rows
 
@@ -121,10 +121,10 @@ def test_a_group_becomes_one_loop_with_the_same_bits(
 )
 def test_other_groups_run_by_blocks(lines: str, grouped: list[int]) -> None:
     module, given = program(lines), arrays("float32")
-    loops = element_loop.compiled.cache_info().misses
+    loops = trace_blocks.compiled.cache_info().misses
     results = [rxe.run(module, "main", given) for _ in range(5)]
     assert grouped == [2] * 4
-    assert element_loop.compiled.cache_info().misses == loops
+    assert trace_blocks.compiled.cache_info().misses == loops
     assert np.array_equal(results[0], results[-1])
 
 

@@ -12,8 +12,8 @@ import pytest
 import relax_explorer as rxe
 from relax_explorer.core.exec import trace_rows
 from relax_explorer.core.exec.interrupt import Cancelled, Interrupt
+from relax_explorer.core.exec.loop_statements import NOTE_LENGTH
 from relax_explorer.core.exec.machine import Machine
-from relax_explorer.core.exec.tir_traps import NOTE_LENGTH
 from relax_explorer.core.exec.trace import RUNS_BEFORE
 from relax_explorer.core.exec.trace_rows import Rows
 from tests.exec.test_trace import KERNEL, VALUES, F, cut_chain, program, refused, runs, same, stepped

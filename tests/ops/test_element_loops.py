@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 import relax_explorer as rxe
-from relax_explorer.core.exec.kernels import LLVM, NUMBA, REFERENCE
-from relax_explorer.core.exec.loop_compiler import compiler
+from relax_explorer.core.exec.kernels import LLVM, NUMBA, REFERENCE, compiler
 from relax_explorer.core.exec.machine import Machine
 from relax_explorer.core.ops import find
 from relax_explorer.core.ops.kit.element_loops import Loop, compiling

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from relax_explorer.core.exec import parallel_loop, tir_numba
+from relax_explorer.core.exec import compiled_kernel, loop_nests
 from relax_explorer.core.ops.kit import by_rows
 from relax_explorer.core.tir.stmt import PrimFunc
 from tests.support.roundtrip import STAGES
@@ -21,16 +21,16 @@ def test_three_answers_are_one(number: int) -> None:
 
 
 def test_three_answers_are_one_with_threads_of_numba(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parallel_loop, "WORTHWHILE", 1)
+    monkeypatch.setattr(loop_nests, "WORTHWHILE", 1)
     monkeypatch.setattr(by_rows, "_SHARED", 1)
     monkeypatch.setattr(by_rows, "_threads", lambda: 2)
-    spread, function = [], tir_numba.Code.function
+    spread, function = [], compiled_kernel.Code.function
 
-    def watched(self: tir_numba.Code, fn: PrimFunc, values: object, name: str) -> object:
+    def watched(self: compiled_kernel.Code, fn: PrimFunc, values: object, name: str) -> object:
         found = function(self, fn, values, name)  # type: ignore[arg-type]  # a sequence
-        spread.append(name == tir_numba.SPREAD)
+        spread.append(name == compiled_kernel.SPREAD)
         return found
 
-    monkeypatch.setattr(tir_numba.Code, "function", watched)
+    monkeypatch.setattr(compiled_kernel.Code, "function", watched)
     assert all([compared(fn) for fn in SHARE])
     assert any(spread)

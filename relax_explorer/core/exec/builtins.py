@@ -9,11 +9,10 @@ import numpy as np
 
 from relax_explorer.core.codes import runtime as codes
 from relax_explorer.core.exec import memory
-from relax_explorer.core.exec.faults import guarded
+from relax_explorer.core.exec.faults import claim, guarded, say
 from relax_explorer.core.exec.frame import Frame
 from relax_explorer.core.exec.kernels import allocate
 from relax_explorer.core.exec.known_call import flat, kernel_again, remember_kernel
-from relax_explorer.core.exec.messages import claim, say
 from relax_explorer.core.exec.plan import Instruction
 from relax_explorer.core.exec.running import Running
 from relax_explorer.core.exec.values import NULL, UNKNOWN, Lifted, Shape, Value

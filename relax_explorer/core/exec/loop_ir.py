@@ -1,6 +1,6 @@
 """The language of compiled kernels, as data: loops over arrays with known elements, and scalars.
 
-`tir_codegen` builds it from PrimFuncs; `llvm_kernel` makes machine code of it, and `loop_text` prints it as Python, for numba and for
+`loop_statements` builds it from PrimFuncs; `llvm_kernel` makes machine code of it, and `loop_text` prints it as Python, for numba and for
 people. Integers are signed numbers of 64 bits, except uint64. The types of the leaves and of conversions are written, the others follow.
 A check is a node of its own, which the builder leaves out where `tir/intervals` proves it.
 """
@@ -55,7 +55,7 @@ class Op:
 
 @dataclass(frozen=True, slots=True)
 class Apply:
-    """A function of mathematics, or of `tir_support`."""
+    """A function of mathematics, or of `loop_runtime`."""
 
     name: str
     args: tuple[Expr, ...]
@@ -239,7 +239,7 @@ class Return:
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """A call of a function of `tir_sorting`."""
+    """A call of a function of `loop_runtime`."""
 
     function: str
     args: tuple[Expr, ...]

@@ -10,15 +10,14 @@ from relax_explorer.core.exec import loop_ir as ir
 HEADER = """import math
 import numpy as np
 from numba import njit, prange
-from relax_explorer.core.exec.tir_support import (
+from relax_explorer.core.exec.loop_runtime import (
     add, allocated, at, distance, floor_div, floor_mod, inside, larger, left, mul, nonzero, piece, poll, positive, power, quotient, rest,
-    right, right_unsigned, smaller, sub, trunc_div, trunc_mod, whole, window,
+    narrow, right, right_unsigned, smaller, sub, trunc_div, trunc_mod, whole, window,
 )
-from relax_explorer.core.exec.tir_narrow import narrow
 
 
 """
-_SORTING = "from relax_explorer.core.exec.tir_sorting import argsort, argsort_valid, sort, top_both, top_indices, top_values\n"
+_SORTING = "from relax_explorer.core.exec.loop_runtime import argsort, argsort_valid, sort, top_both, top_indices, top_values\n"
 # What numba divides among threads: loops that say so, and nothing else.
 _ONLY_LOOPS = {"prange": True} | dict.fromkeys(
     ("comprehension", "reduction", "inplace_binop", "setitem", "numpy", "stencil", "fusion"), False

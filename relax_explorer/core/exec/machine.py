@@ -17,21 +17,21 @@ from relax_explorer.core.check.effects import effects
 from relax_explorer.core.codes import runtime as codes
 from relax_explorer.core.diagnostics import Code, Diagnostic, Failure, Label
 from relax_explorer.core.exec import builtins, packed
-from relax_explorer.core.exec.checks import (
+from relax_explorer.core.exec.engine import FUSED
+from relax_explorer.core.exec.events import (
     CHECKED,
     PROVED,
+    Change,
     Check,
+    Event,
     check_annotation,
     check_params,
     check_result,
     entry,
 )
-from relax_explorer.core.exec.engine import FUSED
-from relax_explorer.core.exec.events import Change, Event
 from relax_explorer.core.exec.faults import guarded
-from relax_explorer.core.exec.foreign import called, other_than_stated
 from relax_explorer.core.exec.frame import Frame
-from relax_explorer.core.exec.function_values import handed, look_up, unknown
+from relax_explorer.core.exec.function_values import called, handed, look_up, other_than_stated, unknown
 from relax_explorer.core.exec.interrupt import Interrupt
 from relax_explorer.core.exec.kernels import LLVM, REFERENCE, Kernels, by_symbol
 from relax_explorer.core.exec.match import Mismatch, Scope, match, proved

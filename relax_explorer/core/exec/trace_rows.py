@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from relax_explorer.core.exec.element_loop import compiled, has_loop
 from relax_explorer.core.exec.frame import Frame
 from relax_explorer.core.exec.known_call import KnownKernel, KnownOperator, Step, Type
 from relax_explorer.core.exec.running import Running
+from relax_explorer.core.exec.trace_blocks import compiled, has_loop
 from relax_explorer.core.exec.values import Shape, Value
 
 if TYPE_CHECKING:
@@ -307,7 +307,7 @@ def _is_large(of: Type) -> bool:
 @once
 def _function(name: str, dtype: str, single: tuple[bool, ...]) -> Value:
     """The function of an operator on arrays, some of which have a single element. None if LLVM can't compile here."""
-    from relax_explorer.core.exec.native import is_possible  # LLVM takes 0.1 s to import
+    from relax_explorer.core.exec.machine_code import is_possible
 
     if not is_possible():
         return None
@@ -331,8 +331,8 @@ def player() -> Callable[[int, int, int, int], int]:
 def _player() -> tuple[Callable[[int, int, int, int], int], object]:
     from llvmlite import ir
 
-    from relax_explorer.core.exec.llvm_values import LONG
-    from relax_explorer.core.exec.native import machine_code, placed
+    from relax_explorer.core.exec.llvm_expr import LONG
+    from relax_explorer.core.exec.machine_code import machine_code, placed
 
     module, longs = ir.Module(), LONG.as_pointer()
     fn = ir.Function(module, ir.FunctionType(LONG, [longs, LONG, LONG, LONG]), "play_rows")

@@ -11,8 +11,7 @@ from relax_explorer.core.diagnostics import Diagnostic, Failure
 from relax_explorer.core.exec.interrupt import Cancelled, Interrupt
 from relax_explorer.core.exec.machine import Machine
 from relax_explorer.core.exec.values import Value
-from relax_explorer.core.exec.wide_kernels import NotWidened
-from relax_explorer.core.exec.widening import Wide, Widening, wide_value
+from relax_explorer.core.exec.widening import NotWidened, Wide, Widening, wide_value
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.call_program import CallProgram
 from relax_explorer.core.session.recording import Maker, Recording, finished_on, recorded_on

@@ -21,6 +21,6 @@ def kernel_results(
 
     Raises Failure where the kernel stops, if a result is too large, or after SECONDS.
     """
-    machine = import_module("relax_explorer.core.exec.kernel_results")
+    machine = import_module("relax_explorer.core.exec.kernels")
     results: tuple[np.ndarray, ...] = machine.results(kernel, inputs, out, place, SECONDS)
     return results

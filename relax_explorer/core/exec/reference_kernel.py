@@ -13,13 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from relax_explorer.core.exec import tir_memory, tir_packed, tir_traps
+from relax_explorer.core.exec import kernel_memory, loop_statements
 from relax_explorer.core.exec.interrupt import Interrupt
-from relax_explorer.core.exec.thread_loops import exchange
-from relax_explorer.core.exec.tir_codegen import is_idle
-from relax_explorer.core.exec.tir_expr import element
-from relax_explorer.core.exec.tir_nests import reduction_nest
-from relax_explorer.core.exec.tir_values import Stopped, Values, scalar, wrap
+from relax_explorer.core.exec.loop_expr import element
+from relax_explorer.core.exec.loop_nests import exchange, reduction_nest
+from relax_explorer.core.exec.loop_statements import is_idle
+from relax_explorer.core.exec.reference_values import Stopped, Values, scalar, wrap
 from relax_explorer.core.exec.values import MEMORY_LIMIT, Value
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import HANDLE, INT64, DType
@@ -91,9 +90,9 @@ class Reference(Values):
                 yield
         except Stopped as stop:
             note = [wrap(number, INT64) for number in (stop.value, stop.bound, *stop.loops)]
-            raise tir_traps.stopped(self.fn, stop.site, note[0], note[1], note[2:]) from None
+            raise loop_statements.stopped(self.fn, stop.site, note[0], note[1], note[2:]) from None
         except (AssertionError, BufferError, MemoryError) as error:
-            raise tir_traps.failed(self.fn, error) from None
+            raise loop_statements.failed(self.fn, error) from None
 
     def advance(self) -> t.Stmt | None:
         """Run to the end of the next store, or of the next call of a packed function; None at the end.
@@ -213,7 +212,7 @@ class Reference(Values):
             self._view(node, buffer, buffer.data)
 
     def _view(self, node: t.AllocBuffer, buffer: Buffer, data: p.PrimExpr) -> None:
-        start = tir_memory.view_start(buffer, self.pointers.get(data, data))
+        start = kernel_memory.view_start(buffer, self.pointers.get(data, data))
         if start is None:
             raise self.refuse(f"{buffer.name}, a view with strides or of another dtype,", node)
         flat, first, shape = self.of(data), int(self.of(start)), self._shape(buffer)
@@ -253,7 +252,7 @@ class Reference(Values):
         value = node.value
         if isinstance(value, p.PrimCall) and value.op == "ret":
             raise Returned(self.of(value.args[0]))
-        call = tir_packed.known_call(value)
+        call = kernel_memory.known_call(value)
         if call is not None:
             arguments = [self.arrays[part] if isinstance(part, Buffer) else self.of(part) for part in call[1]]
             self.call(call[0], arguments)
@@ -263,9 +262,9 @@ class Reference(Values):
 
     def call(self, name: str, arguments: Sequence[Value]) -> None:
         """Call a packed function, which fills buffers."""
-        from relax_explorer.core.exec import tir_sorting  # loads numba
+        from relax_explorer.core.exec import loop_runtime
 
-        getattr(tir_sorting, name)(*arguments)
+        getattr(loop_runtime, name)(*arguments)
 
     def _assert(self, node: t.AssertStmt, left: Value) -> None:
         if not self.of(node.condition):

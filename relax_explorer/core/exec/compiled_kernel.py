@@ -1,4 +1,4 @@
-"""Kernels: PrimFuncs with generated, compiled texts (`tir_text`), that check and convert their arguments."""
+"""Kernels: PrimFuncs with generated, compiled texts (`machine_code`), that check and convert their arguments."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ import numpy as np
 from relax_explorer.core.arith.multiples import bind_multiples
 from relax_explorer.core.codes import runtime as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure, Label
-from relax_explorer.core.exec import loop_ir, tir_cache, tir_packed, tir_traps
+from relax_explorer.core.exec import kernel_cache, kernel_memory, loop_ir, loop_statements
 from relax_explorer.core.exec.interrupt import Cancelled, Interrupt
-from relax_explorer.core.exec.kernel_shapes import Misfit
-from relax_explorer.core.exec.parallel_loop import ANY, PARALLEL, parallel_loop, shared_iterations
+from relax_explorer.core.exec.kernel_memory import described
+from relax_explorer.core.exec.kernel_pieces import Pieces, pieces
+from relax_explorer.core.exec.loop_nests import ANY, PARALLEL, parallel_loop, shared_iterations
+from relax_explorer.core.exec.loop_statements import length_variables, shape_variables, translate
+from relax_explorer.core.exec.machine_code import NUMBER, NotCompiled, compiled_text, parameters
+from relax_explorer.core.exec.reference_kernel import run_reference
 from relax_explorer.core.exec.scalars import Undefined, evaluate
-from relax_explorer.core.exec.tir_codegen import length_variables, shape_variables, translate
-from relax_explorer.core.exec.tir_memory import described
-from relax_explorer.core.exec.tir_pieces import Pieces, pieces
-from relax_explorer.core.exec.tir_reference import run_reference
-from relax_explorer.core.exec.tir_text import NUMBER, NotCompiled, compiled_text, parameters
+from relax_explorer.core.exec.shape_origins import Misfit
 from relax_explorer.core.exec.values import Value
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import HANDLE, limits
@@ -44,7 +44,7 @@ _STOPPING = (
     loop_ir.Window,
 )
 _NEVER = Interrupt()
-_NOTHING = np.zeros(tir_traps.NOTE_LENGTH, np.int64)  # a note of the type that texts take
+_NOTHING = np.zeros(loop_statements.NOTE_LENGTH, np.int64)  # a note of the type that texts take
 # The texts of a kernel: one that relies on facts, one that checks everything, and one that also keeps the order of the loops.
 # `PART` is the first one, for some iterations of a parallel loop; `SPREAD` divides these among threads of numba.
 TRUSTING, CHECKED, IN_ORDER, PART, SPREAD = "", "_checked", "_in_order", "_part", "_spread"
@@ -110,7 +110,7 @@ class Code:
     def __init__(self, fn: PrimFunc, cache: Path | None, by_numba: bool = False) -> None:
         self.by_numba, self.kinds = by_numba, ANY if by_numba else PARALLEL
         self.is_spread = by_numba  # False if numba's threads can't share the parallel loop
-        self.cache = None if cache is not None and tir_cache.refusal(cache) else cache
+        self.cache = None if cache is not None and kernel_cache.refusal(cache) else cache
         self.facts: dict[tuple[int, ...], bool] = {}
         self.compiling = 0.0  # seconds so far
         trusting = translate(fn)
@@ -222,7 +222,7 @@ class Kernel:
         if self.variables.share(self.fn.params, values):
             return None
         name = TRUSTING if self._trusts(self.code, dims) else CHECKED
-        note = np.zeros(tir_traps.NOTE_LENGTH, np.int64)
+        note = np.zeros(loop_statements.NOTE_LENGTH, np.int64)
         return self.code.function(self.fn, (*values, note, _NEVER.address), name), values
 
     def _trusts(self, code: Code, dims: Mapping[p.PrimVar, int]) -> bool:
@@ -297,14 +297,14 @@ class Kernel:
         return function
 
     def _call(self, function: Callable[..., Value], values: Sequence[Value], interrupt: Interrupt) -> Value:
-        note = np.zeros(tir_traps.NOTE_LENGTH, np.int64)
+        note = np.zeros(loop_statements.NOTE_LENGTH, np.int64)
         try:
             with np.errstate(all="ignore"):
                 return function(*values, note, interrupt.address)
         except InterruptedError:
             raise Cancelled from None
-        except tir_traps.ERRORS as error:
-            raise tir_traps.failure(self.fn, error, note.tolist()) from None
+        except loop_statements.ERRORS as error:
+            raise loop_statements.failure(self.fn, error, note.tolist()) from None
 
     def _argument(self, param: Buffer | p.PrimVar, arg: Any) -> Any:
         if param.dtype is HANDLE:
@@ -411,6 +411,8 @@ def _failure(fn: PrimFunc, code: Any, text: str) -> Failure:
 
 def _written(fn: PrimFunc) -> set[Any]:
     nodes, views = list(statements(fn.body)), memory(fn.body)
-    filled = {buffer for node in nodes if type(node) is Evaluate for buffer in tir_packed.written(node.value)}
+    filled = {
+        buffer for node in nodes if type(node) is Evaluate for buffer in kernel_memory.written(node.value)
+    }
     filled |= {node.buffer for node in nodes if type(node) is BufferStore}
     return filled | {views.get(buffer) for buffer in filled}

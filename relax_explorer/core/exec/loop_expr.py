@@ -2,7 +2,7 @@
 
 Integers are signed numbers of 64 bits, except uint64, which is unsigned. An operation wraps its result only if it may leave its
 dtype. That an operation keeps its dtype, or that an index lies inside its axis, is a fact. Facts are decided for sample
-values of the length variables, and decided again for the values of each call (`tir_numba`).
+values of the length variables, and decided again for the values of each call (`compiled_kernel`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 
 from relax_explorer.core.codes import runtime as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure, Label
-from relax_explorer.core.exec import tir_memory
+from relax_explorer.core.exec import kernel_memory
 from relax_explorer.core.exec.loop_ir import (
     Apply,
     Bits,
@@ -321,7 +321,7 @@ class Expressions:
     # -- intrinsics -----------------------------------------------------------------------------------------------
 
     def _call(self, expr: p.PrimCall) -> Expr:
-        read = tir_memory.field(expr, self.name) if expr.op == "tvm_struct_get" else None
+        read = kernel_memory.field(expr, self.name) if expr.op == "tvm_struct_get" else None
         if read is not None:
             return read
         if expr.op == "reinterpret" and reinterprets(expr):

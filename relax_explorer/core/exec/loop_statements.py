@@ -1,6 +1,6 @@
 """Translate PrimFuncs to loops (`loop_ir`). No name or string of the program enters them: variables are v0, buffers b0.
 
-Arithmetic keeps TIR's dtypes (`tir_expr`). Elements of float16, bfloat16 and float8 are computed as float32; the caller converts
+Arithmetic keeps TIR's dtypes (`loop_expr`). Elements of float16, bfloat16 and float8 are computed as float32; the caller converts
 the arrays. Memory allocated by a kernel starts with NaN, the least integer (the largest of an unsigned dtype) or True. A
 program that reads it before a write has a bug, and gets the same numbers each time.
 """
@@ -13,17 +13,19 @@ from functools import cached_property
 from math import nan, prod
 from typing import Any
 
+from relax_explorer.core.codes import runtime as codes
+from relax_explorer.core.diagnostics import Code, Diagnostic, Failure, Label
+from relax_explorer.core.exec import kernel_memory, loop_nests
 from relax_explorer.core.exec import loop_ir as ir
-from relax_explorer.core.exec import tir_memory, tir_packed, tir_polls
+from relax_explorer.core.exec.loop_expr import DEEPEST, NOTE, Expressions, Site, element
 from relax_explorer.core.exec.loop_ir import Apply, Const, Convert, Expr, Op, Var
-from relax_explorer.core.exec.thread_loops import exchange
-from relax_explorer.core.exec.tir_expr import Expressions, element
-from relax_explorer.core.exec.tir_nests import is_filled_first, reduction_nest
+from relax_explorer.core.exec.loop_nests import exchange, is_filled_first, reduction_nest
 from relax_explorer.core.exec.values import MEMORY_LIMIT
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import HANDLE, DType
 from relax_explorer.core.tir import stmt as t
 from relax_explorer.core.tir.intervals import Interval, Intervals, limits, wrapped
+from relax_explorer.core.tir.prim_expr import BufferLoad
 from relax_explorer.core.tir.stmt import Buffer
 from relax_explorer.core.tir.traverse import statements
 
@@ -87,7 +89,7 @@ class Translation(Expressions):
         self.in_order, self.divided, self.spread = in_order, divided, spread
         self.out: list[ir.Stmt] = []  # the statements of the innermost loop or branch
         self.messages: list[str] = []  # the messages of assertions
-        self.polls = tir_polls.Polls()
+        self.polls = loop_nests.Polls()
         self.temporaries = 0
         self.following: tuple[t.Stmt, ...] = ()  # the statements after the current one in its sequence
         for param in fn.params:
@@ -167,7 +169,7 @@ class Translation(Expressions):
             self._reduction(chain, block)
             return
         state = self._loop_state()
-        with self._loop(node, node.body, tir_polls.loop(node.extent, self.polls.work(node.body))[0]):
+        with self._loop(node, node.body, loop_nests.loop(node.extent, self.polls.work(node.body))[0]):
             self.statement(node.body)
         self._release(state)
 
@@ -187,22 +189,22 @@ class Translation(Expressions):
         var, low, high, end = node.var, *self._bounds(node)
         step = self._step(node)
         if self.spread:
-            looks = tir_polls.NEVER
-        if looks is tir_polls.PIECES and not any(type(item) is t.For for item in statements(inner)):
+            looks = loop_nests.NEVER
+        if looks is loop_nests.PIECES and not any(type(item) is t.For for item in statements(inner)):
             extent = _as(var.dtype, node.extent)
-            is_short = self.fact(lambda sample: sample.lies(extent, (-_MOST, tir_polls.SHORT)))
-            looks = tir_polls.NEVER if is_short else looks
+            is_short = self.fact(lambda sample: sample.lies(extent, (-_MOST, loop_nests.SHORT)))
+            looks = loop_nests.NEVER if is_short else looks
         self._enter(var, _as(var.dtype, node.start), end)
         if node is self.divided:
             low, high = Apply("larger", (low, Var("first"))), Apply("smaller", (high, Var("last")))
         name = self.name(var)
         with self.block() as body:
-            if looks is tir_polls.EACH or (step is not None and looks is not tir_polls.NEVER):
+            if looks is loop_nests.EACH or (step is not None and looks is not loop_nests.NEVER):
                 body.append(ir.Poll())
             if var.dtype.name == "uint64":
                 body.append(ir.Assign(name, Convert("uint64", Var(name))))
             yield
-        if looks is tir_polls.PIECES and step is None:
+        if looks is loop_nests.PIECES and step is None:
             self._in_pieces(name, low, high, tuple(body))
         else:
             self.out.append(ir.For(name, low, high, tuple(body), step, self.spread and node is self.divided))
@@ -226,7 +228,7 @@ class Translation(Expressions):
         """A loop that polls between pieces of its iterations."""
         self.temporaries += 2
         first, last = f"t{self.temporaries - 1}", f"t{self.temporaries}"
-        size = Const(tir_polls.PIECE)
+        size = Const(loop_nests.PIECE)
         end = Apply("piece", (Var(first), Var(last), size))
         inner = ir.For(name, Var(first), end, body)
         self.out += [
@@ -272,7 +274,7 @@ class Translation(Expressions):
     def _nest(self, loops: list[t.For], block: t.SBlock, body: t.Stmt, axes: set[p.PrimVar] | None) -> None:
         state = self._loop_state()
         with ExitStack() as around:
-            for loop, looks in zip(loops, tir_polls.nest(loops, self.polls.work(body)), strict=True):
+            for loop, looks in zip(loops, loop_nests.nest(loops, self.polls.work(body)), strict=True):
                 around.enter_context(self._loop(loop, body if loop is loops[-1] else loop, looks))
             self._axes(block, axes)
             self.statement(body)
@@ -338,7 +340,7 @@ class Translation(Expressions):
         if buffer.data is None:
             self._allocate(buffer)
             return
-        start = tir_memory.view_start(buffer, self.pointers.get(buffer.data, buffer.data))
+        start = kernel_memory.view_start(buffer, self.pointers.get(buffer.data, buffer.data))
         flat, shape = self.expr(buffer.data), self._shape(buffer)
         if start is None:
             raise self.refuse(f"{buffer.name}, a view with strides or of another dtype,", node)
@@ -361,7 +363,7 @@ class Translation(Expressions):
         if isinstance(value, p.PrimCall) and value.op == "ret":
             self.out.append(ir.Return(self.expr(value.args[0])))
             return
-        call = tir_packed.known_call(value)
+        call = kernel_memory.known_call(value)
         if call is not None:
             self.out.append(ir.Packed(call[0], tuple([self._passed(part) for part in call[1]])))
         elif not is_idle(value):
@@ -457,3 +459,73 @@ _STATEMENTS: dict[type, Callable[[Translation, Any], None]] = {
     t.AttrStmt: Translation._attr,
     t.AssertStmt: Translation._assert,
 }
+
+
+# -- tir traps -------------------------------------------------------------------------------------------------------
+# Explain the error of a kernel: the statement, its line, the index, and the values of the loop variables.
+
+
+NOTE_LENGTH = NOTE + DEEPEST
+TEXT_LIMIT = 80
+ERRORS = (IndexError, ZeroDivisionError, AssertionError, BufferError, MemoryError, ValueError)
+_PLAIN: dict[type[Exception], tuple[Code, str]] = {
+    BufferError: (codes.OUT_OF_BOUNDS, "a view reaches beyond its memory"),
+    MemoryError: (
+        codes.TOO_LARGE,
+        "an allocated buffer has a negative length, or needs too much memory",
+    ),
+    ValueError: (codes.SHAPE_CHECK, "the buffers of a packed function don't have the same lengths"),
+}
+
+
+def failure(fn: t.PrimFunc, error: Exception, note: Sequence[int]) -> Failure:
+    """The failure of a program after a kernel raised an error and left a note."""
+    if isinstance(error, AssertionError):
+        return failed(fn, AssertionError(translate(fn).messages[error.args[0]]))
+    if isinstance(error, tuple(_PLAIN)):
+        return failed(fn, error)
+    site = translate(fn).sites[note[0]]
+    return stopped(fn, site, note[1], note[2], note[NOTE:])
+
+
+def failed(fn: t.PrimFunc, error: Exception) -> Failure:
+    """The failure for an error without a place: an assertion with its message, or memory."""
+    if isinstance(error, AssertionError):
+        return _failed(fn, codes.ASSERTION, str(error), None)
+    code, text = next(plain for kind, plain in _PLAIN.items() if isinstance(error, kind))
+    return _failed(fn, code, text, None)
+
+
+def stopped(fn: t.PrimFunc, site: Site, value: int, bound: int, loops: Sequence[int]) -> Failure:
+    """The failure for a check that failed at a place, with a value, its bound and the values of the loop variables."""
+    code = codes.OUT_OF_BOUNDS if site.kind == "index" else codes.BAD_ARITHMETIC
+    where = ", ".join(f"{var.name} = {number}" for var, number in zip(site.loops, loops, strict=False))
+    text = f"{_wrong(site, value, bound)}{_place(site)}{', where ' + where if where else ''}"
+    return _failed(fn, code, text, site.statement)
+
+
+def _wrong(site: Site, index: int, length: int) -> str:
+    if site.kind == "index" and site.buffer is not None:
+        return f"an index of buffer {site.buffer.name} is {index}, its axis {site.axis} has length {length}"
+    if site.kind == "shift":
+        return f"an integer of {length} bits is shifted by {index}"
+    return f"the step of a loop is {index}" if site.kind == "step" else "a divisor is 0"
+
+
+def _place(site: Site) -> str:
+    node = site.statement
+    if node is None:
+        return ""
+    line = f", line {node.span.line}" if node.span is not None else ""
+    if type(node) is not t.BufferStore:
+        return f" ({line[2:]})" if line else ""
+    text = f"{BufferLoad(node.buffer, node.indices)} = {node.value}"
+    text = text if len(text) <= TEXT_LIMIT else f"{text[:TEXT_LIMIT]}…"
+    return f" in {text}{line}"
+
+
+def _failed(fn: t.PrimFunc, code: Code, text: str, place: t.Stmt | None) -> Failure:
+    label = Label(fn if place is None or place.span is None else place, "", True)
+    name = fn.attrs.get("global_symbol")
+    message = f"kernel {name}: {text}" if name else text
+    return Failure(Diagnostic(code, message, (label,), help=code.fix))

@@ -1,7 +1,7 @@
 """Values of scalar expressions of PrimFuncs, computed one by one in the arithmetic of their dtypes.
 
 Integers are Python numbers, wrapped into their dtype after each operation. Floats are numpy scalars; elements of float16,
-bfloat16 and float8 are computed as float32, as in compiled kernels. `tir_reference` runs the statements.
+bfloat16 and float8 are computed as float32, as in compiled kernels. `reference_kernel` runs the statements.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import numpy as np
 
 from relax_explorer.core.codes import runtime as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure, Label
-from relax_explorer.core.exec.tir_expr import Site, narrow_form, reinterprets
-from relax_explorer.core.exec.tir_memory import HEAD
+from relax_explorer.core.exec.kernel_memory import HEAD
+from relax_explorer.core.exec.loop_expr import Site, narrow_form, reinterprets
 from relax_explorer.core.exec.values import Value
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.ir.dtype import HANDLE, DType
@@ -232,7 +232,7 @@ class Values:
         return wrap(value << by if expr.op == "shift_left" else value >> by, expr.dtype)
 
     def _field(self, expr: p.PrimCall) -> Value:
-        """A field of the description of a tensor (`tir_memory`)."""
+        """A field of the description of a tensor (`kernel_memory`)."""
         handle, _, place, _ = expr.args
         if not isinstance(place, p.IntImm) or handle not in self.numbers:
             raise self.refuse(f"the expression {expr}")
@@ -243,7 +243,7 @@ class Values:
 
 def narrowed(dtype: DType, value: float) -> Value:
     """A float rounded to a dtype of 16 bits or fewer, as a float32."""
-    from relax_explorer.core.exec.tir_narrow import narrow  # loads numba
+    from relax_explorer.core.exec.loop_runtime import narrow
 
     return narrow.py_func(value, *narrow_form(dtype))
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-VERSION = 9  # of the generated source and its runtime support; files of older versions are not used
+VERSION = 10  # of the generated source and its runtime support; files of older versions are not used
 
 
 def text_key(*parts: str) -> int:
