@@ -9,8 +9,7 @@ import numpy as np
 
 from relax_explorer.core.arith.prove import Answer
 from relax_explorer.core.exec.blame import Blame, Element
-from relax_explorer.core.exec.computed import call_text
-from relax_explorer.core.exec.found_store import Store
+from relax_explorer.core.exec.computed import Store, call_text
 from relax_explorer.core.exec.shape_panel import CheckRow, Constraint, ShapePanel
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.shapes.origins import Explanation, Step, lines

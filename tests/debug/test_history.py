@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 import relax_explorer as rxe
-from relax_explorer.core.exec.breakpoints import Breakpoint, on_condition
+from relax_explorer.core.exec.breakpoints import Breakpoint, condition, on_condition
 from relax_explorer.core.exec.changes import back_to_change, fingerprint_of, forward_to_change
-from relax_explorer.core.exec.condition import condition
 from relax_explorer.core.exec.debugger import Debugger
 from relax_explorer.core.exec.expression import expression
 from tests.meaning.programs import Program

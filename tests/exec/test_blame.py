@@ -13,8 +13,8 @@ import pytest
 
 import relax_explorer as rxe
 from relax_explorer.core.exec.blame import Blame, blame, given_wrong
+from relax_explorer.core.exec.computed import Store
 from relax_explorer.core.exec.debugger import Debugger
-from relax_explorer.core.exec.found_store import Store
 from relax_explorer.core.exec.not_finite import BOTH, on_not_finite
 from relax_explorer.viz.length_text import blame_lines
 

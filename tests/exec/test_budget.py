@@ -12,8 +12,8 @@ import relax_explorer as rxe
 from relax_explorer.core.exec.budget import Budget
 from relax_explorer.core.exec.changes import back_to_change
 from relax_explorer.core.exec.debugger import Debugger
-from relax_explorer.core.exec.evicted import Evicted
 from relax_explorer.core.exec.expression import expression
+from relax_explorer.core.exec.frame import Evicted
 
 TENSOR = 'R.Tensor((8,), "float32")'
 X = np.arange(8, dtype=np.float32)

@@ -7,8 +7,7 @@ import pytest
 
 import relax_explorer as rxe
 from relax_explorer.core.codes import runtime as codes
-from relax_explorer.core.exec.breakpoints import on_condition
-from relax_explorer.core.exec.condition import condition
+from relax_explorer.core.exec.breakpoints import condition, on_condition
 from relax_explorer.core.exec.debugger import Debugger
 from relax_explorer.core.exec.expression import LONGEST
 

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import relax_explorer as rxe
-from relax_explorer.core.exec import kernel_walk, tir_sorting
+from relax_explorer.core.exec import kernel_walk, loop_runtime
+from relax_explorer.core.exec.compiled_kernel import uncompiled
 from relax_explorer.core.exec.interrupt import Cancelled, Interrupt
 from relax_explorer.core.exec.kernel_walk import KernelWalk
-from relax_explorer.core.exec.tir_numba import uncompiled
 from relax_explorer.core.tir.stmt import Evaluate
 from tests.support.packed_kernels import VALUES, kernel, outputs
 
@@ -150,9 +150,9 @@ def test_the_arguments_stay_as_they_are() -> None:
 @pytest.mark.parametrize("every", [1, 256])
 def test_calls_of_packed_functions_are_steps(every: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kernel_walk, "EVERY", every)
-    for key, function in vars(tir_sorting).copy().items():
+    for key, function in vars(loop_runtime).copy().items():
         if hasattr(function, "py_func"):  # compiling takes seconds
-            monkeypatch.setattr(tir_sorting, key, function.py_func)
+            monkeypatch.setattr(loop_runtime, key, function.py_func)
     name = "positions"
     made = outputs(name)
     at = walk(kernel(name), VALUES, *made)

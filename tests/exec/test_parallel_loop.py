@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import relax_explorer as rxe
-from relax_explorer.core.exec import parallel_loop, tir_numba, tir_pieces
+from relax_explorer.core.exec import compiled_kernel, kernel_pieces, loop_nests
+from relax_explorer.core.exec.compiled_kernel import compile_prim_func, uncompiled
 from relax_explorer.core.exec.interrupt import Cancelled, Interrupt
-from relax_explorer.core.exec.tir_numba import compile_prim_func, uncompiled
 from relax_explorer.core.ops.kit import ndarrays
 from relax_explorer.core.tir.stmt import PrimFunc
 
@@ -39,6 +39,12 @@ SUMS = """for i in T.parallel(n):
             with T.init():
                 B[v, w] = A[v, 0]
             B[v, w] = B[v, w] + A[v, r]"""
+ROWS = """for o in T.serial(1):
+    for i in T.parallel(n):
+        for j in range(8):
+            with T.sblock("row"):
+                v, w = T.axis.remap("SS", [i, j])
+                B[v + o, w] = A[v, w] * A[v, 0]"""
 TRAP = """for i in T.parallel(n):
     for j in range(8):
         B[i, j] = A[T.if_then_else(i % 50 == 49, i - 100, i), j]"""
@@ -50,11 +56,11 @@ MARK = """for i in T.parallel(n):
 @pytest.fixture(autouse=True)
 def shared(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
     """Small loops are shared by 4 threads; the values of the loop variable that each call got."""
-    monkeypatch.setattr(parallel_loop, "WORTHWHILE", 100)
+    monkeypatch.setattr(loop_nests, "WORTHWHILE", 100)
     monkeypatch.setattr(ndarrays, "_SHARED", 100)
     monkeypatch.setattr(ndarrays, "_threads", lambda: 4)
     calls: list[tuple[int, int]] = []
-    original = tir_numba.in_blocks
+    original = compiled_kernel.in_blocks
 
     def watched(fill: Any, length: int, rows: int, size: int) -> None:
         def told(first: int, last: int) -> None:
@@ -63,7 +69,7 @@ def shared(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
 
         original(told, length, rows, size)
 
-    monkeypatch.setattr(tir_numba, "in_blocks", watched)
+    monkeypatch.setattr(compiled_kernel, "in_blocks", watched)
     return calls
 
 
@@ -94,12 +100,79 @@ def test_threads_give_the_values_of_the_loop_in_order(
         assert sorted(shared) == sorted([(0, 18), (18, 36), (36, 54), (54, 70)] * loops)
 
 
-def test_numba_takes_the_same_parts(shared: list[tuple[int, int]]) -> None:
+@pytest.mark.parametrize("kind", ["parallel", "serial"])
+@pytest.mark.parametrize(
+    ("body", "loops", "dtype"), [(TWICE, 1, "int32"), (SUMS, 2, "float32"), (ROWS, 1, "float64")]
+)  # sums have a loop that sets their start
+def test_threads_of_numba_share_the_loop(
+    body: str, loops: int, dtype: str, kind: str, shared: list[tuple[int, int]]
+) -> None:
+    fn = kernel(body.replace("T.parallel", f"T.{kind}"), dtype)
+    found, by_llvm, wanted = operands(dtype), operands(dtype), operands(dtype)
+    compiled = compile_prim_func(fn, by_numba=True)
+    compiled(*found)
+    assert parallel_loops(compiled) == loops
+    assert not shared
+    compile_prim_func(fn)(*by_llvm)
+    uncompiled(fn)(*wanted)
+    assert found[1].tobytes() == by_llvm[1].tobytes() == wanted[1].tobytes()
+
+
+def parallel_loops(compiled: compiled_kernel.Kernel) -> int:
+    """The number of loops that numba made parallel, as it tells."""
+    assert compiled.code is not None
+    text = compiled.code.texts[compiled_kernel.SPREAD]
+    assert "in prange(" in text.source
+    dispatcher = text.numba.kernel  # type: ignore[union-attr]  # numba compiled it
+    (signature,) = dispatcher.signatures
+    return int(dispatcher.get_metadata(signature)["parfor_diagnostics"].count_parfors())
+
+
+def test_threads_of_numba_share_each_loop_of_a_program() -> None:
+    fn = kernel(SCALED.replace("T.parallel", "T.serial"), "int32")
     found, wanted = operands("int32"), operands("int32")
-    compile_prim_func(kernel(TWICE, "int32"), by_numba=True)(*found)
-    uncompiled(kernel(TWICE, "int32"))(*wanted)
-    np.testing.assert_array_equal(found[1], wanted[1])
-    assert len(shared) == 4
+    compiled = compile_prim_func(fn, by_numba=True)
+    compiled(*found)
+    uncompiled(fn)(*wanted)
+    assert found[1].tobytes() == wanted[1].tobytes()
+    assert compiled.divided is not None
+    assert [parallel_loops(part) for part in compiled.divided.kernels.values()] == [1, 1]
+
+
+def test_what_may_stop_has_no_threads_of_numba(shared: list[tuple[int, int]]) -> None:
+    fn = kernel(TRAP, "int32")
+    compiled = compile_prim_func(fn, by_numba=True)
+    with pytest.raises(rxe.Failure) as threads:
+        compiled(*operands("int32"))
+    with pytest.raises(rxe.Failure) as order:
+        uncompiled(fn)(*operands("int32"))
+    assert str(threads.value) == str(order.value)
+    assert shared
+    assert compiled.code is not None
+    assert not compiled.code.is_spread
+
+
+def test_threads_of_numba_stop_between_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compiled_kernel, "LONGEST", 1_000)
+    compiled, given = compile_prim_func(kernel(TWICE), by_numba=True), operands("float32")
+    compiled(*given)
+    wanted, starts, interrupt = given[1].copy(), [], Interrupt()
+    call = compiled_kernel.Kernel._call
+
+    def watched(self: Any, function: Any, values: Any, interrupt: Interrupt) -> Any:
+        starts.append(values[-2])
+        if len(starts) == 3:
+            interrupt.cancel()
+        return call(self, function, values, interrupt)
+
+    monkeypatch.setattr(compiled_kernel.Kernel, "_call", watched)
+    given[1][:] = 0
+    with pytest.raises(Cancelled):
+        compiled(*given, interrupt=interrupt)
+    assert len(starts) == 3
+    last = 2 * starts[2] - starts[1]
+    assert np.array_equal(given[1][:last], wanted[:last])
+    assert not given[1][last:].any()
 
 
 @pytest.mark.parametrize(
@@ -176,15 +249,15 @@ class M:
 
 
 def test_pieces_are_divided_only_where_a_loop_is_parallel() -> None:
-    assert tir_pieces.pieces(kernel(SCALED)) is not None
-    assert tir_pieces.pieces(kernel(SCALED.replace("T.parallel", "T.serial"))) is None
-    assert tir_pieces.pieces(kernel(TWICE)) is None
+    assert kernel_pieces.pieces(kernel(SCALED)) is not None
+    assert kernel_pieces.pieces(kernel(SCALED.replace("T.parallel", "T.serial"))) is None
+    assert kernel_pieces.pieces(kernel(TWICE)) is None
 
 
 def test_a_loop_of_few_operations_runs_in_order(
     monkeypatch: pytest.MonkeyPatch, shared: list[tuple[int, int]]
 ) -> None:
-    monkeypatch.setattr(parallel_loop, "WORTHWHILE", 10_000)
+    monkeypatch.setattr(loop_nests, "WORTHWHILE", 10_000)
     compile_prim_func(kernel(TWICE))(*operands("float32"))
     assert not shared
 
@@ -194,4 +267,4 @@ def test_threads_have_no_scratch_of_a_whole_function() -> None:
 for i in T.parallel(n):
     S[i, 0] = A[i, 0]
     B[i, 0] = S[i, 0]"""
-    assert parallel_loop.parallel_loop(kernel(body)) is None
+    assert loop_nests.parallel_loop(kernel(body)) is None

@@ -13,8 +13,7 @@ import relax_explorer as rxe
 from relax_explorer.core.check.normalize import normal_form_of
 from relax_explorer.core.exec.machine import Machine
 from relax_explorer.core.exec.values import Shape, to_python
-from relax_explorer.core.exec.wide_kernels import NotWidened
-from relax_explorer.core.exec.widening import Widening, called
+from relax_explorer.core.exec.widening import NotWidened, Widening, called
 from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.session.recording import finished
 from relax_explorer.core.session.session import Session

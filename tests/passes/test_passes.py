@@ -452,7 +452,7 @@ class Module:
 def test_kernels_on_constants_are_folded_unless_they_stop(
     kernel: str, calls: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("relax_explorer.core.exec.kernel_results.SECONDS", 0.2)
+    monkeypatch.setattr("relax_explorer.core.exec.kernels.SECONDS", 0.2)
     folded = after(KERNELS.replace("KERNEL", kernel), "FoldConstant")
     assert sum("R.call_tir" in line for line in body(folded)) == calls
     if kernel == "half":

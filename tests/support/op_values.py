@@ -12,8 +12,8 @@ from ml_dtypes import finfo
 import relax_explorer as rxe
 from relax_explorer.core.check.infer import Inferrer
 from relax_explorer.core.diagnostics import Report
+from relax_explorer.core.exec.compiled_kernel import compile_prim_func, uncompiled
 from relax_explorer.core.exec.scalars import evaluate as number
-from relax_explorer.core.exec.tir_numba import compile_prim_func, uncompiled
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import FLOAT32, DType

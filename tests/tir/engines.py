@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 import relax_explorer as rxe
+from relax_explorer.core.exec.compiled_kernel import Kernel, compile_prim_func, uncompiled
+from relax_explorer.core.exec.loop_statements import length_variables
 from relax_explorer.core.exec.scalars import Undefined, evaluate
-from relax_explorer.core.exec.tir_codegen import length_variables
-from relax_explorer.core.exec.tir_numba import Kernel, compile_prim_func, uncompiled
 from relax_explorer.core.ir.dtype import HANDLE
 from relax_explorer.core.program.prim_func_equal import prim_func_hash
 from relax_explorer.core.tir.stmt import Buffer, For, PrimFunc

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import relax_explorer as rxe
-from relax_explorer.core.exec import contraction as module
-from relax_explorer.core.exec import tir_pieces
-from relax_explorer.core.exec.contraction import Views
+from relax_explorer.core.exec import kernel_pieces
+from relax_explorer.core.exec import kernel_pieces as module
+from relax_explorer.core.exec.compiled_kernel import compile_prim_func, uncompiled
 from relax_explorer.core.exec.interrupt import Cancelled, Interrupt
-from relax_explorer.core.exec.tir_numba import compile_prim_func, uncompiled
+from relax_explorer.core.exec.kernel_pieces import Views
 from relax_explorer.core.tir.stmt import PrimFunc
 
 NEST = """
@@ -35,7 +35,7 @@ def products(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, ...]]:
     seen: list[tuple[int, ...]] = []
     multiply = Views._multiply
     monkeypatch.setattr(Views, "_multiply", lambda self: (seen.append(self.out.shape), multiply(self))[1])
-    monkeypatch.setattr(tir_pieces, "WORTHWHILE", 1)
+    monkeypatch.setattr(kernel_pieces, "WORTHWHILE", 1)
     return seen
 
 
@@ -191,7 +191,7 @@ def test_threads_are_no_contraction() -> None:
         "for li, lj, lk in T.grid(4, 4, 4)",
         'for li in T.thread_binding(4, thread="threadIdx.x"):\n     for lj, lk in T.grid(4, 4)',
     )
-    assert tir_pieces.pieces(rxe.parse(text)["f"]) is None
+    assert kernel_pieces.pieces(rxe.parse(text)["f"]) is None
 
 
 def test_integer_factors_that_are_cast_keep_their_loops(products: list[tuple[int, ...]]) -> None:
@@ -320,7 +320,7 @@ def test_an_index_outside_is_reported_as_by_the_loops(products: list[tuple[int, 
 def test_the_lengths_of_a_call_decide(
     products: list[tuple[int, ...]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tir_pieces, "WORTHWHILE", 100)
+    monkeypatch.setattr(kernel_pieces, "WORTHWHILE", 100)
     shapes = {"A": "(n, m)", "B": "(m, 5)", "C": "(n, 5)"}
     fn = nest("i:n j:5 k:mR", shapes, "i, j", "C[i, j] + A[i, k] * B[k, j]", zero="T.float32(0)")
     for n, m, count in ((2, 2, 0), (7, 3, 1), (0, 3, 1), (3, 0, 1), (40, 2, 2)):
@@ -464,7 +464,7 @@ class Module:
             R.output(b)
         return b
 """
-    monkeypatch.setattr(tir_pieces, "WORTHWHILE", 1 << 9)
+    monkeypatch.setattr(kernel_pieces, "WORTHWHILE", 1 << 9)
     module_ = rxe.normalize(rxe.parse(text))
     random = np.random.default_rng(0)
     args = [random.standard_normal(s).astype("float32") for s in ((2, 3, 8, 8), (4, 3, 3, 3), (5, 8))]

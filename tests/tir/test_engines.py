@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from relax_explorer.core.exec import compiled_kernel, loop_nests
+from relax_explorer.core.ops.kit.ndarrays import by_rows
 from relax_explorer.core.tir.stmt import PrimFunc
 from tests.support.roundtrip import STAGES
 from tests.tir.engines import compared, kernels, operands
@@ -16,3 +18,19 @@ SHARE = SMALL[:: max(len(SMALL) // 5, 1)]
 def test_three_answers_are_one(number: int) -> None:
     fn: PrimFunc = SHARE[number]
     assert compared(fn)
+
+
+def test_three_answers_are_one_with_threads_of_numba(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loop_nests, "WORTHWHILE", 1)
+    monkeypatch.setattr(by_rows, "_SHARED", 1)
+    monkeypatch.setattr(by_rows, "_threads", lambda: 2)
+    spread, function = [], compiled_kernel.Code.function
+
+    def watched(self: compiled_kernel.Code, fn: PrimFunc, values: object, name: str) -> object:
+        found = function(self, fn, values, name)  # type: ignore[arg-type]  # a sequence
+        spread.append(name == compiled_kernel.SPREAD)
+        return found
+
+    monkeypatch.setattr(compiled_kernel.Code, "function", watched)
+    assert all([compared(fn) for fn in SHARE])
+    assert any(spread)

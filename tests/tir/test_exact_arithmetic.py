@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 import relax_explorer as rxe
+from relax_explorer.core.exec.compiled_kernel import compile_prim_func
 from relax_explorer.core.exec.interrupt import Cancelled, Interrupt
 from relax_explorer.core.exec.kernels import Kernels
+from relax_explorer.core.exec.loop_statements import translate
 from relax_explorer.core.exec.loop_text import source
-from relax_explorer.core.exec.tir_codegen import translate
-from relax_explorer.core.exec.tir_numba import compile_prim_func
 
 
 def kernel(body: str, params: str = 'A: T.Buffer((64,), "int32"), B: T.Buffer((64,), "int32")') -> Any:

@@ -10,9 +10,9 @@ import pytest
 
 import relax_explorer as rxe
 from relax_explorer.core.exec.interrupt import Interrupt
-from relax_explorer.core.exec.parallel_loop import parallel_loop
-from relax_explorer.core.exec.tir_codegen import length_variables
-from relax_explorer.core.exec.tir_reference import run_reference
+from relax_explorer.core.exec.loop_nests import parallel_loop
+from relax_explorer.core.exec.loop_statements import length_variables
+from relax_explorer.core.exec.reference_kernel import run_reference
 from relax_explorer.core.ir import prim as p
 from relax_explorer.core.tir import stmt as t
 from relax_explorer.core.tir.independent import Iterations, independent_iterations

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import relax_explorer as rxe
+from relax_explorer.core.exec.compiled_kernel import Code, Kernel, Variables, compile_prim_func
+from relax_explorer.core.exec.loop_statements import translate
 from relax_explorer.core.exec.loop_text import source
-from relax_explorer.core.exec.tir_codegen import translate
-from relax_explorer.core.exec.tir_numba import Code, Kernel, Variables, compile_prim_func
-from relax_explorer.core.exec.tir_text import _TEXTS
+from relax_explorer.core.exec.machine_code import _TEXTS
 from relax_explorer.core.program.prim_func_equal import prim_func_equal, prim_func_hash
 from tests.support.roundtrip import STAGES, module
 

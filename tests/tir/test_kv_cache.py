@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import relax_explorer as rxe
-from relax_explorer.core.exec.tir_numba import compile_prim_func
+from relax_explorer.core.exec.compiled_kernel import compile_prim_func
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.tir.stmt import PrimFunc
 from tests.support.oracle import Oracle

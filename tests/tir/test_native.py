@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import relax_explorer as rxe
+from relax_explorer.core.exec.compiled_kernel import Kernel, compile_prim_func, uncompiled
 from relax_explorer.core.exec.interrupt import Cancelled, Interrupt
-from relax_explorer.core.exec.tir_numba import Kernel, compile_prim_func, uncompiled
 from relax_explorer.core.tir.stmt import PrimFunc
 
 EXPRESSIONS = {

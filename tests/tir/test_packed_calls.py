@@ -13,8 +13,8 @@ import pytest
 from numba.core.event import install_recorder
 
 import relax_explorer as rxe
-from relax_explorer.core.exec import tir_sorting, tir_text
-from relax_explorer.core.exec.tir_numba import compile_prim_func
+from relax_explorer.core.exec import loop_runtime, machine_code
+from relax_explorer.core.exec.compiled_kernel import compile_prim_func
 from tests.support.packed_kernels import KERNELS, VALUES, kernel, outputs
 
 
@@ -51,7 +51,7 @@ def expected(name: str) -> list[Any]:
 
 def test_equal_types_share_the_machine_code(monkeypatch: pytest.MonkeyPatch) -> None:
     """An axis or a direction of its own does not compile the function again, which takes seconds."""
-    monkeypatch.setattr(tir_text, "_TEXTS", OrderedDict())
+    monkeypatch.setattr(machine_code, "_TEXTS", OrderedDict())
     first, *others = ("positions", "positions downwards", "positions along the first axis")
     compile_prim_func(rxe.parse(kernel(first))["f"])(VALUES, *outputs(first))
     with install_recorder("numba:compile") as seen:
@@ -67,7 +67,7 @@ def test_order_is_that_of_numpy(ascending: bool) -> None:
     for length in (0, 1, 2, 3, 4, 5, 7, 8, 9, 33):
         row = choose.choice([np.nan, -np.inf, -1.0, -0.0, 0.0, 2.5, np.inf], (1, length)).astype(np.float32)
         found = np.full((1, length), -1, np.int32)
-        tir_sorting.argsort(row, found, 1, ascending)
+        loop_runtime.argsort(row, found, 1, ascending)
         if ascending:
             wanted = np.argsort(row, axis=1, kind="stable")
         else:
@@ -77,12 +77,12 @@ def test_order_is_that_of_numpy(ascending: bool) -> None:
 
 def test_a_row_can_be_sorted_in_its_place() -> None:
     data = VALUES.copy()
-    tir_sorting.sort(data, data, 1, True)
+    loop_runtime.sort(data, data, 1, True)
     np.testing.assert_array_equal(data, np.sort(VALUES, axis=1))
 
 
 @pytest.mark.parametrize(
-    ("function", "dtype"), [(tir_sorting.sort, np.float32), (tir_sorting.argsort, np.int32)]
+    ("function", "dtype"), [(loop_runtime.sort, np.float32), (loop_runtime.argsort, np.int32)]
 )
 @pytest.mark.parametrize("length", [4, 6])
 def test_outputs_of_other_lengths_are_refused(

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import relax_explorer as rxe
+from relax_explorer.core.exec.compiled_kernel import Code, compile_prim_func, uncompiled
 from relax_explorer.core.exec.interrupt import Cancelled, Interrupt
 from relax_explorer.core.exec.machine import Machine
-from relax_explorer.core.exec.tir_numba import Code, compile_prim_func, uncompiled
-from relax_explorer.core.exec.tir_text import NotCompiled
+from relax_explorer.core.exec.machine_code import NotCompiled
 from tests.tir import test_kernels
 from tests.tir.test_kernels import (  # noqa: F401  # each of these tests runs again, by the fixture
     SEVEN,

@@ -1,6 +1,6 @@
 """Loops that LLVM 22 vectorizes wrongly, compiled by LLVM and by numba: they give what the reference evaluator gives.
 
-Each reads or writes foreign memory, or another element, without `Expressions.hidden` or `llvm_settings.settle`.
+Each reads or writes foreign memory, or another element, without `Expressions.hidden` or `machine_code.settle`.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import relax_explorer as rxe
+from relax_explorer.core.exec.compiled_kernel import compile_prim_func, uncompiled
 from relax_explorer.core.exec.interrupt import Interrupt
-from relax_explorer.core.exec.tir_numba import compile_prim_func, uncompiled
 from relax_explorer.core.tir.stmt import PrimFunc
 
 LENGTHS = (1, 3, 4, 5, 17, 100, 255, 256, 300)

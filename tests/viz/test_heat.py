@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from relax_explorer.core.check.normalize import normalize_with
-from relax_explorer.core.exec import binding_times
-from relax_explorer.core.exec.binding_times import BindingTime, BindingTimes
+from relax_explorer.core.exec import one_run
 from relax_explorer.core.exec.kernels import Kernels
 from relax_explorer.core.exec.machine import Machine
+from relax_explorer.core.exec.one_run import BindingTime, BindingTimes
 from relax_explorer.core.session.inputs import made_inputs
 from relax_explorer.core.syntax.parser import parse
 from relax_explorer.viz.drawing import Drawing
@@ -83,7 +83,7 @@ def test_a_call_holds_what_its_callee_took() -> None:
 
 def test_each_step_counts_for_its_binding_without_compiling(monkeypatch: pytest.MonkeyPatch) -> None:
     clock, compiled = count(0, 3), count()
-    monkeypatch.setattr(binding_times, "time", SimpleNamespace(perf_counter=lambda: next(clock)))
+    monkeypatch.setattr(one_run, "time", SimpleNamespace(perf_counter=lambda: next(clock)))
     monkeypatch.setattr(
         Kernels, "compiling", property(lambda _: next(compiled), lambda *_: None), raising=False
     )

@@ -11,10 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from relax_explorer.core.exec.computed import Made, Named, Result, filled, floats, kernel_call, made
+from relax_explorer.core.exec.computed import Made, Named, Result, Store, filled, floats, kernel_call, made
 from relax_explorer.core.exec.debugger import Debugger
 from relax_explorer.core.exec.events import Change
-from relax_explorer.core.exec.found_store import Store
 from relax_explorer.core.exec.frame import Frame
 from relax_explorer.core.exec.not_finite import (
     BOTH,

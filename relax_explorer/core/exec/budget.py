@@ -17,8 +17,7 @@ import numpy as np
 
 from relax_explorer.core.exec import builtins
 from relax_explorer.core.exec.events import Change
-from relax_explorer.core.exec.evicted import Evicted
-from relax_explorer.core.exec.frame import Frame
+from relax_explorer.core.exec.frame import Evicted, Frame
 from relax_explorer.core.exec.machine import Machine
 from relax_explorer.core.exec.plan import Plan
 from relax_explorer.core.exec.values import Value, describe

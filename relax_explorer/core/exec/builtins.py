@@ -9,12 +9,11 @@ import numpy as np
 
 from relax_explorer.core.codes import runtime as codes
 from relax_explorer.core.exec import memory
-from relax_explorer.core.exec.faults import guarded
+from relax_explorer.core.exec.faults import claim, guarded, say
 from relax_explorer.core.exec.frame import Frame
 from relax_explorer.core.exec.kernels import allocate
-from relax_explorer.core.exec.messages import claim, say
+from relax_explorer.core.exec.known_call import flat, kernel_again, remember_kernel
 from relax_explorer.core.exec.plan import Instruction
-from relax_explorer.core.exec.repeat_kernel import flat, remember_kernel, run_kernel_again
 from relax_explorer.core.exec.running import Running
 from relax_explorer.core.exec.values import NULL, UNKNOWN, Lifted, Shape, Value
 from relax_explorer.core.ir import expr as e
@@ -39,7 +38,7 @@ def _prim_func(machine: Running, at: Instruction, callee: Value) -> PrimFunc:
 def call_tir(machine: Running, frame: Frame, at: Instruction, args: list[Value]) -> None:
     """`R.call_tir(f, (args…), out)`. Scalars in `tir_vars` (older surface) go to their parameters in the PrimFunc."""
     fn = _prim_func(machine, at, args[0])
-    value = run_kernel_again(machine, frame, at, fn, args) if at.repeat is not None else None
+    value = kernel_again(machine, frame, at, fn, args) if at.known is not None else None
     if value is not None:
         machine.write(frame, at.target, value)
         return

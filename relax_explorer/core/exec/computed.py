@@ -1,4 +1,4 @@
-"""One recorded step as a computation: the operands before it, and the arrays that it made or overwrote."""
+"""One recorded step as a computation: the operands before it, the arrays that it made or overwrote, and the elements behind a number."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from relax_explorer.core.exec.events import Change
-from relax_explorer.core.exec.evicted import recalled
+from relax_explorer.core.exec.frame import recalled
 from relax_explorer.core.exec.kernels import by_symbol
 from relax_explorer.core.exec.values import Shape, Value
 from relax_explorer.core.ir import expr as e
@@ -17,6 +17,8 @@ from relax_explorer.core.ir.dtype import from_numpy
 from relax_explorer.core.ops import find
 from relax_explorer.core.ops.kit.decl import Op
 from relax_explorer.core.program.module import IRModule
+from relax_explorer.core.tir import stmt as t
+from relax_explorer.core.tir.prim_expr import BufferLoad
 from relax_explorer.core.tir.stmt import BufferStore, PrimFunc
 from relax_explorer.core.tir.traverse import statements
 
@@ -211,3 +213,20 @@ def _with_function(module: IRModule, name: str, args: list[Value]) -> tuple[Prim
 def _lengths(args: Sequence[Value]) -> list[Value]:
     """Arguments of a kernel. A shape is replaced by its lengths."""
     return [item for arg in args for item in (arg if isinstance(arg, Shape) else (arg,))]
+
+
+# -- found store -----------------------------------------------------------------------------------------------------
+# A store of a PrimFunc, as it ran.
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """A store, when it ran: its PrimFunc and statement, the loop variables, the element and the elements it was made
+    of, each with its place."""
+
+    function: t.PrimFunc
+    statement: t.BufferStore
+    loops: tuple[tuple[str, int], ...]
+    index: tuple[int, ...]
+    value: float
+    loads: tuple[tuple[BufferLoad, tuple[int, ...], float], ...]

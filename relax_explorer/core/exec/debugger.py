@@ -275,13 +275,13 @@ class Debugger(Shown):
     @property
     def next_kernel(self) -> PrimFunc | None:
         """The PrimFunc that the next step calls; None if it calls none."""
-        from relax_explorer.core.exec.kernel_entry import next_kernel  # loads the compiler of kernels
+        from relax_explorer.core.exec.kernel_walk import next_kernel
 
         return next_kernel(self.machine)
 
     def enter(self) -> KernelWalk:
         """Go to before the first store of the PrimFunc that the next step calls. Raises Failure if it can't be called."""
-        from relax_explorer.core.exec.kernel_entry import entered
+        from relax_explorer.core.exec.kernel_walk import entered
 
         fn = self.next_kernel
         name = next((name for name, item in self.module.functions.items() if item is fn), "the PrimFunc")

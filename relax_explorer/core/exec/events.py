@@ -1,15 +1,123 @@
-"""The events of a run, and the recorded changes."""
+"""The events of a run, the recorded changes, and the checks of lengths and types."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from relax_explorer.core.exec.checks import Check
-from relax_explorer.core.exec.evicted import recalled
-from relax_explorer.core.exec.frame import Frame
-from relax_explorer.core.exec.values import Value
+from relax_explorer.core.codes import runtime as codes
+from relax_explorer.core.diagnostics import Diagnostic, Failure, Label
+from relax_explorer.core.exec.frame import Frame, recalled
+from relax_explorer.core.exec.match import Mismatch, Scope, match, match_all
+from relax_explorer.core.exec.shape_origins import explained
+from relax_explorer.core.exec.values import Value, describe
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir.struct_info import OBJECT
+from relax_explorer.core.program.module import IRModule
+
+# -- checks ----------------------------------------------------------------------------------------------------------
+# The checks of values against StructInfo during a run: their records, and their failures with the dimensions that led
+# there.
+
+
+PROVED, CHECKED = "proved", "checked"
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A check that passed: of the `parameters` or the `result` of the function `place`, or of a `match_cast`, a binding.
+
+    `outcome` is proved if the program alone shows that the values fit. The lengths were compared anyway, in `seconds`. `size`
+    are the bytes of the values. `site` is the call that enters the function; None if it was called from outside.
+    """
+
+    kind: str
+    function: str
+    place: e.Function | e.MatchCast
+    outcome: str
+    seconds: float
+    size: int = 0
+    site: e.Binding | None = None
+
+
+def entry(module: IRModule, function: str, count: int, private: bool) -> e.Function:
+    """The function to run on `count` inputs. Raises Failure if it can't be run from outside."""
+    fn = module.functions.get(function)
+    if type(fn) is not e.Function:
+        names = ", ".join(module.relax_functions) or "none"
+        text = f"the module has no Relax function {function!r}"
+        raise Failure(Diagnostic(codes.UNKNOWN_FUNCTION, text, help=f"it has {names}"))
+    if fn.is_private and not private:
+        text = f"{function} is private: only functions of the module call it"
+        raise Failure(Diagnostic(codes.PRIVATE, text, (Label(fn, "", True),), help=codes.PRIVATE.fix))
+    if count != len(fn.params):
+        text = f"{function} takes {len(fn.params)} inputs ({', '.join(q.name for q in fn.params)}), {count} given"
+        raise Failure(Diagnostic(codes.INPUT_COUNT, text, (Label(fn, "", True),), help=codes.INPUT_COUNT.fix))
+    return fn
+
+
+def check_params(frame: Frame, args: Sequence[Value], scope: Scope) -> None:
+    """Compare the arguments of a new frame with its parameters, and bind its shape variables. Raises Failure."""
+    fn, name = frame.function, frame.name
+    infos = [param.struct_info if param.struct_info is not None else OBJECT for param in fn.params]
+    try:
+        match_all(args, infos, frame.dims, scope)
+    except Mismatch as problem:
+        param, value = fn.params[problem.position], args[problem.position]
+        text = f"{param.name} of {name} is {describe(value)}, not {param.struct_info}: {problem}"
+        raise Failure(
+            Diagnostic(
+                problem.code or codes.WRONG_INPUT,
+                text,
+                (Label(param, "", True), *_call_label(frame)),
+                explained(frame, problem, param.name, param=problem.position),
+                codes.WRONG_INPUT.fix,
+            )
+        ) from None
+
+
+def _call_label(frame: Frame) -> tuple[Label, ...]:
+    return () if frame.made_by is None else (Label(frame.made_by, "called here"),)
+
+
+def check_result(frame: Frame, value: Value, scope: Scope) -> None:
+    """Compare the result of a frame with the StructInfo of its function. Raises Failure."""
+    info = frame.function.ret_struct_info
+    if info is None:
+        return
+    dims = dict(frame.dims)
+    try:
+        match(value, info, dims, scope)
+    except Mismatch as problem:
+        text = f"{frame.name} returns {describe(value)}, not {info}: {problem}"
+        raise Failure(
+            Diagnostic(
+                problem.code or codes.CAST_FAILED,
+                text,
+                (Label(frame.function, "", True),),
+                explained(frame, problem, "the result", dims),
+                codes.CAST_FAILED.fix,
+            )
+        ) from None
+
+
+def check_annotation(frame: Frame, binding: e.Binding, value: Value) -> None:
+    """Compare a value with the annotation of its binding. Raises Failure."""
+    if binding.annotation is None:
+        return
+    dims = dict(frame.dims)
+    try:
+        match(value, binding.annotation, dims)
+    except Mismatch as problem:
+        name = binding.var.name if binding.var is not None else "the value"
+        text = f"{name} is {describe(value)}, its annotation says {binding.annotation}: {problem}"
+        label = Label(binding, "", True)
+        notes = explained(frame, problem, name, dims)
+        raise Failure(Diagnostic(codes.CAST_FAILED, text, (label,), notes, codes.CAST_FAILED.fix)) from None
+
+
+# -- events ----------------------------------------------------------------------------------------------------------
 
 
 @dataclass(slots=True, eq=False)

@@ -1,17 +1,19 @@
-"""Turns errors inside a step into failures of the program: errors of numpy and of kernels."""
+"""What stops a step: errors of numpy and of kernels, wrong arguments of builtins, and assertions of the program."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from relax_explorer.core.codes import runtime as codes
 from relax_explorer.core.diagnostics import Code, Failure, Label
-from relax_explorer.core.exec.kernel_shapes import Misfit, kernel_chain
 from relax_explorer.core.exec.plan import Instruction
 from relax_explorer.core.exec.running import Running
-from relax_explorer.core.exec.values import Value
+from relax_explorer.core.exec.shape_origins import Misfit, kernel_chain
+from relax_explorer.core.exec.values import Shape, Value, describe
 from relax_explorer.core.ops.kit.special import BadValue, NotDefined
 from relax_explorer.core.tir.stmt import PrimFunc, Stmt
 
@@ -50,3 +52,135 @@ def at_call(failure: Failure, machine: Running, at: Instruction) -> Failure:
     notes = kernel_chain(machine.frames[-1], at.node, failure) if isinstance(failure, Misfit) else ()
     problem = machine.trap(first.code, first.message, at, first.help, notes).diagnostics[0]
     return Failure(replace(problem, labels=(*problem.labels, Label(inside.place, "in this PrimFunc"))))
+
+
+# -- need ------------------------------------------------------------------------------------------------------------
+# What the builtins of the virtual machine need of their arguments. What doesn't hold is a failure of the program.
+
+
+class Refused(Exception):
+    """A call that the state of a cache does not allow."""
+
+
+VmBuiltin = Callable[[Running, Instruction, list[Value]], Value]
+"""A builtin: of the machine, the instruction, and the arguments."""
+
+
+def wrong(machine: Running, at: Instruction, text: str, context: Value = "") -> Failure:
+    """The failure of a check. `context` is the compiler's description of the place."""
+    place = f" ({context.strip()})" if isinstance(context, str) and context.strip() else ""
+    return machine.trap(codes.WRONG_ARGUMENT, f"{text}{place}", at)
+
+
+def explained(builtin: VmBuiltin) -> VmBuiltin:
+    """The builtin; what a cache refuses is a failure of the program."""
+
+    def call(machine: Running, at: Instruction, args: list[Value]) -> Value:
+        try:
+            return builtin(machine, at, args)
+        except Refused as refusal:
+            raise wrong(machine, at, str(refusal)) from None
+
+    return call
+
+
+def need(machine: Running, at: Instruction, args: Sequence[Value], least: int, name: str) -> None:
+    """Refuse fewer arguments than `least`."""
+    if len(args) < least:
+        raise wrong(machine, at, f"{name} takes at least {least} arguments, {len(args)} given")
+
+
+def tensor(machine: Running, at: Instruction, value: Value) -> Value:
+    """The value, which must be a tensor."""
+    if not isinstance(value, np.ndarray):
+        raise wrong(machine, at, f"a tensor is needed, this is {describe(value)}")
+    return value
+
+
+def float_tensor(machine: Running, at: Instruction, value: Value, what: str) -> Value:
+    """A tensor of float32, which must hold something."""
+    if not isinstance(value, np.ndarray) or value.dtype != np.float32 or not value.size:
+        raise wrong(
+            machine, at, f"{what} must be a tensor of float32 with elements, this is {describe(value)}"
+        )
+    return value
+
+
+def number(machine: Running, at: Instruction, value: Value, what: str) -> float:
+    """A scalar, or a tensor of one element."""
+    if isinstance(value, np.ndarray) and value.size == 1:
+        return float(value.reshape(-1)[0])
+    if not isinstance(value, (bool, int, float, np.generic)):
+        raise wrong(machine, at, f"{what} must be a number, this is {describe(value)}")
+    return float(value)
+
+
+def count(machine: Running, at: Instruction, value: Value, what: str, least: int = 0) -> int:
+    """A scalar that is a whole number, at least `least`."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
+        raise wrong(
+            machine, at, f"{what} must be a whole number of at least {least}, this is {describe(value)}"
+        )
+    return int(value)
+
+
+def shape(machine: Running, at: Instruction, value: Value, what: str) -> Shape:
+    """A shape value without negative lengths."""
+    if not isinstance(value, Shape) or min(value, default=0) < 0:
+        raise wrong(
+            machine, at, f"{what} must be a shape without negative lengths, this is {describe(value)}"
+        )
+    return value
+
+
+# -- messages --------------------------------------------------------------------------------------------------------
+# What `R.print` and `R.assert_op` say, as operators and as the packed functions that lowering makes of them.
+
+
+def say(machine: Running, template: str, values: Sequence[Value]) -> None:
+    """Append a text to the machine's output."""
+    machine.output.append(_formatted(template, values, " "))
+
+
+def claim(
+    machine: Running, at: Instruction, condition: Value, template: str, values: Sequence[Value]
+) -> None:
+    """Stop the run if the condition is false."""
+    if isinstance(condition, np.ndarray) and condition.ndim:
+        raise machine.trap(codes.ASSERTION, f"the condition is {describe(condition)}, not one bool", at)
+    if not bool(condition):
+        raise machine.trap(
+            codes.ASSERTION, _formatted(template, values, ", ") or "the condition is false", at
+        )
+
+
+def _formatted(template: str, values: Sequence[Value], between: str) -> str:
+    """The template with each {} replaced by the next value. Values without a template have `between` between them."""
+    if not template:
+        return between.join(map(str, values))
+    first, *rest = template.split("{}")
+    texts = [*map(str, values), *["{}"] * len(rest)]
+    return first + "".join([text + part for text, part in zip(texts, rest, strict=False)])
+
+
+def print_values(machine: Running, at: Instruction, args: list[Value]) -> Value:
+    """Print: format, values."""
+    need(machine, at, args, 1, "relax.run.print")
+    say(machine, _template(machine, at, args[0]), args[1:])
+    return ()
+
+
+def assert_op(machine: Running, at: Instruction, args: list[Value]) -> Value:
+    """Stop the run unless a condition holds: condition, format, values of the message."""
+    need(machine, at, args, 2, "relax.run.assert_op")
+    claim(machine, at, args[0], _template(machine, at, args[1]), args[2:])
+    return ()
+
+
+def _template(machine: Running, at: Instruction, value: Value) -> str:
+    if not isinstance(value, str):
+        raise wrong(machine, at, f"a format is needed, this is {describe(value)}")
+    return value
+
+
+MESSAGES: dict[str, VmBuiltin] = {"relax.run.print": print_values, "relax.run.assert_op": assert_op}

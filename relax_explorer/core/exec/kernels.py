@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from functools import cache as once
 from pathlib import Path
+from threading import Timer
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -12,17 +14,52 @@ import numpy as np
 from relax_explorer.core.check.call_graph import mentioned
 from relax_explorer.core.codes import runtime as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure, Label
+from relax_explorer.core.exec import kernel_cache
 from relax_explorer.core.exec.interrupt import Interrupt
-from relax_explorer.core.exec.tir_cache import refusal
+from relax_explorer.core.exec.kernel_cache import refusal
 from relax_explorer.core.exec.values import MEMORY_LIMIT, MOST_AXES, Lengths, Value, lengths
+from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir import struct_info as s
 from relax_explorer.core.ir.dtype import DType
 from relax_explorer.core.ir.interned import PerNode
+from relax_explorer.core.ir.struct_info import StructInfo
+from relax_explorer.core.ops.kit.element_loops import Compiler, Loop
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.tir.stmt import PrimFunc
 
 if TYPE_CHECKING:
-    from relax_explorer.core.exec.tir_numba import Code, Divided, Variables
+    from relax_explorer.core.exec.compiled_kernel import Code, Divided, Variables
+    from relax_explorer.core.exec.machine_code import Numba
+
+
+# -- loop compiler ---------------------------------------------------------------------------------------------------
+# Compiles the loops of operators (`ops/kit/element_loops`) by numba, for the types of their arguments.
+
+
+def compiler(cache: Path | None) -> Compiler:
+    """What compiles loops. The directory `cache`, if given, keeps the machine code."""
+
+    def compiled(loop: Loop, args: tuple[Any, ...]) -> Callable[..., Any] | None:
+        from relax_explorer.core.exec.machine_code import NotCompiled
+
+        try:
+            function: Callable[..., Any] = _numba(loop, cache).function(args)
+        except (NotCompiled, OSError):  # OSError: the text is not at hand
+            return None
+        return function
+
+    return compiled
+
+
+@once
+def _numba(loop: Loop, cache: Path | None) -> Numba:
+    from relax_explorer.core.exec import machine_code
+
+    folder = None if cache is not None and kernel_cache.refusal(cache) else cache
+    return machine_code.Numba(loop.source, kernel_cache.text_key(loop.source), folder)
+
+
+# -- kernels ---------------------------------------------------------------------------------------------------------
 
 
 LLVM, NUMBA, REFERENCE = "llvm", "numba", "reference"  # what kernels are run by
@@ -62,6 +99,7 @@ class Kernels:
         self, cache: Path | None = None, interrupt: Interrupt | None = None, engine: str = LLVM
     ) -> None:
         self.cache, self.interrupt, self.engine = cache, interrupt, engine
+        self.loops = None if engine == REFERENCE else compiler(cache)  # of operators
         self._compiled = self._compiled_by.get(engine, self._compiled_by[LLVM])
         self.remarks: list[Diagnostic] = []  # of the cache
         self.told: Callable[[int, int], None] | None = None
@@ -73,11 +111,7 @@ class Kernels:
     def get(self, fn: PrimFunc) -> Value:
         """The kernel of a PrimFunc."""
         start = time.perf_counter()
-        from relax_explorer.core.exec.tir_numba import (  # numba takes 0.3 s to import
-            Kernel,
-            compile_prim_func,
-            uncompiled,
-        )
+        from relax_explorer.core.exec.compiled_kernel import Kernel, compile_prim_func, uncompiled
 
         if self.engine == REFERENCE:
             return uncompiled(fn)
@@ -122,7 +156,7 @@ class Kernels:
                 return kernel(*args, interrupt=self.interrupt)
             finally:
                 self.checking += kernel.checking
-        from relax_explorer.core.exec.tir_text import NotCompiled
+        from relax_explorer.core.exec.machine_code import NotCompiled
 
         before = kernel.compiling
         try:
@@ -136,7 +170,7 @@ class Kernels:
 
     def _doubt(self, fn: PrimFunc, reason: str) -> None:
         """Run a PrimFunc statement by statement from now on, and say so once."""
-        from relax_explorer.core.exec.tir_numba import Variables
+        from relax_explorer.core.exec.compiled_kernel import Variables
 
         self._compiled.add(fn, (None, Variables.of(fn), None))
         name = fn.attrs.get("global_symbol") or fn.attrs.get("tir.name") or "of this module"
@@ -194,3 +228,28 @@ def too_large(shape: Sequence[int], dtype: DType) -> str:
     if size <= MEMORY_LIMIT:
         return ""
     return f"a result of shape {tuple(shape)} needs {size / 2**30:.1f} GiB, the limit is {MEMORY_LIMIT / 2**30:.0f} GiB"
+
+
+# -- kernel results --------------------------------------------------------------------------------------------------
+# Runs one kernel for a pass, which folds calls of constants.
+
+SECONDS = 10.0  # a kernel that runs longer is stopped
+
+
+def kernel_results(
+    kernel: PrimFunc, inputs: Sequence[object], out: StructInfo, place: e.Expr
+) -> tuple[np.ndarray, ...]:
+    """The arrays that a PrimFunc writes, given its input arrays and the StructInfo of its results.
+
+    Raises Failure where the kernel stops, if a result is too large, or after SECONDS.
+    """
+    interrupt = Interrupt()
+    timer = Timer(SECONDS, interrupt.cancel)
+    timer.daemon = True
+    timer.start()
+    try:
+        value = Kernels(interrupt=interrupt).call_tir(kernel, inputs, (), out, {}, place)
+    finally:
+        timer.cancel()
+    results: tuple[np.ndarray, ...] = value if isinstance(value, tuple) else (value,)
+    return results

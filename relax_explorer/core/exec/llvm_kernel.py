@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from llvmlite import ir
 
-from relax_explorer.core.exec import llvm_values as v
+from relax_explorer.core.exec import llvm_expr as v
 from relax_explorer.core.exec import loop_ir as loops
 from relax_explorer.core.exec.llvm_expr import (
     ASSERTION,
@@ -22,9 +22,11 @@ from relax_explorer.core.exec.llvm_expr import (
     SIGNED_RESULT,
     STOPPED,
     UNSIGNED_RESULT,
+    Array,
     Expressions,
+    Typed,
+    Unsupported,
 )
-from relax_explorer.core.exec.llvm_values import Array, Typed, Unsupported
 
 DATA, _LENGTHS = 2, 4  # the words of a numpy array that hold its memory and its lengths
 _POINTER = v.BYTE.as_pointer()

@@ -1,12 +1,13 @@
 """The language of compiled kernels, as data: loops over arrays with known elements, and scalars.
 
-`tir_codegen` builds it from PrimFuncs; `llvm_kernel` makes machine code of it, and `loop_text` prints it as Python, for numba and for
+`loop_statements` builds it from PrimFuncs; `llvm_kernel` makes machine code of it, and `loop_text` prints it as Python, for numba and for
 people. Integers are signed numbers of 64 bits, except uint64. The types of the leaves and of conversions are written, the others follow.
 A check is a node of its own, which the builder leaves out where `tir/intervals` proves it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 UNARY = frozenset({"neg", "not", "~"})
@@ -54,7 +55,7 @@ class Op:
 
 @dataclass(frozen=True, slots=True)
 class Apply:
-    """A function of mathematics, or of `tir_support`."""
+    """A function of mathematics, or of `loop_runtime`."""
 
     name: str
     args: tuple[Expr, ...]
@@ -190,13 +191,14 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class For:
-    """A loop from `start` up to, but not with, `end`."""
+    """A loop from `start` up to, but not with, `end`. The iterations of a `parallel` one are independent, and nothing in it stops."""
 
     var: str
     start: Expr
     end: Expr
     body: tuple[Stmt, ...]
     step: Expr | None = None
+    parallel: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,7 +239,7 @@ class Return:
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """A call of a function of `tir_sorting`."""
+    """A call of a function of `loop_runtime`."""
 
     function: str
     args: tuple[Expr, ...]
@@ -252,3 +254,23 @@ class Routine:
 
     params: tuple[str, ...]
     body: tuple[Stmt, ...]
+
+
+def inner(node: Stmt) -> tuple[Stmt, ...]:
+    """The statements in a statement."""
+    return (*node.then, *node.otherwise) if isinstance(node, If) else getattr(node, "body", ())
+
+
+def nested(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
+    """All statements, those inside others included."""
+    for node in body:
+        yield node
+        yield from nested(inner(node))
+
+
+def parts(node: object) -> Iterator[object]:
+    """A statement or an expression with everything inside."""
+    yield node
+    for value in [getattr(node, name) for name in getattr(node, "__slots__", ())]:
+        for part in value if isinstance(value, tuple) else (value,):
+            yield from parts(part)

@@ -9,16 +9,19 @@ from relax_explorer.core.exec import loop_ir as ir
 
 HEADER = """import math
 import numpy as np
-from numba import njit
-from relax_explorer.core.exec.tir_support import (
+from numba import njit, prange
+from relax_explorer.core.exec.loop_runtime import (
     add, allocated, at, distance, floor_div, floor_mod, inside, larger, left, mul, nonzero, piece, poll, positive, power, quotient, rest,
-    right, right_unsigned, smaller, sub, trunc_div, trunc_mod, whole, window,
+    narrow, right, right_unsigned, smaller, sub, trunc_div, trunc_mod, whole, window,
 )
-from relax_explorer.core.exec.tir_narrow import narrow
 
 
 """
-_SORTING = "from relax_explorer.core.exec.tir_sorting import argsort, argsort_valid, sort, top_both, top_indices, top_values\n"
+_SORTING = "from relax_explorer.core.exec.loop_runtime import argsort, argsort_valid, sort, top_both, top_indices, top_values\n"
+# What numba divides among threads: loops that say so, and nothing else.
+_ONLY_LOOPS = {"prange": True} | dict.fromkeys(
+    ("comprehension", "reduction", "inplace_binop", "setitem", "numpy", "stencil", "fusion"), False
+)
 _SMALL = frozenset({"uint8", "uint16", "uint32"})  # numba would compute with them as unsigned numbers
 
 
@@ -28,15 +31,12 @@ def source(routine: ir.Routine) -> str:
     _statements(routine.body, 1, lines)
     text = "\n".join(lines)
     head = f"def kernel({', '.join([*routine.params, 'note', 'stop'])}):"
-    return f'{_SORTING if _has_packed(routine.body) else ""}{HEADER}@njit(error_model="numpy", nogil=True)\n{head}\n{text}\n'
-
-
-def _has_packed(body: Iterable[ir.Stmt]) -> bool:
-    for node in body:
-        inner = [*node.then, *node.otherwise] if type(node) is ir.If else getattr(node, "body", ())
-        if type(node) is ir.Packed or _has_packed(inner):
-            return True
-    return False
+    nodes = list(ir.nested(routine.body))
+    imports = _SORTING if any(type(node) is ir.Packed for node in nodes) else ""
+    spread = (
+        f", parallel={_ONLY_LOOPS}" if any(type(node) is ir.For and node.parallel for node in nodes) else ""
+    )
+    return f'{imports}{HEADER}@njit(error_model="numpy", nogil=True{spread})\n{head}\n{text}\n'
 
 
 # -- expressions --------------------------------------------------------------------------------------------------------------
@@ -153,7 +153,11 @@ def _statements(body: tuple[ir.Stmt, ...], depth: int, lines: list[str]) -> None
     for node in body:
         if type(node) is ir.For:
             bounds = [node.start, node.end, *([] if node.step is None else [node.step])]
-            lines.append(f"{indent}for {node.var} in range({_joined(bounds)}):")
+            if node.parallel:  # numba counts with unsigned numbers where it knows that none is negative
+                lines.append(f"{indent}for {node.var}_ in prange({_joined(bounds)}):")
+                lines.append(f"{indent}    {node.var} = np.int64({node.var}_)")
+            else:
+                lines.append(f"{indent}for {node.var} in range({_joined(bounds)}):")
             _statements(node.body, depth + 1, lines)
         elif type(node) is ir.If:
             lines.append(f"{indent}if {text(node.condition)}:")

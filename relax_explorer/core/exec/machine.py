@@ -17,21 +17,21 @@ from relax_explorer.core.check.effects import effects
 from relax_explorer.core.codes import runtime as codes
 from relax_explorer.core.diagnostics import Code, Diagnostic, Failure, Label
 from relax_explorer.core.exec import builtins, packed
-from relax_explorer.core.exec.checks import (
+from relax_explorer.core.exec.engine import FUSED
+from relax_explorer.core.exec.events import (
     CHECKED,
     PROVED,
+    Change,
     Check,
+    Event,
     check_annotation,
     check_params,
     check_result,
     entry,
 )
-from relax_explorer.core.exec.engine import FUSED
-from relax_explorer.core.exec.events import Change, Event
 from relax_explorer.core.exec.faults import guarded
-from relax_explorer.core.exec.foreign import called, other_than_stated
 from relax_explorer.core.exec.frame import Frame
-from relax_explorer.core.exec.function_values import handed, look_up, unknown
+from relax_explorer.core.exec.function_values import called, handed, look_up, other_than_stated, unknown
 from relax_explorer.core.exec.interrupt import Interrupt
 from relax_explorer.core.exec.kernels import LLVM, REFERENCE, Kernels, by_symbol
 from relax_explorer.core.exec.match import Mismatch, Scope, match, proved
@@ -40,7 +40,7 @@ from relax_explorer.core.exec.operation import run_again, run_operator
 from relax_explorer.core.exec.plan import Instruction, Plan, captured
 from relax_explorer.core.exec.scalars import Undefined, evaluate
 from relax_explorer.core.exec.shape_origins import explained
-from relax_explorer.core.exec.stretch import run_known
+from relax_explorer.core.exec.trace import run_trace
 from relax_explorer.core.exec.values import (
     UNKNOWN,
     Closure,
@@ -306,7 +306,7 @@ class Machine:
 
     def run(self) -> Value:
         """Run to the end, and return the result. Makes no events, so nothing is recorded. Raises Failure."""
-        by_groups = self.fused and not (self.is_mutable or self.check_annotations)
+        traces = self.fused and not (self.is_mutable or self.check_annotations)
         while self.frames:
             frame = self.frames[-1]
             code = frame.plan.code
@@ -314,7 +314,7 @@ class Machine:
                 if self.interrupt.is_cancelled:
                     self.interrupt.check()
                 instruction = code[frame.pc]
-                if instruction.repeat is not None and by_groups and run_known(self, frame, _RULES):
+                if instruction.known is not None and traces and run_trace(self, frame, _RULES):
                     continue
                 frame.pc += 1
                 if frame.has_ended:
@@ -517,7 +517,7 @@ class Machine:
 
     def _op(self, frame: Frame, at: Instruction) -> Event | None:
         args = [frame.registers[slot] for slot in at.args]
-        if at.repeat is not None and run_again(self, frame, at, args):
+        if at.known is not None and run_again(self, frame, at, args):
             return None
         name = at.node.op.name
         builtin = builtins.TABLE.get(name)

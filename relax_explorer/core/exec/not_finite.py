@@ -16,10 +16,9 @@ import numpy as np
 
 from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.exec.breakpoints import Breakpoint
-from relax_explorer.core.exec.computed import Made, Result, floats, kernel_call, made
+from relax_explorer.core.exec.computed import Made, Result, Store, floats, kernel_call, made
 from relax_explorer.core.exec.debugger import Debugger
 from relax_explorer.core.exec.events import Event
-from relax_explorer.core.exec.found_store import Store
 from relax_explorer.core.exec.frame import Frame
 from relax_explorer.core.exec.operand_parts import Parts, Place, aligned, flat, parts
 from relax_explorer.core.exec.values import Value

@@ -35,8 +35,8 @@ class Instruction:
     binding: e.Binding | None = None
     jump: int = -1
     dead: tuple[int, ...] = ()  # registers with their last read here
-    repeat: Any = None  # what the last call with all checks found (repeat.Repeat)
-    stretch: Any = None  # the calls from here on that need no checks (stretch.Stretch)
+    known: Any = None  # what the last call with all checks found (`known_call`)
+    trace: Any = None  # the calls from here on that need no checks (`trace`)
 
 
 @dataclass(slots=True, eq=False)

@@ -11,9 +11,9 @@ from typing import TypeVar
 
 import numpy as np
 
-from relax_explorer.core.exec.cache_rows import Array
+from relax_explorer.core.exec.faults import Refused, VmBuiltin, count, explained, need, tensor, wrong
+from relax_explorer.core.exec.kv_cache import Array
 from relax_explorer.core.exec.memory import Stateful
-from relax_explorer.core.exec.need import Refused, VmBuiltin, count, explained, need, tensor, wrong
 from relax_explorer.core.exec.plan import Instruction
 from relax_explorer.core.exec.running import Running
 from relax_explorer.core.exec.values import MEMORY_LIMIT, Value, describe

@@ -1,10 +1,21 @@
-"""The builtins of `vm.builtin.kv_state_…`: sequences and forward passes of paged caches and recurrent states."""
+"""The builtins of `vm.builtin.kv_state_…`, of sequences and forward passes, and those that choose the next token."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from relax_explorer.core.exec.need import VmBuiltin, count, explained, need, shape, wrong
+from relax_explorer.core.exec.faults import (
+    VmBuiltin,
+    count,
+    explained,
+    float_tensor,
+    need,
+    number,
+    shape,
+    tensor,
+    wrong,
+)
+from relax_explorer.core.exec.kv_cache import Array
 from relax_explorer.core.exec.paged_cache import PagedCache
 from relax_explorer.core.exec.plan import Instruction
 from relax_explorer.core.exec.rnn_state import RnnState
@@ -118,4 +129,134 @@ TABLE: dict[str, VmBuiltin] = {
         _STATE + "begin_forward": begin_forward,
         _STATE + "end_forward": end_forward,
     }.items()
+}
+
+
+# -- token choice ----------------------------------------------------------------------------------------------------
+# The builtins that choose the next token of a language model: penalties, softmax, top-p and multinomial sampling.
+#
+# The random number is an argument, so every choice can be repeated.
+
+
+COLDEST = 1e-6
+"""Below this temperature the most likely token is chosen."""
+
+
+def sample_top_p_from_logits(machine: Running, at: Instruction, args: list[Value]) -> Value:
+    """The chosen token: logits, temperature, share of the likeliest tokens, random number."""
+    need(machine, at, args, 4, "sample_top_p_from_logits")
+    logits = _row(machine, at, args[0], "the logits")
+    temperature = number(machine, at, args[1], "the temperature")
+    order = np.argsort(-logits, kind="stable")
+    if np.isnan(logits).any() or not temperature >= 0:
+        raise wrong(machine, at, "NaN in the logits, or a negative temperature")
+    if temperature < COLDEST:
+        return int(order[0])
+    weights = np.exp((logits[order] - logits[order[0]]) / np.float32(temperature))
+    return _choose(machine, at, order, weights / weights.sum(dtype=np.float32), args[2], args[3])
+
+
+def sample_top_p_from_prob(machine: Running, at: Instruction, args: list[Value]) -> Value:
+    """The chosen token: probabilities, share of the likeliest tokens, random number."""
+    need(machine, at, args, 3, "sample_top_p_from_prob")
+    chances = _row(machine, at, args[0], "the probabilities")
+    if not (chances >= 0).all():
+        raise wrong(machine, at, "a probability is negative or NaN")
+    order = np.argsort(-chances, kind="stable")
+    return _choose(machine, at, order, chances[order], args[1], args[2])
+
+
+def _choose(
+    machine: Running, at: Instruction, order: Array, chances: Array, share: Value, random: Value
+) -> int:
+    """A token of the likeliest ones, which make `share` of the chances. `chances` fall, as `order` does."""
+    share, random = number(machine, at, share, "top_p"), _random(machine, at, random)
+    sums = np.cumsum(chances, dtype=np.float32)
+    kept = max(int(np.count_nonzero((sums - chances) < share)), 1)
+    place = int(np.searchsorted(sums[:kept], random * float(sums[kept - 1]), side="right"))
+    return int(order[min(place, kept - 1)])
+
+
+def multinomial_from_uniform(machine: Running, at: Instruction, args: list[Value]) -> Value:
+    """The chosen token of each row: probabilities, random numbers of shape (rows, 1)."""
+    need(machine, at, args, 2, "multinomial_from_uniform")
+    chances = float_tensor(machine, at, args[0], "the probabilities")
+    random = float_tensor(machine, at, args[1], "the random numbers")
+    if chances.ndim != 2 or random.shape != (len(chances), 1):
+        text = f"{describe(chances)} needs one random number for each row, given is {describe(random)}"
+        raise wrong(machine, at, text)
+    sums = np.cumsum(chances, axis=1, dtype=np.float32)
+    places = (sums <= random).sum(axis=1, keepdims=True)
+    return np.minimum(places, chances.shape[1] - 1).astype(np.int64)
+
+
+def apply_softmax_with_temperature(machine: Running, at: Instruction, args: list[Value]) -> Value:
+    """Turn logits into probabilities, in place: logits, temperature."""
+    need(machine, at, args, 2, "apply_softmax_with_temperature")
+    logits = _row(machine, at, args[0], "the logits")
+    temperature = number(machine, at, args[1], "the temperature")
+    if not temperature > 0:
+        raise wrong(machine, at, f"the temperature {temperature} is not positive")
+    weights = np.exp((logits - logits.max()) / np.float32(temperature))
+    args[0][...] = (weights / weights.sum(dtype=np.float32)).reshape(args[0].shape)
+    return ()
+
+
+def apply_repetition_penalty(machine: Running, at: Instruction, args: list[Value]) -> Value:
+    """Make tokens less likely, in place, once each: logits, tokens, penalty."""
+    need(machine, at, args, 3, "apply_repetition_penalty")
+    logits = _row(machine, at, args[0], "the logits")
+    tokens = np.unique(_tokens(machine, at, args[1], logits.size))
+    penalty = number(machine, at, args[2], "the penalty")
+    if not penalty > 0:
+        raise wrong(machine, at, f"the penalty {penalty} is not positive")
+    old = logits[tokens]
+    logits[tokens] = np.where(old <= 0, old * np.float32(penalty), old / np.float32(penalty))
+    args[0][...] = logits.reshape(args[0].shape)
+    return ()
+
+
+def apply_presence_and_frequency_penalty(machine: Running, at: Instruction, args: list[Value]) -> Value:
+    """Make tokens less likely, in place: logits, tokens, how often each occurred, penalty once, penalty each time."""
+    need(machine, at, args, 5, "apply_presence_and_frequency_penalty")
+    logits = _row(machine, at, args[0], "the logits")
+    tokens, counts = _tokens(machine, at, args[1], logits.size), tensor(machine, at, args[2]).reshape(-1)
+    if len(tokens) != len(counts):
+        raise wrong(machine, at, f"{len(tokens)} tokens have {len(counts)} counts")
+    once, each = number(machine, at, args[3], "the penalty"), number(machine, at, args[4], "the penalty")
+    np.subtract.at(logits, tokens, (once + counts * each).astype(np.float32))
+    args[0][...] = logits.reshape(args[0].shape)
+    return ()
+
+
+def _row(machine: Running, at: Instruction, value: Value, what: str) -> Array:
+    """The only row of a tensor of float32."""
+    array = float_tensor(machine, at, value, what)
+    if array.ndim == 0 or array.size != array.shape[-1]:
+        raise wrong(machine, at, f"{what} must be one row, this is {describe(value)}")
+    row: Array = array.reshape(-1)
+    return row
+
+
+def _random(machine: Running, at: Instruction, value: Value) -> float:
+    random = number(machine, at, value, "the random number")
+    if not 0 <= random <= 1:
+        raise wrong(machine, at, f"the random number {random} is not between 0 and 1")
+    return random
+
+
+def _tokens(machine: Running, at: Instruction, value: Value, most: int) -> Array:
+    tokens: Array = tensor(machine, at, value).reshape(-1)
+    if tokens.dtype.kind not in "iu" or (tokens.size and not (tokens.min() >= 0 and tokens.max() < most)):
+        raise wrong(machine, at, f"the tokens must be whole numbers below {most}")
+    return tokens
+
+
+CHOICES: dict[str, VmBuiltin] = {
+    "vm.builtin.sample_top_p_from_logits": sample_top_p_from_logits,
+    "vm.builtin.sample_top_p_from_prob": sample_top_p_from_prob,
+    "vm.builtin.multinomial_from_uniform": multinomial_from_uniform,
+    "vm.builtin.apply_softmax_with_temperature": apply_softmax_with_temperature,
+    "vm.builtin.apply_repetition_penalty": apply_repetition_penalty,
+    "vm.builtin.apply_presence_and_frequency_penalty": apply_presence_and_frequency_penalty,
 }

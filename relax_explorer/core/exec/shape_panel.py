@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from relax_explorer.core.exec.checks import Check
 from relax_explorer.core.exec.debugger import Debugger
+from relax_explorer.core.exec.events import Check
 from relax_explorer.core.exec.frame import Frame
 from relax_explorer.core.exec.shape_origins import Origin, chain, dimensions, length, origin
 from relax_explorer.core.exec.values import Shape, Value

@@ -9,17 +9,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from relax_explorer.core.exec import (
-    kv_cache,
-    latent_builtins,
-    messages,
-    paged_builtins,
-    rnn_state,
-    sequence_builtins,
-    token_choice,
-)
+from relax_explorer.core.exec import faults, kv_cache, paged_builtins, rnn_state, sequence_builtins
+from relax_explorer.core.exec.faults import VmBuiltin, need, tensor, wrong
 from relax_explorer.core.exec.memory import new_storage, tensor_in
-from relax_explorer.core.exec.need import VmBuiltin, need, tensor, wrong
 from relax_explorer.core.exec.plan import Instruction
 from relax_explorer.core.exec.running import Running
 from relax_explorer.core.exec.values import NULL, Closure, Lifted, Shape, Value, describe, scalar_dtype
@@ -325,11 +317,11 @@ TABLE: dict[str, VmBuiltin] = {
     "vm.builtin.ensure_zero_offset": ensure_zero_offset,
     "runtime.TVMTensorCreateView": create_view,
     "relax.run.shape_to_tensor": shape_to_tensor,
-    **messages.TABLE,
+    **faults.MESSAGES,
     **kv_cache.TABLE,
     **paged_builtins.TABLE,
-    **latent_builtins.TABLE,
+    **paged_builtins.LATENT,
     **sequence_builtins.TABLE,
     **rnn_state.TABLE,
-    **token_choice.TABLE,
+    **sequence_builtins.CHOICES,
 }

@@ -140,7 +140,7 @@ def _kernel_value(call: e.Call, at: PassSite) -> e.Expr | None:
     if any(array is None for array in data) or (not data and _size(out) > FILL_LIMIT):
         return None
     try:
-        from relax_explorer.core.exec.kernel_results import kernel_results  # most folds run no kernel
+        from relax_explorer.core.exec.kernels import kernel_results
 
         results = kernel_results(kernel, data, out, call)
     except Failure:

@@ -13,8 +13,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from relax_explorer.core.check.normalize import normal_form_of, normal_form_to_run
-from relax_explorer.core.exec.checks import entry
 from relax_explorer.core.exec.debugger import Debugger
+from relax_explorer.core.exec.events import entry
 from relax_explorer.core.exec.expression import refused
 from relax_explorer.core.exec.match import Mismatch, match_all
 from relax_explorer.core.exec.memory import Stateful

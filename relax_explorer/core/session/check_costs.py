@@ -20,8 +20,7 @@ from relax_explorer.core.shapes.residual import (
 )
 
 if TYPE_CHECKING:
-    from relax_explorer.core.exec.checks import Check
-    from relax_explorer.core.exec.events import Change
+    from relax_explorer.core.exec.events import Change, Check
     from relax_explorer.core.exec.machine import Machine
 
 

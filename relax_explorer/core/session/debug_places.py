@@ -11,8 +11,7 @@ from pathlib import PurePath
 
 from relax_explorer.core.codes import runtime as codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure
-from relax_explorer.core.exec.breakpoints import Breakpoint, on_bindings, on_condition, on_stores
-from relax_explorer.core.exec.condition import condition
+from relax_explorer.core.exec.breakpoints import Breakpoint, condition, on_bindings, on_condition, on_stores
 from relax_explorer.core.exec.debugger import Debugger
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.interned import PerNode

@@ -15,8 +15,7 @@ from relax_explorer.core.exec.frame import Frame
 from relax_explorer.core.exec.interrupt import Cancelled, Interrupt
 from relax_explorer.core.exec.machine import Machine
 from relax_explorer.core.exec.values import Value
-from relax_explorer.core.exec.wide_kernels import NotWidened
-from relax_explorer.core.exec.widening import Wide, Widening, wide_value
+from relax_explorer.core.exec.widening import NotWidened, Wide, Widening, wide_value
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.walk import operands
 from relax_explorer.core.ops import find

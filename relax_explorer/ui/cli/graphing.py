@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import click
 
-from relax_explorer.core.exec.binding_times import BindingTimes
 from relax_explorer.core.exec.interrupt import Interrupt
 from relax_explorer.core.exec.machine import Machine
+from relax_explorer.core.exec.one_run import BindingTimes
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot

@@ -8,10 +8,10 @@ import click
 import numpy as np
 
 from relax_explorer.core.check.call_graph import mentioned
-from relax_explorer.core.exec.binding_times import BindingTimes
 from relax_explorer.core.exec.debugger import Debugger
 from relax_explorer.core.exec.interrupt import Interrupt
 from relax_explorer.core.exec.machine import Machine
+from relax_explorer.core.exec.one_run import BindingTimes
 from relax_explorer.core.exec.values import to_python
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.notations import is_contract

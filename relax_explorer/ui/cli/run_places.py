@@ -10,8 +10,14 @@ import click
 
 from relax_explorer.core.check.call_graph import reached
 from relax_explorer.core.diagnostics import Failure
-from relax_explorer.core.exec.breakpoints import Breakpoint, on_condition, on_operator, on_variable
-from relax_explorer.core.exec.condition import Condition, condition
+from relax_explorer.core.exec.breakpoints import (
+    Breakpoint,
+    Condition,
+    condition,
+    on_condition,
+    on_operator,
+    on_variable,
+)
 from relax_explorer.core.exec.debugger import Debugger
 from relax_explorer.core.exec.expression import Expression, expression
 from relax_explorer.core.ir import expr as e

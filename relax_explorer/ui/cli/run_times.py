@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from relax_explorer.core.exec.binding_times import BindingTime, BindingTimes
+from relax_explorer.core.exec.one_run import BindingTime, BindingTimes
 from relax_explorer.core.ir import expr as e
 from relax_explorer.ui.cli import output
 

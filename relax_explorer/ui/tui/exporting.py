@@ -10,9 +10,9 @@ from typing import Protocol
 
 from relax_explorer import __version__
 from relax_explorer.core.diagnostics import Failure
-from relax_explorer.core.exec.binding_times import BindingTimes
 from relax_explorer.core.exec.debugger import Debugger
 from relax_explorer.core.exec.interrupt import Interrupt
+from relax_explorer.core.exec.one_run import BindingTimes
 from relax_explorer.core.ir import expr as e
 from relax_explorer.core.session.call_inputs import CallInputs
 from relax_explorer.core.session.run_log import RunLog, logged

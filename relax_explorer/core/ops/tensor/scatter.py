@@ -16,6 +16,7 @@ from relax_explorer.core.ops.kit import rules
 from relax_explorer.core.ops.kit import te as loops
 from relax_explorer.core.ops.kit.binary_math import divide
 from relax_explorer.core.ops.kit.decl import Fusion, NotLowered, Op, Prim, Site, Tensors, attr, operand
+from relax_explorer.core.ops.kit.element_loops import Loop
 from relax_explorer.core.ops.kit.ndarrays import Array, Number
 from relax_explorer.core.ops.kit.special import BadValue
 from relax_explorer.core.ops.kit.te import Te, Tensor, cast, where
@@ -403,12 +404,9 @@ def combined(data: Array, index: tuple[Any, ...], updates: Array, reduction: str
     result = data.copy()
     if reduction == "update":
         result[index] = updates
-    elif reduction == "mean":
-        _in_turn(result, index, updates, _half_way)
-    elif reduction in _BETTER and result.dtype.kind not in "iub":
-        _in_turn(
-            result, index, updates, _BETTER[reduction]
-        )  # like the comparisons of kernels: the next element replaces a NaN
+    elif reduction == "mean" or (reduction in _BETTER and result.dtype.kind not in "iub"):
+        # like the comparisons of kernels: the next element replaces a NaN
+        _in_turn(result, index, updates, reduction)
     else:
         _COMBINE[reduction].at(result, index, updates)
     return result
@@ -423,23 +421,48 @@ def _half_way(old: Array, new: Array) -> Array:
 _BETTER: dict[str, Callable[[Any, Any], Any]] = {
     "max": lambda old, new: np.where(old > new, old, new),
     "min": lambda old, new: np.where(old < new, old, new),
+    "mean": _half_way,
 }
 
 
-def _in_turn(
-    result: Array, index: tuple[Any, ...], updates: Array, combine: Callable[[Any, Any], Any]
-) -> None:
-    """Combine each update with its element, in order. Round n applies the nth update of every element at once."""
+def _in_turn(result: Array, index: tuple[Any, ...], updates: Array, reduction: str) -> None:
+    """Combine each update with its element, in order."""
     outer, inner = result.shape[: len(index)], result.shape[len(index) :]
     lengths = zip(index, outer, strict=True)
     place = np.ravel_multi_index([(item % max(n, 1)).reshape(-1) for item, n in lengths], outer, "clip")
-    flat, new = result.reshape(int(np.prod(outer)), *inner), updates.reshape(place.size, *inner)
+    flat = result.reshape(int(np.prod(outer)), int(np.prod(inner)))
+    _combined(flat, place, np.ascontiguousarray(updates).reshape(place.size, flat.shape[1]), reduction)
+
+
+def _combined_rounds(flat: Array, place: Array, new: Array, reduction: str) -> None:
+    """Round n applies the nth update of every element at once."""
     order = np.argsort(place, kind="stable")
     sorted_place = place[order]
     nth = np.arange(place.size) - np.searchsorted(sorted_place, sorted_place)
     for turn in range(int(nth.max(initial=-1)) + 1):
         now = order[nth == turn]
-        flat[place[now]] = combine(flat[place[now]], new[now])
+        flat[place[now]] = _BETTER[reduction](flat[place[now]], new[now])
+
+
+def _combined_each(flat: Array, place: Array, new: Array, reduction: str) -> None:
+    """`_combined_rounds`, one update after the other."""
+    two = flat.dtype.type(2)
+    for n in range(place.size):
+        for k in range(flat.shape[1]):
+            old, update = flat[place[n], k], new[n, k]
+            if reduction == "mean":
+                flat[place[n], k] = (old + update) / two
+            elif not (old > update if reduction == "max" else old < update):
+                flat[place[n], k] = update
+
+
+def _rounds(flat: Array, place: Array, new: Array, reduction: str) -> int:
+    """The number of updates, with the cost of a round as so many. The loop has the mean of floats only."""
+    is_float = flat.dtype.kind == "f" and place.size
+    return new.size + 256 * int(np.bincount(place).max()) if is_float else 0
+
+
+_combined = Loop(_combined_rounds, _combined_each, _rounds, 1 << 19)
 
 
 def _counted(place: p.PrimExpr, length: p.PrimExpr) -> p.PrimExpr:

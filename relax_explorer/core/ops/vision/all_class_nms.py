@@ -15,16 +15,32 @@ from relax_explorer.core.ir.dtype import FLOAT32, FLOAT64, INT64
 from relax_explorer.core.ops.kit import rules
 from relax_explorer.core.ops.kit import te as loops
 from relax_explorer.core.ops.kit.decl import Fusion, Op, Site, attr, operand
+from relax_explorer.core.ops.kit.element_loops import Loop
 from relax_explorer.core.ops.kit.legalize import Emitter, need_known
 from relax_explorer.core.ops.kit.ndarrays import Array
 from relax_explorer.core.ops.kit.special import wide
 from relax_explorer.core.ops.kit.te import Te, Tensor, cast, where
 from relax_explorer.core.ops.tensor.index import sliced
 from relax_explorer.core.ops.tensor.sort import order, order_stage
+from relax_explorer.core.ops.vision import box_loops
 from relax_explorer.core.ops.vision.nms import overlap, share_of
 from relax_explorer.core.tir.stmt import Stmt
 
 _FORMATS = ("onnx", "tensorflow")
+
+
+def _select_rows(corners: Array, left: Array, most: int, near: float) -> Array:
+    """Which boxes are selected, of those that are left. Changes `left`."""
+    kept, count = np.zeros(left.shape, bool), left.shape[2]
+    for j in range(count):
+        taken = left[..., j] & (kept.sum(-1) < most)
+        kept[..., j] = taken
+        share = overlap(corners[:, :, j : j + 1], corners)
+        left &= ~(taken[..., None] & (share >= near) & (np.arange(count) > j))
+    return kept
+
+
+_select = Loop(_select_rows, box_loops.select_each, lambda _, left, *rest: left.size * left.shape[2], 1 << 21)
 
 
 class AllClassNonMaxSuppression(Op, name="relax.vision.all_class_non_max_suppression"):
@@ -109,12 +125,7 @@ class AllClassNonMaxSuppression(Op, name="relax.vision.all_class_non_max_suppres
         real = boxes.astype(np.float64) if boxes.dtype.kind in "iub" else wide(boxes)
         corners = np.take_along_axis(real[:, None], ranks[..., None], 2)
         left = (ranked > least) & (near > 0)
-        kept = np.zeros(ranked.shape, bool)
-        for j in range(count):
-            taken = left[..., j] & (kept.sum(-1) < int(most))
-            kept[..., j] = taken
-            share = overlap(corners[:, :, j : j + 1], corners)
-            left &= ~(taken[..., None] & (share >= near) & (np.arange(count) > j))
+        kept = _select(corners, left, int(most), near)
         if output_format == "onnx":
             rows = np.stack(np.nonzero(kept), 1).astype(np.int64)
             rows[:, 2] = ranks[kept]

@@ -15,10 +15,12 @@ from relax_explorer.core.ir.dtype import FLOAT64, INT32, INT64
 from relax_explorer.core.ops.kit import rules
 from relax_explorer.core.ops.kit import te as loops
 from relax_explorer.core.ops.kit.decl import Fusion, NotLowered, Op, Site, attr, operand
+from relax_explorer.core.ops.kit.element_loops import Loop
 from relax_explorer.core.ops.kit.ndarrays import Array
 from relax_explorer.core.ops.kit.special import NotDefined
 from relax_explorer.core.ops.kit.te import Te, Tensor, call, cast, lowest, where
 from relax_explorer.core.ops.tensor.sort import order, order_stage
+from relax_explorer.core.ops.vision import box_loops
 from relax_explorer.core.ops.vision.box import need_column
 from relax_explorer.core.tir.stmt import Stmt
 
@@ -110,12 +112,16 @@ class NonMaxSuppression(Op, name="relax.vision.non_max_suppression"):
         minus = np.asarray(-1, data.dtype)
         boxes = np.where(is_box[..., None], np.take_along_axis(data, ranks[..., None], 1), minus)
         named = np.where(is_box, ranks, -1)
+        element, label = data.dtype.type, -1 if attrs["force_suppress"] else attrs["id_index"]
+        near = element(attrs["iou_threshold"])
+        chosen = (boxes, named, is_box, score, attrs["coord_start"], attrs["max_output_size"], near, label)
         if soft:
-            count = _soften(boxes, named, is_box, attrs)
+            least, scale = element(attrs["score_threshold"]), element(-0.5 / attrs["soft_nms_sigma"])
+            count = _soften(*chosen, least, scale)
             boxes = np.where((place < count[:, None])[..., None], boxes, minus)
             named = np.where(place < count[:, None], named, -1)
         else:
-            _suppress(boxes, named, is_box, attrs)
+            _suppress(*chosen)
         if attrs["return_indices"]:
             first = np.argsort(named < 0, axis=1, kind="stable")
             packed = np.take_along_axis(named, first, 1)
@@ -157,39 +163,38 @@ def overlap(a: Array, b: Array) -> Array:
     return np.where(whole <= 0, 0, common / np.where(whole <= 0, 1, whole))
 
 
-def _same(boxes: Array, best: Array, attrs: dict[str, Any]) -> Array:
-    if attrs["force_suppress"] or attrs["id_index"] < 0:
+def _same(boxes: Array, best: Array, label: int) -> Array:
+    """Which boxes have the label of the best one. A negative column means that labels don't count."""
+    if label < 0:
         return np.ones(boxes.shape[:2], bool)
-    result: Array = boxes[..., attrs["id_index"]] == best[..., attrs["id_index"]]
+    result: Array = boxes[..., label] == best[..., label]
     return result
 
 
-def _suppress(boxes: Array, named: Array, is_box: Array, attrs: dict[str, Any]) -> None:
+def _suppress_rows(
+    boxes: Array, named: Array, is_box: Array, score: int, first: int, most: int, near: float, label: int
+) -> None:
     """Drop boxes that overlap a better one, in place."""
-    score, first, most = attrs["score_index"], attrs["coord_start"], attrs["max_output_size"]
     count = np.zeros(len(boxes), np.int64)
     place = np.arange(boxes.shape[1])
     for j in range(boxes.shape[1]):
         good = is_box[:, j] & (boxes[:, j, score] > 0) & ((count < most) | (most <= 0))
         count += good
         best = boxes[:, j : j + 1]
-        near = overlap(best[..., first : first + 4], boxes[..., first : first + 4]) >= boxes.dtype.type(
-            attrs["iou_threshold"]
-        )
-        gone = (
-            good[:, None] & near & is_box & (place > j) & (boxes[..., score] > 0) & _same(boxes, best, attrs)
-        )
+        share = overlap(best[..., first : first + 4], boxes[..., first : first + 4])
+        gone = good[:, None] & (share >= near) & is_box & (place > j) & (boxes[..., score] > 0)
+        gone &= _same(boxes, best, label)
         boxes[..., score][gone] = -1
         named[gone] = -1
         boxes[~good, j] = -1
         named[~good, j] = -1
 
 
-def _soften(boxes: Array, named: Array, is_box: Array, attrs: dict[str, Any]) -> Array:
+def _soften_rows(
+    boxes: Array, named: Array, is_box: Array, score: int, first: int, most: int, near: float, label: int,
+    least: float, scale: float,
+) -> Array:  # fmt: skip
     """Move the best remaining box to the front and lower the scores of boxes that overlap it. Returns the number of kept boxes."""
-    score, first, most = attrs["score_index"], attrs["coord_start"], attrs["max_output_size"]
-    element = boxes.dtype.type
-    least, scale = element(attrs["score_threshold"]), element(-0.5 / attrs["soft_nms_sigma"])
     count, rows = np.zeros(len(boxes), np.int64), np.arange(len(boxes))
     place = np.arange(boxes.shape[1])
     for _ in range(boxes.shape[1]):
@@ -206,12 +211,21 @@ def _soften(boxes: Array, named: Array, is_box: Array, attrs: dict[str, Any]) ->
         others = (
             active[:, None] & is_box & (place > count[:, None]) & (named >= 0) & (boxes[..., score] > least)
         )
-        others &= _same(boxes, top, attrs)
-        near = share >= element(attrs["iou_threshold"])
-        boxes[..., score] *= np.where(others & ~near, np.exp(scale * share * share), 1).astype(boxes.dtype)
-        named[others & (near | (boxes[..., score] <= least))] = -1
+        others &= _same(boxes, top, label)
+        is_near = share >= near
+        boxes[..., score] *= np.where(others & ~is_near, np.exp(scale * share * share), 1).astype(boxes.dtype)
+        named[others & (is_near | (boxes[..., score] <= least))] = -1
         count += active
     return count
+
+
+def _pairs(boxes: Array, *_: object) -> int:
+    """The pairs of boxes of all images."""
+    return len(boxes) * int(boxes.shape[1]) ** 2
+
+
+_suppress = Loop(_suppress_rows, box_loops.suppress_each, _pairs, 1 << 21)
+_soften = Loop(_soften_rows, box_loops.soften_each, _pairs, 1 << 20)
 
 
 class _Stages:

@@ -15,11 +15,13 @@ from relax_explorer.core.ir.dtype import FLOAT64, INT64, DType
 from relax_explorer.core.ops.kit import rules
 from relax_explorer.core.ops.kit import te as loops
 from relax_explorer.core.ops.kit.decl import REQUIRED, Fusion, Ints, NotLowered, Op, Site, attr, operand
+from relax_explorer.core.ops.kit.element_loops import Loop
 from relax_explorer.core.ops.kit.ndarrays import Array
 from relax_explorer.core.ops.kit.special import wide
 from relax_explorer.core.ops.kit.te import Te, Tensor, call, cast, lowest, where
 from relax_explorer.core.ops.tensor.gather import inside
 from relax_explorer.core.ops.tensor.reduction import limit_of
+from relax_explorer.core.ops.vision import box_loops
 from relax_explorer.core.tir.stmt import Stmt
 
 
@@ -124,18 +126,11 @@ class RoiAlign(Op, name="relax.vision.roi_align"):
         """Weights of the pixels for every sample along each axis, then one product for all."""
         images = wide(np.transpose(data, [layout.index(axis) for axis in "NCHW"]))
         regions = _regions(data, rois)
-        number = images[inside(regions[:, 0], images.shape, 0, "rois", "data", from_end=False, last=", 0")]
+        image = inside(regions[:, 0], images.shape, 0, "rois", "data", from_end=False, last=", 0")
         ends = regions[:, 1:] * regions.dtype.type(spatial_scale)
         vertical = _samples(ends[:, 1], ends[:, 3], images.shape[2], pooled_size[0], sample_ratio, aligned)
         horizontal = _samples(ends[:, 0], ends[:, 2], images.shape[3], pooled_size[1], sample_ratio, aligned)
-        (wy, sy), (wx, sx) = vertical, horizontal
-        values = np.einsum("rpgh,rchw,rqkw->rcpqgk", wy, number, wx, optimize=True)
-        is_inside = (sy[:, :, None] & sx[:, None, :])[:, None, None, None]
-        if mode == "avg":
-            result = np.sum(np.where(is_inside, values, 0), (-1, -2)) / np.maximum(is_inside.sum((-1, -2)), 1)
-        else:
-            result = np.max(np.where(is_inside, values, -np.inf), (-1, -2), initial=-np.inf)
-            result = np.maximum(result, np.finfo(images.dtype).min if images.dtype.kind == "f" else -np.inf)
+        result = _aligned(images, image, *vertical, *horizontal, mode == "avg")
         return np.ascontiguousarray(np.transpose(result, ["NCHW".index(axis) for axis in layout])).astype(
             data.dtype
         )
@@ -199,6 +194,30 @@ def _axis(
         return p.Add(start, p.Div(p.Mul(middle, width), cast(samples, dtype)))
 
     return samples, at
+
+
+def _aligned_at_once(
+    images: Array, image: Array, wy: Array, sy: Array, wx: Array, sx: Array, is_mean: bool
+) -> Array:
+    """The values of all samples by one product, and their mean or maximum."""
+    values = np.einsum("rpgh,rchw,rqkw->rcpqgk", wy, images[image], wx, optimize=True)
+    is_inside = (sy[:, :, None] & sx[:, None, :])[:, None, None, None]
+    if is_mean:
+        total: Array = np.sum(np.where(is_inside, values, 0), (-1, -2))
+        mean: Array = total / np.maximum(is_inside.sum((-1, -2)), 1)
+        return mean
+    result: Array = np.max(np.where(is_inside, values, -np.inf), (-1, -2), initial=-np.inf)
+    return np.maximum(result, np.finfo(images.dtype).min if images.dtype.kind == "f" else -np.inf)
+
+
+_aligned = Loop(
+    _aligned_at_once,
+    box_loops.align_each,
+    lambda images, image, *rest: (
+        images[0].size * len(image) if images.dtype.kind == "f" and len(images) else 0
+    ),
+    1 << 22,
+)
 
 
 def _samples(
@@ -288,16 +307,12 @@ class RoiPool(Op, name="relax.vision.roi_pool"):
     def evaluate(data: Array, rois: Array, pooled_size: Ints, spatial_scale: float, layout: str) -> Array:
         """The maximum along one axis for all bins, then along the other."""
         images, regions = wide(data), _regions(data, rois)
-        number = images[inside(regions[:, 0], images.shape, 0, "rois", "data", from_end=False, last=", 0")]
+        image = inside(regions[:, 0], images.shape, 0, "rois", "data", from_end=False, last=", 0")
         ends = np.floor(regions[:, 1:] * regions.dtype.type(spatial_scale) + regions.dtype.type(0.5))
         rows = _bins(ends[:, 1], ends[:, 3], images.shape[2], pooled_size[0])
         columns = _bins(ends[:, 0], ends[:, 2], images.shape[3], pooled_size[1])
-        low: float = -np.inf if images.dtype.kind == "f" else limit_of(lowest, images).item()
-        lines = np.max(np.where(rows[:, None, :, :, None], number[:, :, None], low), 3, initial=low)
-        maxima = np.max(np.where(columns[:, None, None], lines[:, :, :, None], low), 4, initial=low)
-        filled = np.any(rows, 2)[:, :, None] & np.any(columns, 2)[:, None, :]
-        empty = ~filled[:, None]
-        return np.where(empty, 0, maxima).astype(data.dtype)
+        result: Array = _pooled(images, image, rows, columns).astype(data.dtype)
+        return result
 
     @staticmethod
     def legalize(
@@ -351,6 +366,25 @@ def _ends(
     low = cast(call("floor", p.Mul(cast(place, dtype), width)), INT64)
     high = cast(call("ceil", p.Mul(cast(p.Add(place, rules.ONE), dtype), width)), INT64)
     return tuple([p.Min(p.Max(p.Add(item, begin), rules.ZERO), length) for item in (low, high)])
+
+
+def _pooled_at_once(images: Array, image: Array, rows: Array, columns: Array) -> Array:
+    """The maximum along one axis for all bins, then along the other."""
+    number = images[image]
+    low: float = -np.inf if images.dtype.kind == "f" else limit_of(lowest, images).item()
+    lines = np.max(np.where(rows[:, None, :, :, None], number[:, :, None], low), 3, initial=low)
+    maxima = np.max(np.where(columns[:, None, None], lines[:, :, :, None], low), 4, initial=low)
+    filled = np.any(rows, 2)[:, :, None] & np.any(columns, 2)[:, None, :]
+    result: Array = np.where(~filled[:, None], 0, maxima)
+    return result
+
+
+_pooled = Loop(
+    _pooled_at_once,
+    box_loops.pool_each,
+    lambda images, image, *rest: images[0].size * len(image) if len(images) else 0,
+    1 << 21,
+)
 
 
 def _bins(begin: Array, end: Array, length: int, count: int) -> Array:

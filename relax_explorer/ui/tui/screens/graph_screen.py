@@ -8,8 +8,8 @@ from rich.text import Text
 from textual.app import ComposeResult
 from textual.containers import Horizontal
 
-from relax_explorer.core.exec.binding_times import BindingTimes
 from relax_explorer.core.exec.interrupt import Interrupt
+from relax_explorer.core.exec.one_run import BindingTimes
 from relax_explorer.core.ir import expr as e
 from relax_explorer.ui.tui import keys, rows
 from relax_explorer.ui.tui.debug_rows import RunView

@@ -1,0 +1,418 @@
+"""Kernels: PrimFuncs with generated, compiled texts (`machine_code`), that check and convert their arguments."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+import numpy as np
+
+from relax_explorer.core.arith.multiples import bind_multiples
+from relax_explorer.core.codes import runtime as codes
+from relax_explorer.core.diagnostics import Diagnostic, Failure, Label
+from relax_explorer.core.exec import kernel_cache, kernel_memory, loop_ir, loop_statements
+from relax_explorer.core.exec.interrupt import Cancelled, Interrupt
+from relax_explorer.core.exec.kernel_memory import described
+from relax_explorer.core.exec.kernel_pieces import Pieces, pieces
+from relax_explorer.core.exec.loop_nests import ANY, PARALLEL, parallel_loop, shared_iterations
+from relax_explorer.core.exec.loop_statements import length_variables, shape_variables, translate
+from relax_explorer.core.exec.machine_code import NUMBER, NotCompiled, compiled_text, parameters
+from relax_explorer.core.exec.reference_kernel import run_reference
+from relax_explorer.core.exec.scalars import Undefined, evaluate
+from relax_explorer.core.exec.shape_origins import Misfit
+from relax_explorer.core.exec.values import Value
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir.dtype import HANDLE, limits
+from relax_explorer.core.ir.struct_info import PrimStructInfo
+from relax_explorer.core.ops.kit.ndarrays import in_blocks
+from relax_explorer.core.tir.independent import Iterations
+from relax_explorer.core.tir.stmt import Buffer, BufferStore, Evaluate, PrimFunc
+from relax_explorer.core.tir.traverse import memory, statements
+
+KNOWN_LENGTHS = 4096  # combinations of lengths in the cache of facts
+_STOPPING = (
+    loop_ir.Check,
+    loop_ir.Fail,
+    loop_ir.Poll,
+    loop_ir.While,
+    loop_ir.Return,
+    loop_ir.Packed,
+    loop_ir.Window,
+)
+_NEVER = Interrupt()
+_NOTHING = np.zeros(loop_statements.NOTE_LENGTH, np.int64)  # a note of the type that texts take
+# The texts of a kernel: one that relies on facts, one that checks everything, and one that also keeps the order of the loops.
+# `PART` is the first one, for some iterations of a parallel loop; `SPREAD` divides these among threads of numba.
+TRUSTING, CHECKED, IN_ORDER, PART, SPREAD = "", "_checked", "_in_order", "_part", "_spread"
+LONGEST = 1 << 26  # operations between two looks at the interrupt; they take 0.05 s or less
+_THREADS = (
+    Lock()
+)  # a process that has neither TBB nor OpenMP ends if two threads begin a parallel loop of numba
+
+
+def compile_prim_func(fn: PrimFunc, cache: Path | None = None, by_numba: bool = False) -> Kernel:
+    """The kernel of a PrimFunc. Equal texts share one. The directory `cache`, if given, keeps the machine code.
+
+    LLVM compiles it, unless it shall be `by_numba`. Raises Failure if a part has no translation.
+    """
+    divided = pieces(fn, ANY if by_numba else PARALLEL)
+    parts = None if divided is None else Divided(divided, cache, by_numba)
+    return Kernel(fn, Code(fn, cache, by_numba), Variables.of(fn), parts)
+
+
+def uncompiled(fn: PrimFunc) -> Kernel:
+    """The kernel of a PrimFunc that the reference evaluator runs. Raises Failure for what has no translation either."""
+    translate(fn)
+    return Kernel(fn, None, Variables.of(fn))
+
+
+@dataclass(frozen=True, slots=True)
+class Variables:
+    """The shape variables of a PrimFunc, the variables that facts depend on, and the buffers that it overwrites."""
+
+    shapes: list[p.PrimVar]
+    lengths: list[p.PrimVar]
+    written: set[Any]
+
+    @staticmethod
+    def of(fn: PrimFunc) -> Variables:
+        """The variables of `fn`."""
+        return Variables(shape_variables(fn), length_variables(fn), _written(fn))
+
+    def share(self, params: Sequence[Any], values: Sequence[Any]) -> bool:
+        """True if an overwritten argument may share memory with another one, so that the order of the loops counts."""
+        arrays = [(q, value) for q, value in zip(params, values, strict=False) if isinstance(q, Buffer)]
+        return any(
+            np.may_share_memory(array, other)
+            for q, array in arrays
+            if q in self.written
+            for r, other in arrays
+            if r is not q
+        )
+
+
+def _stops(node: object) -> bool:
+    """True for a part of a kernel that may stop it, which threads of numba can't."""
+    return isinstance(node, _STOPPING) or (isinstance(node, loop_ir.Allocate) and node.most is not None)
+
+
+class Code:
+    """The texts of a PrimFunc with their machine code. It holds no PrimFunc.
+
+    The first text relies on facts that hold for sample lengths. For the lengths of each call they are decided again, in the exact
+    arithmetic of the dtypes. If one does not hold, a second text runs. It relies on no fact and checks everything.
+    """
+
+    def __init__(self, fn: PrimFunc, cache: Path | None, by_numba: bool = False) -> None:
+        self.by_numba, self.kinds = by_numba, ANY if by_numba else PARALLEL
+        self.is_spread = by_numba  # False if numba's threads can't share the parallel loop
+        self.cache = None if cache is not None and kernel_cache.refusal(cache) else cache
+        self.facts: dict[tuple[int, ...], bool] = {}
+        self.compiling = 0.0  # seconds so far
+        trusting = translate(fn)
+        self.hoped = trusting.facts
+        self.texts = {TRUSTING: compiled_text(trusting.routine, self.cache, parameters(fn), True, by_numba)}
+
+    @property
+    def is_by_numba(self) -> bool:
+        """True if numba compiles it: it was asked to, or LLVM has no translation."""
+        return any(text.numba is not None for text in self.texts.values())
+
+    def function(self, fn: PrimFunc, values: Sequence[Any], name: str) -> Any:
+        """A text compiled for the types of these values."""
+        text = self.texts.get(name)
+        if text is None:
+            loop = parallel_loop(fn, self.kinds) if name in (PART, SPREAD) else None
+            translation = translate(
+                fn, None, name not in (CHECKED, IN_ORDER), name == IN_ORDER, loop, name == SPREAD
+            )
+            if name == SPREAD and any(map(_stops, loop_ir.parts(translation.routine))):
+                raise NotCompiled("a part of it may stop")
+            params = parameters(fn)
+            if loop is not None:
+                params += [NUMBER, NUMBER]
+            text = self.texts[name] = compiled_text(
+                translation.routine, self.cache, params, name != IN_ORDER, self.by_numba
+            )
+        before = text.compiling
+        found = text.function(values)
+        self.compiling += text.compiling - before
+        return found
+
+
+class Divided:
+    """The pieces of a PrimFunc with large contractions, and the kernels of those between them."""
+
+    def __init__(self, parts: Pieces, cache: Path | None, by_numba: bool) -> None:
+        self.parts, self.cache, self.by_numba = parts, cache, by_numba
+        self.kernels: dict[PrimFunc, Kernel] = {}
+
+    def run(self, values: Sequence[Any], dims: Mapping[p.PrimVar, int], interrupt: Interrupt) -> bool:
+        """Fill the outputs, if that pays for these lengths. False if nothing was done."""
+        return self.parts.pays(dims) and self.parts.run(values, dims, interrupt, self._kernel)
+
+    def _kernel(self, fn: PrimFunc) -> Kernel:
+        kernel = self.kernels.get(fn)
+        if kernel is None:
+            kernel = self.kernels[fn] = compile_prim_func(fn, self.cache, self.by_numba)
+        return kernel
+
+
+class Kernel:
+    """A PrimFunc that can be called: with arrays for buffers and numbers for scalars, in order. The call fills the outputs.
+
+    Without `code` it is not compiled, but run statement by statement. With `divided`, large contractions are computed by BLAS.
+    """
+
+    def __init__(
+        self, fn: PrimFunc, code: Code | None, variables: Variables, divided: Divided | None = None
+    ) -> None:
+        self.fn, self.code, self.variables, self.divided = fn, code, variables, divided
+        self.told: Callable[[bool], None] | None = None  # hears when compiling begins, and when it ends
+        self.checking = 0.0  # seconds in which the last call compared lengths with buffers
+
+    def __call__(self, *args: Any, interrupt: Interrupt | None = None) -> Any:
+        if len(args) != len(self.fn.params):
+            raise self._fail(
+                codes.INPUT_COUNT, f"the PrimFunc takes {len(self.fn.params)} arguments, {len(args)} given"
+            )
+        start = time.perf_counter()
+        dims = self._dims(args)
+        self.checking = time.perf_counter() - start
+        passed = [self._argument(param, arg) for param, arg in zip(self.fn.params, args, strict=True)]
+        values = [*passed, *[int(dims[var]) for var in self.variables.shapes]]
+        result = self._run(values, dims, interrupt or _NEVER)
+        for param, converted, original in zip(self.fn.params, passed, args, strict=True):
+            if converted is not original and param in self.variables.written:
+                with np.errstate(all="ignore"):  # values too large for a narrow float become infinite or NaN
+                    original[...] = converted.astype(original.dtype)
+        ret_type = self.fn.ret_type
+        if isinstance(ret_type, PrimStructInfo) and result is not None:
+            return ret_type.dtype.to_numpy().type(result)
+        return None
+
+    @property
+    def compiling(self) -> float:
+        """The seconds that compiling took so far, for this kernel and the pieces of it."""
+        inner = self.divided.kernels.values() if self.divided is not None else ()
+        return (self.code.compiling if self.code is not None else 0.0) + sum([k.compiling for k in inner])
+
+    def passed(self, args: Sequence[Value]) -> list[Any]:
+        """What a text takes for these arguments: arrays and numbers, then the lengths."""
+        dims = self._dims(args)
+        values = [self._argument(param, arg) for param, arg in zip(self.fn.params, args, strict=True)]
+        return [*values, *[int(dims[var]) for var in self.variables.shapes]]
+
+    def prepared(self, args: Sequence[Value], inputs: int) -> tuple[Any, list[Any]] | None:
+        """The compiled text and its arguments. None if an array must be converted, or if one of the `inputs` is written."""
+        values = self.passed(args)
+        arrays = [(arg, value) for arg, value in zip(args, values, strict=False) if type(arg) is np.ndarray]
+        written = any(param in self.variables.written for param in self.fn.params[:inputs])
+        if self.code is None or written or any(arg is not value for arg, value in arrays):
+            return None
+        dims = self._dims(args)
+        if self.divided is not None and self.divided.parts.pays(dims):
+            return None
+        if self._shared(dims) is not None:
+            return None
+        if self.variables.share(self.fn.params, values):
+            return None
+        name = TRUSTING if self._trusts(self.code, dims) else CHECKED
+        note = np.zeros(loop_statements.NOTE_LENGTH, np.int64)
+        return self.code.function(self.fn, (*values, note, _NEVER.address), name), values
+
+    def _trusts(self, code: Code, dims: Mapping[p.PrimVar, int]) -> bool:
+        """True if every fact that the text relies on holds for these lengths."""
+        lengths, facts = self.variables.lengths, code.facts
+        if not lengths:
+            return True
+        key = tuple([int(dims[var]) for var in lengths])
+        holding = facts.get(key)
+        if holding is None:
+            if len(facts) >= KNOWN_LENGTHS:
+                facts.clear()
+            facts_now = translate(self.fn, dict(zip(lengths, key, strict=True))).facts
+            holding = all([holds or not hoped for holds, hoped in zip(facts_now, code.hoped, strict=True)])
+            facts[key] = holding
+        return holding
+
+    def _run(self, values: Sequence[Any], dims: Mapping[p.PrimVar, int], interrupt: Interrupt) -> Any:
+        if self.code is None:
+            return run_reference(self.fn, self.variables.shapes, values, interrupt)
+        name = TRUSTING if self._trusts(self.code, dims) else CHECKED
+        if self.variables.share(self.fn.params, values):
+            name = IN_ORDER
+        elif self.divided is not None and self.divided.run(values, dims, interrupt):
+            return None
+        iterations = self._shared(dims) if name == TRUSTING else None
+        if iterations is None:
+            function = self._function(self.code, (*values, _NOTHING, interrupt.address), name)
+            return self._call(function, values, interrupt)
+        if self._by_threads_of_numba(self.code, values, iterations, interrupt):
+            return None
+        function = self._function(self.code, (*values, 0, 0, _NOTHING, interrupt.address), PART)
+        start, count = iterations.start, iterations.end - iterations.start
+
+        def some(first: int, last: int) -> None:
+            self._call(function, (*values, start + first, start + last), interrupt)
+
+        in_blocks(some, count, count, iterations.operations)
+        return None
+
+    def _shared(self, dims: Mapping[p.PrimVar, int]) -> Iterations | None:
+        """The iterations of the parallel loop that threads share for these lengths. None if there are none."""
+        points = {var: int(dims[var]) for var in self.variables.lengths}
+        return shared_iterations(self.fn, points, PARALLEL if self.code is None else self.code.kinds)
+
+    def _by_threads_of_numba(
+        self, code: Code, values: Sequence[Value], iterations: Iterations, interrupt: Interrupt
+    ) -> bool:
+        """Run the parallel loop piece by piece, each on threads of numba. False if it may stop inside; then nothing was done."""
+        count = iterations.end - iterations.start
+        if not code.is_spread or iterations.operations > LONGEST * count:
+            return False
+        try:
+            function = self._function(code, (*values, 0, 0, _NOTHING, interrupt.address), SPREAD)
+        except NotCompiled:
+            code.is_spread = False
+            return False
+        size = max(1, LONGEST * count // iterations.operations)
+        for first in range(iterations.start, iterations.end, size):
+            interrupt.check()
+            with _THREADS:
+                self._call(function, (*values, first, min(first + size, iterations.end)), interrupt)
+        return True
+
+    def _function(self, code: Code, passed: Sequence[Value], name: str) -> Callable[..., Value]:
+        """The text compiled for these arguments."""
+        if self.told is not None:
+            self.told(True)
+        function: Callable[..., Value] = code.function(self.fn, passed, name)
+        if self.told is not None:
+            self.told(False)
+        return function
+
+    def _call(self, function: Callable[..., Value], values: Sequence[Value], interrupt: Interrupt) -> Value:
+        note = np.zeros(loop_statements.NOTE_LENGTH, np.int64)
+        try:
+            with np.errstate(all="ignore"):
+                return function(*values, note, interrupt.address)
+        except InterruptedError:
+            raise Cancelled from None
+        except loop_statements.ERRORS as error:
+            raise loop_statements.failure(self.fn, error, note.tolist()) from None
+
+    def _argument(self, param: Buffer | p.PrimVar, arg: Any) -> Any:
+        if param.dtype is HANDLE:
+            if not isinstance(arg, np.ndarray):
+                text = f"handle {param.name} needs an array, this is a {type(arg).__name__}"
+                raise self._fail(codes.WRONG_INPUT, text)
+            return described(arg)
+        if isinstance(param, p.PrimVar):
+            return float(arg) if param.dtype.is_float else self._whole(param, arg)
+        if arg.dtype.kind not in "biuf" or (arg.dtype.itemsize < 4 and arg.dtype.kind == "f"):
+            return arg.astype(np.float32, order="C")  # np.ascontiguousarray would give a scalar an axis
+        if not arg.dtype.isnative:  # of the other byte order
+            return arg.astype(arg.dtype.newbyteorder("="), order="C")
+        return arg if arg.flags.c_contiguous and arg.flags.aligned else np.ascontiguousarray(arg)
+
+    def _whole(self, param: p.PrimVar, arg: Any) -> Any:
+        """An integer or bool parameter. It must fit its dtype."""
+        value = int(arg)
+        low, high = limits(param.dtype) if param.dtype.is_int else (0, 1)
+        if not low <= value <= high:
+            raise self._fail(codes.WRONG_INPUT, f"{param.name} is {value}, which {param.dtype} can't hold")
+        return np.uint64(value) if param.dtype.name == "uint64" else value
+
+    def _dims(self, args: Sequence[Any]) -> dict[p.PrimVar, int]:
+        """The values of the shape variables. Every dimension is compared."""
+        dims: dict[p.PrimVar, int] = {
+            q: int(a)
+            for q, a in zip(self.fn.params, args, strict=True)
+            if isinstance(q, p.PrimVar) and q.dtype is not HANDLE and not q.dtype.is_float
+        }
+        for param, arg in zip(self.fn.params, args, strict=True):
+            if isinstance(param, Buffer):
+                self._check(param, arg)
+                for dim, length in zip(param.shape, arg.shape, strict=True):
+                    if type(dim) is p.PrimVar:
+                        dims.setdefault(dim, length)
+        if len(dims) < len(self.variables.lengths):
+            self._solve(args, dims)
+        for param, arg in zip(self.fn.params, args, strict=True):
+            if isinstance(param, Buffer):
+                for axis, length in enumerate(arg.shape):
+                    self._compare(param, axis, length, dims)
+        return dims
+
+    def _solve(self, args: Sequence[Any], dims: dict[p.PrimVar, int]) -> None:
+        """Find the variables that stand in no dimension alone: `m * 4` of length 16 tells that `m` is 4."""
+        values: dict[p.PrimVar, p.PrimExpr] = {var: p.IntImm(value, var.dtype) for var, value in dims.items()}
+        places = [
+            (param, axis, length)
+            for param, arg in zip(self.fn.params, args, strict=True)
+            if isinstance(param, Buffer)
+            for axis, length in enumerate(arg.shape)
+        ]
+        bind_multiples([(q.shape[n], p.IntImm(length, q.shape[n].dtype)) for q, n, length in places], values)
+        for var in self.variables.lengths:
+            found = values.get(var)
+            if isinstance(found, p.IntImm):
+                dims[var] = found.value
+                continue
+            param, axis, length = next(
+                place for place in places if var in p.free_vars(place[0].shape[place[1]])
+            )
+            dim = param.shape[axis]
+            is_one = len(p.free_vars(p.substitute(dim, values))) == 1
+            fault = f"{dim} = {length} has no solution" if is_one else f"{dim} does not tell {var.name}"
+            text = f"a length of buffer {param.name} is {length}: {fault}"
+            raise Misfit(self.fn, param, axis, length, text, dims)
+
+    def _compare(self, param: Buffer, axis: int, length: int, dims: Mapping[p.PrimVar, int]) -> None:
+        dim = param.shape[axis]
+        try:
+            expected = evaluate(dim, dims)
+        except Undefined as problem:
+            raise self._fail(problem.code, str(problem)) from None
+        if expected != length:
+            text = f"a length of buffer {param.name} is {length}, {dim} = {expected} is needed"
+            raise Misfit(self.fn, param, axis, length, text, dims)
+        if type(dim) is p.PrimVar and length > limits(dim.dtype)[1]:
+            text = f"a length of buffer {param.name} is {length}, which {dim.dtype} can't hold"
+            raise self._fail(codes.OVERFLOW, text)
+
+    def _check(self, param: Buffer, arg: Any) -> None:
+        if not isinstance(arg, np.ndarray):
+            raise self._fail(
+                codes.WRONG_INPUT, f"buffer {param.name} needs an array, this is a {type(arg).__name__}"
+            )
+        if arg.dtype.name != param.dtype.name:
+            raise self._fail(
+                codes.WRONG_INPUT, f"buffer {param.name} is {param.dtype}, the array {arg.dtype.name}"
+            )
+        if arg.ndim != len(param.shape):
+            raise self._fail(
+                codes.WRONG_INPUT,
+                f"buffer {param.name} has {len(param.shape)} dimensions, the array {arg.ndim}",
+            )
+
+    def _fail(self, code: Any, text: str) -> Failure:
+        return _failure(self.fn, code, text)
+
+
+def _failure(fn: PrimFunc, code: Any, text: str) -> Failure:
+    return Failure(Diagnostic(code, text, (Label(fn, "", True),), help=code.fix))
+
+
+def _written(fn: PrimFunc) -> set[Any]:
+    nodes, views = list(statements(fn.body)), memory(fn.body)
+    filled = {
+        buffer for node in nodes if type(node) is Evaluate for buffer in kernel_memory.written(node.value)
+    }
+    filled |= {node.buffer for node in nodes if type(node) is BufferStore}
+    return filled | {views.get(buffer) for buffer in filled}

@@ -1,0 +1,252 @@
+"""Calls that need no more checks: operands of the same types and lengths passed them before.
+
+The rule of an operator derives the type of the result from the types of the operands, not from their elements. So the first
+call checks everything, and each later one only that nothing has changed. The same holds for a kernel. The memory is part of the
+instruction, because a program mostly calls with the same lengths again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from relax_explorer.core.diagnostics import Failure
+from relax_explorer.core.exec.frame import Frame
+from relax_explorer.core.exec.interrupt import Interrupt
+from relax_explorer.core.exec.plan import Instruction
+from relax_explorer.core.exec.running import Running
+from relax_explorer.core.exec.values import Lengths, Shape, Value
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir.dtype import DType
+from relax_explorer.core.ir.walk import info_holders, info_vars
+from relax_explorer.core.ops.kit.decl import Op
+from relax_explorer.core.ops.kit.ndarrays import UFUNCS
+from relax_explorer.core.tir.stmt import PrimFunc
+
+_SCALARS = frozenset({bool, int, float, str, type(None), Shape, DType})
+ERRORS = (Failure, ArithmeticError, LookupError, MemoryError, TypeError, ValueError)
+Types = tuple[Any, ...]
+Type = tuple[tuple[int, ...], np.dtype[Any]]
+Rule = Callable[[Any, Frame, Instruction], object]
+LARGE = 1 << 17  # elements
+
+
+def types_of(values: Sequence[Value]) -> Types | None:
+    """Shapes and dtypes of arrays, and the values of scalars and shapes. None if a value has no such type."""
+    types: list[Any] = []
+    for value in values:
+        kind = type(value)
+        if kind is np.ndarray:
+            types += (value.shape, value.dtype)
+        elif kind in _SCALARS:
+            types += (kind, value)
+        elif kind is tuple:
+            types.append(types_of(value))
+            if types[-1] is None:
+                return None
+        else:
+            return None
+    return tuple(types)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Known:
+    """A call that passed its checks: the types of its operands, and the lengths that its types mention."""
+
+    operands: Types
+    dims: tuple[p.PrimVar, ...]
+    lengths: tuple[int | None, ...]
+
+    def fits(self, operands: Types | None, dims: Lengths) -> bool:
+        """True if a call with operands of these types needs no checks."""
+        return operands == self.operands and (
+            not self.dims or tuple(map(dims.get, self.dims)) == self.lengths
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KnownOperator(Known):
+    """A call of an operator with one array as its result."""
+
+    type: Type
+    function: Callable[..., Any]
+    shares: bool  # True if the result may share memory with an operand
+    is_large: bool  # True if running by blocks of rows is worth it (`trace_blocks`)
+
+    def value(self, args: Sequence[Value]) -> Value:
+        """The result. None if the call needs its checks: they say why, or its lengths depend on elements."""
+        try:
+            value = self.function(*args)
+        except ERRORS:
+            return None
+        return value if type(value) is np.ndarray and (value.shape, value.dtype) == self.type else None
+
+    @property
+    def ufunc(self) -> np.ufunc | None:
+        """The ufunc that gives a result of the dtype of the operands without conversions."""
+        dtype = self.type[1]
+        is_plain = dtype.isbuiltin == 1 and (
+            dtype.kind in "iu" or (dtype.kind == "f" and dtype.itemsize >= 4)
+        )
+        return (
+            UFUNCS.get(self.function) if is_plain and all(of == dtype for of in self.operands[1::2]) else None
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KnownKernel(Known):
+    """A call_tir, and what the compiled code gets."""
+
+    fn: PrimFunc
+    types: tuple[Type, ...]  # of the results
+    is_tuple: bool
+    function: Callable[..., Any]
+    scalars: tuple[Any, ...]  # converted operands; None for an array
+    tail: tuple[Any, ...]  # scalars after the outputs, and the lengths of the buffers
+    note: np.ndarray[Any, Any]  # where the code notes where it stops; nobody reads it
+    stops: tuple[type[Exception], ...]  # what it raises then
+
+    def value(self, given: Value, interrupt: Interrupt) -> Value:
+        """The result for the tuple of operands. None if the call needs its checks."""
+        passed = flat(given)
+        for number, scalar in enumerate(self.scalars):
+            if scalar is not None:
+                passed[number] = scalar
+            elif not ((flags := passed[number].flags).c_contiguous and flags.aligned):
+                return None  # copied by the checked call: for it numba would compile a text of its own
+        outputs = [np.zeros(shape, dtype) for shape, dtype in self.types]
+        try:
+            self.function(*passed, *outputs, *self.tail, self.note, interrupt.address)
+        except self.stops:
+            return None  # the checked call stops as well, and says why
+        return tuple(outputs) if self.is_tuple else outputs[0]
+
+
+@dataclass(slots=True, eq=False)
+class Step:
+    """One instruction: a call that is known, or one between calls, which its rule does."""
+
+    at: Instruction
+    rule: Rule | None = None
+    known: KnownKernel | KnownOperator | None = None
+    ufunc: np.ufunc | None = None  # of an operator that gives no value of another type
+    operands: Callable[[list[Value]], Sequence[Value]] = list
+
+    def run(self, machine: Running, frame: Frame) -> bool:
+        """Put the value into its register. False if that needs checks; then nothing was done."""
+        at, known, registers = self.at, self.known, frame.registers
+        if self.rule is not None:
+            self.rule(machine, frame, at)
+            return True
+        if self.ufunc is not None:
+            try:
+                value = self.ufunc(*self.operands(registers))
+            except ERRORS:
+                return False
+        elif type(known) is KnownOperator:
+            value = known.value(self.operands(registers))
+        else:
+            assert type(known) is KnownKernel
+            value = known.value(registers[at.args[1]], machine.interrupt)
+        if value is None:
+            return False
+        registers[at.target] = value
+        return True
+
+
+def flat(args: Sequence[Value]) -> list[Any]:
+    """The arguments of a kernel. A shape is replaced by its lengths."""
+    return [item for arg in args for item in (arg if isinstance(arg, Shape) else (arg,))]
+
+
+def operator_again(at: Instruction, args: Sequence[Value], dims: Lengths) -> Value:
+    """The result of an operator that needs no checks. None if it needs them; then nothing was done."""
+    known = at.known
+    if type(known) is not KnownOperator or not known.fits(types_of(args), dims):
+        return None
+    with np.errstate(all="ignore"):
+        return known.value(args)
+
+
+def kernel_again(
+    machine: Running, frame: Frame, at: Instruction, fn: PrimFunc, args: Sequence[Value]
+) -> Value:
+    """The result of a kernel that needs no checks. None if it needs them; then nothing was done."""
+    known = at.known
+    if type(known) is not KnownKernel or known.fn is not fn or not known.fits(types_of(args[1:]), frame.dims):
+        return None
+    with np.errstate(all="ignore"):
+        return known.value(args[1], machine.interrupt)
+
+
+def remember_operator(
+    at: Instruction, op: type[Op], frame: Frame, args: Sequence[Value], value: Value
+) -> None:
+    """Remember a call that passed its checks, if later ones can be recognised by the types of their operands."""
+    if type(value) is not np.ndarray or op.evaluate is None or op.overwritten():
+        return  # a call that is evaluated again after a failure must have no effect
+    operands = types_of(args)
+    infos = [info for info in (at.node.struct_info, *[arg.struct_info for arg in at.node.args]) if info]
+    if operands is None or any(map(info_holders, infos)):
+        return
+    dims = tuple(dict.fromkeys(var for info in infos for var in info_vars(info)))
+    function: Callable[..., Any] = op.evaluate
+    absent = () if op.variadic else (None,) * (len(op.operands) - len(args))
+    if absent or at.node.attrs:
+        function = partial(_with, op.evaluate, absent, dict(at.node.attrs))
+    at.known = KnownOperator(
+        operands,
+        dims,
+        tuple(map(frame.dims.get, dims)),
+        (value.shape, value.dtype),
+        function,
+        bool(op.shares),
+        value.ndim > 0 and value.size >= LARGE,
+    )
+
+
+def _with(
+    function: Callable[..., Any], absent: tuple[None, ...], attrs: dict[str, Any], *args: Value
+) -> Value:
+    """Call `function` with optional operands that are absent, and with attributes."""
+    return function(*args, *absent, **attrs)
+
+
+def remember_kernel(
+    machine: Running,
+    frame: Frame,
+    at: Instruction,
+    fn: PrimFunc,
+    args: Sequence[Value],
+    parts: Sequence[Sequence[Any]],
+    value: Value,
+) -> None:
+    """Remember a call that passed its checks and gave `value`. `parts` are the parameters before and after the outputs."""
+    from relax_explorer.core.exec.loop_statements import ERRORS, NOTE_LENGTH
+
+    inputs, tail = parts
+    results, operands = value if type(value) is tuple else (value,), types_of(args[1:])
+    if operands is None:
+        return
+    ready = machine.kernels.get(fn).prepared([*inputs, *results, *tail], len(inputs))
+    if ready is None:
+        return
+    function, passed = ready
+    dims = info_vars(at.node.sinfo_args[0])
+    at.known = KnownKernel(
+        operands,
+        dims,
+        tuple(map(frame.dims.get, dims)),
+        fn,
+        tuple([(item.shape, item.dtype) for item in results]),
+        type(value) is tuple,
+        function,
+        tuple([None if type(item) is np.ndarray else item for item in passed[: len(inputs)]]),
+        tuple(passed[len(inputs) + len(results) :]),
+        np.zeros(NOTE_LENGTH, np.int64),
+        (InterruptedError, *ERRORS),
+    )

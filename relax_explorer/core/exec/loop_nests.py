@@ -1,0 +1,327 @@
+"""Nests of loops: which are plain reductions, which fill a buffer, where they poll, and whose iterations threads may share."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from relax_explorer.core.ir import prim as p
+from relax_explorer.core.ir.interned import PerNode
+from relax_explorer.core.ops.kit.ndarrays import are_shared
+from relax_explorer.core.tir import stmt as t
+from relax_explorer.core.tir.independent import Iterations, independent_iterations
+from relax_explorer.core.tir.prim_expr import BufferLoad, BufferPtr
+from relax_explorer.core.tir.stmt import Buffer
+from relax_explorer.core.tir.traverse import children, expressions, statements, subexpressions
+
+
+def is_filled_first(buffer: Buffer, following: Sequence[t.Stmt]) -> bool:
+    """True if the first of these statements that mentions a buffer is a loop nest that writes each of its elements."""
+    for node in _parts(following):
+        if _mentions(node, buffer):
+            return _fills(node, buffer)
+    return False
+
+
+def _parts(nodes: Sequence[t.Stmt]) -> Iterator[t.Stmt]:
+    for node in nodes:
+        if type(node) is t.SeqStmt:
+            yield from _parts(node.stmts)
+        else:
+            yield node
+
+
+def _mentions(node: t.Stmt, buffer: Buffer) -> bool:
+    for part in statements(node):
+        if type(part) is t.BufferStore and part.buffer is buffer:
+            return True
+        if _reads(buffer, *expressions(part)):
+            return True
+    return False
+
+
+def _reads(buffer: Buffer, *exprs: p.PrimExpr) -> bool:
+    return any(
+        isinstance(expr, (BufferLoad, BufferPtr)) and expr.buffer is buffer for expr in subexpressions(*exprs)
+    )
+
+
+def _fills(node: t.Stmt, buffer: Buffer) -> bool:
+    """True for loops from 0 around one store that they all index, possibly in one block. For a reduction, `init` counts."""
+    chain, block = reduction_nest(node) if type(node) is t.For else ([], None)
+    if block is not None and block.init is not None:
+        pairs = list(zip(block.iter_vars, block.iter_values, strict=True))
+        names = {axis.var: value for axis, value in pairs if axis.kind != "reduce"}
+        taken = set(names.values())
+        extents = {loop.var: loop.extent for loop in chain if loop.var in taken}
+        return _writes_all(block.init, buffer, extents, names)
+    extents = {}
+    while type(node) is t.For:
+        is_plain = isinstance(node.start, p.IntImm) and node.start.value == 0 and node.step is None
+        if not is_plain or node.kind == "thread_binding":
+            return False
+        extents[node.var] = node.extent
+        node = node.body
+    names = {var: var for var in extents}
+    if type(node) is t.SBlock:
+        if node.predicate is not None or node.alloc_buffers or node.match_buffers or node.init is not None:
+            return False
+        names = dict(zip([axis.var for axis in node.iter_vars], node.iter_values, strict=True))
+        node = node.body
+    return _writes_all(node, buffer, extents, names)
+
+
+def _writes_all(
+    node: t.Stmt,
+    buffer: Buffer,
+    extents: Mapping[p.PrimVar, p.PrimExpr],
+    names: Mapping[p.PrimVar, p.PrimExpr],
+) -> bool:
+    if type(node) is not t.BufferStore or node.buffer is not buffer or _reads(buffer, node.value):
+        return False
+    loops = [names.get(index) if type(index) is p.PrimVar else None for index in node.indices]
+    return (
+        set(loops) == set(extents)  # each loop is one index, so no element is left out
+        and len(loops) == len(extents)
+        and all([_same(extents[loop], dim) for loop, dim in zip(loops, buffer.shape, strict=True)])  # type: ignore[index]  # the keys are equal, as tested above
+    )
+
+
+def _same(a: p.PrimExpr, b: p.PrimExpr) -> bool:
+    if isinstance(a, p.IntImm) and isinstance(b, p.IntImm):
+        return a.value == b.value
+    return a is b and not any(isinstance(part, BufferLoad) for part in subexpressions(a))
+
+
+def reduction_nest(node: t.For) -> tuple[list[t.For], t.SBlock | None]:
+    """The loops of a plain reduction and its block: every axis is one loop from 0, and there is nothing else.
+
+    Each element of the result is started and summed by itself. So all may be started first, and the loops may be exchanged.
+    """
+    chain: list[t.For] = []
+    current: t.Stmt = node
+    while type(current) is t.For and current.kind != "thread_binding" and current.step is None:
+        if not isinstance(current.start, p.IntImm) or current.start.value:
+            return chain, None
+        chain.append(current)
+        current = current.body
+    if (
+        type(current) is not t.SBlock
+        or current.init is None
+        or current.predicate is not None
+        or current.alloc_buffers
+    ):
+        return chain, None
+    loops = [loop.var for loop in chain]
+    plain = (
+        sorted(map(id, current.iter_values)) == sorted(map(id, loops)) and type(current.body) is t.BufferStore
+    )
+    bound = set(loops)
+    square = all(not bound & set(p.free_vars(loop.extent)) for loop in chain)
+    has_reduce = any(axis.kind == "reduce" for axis in current.iter_vars)
+    return chain, current if plain and square and has_reduce and _is_apart(current) else None
+
+
+def _is_apart(block: t.SBlock) -> bool:
+    """True if each element of the result is written for one point of the spatial axes, and read only there."""
+    first, store = block.init, block.body
+    if type(first) is not t.BufferStore or type(store) is not t.BufferStore:
+        return False
+    buffer, indices = store.buffer, store.indices
+    if first.buffer is not buffer or first.indices != indices or _reads(buffer, *indices, first.value):
+        return False
+    accesses = [expr for expr in subexpressions(store.value) if isinstance(expr, (BufferLoad, BufferPtr))]
+    if any(
+        expr.buffer is buffer and (type(expr) is not BufferLoad or expr.indices != indices)
+        for expr in accesses
+    ):
+        return False
+    summed = {axis.var for axis in block.iter_vars if axis.kind == "reduce"}
+    if not summed.isdisjoint(p.free_vars(*indices, first.value)):
+        return False
+    return {axis.var for axis in block.iter_vars} - summed <= set(map(_moved, indices))
+
+
+def _moved(index: p.PrimExpr) -> p.PrimExpr:
+    """The variable of an index `v` or `v + 1`; another index itself."""
+    return index.a if type(index) is p.Add and isinstance(index.b, p.IntImm) else index
+
+
+# -- tir polls -------------------------------------------------------------------------------------------------------
+# Place the polls of a kernel, which check the stop flag: rare enough to cost nothing, frequent enough to stop in
+# milliseconds.
+
+
+SMALL = 1 << 22  # statements that may run without a poll
+HEAVY = 1 << 10  # compared with so many statements, a poll is cheap
+PIECE = 1 << 16  # iterations of a loop between two polls
+SHORT = 1 << 28  # an innermost loop of fewer iterations ends soon, so it needs no poll
+
+NEVER, EACH, PIECES = "never", "in each iteration", "between pieces"
+
+
+def loop(extent: p.PrimExpr, work: int) -> tuple[str, int]:
+    """Where a loop polls, and how many statements then run without a poll. The body runs `work` statements without one."""
+    if isinstance(extent, p.IntImm) and extent.value * work <= SMALL:
+        return NEVER, max(extent.value * work, 1)
+    return (EACH, work) if work >= HEAVY else (PIECES, PIECE * work)
+
+
+def nest(loops: Iterable[t.For], work: int) -> list[str]:
+    """Where the loops of a nest poll, outermost first."""
+    modes = []
+    for node in reversed(list(loops)):
+        mode, work = loop(node.extent, work)
+        modes.append(mode)
+    return modes[::-1]
+
+
+class Polls:
+    """The number of statements that run without a poll, for each statement of a PrimFunc."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, int] = {}
+
+    def work(self, node: t.Stmt) -> int:
+        """The number for one statement."""
+        count = self._known.get(id(node))
+        if count is None:
+            inner = sum([self.work(child) for child in children(node)])
+            count = loop(node.extent, max(inner, 1))[1] if type(node) is t.For else max(inner, 1)
+            self._known[id(node)] = count
+        return count
+
+
+# -- thread loops ----------------------------------------------------------------------------------------------------
+# Loops over GPU threads, run as plain loops: one thread after the other.
+#
+# That is right unless a thread reads what another one writes meanwhile. Blocks of TensorIR mean sequential loops: a
+# tile in shared memory is filled by loops over all threads before its first use. Kernels written by hand put the
+# store and the load into the same loop instead, with a barrier between them; these are found here.
+
+
+_WAITING = ("tvm_storage_sync", "tvm_thread_allreduce", "tvm_warp_shuffle", "ptx_", "cuda_")
+_Depends = Mapping[p.PrimExpr, frozenset[p.PrimExpr]]  # the loops over threads that a variable depends on
+
+
+@dataclass(frozen=True, slots=True)
+class _Touch:
+    """A store or load in shared memory: the loops over threads around it, and those that its index depends on."""
+
+    buffer: Buffer
+    is_store: bool
+    loops: tuple[p.PrimExpr, ...]
+    depends: frozenset[p.PrimExpr]
+
+
+def exchange(fn: t.PrimFunc) -> str:
+    """How the threads of a PrimFunc exchange values, so that they can't run one after the other. Empty if they can."""
+    for node in statements(fn.body):
+        for expr in subexpressions(*expressions(node)):
+            if isinstance(expr, p.PrimCall) and expr.op.startswith(_WAITING):
+                return f"that wait for each other by T.{expr.op}"
+    touches = list(_touches(fn.body, (), {}))
+    stores = [touch for touch in touches if touch.is_store]
+    for load in touches:
+        for store in stores:
+            if store.buffer is load.buffer and not load.is_store:
+                common = set(store.loops) & set(load.loops)
+                if common & store.depends:
+                    return f"that exchange values through {load.buffer.name}"
+    return ""
+
+
+def _touches(node: t.Stmt, loops: tuple[p.PrimExpr, ...], depends: _Depends) -> Iterator[_Touch]:
+    """The accesses of shared memory inside a statement."""
+    if type(node) is t.SeqStmt:
+        for part in node.stmts:
+            yield from _touches(part, loops, depends)
+            if type(part) is t.LetStmt:
+                depends = {**depends, part.var: _behind(part.value, depends)}
+        return
+    if type(node) is t.For:
+        is_thread = node.kind == "thread_binding" and str(node.thread).startswith("threadIdx")
+        own = frozenset({node.var}) if is_thread else frozenset()
+        depends = {**depends, node.var: own | _behind(node.start, depends) | _behind(node.extent, depends)}
+        loops = (*loops, node.var) if is_thread else loops
+    elif type(node) is t.SBlock:
+        values = zip(node.iter_vars, node.iter_values, strict=True)
+        depends = {**depends, **{axis.var: _behind(value, depends) for axis, value in values}}
+    if type(node) is t.BufferStore and _is_shared(node.buffer):
+        yield _Touch(node.buffer, True, loops, _behind_all(node.indices, depends))
+    for expr in subexpressions(*expressions(node)):
+        if isinstance(expr, (BufferLoad, BufferPtr)) and _is_shared(expr.buffer):
+            yield _Touch(expr.buffer, type(expr) is BufferPtr, loops, frozenset(loops))
+    for inner in children(node):
+        yield from _touches(inner, loops, depends)
+
+
+def _is_shared(buffer: Buffer) -> bool:
+    """True for memory of several threads. Memory of the scope `local` belongs to one."""
+    return buffer.scope.startswith(("shared", "warp", "wmma", "m16n8k8", "metal"))
+
+
+def _behind(expr: p.PrimExpr, depends: _Depends) -> frozenset[p.PrimExpr]:
+    return frozenset().union(*[depends.get(var, frozenset()) for var in p.free_vars(expr)])
+
+
+def _behind_all(exprs: tuple[p.PrimExpr, ...], depends: _Depends) -> frozenset[p.PrimExpr]:
+    return frozenset().union(*[_behind(expr, depends) for expr in exprs])
+
+
+# -- parallel loop ---------------------------------------------------------------------------------------------------
+# The loop of a PrimFunc whose iterations threads share, if that is proved to change nothing (`tir/independent`).
+#
+# Kernels of LLVM share the loops that the program calls parallel. Those of numba share serial ones, too.
+
+
+PARALLEL, ANY = ("parallel",), ("parallel", "serial")  # the kinds of loops that are shared
+# Operations from which two threads are faster than one (tests/perf: run-parallel). Their start takes 0.08 ms: 2**20 cheap stores
+# took 0.20 instead of 0.12 ms, four times as many 0.63 instead of 0.88 ms, and 2**20 stores of two calls 3.6 instead of 7.0 ms.
+WORTHWHILE = 1 << 24
+KNOWN_LENGTHS = 4096  # combinations of lengths in the cache of a PrimFunc
+_SHARED: PerNode[dict[tuple[object, ...], Iterations | None]] = PerNode()
+
+
+def parallel_loop(fn: t.PrimFunc, kinds: Collection[str] = PARALLEL) -> t.For | None:
+    """The loop of these kinds that is the whole body of a PrimFunc. None if the body is another one."""
+    nest = _nest(fn, kinds)
+    return nest[-1] if nest else None
+
+
+def _nest(fn: t.PrimFunc, kinds: Collection[str]) -> list[t.For]:
+    """The loops of one iteration around the parallel loop, and that one. Empty if there is none."""
+    node, nest = fn.body, []
+    while type(node) is t.SBlock and not (
+        node.iter_vars or node.alloc_buffers or node.match_buffers or node.init or node.predicate
+    ):
+        node = node.body
+    while type(node) is t.For and is_parallel(node, kinds):
+        nest.append(node)
+        if node.extent is not p.IntImm(1, node.extent.dtype) or not isinstance(node.start, p.IntImm):
+            break
+        node = node.body
+    return nest
+
+
+def is_parallel(node: t.Stmt, kinds: Collection[str] = PARALLEL) -> bool:
+    """True for a loop of these kinds over signed integers."""
+    return type(node) is t.For and node.kind in kinds and node.var.dtype.kind == "int"
+
+
+def shared_iterations(
+    fn: t.PrimFunc, points: Mapping[p.PrimVar, int], kinds: Collection[str] = PARALLEL
+) -> Iterations | None:
+    """The iterations that threads share for these lengths. None if the loop runs in order."""
+    nest = _nest(fn, kinds)
+    if not nest:
+        return None
+    known, key = _SHARED.of(fn, lambda _: {}), (*kinds, *points.values())
+    if key not in known:
+        if len(known) >= KNOWN_LENGTHS:
+            known.clear()
+        around = {loop.var: loop.start.value for loop in nest[:-1] if isinstance(loop.start, p.IntImm)}
+        found = independent_iterations(nest[-1], {**points, **around})
+        pays = found is not None and found.operations >= WORTHWHILE and are_shared(found.operations)
+        known[key] = found if pays else None
+    return known[key]

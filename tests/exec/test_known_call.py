@@ -1,0 +1,203 @@
+"""Calls that ran before run again without checks. Everything that the checks would refuse is still refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import relax_explorer as rxe
+from relax_explorer.core.exec import packed
+
+F = np.float32
+
+
+def module(body: str, params: str) -> rxe.IRModule:
+    lines = "\n".join(f"    {line}" for line in body.splitlines())
+    return rxe.normalize(rxe.parse(f"@R.function\ndef main({params}):\n{lines}\n"))
+
+
+def runs(program: rxe.IRModule, *args: object) -> Any:
+    """The result of the third run of a program with the same operands. All three must agree."""
+    results = [np.asarray(rxe.run(program, "main", args)) for _ in range(3)]
+    assert np.array_equal(results[0], results[1])
+    assert np.array_equal(results[1], results[2])
+    return results[2]
+
+
+def refused(program: rxe.IRModule, *args: object) -> str:
+    with pytest.raises(rxe.Failure) as caught:
+        rxe.run(program, "main", args)
+    return caught.value.diagnostics[0].code.id
+
+
+def test_other_lengths_and_dtypes_are_checked_again() -> None:
+    program = module("y = R.add(a, b)\nreturn y", "a: R.Tensor(ndim=1), b: R.Tensor(ndim=1)")
+    assert runs(program, np.ones(3, F), np.ones(3, F)).tolist() == [2, 2, 2]
+    assert refused(program, np.ones(3, F), np.ones(2, F)) == "RX0507"
+    assert runs(program, np.ones(2, F), np.ones(1, F)).tolist() == [2, 2]
+    assert runs(program, np.ones(3, "int32"), np.ones(3, "int32")).dtype == "int32"
+    assert refused(program, np.ones(3, F), np.ones(3, "int32")) == "RX0519"
+
+
+def test_values_that_stop_a_run_stop_it_again() -> None:
+    program = module(
+        "y = R.floor_divide(a, b)\nreturn y", 'a: R.Tensor((2,), "int32"), b: R.Tensor((2,), "int32")'
+    )
+    runs(program, np.array([6, 8], "int32"), np.array([2, 3], "int32"))
+    assert refused(program, np.array([6, 8], "int32"), np.array([2, 0], "int32")) == "RX0509"
+    index = module(
+        "y = R.take(a, i, axis=0)\nreturn y", 'a: R.Tensor((2,), "float32"), i: R.Tensor((1,), "int64")'
+    )
+    runs(index, np.ones(2, F), np.array([1]))
+    assert refused(index, np.ones(2, F), np.array([7])) == "RX0508"
+
+
+def test_a_result_whose_length_depends_on_elements_is_not_remembered() -> None:
+    program = module("y = R.nonzero(a)\nreturn y", 'a: R.Tensor((3,), "int32")')
+    assert runs(program, np.array([1, 0, 2], "int32")).tolist() == [[0, 2]]
+    assert runs(program, np.array([0, 0, 2], "int32")).tolist() == [[2]]
+
+
+def test_a_length_given_by_a_shape_is_compared_in_each_run() -> None:
+    program = module(
+        "k = T.int64()\ny = R.broadcast_to(a, R.shape([k]))\nreturn y",
+        'a: R.Tensor(ndim=1, dtype="float32"), s: R.Shape(["k"])',
+    )
+    assert runs(program, np.ones(1, F), (3,)).tolist() == [1, 1, 1]
+    assert runs(program, np.ones(1, F), (2,)).tolist() == [1, 1]
+    assert refused(program, np.ones(3, F), (2,)) == "RX0507"
+
+
+def test_shared_memory_stays_apart_where_a_program_can_tell() -> None:
+    text = """
+@R.function(pure=False)
+def main(x: R.Tensor((2,), "float32")):
+    y = R.permute_dims(x)
+    _ = R.call_packed("test.known.inc", y, sinfo_args=R.Tuple([]))
+    return x
+"""
+    program = rxe.normalize(rxe.parse(text))
+    for _ in range(3):
+        assert rxe.run(program, "main", [np.zeros(2, F)]).tolist() == [0, 0]
+
+
+@packed.packed_function("test.known.inc")
+def _increase(x: Any) -> None:
+    x += 1
+
+
+@packed.packed_function("test.known.three")
+def _three() -> Any:
+    return np.ones(3, F)
+
+
+def test_a_value_with_other_lengths_than_stated_is_refused_in_each_run() -> None:
+    """The packed function returns 3 elements, whatever `n` is. The types of the operands are the same in both runs."""
+    text = """
+@R.function(pure=False)
+def main(s: R.Shape(["n"])):
+    n = T.int64()
+    a = R.call_packed("test.known.three", sinfo_args=R.Tensor((n,), "float32"))
+    b = R.add(a, a)
+    return b
+"""
+    program = rxe.normalize(rxe.parse(text))
+    assert runs(program, (3,)).tolist() == [2, 2, 2]
+    assert refused(program, (2,)) == "RX0507"
+    assert runs(program, (3,)).tolist() == [2, 2, 2]
+
+
+KERNEL = """
+@I.ir_module
+class M:
+    @T.prim_func(private=True, s_tir=True)
+    def scale(a: T.handle, b: T.handle, k: T.int64):
+        n = T.int64()
+        A = T.match_buffer(a, (n, 2), "int32")
+        B = T.match_buffer(b, (n, 2), "int32")
+        for i, j in T.grid(n, 2):
+            with T.sblock("B"):
+                v_i, v_j = T.axis.remap("SS", [i, j])
+                B[v_i, v_j] = {value}
+    @R.function
+    def main(x: R.Tensor(("n", 2), "int32"), s: R.Shape(["k"])):
+        n = T.int64()
+        k = T.int64()
+        y = R.call_tir(M.scale, (x,), out_sinfo=R.Tensor((n, 2), "int32"), tir_vars=R.shape([k]))
+        return y
+"""
+
+
+def kernel(value: str) -> rxe.IRModule:
+    return rxe.normalize(rxe.parse(KERNEL.format(value=value)))
+
+
+def test_a_kernel_gets_the_lengths_and_scalars_of_each_call() -> None:
+    program = kernel("A[v_i, v_j] * T.Cast('int32', k)")
+    ones = np.ones((3, 2), "int32")
+    assert runs(program, ones, (5,)).tolist() == [[5, 5]] * 3
+    assert runs(program, ones, (7,)).tolist() == [[7, 7]] * 3
+    assert runs(program, ones[:1], (7,)).tolist() == [[7, 7]]
+    assert refused(program, np.ones((3, 3), "int32"), (7,)) == "RX0501"
+
+
+def test_an_array_in_another_order_reaches_a_kernel_in_order() -> None:
+    program = kernel("A[v_i, v_j] * T.Cast('int32', k)")
+    square = np.array([[1, 2], [3, 4]], "int32")
+    assert runs(program, square, (1,)).tolist() == [[1, 2], [3, 4]]
+    assert runs(program, square.T, (1,)).tolist() == [[1, 3], [2, 4]]
+    assert runs(program, np.ones((9, 2), "int32")[::3], (2,)).tolist() == [[2, 2]] * 3
+
+
+def test_a_kernel_that_stops_says_why_in_each_run() -> None:
+    program = kernel("A[v_i, v_j] // T.Cast('int32', k - A[v_i, 0])")
+    ones = np.ones((1, 2), "int32")
+    assert runs(program, ones, (2,)).tolist() == [[1, 1]]
+    assert refused(program, ones * 2, (2,)) == "RX0509"
+    assert runs(program, ones, (2,)).tolist() == [[1, 1]]
+
+
+def test_another_kernel_of_the_same_name_is_called() -> None:
+    """`main` is the same function in both modules, and so is its plan."""
+    first = kernel("A[v_i, v_j] * T.Cast('int32', k)")
+    ones = np.ones((1, 2), "int32")
+    assert runs(first, ones, (3,)).tolist() == [[3, 3]]
+    second = first.having({**first.functions, "scale": kernel("A[v_i, v_j] + T.Cast('int32', k)")["scale"]})
+    assert second["main"] is first["main"]
+    assert runs(second, ones, (3,)).tolist() == [[4, 4]]
+    assert runs(first, ones, (3,)).tolist() == [[3, 3]]
+
+
+class Counts(rxe.ops.Op, name="test.counts"):
+    """Counts its evaluations, and fails for negative elements."""
+
+    x: "Tensor" = rxe.ops.operand("the tensor")  # type: ignore[name-defined]  # noqa: F821, UP037
+    pure = False
+    seen = 0
+
+    @staticmethod
+    def infer(at: Any, x: Any) -> Any:
+        return rxe.ops.rules.tensor(at, x, "x")
+
+    @staticmethod
+    def evaluate(x: Any) -> Any:
+        Counts.seen += 1
+        if x.min() < 0:
+            raise ValueError("negative")
+        return x + x
+
+
+def test_an_operator_with_an_effect_is_evaluated_once_even_if_it_fails() -> None:
+    rxe.ops.register(Counts)
+    program = rxe.normalize(
+        rxe.parse(
+            '@R.function(pure=False)\ndef main(x: R.Tensor((2,), "float32")):\n    y = R.op("test.counts", x)\n    return y\n'
+        )
+    )
+    runs(program, np.ones(2, F))
+    assert Counts.seen == 3
+    refused(program, -np.ones(2, F))
+    assert Counts.seen == 4
+    rxe.ops.unregister(Counts.name)
