@@ -21,9 +21,9 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from relax_explorer.core.session.commands import COMMANDS, EVERYWHERE
 from relax_explorer.core.syntax.short_text import UnreadableText, short_text
 from relax_explorer.ui import directories
+from relax_explorer.ui.commands import COMMANDS, EVERYWHERE
 
 Settings = dict[str, dict[str, Any]]
 

@@ -14,8 +14,8 @@ from click.testing import CliRunner
 import relax_explorer as rxe
 from relax_explorer.core import passes as registry
 from relax_explorer.core.codes import CODES
-from relax_explorer.core.session.commands import COMMANDS
 from relax_explorer.ui.cli.main import group
+from relax_explorer.ui.commands import COMMANDS
 from relax_explorer.ui.tui.keys import KEYS
 
 SAMPLES = Path(__file__).resolve().parents[2] / "samples"

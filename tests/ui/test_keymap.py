@@ -10,9 +10,9 @@ from click.testing import CliRunner
 from textual.binding import Binding
 from textual.keys import _character_to_key
 
-from relax_explorer.core.session.commands import command
 from relax_explorer.ui import directories
 from relax_explorer.ui.cli.main import group
+from relax_explorer.ui.commands import command
 from relax_explorer.ui.config import BadConfig, settings
 from relax_explorer.ui.tui.app import Explorer
 from relax_explorer.ui.tui.keymap import PRESETS, BadKeys, action_names, keymap, name_of

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 from click.shell_completion import CompletionItem, ShellComplete, get_completion_class
 
-from relax_explorer.core.session.command_types import Argument
+from relax_explorer.core.session.command import Argument
 from relax_explorer.ui.cli import output
 
 VARIABLE = "_RELAX_EXPLORER_COMPLETE"  # click asks for completions by this variable of the environment

@@ -15,10 +15,10 @@ from click.shell_completion import CompletionItem
 import relax_explorer
 from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.notations import CONTRACTS, RELATIONS
-from relax_explorer.core.session.command_types import Argument, Command
-from relax_explorer.core.session.commands import ASCII, COMMANDS
+from relax_explorer.core.session.command import Argument, Command
 from relax_explorer.ui import process
 from relax_explorer.ui.cli import ctrl_c, output, streams, want_of_memory
+from relax_explorer.ui.commands import ASCII, COMMANDS
 from relax_explorer.ui.files import CannotWrite, Target, target
 from relax_explorer.viz.visible import visible_lines
 

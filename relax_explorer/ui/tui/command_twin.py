@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from relax_explorer.core.notations import is_contract
 from relax_explorer.core.session.call_inputs import CallInputs
-from relax_explorer.core.session.commands import command
+from relax_explorer.ui.commands import command
 from relax_explorer.ui.tui.controls import Controls
 
 

@@ -6,10 +6,10 @@ import shlex
 from collections.abc import Callable, Mapping
 
 from relax_explorer.core.diagnostics import Failure
-from relax_explorer.core.session.commands import command
 from relax_explorer.core.session.debug_commands import DEBUG_COMMANDS
 from relax_explorer.core.session.debug_session import found_command
 from relax_explorer.core.shapes.origins import owner_name
+from relax_explorer.ui.commands import command
 from relax_explorer.ui.tui.command_twin import called, pair, staged, twin
 from relax_explorer.ui.tui.controls import Controls
 

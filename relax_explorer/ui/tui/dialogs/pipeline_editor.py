@@ -18,8 +18,8 @@ from textual.widgets import Input, Static
 
 from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.passes.speculation import Verdict
-from relax_explorer.core.session.commands import command
 from relax_explorer.core.session.session import Plan, Session
+from relax_explorer.ui.commands import command
 from relax_explorer.ui.pass_files import with_files
 from relax_explorer.ui.tui import keys
 from relax_explorer.ui.tui.command_twin import piped

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from relax_explorer.core.session.command_types import (
+from relax_explorer.core.session.command import (
     CALLS,
     CONST,
     FUNCTION,
@@ -21,8 +21,8 @@ from relax_explorer.core.session.command_types import (
     Command,
     choice_of_format,
 )
-from relax_explorer.core.session.program_commands import CHECK, DIFF, FIND, GRAPH, OPT, REPORT, SHOW, WHO
-from relax_explorer.core.session.run_commands import BISECT, COMPARE, DEBUG, RELATIONS, RUN, SHAPES, VALIDATE
+from relax_explorer.ui.program_commands import CHECK, DIFF, FIND, GRAPH, OPT, REPORT, SHOW, WHO
+from relax_explorer.ui.run_commands import BISECT, COMPARE, DEBUG, RELATIONS, RUN, SHAPES, VALIDATE
 
 # -- explorer commands -----------------------------------------------------------------------------------------------
 # Commands that open the explorer: in a terminal, without one, in a browser.

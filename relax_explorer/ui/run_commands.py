@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from relax_explorer.core.session.command_types import (
+from relax_explorer.core.session.command import (
     AT,
     CALL,
     CALLS,
