@@ -1,11 +1,32 @@
-"""What a command of the table is: its name, one sentence, its arguments and examples."""
+"""A command: one declaration, from which all that calls, completes, explains and tests it is made.
+
+* `Command` has a name, one sentence, arguments, and the function that runs it; besides, its short forms, examples and twin.
+* `Argument` has a kind. Options of the shell and words of a prompt share the kinds, and what completes a word is found by its kind:
+  `ui/cli/completing.py` for the shell, `ui/tui/completion.py` for the explorer.
+
+There are four tables of commands. They differ in what a command runs on, and in what it returns:
+
+* `ui/commands.py`: the commands of the shell, run with a value for each argument; they return the exit status. Click options, help,
+  the settings that files may hold, and completion come from it. `run` names a function of `ui/cli`, imported at the first call.
+* `ui/tui/typed.py`: the lines behind `:`, run on the explorer with the text behind the name. The menu, the palette, `:commands` and
+  the twin in the footer come from it.
+* `core/session/debug_commands.py` and `lockstep_commands.py`: the commands of a prompt, run on its session with the text behind the
+  name; they return an `Answer`, data that has a form as text and one as JSON (`viz/debug_text.py`).
+
+A twin is the command line of the shell that does what a line of the explorer does; a command without one tells why. A key that does
+what a line behind `:` does has its sentence in `ui/tui/keys.py`, and the command takes it from there.
+
+A new command is one row of a table with one function. Its tests are those of the whole table.
+"""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, TypeVar
+
+_R = TypeVar("_R")  # what a command returns
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,7 +35,7 @@ class Argument:
 
     `kind` is text, names (with commas), int, float, flag, switch (a flag with a `--no-` form), permission (a flag that is typed), source (a path
     to read), target (a path to write), address (of a server), pair (`name=value`, may be repeated), many (may be repeated), code (files to execute,
-    may be repeated) or one of `choices`.
+    may be repeated) or one of `choices`. Others only tell what completes the argument: stage, pass, variable, place, topic.
     """
 
     name: str
@@ -58,14 +79,24 @@ class Argument:
 
 
 @dataclass(frozen=True, slots=True)
-class Command:
-    """One command: its name, one sentence, its arguments and examples."""
+class Command(Generic[_R]):
+    """One command: its name, one sentence, its function, its arguments, its short forms and examples.
+
+    `twin` makes the command line of the shell that does the same; a text tells why there is none.
+    """
 
     name: str
     doc: str
-    arguments: tuple[Argument, ...]
+    run: Callable[..., _R]
+    arguments: tuple[Argument, ...] = ()
     examples: tuple[str, ...] = ()
-    screen: str = ""  # the equivalent screen of the explorer
+    short: tuple[str, ...] = ()
+    twin: Callable[..., str] | str = ""
+
+    @property
+    def usage(self) -> str:
+        """The name with its arguments, as a prompt shows them."""
+        return " ".join([self.name, *[argument.metavar for argument in self.arguments]])
 
     def text(self, values: Mapping[str, Any]) -> str:
         """The command line with these arguments. Arguments with default values are omitted."""
@@ -85,171 +116,7 @@ class Command:
         return " ".join(parts)
 
 
-# -- command arguments -----------------------------------------------------------------------------------------------
-# The arguments that several commands take.
-
-
-INPUT = Argument("input", "a TVMScript file, or - for standard input", "source", metavar="INPUT")
-PROGRAM = Argument(
-    "input",
-    "a TVMScript file, - for standard input, or a folder of numbered stages",
-    "source",
-    metavar="INPUT",
-)
-INPUTS = Argument(
-    "inputs",
-    "TVMScript files, - for standard input, or folders of numbered stages",
-    "many",
-    metavar="INPUT...",
-)
-PASSES = Argument(
-    "--passes",
-    "a pipeline: names with options, `A,B{x=1}`, or a named one",
-    "names",
-    short="-p",
-    metavar="A,B",
-)
-STAGE = Argument("--stage", "number or pass of the stage to show, after --passes", metavar="N|NAME")
-RUN_STAGE = Argument(
-    "--stage",
-    "number or pass of the stage to run, of a folder or after --passes (default: the last one that can be read)",
-    metavar="N|NAME",
-)
-CONST = Argument(
-    "--const",
-    "values for constants that the text omits, where calls tell their shapes: zeros, ones, arange, randn:SEED or a number",
-    metavar="SOURCE",
-)
-FUNCTION = Argument("--func", "the function (default: the entry)", metavar="NAME")
-DIALECT = Argument(
-    "--dialect",
-    "dialect to print: tvm-0.27, tvm-0.19, or rxe (with match_shape, which TVM does not read)",
-    "choice",
-    "tvm-0.27",
-    choices=("tvm-0.27", "tvm-0.19", "rxe"),
-)
-STRICT = Argument(
-    "--strict", "print nothing if the dialect can't say all of the program (exit status 1)", "flag", False
-)
-OUTPUT = Argument(
-    "--output", "write to this file instead of standard output", "target", short="-o", metavar="FILE"
-)
-PROFILE = Argument(
-    "--profile",
-    "spec (the language), or tvm (what TVM 0.27 accepts, and what its passes give)",
-    "choice",
-    "spec",
-    choices=("spec", "tvm"),
-)
-PROFILE_OR_AUTO = Argument(
-    "--profile",
-    "spec (the language), tvm (what TVM 0.27 accepts, and what its passes give), or auto: tvm for the stages of a build, spec for a program",
-    "choice",
-    "auto",
-    choices=("auto", "spec", "tvm"),
-)
-SHAPE = Argument("--shape", "the value of a shape variable, n=3", "pair", metavar="n=3")
-
-INPUT_HELP = (
-    "a parameter's value: x=zeros, ones, arange, randn:SEED, a number or a file; or one file for all; `*=FILE` for all others. Files are .npy, .npz, "
-    ".safetensors and folders of MLC weights; their entries go to parameters and fields of tuples by name"
-)
-RUN_INPUT = Argument(
-    "--input",
-    INPUT_HELP,
-    "many",
-    metavar="x=SOURCE",
-)
-PRIVATE = Argument("--private", "also run a private function", "flag", False)
-PACKED = Argument(
-    "--packed",
-    "execute this Python file, which you trust, and register its packed functions (or one function under a name), relations and shape "
-    "functions",
-    "code",
-    metavar="[NAME=]FILE.py[:FUNCTION]",
-)
-MAX_INPUT = Argument("--max-input", "memory limit of all inputs, in GiB", "float", 4.0, metavar="GIB")
-CALLS = Argument(
-    "--calls",
-    'make the calls in this file, one a line: `logits, cache = prefill([[3, 14]], cache, "weights.npz")`; `shape(2, 3)` makes a '
-    "shape, dotted names call packed functions; files are looked for beside it first",
-    "source",
-    metavar="FILE",
-)
-# A call of a function: the program, the function, and its arguments.
-CALL = (PROGRAM, FUNCTION, PASSES, RUN_STAGE, CONST, RUN_INPUT, SHAPE, MAX_INPUT, PACKED, PRIVATE)
-
-
-SCRIPT = Argument(
-    "--script", "read the commands from this file, or - for standard input", "source", metavar="FILE"
-)
-SAMPLING = (
-    Argument(
-        "--input",
-        INPUT_HELP,
-        "many",
-        metavar="x=SOURCE",
-    ),
-    SHAPE,
-    Argument(
-        "--samples",
-        "number of inputs (default: 3 if lengths are free: primes, ones, zeros; else 1)",
-        "int",
-        metavar="N",
-    ),
-    Argument(
-        "--rtol", "relative tolerance, which decides alone (default: rounding is told from faults)", "float"
-    ),
-    Argument("--atol", "absolute tolerance (default: by dtype and magnitude)", "float"),
-    MAX_INPUT,
-    PACKED,
-)
-SIDE_BY_SIDE = (
-    Argument("--workers", "run samples or stages side by side in this many processes", "int", metavar="N"),
-    Argument(
-        "--scheduler",
-        "run them on a dask.distributed scheduler, or on a local one",
-        "address",
-        metavar="ADDRESS|local",
-    ),
-)
-
-AT = Argument(
-    "--at",
-    "print this step of the solver, and all that was known after it; 0 is the start",
-    "int",
-    metavar="STEP",
-)
-
-
-THEME = Argument(
-    "--theme",
-    "the colours: dark, light, classic (green and red), mono (none), or auto (mono with NO_COLOR, else dark)",
-    "choice",
-    "auto",
-    choices=("auto", "dark", "light", "classic", "mono"),
-)
-
-
-KEYS = Argument(
-    "--keys", "the keys to start from", "choice", "default", choices=("default", "gdb", "vscode", "vim")
-)
-KEY = Argument(
-    "--key",
-    "other keys for an action: next-change=F7, or two keys one after the other, step='z s'; may be repeated",
-    "pair",
-    metavar="ACTION=KEY,…",
-)
-REDUCE_MOTION = Argument(
-    "--reduce-motion", "nothing blinks or moves by itself (also TEXTUAL_ANIMATIONS=none)", "flag", False
-)
-
-
-def choice_of_format(*choices: str) -> Argument:
-    """The option that chooses among several forms of the output. The first is the usual one."""
-    return Argument("--format", "how to print", "choice", choices[0], choices=choices)
-
-
-PROGRAM_OR_NONE = Argument(
-    "input", "a TVMScript file, or a folder of numbered stages", "source", required=False, metavar="[INPUT]"
-)
+def word(metavar: str, kind: str = "text", choices: tuple[str, ...] = ()) -> Argument:
+    """An argument of a command at a prompt; one in brackets may be omitted."""
+    name = metavar.strip("[]…").lower()
+    return Argument(name, "", kind, choices=choices, required=metavar[0] != "[", metavar=metavar)

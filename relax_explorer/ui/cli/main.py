@@ -195,17 +195,12 @@ def _ascii_option() -> click.Option:
     )
 
 
-def _handler(name: str) -> Callable[..., int]:
-    """The handler of a command. `--version` and `--help` never call this."""
-    from relax_explorer.ui.cli.handler_table import HANDLERS
+def _callback(command: Command[int]) -> Callable[..., None]:
+    """What click calls. `--version` and `--help` import no handler."""
 
-    return HANDLERS[name]
-
-
-def _callback(name: str) -> Callable[..., None]:
     def callback(**arguments: Any) -> None:
         try:
-            code = _handler(name)(**arguments)
+            code = command.run(**arguments)
         except Failure as failure:
             output.report(failure.diagnostics)
             code = output.status(failure)
@@ -224,11 +219,11 @@ class _Command(click.Command):
         return super().parse_args(ctx, args)
 
 
-def _command(spec: Command) -> click.Command:
+def _command(spec: Command[int]) -> click.Command:
     epilog = "\b\nExamples:\n" + "\n".join(f"  {example}" for example in spec.examples)
     return _Command(
         spec.name,
-        callback=_callback(spec.name),
+        callback=_callback(spec),
         params=[*[_parameter(a) for a in spec.arguments], _ascii_option()],
         help=spec.doc,
         epilog=epilog,
