@@ -62,20 +62,21 @@ PROGRAM = source("input", "a TVMScript file, - for standard input, or a folder o
 INPUTS = Argument(
     "inputs",
     "TVMScript files, - for standard input, or folders of numbered stages",
-    "many",
+    "sources",
     metavar="INPUT...",
 )
 PASSES = Argument(
     "--passes",
     "a pipeline: names with options, `A,B{x=1}`, or a named one",
-    "names",
+    "passes",
     short="-p",
     metavar="A,B",
 )
-STAGE = Argument("--stage", "number or pass of the stage to show, after --passes", metavar="N|NAME")
+STAGE = Argument("--stage", "number or pass of the stage to show, after --passes", "stage", metavar="N|NAME")
 RUN_STAGE = Argument(
     "--stage",
     "number or pass of the stage to run, of a folder or after --passes (default: the last one that can be read)",
+    "stage",
     metavar="N|NAME",
 )
 CONST = Argument(

@@ -151,9 +151,9 @@ CHECK = Command(
             "alpha",
         ),
         Argument(
-            "--select", "report only codes with these prefixes (RX02,RX0105)", "names", metavar="CODE,…"
+            "--select", "report only codes with these prefixes (RX02,RX0105)", "codes", metavar="CODE,…"
         ),
-        Argument("--ignore", "skip codes with these prefixes", "names", metavar="CODE,…"),
+        Argument("--ignore", "skip codes with these prefixes", "codes", metavar="CODE,…"),
         choice(
             "--fail-on", "the least severe problem that makes the exit status 1", "error", "warning", "note"
         ),
@@ -333,7 +333,7 @@ PASS_LIST = Command(
     "List the passes and pipelines, or tell all about one pass.",
     Handler("handlers", "passes"),
     (
-        Argument("subject", "tell all about this pass", required=False, metavar="[PASS]"),
+        Argument("subject", "tell all about this pass", "subject", required=False, metavar="[PASS]"),
         source("--changing", "list only passes that would change this file", "INPUT"),
         Argument(
             "--explain", "tell what the order of these passes lacks, without a program", metavar="A,B,C"
@@ -368,7 +368,11 @@ EXPLAIN = Command(
     "explain",
     "Explain a diagnostic code, an operator, a pass, or a StructInfo.",
     Handler("explain", "explain"),
-    (Argument("subject", "RX0203, relax.matmul, LegalizeOps or Tensor", metavar="CODE|OP|PASS|TYPE"),),
+    (
+        Argument(
+            "subject", "RX0203, relax.matmul, LegalizeOps or Tensor", "subject", metavar="CODE|OP|PASS|TYPE"
+        ),
+    ),
     ("relax-explorer explain RX0203", "relax-explorer explain nn.conv2d"),
 )
 

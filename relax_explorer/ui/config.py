@@ -133,7 +133,7 @@ def _fitting(place: str, option_type: str, value: Any) -> Any:
         raise BadConfig(f"{place} is {_brief(value)}, which is no value of an option")
     if option_type in ("pair", "many"):
         return [str(item) for item in items]
-    if is_list and option_type == "names":
+    if is_list and option_type in ("passes", "codes"):
         return ",".join(value)
     types: dict[str, tuple[type, ...]] = {
         "flag": (bool,),
@@ -170,7 +170,8 @@ def _place(path: Path, name: str) -> str:
 
 
 _WORDS = {
-    "flag": "true or false", "switch": "true or false", "int": "a whole number", "float": "a number", "names": "a text or a list of texts",
+    "flag": "true or false", "switch": "true or false", "int": "a whole number", "float": "a number", "passes": "a text or a list of texts",
+    "codes": "a text or a list of texts",
 }  # fmt: skip
 
 

@@ -26,16 +26,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-_R = TypeVar("_R")  # what a command returns
+_R = TypeVar("_R", covariant=True)  # what a command returns
 
 
 @dataclass(frozen=True, slots=True)
 class Argument:
     """One argument. It is positional if its name has no dash.
 
-    `kind` is text, names (with commas), int, float, flag, switch (a flag with a `--no-` form), permission (a flag that is typed), source (a path
-    to read), target (a path to write), address (of a server), pair (`name=value`, may be repeated), many (may be repeated), code (files to execute,
-    may be repeated) or one of `choices`. Others only tell what completes the argument: stage, pass, variable, place, topic.
+    `kind` is text, int, float, flag, switch (a flag with a `--no-` form), permission (a flag that is typed), source (a path to read), sources
+    (several), target (a path to write), address (of a server), pair (`name=value`, may be repeated), many (may be repeated), code (files to
+    execute, may be repeated) or one of `choices`. Passes and codes are names with commas; stage, subject, variable and others tell what completes
+    the argument.
     """
 
     name: str
@@ -70,7 +71,7 @@ class Argument:
     @property
     def may_repeat(self) -> bool:
         """True if the option may be given several times."""
-        return self.kind in ("pair", "many", "code")
+        return self.kind in ("pair", "many", "sources", "code")
 
     @property
     def positional(self) -> bool:
@@ -82,7 +83,8 @@ class Argument:
 class Command(Generic[_R]):
     """One command: its name, one sentence, its function, its arguments, its short forms and examples.
 
-    `twin` makes the command line of the shell that does the same; a text tells why there is none.
+    `twin` makes the command line of the shell that does the same; a text tells why there is none. `needs` is
+    what must be open for it: program, plan (a program with a pipeline), or solver.
     """
 
     name: str
@@ -92,6 +94,7 @@ class Command(Generic[_R]):
     examples: tuple[str, ...] = ()
     short: tuple[str, ...] = ()
     twin: Callable[..., str] | str = ""
+    needs: str = ""
 
     @property
     def usage(self) -> str:

@@ -54,10 +54,11 @@ class _SourceType(click.ParamType[str]):
 
 
 _TYPES: dict[str, Any] = {
-    "int": click.INT, "float": click.FLOAT, "target": _TargetType(), "source": _SourceType(), "code": click.Path(),
+    "int": click.INT, "float": click.FLOAT, "target": _TargetType(), "source": _SourceType(), "sources": _SourceType(),
+    "code": click.Path(),
 }  # fmt: skip
-_COMPLETED = frozenset({"passes", "stage", "subject", "select", "ignore", "inputs"})
-"""The keys of arguments that complete to something; so do all paths."""
+_COMPLETED = frozenset({"source", "sources", "passes", "stage", "subject", "codes"})
+"""The kinds of arguments that complete to something."""
 
 
 @contextlib.contextmanager
@@ -129,11 +130,9 @@ def _parameter(argument: Argument) -> click.Parameter:
     value_type: Any = (
         click.Choice(argument.choices) if argument.choices else _TYPES.get(argument.kind, click.STRING)
     )
-    if argument.key == "inputs":
-        value_type = _TYPES["source"]
-    own = _completer(argument) if argument.kind == "source" or argument.key in _COMPLETED else None
+    own = _completer(argument) if argument.kind in _COMPLETED else None
+    many = argument.may_repeat
     if argument.positional:
-        many = argument.kind == "many"
         return click.Argument(
             [argument.key],
             type=value_type,
@@ -144,15 +143,10 @@ def _parameter(argument: Argument) -> click.Parameter:
         )
     names = [argument.name, *([argument.short] if argument.short else []), argument.key]
     if argument.kind in ("flag", "permission"):
-        from_environment = not argument.is_typed
+        is_set = not argument.is_typed
         return click.Option(
-            names,
-            is_flag=True,
-            default=argument.default,
-            help=argument.doc,
-            allow_from_autoenv=from_environment,
+            names, is_flag=True, default=argument.default, help=argument.doc, allow_from_autoenv=is_set
         )
-    many = argument.may_repeat
     shown = argument.default not in (None, False) and not many
     return click.Option(
         names,

@@ -10,7 +10,8 @@ from typing import Any, Protocol
 
 import click
 
-from relax_explorer.core.session.debug_session import Answer, DebugCommand
+from relax_explorer.core.session.command import Command
+from relax_explorer.core.session.debug_session import Answer
 from relax_explorer.core.syntax.short_text import UnreadableText, short_stream, short_text
 from relax_explorer.ui.cli import output
 from relax_explorer.viz.debug_text import WIDTH
@@ -68,7 +69,7 @@ class Console:
     session: Ending
     execute: Callable[[str], Answer]
     show: Show
-    commands: Sequence[DebugCommand[Any]]
+    commands: Sequence[Command[Answer]]
 
     def run(self, lines: Sequence[str] | None, name: str, is_echoed: bool) -> int:
         """Run the lines of the script `name`, or those typed at a prompt. Returns the exit status."""

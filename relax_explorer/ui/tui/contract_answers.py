@@ -18,47 +18,27 @@ TITLES = {
 """The forms that are shown as text, by the names of their commands."""
 
 
-def show_form(app: Controls, name: str) -> None:
-    """Show the program in another form: `desugared`, `matches` or `split`."""
-    contracts = _contracts(app, name)
-    if contracts is not None:
-        form = FORMS[name]
-        _show(app, TITLES[name], lambda: form(contracts.program, contracts.terms))
-
-
-def show_copy(app: Controls, sizes: str) -> None:
-    """Show the copy of a function for sizes such as `ff: n=8, m=4`, and the calls that use it."""
-    contracts = _contracts(app, "copy")
-    if contracts is None:
-        return
-    if not sizes:
-        app.say("copy takes a function and sizes, such as ff: n=8, m=4")
-        return
-    _show(app, f"Copy for {visible(sizes, 60)}", lambda: copy_of(contracts.program, contracts.terms, sizes))
-
-
-def open_relax(app: Controls) -> None:
-    """Open the Relax module of the program: its passes, its graph, its run."""
-    contracts = _contracts(app, "relax")
-    if contracts is not None:
+def answer(app: Controls, command: str, text: str) -> None:
+    """Answer a command about the open program. If that has no contracts, a notice tells what the command needs."""
+    contracts = app.state.solving
+    if not isinstance(contracts, ContractSteps):
+        back = "; 7 goes back to it" if app.stage_control.is_from_contracts else ""
+        app.say(f"{command} needs shape contracts, a .shapes file{back}")
+    elif command == "relax":
         app.stage_control.open_as_relax(contracts)
-
-
-def turn_branches(app: Controls) -> None:
-    """Look into the functions that are called, branch by branch, or no longer."""
-    if _contracts(app, "keep-branches") is not None:
+    elif (
+        command == "keep-branches"
+    ):  # look into the functions that are called, branch by branch, or no longer
         app.show_with(keep_branches=not app.state.options.keep_branches)
         app.stage_control.open(app.state.path)
-
-
-def _contracts(app: Controls, command: str) -> ContractSteps | None:
-    """The open program, if it has contracts; else a notice tells what the command needs."""
-    solving = app.state.solving
-    if isinstance(solving, ContractSteps):
-        return solving
-    back = "; 7 goes back to it" if app.stage_control.is_from_contracts else ""
-    app.say(f"{command} needs shape contracts, a .shapes file{back}")
-    return None
+    elif command in TITLES:
+        program, terms, form = contracts.program, contracts.terms, FORMS[command]
+        _show(app, TITLES[command], lambda: form(program, terms))
+    elif text:
+        program, terms = contracts.program, contracts.terms
+        _show(app, f"Copy for {visible(text, 60)}", lambda: copy_of(program, terms, text))
+    else:
+        app.say("copy takes a function and sizes, such as ff: n=8, m=4")
 
 
 def _show(app: Controls, title: str, form: Callable[[], Iterable[str]]) -> None:

@@ -324,7 +324,7 @@ class Frame(Moving):
 
     def _typing(self, line: CommandInput, width: int) -> str:
         """The keys of the `:` line, and the command line that does the same. Keys that everybody knows give way to it."""
-        from relax_explorer.ui.tui.typed_twin import twin_of_line
+        from relax_explorer.ui.tui.typed import twin_of_line
 
         twin = visible(_SHORT.sub(r"\1rxe ", twin_of_line(self.explorer, line.value)), 400)
         keys_of_line = " Tab completes  ↑ before  Enter runs  Esc leaves"
