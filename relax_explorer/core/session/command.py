@@ -101,6 +101,10 @@ class Command(Generic[_R]):
         """The name with its arguments, as a prompt shows them."""
         return " ".join([self.name, *[argument.metavar for argument in self.arguments]])
 
+    def argument(self, number: int) -> Argument | None:
+        """The argument that word `number` belongs to, from 1; the last one takes the rest of the line. None if there is none."""
+        return self.arguments[min(number, len(self.arguments)) - 1] if self.arguments else None
+
     def text(self, values: Mapping[str, Any]) -> str:
         """The command line with these arguments. Arguments with default values are omitted."""
         parts = ["relax-explorer", self.name]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -89,6 +89,10 @@ class DebugSession:
     def outside(self) -> str:
         """The function that makes the calls of a file; empty for a run of one call."""
         return "" if self.calls is None else self.calls.program.name
+
+    def names(self, kind: str) -> Iterable[str]:
+        """The variables of the selected frame, or the functions of the program."""
+        return {"variable": self.frame.values, "function": self.listing.functions}.get(kind, {})
 
     @property
     def frames(self) -> list[Activation]:

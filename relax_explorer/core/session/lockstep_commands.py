@@ -20,6 +20,11 @@ class LockstepSession:
         self.runs, self.at = runs, 0
         self.is_over = False  # True after `quit`
 
+    def names(self, kind: str) -> list[str]:
+        """The variables of both runs."""
+        pairs = self.runs.pairs if kind == "variable" else ()
+        return list(dict.fromkeys(name for pair in pairs for name in pair.names))
+
     def stop(self, already: str = "") -> Answer:
         """The current position."""
         return Answer("pair", {"runs": self.runs, "at": self.at, "already": already})
@@ -76,7 +81,7 @@ def _newest(productions: list[Production | None], name: str) -> Production | Non
 
 
 def _check_name(session: LockstepSession, name: str) -> None:
-    known = {item for pair in session.runs.pairs for item in pair.names}
+    known = session.names("variable")
     if name not in known:
         raise refused(f"neither run has a value {name[:40]!r}", near(name, known, "name a variable"))
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import click
 
+from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.session.command import Command
-from relax_explorer.core.session.debug_session import Answer
+from relax_explorer.core.session.debug_session import Answer, found_command
 from relax_explorer.core.syntax.short_text import UnreadableText, short_stream, short_text
 from relax_explorer.ui.cli import output
 from relax_explorer.viz.debug_text import WIDTH
@@ -25,6 +26,9 @@ class Ending(Protocol):
     """A session that a command can end."""
 
     is_over: bool
+
+    def names(self, kind: str) -> Iterable[str]:
+        """What may stand for an argument of a kind: variables, functions."""
 
 
 def commands_of(script: str | None, sources: Sequence[str | None]) -> list[str] | None:
@@ -94,10 +98,25 @@ class Console:
                 break
         return status
 
+    def choices(self, head: str, word: str) -> list[str]:
+        """What completes a word behind the head of a line: commands, then what the argument takes."""
+        words, commands = head.split(), [command.name for command in self.commands]
+        if not words:
+            return [f"{name} " for name in commands if name.startswith(word)]
+        try:
+            found = found_command(self.commands, words[0]).argument(len(words))
+        except Failure:
+            return []
+        if found is None:
+            return []
+        names = commands if found.kind == "command" else [*found.choices, *self.session.names(found.kind)]
+        return [name for name in names if name.startswith(word)]
+
     def _prompt(self) -> int:
         """Read commands from the terminal. An empty line repeats the last one."""
         last = ""
-        for line in _typed([command.name for command in self.commands]):
+        _complete(self.choices)
+        for line in _typed():
             last = line.strip() or last
             self.show(last, self.execute(last))
             if self.session.is_over:
@@ -105,9 +124,8 @@ class Console:
         return output.OK
 
 
-def _typed(names: Sequence[str]) -> Iterator[str]:
+def _typed() -> Iterator[str]:
     """The lines typed at the prompt, up to ctrl+d. Ctrl+c drops a line."""
-    _complete(names)
     while True:
         try:
             yield input(PROMPT)
@@ -118,15 +136,15 @@ def _typed(names: Sequence[str]) -> Iterator[str]:
             return
 
 
-def _complete(names: Sequence[str]) -> None:
-    """Let Tab complete the names of commands, where the terminal library is there."""
+def _complete(choices: Callable[[str, str], Sequence[str]]) -> None:
+    """Let Tab complete a word by what stands before it, where the terminal library is there."""
     try:
         import readline
     except ImportError:
         return
 
     def completion(text: str, number: int) -> str | None:
-        found = [name for name in names if name.startswith(text)]
+        found = choices(readline.get_line_buffer()[: readline.get_begidx()], text)
         return found[number] if number < len(found) else None
 
     readline.set_completer(completion)

@@ -29,10 +29,9 @@ def choices(state: State, is_debug: bool, text: str, permit: Permit = ALL) -> li
         found = [item for name, item in known.items() if name.startswith(last)][:MOST]
         return [Choice(f"{item.name} ", item.usage, item.doc) for item in found]
     words = head.split(" ")
-    command = known.get(words[0])
-    if command is None or not command.arguments:
+    argument = known[words[0]].argument(len(words)) if words[0] in known else None
+    if argument is None:
         return []
-    argument = command.arguments[min(len(words), len(command.arguments)) - 1]
     kind = _KINDS.get(argument.kind, _Kind(lambda state, last: ()))
     is_allowed = permit.is_all or argument.kind not in ("source", "target")
     named = [*argument.choices, *(kind.names(state, last) if is_allowed else ())]
