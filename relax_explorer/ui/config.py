@@ -65,7 +65,7 @@ class _Reader:
 
     def _keys(self, path: Path, table: object, is_project: bool) -> None:
         """Add the keys of the explorer. Raises BadConfig with the line of a wrong one."""
-        from relax_explorer.ui.tui.keymap import PRESETS, BadKeys, keymap
+        from relax_explorer.ui.tui.keys import PRESETS, BadKeys, keymap
 
         if is_project:
             text = f"{path}: setting 'keys' is ignored: a file found in a folder does not choose keys"

@@ -120,9 +120,9 @@ def passes() -> str:
 
 
 def keys() -> str:
-    """The keys of the explorer: key, action, screens."""
+    """The keys of the explorer in alphabetical order: key, action, screens."""
     return "".join(
-        f"{item.key:24} {item.action:32} {' '.join(item.screens)}".rstrip() + "\n" for item in KEYS
+        sorted(f"{item.key:24} {item.action:32} {' '.join(item.screens)}".rstrip() + "\n" for item in KEYS)
     )
 
 

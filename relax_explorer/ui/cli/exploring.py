@@ -17,7 +17,7 @@ from relax_explorer.core.session.call_inputs import CallInputs
 from relax_explorer.ui.cli import output, streams
 from relax_explorer.ui.cli.input_options import lengths_given, sources_by_name
 from relax_explorer.ui.files import STANDARD_OUTPUT, Target
-from relax_explorer.ui.tui.keymap import BadKeys, Keymap, keymap
+from relax_explorer.ui.tui.keys import BadKeys, Keymap, keymap
 
 if TYPE_CHECKING:
     from textual.pilot import Pilot

@@ -33,7 +33,7 @@ from relax_explorer.ui.tui.dialogs.command_palette import Palette
 from relax_explorer.ui.tui.dialogs.key_prompt import KeyPrompt
 from relax_explorer.ui.tui.dialogs.popup import Popup
 from relax_explorer.ui.tui.jobs import JobFailed, Jobs, JobTold
-from relax_explorer.ui.tui.keymap import Keymap
+from relax_explorer.ui.tui.keys import Keymap
 from relax_explorer.ui.tui.marks import Marks
 from relax_explorer.ui.tui.palette_commands import KeyCommands
 from relax_explorer.ui.tui.permit import Permit

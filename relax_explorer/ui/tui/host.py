@@ -10,7 +10,7 @@ from textual.geometry import Size
 from relax_explorer.core.diagnostics import Diagnostic
 from relax_explorer.core.ir import expr as e
 from relax_explorer.ui.tui.jobs import Jobs
-from relax_explorer.ui.tui.keymap import Keymap
+from relax_explorer.ui.tui.keys import Keymap
 from relax_explorer.ui.tui.permit import Permit
 from relax_explorer.ui.tui.selection import Selection
 from relax_explorer.ui.tui.state import State

@@ -9,7 +9,7 @@ from typing import Protocol, cast
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 
 from relax_explorer.ui.tui import keys
-from relax_explorer.ui.tui.keymap import Keymap
+from relax_explorer.ui.tui.keys import Keymap
 from relax_explorer.ui.tui.typed import TYPED
 
 
@@ -31,13 +31,14 @@ class KeyCommands(Provider):
 
     def _entries(self) -> Iterator[tuple[str, str, Callable[[], object]]]:
         app = cast(Acting, self.app)
-        seen: set[str] = set()
+        seen: set[str] = set()  # what two do stands once, with the key
         for key in keys.keys_of(app.screen_name, app.keymap):
             if key.description not in seen:
                 seen.add(key.description)
                 yield key.description, key.label, partial(app.act, key.action)
         for item in TYPED:
-            yield item.doc, f":{item.name}", partial(app.ask, f"{item.name} ")
+            if item.doc.rstrip(".") not in seen:
+                yield item.doc, f":{item.name}", partial(app.ask, f"{item.name} ")
 
     async def discover(self) -> Hits:
         """All actions."""

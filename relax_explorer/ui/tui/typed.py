@@ -13,7 +13,7 @@ from relax_explorer.core.session.command import Command, word
 from relax_explorer.ui.commands import command
 from relax_explorer.ui.tui.command_twin import called, pair, staged, twin
 from relax_explorer.ui.tui.controls import Controls
-from relax_explorer.ui.tui.keymap import named_keys
+from relax_explorer.ui.tui.keys import described, named_keys
 from relax_explorer.ui.tui.selection import DIFFS, LEAST_BESIDE
 from relax_explorer.viz.tokens import THEMES
 from relax_explorer.viz.visible import visible
@@ -394,11 +394,11 @@ TYPED: tuple[Command[None], ...] = (
     Command("open", "Open a file, or a folder of stages.", _open, (word("PATH", "source"),), twin=_open_twin),
     Command("stage", "Show a stage.", _stage, (word("N|PASS", "stage"),), twin=_stage_twin),
     Command("go", "Go to a function or a variable.", _go, (word("NAME", "place"),), twin=_go_twin),
-    Command("who", "Show which stages changed a value.", _who, (word("[NAME]", "variable"),), twin=_who_twin, needs="program"),
+    Command("who", described("who"), _who, (word("[NAME]", "variable"),), twin=_who_twin, needs="program"),
     Command("all", "Find a text in all stages.", lambda app, text: app.pictures.search_everywhere(text), (word("TEXT", "variable"),),
             twin="a search for text: any tool that searches files does it on the output of show"),
     Command("compare", "Compare the values of this stage with those of another one.", _compare, (word("[N|PASS]", "stage"),), twin=_compare_twin),
-    Command("bisect", "Find the first stage whose results differ from those of the first one.", lambda app, text: app.verdicts.bisect(),
+    Command("bisect", described("bisect"), lambda app, text: app.verdicts.bisect(),
             twin=lambda app, text: called(app, "bisect"), needs="program"),
     Command("inputs", "Choose the inputs of the run.", _inputs,
             twin="a dialog; what it asks for stands in --input and --shape of the other command lines"),
@@ -406,7 +406,7 @@ TYPED: tuple[Command[None], ...] = (
             twin=_calls_twin, needs="program"),
     Command("mark", "Mark this place.", lambda app, text: app.marks.set(text or "?"), (word("LETTER"),), twin="a place of this session"),
     Command("marks", "List the marks; Enter goes to one.", _marks, twin="places of this session"),
-    Command("problems", "List the problems of all stages; Enter goes to the place of one.", lambda app, text: app.show_screen("problems"),
+    Command("problems", described("show('problems')"), lambda app, text: app.show_screen("problems"),
             twin=lambda app, text: twin(app, "check") if app.state.path else ""),
     Command("checks", "Show the checks of lengths left to the run: why, and what removes them.", _checks,
             (word("[proved|all|costly|given C]", "checks"),), twin=_checks_twin, needs="program"),
@@ -429,7 +429,7 @@ TYPED: tuple[Command[None], ...] = (
             twin="an edited text is another file"),
     Command("toggle", "Turn the pass of a stage off, or on again.", lambda app, text: app.pipeline_control.toggle_named(text),
             (word("N|PASS", "step"),), twin="the pipeline without the pass stands in --passes of the other command lines"),
-    Command("edits", "List the pipelines that were tried; Enter goes back to one.", lambda app, text: app.pipeline_control.show_edits(),
+    Command("edits", described("edits"), lambda app, text: app.pipeline_control.show_edits(),
             twin="pipelines of this session"),
     Command("diff", "Show changes inline, beside the stage before, only them, or off.", _diff, (word("MODE", "diff"),), twin=_diff_twin),
     Command("since", "Show the changes since an earlier stage, or again since the one before.", _since, (word("[N|PASS]", "stage"),),
@@ -443,7 +443,7 @@ TYPED: tuple[Command[None], ...] = (
             (word("FORMAT", "export"), word("[FILE]", "target")), twin=_export_twin, needs="program"),
     Command("report", "Write the session as one HTML page: stages, changes, graphs, problems, a run.",
             lambda app, text: app.exports.report(text), (word("[FILE]", "target"),), twin=_report_twin, needs="program"),
-    Command("picture", "Show the graph as a picture, if the terminal can (kitty's protocol, sixel).", _picture,
+    Command("picture", described("image"), _picture,
             twin=lambda app, text: staged(app, "graph", format="svg"), needs="program"),
     Command("explain", "Explain an operator, a pass, a code or a StructInfo; alone, what is selected.", _explain,
             (word("[NAME]", "subject"),), twin=_explain_twin),

@@ -24,7 +24,7 @@ from relax_explorer.ui.pass_files import with_files
 from relax_explorer.ui.tui import keys
 from relax_explorer.ui.tui.command_twin import piped
 from relax_explorer.ui.tui.dialogs.pass_choices import Choices, about, step_completions
-from relax_explorer.ui.tui.keymap import Keymap
+from relax_explorer.ui.tui.keys import Keymap
 from relax_explorer.ui.tui.screens.moving import Moving
 from relax_explorer.ui.tui.widgets.command_input import BarInput, Choice, CommandInput
 from relax_explorer.ui.tui.widgets.line_messages import CursorMoved, RowChosen

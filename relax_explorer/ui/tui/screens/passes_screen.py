@@ -420,20 +420,11 @@ class PassesScreen(ProgramFrame):
         else:
             control.toggle_stage(node if isinstance(node, int) else self.explorer.state.selection.stage)
 
-    def action_edit_pipeline(self) -> None:
-        self.explorer.edit_pipeline()
-
     def action_undo(self) -> None:
         self.explorer.pipeline_control.undo()
 
     def action_redo(self) -> None:
         self.explorer.pipeline_control.redo()
-
-    def action_edits(self) -> None:
-        self.explorer.pipeline_control.show_edits()
-
-    def action_bisect(self) -> None:
-        self.explorer.verdicts.bisect()
 
     def action_debug_here(self) -> None:
         self.explorer.show_screen("debug")

@@ -40,6 +40,11 @@ _SHORT = re.compile(r"(^|\| )relax-explorer ")  # at the start of each command o
 _TABS = {1: "passes", 2: "debug", 3: "graph", 4: "problems", 5: "compare", 6: "checks", 7: "solver"}
 
 
+def _typed(line: str) -> Callable[[Frame], None]:
+    """The action of a key that does what a line behind `:` does."""
+    return lambda frame: execute_typed(frame.explorer, line)
+
+
 class Frame(Moving):
     """A screen called `name`. `panes` are the ids of its views in the order of Tab; the first has the focus at the start."""
 
@@ -413,13 +418,11 @@ class Frame(Moving):
     def action_stage(self, step: int, changing: bool) -> None:
         self.explorer.stage_control.by(step, changing)
 
-    def action_who(self) -> None:
-        self.explorer.pictures.history()
-
-    def action_explain(self) -> None:
-        from relax_explorer.ui.tui.explaining import explain
-
-        explain(self.explorer, "")
+    action_who = _typed("who")
+    action_explain = _typed("explain")
+    action_bisect = _typed("bisect")
+    action_edits = _typed("edits")
+    action_edit_pipeline = _typed("passes")
 
     def action_density(self) -> None:
         self.explorer.next_density()
