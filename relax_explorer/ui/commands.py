@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from relax_explorer.core.session.command import Argument, Command
-from relax_explorer.ui.arguments import (
+from relax_explorer.ui.run_commands import BISECT, COMPARE, DEBUG, RELATIONS, RUN, SHAPES, VALIDATE
+from relax_explorer.ui.shell_arguments import (
     CALLS,
     CONST,
     DIALECT,
@@ -33,7 +34,6 @@ from relax_explorer.ui.arguments import (
     source,
     target,
 )
-from relax_explorer.ui.run_commands import BISECT, COMPARE, DEBUG, RELATIONS, RUN, SHAPES, VALIDATE
 
 # -- explorer commands -----------------------------------------------------------------------------------------------
 # Commands that open the explorer: in a terminal, without one, in a browser.
@@ -100,7 +100,7 @@ PLAY = Command(
 SERVE = Command(
     "serve",
     "Serve the explorer to a browser on this machine, at an address with a secret token.",
-    Handler("serving", "serve"),
+    Handler("exploring", "serve"),
     (
         PROGRAM_OR_NONE,
         PASSES,
@@ -367,7 +367,7 @@ OPS = Command(
 EXPLAIN = Command(
     "explain",
     "Explain a diagnostic code, an operator, a pass, or a StructInfo.",
-    Handler("explain", "explain"),
+    Handler("reference", "explain"),
     (
         Argument(
             "subject", "RX0203, relax.matmul, LegalizeOps or Tensor", "subject", metavar="CODE|OP|PASS|TYPE"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from relax_explorer.core.session.command import Argument, Command
-from relax_explorer.ui.arguments import (
+from relax_explorer.ui.shell_arguments import (
     AT,
     CALL,
     CALLS,
@@ -243,7 +243,7 @@ SHAPES = Command(
 RELATIONS = Command(
     "relations",
     "Solve the types of a program in the notation of Relay's types. Exits with 1 if a relation fails or a type stays unknown.",
-    Handler("relating", "relations"),
+    Handler("contracts", "relations"),
     (
         source("input", "a file in that notation, or - for standard input", "FILE"),
         PACKED,

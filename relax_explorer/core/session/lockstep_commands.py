@@ -7,7 +7,7 @@ from relax_explorer.core.session.compare import Lockstep
 from relax_explorer.core.session.debug_commands import COMMAND, MAYBE_NAME, POSITION, TIMES
 from relax_explorer.core.session.debug_motions import LAST, count, nothing_more
 from relax_explorer.core.session.debug_places import near, refused
-from relax_explorer.core.session.debug_session import Answer, execute_from, help_on
+from relax_explorer.core.session.debug_session import Answer, help_on
 from relax_explorer.core.session.recording import Production
 
 _AROUND = 5  # pairs that `list` shows on each side
@@ -118,8 +118,3 @@ LOCKSTEP_COMMANDS: tuple[Command[Answer], ...] = (
     Command("help", "List the commands, or explain one.", _help, COMMAND, short=("h", "?")),
     Command("quit", "End the session.", _quit, short=("q",)),
 )  # fmt: skip
-
-
-def execute(session: LockstepSession, line: str) -> Answer:
-    """Run one command line. A wrong command is answered with its problem, and changes nothing."""
-    return execute_from(LOCKSTEP_COMMANDS, session, line)

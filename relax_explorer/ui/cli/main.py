@@ -17,7 +17,7 @@ from relax_explorer.core.diagnostics import Failure
 from relax_explorer.core.notations import CONTRACTS, RELATIONS
 from relax_explorer.core.session.command import Argument, Command
 from relax_explorer.ui import process
-from relax_explorer.ui.cli import ctrl_c, output, streams, want_of_memory
+from relax_explorer.ui.cli import output, streams, want_of_memory
 from relax_explorer.ui.commands import ASCII, COMMANDS
 from relax_explorer.ui.files import CannotWrite, Target, target
 from relax_explorer.viz.visible import visible_lines
@@ -272,7 +272,7 @@ def main() -> None:
     """Run the command line. An internal error exits with status 70 and prints the path of its report."""
     streams.prepare()
     want_of_memory.prepare()
-    ctrl_c.keep()
+    streams.keep_interrupts()
     process.own()
     try:
         group(prog_name="relax-explorer")
