@@ -29,7 +29,7 @@ from relax_explorer.ui.tui.keys import (
     keymap,
     keys_of,
 )
-from relax_explorer.ui.tui.selection import room
+from relax_explorer.ui.tui.state import room
 from relax_explorer.ui.tui.widgets.line_view import FARTHER, LineView
 from relax_explorer.viz.table_diff import GLYPHS, GROUP_GLYPHS
 from relax_explorer.viz.tokens import MARKS

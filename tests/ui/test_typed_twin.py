@@ -9,8 +9,7 @@ import pytest
 
 from relax_explorer.core.session.call_inputs import CallInputs
 from relax_explorer.ui.tui.app import Explorer
-from relax_explorer.ui.tui.command_twin import command_line
-from relax_explorer.ui.tui.typed import TYPED, twin_of_line
+from relax_explorer.ui.tui.typed import TYPED, command_line, twin_of_line
 from relax_explorer.ui.tui.widgets.command_input import CommandInput
 from tests.cli.test_commands import rxe_cli
 from tests.ui.test_contract_answers import opened, program

@@ -10,8 +10,7 @@ from relax_explorer.core.ir import expr as e
 from relax_explorer.core.notations import HOLDS
 from relax_explorer.core.session.command import Command
 from relax_explorer.ui.tui.permit import ALL, Permit
-from relax_explorer.ui.tui.selection import DIFFS
-from relax_explorer.ui.tui.state import State
+from relax_explorer.ui.tui.state import DIFFS, State
 from relax_explorer.ui.tui.typed import TYPED
 from relax_explorer.ui.tui.widgets.command_input import Choice
 from relax_explorer.viz.short import short_info

@@ -25,8 +25,8 @@ from relax_explorer.core.session.call_inputs import REST, CallInputs, holds_seve
 from relax_explorer.core.session.starting import Start, call_line, start_of
 from relax_explorer.ui.files import CannotWrite, target
 from relax_explorer.ui.tui.permit import Permit
-from relax_explorer.ui.tui.screens.settling import Settling
-from relax_explorer.ui.tui.widgets.fixed_text import FixedText
+from relax_explorer.ui.tui.screens.moving import Settling
+from relax_explorer.ui.tui.widgets.framed import FixedText
 from relax_explorer.viz.short import short_info, short_value
 from relax_explorer.viz.value_table import inline_value
 from relax_explorer.viz.visible import fit, visible

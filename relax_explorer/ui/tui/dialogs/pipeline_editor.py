@@ -22,12 +22,12 @@ from relax_explorer.core.session.session import Plan, Session
 from relax_explorer.ui.commands import command
 from relax_explorer.ui.pass_files import with_files
 from relax_explorer.ui.tui import keys
-from relax_explorer.ui.tui.command_twin import piped
 from relax_explorer.ui.tui.dialogs.pass_choices import Choices, about, step_completions
 from relax_explorer.ui.tui.keys import Keymap
 from relax_explorer.ui.tui.screens.moving import Moving
+from relax_explorer.ui.tui.typed import piped
 from relax_explorer.ui.tui.widgets.command_input import BarInput, Choice, CommandInput
-from relax_explorer.ui.tui.widgets.line_messages import CursorMoved, RowChosen
+from relax_explorer.ui.tui.widgets.framed import CursorMoved, RowChosen
 from relax_explorer.ui.tui.widgets.line_view import LineView, Row
 from relax_explorer.viz.stage_line import change_counts
 from relax_explorer.viz.visible import visible

@@ -1,22 +1,51 @@
-"""Lines over a screen: help, histories, values, problems. Enter returns the line under the cursor, Esc nothing."""
+"""Lines over a screen, and a line that waits for one key."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Vertical
-from textual.events import Click
+from textual.events import Click, Key
 from textual.screen import ModalScreen
+from textual.widgets import Static
 
 from relax_explorer.ui.tui import keys
-from relax_explorer.ui.tui.screens.moving import Moving
-from relax_explorer.ui.tui.selection import room
+from relax_explorer.ui.tui.screens.moving import Moving, Settling
+from relax_explorer.ui.tui.state import room
 from relax_explorer.ui.tui.widgets.command_input import BarInput
-from relax_explorer.ui.tui.widgets.line_messages import RowChosen
+from relax_explorer.ui.tui.widgets.framed import RowChosen
 from relax_explorer.ui.tui.widgets.line_view import LineView, Row
-from relax_explorer.viz.visible import columns
+from relax_explorer.viz.visible import columns, visible
+
+MOST_LINES = 12
+
+
+class KeyPrompt(Settling, ModalScreen[str]):
+    """Returns the name of the next key; empty for Esc."""
+
+    def __init__(self, title: str, lines: Sequence[str] = ()) -> None:
+        super().__init__()
+        more = [f"… and {len(lines) - MOST_LINES} more"] if len(lines) > MOST_LINES else []
+        self._lines = [*lines[:MOST_LINES], *more, title]
+
+    def compose(self) -> ComposeResult:
+        """The lines; the last one tells what is waited for."""
+        text = "\n".join(f" {visible(line, 300)}" for line in self._lines)
+        yield Static(Text(text, no_wrap=True, overflow="ellipsis"), id="key_prompt")
+
+    def on_key(self, event: Key) -> None:
+        """Take the key."""
+        event.stop()
+        if self.app.screen is self:
+            self.dismiss("" if event.key == "escape" else event.key)
+
+
+# -- popup -----------------------------------------------------------------------------------------------------------
+# Lines over a screen: help, histories, values, problems. Enter returns the line under the cursor, Esc nothing.
+
 
 MOST_MEASURED = 500  # rows that are looked at for a width
 

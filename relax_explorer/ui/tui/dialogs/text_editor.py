@@ -12,7 +12,7 @@ from textual.widgets import Static, TextArea
 
 from relax_explorer.core.passes.replace_module import edited_text, problem_of
 from relax_explorer.core.program.module import IRModule
-from relax_explorer.ui.tui.screens.settling import Settling
+from relax_explorer.ui.tui.screens.moving import Settling
 from relax_explorer.viz.visible import visible
 
 HELP = " ctrl+s takes the text · Esc leaves"

@@ -13,6 +13,7 @@ from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.check_costs import check_costs
 from relax_explorer.core.shapes.residual import ShapeCheck
 from relax_explorer.ui.tui import keys
+from relax_explorer.ui.tui.answers import show_why_at
 from relax_explorer.ui.tui.check_list import (
     FILTERS,
     CheckList,
@@ -25,10 +26,9 @@ from relax_explorer.ui.tui.check_list import (
 )
 from relax_explorer.ui.tui.empty import no_program
 from relax_explorer.ui.tui.jobs import Job
-from relax_explorer.ui.tui.length_answers import show_why_at
 from relax_explorer.ui.tui.screens.screen_frame import Frame
 from relax_explorer.ui.tui.state import State
-from relax_explorer.ui.tui.widgets.line_messages import CursorMoved, Fitted, RowChosen
+from relax_explorer.ui.tui.widgets.framed import CursorMoved, Fitted, RowChosen
 from relax_explorer.ui.tui.widgets.line_view import LineView, Row, text_lines
 from relax_explorer.viz.visible import visible
 

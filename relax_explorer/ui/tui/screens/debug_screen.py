@@ -12,16 +12,19 @@ from textual.events import Click
 
 from relax_explorer.core.ir import expr as e
 from relax_explorer.ui.tui import keys
-from relax_explorer.ui.tui.call_line import call_line
-from relax_explorer.ui.tui.debug_rows import RunView
+from relax_explorer.ui.tui.debug_rows import RunView, call_line, step_at, timeline
 from relax_explorer.ui.tui.empty import no_run
 from relax_explorer.ui.tui.screens.program_frame import ProgramFrame
 from relax_explorer.ui.tui.state import State
-from relax_explorer.ui.tui.timeline import step_at, timeline
-from relax_explorer.ui.tui.widgets.buttons import ButtonLine
-from relax_explorer.ui.tui.widgets.fixed_text import FixedLines, FixedText
-from relax_explorer.ui.tui.widgets.framed import Box
-from relax_explorer.ui.tui.widgets.line_messages import CursorMoved, Fitted, RowChosen
+from relax_explorer.ui.tui.widgets.framed import (
+    Box,
+    ButtonLine,
+    CursorMoved,
+    Fitted,
+    FixedLines,
+    FixedText,
+    RowChosen,
+)
 from relax_explorer.ui.tui.widgets.line_view import LineView, Row, text_lines
 from relax_explorer.viz.table_folds import CHECKS, Folded
 from relax_explorer.viz.value_table import value_page

@@ -11,12 +11,40 @@ from textual.widgets import Static
 
 from relax_explorer.ui import directories, recent
 from relax_explorer.ui.tui import keys
-from relax_explorer.ui.tui.recipe import RECIPE
 from relax_explorer.ui.tui.screens.screen_frame import Frame
 from relax_explorer.ui.tui.state import State
-from relax_explorer.ui.tui.widgets.line_messages import CursorMoved, RowChosen
+from relax_explorer.ui.tui.widgets.framed import CursorMoved, RowChosen
 from relax_explorer.ui.tui.widgets.line_view import LineView, Row
 from relax_explorer.viz.visible import visible
+
+RECIPE = """import pathlib
+import tvm
+
+@tvm.instrument.pass_instrument
+class Dump:
+    number = 0
+
+    def run_before_pass(self, mod, info):
+        if not self.number:
+            self.write(mod, "input")
+
+    def run_after_pass(self, mod, info):
+        self.write(mod, info.name.split(".")[-1])
+
+    def write(self, mod, name):
+        pathlib.Path("dumps").mkdir(exist_ok=True)
+        path = pathlib.Path(f"dumps/{self.number:03}_{name}.py")
+        path.write_text(mod.script(show_meta=True))
+        self.number += 1
+
+with tvm.transform.PassContext(instruments=[Dump()]):
+    tvm.compile(mod, "llvm")
+"""
+
+
+# -- home screen -----------------------------------------------------------------------------------------------------
+# The home screen: recent files, samples, and how to bring a build.
+
 
 TOUR = object()  # the node of the row that starts the tour
 

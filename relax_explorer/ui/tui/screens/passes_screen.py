@@ -17,12 +17,9 @@ from relax_explorer.ui.tui.rail import Folder, OffPass, rail_rows, strip_line
 from relax_explorer.ui.tui.screens.program_frame import ProgramFrame
 from relax_explorer.ui.tui.screens.screen_frame import WIDE
 from relax_explorer.ui.tui.search import matches
-from relax_explorer.ui.tui.selection import DIFFS, LEAST_BESIDE
-from relax_explorer.ui.tui.state import State
+from relax_explorer.ui.tui.state import DIFFS, LEAST_BESIDE, State
 from relax_explorer.ui.tui.table_rows import BesideRows, TableRows
-from relax_explorer.ui.tui.widgets.fixed_text import FixedLines, FixedText
-from relax_explorer.ui.tui.widgets.framed import Box
-from relax_explorer.ui.tui.widgets.line_messages import CursorMoved, RowChosen
+from relax_explorer.ui.tui.widgets.framed import Box, CursorMoved, FixedLines, FixedText, RowChosen
 from relax_explorer.ui.tui.widgets.line_view import STEP, LineView, Row, TextRows, text_lines
 from relax_explorer.viz.stage_line import change_counts
 from relax_explorer.viz.table_folds import Folded

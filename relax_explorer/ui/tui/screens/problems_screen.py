@@ -13,7 +13,7 @@ from relax_explorer.ui.tui import keys, rows
 from relax_explorer.ui.tui.empty import no_problems, no_program
 from relax_explorer.ui.tui.screens.screen_frame import Frame
 from relax_explorer.ui.tui.state import State
-from relax_explorer.ui.tui.widgets.line_messages import RowChosen
+from relax_explorer.ui.tui.widgets.framed import RowChosen
 from relax_explorer.ui.tui.widgets.line_view import LineView, Row, text_lines
 from relax_explorer.viz.solving import Solving
 

@@ -20,14 +20,12 @@ from relax_explorer.core.diagnostics import Severity
 from relax_explorer.ui.tui import keys
 from relax_explorer.ui.tui.completion import choices, usage
 from relax_explorer.ui.tui.jobs import Job
-from relax_explorer.ui.tui.painting import Painter
+from relax_explorer.ui.tui.painting import Painter, give_way, keep_turn
 from relax_explorer.ui.tui.screens.moving import Moving
 from relax_explorer.ui.tui.state import State
-from relax_explorer.ui.tui.turns import give_way, keep_turn
 from relax_explorer.ui.tui.typed import execute_typed
-from relax_explorer.ui.tui.widgets.buttons import ButtonLine, ButtonPressed
 from relax_explorer.ui.tui.widgets.command_input import BarInput, Choice, CommandInput, CommandMenu
-from relax_explorer.ui.tui.widgets.fixed_text import FixedText
+from relax_explorer.ui.tui.widgets.framed import ButtonLine, ButtonPressed, FixedText
 from relax_explorer.ui.tui.widgets.line_view import LineView
 from relax_explorer.viz.visible import columns, fit, visible
 

@@ -13,9 +13,7 @@ from relax_explorer.ui.tui import keys
 from relax_explorer.ui.tui.empty import no_solving
 from relax_explorer.ui.tui.screens.screen_frame import Frame
 from relax_explorer.ui.tui.state import State
-from relax_explorer.ui.tui.widgets.buttons import ButtonLine
-from relax_explorer.ui.tui.widgets.fixed_text import FixedText
-from relax_explorer.ui.tui.widgets.line_messages import CursorMoved, Fitted, RowChosen
+from relax_explorer.ui.tui.widgets.framed import ButtonLine, CursorMoved, Fitted, FixedText, RowChosen
 from relax_explorer.ui.tui.widgets.line_view import LineView, Row, text_lines
 from relax_explorer.viz.solving import TABLES, LazyLines, Line, Solving
 from relax_explorer.viz.visible import fit
