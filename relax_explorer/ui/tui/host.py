@@ -94,6 +94,16 @@ class Host(Protocol):
     def ask(self, text: str) -> None:
         """Open the `:` line with a text."""
 
+    async def act(self, action: str) -> None:
+        """Run an action, and wait for it."""
+
+    def draw_bars(self) -> None:
+        """Draw header, tour and footer."""
+
+    def shown_panes(self) -> list[tuple[str, Sequence[Row]]]:
+        """The titles and rows of the panes that are shown."""
+        raise NotImplementedError
+
     def perform(self, action: str) -> None:
         """Run an action of the current screen."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Protocol, cast
+from typing import cast
 
 from textual.app import ComposeResult
 from textual.await_complete import AwaitComplete
@@ -13,29 +13,16 @@ from textual.events import Click, Mount
 from textual.widgets import Input
 
 from relax_explorer.ui.tui import keys
-from relax_explorer.ui.tui.keys import Keymap
+from relax_explorer.ui.tui.host import Host
 from relax_explorer.ui.tui.screens.moving import Settling
 from relax_explorer.ui.tui.typed import TYPED
-
-
-class Acting(Protocol):
-    """The app: it runs an action of its screen, and opens the `:` line."""
-
-    screen_name: str
-    keymap: Keymap
-
-    async def act(self, action: str) -> None:
-        """Run an action."""
-
-    def ask(self, text: str) -> None:
-        """Open the `:` line with a text."""
 
 
 class KeyCommands(Provider):
     """The actions of the screen below the palette."""
 
     def _entries(self) -> Iterator[tuple[str, str, Callable[[], object]]]:
-        app = cast(Acting, self.app)
+        app = cast(Host, self.app)
         seen: set[str] = set()  # what two do stands once, with the key
         for key in keys.keys_of(app.screen_name, app.keymap):
             if key.description not in seen:

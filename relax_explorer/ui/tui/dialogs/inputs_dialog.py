@@ -219,12 +219,7 @@ class Inputs(Settling, ModalScreen["CallInputs | None"]):
             self._preview()
             self.app.bell()
             return
-        self._leave(call)
-
-    def _leave(self, call: CallInputs | None) -> None:
-        """Close, unless an earlier key did."""
-        if self.app.screen is self:
-            self.dismiss(call)
+        self.leave(call)
 
     def action_write(self) -> None:
         """Write the call with these inputs to the file of calls that was typed. A file that exists stays as it is."""
@@ -247,7 +242,7 @@ class Inputs(Settling, ModalScreen["CallInputs | None"]):
 
     def action_close(self) -> None:
         """Leave the inputs as they were."""
-        self._leave(None)
+        self.leave(None)
 
 
 def _written(path: str, line: str) -> str:

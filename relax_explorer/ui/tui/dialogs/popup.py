@@ -39,8 +39,7 @@ class KeyPrompt(Settling, ModalScreen[str]):
     def on_key(self, event: Key) -> None:
         """Take the key."""
         event.stop()
-        if self.app.screen is self:
-            self.dismiss("" if event.key == "escape" else event.key)
+        self.leave("" if event.key == "escape" else event.key)
 
 
 # -- popup -----------------------------------------------------------------------------------------------------------
@@ -80,7 +79,7 @@ class Popup(Moving, ModalScreen["Row | None"]):
         side = "l scrolls right · " if is_wide else ""
         frame.border_subtitle = f"{side}{'Enter goes there' if self._chooses else '/ finds'} · Esc closes"
         self.take_keys("popup")
-        view = self.query_one("#popup", LineView)
+        view = self.lines("popup")
         view.recolor(self.tokens)
         view.show(self._rows, self._cursor)
         view.move(self._cursor, tell=False)
@@ -90,28 +89,23 @@ class Popup(Moving, ModalScreen["Row | None"]):
     @property
     def view(self) -> LineView:
         """The list."""
-        return self.query_one("#popup", LineView)
+        return self.lines("popup")
 
     def action_close(self) -> None:
         """Close the search line, or the popup."""
         if isinstance(self.focused, BarInput):
             self.view.focus()
         else:
-            self._leave(None)
-
-    def _leave(self, row: Row | None) -> None:
-        """Close, unless an earlier key did."""
-        if self.app.screen is self:
-            self.dismiss(row)
+            self.leave(None)
 
     def action_choose(self) -> None:
         """Return the line under the cursor."""
-        self._leave(self.view.row if self._chooses else None)
+        self.leave(self.view.row if self._chooses else None)
 
     def on_click(self, event: Click) -> None:
         """A click beside the lines closes them."""
         if not self.query_one("#popup_frame").region.contains_point(event.screen_offset):
-            self._leave(None)
+            self.leave(None)
 
     def on_row_chosen(self, message: RowChosen) -> None:
         """A click on the line under the cursor chooses it."""

@@ -70,15 +70,10 @@ class TextEditor(Settling, ModalScreen["str | None"]):
     def action_take(self) -> None:
         """Return the text, if it can be read."""
         if self._tell():
-            self._leave(self.area.text)
+            self.leave(self.area.text)
         else:
             self.app.bell()
 
     def action_close(self) -> None:
         """Leave the module as it was."""
-        self._leave(None)
-
-    def _leave(self, text: str | None) -> None:
-        """Close, unless an earlier key did."""
-        if self.app.screen is self:
-            self.dismiss(text)
+        self.leave(None)

@@ -31,6 +31,11 @@ class Settling(Screen[Any]):
         """True if its widgets are there. They are not if a key closed it before, or if the explorer leaves."""
         return self in self.app.screen_stack and bool(self.children)
 
+    def leave(self, result: object = None) -> None:
+        """Close with a result, unless an earlier key or click closed it."""
+        if self.app.screen is self:
+            self.dismiss(result)
+
     def on_resize(self, event: Resize) -> None:
         """Drop a size that the terminal no longer has."""
         if event.size != self.app.size:
@@ -69,6 +74,10 @@ class Moving(Settling):
     def explorer(self) -> Controls:
         """The app."""
         return cast(Controls, self.app)
+
+    def lines(self, name: str) -> LineView:
+        """The view of this name."""
+        return self.query_one(f"#{name}", LineView)
 
     @property
     def tokens(self) -> Tokens:

@@ -25,7 +25,7 @@ from relax_explorer.ui.tui.screens.moving import Moving
 from relax_explorer.ui.tui.state import State
 from relax_explorer.ui.tui.typed import execute_typed
 from relax_explorer.ui.tui.widgets.command_input import BarInput, Choice, CommandInput, CommandMenu
-from relax_explorer.ui.tui.widgets.framed import ButtonLine, ButtonPressed, FixedText
+from relax_explorer.ui.tui.widgets.framed import ButtonLine, ButtonPressed, FixedText, RowChosen
 from relax_explorer.ui.tui.widgets.line_view import LineView
 from relax_explorer.viz.visible import columns, fit, visible
 
@@ -340,11 +340,7 @@ class Frame(Moving):
     @property
     def view(self) -> LineView:
         """The view with the focus, else the first one."""
-        return (
-            self.focused
-            if isinstance(self.focused, LineView)
-            else self.query_one(f"#{self.panes[0]}", LineView)
-        )
+        return self.focused if isinstance(self.focused, LineView) else self.lines(self.panes[0])
 
     @property
     def view_before(self) -> LineView:
@@ -352,7 +348,7 @@ class Frame(Moving):
         return (
             self._before
             if self._before is not None and self._before.is_mounted
-            else self.query_one(f"#{self.panes[0]}", LineView)
+            else self.lines(self.panes[0])
         )
 
     def _pane_by(self, step: int) -> None:
@@ -368,6 +364,17 @@ class Frame(Moving):
         self._pane_by(-1)
 
     # -- lines ----------------------------------------------------------------------------------------------------
+
+    def on_row_chosen(self, message: RowChosen) -> None:
+        """A click on the line under the cursor."""
+        self.chosen(message.view)
+
+    def chosen(self, view: str) -> None:
+        """Do what Enter does, for a click on the line under the cursor of a view."""
+        self.action_enter()
+
+    def action_enter(self) -> None:
+        """Go to what the line shows."""
 
     def ask(self, text: str) -> None:
         """Open the `:` line with a text."""
