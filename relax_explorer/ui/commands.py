@@ -307,7 +307,7 @@ GRAPH = Command(
 REPORT = Command(
     "report",
     "Write a session as one HTML file: pipeline, changes, graphs, problems, and a recorded run.",
-    Handler("handlers", "report"),
+    Handler("reporting", "report"),
     (
         source("input", "a program, a folder of stages, a .relay or .shapes file", "INPUT"),
         PASSES,
@@ -331,7 +331,7 @@ REPORT = Command(
 PASS_LIST = Command(
     "passes",
     "List the passes and pipelines, or tell all about one pass.",
-    Handler("handlers", "passes"),
+    Handler("reference", "list_passes"),
     (
         Argument("subject", "tell all about this pass", "subject", required=False, metavar="[PASS]"),
         source("--changing", "list only passes that would change this file", "INPUT"),
@@ -352,7 +352,7 @@ PASS_LIST = Command(
 PHASES = Command(
     "phases",
     "Show the phases, and which pass establishes, needs or breaks what.",
-    Handler("handlers", "phases"),
+    Handler("reference", "phases"),
     (
         choice("--format", "how to print", "text", "json", "markdown", "svg", "dot", "mermaid"),
         target("the file to write (default: standard output)", "FILE"),
@@ -361,7 +361,11 @@ PHASES = Command(
 )
 
 OPS = Command(
-    "ops", "List the operators and their parts.", Handler("handlers", "ops"), (JSON,), ("relax-explorer ops",)
+    "ops",
+    "List the operators and their parts.",
+    Handler("reference", "list_ops"),
+    (JSON,),
+    ("relax-explorer ops",),
 )
 
 EXPLAIN = Command(

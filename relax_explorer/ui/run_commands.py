@@ -243,7 +243,7 @@ SHAPES = Command(
 RELATIONS = Command(
     "relations",
     "Solve the types of a program in the notation of Relay's types. Exits with 1 if a relation fails or a type stays unknown.",
-    Handler("contracts", "relations"),
+    Handler("relating", "relations"),
     (
         source("input", "a file in that notation, or - for standard input", "FILE"),
         PACKED,

@@ -109,15 +109,13 @@ def print_problems(
     problems = [problem for _, problem in found]
     counts = Counter(str(problem.level) for problem in problems)
     if style == "json":
-        output.say(
-            output.document(
-                "check",
-                {
-                    "files": files,
-                    "counts": dict(counts),
-                    "problems": [_data(stage, problem) for stage, problem in found],
-                },
-            )
+        output.tell(
+            "check",
+            {
+                "files": files,
+                "counts": dict(counts),
+                "problems": [_data(stage, problem) for stage, problem in found],
+            },
         )
         return
     if style == "sarif":

@@ -28,7 +28,8 @@ from relax_explorer.core.session.lockstep_commands import LOCKSTEP_COMMANDS, Loc
 from relax_explorer.core.syntax.short_text import UnreadableText, short_stream, short_text
 from relax_explorer.ui.cli import output
 from relax_explorer.ui.cli.interruptible import PATIENCE, compiling, interruptible
-from relax_explorer.ui.cli.opening import register_files, session_to_run
+from relax_explorer.ui.cli.opening import session_to_run
+from relax_explorer.ui.cli.packed_files import register_files
 from relax_explorer.ui.cli.run import check_alone, started
 from relax_explorer.viz.debug_text import WIDTH, answer_data, answer_lines
 from relax_explorer.viz.lockstep_text import lockstep_data, lockstep_lines

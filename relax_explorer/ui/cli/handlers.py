@@ -9,31 +9,21 @@ import click
 from relax_explorer.core.codes import CODES
 from relax_explorer.core.codes import passes as pass_codes
 from relax_explorer.core.diagnostics import Diagnostic, Failure, Severity
-from relax_explorer.core.exec.debugger import Debugger
-from relax_explorer.core.exec.interrupt import Interrupt
-from relax_explorer.core.ir import expr as e
 from relax_explorer.core.ir.expr import MatchCast
 from relax_explorer.core.ir.walk import bindings
 from relax_explorer.core.passes.pipeline import Outcome
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.core.session.builds import Build, pipeline_of
-from relax_explorer.core.session.inputs import call_values
 from relax_explorer.core.session.recorded import RecordedSession
-from relax_explorer.core.session.run_log import RunLog, logged
 from relax_explorer.core.session.session import Session
 from relax_explorer.core.session.snapshot import Snapshot
 from relax_explorer.core.syntax.dialects import OWN
 from relax_explorer.core.syntax.executable import is_executable, read_executable
 from relax_explorer.ui import directories
-from relax_explorer.ui.cli import output, program_output
-from relax_explorer.ui.cli.input_options import inputs_given
-from relax_explorer.ui.cli.interruptible import interruptible
+from relax_explorer.ui.cli import output
 from relax_explorer.ui.cli.opening import build_at, chosen, first_program, passes_from, program_at
-from relax_explorer.ui.cli.run import Choice, check_alone, most_bytes, relax_function, started
 from relax_explorer.ui.files import STANDARD_OUTPUT, Target
 from relax_explorer.ui.pass_files import with_files
-from relax_explorer.viz.report import report as page
-from relax_explorer.viz.solving_report import read_solving, solving_report
 
 
 def open_session(path: str, passes: str | None, usual: str = "") -> Session:
@@ -72,7 +62,9 @@ def show(
     if not build.is_recorded and stage is None and is_executable(text := build.stages[0].text):
         if passes:  # perhaps those of the settings
             output.say("note: passes don't change an executable", err=True)
-        return program_output.show(read_executable(text, build.path), func, format)
+        from relax_explorer.ui.cli.program_output import print_executable
+
+        return print_executable(read_executable(text, build.path), func, format)
     if passes is None and not build.is_recorded and stage is None:
         module = build.stages[0].module
     else:
@@ -304,18 +296,13 @@ def graph(
     return draw(drawing.scoped(max_nodes), output_ or STANDARD_OUTPUT, format, engine)
 
 
-def report(
-    input: str, passes: str | None, func: str | None, input_: tuple[str, ...], shape: tuple[str, ...], max_input: float, no_run: bool,
-    output_: Target | None, calls: str | None,
-) -> int:  # fmt: skip
-    """Write a session as HTML."""
+def find(
+    input: str, pattern: str, passes: str | None, stage: str | None, func: str | None, format: str
+) -> int:
+    """Print the bindings that a pattern matches."""
+    from relax_explorer.ui.cli.program_output import find_in
 
-    if write_steps(input, output_ or STANDARD_OUTPUT):
-        return output.OK
-    session = open_session(input, passes, "default")
-    return write_report(
-        session, (func, input_, shape, max_input), not no_run, calls, output_ or STANDARD_OUTPUT
-    )
+    return find_in(chosen(open_session(input, passes), stage), input, pattern, func, format)
 
 
 def who(input: str, var: str, passes: str | None, func: str | None, format: str) -> int:
@@ -337,94 +324,3 @@ def who(input: str, var: str, passes: str | None, func: str | None, format: str)
     else:
         raise click.UsageError(f"no stage has a kernel {name!r}")
     return output.OK
-
-
-def find(
-    input: str, pattern: str, passes: str | None, stage: str | None, func: str | None, format: str
-) -> int:
-    """Print the bindings that a pattern matches."""
-    from relax_explorer.ui.cli.program_output import find_in
-
-    return find_in(chosen(open_session(input, passes), stage), input, pattern, func, format)
-
-
-def passes(subject: str | None, changing: str | None, explain: str | None, missing: bool, format: str) -> int:
-    """List passes, explain one, or explain an order of them."""
-    from relax_explorer.ui.cli.reference import print_pass, print_passes
-
-    if subject is not None:
-        if changing is not None or explain is not None or missing:
-            raise click.UsageError("name a pass, or give an option that lists some: not both")
-        return print_pass(subject, format)
-    if explain is not None or missing:
-        from relax_explorer.ui.cli import reference
-
-        return (
-            reference.print_order(explain, format) if explain is not None else reference.print_missing(format)
-        )
-    module = None if changing is None else program_at(changing)
-    print_passes(module, format)
-    return output.OK
-
-
-def phases(format: str, output_: Target | None) -> int:
-    """Show phases and contracts."""
-    from relax_explorer.ui.cli.reference import print_phases
-
-    return print_phases(format, output_)
-
-
-def ops(format: str) -> int:
-    """List operators."""
-    from relax_explorer.ui.cli.reference import print_ops
-
-    print_ops(format)
-    return output.OK
-
-
-# -- reporting -------------------------------------------------------------------------------------------------------
-# `report`: a session as one HTML file.
-
-
-def write_steps(path: str, target: Target) -> bool:
-    """Write the steps of type relations or shape contracts; False for any other file. Raises Failure or ParseError."""
-    solving = read_solving(path)
-    if solving is not None:
-        output.write(solving_report(solving), target)
-    return solving is not None
-
-
-def write_report(
-    session: Session, choice: Choice, is_run: bool, calls: str | None, target: Target,
-) -> int:  # fmt: skip
-    """Write the report, with a run of a function or of a file of calls.
-
-    A function that can't be run leaves its reason in the report's place for the run, and a warning.
-    """
-    log: RunLog | None = None
-    if is_run:
-        try:
-            log = interruptible(lambda interrupt: _log(session, choice, calls, interrupt))
-        except Failure as failure:
-            if calls is not None or any(choice[:3]):
-                raise
-            output.say(f"warning: no run is recorded: {failure.diagnostics[0].message}", err=True)
-    output.write(page(session, log), target)
-    return output.OK
-
-
-def _log(session: Session, choice: Choice, calls: str | None, interrupt: Interrupt) -> RunLog | None:
-    func, sources, shape, gigabytes = choice
-    stage = session.stages[0]
-    if calls is not None:
-        check_alone(calls, choice[:3])
-        start = started(session, calls, choice, True, stage)
-        debugger = Debugger(start.module, start.name, start.args, session.cache, interrupt, private=True)
-        return logged(debugger, start.program.summary if start.program is not None else "")
-    name = func or stage.entry
-    if func is None and type(stage.module.functions.get(name)) is not e.Function:
-        return None
-    fn = relax_function(stage.module, name)
-    values, note = call_values(fn, inputs_given(sources, shape, name), most_bytes(gigabytes))
-    debugger = Debugger(stage.module, name, values, session.cache, interrupt, private=True)
-    return logged(debugger, note)

@@ -34,11 +34,7 @@ _COLORS = {"+": "blue", "-": "yellow", "~": "magenta", "t": "green", ">": "cyan"
 def print_diff(diff: ModuleDiff, names: tuple[str, str], style: str) -> None:
     """Print a diff: line by line, as counts, or as JSON."""
     if style == "json":
-        output.say(
-            output.document(
-                "diff", {"a": names[0], "b": names[1], "stat": diff.stat, "changes": _changes(diff)}
-            )
-        )
+        output.tell("diff", {"a": names[0], "b": names[1], "stat": diff.stat, "changes": _changes(diff)})
         return
     output.say(f"{visible(names[0])} → {visible(names[1])}: {stat_line(diff)}")
     if style == "inline":
@@ -123,7 +119,7 @@ def print_history(traces: Sequence[Trace], style: str, made: Compiled | None = N
             if made
             else []
         )
-        output.say(output.document("who", {"history": rows, **({"executable": steps} if steps else {})}))
+        output.tell("who", {"history": rows, **({"executable": steps} if steps else {})})
         return
     for (text, mark), stages in groupby(traces, lambda trace: (_text(trace), trace.mark)):
         first, *rest = stages
@@ -167,11 +163,7 @@ def print_compiled(made: Compiled | None, last: Snapshot, style: str) -> int:
             for name, binding, places in rows
         ]
         alone = [{"function": name, "instruction": made.text((name, n))} for name, n in made.unlinked()]
-        output.say(
-            output.document(
-                "diff", {"a": str(last.label), "b": made.path, "bindings": content, "alone": alone}
-            )
-        )
+        output.tell("diff", {"a": str(last.label), "b": made.path, "bindings": content, "alone": alone})
         return output.OK
     lines = len([places for _, _, places in rows if places])
     output.say(
@@ -193,7 +185,7 @@ def print_kernel_history(traces: Sequence[KernelTrace], style: str) -> None:
             | ({} if item.diff is None else {"stat": ModuleDiff((item.diff,)).stat})
             for item in traces
         ]
-        output.say(output.document("who", {"kernel": rows}))
+        output.tell("who", {"kernel": rows})
         return
     for change, group in groupby(traces, lambda item: item.change if item.change in _CHANGES else ""):
         items = list(group)
@@ -232,7 +224,7 @@ def find_in(stage: Snapshot, filename: str, text: str, function: str | None, sty
         if function in (None, name)
     ]
     if style == "json":
-        output.say(output.document("find", {"pattern": text, "stage": stage.label, "matches": matches}))
+        output.tell("find", {"pattern": text, "stage": stage.label, "matches": matches})
     for row in matches if style == "text" else ():
         for line in row["bindings"]:
             output.say(f"{row['function']}:{line['line']}: {line['text']}")
@@ -268,7 +260,7 @@ class _Described:
 # Prints executables of TVM's virtual machine.
 
 
-def show(executable: Executable, func: str | None, format: str) -> int:
+def print_executable(executable: Executable, func: str | None, format: str) -> int:
     """Print the instructions of an executable, or of one of its functions."""
     functions = executable.functions
     if func is not None and func not in functions:

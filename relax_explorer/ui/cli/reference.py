@@ -12,8 +12,7 @@ from relax_explorer.core.passes.contract import Pass
 from relax_explorer.core.passes.examples import example
 from relax_explorer.core.passes.pass_order import required_passes
 from relax_explorer.core.passes.phases import PHASES
-from relax_explorer.core.passes.pipeline import normalized, steps
-from relax_explorer.core.passes.speculation import verdicts
+from relax_explorer.core.passes.pipeline import steps
 from relax_explorer.core.program.module import IRModule
 from relax_explorer.ui.cli import output
 from relax_explorer.ui.files import STANDARD_OUTPUT, Target
@@ -33,27 +32,44 @@ def explain(subject: str) -> int:
 # Print the lists of passes and operators.
 
 
-def print_passes(module: IRModule | None, style: str) -> None:
+def list_passes(
+    subject: str | None, changing: str | None, explain: str | None, missing: bool, format: str
+) -> int:
+    """List passes, explain one, or explain an order of them."""
+    if subject is not None:
+        if changing is not None or explain is not None or missing:
+            raise click.UsageError("name a pass, or give an option that lists some: not both")
+        return print_pass(subject, format)
+    if explain is not None:
+        return print_order(explain, format)
+    if missing:
+        return print_missing(format)
+    from relax_explorer.ui.cli.opening import program_at
+
+    return print_passes(None if changing is None else program_at(changing), format)
+
+
+def print_passes(module: IRModule | None, style: str) -> int:
     """Print every pass with its summary. With a module, print only the passes that would change it."""
     shown = list(passes.table().values())
     output.report(passes.problems())
     if module is not None:
+        from relax_explorer.core.passes.pipeline import normalized
+        from relax_explorer.core.passes.speculation import verdicts
+
         changing = {item.name for item in verdicts(normalized(module)[0]) if item.changes}
         shown = [pass_ for pass_ in shown if pass_.name in changing]
     if style == "json":
-        output.say(
-            output.document(
-                "passes",
-                {"passes": [_pass_row(pass_) for pass_ in shown], "pipelines": dict(passes.PIPELINES)},
-            )
-        )
-        return
+        rows = [_pass_row(pass_) for pass_ in shown]
+        output.tell("passes", {"passes": rows, "pipelines": dict(passes.PIPELINES)})
+        return output.OK
     for pass_ in shown:
         output.say(f"{pass_.name:<24} {pass_.doc.splitlines()[0]}")
     if module is None:
         output.say("\nPipelines:")
         for name, parts in passes.PIPELINES.items():
             output.say(f"{name:<24} {','.join(parts)}")
+    return output.OK
 
 
 def print_pass(name: str, style: str) -> int:
@@ -64,7 +80,7 @@ def print_pass(name: str, style: str) -> int:
         raise click.UsageError(str(error.args[0])) from None
     if style == "json":
         row = {**_pass_row(found), "example": _example(found)}
-        output.say(output.document("passes", {"passes": [row], "pipelines": {}}))
+        output.tell("passes", {"passes": [row], "pipelines": {}})
         return output.OK
     return explain(found.name)
 
@@ -91,18 +107,18 @@ def _pass_row(pass_: Pass) -> dict[str, object]:
     }
 
 
-def print_ops(style: str) -> None:
+def list_ops(format: str) -> int:
     """Print every operator and its available parts: inference, evaluation, lowering."""
     every = list(ops.table().values())
-    if style == "json":
-        output.say(output.document("ops", {"operators": [page.describe(op) for op in every]}))
-        return
+    if format == "json":
+        output.tell("ops", {"operators": [page.describe(op) for op in every]})
+        return output.OK
     rows = [
         (
             op.name.removeprefix("relax."),
             _runs(op),
             _lowered(op),
-            "" if op.pure else "effects",
+            "effects" * (not op.pure),
             _FUSIONS[op.fusion],
         )
         for op in every
@@ -116,6 +132,7 @@ def print_ops(style: str) -> None:
     lowered = sum(op.is_lowered() for op in every)
     output.say(f"\n{len(every)} operators: {running} run here, {lowered} are lowered", err=True)
     output.say("relax-explorer explain OPERATOR shows the details of one", err=True)
+    return output.OK
 
 
 def _runs(op: type[Op]) -> str:
@@ -143,9 +160,9 @@ _FUSIONS = {
 # Print phases, contracts and the order of a pipeline.
 
 
-def print_phases(style: str, target: Target | None) -> int:
+def phases(format: str, output_: Target | None) -> int:
     """Print or write the phases and the contracts of passes."""
-    output.write(_phases(style), target or STANDARD_OUTPUT)
+    output.write(_phases(format), output_ or STANDARD_OUTPUT)
     return output.OK
 
 
@@ -218,7 +235,7 @@ def print_order(pipeline: str, style: str) -> int:
             }
             for row in rows
         ]
-        output.say(output.document("order", {"steps": data, "complete": not lacks}))
+        output.tell("order", {"steps": data, "complete": not lacks})
         return output.FOUND if lacks else output.OK
     for number, row in enumerate(rows, 1):
         swap = f"  (or before {rows[number - 2].step})" if row.may_come_first else ""
@@ -237,7 +254,7 @@ def print_missing(style: str) -> int:
     """Print the passes of TVM that are missing here."""
     rows = phase_table.missing()
     if style == "json":
-        output.say(output.document("missing", {"passes": rows}))
+        output.tell("missing", {"passes": rows})
         return output.OK
     for name, reason in rows.items():
         output.say(f"{name:<34} {reason}")

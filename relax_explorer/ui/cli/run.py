@@ -40,7 +40,8 @@ from relax_explorer.ui.cli import output
 from relax_explorer.ui.cli.contracts import function_of_inputs, run_contracts
 from relax_explorer.ui.cli.input_options import inputs_given
 from relax_explorer.ui.cli.interruptible import compiling, interruptible
-from relax_explorer.ui.cli.opening import register_files, session_to_run, told_names, typed
+from relax_explorer.ui.cli.opening import session_to_run, told_names, typed
+from relax_explorer.ui.cli.packed_files import register_files
 from relax_explorer.ui.cli.run_steps import Asked, report_stop, walk
 from relax_explorer.ui.files import STANDARD_OUTPUT, Target
 from relax_explorer.viz.short import short_value
@@ -143,7 +144,7 @@ def _print_named(results: Iterable[tuple[str, Value]], style: str, more: dict[st
             else {"name": name, "value": value}
             for name, value in results
         ]
-        output.say(output.document("run", {"results": rows, **more}))
+        output.tell("run", {"results": rows, **more})
         return
     for name, value in results:
         output.say(f"{name}: {short_value(value, 100)}")
@@ -477,7 +478,7 @@ def _print(results: list[Any], style: str, more: dict[str, Any]) -> None:
             else {"value": r}
             for r in results
         ]
-        output.say(output.document("run", {"results": rows, **more}))
+        output.tell("run", {"results": rows, **more})
         return
     for number, value in enumerate(results):
         output.say(f"out{number}: {short_value(value, 100)}")

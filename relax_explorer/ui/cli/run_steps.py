@@ -284,7 +284,7 @@ def report_stop(walked: Walk, program: CallProgram | None = None) -> None:
             stop["maker"] = blame_data(walked.found)
         else:
             stop["values"] = {name: short_value(value, 90) for name, value in debugger.frame.values.items()}
-        output.say(output.document("run", {"results": [], "stopped": stop, **walked.data}))
+        output.tell("run", {"results": [], "stopped": stop, **walked.data})
         return
     output.say(f"stopped after step {debugger.position}{f', in {call}' if call else ''}: {debugger.event}")
     walked.show_shapes()

@@ -23,7 +23,8 @@ from relax_explorer.core.shapes.residual import PARAMETERS, ShapeCheck, shape_ch
 from relax_explorer.core.shapes.why import what_if, why
 from relax_explorer.ui.cli import contracts, output
 from relax_explorer.ui.cli.handlers import open_session
-from relax_explorer.ui.cli.opening import chosen, register_files, typed
+from relax_explorer.ui.cli.opening import chosen, typed
+from relax_explorer.ui.cli.packed_files import register_files
 from relax_explorer.ui.cli.run import Choice
 from relax_explorer.viz.heat import HEADS, call_text, share_text, site_rows, spent_text
 from relax_explorer.viz.length_text import what_if_data, what_if_lines, why_data, why_lines
@@ -33,7 +34,7 @@ def print_why(module: IRModule, stage: int, entry: str, place: str, format: str)
     """Print where the lengths of a value come from."""
     found = why(module, entry, place)
     if format == "json":
-        output.say(output.document("why", {"stage": stage, **why_data(found)}))
+        output.tell("why", {"stage": stage, **why_data(found)})
     else:
         _say_lines([text for text, _ in why_lines(found)])
     return output.OK
@@ -43,9 +44,7 @@ def print_what_if(module: IRModule, stage: int, function: str, condition: str, f
     """Print what lengths become, and which checks are decided."""
     found = what_if(module, function, condition)
     if format == "json":
-        output.say(
-            output.document("what-if", {"stage": stage, "condition": condition, **what_if_data(found)})
-        )
+        output.tell("what-if", {"stage": stage, "condition": condition, **what_if_data(found)})
     else:
         _say_lines([text for text, _ in what_if_lines(found, condition)])
     fails = any(check.answer is Answer.NO for check in found.decided)
@@ -99,7 +98,7 @@ def shapes(
     if format == "json":
         rows = [_data(module, check, costs) for check in checks]
         ran = {} if costs is None else {"run": _run_data(costs, checks)}
-        output.say(output.document("shapes", {"stage": snapshot.label, **told, "checks": rows, **ran}))
+        output.tell("shapes", {"stage": snapshot.label, **told, "checks": rows, **ran})
     else:
         _print(told, module.relax_functions if func is None else [func], checks, proved, costs)
     if failed is not None:
